@@ -1,0 +1,49 @@
+#include "base/failure.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/** The number of bytes of the UTF-8 character that `lead` begins; 1 for what begins none. */
+static size_t character_size(unsigned char lead) {
+    if (lead >= 0xF0) return 4;
+    if (lead >= 0xE0) return 3;
+    return lead >= 0xC0 ? 2 : 1;
+}
+
+/** Drop the last character of `text` if its end was cut off. */
+static void trim_cut_character(char *text, size_t size) {
+    size_t start = size;
+    while (start > 0 && size - start < 4) {
+        start--;
+        unsigned char byte = (unsigned char)text[start];
+        if ((byte & 0xC0) == 0x80) continue;
+        if (character_size(byte) > size - start) text[start] = '\0';
+        return;
+    }
+}
+
+/** Texts reach terminals and logs, where a peer's control characters (C0, DEL, C1) must not act. */
+static void defuse_controls(char *text) {
+    for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++) {
+        bool is_c1 = at[0] == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0;
+        if (is_c1) at[1] = '?';
+        if (is_c1 || *at < 0x20 || *at == 0x7F) *at = '?';
+    }
+}
+
+af_status af__fail(af_failure *failure, af_status status, const char *format, ...) {
+    if (failure == NULL) return status;
+    af_failure described = {.status = status};
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(described.text, sizeof described.text, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        described.text[0] = '\0';
+    } else if ((size_t)length >= sizeof described.text) {
+        trim_cut_character(described.text, sizeof described.text - 1);
+    }
+    defuse_controls(described.text);
+    *failure = described;
+    return status;
+}

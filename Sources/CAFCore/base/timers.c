@@ -1,0 +1,95 @@
+#include "base/timers.h"
+
+#include "base/alloc.h"
+
+#include <assert.h>
+
+enum { SMALLEST_CAPACITY = 16 };
+
+void af__timers_init(af__timers *timers) {
+    *timers = (af__timers){0};
+}
+
+void af__timers_clear(af__timers *timers) {
+    for (size_t i = 0; i < timers->count; i++) timers->heap[i]->place = 0;
+    af_free(timers->heap);
+    af__timers_init(timers);
+}
+
+af_status af__timers_reserve(af__timers *timers, size_t count) {
+    if (count <= timers->capacity) return AF_OK;
+    size_t capacity = timers->capacity + timers->capacity / 2;
+    if (capacity < SMALLEST_CAPACITY) capacity = SMALLEST_CAPACITY;
+    if (capacity < count) capacity = count;
+    if (capacity > SIZE_MAX / sizeof *timers->heap) return AF_ENOMEM;
+    af__timer **heap = af__realloc(timers->heap, capacity * sizeof *heap);
+    if (heap == NULL) return AF_ENOMEM;
+    timers->heap = heap;
+    timers->capacity = capacity;
+    return AF_OK;
+}
+
+static void put(af__timers *timers, size_t index, af__timer *timer) {
+    timers->heap[index] = timer;
+    timer->place = index + 1;
+}
+
+/** Move `timer` up from the free slot `index` until its parent is not later. */
+static void sift_up(af__timers *timers, size_t index, af__timer *timer) {
+    while (index > 0) {
+        size_t parent = (index - 1) / 2;
+        if (timers->heap[parent]->deadline_us <= timer->deadline_us) break;
+        put(timers, index, timers->heap[parent]);
+        index = parent;
+    }
+    put(timers, index, timer);
+}
+
+/** Move `timer` down from the free slot `index` until no child is earlier. */
+static void sift_down(af__timers *timers, size_t index, af__timer *timer) {
+    for (;;) {
+        size_t child = 2 * index + 1;
+        if (child >= timers->count) break;
+        if (child + 1 < timers->count &&
+            timers->heap[child + 1]->deadline_us < timers->heap[child]->deadline_us) {
+            child++;
+        }
+        if (timer->deadline_us <= timers->heap[child]->deadline_us) break;
+        put(timers, index, timers->heap[child]);
+        index = child;
+    }
+    put(timers, index, timer);
+}
+
+/** Put `timer` where it belongs, starting from the free slot `index`. */
+static void settle(af__timers *timers, size_t index, af__timer *timer) {
+    bool is_early = index > 0 && timer->deadline_us < timers->heap[(index - 1) / 2]->deadline_us;
+    if (is_early) {
+        sift_up(timers, index, timer);
+    } else {
+        sift_down(timers, index, timer);
+    }
+}
+
+void af__timers_arm(af__timers *timers, af__timer *timer, int64_t deadline_us) {
+    timer->deadline_us = deadline_us;
+    if (timer->place != 0) {
+        settle(timers, timer->place - 1, timer);
+        return;
+    }
+    assert(timers->count < timers->capacity);
+    timers->count++;
+    sift_up(timers, timers->count - 1, timer);
+}
+
+void af__timers_disarm(af__timers *timers, af__timer *timer) {
+    if (timer->place == 0) return;
+    size_t index = timer->place - 1;
+    timer->place = 0;
+    timers->count--;
+    if (index < timers->count) settle(timers, index, timers->heap[timers->count]);
+}
+
+af__timer *af__timers_first(const af__timers *timers) {
+    return timers->count != 0 ? timers->heap[0] : NULL;
+}

@@ -1,0 +1,14 @@
+/** Everything of libafcore. */
+#ifndef AFCORE_H
+#define AFCORE_H
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+#include <afcore/message.h>
+#include <afcore/multipart.h>
+#include <afcore/session.h>
+#include <afcore/task.h>
+#include <afcore/trust.h>
+#include <afcore/version.h>
+
+#endif

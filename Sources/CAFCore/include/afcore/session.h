@@ -1,0 +1,91 @@
+/**
+ * A session: one loop thread, its pool of connections, its TLS sessions and one trust policy.
+ */
+#ifndef AFCORE_SESSION_H
+#define AFCORE_SESSION_H
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+#include <afcore/task.h>
+#include <afcore/trust.h>
+
+AF_BEGIN_DECLS
+
+/** Start from AF_SESSION_OPTIONS_INIT. Everything is copied. */
+typedef struct af_session_options {
+    size_t size; /**< sizeof(af_session_options), for growth. */
+    /** Open at once to one host and to all; further tasks wait. 0: no limit. */
+    uint32_t connections_per_host, connections_total;
+    uint32_t connections_idle; /**< Kept open for reuse. 0: none is reused. */
+    uint32_t idle_seconds;     /**< A connection idle for longer is not reused. */
+    const char *user_agent;    /**< Sent unless a request says otherwise; NULL: none. */
+    af_trust_policy trust;
+    /** Called once, last, on the loop thread, when the session has ended. May be NULL. */
+    void (*on_closed)(void *context);
+    void *context;
+} af_session_options;
+
+#define AF_SESSION_OPTIONS_INIT                                                                    \
+    { sizeof(af_session_options), 6, 0, 64, 60, "afcore", AF_TRUST_POLICY_INIT, NULL, NULL }
+
+/** Counters of a session since it was made. */
+typedef struct af_session_statistics {
+    uint64_t tasks;       /**< Tasks started. */
+    uint64_t posts;       /**< Operations that crossed into the loop. */
+    uint64_t wakeups;     /**< Times the loop was woken for them. */
+    uint64_t turns;       /**< Turns of the loop. */
+    uint64_t events;      /**< Callbacks of tasks made, drop not counted. */
+    uint64_t connections; /**< Connections opened. */
+} af_session_statistics;
+
+/**
+ * Make a session; its thread starts at once. `options` may be NULL for the defaults.
+ *
+ * Thread: any.    Owns: `*out` is yours, af_session_release().
+ * Fails: AF_ENOMEM, AF_EINVAL (anchors that can't be read), AF_EUNSUPPORTED (libcurl without
+ * OpenSSL), AF_EINTERNAL (no thread or descriptor, see failure); `*out` is then NULL. `failure` may be NULL.
+ */
+AF_API af_status af_session_new(af_session **out, const af_session_options *options,
+                                af_failure *failure);
+
+/**
+ * A further reference.
+ *
+ * Thread: any.    Owns: the returned reference is yours.    Fails: never.
+ */
+AF_API af_session *af_session_retain(af_session *session);
+
+/**
+ * Give a reference back. With the last one the session closes: started tasks complete first, then
+ * its thread ends. Never blocks. NULL is fine.
+ *
+ * Thread: any, also inside callbacks.    Owns: takes `session`.    Fails: never.
+ */
+AF_API void af_session_release(af_session *session);
+
+/**
+ * Cancel every started task, those included whose start is under way.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AF_API void af_session_cancel_all(af_session *session);
+
+/**
+ * The counters as they are now.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AF_API void af_session_get_statistics(const af_session *session, af_session_statistics *out);
+
+/**
+ * Wait until the thread of every released session has ended, for programs that unload the library
+ * or look for leaks at exit. Their tasks complete first, so a task that was made but never started
+ * must have been released. Sessions that are still held are not waited for.
+ *
+ * Thread: any but a loop thread.    Owns: nothing.    Fails: never.
+ */
+AF_API void af_join_closed_sessions(void);
+
+AF_END_DECLS
+
+#endif

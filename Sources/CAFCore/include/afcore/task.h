@@ -1,0 +1,385 @@
+/**
+ * One request and its answer: what to send, where the body comes from and goes to, what is told
+ * on the way, and the result.
+ */
+#ifndef AFCORE_TASK_H
+#define AFCORE_TASK_H
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+#include <afcore/message.h>
+
+AF_BEGIN_DECLS
+
+typedef struct af_session af_session;
+typedef struct af_task af_task;
+typedef struct af_result af_result;
+typedef struct af_multipart af_multipart;
+
+/* ---- Where a request body comes from ------------------------------------------------------- */
+
+/** No size is known: HTTP/1.1 sends the body chunked. */
+#define AF_LENGTH_UNKNOWN ((int64_t)-1)
+
+/** What a reader may answer instead of a number of bytes. */
+enum {
+    AF_READ_END = 0,    /**< The body is complete. */
+    AF_READ_AGAIN = -1, /**< Nothing right now; af_task_wake() asks again. */
+    AF_READ_FAILED = -2 /**< The body can't be produced; the task ends with AF_ESOURCE. */
+};
+
+/** A body that is pulled piece by piece. All functions are called on the loop thread. */
+typedef struct af_reader {
+    void *context;
+    /** Write at most `size` bytes into `buffer`: their number, or AF_READ_…. Must not block. */
+    ptrdiff_t (*read)(void *context, void *buffer, size_t size);
+    /** Start again from the first byte: true if that worked. NULL: the body can be read once. */
+    bool (*rewind)(void *context);
+    /** Called once, last, in every case. May be NULL. */
+    void (*release)(void *context);
+} af_reader;
+
+typedef enum af_body_kind {
+    AF_BODY_NONE = 0,
+    AF_BODY_BYTES = 1,
+    AF_BODY_FILE = 2,
+    AF_BODY_READER = 3,
+    AF_BODY_MULTIPART = 4
+} af_body_kind;
+
+/** A request body. Zero-initialised, it is no body. */
+typedef struct af_body {
+    af_body_kind kind;
+    /** BYTES: copied, unless `release` is set: then borrowed until release(context) is called. */
+    af_slice bytes;
+    void (*release)(void *context);
+    void *context;
+    /** FILE: path of a regular file, opened when its turn comes; its size must not change then. */
+    const char *path;
+    /** READER: `length` in bytes, or AF_LENGTH_UNKNOWN. A different number of bytes is an error. */
+    af_reader reader;
+    int64_t length;
+    /** MULTIPART: taken. Its Content-Type is sent unless the request says something about that. */
+    af_multipart *form;
+} af_body;
+
+/* ---- Where a response body goes to --------------------------------------------------------- */
+
+typedef enum af_sink_kind {
+    AF_SINK_MEMORY = 0, /**< Collected; af_result_take_body(). */
+    AF_SINK_FILE = 1,   /**< Written to `path`, which appears only when the task succeeded. */
+    AF_SINK_EVENTS = 2  /**< Given to on_body piece by piece. */
+} af_sink_kind;
+
+/**
+ * Where the body of the final answer goes. A FILE sink takes only the body of a 2xx answer; that
+ * of another status is collected in memory (at most 1 MiB of it) beside the result. An existing
+ * file is replaced, atomically, when the task succeeds, and left as it is otherwise.
+ */
+typedef struct af_sink {
+    af_sink_kind kind;
+    const char *path; /**< FILE. */
+} af_sink;
+
+/* ---- Limits -------------------------------------------------------------------------------- */
+
+/** Time limits in milliseconds; 0 means none. Counted from the start unless said otherwise. */
+typedef struct af_timeouts {
+    /** Until a connection can be used (name, TCP, TLS), of each hop. */
+    uint32_t connect_ms;
+    /** Between two bytes in either direction. Not counted while the task is suspended, waits for a
+        connection to become free, or a callback said "not now". */
+    uint32_t idle_ms;
+    /** The whole task: waiting for a connection, every hop, every repeat. */
+    uint32_t total_ms;
+} af_timeouts;
+
+#define AF_TIMEOUTS_INIT                                                                           \
+    { 30000, 60000, 0 }
+
+/** Beyond a limit a task ends at once with AF_ETOOBIG. 0 means the default named here. */
+typedef struct af_limits {
+    uint64_t body;           /**< Decoded bytes. 64 MiB in memory, none for FILE and EVENTS. */
+    uint32_t head_bytes;     /**< Of all heads and trailers of a hop, 1xx included. 256 KiB. */
+    uint32_t head_count;     /**< Fields of all heads and trailers of a hop. 512. */
+    uint32_t informational;  /**< 1xx answers of a hop. 16. */
+    uint32_t decoding_ratio; /**< Decoded : received, counted beyond the first MiB decoded. 250. */
+    int32_t redirects;       /**< Hops followed. 20; negative: none, a 3xx is the answer. */
+} af_limits;
+
+#define AF_LIMITS_INIT                                                                             \
+    { 0, 0, 0, 0, 0, 0 }
+
+/** Which protocol to speak. */
+typedef enum af_http_wish {
+    AF_WISH_AUTOMATIC = 0, /**< ALPN over TLS (HTTP/2 or 1.1), HTTP/1.1 in the clear. */
+    AF_WISH_HTTP_1_1 = 1,  /**< HTTP/1.1 only. */
+    AF_WISH_HTTP_2 = 2,    /**< As AUTOMATIC, with upgrade in the clear refused. */
+    AF_WISH_HTTP_2_PRIOR_KNOWLEDGE = 3, /**< HTTP/2 from the first byte, also in the clear. */
+    AF_WISH_HTTP_3 = 4                  /**< AF_EUNSUPPORTED where libcurl has no HTTP/3. */
+} af_http_wish;
+
+/* ---- The request --------------------------------------------------------------------------- */
+
+/**
+ * What to ask for. Start from AF_REQUEST_INIT. Everything is copied by af_task_new() but a
+ * borrowed body, a reader and a form, which are taken, also when it fails.
+ *
+ * Sent unless given or removed: Host, Accept: *\/\*, Accept-Encoding (see `keep_encoding`), the
+ * session's User-Agent. Content-Length and Transfer-Encoding follow from the body and are refused
+ * as headers. `url` is http or https; in path and query, spaces, octets above 127 and "<>\^`{|} are
+ * percent-encoded; control characters are refused, a fragment is not sent.
+ */
+typedef struct af_request {
+    size_t size;        /**< sizeof(af_request), for growth. */
+    const char *method; /**< Any token, sent as given. */
+    const char *url;
+    const af_header *headers;
+    size_t header_count;
+    af_body body;
+    af_sink sink;
+    af_timeouts timeouts;
+    af_limits limits;
+    af_http_wish version;
+    bool keep_encoding;   /**< Ask for identity and decode nothing. */
+    bool allow_downgrade; /**< Follow a redirect from https to http. */
+    uint8_t priority;     /**< HTTP/2 weight, 1–255; 0: the default, 16. */
+    uint32_t progress_ms; /**< The shortest time between two on_progress; 0: the default, 100. */
+} af_request;
+
+#define AF_REQUEST_INIT                                                                            \
+    {                                                                                              \
+        sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
+            {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
+            {AF_SINK_MEMORY, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC, false,    \
+            false, 0, 0                                                                            \
+    }
+
+/* ---- What is told on the way --------------------------------------------------------------- */
+
+/** Bytes so far. Totals are AF_LENGTH_UNKNOWN until known; received counts before decoding. */
+typedef struct af_progress {
+    int64_t sent, sent_total;
+    int64_t received, received_total;
+} af_progress;
+
+/** What on_redirect decides. */
+typedef enum af_redirect_answer {
+    AF_REDIRECT_FOLLOW = 0, /**< Go on with the proposed, perhaps edited, request. */
+    AF_REDIRECT_STOP = 1,   /**< Do not follow: the 3xx is the answer, its body included. */
+    AF_REDIRECT_FAIL = 2    /**< End the task with AF_EREDIRECT. */
+} af_redirect_answer;
+
+/**
+ * A redirect about to be followed. The request proposed is already rid of what must not cross
+ * origins. To edit it, point `url`, `method` or `headers` to values of your own, valid until the
+ * callback returns their copies (they are read right after it); they are checked as any input.
+ */
+typedef struct af_redirect {
+    const af_head *head;      /**< The 3xx answer. */
+    const char *from;         /**< The URL that answered. */
+    int count;                /**< 1 for the first redirect of the task. */
+    bool crosses_origin;      /**< Scheme, host or port differ: credentials were dropped. */
+    bool keeps_body;          /**< The request body is sent again. */
+    const char *url;          /**< Editable. */
+    const char *method;       /**< Editable. */
+    const af_header *headers; /**< Editable: all fields of the next request. */
+    size_t header_count;
+} af_redirect;
+
+/**
+ * Callbacks. All run on the loop thread, none on the stack of an af_task_ call, and may call
+ * anything of this library, af_task_cancel() and af_session_release() included. They must not
+ * block: other tasks of the session wait meanwhile. Any may be NULL.
+ *
+ * Order: (on_informational* on_redirect?)* on_head? on_body* on_done drop, with on_progress
+ * anywhere before on_done.
+ */
+typedef struct af_task_events {
+    size_t size; /**< sizeof(af_task_events), for growth. */
+    void *context;
+    af_redirect_answer (*on_redirect)(void *context, af_redirect *redirect);
+    /** A 1xx answer, never taken for the final one. */
+    void (*on_informational)(void *context, const af_head *head);
+    /** The final head. AF_OK goes on; anything else ends the task with that status. */
+    af_status (*on_head)(void *context, const af_head *head);
+    /**
+     * EVENTS sink. AF_OK: taken. AF_EAGAIN: not taken; nothing more is read until af_task_wake(),
+     * then the same bytes come again. Anything else ends the task with that status.
+     */
+    af_status (*on_body)(void *context, af_slice chunk);
+    /** At most once per progress_ms, and once with the final numbers before on_done. */
+    void (*on_progress)(void *context, const af_progress *progress);
+    /**
+     * Exactly once per started task, whatever happens. `result` is yours: af_result_free(), on
+     * any thread. When NULL the result is freed.
+     */
+    void (*on_done)(void *context, af_result *result);
+    /** Once per task in every case, last: on the loop, or in af_task_release() if never started. */
+    void (*drop)(void *context);
+} af_task_events;
+
+#define AF_TASK_EVENTS_INIT                                                                        \
+    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+
+/* ---- The task ------------------------------------------------------------------------------ */
+
+/**
+ * Make a task; nothing happens before af_task_start(). Takes `events->context` and what the
+ * request's body borrows, also when it fails (release and drop are then called before it returns).
+ *
+ * Thread: any.    Owns: `*out` is yours, af_task_release().
+ * Fails: AF_EINVAL (failure says what was wrong), AF_EUNSUPPORTED, AF_ECLOSED, AF_ENOMEM; `*out` is
+ * then NULL.
+ * `failure` may be NULL.
+ */
+AF_API af_status af_task_new(af_task **out, af_session *session, const af_request *request,
+                             const af_task_events *events, af_failure *failure);
+
+/**
+ * af_task_new() and af_task_start() in one call.
+ *
+ * Thread: any.    Owns: `*out` is yours, af_task_release(); `out` may be NULL.
+ * Fails: as af_task_new(); no event is then delivered but drop.
+ */
+AF_API af_status af_task_begin(af_task **out, af_session *session, const af_request *request,
+                               const af_task_events *events, af_failure *failure);
+
+/**
+ * Start, once; a second call does nothing.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never; what goes wrong comes with on_done.
+ */
+AF_API void af_task_start(af_task *task);
+
+/**
+ * Stop moving bytes until af_task_resume(). The connection stays open and the total time limit
+ * runs on. Suspends do not add up.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AF_API void af_task_suspend(af_task *task);
+
+/**
+ * Go on after af_task_suspend().
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AF_API void af_task_resume(af_task *task);
+
+/**
+ * Ask a task to stop. Its on_done still arrives, with AF_ECANCELED unless it had already finished.
+ * A task that was not started ends with AF_ECANCELED when it is.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never; calling it twice is fine.
+ */
+AF_API void af_task_cancel(af_task *task);
+
+/**
+ * Call on_body again after AF_EAGAIN, or read again after AF_READ_AGAIN. Harmless otherwise.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AF_API void af_task_wake(af_task *task);
+
+/**
+ * A further reference.
+ *
+ * Thread: any.    Owns: the returned reference is yours.    Fails: never.
+ */
+AF_API af_task *af_task_retain(af_task *task);
+
+/**
+ * Give a reference back. A started task goes on without any. NULL is fine.
+ *
+ * Thread: any.    Owns: takes `task`.    Fails: never.
+ */
+AF_API void af_task_release(af_task *task);
+
+/* ---- The result ---------------------------------------------------------------------------- */
+
+/**
+ * One exchange on the way to the answer: each redirect is a hop of its own. Times are microseconds
+ * since the hop's start, -1 where the hop did not get there; on a reused connection dns, connect and
+ * tls are 0.
+ */
+typedef struct af_hop {
+    const char *url;      /**< Without userinfo. */
+    const char *location; /**< The redirect's target, NULL if this hop was not redirected. */
+    int status;           /**< 0: no head came. */
+    af_http_version version;
+    int64_t dns_us, connect_us, tls_us, request_sent_us, first_byte_us, total_us;
+    int64_t sent, received; /**< Body bytes on the wire. */
+    int64_t head_received;  /**< Bytes of the heads. */
+    bool reused;            /**< The connection was taken from the pool. */
+    bool retried;           /**< Sent again because a pooled connection had gone stale. */
+    char local_address[46], remote_address[46]; /**< Empty if not connected. */
+    uint16_t local_port, remote_port;
+} af_hop;
+
+/**
+ * What went wrong; its status is AF_OK if nothing did.
+ *
+ * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
+ */
+AF_API const af_failure *af_result_get_failure(const af_result *result);
+
+/**
+ * The final answer's head; NULL if none came. Also there when the body failed.
+ *
+ * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
+ */
+AF_API const af_head *af_result_get_head(const af_result *result);
+
+/**
+ * Trailer fields, and their number in `*count`.
+ *
+ * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
+ */
+AF_API const af_header *af_result_get_trailers(const af_result *result, size_t *count);
+
+/**
+ * The URL that answered last, without userinfo and fragment.
+ *
+ * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
+ */
+AF_API const char *af_result_get_url(const af_result *result);
+
+/**
+ * Every hop in order, at least one if a hop was begun, and their number in `*count`.
+ *
+ * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
+ */
+AF_API const af_hop *af_result_get_hops(const af_result *result, size_t *count);
+
+/**
+ * The number of body bytes delivered to the sink, after decoding.
+ *
+ * Thread: owner.    Owns: nothing.    Fails: never.
+ */
+AF_API uint64_t af_result_get_body_size(const af_result *result);
+
+/**
+ * The body collected in memory.
+ *
+ * Thread: owner.    Owns: borrowed, lives with `result` until it is taken.    Fails: never.
+ */
+AF_API af_slice af_result_get_body(const af_result *result);
+
+/**
+ * The body collected in memory, without a copy.
+ *
+ * Thread: owner.    Owns: yours, af_free(bytes.bytes).    Fails: never; empty if there is none.
+ */
+AF_API af_bytes af_result_take_body(af_result *result);
+
+/**
+ * Free a result. NULL is fine.
+ *
+ * Thread: any, one.    Owns: takes `result`.    Fails: never.
+ */
+AF_API void af_result_free(af_result *result);
+
+AF_END_DECLS
+
+#endif

@@ -1,0 +1,174 @@
+#include "message/fields.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+
+enum { SMALLEST_CAPACITY = 16 };
+
+/* ---- Fields that were received ------------------------------------------------------------- */
+
+void af__fields_init(af__fields *fields, uint64_t limit) {
+    *fields = (af__fields){0};
+    af__buffer_init(&fields->text, limit);
+}
+
+void af__fields_clear(af__fields *fields) {
+    af__buffer_clear(&fields->text);
+    af_free(fields->headers);
+    fields->headers = NULL;
+    fields->count = fields->capacity = 0;
+}
+
+void af__fields_restart(af__fields *fields) {
+    fields->text.size = 0;
+    fields->count = 0;
+}
+
+static af_status make_room(af__fields *fields) {
+    if (fields->count < fields->capacity) return AF_OK;
+    if (fields->capacity > SIZE_MAX / 2 / sizeof *fields->headers) return AF_ENOMEM;
+    size_t capacity = fields->capacity != 0 ? fields->capacity * 2 : SMALLEST_CAPACITY;
+    af_header *headers = af__realloc(fields->headers, capacity * sizeof *headers);
+    if (headers == NULL) return AF_ENOMEM;
+    fields->headers = headers;
+    fields->capacity = capacity;
+    return AF_OK;
+}
+
+af_status af__fields_add(af__fields *fields, af_slice name, af_slice value) {
+    af_status status = make_room(fields);
+    if (status != AF_OK) return status;
+    status = af__buffer_append_two(&fields->text, name, value);
+    if (status != AF_OK) return status;
+    fields->headers[fields->count++] = (af_header){{NULL, name.size}, {NULL, value.size}, 0};
+    return AF_OK;
+}
+
+af_status af__fields_fold(af__fields *fields, af_slice more) {
+    if (more.size == 0) return AF_OK;
+    af_header *last = &fields->headers[fields->count - 1];
+    size_t before = fields->text.size;
+    af_status status = AF_OK;
+    if (last->value.size != 0) status = af__buffer_append(&fields->text, " ", 1);
+    if (status == AF_OK) status = af__buffer_append(&fields->text, more.bytes, more.size);
+    if (status != AF_OK) {
+        fields->text.size = before;
+        return status;
+    }
+    last->value.size += fields->text.size - before;
+    return AF_OK;
+}
+
+void af__fields_bind(af__fields *fields, size_t start) {
+    const char *at = fields->text.bytes;
+    if (at == NULL) return;
+    at += start;
+    for (size_t i = 0; i < fields->count; i++) {
+        af_header *header = &fields->headers[i];
+        header->name.bytes = at;
+        header->value.bytes = at + header->name.size;
+        at = header->value.bytes + header->value.size;
+    }
+}
+
+const af_header *af_head_find(const af_head *head, const char *name) {
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (af__same_name(head->headers[i].name, name)) return &head->headers[i];
+    }
+    return NULL;
+}
+
+/* ---- Parts of fields ----------------------------------------------------------------------- */
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+
+af_slice af__trim(af_slice text) {
+    while (text.size != 0 && is_blank(text.bytes[text.size - 1])) text.size--;
+    while (text.size != 0 && is_blank(text.bytes[0])) {
+        text.bytes++;
+        text.size--;
+    }
+    return text;
+}
+
+bool af__next_member(af_slice *list, af_slice *member) {
+    if (list->bytes == NULL) return false;
+    const char *comma = memchr(list->bytes, ',', list->size);
+    size_t size = comma != NULL ? (size_t)(comma - list->bytes) : list->size;
+    *member = af__trim((af_slice){list->bytes, size});
+    /* What follows the last comma may be empty, so `bytes` tells the end and not `size`. */
+    *list = comma != NULL ? (af_slice){comma + 1, list->size - size - 1} : (af_slice){NULL, 0};
+    return true;
+}
+
+// clang-format off
+/** RFC 9110 5.6.2: letters, digits and "!#$%&'*+-.^_`|~". */
+static const bool is_token_octet[256] = {
+    ['!'] = true, ['#'] = true, ['$'] = true, ['%'] = true, ['&'] = true, ['\''] = true,
+    ['*'] = true, ['+'] = true, ['-'] = true, ['.'] = true, ['^'] = true, ['_'] = true,
+    ['`'] = true, ['|'] = true, ['~'] = true,
+    ['0'] = true, ['1'] = true, ['2'] = true, ['3'] = true, ['4'] = true,
+    ['5'] = true, ['6'] = true, ['7'] = true, ['8'] = true, ['9'] = true,
+    ['A'] = true, ['B'] = true, ['C'] = true, ['D'] = true, ['E'] = true, ['F'] = true,
+    ['G'] = true, ['H'] = true, ['I'] = true, ['J'] = true, ['K'] = true, ['L'] = true,
+    ['M'] = true, ['N'] = true, ['O'] = true, ['P'] = true, ['Q'] = true, ['R'] = true,
+    ['S'] = true, ['T'] = true, ['U'] = true, ['V'] = true, ['W'] = true, ['X'] = true,
+    ['Y'] = true, ['Z'] = true,
+    ['a'] = true, ['b'] = true, ['c'] = true, ['d'] = true, ['e'] = true, ['f'] = true,
+    ['g'] = true, ['h'] = true, ['i'] = true, ['j'] = true, ['k'] = true, ['l'] = true,
+    ['m'] = true, ['n'] = true, ['o'] = true, ['p'] = true, ['q'] = true, ['r'] = true,
+    ['s'] = true, ['t'] = true, ['u'] = true, ['v'] = true, ['w'] = true, ['x'] = true,
+    ['y'] = true, ['z'] = true,
+};
+// clang-format on
+
+bool af__is_token(af_slice text) {
+    for (size_t i = 0; i < text.size; i++) {
+        if (!is_token_octet[(unsigned char)text.bytes[i]]) return false;
+    }
+    return text.size != 0;
+}
+
+bool af__is_field_value(af_slice text) {
+    return text.size == 0 || (memchr(text.bytes, '\r', text.size) == NULL &&
+                              memchr(text.bytes, '\n', text.size) == NULL &&
+                              memchr(text.bytes, '\0', text.size) == NULL);
+}
+
+static char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool af__same_name(af_slice a, const char *b) {
+    if (a.size != 0 && ((a.bytes[0] ^ b[0]) & ~0x20) != 0) return false;
+    for (size_t i = 0; i < a.size; i++) {
+        if (b[i] == '\0' || lower(a.bytes[i]) != lower(b[i])) return false;
+    }
+    return b[a.size] == '\0';
+}
+
+/* ---- Fields to send ------------------------------------------------------------------------ */
+
+af_status af__check_request_headers(const af_header *headers, size_t count, af_failure *failure) {
+    for (size_t i = 0; i < count; i++) {
+        af_slice name = headers[i].name;
+        /* Not shown: someone may have put "Name: value" there. */
+        if (!af__is_token(name)) {
+            return af__fail(failure, AF_EINVAL, "the name of header field %zu is not a token",
+                            i + 1);
+        }
+        int shown = name.size < 64 ? (int)name.size : 64;
+        if (af__same_name(name, "Content-Length") || af__same_name(name, "Transfer-Encoding")) {
+            return af__fail(failure, AF_EINVAL, "%.*s follows from the body and can't be set",
+                            shown, name.bytes);
+        }
+        if ((headers[i].flags & AF_HEADER_REMOVE) != 0) continue;
+        if (!af__is_field_value(headers[i].value)) {
+            return af__fail(failure, AF_EINVAL, "the value of %.*s has a line break or NUL", shown,
+                            name.bytes);
+        }
+    }
+    return AF_OK;
+}

@@ -1,0 +1,145 @@
+#include "message/host.h"
+
+#include "base/failure.h"
+#include "message/url.h"
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/** What a name in DNS may have, "_" and octets of internationalised names among them. */
+static bool is_host_octet(char c) {
+    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return is_letter || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~' ||
+           (unsigned char)c > 127;
+}
+
+/** Four numbers up to 255, without leading zeros. */
+static bool is_ipv4(af_slice text) {
+    size_t at = 0;
+    for (int part = 0; part < 4; part++) {
+        if (part > 0 && (at == text.size || text.bytes[at++] != '.')) return false;
+        size_t start = at;
+        unsigned value = 0;
+        while (at < text.size && is_digit(text.bytes[at]) && at - start < 3) {
+            value = value * 10 + (unsigned)(text.bytes[at++] - '0');
+        }
+        bool has_leading_zero = at - start > 1 && text.bytes[start] == '0';
+        if (at == start || has_leading_zero || value > 255) return false;
+    }
+    return at == text.size;
+}
+
+bool af__is_ipv6(af_slice text) {
+    size_t at = 0;
+    int groups = 0; /* Of 16 bits. */
+    bool has_gap = false;
+    if (text.size >= 2 && text.bytes[0] == ':' && text.bytes[1] == ':') {
+        has_gap = true;
+        at = 2;
+    }
+    while (at < text.size) {
+        size_t start = at;
+        while (at < text.size && is_hex(text.bytes[at])) at++;
+        if (at < text.size && text.bytes[at] == '.') {
+            af_slice tail = {text.bytes + start, text.size - start};
+            if (!is_ipv4(tail)) return false;
+            groups += 2;
+            at = text.size;
+            break;
+        }
+        if (at == start || at - start > 4) return false;
+        groups++;
+        if (at == text.size) break;
+        if (text.bytes[at++] != ':' || at == text.size) return false;
+        if (text.bytes[at] == ':') {
+            if (has_gap) return false;
+            has_gap = true;
+            at++;
+        }
+    }
+    return has_gap ? groups < 8 : groups == 8;
+}
+
+static af_status read_port(uint16_t *out, af_slice text, af_failure *failure) {
+    uint32_t port = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (!is_digit(text.bytes[i])) {
+            return af__fail(failure, AF_EINVAL, "the port of the URL is not a number");
+        }
+        port = port * 10 + (uint32_t)(text.bytes[i] - '0');
+        if (port > UINT16_MAX) break;
+    }
+    if (text.size != 0 && (port == 0 || port > UINT16_MAX)) {
+        return af__fail(failure, AF_EINVAL, "the port of the URL is not one of 1 to 65535");
+    }
+    *out = (uint16_t)port;
+    return AF_OK;
+}
+
+static const char *find(af_slice text, char wanted) {
+    return text.size != 0 ? memchr(text.bytes, wanted, text.size) : NULL;
+}
+
+/** Split "[address]" or "name" from what follows it, which is nothing or begins with a colon. */
+static af_status split_host(af__authority *out, af_slice text, af_slice *rest,
+                            af_failure *failure) {
+    out->is_ipv6 = text.size != 0 && text.bytes[0] == '[';
+    const char *end = find(text, out->is_ipv6 ? ']' : ':');
+    if (!out->is_ipv6) {
+        size_t size = end != NULL ? (size_t)(end - text.bytes) : text.size;
+        out->host = (af_slice){text.bytes, size};
+        *rest = (af_slice){text.bytes + size, text.size - size};
+        return AF_OK;
+    }
+    if (end == NULL) {
+        return af__fail(failure, AF_EINVAL, "the URL's host lacks its closing bracket");
+    }
+    out->host = (af_slice){text.bytes + 1, (size_t)(end - text.bytes) - 1};
+    *rest = (af_slice){end + 1, text.size - out->host.size - 2};
+    if (rest->size != 0 && rest->bytes[0] != ':') {
+        return af__fail(failure, AF_EINVAL, "something follows the bracket of the URL's host");
+    }
+    return AF_OK;
+}
+
+static af_status check_host(const af__authority *authority, af_failure *failure) {
+    af_slice host = authority->host;
+    if (authority->is_ipv6) {
+        if (af__is_ipv6(host)) return AF_OK;
+        return af__fail(failure, AF_EINVAL, "the URL's host in brackets is not an IPv6 address");
+    }
+    if (host.size == 0) return af__fail(failure, AF_EINVAL, "the URL has no host");
+    if (host.size > AF__HOST_LONGEST) {
+        return af__fail(failure, AF_EINVAL, "the URL's host is longer than %d bytes",
+                        AF__HOST_LONGEST);
+    }
+    for (size_t i = 0; i < host.size; i++) {
+        if (is_host_octet(host.bytes[i])) continue;
+        return af__fail(failure, AF_EINVAL, "'%c' is not allowed in the host of a URL",
+                        host.bytes[i]);
+    }
+    return AF_OK;
+}
+
+af_status af__authority_split(af__authority *out, af_slice text, af_failure *failure) {
+    *out = (af__authority){0};
+    if (find(text, '\\') != NULL) {
+        return af__fail(failure, AF_EINVAL, "the URL has a backslash before its path");
+    }
+    /* The last "@": what precedes it can then not be taken for the host by anyone. */
+    const char *at = text.size == 0 ? NULL : memrchr(text.bytes, '@', text.size);
+    if (at != NULL) {
+        out->userinfo = (af_slice){text.bytes, (size_t)(at - text.bytes)};
+        text = (af_slice){at + 1, text.size - out->userinfo.size - 1};
+    }
+    af_slice rest = {NULL, 0};
+    af_status status = split_host(out, text, &rest, failure);
+    if (status == AF_OK) status = check_host(out, failure);
+    if (status != AF_OK || rest.size == 0) return status;
+    return read_port(&out->port, (af_slice){rest.bytes + 1, rest.size - 1}, failure);
+}

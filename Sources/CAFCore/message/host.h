@@ -1,0 +1,24 @@
+/**
+ * The authority of a URL: userinfo, host, port (RFC 3986 3.2). Pure.
+ */
+#ifndef AF_MESSAGE_HOST_H
+#define AF_MESSAGE_HOST_H
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+
+/** Every slice points into the text that was split. */
+typedef struct af__authority {
+    af_slice userinfo; /**< Empty if there is none. */
+    af_slice host;     /**< As written; an IPv6 address without its brackets. */
+    bool is_ipv6;
+    uint16_t port; /**< 0 if none is named. */
+} af__authority;
+
+/** What stands between "//" and the path. AF_EINVAL as af__url_parse() says. */
+af_status af__authority_split(af__authority *out, af_slice text, af_failure *failure);
+
+/** An IPv6 address in text, RFC 4291 2.2, without a zone. */
+bool af__is_ipv6(af_slice text);
+
+#endif

@@ -1,0 +1,15 @@
+/**
+ * Which media type a file's name stands for. The facts are in Scripts/media-types.txt.
+ */
+#ifndef AF_MESSAGE_MEDIA_TYPES_H
+#define AF_MESSAGE_MEDIA_TYPES_H
+
+#include <afcore/base.h>
+
+/** What stands after the last slash. */
+af_slice af__last_component(const char *path);
+
+/** The type of a path's extension; "application/octet-stream" if there is none or it is unknown. */
+const char *af__media_type_of_path(const char *path);
+
+#endif

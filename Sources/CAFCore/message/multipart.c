@@ -1,0 +1,426 @@
+#include "message/multipart.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "message/fields.h"
+#include "message/media_types.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* ---- The boundary -------------------------------------------------------------------------- */
+
+/** What needs no quotes as a parameter and is allowed in a boundary (RFC 2046 5.1.1). */
+static bool is_boundary(const char *text) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "'+_-.";
+    size_t size = strlen(text);
+    return size >= 1 && size <= AF_MULTIPART_BOUNDARY_MAX && strspn(text, allowed) == size;
+}
+
+static af_status make_boundary(char *out) {
+    static const char prefix[] = "AFBoundary-";
+    unsigned char bits[16];
+    size_t filled = 0;
+    while (filled < sizeof bits) {
+        ssize_t count = getrandom(bits + filled, sizeof bits - filled, 0);
+        if (count < 0 && errno != EINTR) return AF_EINTERNAL;
+        if (count > 0) filled += (size_t)count;
+    }
+    memcpy(out, prefix, sizeof prefix);
+    out += sizeof prefix - 1;
+    for (size_t i = 0; i < sizeof bits; i++, out += 2) snprintf(out, 3, "%02x", bits[i]);
+    return AF_OK;
+}
+
+static af_status set_boundary(af_multipart *form, const char *boundary, af_failure *failure) {
+    form->is_own_boundary = boundary != NULL;
+    if (boundary != NULL) {
+        if (!is_boundary(boundary)) {
+            return af__fail(failure, AF_EINVAL,
+                            "the boundary is not 1 to 70 letters, digits and '+_-.");
+        }
+        memcpy(form->boundary, boundary, strlen(boundary) + 1);
+    } else if (make_boundary(form->boundary) != AF_OK) {
+        af_status status = af__fail(failure, AF_EINTERNAL, "the system gives no random bits");
+        if (failure != NULL) failure->system_error = errno;
+        return status;
+    }
+    snprintf(form->content_type, sizeof form->content_type, "multipart/form-data; boundary=%s",
+             form->boundary);
+    snprintf(form->closing, sizeof form->closing, "\r\n--%s--\r\n", form->boundary);
+    return AF_OK;
+}
+
+/* ---- The form ------------------------------------------------------------------------------ */
+
+af_status af_multipart_new(af_multipart **out, const char *boundary, af_failure *failure) {
+    *out = NULL;
+    af_multipart *form = af__zalloc(sizeof *form);
+    if (form == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    form->descriptor = -1;
+    af_status status = set_boundary(form, boundary, failure);
+    if (status == AF_OK)
+        *out = form;
+    else
+        af_free(form);
+    return status;
+}
+
+void af_multipart_trust_boundary(af_multipart *form) {
+    form->is_own_boundary = false;
+}
+
+/** Gives back what the part borrows. */
+static void release(const af__part *part) {
+    if (part->kind == AF__PART_BYTES && part->release != NULL) part->release(part->context);
+    if (part->kind == AF__PART_READER && part->reader.release != NULL) {
+        part->reader.release(part->reader.context);
+    }
+}
+
+void af_multipart_free(af_multipart *form) {
+    if (form == NULL) return;
+    af__multipart_close_file(form);
+    for (size_t i = 0; i < form->count; i++) {
+        release(&form->parts[i]);
+        af_free(form->parts[i].block);
+    }
+    af_free(form->parts);
+    af_free(form);
+}
+
+void af_multipart_throttle(af_multipart *form, size_t packet_size, uint32_t delay_ms) {
+    form->packet_size = packet_size;
+    form->delay_us = (int64_t)delay_ms * 1000;
+    form->not_before_us = 0;
+}
+
+size_t af_multipart_get_count(const af_multipart *form) {
+    return form->count;
+}
+
+int64_t af_multipart_get_length(const af_multipart *form) {
+    if (form->length == AF_LENGTH_UNKNOWN) return AF_LENGTH_UNKNOWN;
+    return form->length + (int64_t)af__multipart_closing(form).size;
+}
+
+int64_t af_multipart_get_part_length(const af_multipart *form, size_t index) {
+    return index < form->count ? form->parts[index].length : AF_LENGTH_UNKNOWN;
+}
+
+const char *af_multipart_get_boundary(const af_multipart *form) {
+    return form->boundary;
+}
+
+const char *af_multipart_get_content_type(const af_multipart *form) {
+    return form->content_type;
+}
+
+af_slice af__multipart_closing(const af_multipart *form) {
+    /* The line break in front belongs to the part before. */
+    return af_slice_of(form->closing + (form->count == 0 ? 2 : 0));
+}
+
+/* ---- What may stand in a head -------------------------------------------------------------- */
+
+static af_status refuse(af_failure *failure, const char *what) {
+    return af__fail(failure, AF_EINVAL, "%s of the part contains a line break or NUL", what);
+}
+
+static af_status check_header(const af_part *part, const af_header *header, bool is_raw,
+                              af_failure *failure) {
+    if (!af__is_token(header->name)) {
+        return af__fail(failure, AF_EINVAL, "the name of a header of the part is not a token");
+    }
+    int size = header->name.size < 100 ? (int)header->name.size : 100;
+    if (!af__is_field_value(header->value)) {
+        return af__fail(failure, AF_EINVAL,
+                        "the header %.*s of the part contains a line break or NUL", size,
+                        header->name.bytes);
+    }
+    bool is_double = !is_raw &&
+                     (af__same_name(header->name, "Content-Disposition") ||
+                      (part->content_type.size > 0 && af__same_name(header->name, "Content-Type")));
+    if (is_double || (header->flags & AF_HEADER_REMOVE)) {
+        return af__fail(failure, AF_EINVAL, "the header %.*s of the part is written by the form",
+                        size, header->name.bytes);
+    }
+    return AF_OK;
+}
+
+/** Also keeps every size so small that their sum can't overflow. */
+static af_status check_part(const af_part *part, bool is_raw, af_failure *failure) {
+    const size_t limit = AF_MULTIPART_HEAD_MAX;
+    if (part->size != sizeof *part) {
+        return af__fail(failure, AF_EINVAL, "the part was not made with AF_PART_INIT");
+    }
+    if (!af__is_field_value(part->name)) return refuse(failure, "the name");
+    if (!af__is_field_value(part->file_name)) return refuse(failure, "the file name");
+    if (!af__is_field_value(part->content_type)) return refuse(failure, "the content type");
+    bool fits = part->name.size <= limit && part->file_name.size <= limit &&
+                part->content_type.size <= limit && part->header_count <= limit / 4;
+    for (size_t i = 0; i < part->header_count && fits; i++) {
+        const af_header *header = &part->headers[i];
+        af_status status = check_header(part, header, is_raw, failure);
+        if (status != AF_OK) return status;
+        fits = header->name.size <= limit && header->value.size <= limit;
+    }
+    if (fits) return AF_OK;
+    return af__fail(failure, AF_ETOOBIG, "the headers of the part have more than %zu bytes", limit);
+}
+
+/* ---- Writing a head ------------------------------------------------------------------------ */
+
+/** Only measures while `bytes` is NULL. */
+typedef struct writer {
+    char *bytes;
+    size_t size;
+} writer;
+
+static void put(writer *writer, af_slice text) {
+    if (writer->bytes != NULL && text.size > 0) {
+        memcpy(writer->bytes + writer->size, text.bytes, text.size);
+    }
+    writer->size += text.size;
+}
+
+static void put_text(writer *writer, const char *text) {
+    put(writer, af_slice_of(text));
+}
+
+static void put_quoted(writer *writer, af_slice text) {
+    put_text(writer, "\"");
+    while (text.size > 0) {
+        const char *quote = memchr(text.bytes, '"', text.size);
+        size_t plain = quote != NULL ? (size_t)(quote - text.bytes) : text.size;
+        put(writer, (af_slice){text.bytes, plain});
+        if (quote == NULL) break;
+        put_text(writer, "%22");
+        text = (af_slice){quote + 1, text.size - plain - 1};
+    }
+    put_text(writer, "\"");
+}
+
+static void put_header(writer *writer, af_slice name, af_slice value) {
+    put(writer, name);
+    put_text(writer, ": ");
+    put(writer, value);
+    put_text(writer, "\r\n");
+}
+
+static void put_head(writer *writer, const af_multipart *form, const af_part *part, bool is_raw) {
+    put_text(writer, form->count == 0 ? "--" : "\r\n--");
+    put_text(writer, form->boundary);
+    put_text(writer, "\r\n");
+    if (!is_raw) {
+        put_text(writer, "Content-Disposition: form-data; name=");
+        put_quoted(writer, part->name);
+        if (part->file_name.bytes != NULL) {
+            put_text(writer, "; filename=");
+            put_quoted(writer, part->file_name);
+        }
+        put_text(writer, "\r\n");
+        if (part->content_type.size > 0) {
+            put_header(writer, af_slice_of("Content-Type"), part->content_type);
+        }
+    }
+    for (size_t i = 0; i < part->header_count; i++) {
+        put_header(writer, part->headers[i].name, part->headers[i].value);
+    }
+    put_text(writer, "\r\n");
+}
+
+/* ---- Adding -------------------------------------------------------------------------------- */
+
+static bool has_delimiter(const af_multipart *form, af_slice text) {
+    if (text.size == 0) return false;
+    /* Within the closing: after its line break, without its second pair of hyphens. */
+    return memmem(text.bytes, text.size, form->closing + 2, strlen(form->boundary) + 2) != NULL;
+}
+
+static af_status check_delimiter(const af_multipart *form, af_slice text, af_failure *failure) {
+    if (!form->is_own_boundary || !has_delimiter(form, text)) return AF_OK;
+    return af__fail(failure, AF_EINVAL, "the boundary occurs in the part");
+}
+
+static af_status check_form(const af_multipart *form, af_failure *failure) {
+    if (form->has_started) {
+        return af__fail(failure, AF_EINVAL, "a form that was read from takes no more parts");
+    }
+    if (form->count < AF_MULTIPART_PARTS_MAX) return AF_OK;
+    return af__fail(failure, AF_ETOOBIG, "the form has more than %d parts", AF_MULTIPART_PARTS_MAX);
+}
+
+static af_status add_length(int64_t *total, int64_t more, af_failure *failure) {
+    if (*total == AF_LENGTH_UNKNOWN || more == AF_LENGTH_UNKNOWN) {
+        *total = AF_LENGTH_UNKNOWN;
+        return AF_OK;
+    }
+    /* Leaves room for the closing delimiter. */
+    if (__builtin_add_overflow(*total, more, total) || *total > INT64_MAX - 1024) {
+        return af__fail(failure, AF_ETOOBIG, "the form has more bytes than can be counted");
+    }
+    return AF_OK;
+}
+
+static af_status make_room(af_multipart *form, af_failure *failure) {
+    if (form->count < form->capacity) return AF_OK;
+    size_t capacity = form->capacity != 0 ? form->capacity * 2 : 8;
+    af__part *parts = af__realloc(form->parts, capacity * sizeof *parts);
+    if (parts == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    form->parts = parts;
+    form->capacity = capacity;
+    return AF_OK;
+}
+
+/** Head and `copied` in one block of the part. */
+static af_status write_block(const af_multipart *form, const af_part *part, bool is_raw,
+                             af_slice copied, af__part *made, af_failure *failure) {
+    writer writer = {NULL, 0};
+    put_head(&writer, form, part, is_raw);
+    size_t head = writer.size;
+    if (head > AF_MULTIPART_HEAD_MAX) {
+        return af__fail(failure, AF_ETOOBIG, "the headers of the part have more than %d bytes",
+                        AF_MULTIPART_HEAD_MAX);
+    }
+    if (copied.size > SIZE_MAX - head || (made->block = af__alloc(head + copied.size)) == NULL) {
+        return af__fail(failure, AF_ENOMEM, "no memory for a part of %zu bytes", copied.size);
+    }
+    writer = (struct writer){made->block, 0};
+    put_head(&writer, form, part, is_raw);
+    made->head = (af_slice){writer.bytes, head};
+    put(&writer, copied);
+    return AF_OK;
+}
+
+/** The end of every way to add: `made` knows its body, `copied` is to be kept behind the head. */
+static af_status append(af_multipart *form, const af_part *part, bool is_raw, af_slice copied,
+                        af__part *made, af_failure *failure) {
+    af_status status = check_form(form, failure);
+    if (status == AF_OK) status = check_part(part, is_raw, failure);
+    if (status == AF_OK) status = write_block(form, part, is_raw, copied, made, failure);
+    if (status != AF_OK) return status;
+    int64_t length = form->length;
+    size_t delimiter = strlen(form->boundary) + (form->count == 0 ? 2 : 4);
+    af_slice head = {made->head.bytes + delimiter, made->head.size - delimiter};
+    status = check_delimiter(form, head, failure);
+    if (status == AF_OK) status = add_length(&length, (int64_t)made->head.size, failure);
+    if (status == AF_OK) status = add_length(&length, made->length, failure);
+    if (status == AF_OK) status = make_room(form, failure);
+    if (status != AF_OK) {
+        af_free(made->block);
+        return status;
+    }
+    form->parts[form->count++] = *made;
+    form->length = length;
+    return AF_OK;
+}
+
+static af_status add_bytes(af_multipart *form, const af_part *part, bool is_raw, af__part *made,
+                           af_failure *failure) {
+    af_slice bytes = {made->bytes, (size_t)made->length};
+    af_status status = AF_OK;
+    if (made->length < 0 || (bytes.bytes == NULL && bytes.size > 0)) {
+        status = af__fail(failure, AF_EINVAL, "the part has a size but no bytes");
+    }
+    if (status == AF_OK) status = check_delimiter(form, bytes, failure);
+    bool is_copied = made->release == NULL;
+    af_slice copied = {bytes.bytes, is_copied ? bytes.size : 0};
+    if (status == AF_OK) status = append(form, part, is_raw, copied, made, failure);
+    if (status != AF_OK) {
+        release(made);
+    } else if (is_copied) {
+        af__part *added = &form->parts[form->count - 1];
+        added->bytes = added->head.bytes + added->head.size;
+    }
+    return status;
+}
+
+af_status af_multipart_add_bytes(af_multipart *form, const af_part *part, af_slice bytes,
+                                 void (*release)(void *context), void *context,
+                                 af_failure *failure) {
+    af__part made = {.kind = AF__PART_BYTES,
+                     .bytes = bytes.bytes,
+                     .length = (int64_t)bytes.size,
+                     .release = release,
+                     .context = context};
+    return add_bytes(form, part, false, &made, failure);
+}
+
+af_status af_multipart_add_raw(af_multipart *form, const af_header *headers, size_t header_count,
+                               af_slice bytes, void (*release)(void *context), void *context,
+                               af_failure *failure) {
+    af_part part = AF_PART_INIT;
+    part.headers = headers;
+    part.header_count = header_count;
+    af__part made = {.kind = AF__PART_BYTES,
+                     .bytes = bytes.bytes,
+                     .length = (int64_t)bytes.size,
+                     .release = release,
+                     .context = context};
+    return add_bytes(form, &part, true, &made, failure);
+}
+
+af_status af_multipart_add_reader(af_multipart *form, const af_part *part, const af_reader *reader,
+                                  int64_t length, af_failure *failure) {
+    af__part made = {.kind = AF__PART_READER, .reader = *reader, .length = length};
+    af_status status = AF_OK;
+    if (reader->read == NULL) {
+        status = af__fail(failure, AF_EINVAL, "the part's reader has no read function");
+    } else if (length < AF_LENGTH_UNKNOWN) {
+        status = af__fail(failure, AF_EINVAL, "the part's length is negative");
+    }
+    if (status == AF_OK) status = append(form, part, false, (af_slice){NULL, 0}, &made, failure);
+    if (status != AF_OK) release(&made);
+    return status;
+}
+
+/* ---- Adding files -------------------------------------------------------------------------- */
+
+/** Learns what is left open, and refuses what can't be read. */
+static af_status measure_file(const af_part_file *file, af__part *made, af_failure *failure) {
+    bool is_range = file->offset >= 0 && file->length >= AF_LENGTH_UNKNOWN &&
+                    file->size >= AF_LENGTH_UNKNOWN &&
+                    (file->length <= 0 || file->offset <= INT64_MAX - file->length);
+    if (!is_range) return af__fail(failure, AF_EINVAL, "the part's range of its file is negative");
+    int descriptor;
+    af_status status = af__part_open(made, &descriptor, failure);
+    if (status != AF_OK) return status;
+    int64_t size;
+    status = af__part_check_size(made, descriptor, &size, failure);
+    close(descriptor);
+    if (status != AF_OK || file->length != AF_LENGTH_UNKNOWN) return status;
+    if (file->offset > size) {
+        return af__fail(failure, AF_EFILE, "%s has only %lld bytes", file->path, (long long)size);
+    }
+    made->file_size = size;
+    made->length = size - file->offset;
+    return AF_OK;
+}
+
+af_status af_multipart_add_file(af_multipart *form, const af_part *part, const af_part_file *file,
+                                af_failure *failure) {
+    if (file->path == NULL || file->path[0] == '\0') {
+        return af__fail(failure, AF_EINVAL, "the part's file has no path");
+    }
+    af__part made = {.kind = AF__PART_FILE,
+                     .path = file->path,
+                     .offset = file->offset,
+                     .length = file->length,
+                     .file_size = file->size};
+    af_part named = *part;
+    if (named.file_name.bytes == NULL) named.file_name = af__last_component(file->path);
+    if (named.content_type.size == 0) {
+        named.content_type = af_slice_of(af__media_type_of_path(file->path));
+    }
+    af_slice path = {file->path, strlen(file->path) + 1};
+    af_status status = measure_file(file, &made, failure);
+    if (status == AF_OK) status = append(form, &named, false, path, &made, failure);
+    if (status != AF_OK) return status;
+    af__part *added = &form->parts[form->count - 1];
+    added->path = added->head.bytes + added->head.size;
+    return AF_OK;
+}

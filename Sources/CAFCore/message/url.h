@@ -1,0 +1,53 @@
+/**
+ * http and https URLs (RFC 3986): taken apart, made fit for the wire, resolved, compared. Pure.
+ */
+#ifndef AF_MESSAGE_URL_H
+#define AF_MESSAGE_URL_H
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+
+enum {
+    /** Bytes of a URL, as given and as normalised. */
+    AF__URL_LONGEST = 64 * 1024,
+    /** Bytes of a host name: what DNS can hold. */
+    AF__HOST_LONGEST = 255
+};
+
+/** Zeroed it is empty; af__url_clear() is then harmless. Slices point into `text`. */
+typedef struct af__url {
+    char *text; /**< Absolute, without userinfo and fragment, ends in NUL; for the wire. */
+    bool is_https;
+    af_slice host;  /**< Lower case; an IPv6 address without its brackets. */
+    uint16_t port;  /**< Explicit or the scheme's, which is left out of `text`. */
+    af_slice path;  /**< At least "/". */
+    af_slice query; /**< Without "?"; bytes is NULL if there is none. */
+    char *userinfo; /**< As written, still escaped; NULL if there was none. A secret. */
+} af__url;
+
+/**
+ * Take an absolute URL apart: scheme http or https (any case), a host, a port 1–65535 (empty: the
+ * default). In path and query, octets that a URL can't hold (space, above 127, and
+ * `"<>\^{|}` and the backtick) are percent-encoded; escapes are kept as they are, invalid ones too.
+ * Dot segments are removed, an empty path becomes "/", a fragment is dropped.
+ *
+ * AF_EINVAL, with a text that names what is wrong but never shows userinfo: control characters
+ * anywhere, a backslash in the authority, another scheme, no host, one with characters that no host
+ * name has or without its bracket, a bad port, too long. AF_ENOMEM. `*out` is then empty.
+ */
+af_status af__url_parse(af__url *out, af_slice text, af_failure *failure);
+
+/**
+ * A reference (Location) against a base, RFC 3986 5.2, strict. Fails as af__url_parse(). The base's
+ * userinfo stays with a reference that has no authority of its own. `out` must not be `base`.
+ */
+af_status af__url_resolve(af__url *out, const af__url *base, af_slice reference,
+                          af_failure *failure);
+
+/** Scheme, host (one trailing dot aside) and port are the same. */
+bool af__url_same_origin(const af__url *a, const af__url *b);
+
+/** Free what it holds; it is empty afterwards. */
+void af__url_clear(af__url *url);
+
+#endif

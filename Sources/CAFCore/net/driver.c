@@ -1,0 +1,390 @@
+#include "net/driver.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/list.h"
+#include "net/driver_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The first with CURLOPT_PROTOCOLS_STR, which says what redirects and URLs can't lead to. */
+enum { OLDEST_LIBCURL = 0x075500 };
+
+/* Requests at once on one HTTP/2 connection, where the server allows more; libcurl's own is 100. */
+static const long MAX_STREAMS = 1000;
+
+/* ---- Sockets ------------------------------------------------------------------------------- */
+
+static void note_activity(af__exchange *exchange) {
+    if (exchange != NULL && exchange->transfer != NULL) {
+        exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+    }
+}
+
+static void forget_socket(af__driver *driver, af__socket *entry) {
+    if (entry->is_registered) af__loop_unwatch(driver->loop, &entry->watch);
+    entry->is_registered = false;
+    entry->wanted = entry->watched = 0;
+    entry->exchange = NULL;
+    curl_multi_assign(driver->multi, entry->watch.descriptor, NULL);
+}
+
+/** Let libcurl do what a socket, or a timeout, allows. */
+static void drive(af__driver *driver, curl_socket_t descriptor, int what) {
+    int running;
+    CURLMcode code = curl_multi_socket_action(driver->multi, descriptor, what, &running);
+    /* A socket couldn't be watched. libcurl gives up every transfer, but each only when looked at. */
+    if (code == CURLM_ABORTED_BY_CALLBACK) curl_multi_perform(driver->multi, &running);
+}
+
+static void socket_is_ready(af__watch *watch, unsigned readiness) {
+    af__socket *entry = (af__socket *)(void *)watch;
+    af__driver *driver = entry->driver;
+    if (entry->wanted == 0) {
+        /* Still watched from its last use, now idle: libcurl looks at it when it takes it up. */
+        af__loop_unwatch(driver->loop, watch);
+        entry->is_registered = false;
+        entry->watched = 0;
+        return;
+    }
+    note_activity(entry->exchange);
+    int what = 0;
+    if (readiness & AF__READABLE) what |= CURL_CSELECT_IN;
+    if (readiness & AF__WRITABLE) what |= CURL_CSELECT_OUT;
+    if (readiness & AF__BROKEN) what |= CURL_CSELECT_ERR;
+    drive(driver, watch->descriptor, what);
+}
+
+static af__socket *socket_entry(af__driver *driver, curl_socket_t descriptor) {
+    size_t index = (size_t)descriptor;
+    if (index >= driver->socket_capacity) {
+        size_t capacity = index + 64;
+        af__socket **sockets = af__realloc(driver->sockets, capacity * sizeof *sockets);
+        if (sockets == NULL) return NULL;
+        memset(sockets + driver->socket_capacity, 0,
+               (capacity - driver->socket_capacity) * sizeof *sockets);
+        driver->sockets = sockets;
+        driver->socket_capacity = capacity;
+    }
+    if (driver->sockets[index] == NULL) {
+        af__socket *entry = af__zalloc(sizeof *entry);
+        if (entry == NULL) return NULL;
+        entry->watch = (af__watch){descriptor, socket_is_ready};
+        entry->driver = driver;
+        driver->sockets[index] = entry;
+    }
+    return driver->sockets[index];
+}
+
+/**
+ * libcurl says what it waits for. A socket of our own stays registered when libcurl lets go of it
+ * after an exchange: on a connection that is used again that saves two system calls per request.
+ */
+static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *context,
+                          void *assigned) {
+    (void)assigned;
+    af__driver *driver = context;
+    af__socket *entry = socket_entry(driver, descriptor);
+    if (entry == NULL) return -1;
+    if (what == CURL_POLL_REMOVE) {
+        entry->wanted = 0;
+        entry->exchange = NULL;
+        if (!entry->is_own) forget_socket(driver, entry);
+        return 0;
+    }
+    unsigned wanted = 0;
+    if (what & CURL_POLL_IN) wanted |= AF__READABLE;
+    if (what & CURL_POLL_OUT) wanted |= AF__WRITABLE;
+    char *exchange = NULL;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
+    entry->exchange = (af__exchange *)(void *)exchange;
+    entry->wanted = wanted;
+    if (entry->is_registered && entry->watched == wanted) return 0;
+    if (af__loop_watch(driver->loop, &entry->watch, wanted, !entry->is_registered) != AF_OK) {
+        return -1;
+    }
+    entry->is_registered = true;
+    entry->watched = wanted;
+    return 0;
+}
+
+curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
+                                     struct curl_sockaddr *address) {
+    (void)purpose;
+    af__exchange *exchange = context;
+    /* Close-on-exec from the start: a program that the host process starts must not inherit it. */
+    curl_socket_t descriptor = socket(address->family, address->socktype | SOCK_CLOEXEC,
+                                      address->protocol);
+    if (descriptor < 0) return CURL_SOCKET_BAD;
+    af__socket *entry = socket_entry(exchange->driver, descriptor);
+    if (entry == NULL) {
+        /* libcurl knows only that there is no socket, and would call that a refused connection. */
+        af_failure failure = {0};
+        af__fail(&failure, AF_ENOMEM, "no memory for a connection");
+        if (exchange->transfer != NULL) af__transfer_fail(exchange->transfer, &failure);
+        close(descriptor);
+        return CURL_SOCKET_BAD;
+    }
+    entry->is_own = true;
+    entry->is_registered = false;
+    entry->wanted = entry->watched = 0;
+    if (!exchange->was_connecting && exchange->transfer != NULL) {
+        exchange->was_connecting = true;
+        exchange->owner.connecting(exchange->owner.context);
+    }
+    return descriptor;
+}
+
+int af__driver_close_socket(void *context, curl_socket_t descriptor) {
+    af__driver *driver = context;
+    if (descriptor >= 0 && (size_t)descriptor < driver->socket_capacity &&
+        driver->sockets[descriptor] != NULL) {
+        af__socket *entry = driver->sockets[descriptor];
+        if (entry->is_registered) af__loop_unwatch(driver->loop, &entry->watch);
+        entry->is_registered = entry->is_own = false;
+        entry->wanted = entry->watched = 0;
+        entry->exchange = NULL;
+    }
+    return close(descriptor);
+}
+
+/* ---- Time ---------------------------------------------------------------------------------- */
+
+static int timer_changed(CURLM *multi, long timeout_ms, void *context) {
+    (void)multi;
+    af__driver *driver = context;
+    if (timeout_ms < 0) {
+        af__loop_disarm(driver->loop, &driver->alarm);
+    } else {
+        int64_t now = timeout_ms == 0 ? af__loop_now(driver->loop) : af__now_us();
+        af__loop_arm(driver->loop, &driver->alarm, now + timeout_ms * 1000);
+    }
+    return 0;
+}
+
+static void timer_rang(af__alarm *alarm) {
+    af__driver *driver = AF__OWNER(alarm, af__driver, alarm);
+    drive(driver, CURL_SOCKET_TIMEOUT, 0);
+    if (alarm->timer.place != 0) return;
+    /*
+     * libcurl says nothing if its next time is the one it said last: if we rang a moment too early for
+     * its taste, nobody would ever ring again.
+     */
+    long left = -1;
+    if (curl_multi_timeout(driver->multi, &left) != CURLM_OK || left < 0) return;
+    timer_changed(driver->multi, left > 0 ? left : 1, driver);
+}
+
+/* ---- Making and ending --------------------------------------------------------------------- */
+
+static CURLcode global_result;
+
+static void init_global(void) {
+    af__tls_init_library();
+    global_result = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+static af_status check_libcurl(af_failure *failure) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_global);
+    if (global_result != CURLE_OK) {
+        return af__fail(failure, AF_EINTERNAL, "libcurl can't be initialised: %s",
+                        curl_easy_strerror(global_result));
+    }
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    if (info->version_num < OLDEST_LIBCURL) {
+        return af__fail(failure, AF_EUNSUPPORTED, "libcurl %s is older than 7.85.0", info->version);
+    }
+    if (info->ssl_version != NULL && strstr(info->ssl_version, "OpenSSL/") != NULL) return AF_OK;
+    return af__fail(failure, AF_EUNSUPPORTED,
+                    "this libcurl is built on %s, and trust is decided with OpenSSL",
+                    info->ssl_version != NULL ? info->ssl_version : "no TLS library");
+}
+
+static const char *decodable_encodings(void) {
+    int features = curl_version_info(CURLVERSION_NOW)->features;
+    bool has_brotli = (features & CURL_VERSION_BROTLI) != 0;
+    bool has_zstd = (features & CURL_VERSION_ZSTD) != 0;
+    if ((features & CURL_VERSION_LIBZ) == 0) return NULL;
+    if (has_brotli && has_zstd) return "gzip, br, zstd";
+    if (has_brotli) return "gzip, br";
+    return has_zstd ? "gzip, zstd" : "gzip";
+}
+
+static bool set_multi(const af__driver *driver, const af_session_options *options) {
+    CURLM *multi = driver->multi;
+    long idle = options->connections_idle != 0 ? (long)options->connections_idle : 1;
+    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_changed) == CURLM_OK &&
+           curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, driver) == CURLM_OK &&
+           curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_changed) == CURLM_OK &&
+           curl_multi_setopt(multi, CURLMOPT_TIMERDATA, driver) == CURLM_OK &&
+           curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX) == CURLM_OK &&
+           curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, MAX_STREAMS) == CURLM_OK &&
+           curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, idle) == CURLM_OK &&
+           curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+                             (long)options->connections_per_host) == CURLM_OK &&
+           curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+                             (long)options->connections_total) == CURLM_OK;
+}
+
+static bool set_share(CURLSH *share) {
+    /* Without lock functions: the share never leaves the loop thread. */
+    return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) == CURLSHE_OK;
+}
+
+af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_options *options,
+                         af_failure *failure) {
+    *out = NULL;
+    af_status status = check_libcurl(failure);
+    if (status != AF_OK) return status;
+    af__driver *driver = af__zalloc(sizeof *driver);
+    if (driver == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    driver->loop = loop;
+    driver->alarm.ring = timer_rang;
+    driver->encodings = decodable_encodings();
+    driver->idle_seconds = (long)options->idle_seconds;
+    driver->forbids_reuse = options->connections_idle == 0;
+    driver->connections_per_host = options->connections_per_host;
+    driver->connections_total = options->connections_total;
+    status = af__tls_new(&driver->tls, &options->trust, failure);
+    if (status == AF_OK) {
+        driver->multi = curl_multi_init();
+        driver->share = curl_share_init();
+        if (options->user_agent != NULL) {
+            driver->user_agent = af__copy_text(af_slice_of(options->user_agent));
+        }
+        bool is_complete = driver->multi != NULL && driver->share != NULL &&
+                           (options->user_agent == NULL || driver->user_agent != NULL) &&
+                           set_multi(driver, options) && set_share(driver->share);
+        if (!is_complete) status = af__fail(failure, AF_ENOMEM, "no memory for libcurl");
+    }
+    if (status != AF_OK) {
+        af__driver_free(driver);
+        return status;
+    }
+    *out = driver;
+    return AF_OK;
+}
+
+void af__driver_free(af__driver *driver) {
+    while (driver->free != NULL) {
+        af__exchange *exchange = driver->free;
+        driver->free = exchange->next_free;
+        af__exchange_free(exchange);
+    }
+    if (driver->multi != NULL) curl_multi_cleanup(driver->multi);
+    if (driver->share != NULL) curl_share_cleanup(driver->share);
+    for (size_t i = 0; i < driver->socket_capacity; i++) af_free(driver->sockets[i]);
+    af_free(driver->sockets);
+    af_free(driver->user_agent);
+    af__tls_free(driver->tls);
+    af_free(driver);
+}
+
+/* ---- Exchanges ----------------------------------------------------------------------------- */
+
+static void recycle(af__driver *driver, af__exchange *exchange) {
+    af__exchange_reset(exchange);
+    exchange->next_free = driver->free;
+    driver->free = exchange;
+}
+
+af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer *transfer,
+                           af__exchange_owner owner, af_failure *failure) {
+    *out = NULL;
+    af__exchange *exchange = driver->free;
+    if (exchange != NULL) {
+        driver->free = exchange->next_free;
+    } else {
+        exchange = af__exchange_new(driver);
+        if (exchange == NULL) return af__fail(failure, AF_ENOMEM, "no memory for libcurl");
+    }
+    exchange->transfer = transfer;
+    exchange->owner = owner;
+    exchange->last_activity_us = af__loop_now(driver->loop);
+    af_status status = af__exchange_prepare(exchange, failure);
+    if (status == AF_OK) {
+        CURLMcode code = curl_multi_add_handle(driver->multi, exchange->easy);
+        if (code != CURLM_OK) {
+            status = af__fail(failure, code == CURLM_OUT_OF_MEMORY ? AF_ENOMEM : AF_EINTERNAL,
+                              "libcurl refused the request: %s", curl_multi_strerror(code));
+        }
+    }
+    if (status != AF_OK) {
+        recycle(driver, exchange);
+        return status;
+    }
+    driver->active++;
+    *out = exchange;
+    return AF_OK;
+}
+
+af__exchange *af__driver_next_ended(af__driver *driver) {
+    int left;
+    for (;;) {
+        CURLMsg *message = curl_multi_info_read(driver->multi, &left);
+        if (message == NULL) return NULL;
+        if (message->msg != CURLMSG_DONE) continue;
+        char *private = NULL;
+        CURLcode code = message->data.result;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private);
+        af__exchange *exchange = (af__exchange *)(void *)private;
+        exchange->has_ended = true;
+        exchange->code = code;
+        return exchange;
+    }
+}
+
+void *af__exchange_get_context(const af__exchange *exchange) {
+    return exchange->owner.context;
+}
+
+void af__driver_end(af__driver *driver, af__exchange *exchange, af__outcome *outcome) {
+    *outcome = (af__outcome){0};
+    af__exchange_measure(exchange, &outcome->hop);
+    if (exchange->has_ended) {
+        af__exchange_judge(exchange, exchange->code, &outcome->failure);
+    } else {
+        af__fail(&outcome->failure, AF_ECANCELED, "broken off");
+    }
+    /* Sockets keep the last exchange for its activity; the next hop of the handle is another. */
+    curl_multi_remove_handle(driver->multi, exchange->easy);
+    driver->active--;
+    recycle(driver, exchange);
+}
+
+bool af__exchange_continue(af__exchange *exchange) {
+    exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+    if (!exchange->has_paused) return true;
+    exchange->has_paused = false;
+    /* Bytes that were held are delivered inside this call and may be held again at once. */
+    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
+    if (code == CURLE_OK) return true;
+    /* Here libcurl returns the error of a callback instead of ending the transfer with it. */
+    exchange->has_ended = true;
+    exchange->code = code;
+    return false;
+}
+
+bool af__exchange_is_paused(const af__exchange *exchange) {
+    return exchange->has_paused;
+}
+
+int64_t af__exchange_last_activity(const af__exchange *exchange) {
+    return exchange->last_activity_us;
+}
+
+bool af__driver_is_crowded(const af__driver *driver) {
+    return (driver->connections_per_host != 0 && driver->active >= driver->connections_per_host) ||
+           (driver->connections_total != 0 && driver->active >= driver->connections_total);
+}
+
+uint64_t af__driver_connections(const af__driver *driver) {
+    return atomic_load_explicit(&driver->connections, memory_order_relaxed);
+}

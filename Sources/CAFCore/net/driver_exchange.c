@@ -1,0 +1,514 @@
+/*
+ * One hop on one easy handle: options in, callbacks on the way, numbers out.
+ *
+ * Handles are recycled. What never changes is set once; what a request can change is a field of
+ * af__easy_state, written by `set_…` functions alone, so nothing of one request reaches the next.
+ */
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "net/driver_internal.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SMALL_BUFFER = 16 * 1024,
+    LARGE_BUFFER = 256 * 1024,
+    SMALL_UPLOAD_BUFFER = 64 * 1024,
+    /* Up to this size a body goes out together with the head, straight from where it lies. */
+    INLINE_BODY = 64 * 1024,
+    DEFAULT_WEIGHT = 16
+};
+
+/* libcurl's own default is five minutes; a limit of none must not be shorter than the caller's. */
+#define NO_CONNECT_LIMIT_MS 2000000000L
+
+/* ---- Callbacks ----------------------------------------------------------------------------- */
+
+static void note_activity(af__exchange *exchange) {
+    exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+}
+
+static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
+    (void)one;
+    af__exchange *exchange = context;
+    note_activity(exchange);
+    af_slice line = {bytes, size};
+    /* Any other number than the size ends the transfer; no line is empty. */
+    return af__transfer_take_line(exchange->transfer, line) ? size : 0;
+}
+
+static size_t take_body(char *bytes, size_t one, size_t size, void *context) {
+    (void)one;
+    af__exchange *exchange = context;
+    if (size == 0) return 0;
+    curl_off_t received = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    note_activity(exchange);
+    af_slice chunk = {bytes, size};
+    switch (af__transfer_take_body(exchange->transfer, chunk, received)) {
+    case AF__TAKEN:
+        return size;
+    case AF__HELD:
+        exchange->has_paused = true;
+        return CURL_WRITEFUNC_PAUSE;
+    case AF__STOP:
+        break;
+    }
+    return 0;
+}
+
+static size_t read_body(char *buffer, size_t one, size_t size, void *context) {
+    af__exchange *exchange = context;
+    note_activity(exchange);
+    ptrdiff_t count = af__transfer_read_body(exchange->transfer, buffer, one * size);
+    if (count >= 0) return (size_t)count;
+    if (count == AF_READ_AGAIN) {
+        exchange->has_paused = true;
+        exchange->owner.waiting(exchange->owner.context);
+        return CURL_READFUNC_PAUSE;
+    }
+    return CURL_READFUNC_ABORT;
+}
+
+static int seek_body(void *context, curl_off_t offset, int origin) {
+    af__exchange *exchange = context;
+    if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+    return af__transfer_rewind_body(exchange->transfer) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+}
+
+static void note_connected(af__exchange *exchange) {
+    note_activity(exchange);
+    exchange->owner.connected(exchange->owner.context);
+}
+
+/** A connection from the pool was judged when it was made, by another exchange. */
+static void adopt_peer(af__exchange *exchange) {
+    const struct curl_tlssessioninfo *tls = NULL;
+    if (!exchange->transfer->outgoing.url.is_https) return;
+    curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
+    if (tls == NULL || tls->internals == NULL) return;
+    af__tls_peer_release(exchange->peer);
+    exchange->peer = af__tls_peer_of(tls->internals);
+}
+
+static int connection_is_ready(void *context, char *remote, char *local, int remote_port,
+                               int local_port) {
+    (void)remote, (void)local, (void)remote_port, (void)local_port;
+    adopt_peer(context);
+    note_connected(context);
+    return CURL_PREREQFUNC_OK;
+}
+
+static int resolver_starts(void *resolver, void *reserved, void *context) {
+    (void)resolver, (void)reserved;
+    af__exchange *exchange = context;
+    if (!exchange->was_connecting) {
+        exchange->was_connecting = true;
+        exchange->owner.connecting(exchange->owner.context);
+    }
+    return 0;
+}
+
+static CURLcode prepare_tls(CURL *easy, void *ssl_context, void *context) {
+    (void)easy;
+    af__exchange *exchange = context;
+    af__tls_peer_release(exchange->peer);
+    char *host = af__copy_text(exchange->transfer->outgoing.url.host);
+    exchange->peer = host != NULL ? af__tls_prepare(exchange->driver->tls, ssl_context, host)
+                                  : NULL;
+    af_free(host);
+    return exchange->peer != NULL ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+}
+
+/* ---- Options that no request changes ------------------------------------------------------- */
+
+static void check_option(af__exchange *exchange, CURLcode code) {
+    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+}
+
+#define SET(option, value) check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
+
+static void set_constants(af__exchange *exchange) {
+    af__driver *driver = exchange->driver;
+    SET(CURLOPT_PRIVATE, exchange);
+    SET(CURLOPT_ERRORBUFFER, exchange->error_text);
+    SET(CURLOPT_SHARE, driver->share);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+    SET(CURLOPT_PATH_AS_IS, 1L);
+    SET(CURLOPT_PROXY, "");
+    SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    SET(CURLOPT_TCP_NODELAY, 1L);
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_MAXAGE_CONN, driver->idle_seconds);
+    SET(CURLOPT_FORBID_REUSE, driver->forbids_reuse ? 1L : 0L);
+
+    SET(CURLOPT_HEADERFUNCTION, take_line);
+    SET(CURLOPT_HEADERDATA, exchange);
+    SET(CURLOPT_WRITEFUNCTION, take_body);
+    SET(CURLOPT_WRITEDATA, exchange);
+    SET(CURLOPT_READFUNCTION, read_body);
+    SET(CURLOPT_READDATA, exchange);
+    SET(CURLOPT_SEEKFUNCTION, seek_body);
+    SET(CURLOPT_SEEKDATA, exchange);
+    SET(CURLOPT_OPENSOCKETFUNCTION, af__driver_open_socket);
+    SET(CURLOPT_OPENSOCKETDATA, exchange);
+    SET(CURLOPT_CLOSESOCKETFUNCTION, af__driver_close_socket);
+    SET(CURLOPT_CLOSESOCKETDATA, driver);
+    SET(CURLOPT_RESOLVER_START_FUNCTION, resolver_starts);
+    SET(CURLOPT_RESOLVER_START_DATA, exchange);
+    SET(CURLOPT_PREREQFUNCTION, connection_is_ready);
+    SET(CURLOPT_PREREQDATA, exchange);
+
+    /*
+     * The chain and the name are judged in trust/evaluate alone: libcurl loads no certificates of
+     * its own (which costs 30 ms a connection) and compares no name, but it must ask for the
+     * verdict, or OpenSSL would go on after a refusal.
+     */
+    SET(CURLOPT_SSL_VERIFYPEER, 1L);
+    SET(CURLOPT_SSL_VERIFYHOST, 0L);
+    SET(CURLOPT_CAINFO, NULL);
+    SET(CURLOPT_CAPATH, NULL);
+    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    SET(CURLOPT_SSL_CTX_FUNCTION, prepare_tls);
+    SET(CURLOPT_SSL_CTX_DATA, exchange);
+}
+
+af__exchange *af__exchange_new(af__driver *driver) {
+    af__exchange *exchange = af__zalloc(sizeof *exchange);
+    if (exchange == NULL) return NULL;
+    exchange->driver = driver;
+    exchange->easy = curl_easy_init();
+    exchange->url = curl_url();
+    af__buffer_init(&exchange->field_text, UINT32_MAX);
+    exchange->state = (af__easy_state){.shape = AF__SHAPE_GET,
+                                       .http_version = CURL_HTTP_VERSION_2TLS,
+                                       .connect_ms = -1,
+                                       .weight = DEFAULT_WEIGHT,
+                                       .buffer_size = SMALL_BUFFER,
+                                       .upload_buffer_size = SMALL_UPLOAD_BUFFER};
+    if (exchange->easy != NULL) {
+        set_constants(exchange);
+        SET(CURLOPT_HTTP_VERSION, exchange->state.http_version);
+        SET(CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
+        SET(CURLOPT_UPLOAD_BUFFERSIZE, exchange->state.upload_buffer_size);
+    }
+    bool is_complete = exchange->easy != NULL && exchange->url != NULL;
+    if (!is_complete || exchange->option_error != CURLE_OK) {
+        af__exchange_free(exchange);
+        return NULL;
+    }
+    return exchange;
+}
+
+void af__exchange_free(af__exchange *exchange) {
+    if (exchange->easy != NULL) curl_easy_cleanup(exchange->easy);
+    curl_url_cleanup(exchange->url);
+    af_free(exchange->origin);
+    af__tls_peer_release(exchange->peer);
+    af__buffer_clear(&exchange->field_text);
+    af_free(exchange->fields);
+    af_free(exchange);
+}
+
+/* ---- Header fields ------------------------------------------------------------------------- */
+
+/** A field in libcurl's notation: "Name: value", "Name;" for no value, "Name:" to send none. */
+static af_status add_field(af__buffer *text, af_slice name, const char *mark, af_slice value) {
+    af_status status = af__buffer_append(text, name.bytes, name.size);
+    if (status == AF_OK) status = af__buffer_append(text, mark, strlen(mark));
+    if (status == AF_OK) status = af__buffer_append(text, value.bytes, value.size);
+    if (status == AF_OK) status = af__buffer_append(text, "", 1);
+    return status;
+}
+
+static af_status remove_field(af__buffer *text, const char *name) {
+    return add_field(text, af_slice_of(name), ":", af_slice_of(""));
+}
+
+/**
+ * A field that is sent unless the request says otherwise. Given to libcurl as a finished field, it is
+ * cheaper than its own option for the purpose, which formats it twice.
+ */
+static af_status add_default(const af__exchange *exchange, af__buffer *text, const char *name,
+                             const char *value, size_t *count) {
+    const af__outgoing *outgoing = &exchange->transfer->outgoing;
+    if (value == NULL || af__outgoing_mentions(outgoing, name)) return AF_OK;
+    ++*count;
+    return add_field(text, af_slice_of(name), ": ", af_slice_of(value));
+}
+
+/** What libcurl would add by itself and nobody asked for. */
+static af_status remove_additions(const af__exchange *exchange, af__buffer *text, size_t *count) {
+    const af__transfer *transfer = exchange->transfer;
+    static const char *const unwanted[] = {"Content-Type", "Expect"};
+    for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) {
+        if (af__outgoing_sends(&transfer->outgoing, af_slice_of(unwanted[i]))) continue;
+        if (remove_field(text, unwanted[i]) != AF_OK) return AF_ENOMEM;
+        ++*count;
+    }
+    return AF_OK;
+}
+
+/** As the caller gave it; a wish to send none is void where the caller also gives one. */
+static af_status add_own(const af__outgoing *outgoing, af__buffer *text, const af_header *header,
+                         size_t *count) {
+    if (header->flags & AF_HEADER_REMOVE) {
+        if (af__outgoing_sends(outgoing, header->name)) return AF_OK;
+        ++*count;
+        return add_field(text, header->name, ":", af_slice_of(""));
+    }
+    ++*count;
+    return add_field(text, header->name, header->value.size == 0 ? ";" : ": ", header->value);
+}
+
+static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *count) {
+    const af__outgoing *outgoing = &exchange->transfer->outgoing;
+    const af__driver *driver = exchange->driver;
+    const char *encodings = exchange->transfer->keep_encoding ? "identity" : driver->encodings;
+    *count = 0;
+    af_status status = add_default(exchange, text, "Accept-Encoding", encodings, count);
+    if (status == AF_OK) {
+        status = add_default(exchange, text, "User-Agent", driver->user_agent, count);
+    }
+    for (size_t i = 0; i < outgoing->header_count && status == AF_OK; i++) {
+        status = add_own(outgoing, text, &outgoing->headers[i], count);
+    }
+    bool has_content = exchange->state.shape == AF__SHAPE_POST ||
+                       exchange->state.shape == AF__SHAPE_UPLOAD;
+    if (status == AF_OK && has_content) status = remove_additions(exchange, text, count);
+    return status;
+}
+
+static af_status set_fields(af__exchange *exchange) {
+    af__buffer *text = &exchange->field_text;
+    size_t count;
+    text->size = 0;
+    af_status status = write_fields(exchange, text, &count);
+    if (status != AF_OK) return status;
+    if (count > exchange->field_capacity) {
+        size_t capacity = count + 8;
+        struct curl_slist *fields = af__realloc(exchange->fields,
+                                                capacity * sizeof *exchange->fields);
+        if (fields == NULL) return AF_ENOMEM;
+        exchange->fields = fields;
+        exchange->field_capacity = capacity;
+    }
+    char *line = text->bytes;
+    for (size_t i = 0; i < count; i++) {
+        exchange->fields[i].data = line;
+        exchange->fields[i].next = i + 1 < count ? &exchange->fields[i + 1] : NULL;
+        line += strlen(line) + 1;
+    }
+    SET(CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
+    return AF_OK;
+}
+
+/* ---- Options of a hop ---------------------------------------------------------------------- */
+
+/**
+ * libcurl would take the URL apart once more for every request. It is spared that by being given a
+ * parsed URL of the server, made anew only when a handle goes to another one, and the request target
+ * by itself, which it then also sends byte for byte.
+ */
+static af_status set_url(af__exchange *exchange) {
+    const af__url *url = &exchange->transfer->outgoing.url;
+    const char *target = url->path.bytes;
+    size_t size = (size_t)(target - url->text);
+    bool is_same = exchange->origin != NULL && strlen(exchange->origin) == size &&
+                   memcmp(exchange->origin, url->text, size) == 0;
+    if (!is_same) {
+        af_free(exchange->origin);
+        exchange->origin = af__copy_text((af_slice){url->text, size});
+        if (exchange->origin == NULL) return AF_ENOMEM;
+        CURLUcode code = curl_url_set(exchange->url, CURLUPART_URL, exchange->origin, 0);
+        if (code == CURLUE_OK) {
+            SET(CURLOPT_URL, exchange->origin);
+            SET(CURLOPT_CURLU, exchange->url);
+        } else {
+            check_option(exchange, CURLE_URL_MALFORMAT);
+            af_free(exchange->origin);
+            exchange->origin = NULL;
+        }
+    }
+    SET(CURLOPT_REQUEST_TARGET, target);
+    return AF_OK;
+}
+
+static bool takes_content(const char *method) {
+    return strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 ||
+           strcmp(method, "PATCH") == 0;
+}
+
+static void set_body(af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    const char *method = transfer->outgoing.method;
+    const af_slice *memory = af__source_in_memory(&transfer->source);
+    af__easy_state *state = &exchange->state;
+    int shape = AF__SHAPE_GET;
+    if (!transfer->sends_body) {
+        if (strcmp(method, "HEAD") == 0) shape = AF__SHAPE_HEAD;
+        /* RFC 9110 8.6: a method that anticipates content says that there is none. */
+        else if (takes_content(method))
+            shape = AF__SHAPE_POST;
+    } else {
+        bool is_inline = memory != NULL && memory->size <= INLINE_BODY;
+        shape = is_inline ? AF__SHAPE_POST : AF__SHAPE_UPLOAD;
+    }
+    if (state->shape != (unsigned)shape) {
+        /* From any shape to GET and on: libcurl's switches undo one another in this order only. */
+        if (state->shape == AF__SHAPE_HEAD) SET(CURLOPT_NOBODY, 0L);
+        if (state->shape == AF__SHAPE_UPLOAD) SET(CURLOPT_UPLOAD, 0L);
+        SET(CURLOPT_POSTFIELDS, NULL);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
+        SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)-1);
+        SET(CURLOPT_HTTPGET, 1L);
+        if (shape == AF__SHAPE_HEAD) SET(CURLOPT_NOBODY, 1L);
+        if (shape == AF__SHAPE_POST) SET(CURLOPT_POST, 1L);
+        if (shape == AF__SHAPE_UPLOAD) SET(CURLOPT_UPLOAD, 1L);
+        state->shape = (unsigned)shape;
+    }
+    if (shape == AF__SHAPE_POST) {
+        bool has_bytes = transfer->sends_body && memory->size > 0;
+        SET(CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
+    } else if (shape == AF__SHAPE_UPLOAD) {
+        SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->source.length);
+    }
+}
+
+static void set_method(af__exchange *exchange) {
+    static const char *const natural[] = {"GET", "HEAD", "POST", "PUT"};
+    const char *method = exchange->transfer->outgoing.method;
+    bool is_natural = strcmp(method, natural[exchange->state.shape]) == 0;
+    if (is_natural && !exchange->state.has_custom_method) return;
+    SET(CURLOPT_CUSTOMREQUEST, is_natural ? NULL : method);
+    exchange->state.has_custom_method = !is_natural;
+}
+
+static af_status set_version(af__exchange *exchange, af_failure *failure) {
+    const af__transfer *transfer = exchange->transfer;
+    long version = CURL_HTTP_VERSION_2TLS;
+    switch (transfer->version) {
+    case AF_WISH_AUTOMATIC:
+    case AF_WISH_HTTP_2:
+        break;
+    case AF_WISH_HTTP_1_1:
+        version = CURL_HTTP_VERSION_1_1;
+        break;
+    case AF_WISH_HTTP_2_PRIOR_KNOWLEDGE:
+        version = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
+        break;
+    case AF_WISH_HTTP_3:
+        if (!(curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP3)) {
+            return af__fail(failure, AF_EUNSUPPORTED, "this libcurl has no HTTP/3");
+        }
+        version = CURL_HTTP_VERSION_3;
+        break;
+    }
+    if (version != exchange->state.http_version) {
+        SET(CURLOPT_HTTP_VERSION, version);
+        exchange->state.http_version = version;
+    }
+    /* Only where a connection may turn out to multiplex is there something to wait for. */
+    bool waits = version != CURL_HTTP_VERSION_1_1 &&
+                 (transfer->outgoing.url.is_https || version != CURL_HTTP_VERSION_2TLS);
+    if (waits != exchange->state.waits_for_multiplex) {
+        SET(CURLOPT_PIPEWAIT, waits ? 1L : 0L);
+        exchange->state.waits_for_multiplex = waits;
+    }
+    return AF_OK;
+}
+
+/**
+ * libcurl before 8.0 fails on the second request of a connection in the clear that speaks HTTP/2 by
+ * prior knowledge: there each request gets its own.
+ */
+static bool must_not_share(const af__transfer *transfer) {
+    return transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE &&
+           !transfer->outgoing.url.is_https &&
+           curl_version_info(CURLVERSION_NOW)->version_num < 0x080000;
+}
+
+/** Large pieces for what may be large; a small answer shall not cost the memory of a large one. */
+static void set_buffers(af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    af__easy_state *state = &exchange->state;
+    bool receives_bulk = transfer->sink.kind != AF_SINK_MEMORY ||
+                         transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
+    long size = receives_bulk ? LARGE_BUFFER : SMALL_BUFFER;
+    if (size != state->buffer_size) {
+        SET(CURLOPT_BUFFERSIZE, size);
+        state->buffer_size = size;
+    }
+    bool sends_bulk = transfer->sends_body && (transfer->source.length == AF_LENGTH_UNKNOWN ||
+                                               transfer->source.length > LARGE_BUFFER);
+    size = sends_bulk ? LARGE_BUFFER : SMALL_UPLOAD_BUFFER;
+    if (size != state->upload_buffer_size) {
+        SET(CURLOPT_UPLOAD_BUFFERSIZE, size);
+        state->upload_buffer_size = size;
+    }
+}
+
+static void set_rest(af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    af__easy_state *state = &exchange->state;
+    bool decodes = !transfer->keep_encoding;
+    if (decodes != state->decodes) {
+        SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
+        state->decodes = decodes;
+    }
+    bool is_fresh = transfer->needs_fresh_connection || must_not_share(transfer);
+    if (is_fresh != state->is_fresh) {
+        SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
+        state->is_fresh = is_fresh;
+    }
+    /*
+     * The limit is the task's own alarm, which doesn't count the wait for a free connection. libcurl
+     * counts it; where nobody has to wait it is told as well, so that it moves on to the next
+     * address of a host in time.
+     */
+    long connect = (long)transfer->timeouts.connect_ms;
+    if (connect == 0 || af__driver_is_crowded(exchange->driver)) connect = NO_CONNECT_LIMIT_MS;
+    if (connect != state->connect_ms) {
+        SET(CURLOPT_CONNECTTIMEOUT_MS, connect);
+        state->connect_ms = connect;
+    }
+    long weight = transfer->priority != 0 ? (long)transfer->priority : DEFAULT_WEIGHT;
+    if (weight != state->weight) {
+        SET(CURLOPT_STREAM_WEIGHT, weight);
+        state->weight = weight;
+    }
+    set_buffers(exchange);
+}
+
+af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
+    exchange->error_text[0] = '\0';
+    if (set_url(exchange) != AF_OK) return af__fail(failure, AF_ENOMEM, "out of memory");
+    set_body(exchange);
+    set_method(exchange);
+    set_rest(exchange);
+    af_status status = set_version(exchange, failure);
+    if (status != AF_OK) return status;
+    if (set_fields(exchange) != AF_OK) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (exchange->option_error == CURLE_OK) return AF_OK;
+    CURLcode error = exchange->option_error;
+    exchange->option_error = CURLE_OK;
+    af_status refused = error == CURLE_OUT_OF_MEMORY ? AF_ENOMEM : AF_EINTERNAL;
+    af__fail(failure, refused, "libcurl refused an option: %s", curl_easy_strerror(error));
+    if (failure != NULL) failure->curl_code = (int)error;
+    return refused;
+}
+
+void af__exchange_reset(af__exchange *exchange) {
+    af__tls_peer_release(exchange->peer);
+    exchange->peer = NULL;
+    exchange->transfer = NULL;
+    exchange->owner = (af__exchange_owner){0};
+    exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
+    exchange->code = CURLE_OK;
+}

@@ -1,0 +1,201 @@
+/* What became of a hop: libcurl's codes in our words, and its numbers. */
+#include "base/failure.h"
+#include "net/driver_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- Codes --------------------------------------------------------------------------------- */
+
+/** What a libcurl code means to us. */
+static af_status status_of(CURLcode code) {
+    switch (code) {
+    case CURLE_OK:
+        return AF_OK;
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_ABORTED_BY_CALLBACK: /* Ours give reasons, but for a socket that can't be watched. */
+        return AF_ENOMEM;
+    case CURLE_URL_MALFORMAT:
+        return AF_EINVAL;
+    case CURLE_NOT_BUILT_IN:
+        return AF_EUNSUPPORTED;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return AF_EDNS;
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_INTERFACE_FAILED:
+    case CURLE_PROXY:
+        return AF_ECONNECT;
+    case CURLE_OPERATION_TIMEDOUT:
+        return AF_ETIMEOUT;
+    case CURLE_PARTIAL_FILE:
+        return AF_ETRUNCATED;
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+        return AF_ELOST;
+    case CURLE_SEND_FAIL_REWIND:
+        return AF_EREPLAY;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_ENGINE_NOTFOUND:
+    case CURLE_SSL_ENGINE_SETFAILED:
+    case CURLE_SSL_ENGINE_INITFAILED:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CRL_BADFILE:
+    case CURLE_SSL_SHUTDOWN_FAILED:
+    case CURLE_SSL_CLIENTCERT:
+        return AF_ETLS;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+        return AF_EUNTRUSTED;
+    case CURLE_AGAIN:
+    case CURLE_FAILED_INIT:
+    case CURLE_RECURSIVE_API_CALL:
+    case CURLE_WRITE_ERROR:
+    case CURLE_READ_ERROR:
+        return AF_EINTERNAL;
+    default:
+        /*
+         * Weird replies, broken encodings, chunks, HTTP/2 frames: the peer's doing. During a transfer
+         * CURLE_BAD_FUNCTION_ARGUMENT belongs to them: a trailer line without a colon gives it.
+         */
+        return AF_EPROTOCOL;
+    }
+}
+
+/** libcurl reports broken chunks as a failure to receive. */
+static bool is_bad_chunk(const af__exchange *exchange, CURLcode code) {
+    return code == CURLE_RECV_ERROR && strstr(exchange->error_text, "chunked-encoding") != NULL;
+}
+
+/**
+ * A line of the head or the trailers is longer than libcurl's own buffer for one. It says that there
+ * is no memory, which may even be so, but a server that sends such a line is the better guess.
+ */
+static bool is_long_line(const af__exchange *exchange, CURLcode code) {
+    curl_off_t first_byte = 0;
+    if (code == CURLE_RECV_ERROR) {
+        return strstr(exchange->error_text, "memory in chunked-encoding") != NULL;
+    }
+    curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
+    return code == CURLE_OUT_OF_MEMORY && exchange->transfer->phase == AF__PHASE_HEAD &&
+           first_byte > 0;
+}
+
+/** Closed in the middle of the head, which libcurl takes for no answer or for a short body. */
+static bool is_cut_head(const af__exchange *exchange, CURLcode code) {
+    return (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE) &&
+           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader.bytes > 0;
+}
+
+/** A body that ends with the connection is complete only if a TLS server said so. */
+static bool lacks_goodbye(const af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    return transfer->phase == AF__PHASE_BODY && transfer->framing.kind == AF__FRAMING_CLOSE &&
+           transfer->outgoing.url.is_https && transfer->reader.head.version < AF_HTTP_2 &&
+           !af__tls_peer_said_goodbye(exchange->peer);
+}
+
+/** Did the peer cut a TLS connection without saying goodbye, in the middle of a body? */
+static bool is_cut_short(const af__exchange *exchange, CURLcode code) {
+    return code == CURLE_RECV_ERROR && exchange->transfer->phase == AF__PHASE_BODY &&
+           strstr(exchange->error_text, "unexpected eof") != NULL;
+}
+
+/** The server had ended a connection with GOAWAY when this request began on it. */
+static bool came_after_goaway(const af__exchange *exchange, CURLcode code) {
+    long connections = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_NUM_CONNECTS, &connections);
+    return code == CURLE_HTTP2 && connections == 0 && exchange->error_text[0] == '\0' &&
+           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader.bytes == 0;
+}
+
+void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure *failure) {
+    af_trust_reason reason = AF_TRUST_OTHER;
+    const char *text = exchange->error_text;
+    af_status status = status_of(code);
+    if (status == AF_OK && lacks_goodbye(exchange)) {
+        af__fail(failure, AF_ETRUNCATED, "the connection was cut before the end of the body");
+    }
+    /* The transfer knows best how far its head came. */
+    if (status == AF_OK || is_cut_head(exchange, code)) return;
+    long system_error = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
+    if (is_cut_short(exchange, code)) status = AF_ETRUNCATED;
+    if (is_bad_chunk(exchange, code)) status = AF_EPROTOCOL;
+    if (is_long_line(exchange, code)) {
+        status = AF_ETOOBIG;
+        text = "a line of the answer's head or trailers is too long";
+    }
+    if (came_after_goaway(exchange, code)) {
+        status = AF_ELOST;
+        text = "the server had ended the connection";
+    }
+    if (status == AF_EUNTRUSTED || status == AF_ETLS) {
+        const char *why;
+        if (af__tls_peer_was_refused(exchange->peer, &reason, &why)) {
+            status = AF_EUNTRUSTED;
+            text = why;
+        }
+    }
+    if (text[0] == '\0') text = curl_easy_strerror(code);
+    af__fail(failure, status, "%s", text);
+    if (status == AF_ETIMEOUT) failure->timeout = AF_TIMEOUT_CONNECT;
+    if (status == AF_EUNTRUSTED) failure->trust = reason;
+    failure->curl_code = (int)code;
+    failure->system_error = (int)system_error;
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+static int64_t number(CURL *easy, CURLINFO info) {
+    curl_off_t value = 0;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? (int64_t)value : 0;
+}
+
+/** libcurl's 0 means both "at once" and "never"; what comes after a phase tells which. */
+static int64_t reached(int64_t time, int64_t later) {
+    return time > 0 || later > 0 ? time : -1;
+}
+
+static void copy_address(CURL *easy, CURLINFO address, CURLINFO port, char *text, size_t size,
+                         uint16_t *number) {
+    const char *found = NULL;
+    long value = 0;
+    if (curl_easy_getinfo(easy, address, &found) == CURLE_OK && found != NULL) {
+        size_t length = strnlen(found, size - 1);
+        memcpy(text, found, length);
+        text[length] = '\0';
+    }
+    if (curl_easy_getinfo(easy, port, &value) == CURLE_OK) *number = (uint16_t)value;
+}
+
+void af__exchange_measure(const af__exchange *exchange, af_hop *hop) {
+    CURL *easy = exchange->easy;
+    int64_t first_byte = number(easy, CURLINFO_STARTTRANSFER_TIME_T);
+    int64_t request = number(easy, CURLINFO_PRETRANSFER_TIME_T);
+    int64_t tls = number(easy, CURLINFO_APPCONNECT_TIME_T);
+    int64_t connect = number(easy, CURLINFO_CONNECT_TIME_T);
+    hop->first_byte_us = reached(first_byte, 0);
+    hop->request_sent_us = reached(request, first_byte);
+    hop->tls_us = exchange->transfer->outgoing.url.is_https ? reached(tls, request) : 0;
+    hop->connect_us = reached(connect, tls > 0 ? tls : request);
+    hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
+    hop->total_us = number(easy, CURLINFO_TOTAL_TIME_T);
+    hop->sent = number(easy, CURLINFO_SIZE_UPLOAD_T);
+    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T);
+    long connections = 0;
+    curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
+    atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,
+                              memory_order_relaxed);
+    hop->reused = connections == 0 && request > 0;
+    if (hop->reused) hop->dns_us = hop->connect_us = hop->tls_us = 0;
+    copy_address(easy, CURLINFO_PRIMARY_IP, CURLINFO_PRIMARY_PORT, hop->remote_address,
+                 sizeof hop->remote_address, &hop->remote_port);
+    copy_address(easy, CURLINFO_LOCAL_IP, CURLINFO_LOCAL_PORT, hop->local_address,
+                 sizeof hop->local_address, &hop->local_port);
+}

@@ -1,0 +1,85 @@
+#include "net/result.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+af_result *af__result_new(void) {
+    af_result *result = af__zalloc(sizeof *result);
+    if (result == NULL) return NULL;
+    result->hops = &result->first_hop;
+    result->hop_capacity = 1;
+    return result;
+}
+
+static void free_texts(const af_hop *hop) {
+    af_free((char *)(uintptr_t)hop->url);
+    af_free((char *)(uintptr_t)hop->location);
+}
+
+static af_status grow_hops(af_result *result) {
+    size_t capacity = result->hop_capacity * 2 + 2;
+    af_hop *hops = af__alloc(capacity * sizeof *hops);
+    if (hops == NULL) return AF_ENOMEM;
+    memcpy(hops, result->hops, result->hop_count * sizeof *hops);
+    if (result->hops != &result->first_hop) af_free(result->hops);
+    result->hops = hops;
+    result->hop_capacity = capacity;
+    return AF_OK;
+}
+
+af_status af__result_add_hop(af_result *result, const af_hop *hop) {
+    if (result->hop_count == result->hop_capacity && grow_hops(result) != AF_OK) {
+        free_texts(hop);
+        return AF_ENOMEM;
+    }
+    result->hops[result->hop_count++] = *hop;
+    return AF_OK;
+}
+
+void af_result_free(af_result *result) {
+    if (result == NULL) return;
+    for (size_t i = 0; i < result->hop_count; i++) free_texts(&result->hops[i]);
+    if (result->hops != &result->first_hop) af_free(result->hops);
+    af__head_reader_clear(&result->reader);
+    af_free(result->body.bytes);
+    af_free(result);
+}
+
+const af_failure *af_result_get_failure(const af_result *result) {
+    return &result->failure;
+}
+
+const af_head *af_result_get_head(const af_result *result) {
+    return result->has_head ? &result->reader.head : NULL;
+}
+
+const af_header *af_result_get_trailers(const af_result *result, size_t *count) {
+    *count = result->reader.trailers.count;
+    return result->reader.trailers.headers;
+}
+
+const char *af_result_get_url(const af_result *result) {
+    if (result->hop_count == 0) return "";
+    return result->hops[result->hop_count - 1].url;
+}
+
+const af_hop *af_result_get_hops(const af_result *result, size_t *count) {
+    *count = result->hop_count;
+    return result->hops;
+}
+
+uint64_t af_result_get_body_size(const af_result *result) {
+    return result->body_size;
+}
+
+af_slice af_result_get_body(const af_result *result) {
+    af_slice body = {result->body.bytes, result->body.size};
+    return body;
+}
+
+af_bytes af_result_take_body(af_result *result) {
+    af_bytes body = result->body;
+    result->body = (af_bytes){NULL, 0};
+    return body;
+}

@@ -1,0 +1,156 @@
+#include "net/session.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "net/threads.h"
+
+#include <string.h>
+
+/* ---- The loop's side ----------------------------------------------------------------------- */
+
+static void cancel_all(af_session *session) {
+    af_failure failure = {0};
+    af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
+    /* Tasks that callbacks start meanwhile are not among those meant. */
+    size_t count = session->active_count;
+    for (size_t i = 0; i < count; i++) {
+        af__node *node = af__list_first(&session->active);
+        if (node == NULL) return;
+        af__task_abort(AF__OWNER(node, af_task, node), &failure);
+    }
+}
+
+static void take_posts(void *context, af__post *post) {
+    af_session *session = context;
+    while (post != NULL) {
+        af__post *next = post->next;
+        if (post == &session->post) {
+            unsigned requests = atomic_exchange(&session->requests, 0);
+            if (requests & AF__SESSION_CLOSE) session->is_closing = true;
+            if (requests & AF__SESSION_CANCEL_ALL) cancel_all(session);
+        } else {
+            af__task_handle(AF__OWNER(post, af_task, post));
+        }
+        post = next;
+    }
+}
+
+static bool finish_turn(void *context) {
+    af_session *session = context;
+    af__exchange *exchange;
+    while ((exchange = af__driver_next_ended(session->driver)) != NULL) {
+        af__task_exchange_ended(af__exchange_get_context(exchange));
+    }
+    return !session->is_closing;
+}
+
+static void ended(void *context) {
+    af_session *session = context;
+    af__driver_free(session->driver);
+    session->driver = NULL;
+    if (session->on_closed != NULL) session->on_closed(session->context);
+    af__session_unreference(session);
+}
+
+/* ---- Counting ------------------------------------------------------------------------------ */
+
+void af__session_reference(af_session *session) {
+    atomic_fetch_add_explicit(&session->references, 1, memory_order_relaxed);
+}
+
+void af__session_unreference(af_session *session) {
+    if (atomic_fetch_sub(&session->references, 1) != 1) return;
+    af__loop_clear(&session->loop);
+    af_free(session);
+}
+
+void af__session_hold(af_session *session) {
+    atomic_fetch_add_explicit(&session->holders, 1, memory_order_relaxed);
+}
+
+static void request(af_session *session, unsigned what) {
+    if (atomic_fetch_or(&session->requests, what) != 0) return;
+    atomic_fetch_add_explicit(&session->posts, 1, memory_order_relaxed);
+    af__loop_post(&session->loop, &session->post);
+}
+
+void af__session_unhold(af_session *session) {
+    if (atomic_fetch_sub(&session->holders, 1) != 1) return;
+    /* In a forked child there is no thread to end, and its sockets are the parent's. */
+    if (session->generation != af__process_generation()) return;
+    request(session, AF__SESSION_CLOSE);
+    af__session_unreference(session);
+}
+
+/* ---- The callers' side --------------------------------------------------------------------- */
+
+af_status af_session_new(af_session **out, const af_session_options *options, af_failure *failure) {
+    af_session_options defaults = AF_SESSION_OPTIONS_INIT;
+    af_failure ignored;
+    if (options == NULL) options = &defaults;
+    if (failure == NULL) failure = &ignored;
+    memset(failure, 0, sizeof *failure);
+    *out = NULL;
+    if (options->size != sizeof *options) {
+        return af__fail(failure, AF_EINVAL, "the options lack AF_SESSION_OPTIONS_INIT");
+    }
+    af_session *session = af__zalloc(sizeof *session);
+    if (session == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af__list_init(&session->active);
+    session->generation = af__process_generation();
+    session->on_closed = options->on_closed;
+    session->context = options->context;
+    af__loop_owner owner = {session, take_posts, finish_turn, ended};
+    af_status status = af__loop_init(&session->loop, owner, failure);
+    if (status != AF_OK) {
+        af_free(session);
+        return status;
+    }
+    /* One alarm for libcurl; the others are reserved as tasks start. */
+    status = af__loop_reserve_alarms(&session->loop, 1);
+    if (status != AF_OK) af__fail(failure, status, "out of memory");
+    if (status == AF_OK) {
+        status = af__driver_new(&session->driver, &session->loop, options, failure);
+    }
+    atomic_init(&session->handles, 1);
+    atomic_init(&session->holders, 1);    /* All handles together. */
+    atomic_init(&session->references, 2); /* The loop thread, and all holders together. */
+    if (status == AF_OK) status = af__loop_start(&session->loop, failure);
+    if (status != AF_OK) {
+        if (session->driver != NULL) af__driver_free(session->driver);
+        af__loop_clear(&session->loop);
+        af_free(session);
+        return status;
+    }
+    *out = session;
+    return AF_OK;
+}
+
+af_session *af_session_retain(af_session *session) {
+    atomic_fetch_add_explicit(&session->handles, 1, memory_order_relaxed);
+    return session;
+}
+
+void af_session_release(af_session *session) {
+    if (session == NULL || atomic_fetch_sub(&session->handles, 1) != 1) return;
+    if (session->generation == af__process_generation()) af__thread_will_end();
+    af__session_unhold(session);
+}
+
+void af_session_cancel_all(af_session *session) {
+    if (session->generation != af__process_generation()) return;
+    request(session, AF__SESSION_CANCEL_ALL);
+}
+
+static uint64_t read_counter(const atomic_uint_fast64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void af_session_get_statistics(const af_session *session, af_session_statistics *out) {
+    out->tasks = read_counter(&session->tasks);
+    out->posts = read_counter(&session->posts);
+    out->wakeups = read_counter(&session->loop.wakeups);
+    out->turns = read_counter(&session->loop.turns);
+    out->events = read_counter(&session->events);
+    out->connections = af__driver_connections(session->driver);
+}

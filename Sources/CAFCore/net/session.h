@@ -1,0 +1,87 @@
+/** The insides of a session and its tasks, shared by session.c and task.c. */
+#ifndef AF_NET_SESSION_H
+#define AF_NET_SESSION_H
+
+#include "base/list.h"
+#include "net/driver.h"
+#include "net/loop.h"
+#include "net/transfer.h"
+
+#include <afcore/session.h>
+#include <stdatomic.h>
+
+/*
+ * Who keeps what alive.
+ *
+ * `handles` counts the references of callers. At zero the session is bound to end, once its tasks
+ * have.
+ * `holders` counts those for whom the session must go on: all handles together, and every task until
+ * its on_done. At zero the loop is told to close: nothing can start any more.
+ * `references` counts those who may still touch the memory: the loop thread, all holders together,
+ * and every task until it is freed. At zero it is freed.
+ */
+struct af_session {
+    /* Any thread. */
+    atomic_uint_fast64_t handles, holders, references;
+    atomic_uint requests; /**< AF__SESSION_…, asked and not yet taken. */
+    af__post post;
+    unsigned generation; /**< The process that the loop thread lives in. */
+    atomic_uint_fast64_t tasks, posts, events;
+    af__loop loop;
+    void (*on_closed)(void *context);
+    void *context;
+    /* Loop thread only. */
+    af__driver *driver;
+    af__list active;
+    size_t active_count;
+    bool is_closing;
+};
+
+enum { AF__SESSION_CLOSE = 1u, AF__SESSION_CANCEL_ALL = 2u };
+
+/*
+ * Operations of a task, as bits of `requests`. The first bit posts the task, with a reference; the
+ * loop takes all bits at once. FINISHED is set by the loop and keeps later ones from being posted.
+ */
+enum {
+    AF__TASK_START = 1u,
+    AF__TASK_CHECK = 2u, /**< Suspended, resumed, cancelled or woken: look at the flags. */
+    AF__TASK_WAKE = 4u,
+    AF__TASK_FINISHED = 8u
+};
+
+struct af_task {
+    /* Any thread. */
+    atomic_uint references;
+    atomic_uint requests;
+    atomic_bool was_started;
+    af__post post;
+    af_session *session;
+    /* The creating thread until the start, then the loop thread; its flags are for any. */
+    af__transfer transfer;
+    /* Loop thread only. */
+    af__node node; /**< In session->active. */
+    af__alarm alarm;
+    af__exchange *exchange;
+    int64_t started_us, connecting_since_us;
+    bool is_connecting; /**< A connection is being made for this hop. */
+    bool is_connected;  /**< The hop has a connection. */
+    bool is_waiting;    /**< Suspended before its first hop. */
+    bool leaves_late;   /**< Finished while an operation was being posted. */
+};
+
+void af__session_reference(af_session *session);
+void af__session_unreference(af_session *session);
+void af__session_hold(af_session *session);
+void af__session_unhold(af_session *session);
+
+/** Take the operations that were posted. Loop thread. */
+void af__task_handle(af_task *task);
+
+/** Go on after the exchange ended. Loop thread. */
+void af__task_exchange_ended(af_task *task);
+
+/** End now, in whatever state. Loop thread, outside of libcurl. */
+void af__task_abort(af_task *task, const af_failure *failure);
+
+#endif

@@ -1,0 +1,356 @@
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/failure.h"
+#include "net/session.h"
+#include "net/threads.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* ---- Limits of time ------------------------------------------------------------------------ */
+
+static int64_t after(int64_t since_us, uint32_t limit_ms) {
+    return limit_ms != 0 ? since_us + (int64_t)limit_ms * 1000 : INT64_MAX;
+}
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static bool is_suspended(const af_task *task) {
+    return atomic_load_explicit(&task->transfer.is_suspended, memory_order_relaxed);
+}
+
+/** The peer is not to blame while we wait for a free connection, or don't read or send. */
+static bool idle_counts(const af_task *task) {
+    if (task->exchange == NULL || is_suspended(task)) return false;
+    if (task->is_connecting) return task->transfer.timeouts.connect_ms == 0;
+    return task->is_connected && !af__exchange_is_paused(task->exchange);
+}
+
+static int64_t connect_deadline(const af_task *task) {
+    if (!task->is_connecting) return INT64_MAX;
+    return after(task->connecting_since_us, task->transfer.timeouts.connect_ms);
+}
+
+static int64_t idle_deadline(const af_task *task) {
+    if (!idle_counts(task)) return INT64_MAX;
+    return after(af__exchange_last_activity(task->exchange), task->transfer.timeouts.idle_ms);
+}
+
+static int64_t body_deadline(const af_task *task) {
+    const af__source *source = &task->transfer.source;
+    return source->is_waiting && source->ready_us != 0 ? source->ready_us : INT64_MAX;
+}
+
+static void arm(af_task *task) {
+    int64_t deadline = after(task->started_us, task->transfer.timeouts.total_ms);
+    deadline = earlier(deadline, connect_deadline(task));
+    deadline = earlier(deadline, body_deadline(task));
+    /* While idleness doesn't count it may begin to; looking again then is cheap. */
+    if (task->exchange != NULL && task->transfer.timeouts.idle_ms != 0) {
+        int64_t idle = idle_deadline(task);
+        if (idle == INT64_MAX) idle = after(af__now_us(), task->transfer.timeouts.idle_ms);
+        deadline = earlier(deadline, idle);
+    }
+    if (deadline == INT64_MAX) {
+        af__loop_disarm(&task->session->loop, &task->alarm);
+    } else {
+        af__loop_arm(&task->session->loop, &task->alarm, deadline);
+    }
+}
+
+static void time_out(af_task *task, af_timeout which, const char *what, uint32_t limit_ms) {
+    af_failure failure = {0};
+    af__fail(&failure, AF_ETIMEOUT, "%s within %u ms", what, (unsigned)limit_ms);
+    failure.timeout = which;
+    af__task_abort(task, &failure);
+}
+
+/** Both directions move on; the one whose callback said "not now" stops again by itself. */
+static bool go_on(af_task *task) {
+    if (task->exchange == NULL) return false;
+    if (af__exchange_continue(task->exchange)) return true;
+    af__task_exchange_ended(task);
+    return false;
+}
+
+static void alarm_rang(af__alarm *alarm) {
+    af_task *task = AF__OWNER(alarm, af_task, alarm);
+    const af_timeouts *limits = &task->transfer.timeouts;
+    int64_t now = af__now_us();
+    if (now >= after(task->started_us, limits->total_ms)) {
+        time_out(task, AF_TIMEOUT_TOTAL, "the task was not complete", limits->total_ms);
+    } else if (now >= connect_deadline(task)) {
+        time_out(task, AF_TIMEOUT_CONNECT, "no connection was made", limits->connect_ms);
+    } else if (now >= idle_deadline(task)) {
+        time_out(task, AF_TIMEOUT_IDLE, "no byte was moved", limits->idle_ms);
+    } else if (now >= body_deadline(task)) {
+        task->transfer.source.is_waiting = false;
+        if (go_on(task)) arm(task);
+    } else {
+        arm(task);
+    }
+}
+
+static void connecting(void *context) {
+    af_task *task = context;
+    task->is_connecting = true;
+    task->is_connected = false;
+    task->connecting_since_us = af__now_us();
+    arm(task);
+}
+
+static void connected(void *context) {
+    af_task *task = context;
+    task->is_connecting = false;
+    task->is_connected = true;
+}
+
+static void waiting(void *context) {
+    arm(context);
+}
+
+/* ---- On the loop --------------------------------------------------------------------------- */
+
+static void leave(af_task *task) {
+    af_session *session = task->session;
+    af__session_unhold(session);
+    af_task_release(task);
+}
+
+static void finish(af_task *task) {
+    af_session *session = task->session;
+    af__loop_disarm(&session->loop, &task->alarm);
+    af__list_remove(&task->node);
+    session->active_count--;
+    af__transfer_finish(&task->transfer);
+    unsigned pending = atomic_fetch_or(&task->requests, AF__TASK_FINISHED);
+    void (*drop)(void *) = task->transfer.events.drop;
+    task->transfer.events.drop = NULL;
+    if (drop != NULL) drop(task->transfer.events.context);
+    /* An operation on its way still needs the loop; the task leaves when that has been taken. */
+    if (pending != 0)
+        task->leaves_late = true;
+    else
+        leave(task);
+}
+
+static bool start_hop(af_task *task, af_failure *failure) {
+    af__exchange_owner owner = {task, connecting, connected, waiting};
+    task->is_connecting = task->is_connected = false;
+    if (!af__transfer_begin_hop(&task->transfer)) return false;
+    af_status status = af__driver_start(task->session->driver, &task->exchange, &task->transfer,
+                                        owner, failure);
+    if (status == AF_OK) arm(task);
+    return status == AF_OK;
+}
+
+static void run_hop(af_task *task) {
+    af_failure failure = {0};
+    if (start_hop(task, &failure)) return;
+    if (failure.status != AF_OK) af__transfer_fail(&task->transfer, &failure);
+    finish(task);
+}
+
+void af__task_exchange_ended(af_task *task) {
+    af__outcome outcome;
+    af__exchange *exchange = task->exchange;
+    task->exchange = NULL;
+    task->is_connecting = task->is_connected = false;
+    af__driver_end(task->session->driver, exchange, &outcome);
+    switch (af__transfer_end_hop(&task->transfer, &outcome)) {
+    case AF__NEXT_HOP:
+        run_hop(task);
+        break;
+    case AF__NEXT_FINISH:
+        finish(task);
+        break;
+    }
+}
+
+void af__task_abort(af_task *task, const af_failure *failure) {
+    af__transfer_fail(&task->transfer, failure);
+    if (task->exchange != NULL) {
+        af__task_exchange_ended(task);
+    } else {
+        finish(task);
+    }
+}
+
+static void begin(af_task *task) {
+    af_session *session = task->session;
+    af_failure failure = {0};
+    task->started_us = af__now_us();
+    af__list_append(&session->active, &task->node);
+    session->active_count++;
+    if (af__loop_reserve_alarms(&session->loop, session->active_count + 1) != AF_OK) {
+        af__fail(&failure, AF_ENOMEM, "out of memory");
+        af__task_abort(task, &failure);
+    } else if (atomic_load(&task->transfer.is_cancelled)) {
+        af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
+        af__task_abort(task, &failure);
+    } else if (is_suspended(task)) {
+        task->is_waiting = true;
+        arm(task);
+    } else {
+        run_hop(task);
+    }
+}
+
+static void look_at_flags(af_task *task, bool is_woken) {
+    if (atomic_load(&task->transfer.is_cancelled)) {
+        af_failure failure = {0};
+        af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
+        af__task_abort(task, &failure);
+        return;
+    }
+    if (is_woken) task->transfer.is_held = task->transfer.source.is_waiting = false;
+    if (is_suspended(task)) return;
+    if (task->is_waiting) {
+        task->is_waiting = false;
+        run_hop(task);
+        return;
+    }
+    go_on(task);
+}
+
+void af__task_handle(af_task *task) {
+    unsigned requests = atomic_fetch_and(&task->requests, AF__TASK_FINISHED);
+    if (requests & AF__TASK_FINISHED) {
+        if (task->leaves_late) {
+            task->leaves_late = false;
+            leave(task);
+        }
+    } else if (requests & AF__TASK_START) {
+        begin(task);
+    } else if (task->node.next != NULL) {
+        look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
+    }
+    af_task_release(task);
+}
+
+/* ---- On any thread ------------------------------------------------------------------------- */
+
+static void post(af_task *task, unsigned what) {
+    unsigned before = atomic_fetch_or(&task->requests, what);
+    if (before != 0) return;
+    af_session *session = task->session;
+    atomic_fetch_add_explicit(&session->posts, 1, memory_order_relaxed);
+    af_task_retain(task);
+    af__loop_post(&session->loop, &task->post);
+}
+
+static void give_back(const af_request *request, const af_task_events *events) {
+    if (request != NULL) {
+        af__body_release(&request->body);
+    }
+    if (events != NULL && events->drop != NULL) events->drop(events->context);
+}
+
+af_status af_task_new(af_task **out, af_session *session, const af_request *request,
+                      const af_task_events *events, af_failure *failure) {
+    af_failure ignored;
+    if (failure == NULL) failure = &ignored;
+    memset(failure, 0, sizeof *failure);
+    *out = NULL;
+    af_status status = AF_OK;
+    if (request->size != sizeof *request || (events != NULL && events->size != sizeof *events)) {
+        status = af__fail(failure, AF_EINVAL, "the structures were not made with AF_…_INIT");
+    } else if (session->generation != af__process_generation()) {
+        status = af__fail(failure, AF_ECLOSED, "the session belongs to the parent process");
+    }
+    af_task *task = status == AF_OK ? af__zalloc(sizeof *task) : NULL;
+    if (task == NULL) {
+        if (status == AF_OK) status = af__fail(failure, AF_ENOMEM, "out of memory");
+        give_back(request, events);
+        return status;
+    }
+    status = af__transfer_init(&task->transfer, request, events, &session->events, failure);
+    if (status != AF_OK) {
+        af_free(task);
+        if (events != NULL && events->drop != NULL) events->drop(events->context);
+        return status;
+    }
+    atomic_init(&task->references, 1);
+    task->alarm.ring = alarm_rang;
+    task->session = session;
+    af__session_reference(session);
+    af__session_hold(session);
+    *out = task;
+    return AF_OK;
+}
+
+/** A child has no loop thread: the completion comes on a thread of its own. */
+static void complete_in_child(void *context) {
+    af_task *task = context;
+    af__thread_will_end();
+    af_failure failure = {0};
+    af__fail(&failure, AF_ECLOSED, "the session belongs to the parent process");
+    af__transfer_fail(&task->transfer, &failure);
+    af__transfer_finish(&task->transfer);
+    void (*drop)(void *) = task->transfer.events.drop;
+    task->transfer.events.drop = NULL;
+    if (drop != NULL) drop(task->transfer.events.context);
+    af_task_release(task);
+}
+
+void af_task_start(af_task *task) {
+    if (atomic_exchange(&task->was_started, true)) return;
+    af_session *session = task->session;
+    if (session->generation != af__process_generation()) {
+        /* Without a thread there is nobody to complete it but the caller's own. */
+        if (af__thread_start(complete_in_child, af_task_retain(task)) != 0) af_task_release(task);
+        return;
+    }
+    atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);
+    af_task_retain(task); /* The loop's, until it leaves. */
+    post(task, AF__TASK_START);
+}
+
+af_status af_task_begin(af_task **out, af_session *session, const af_request *request,
+                        const af_task_events *events, af_failure *failure) {
+    af_task *task;
+    af_status status = af_task_new(&task, session, request, events, failure);
+    if (out != NULL) *out = task;
+    if (status != AF_OK) return status;
+    af_task_start(task);
+    if (out == NULL) af_task_release(task);
+    return AF_OK;
+}
+
+void af_task_suspend(af_task *task) {
+    atomic_store(&task->transfer.is_suspended, true);
+}
+
+void af_task_resume(af_task *task) {
+    if (atomic_exchange(&task->transfer.is_suspended, false)) post(task, AF__TASK_CHECK);
+}
+
+void af_task_cancel(af_task *task) {
+    if (!atomic_exchange(&task->transfer.is_cancelled, true)) post(task, AF__TASK_CHECK);
+}
+
+void af_task_wake(af_task *task) {
+    post(task, AF__TASK_WAKE);
+}
+
+af_task *af_task_retain(af_task *task) {
+    atomic_fetch_add_explicit(&task->references, 1, memory_order_relaxed);
+    return task;
+}
+
+void af_task_release(af_task *task) {
+    if (task == NULL || atomic_fetch_sub(&task->references, 1) != 1) return;
+    af_session *session = task->session;
+    bool was_started = atomic_load(&task->was_started);
+    void (*drop)(void *) = task->transfer.events.drop;
+    void *context = task->transfer.events.context;
+    af__transfer_clear(&task->transfer);
+    af_free(task);
+    if (!was_started) {
+        if (drop != NULL) drop(context);
+        af__session_unhold(session);
+    }
+    af__session_unreference(session);
+}

@@ -1,0 +1,40 @@
+/**
+ * What OpenSSL is told for each connection: the session's certificates and its verdict.
+ */
+#ifndef AF_NET_TLS_H
+#define AF_NET_TLS_H
+
+#include <afcore/trust.h>
+
+typedef struct af__tls af__tls;
+
+/** What became of one connection's handshake. Shared by the connection and its first exchange. */
+typedef struct af__tls_peer af__tls_peer;
+
+/**
+ * Before anything else makes OpenSSL initialise itself: asks it not to tear itself down when the
+ * process exits, because loop threads may still be using it then.
+ */
+void af__tls_init_library(void);
+
+/** AF_EINVAL (anchors), AF_ENOMEM. */
+af_status af__tls_new(af__tls **out, const af_trust_policy *policy, af_failure *failure);
+void af__tls_free(af__tls *tls);
+
+/**
+ * Set up a connection: `ssl_context` is libcurl's SSL_CTX. The peer's reference is the caller's.
+ * NULL when out of memory, and the connection must not be made.
+ */
+af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host);
+void af__tls_peer_release(af__tls_peer *peer);
+
+/** The peer of a connection, a reference of your own; `ssl` is its SSL. NULL if it has none. */
+af__tls_peer *af__tls_peer_of(void *ssl);
+
+/** Has the server announced the end of the connection? Without that an end is a cut. */
+bool af__tls_peer_said_goodbye(const af__tls_peer *peer);
+
+/** true, with the reason, if the handshake ended because the chain was refused. */
+bool af__tls_peer_was_refused(const af__tls_peer *peer, af_trust_reason *reason, const char **text);
+
+#endif

@@ -1,0 +1,587 @@
+#include "net/transfer.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/failure.h"
+#include "message/credentials.h"
+#include "message/redirect.h"
+
+#include <string.h>
+
+enum {
+    DRAIN_LIMIT = 64 * 1024,
+    RATIO_STARTS_AT = 1024 * 1024,
+    /* Decoders hand out what one read gave before the wire counter moves. */
+    RATIO_SLACK = 64 * 1024,
+    DEFAULT_PROGRESS_MS = 100
+};
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+static af_limits with_defaults(af_limits limits) {
+    if (limits.head_bytes == 0) limits.head_bytes = 256 * 1024;
+    if (limits.head_count == 0) limits.head_count = 512;
+    if (limits.informational == 0) limits.informational = 16;
+    if (limits.decoding_ratio == 0) limits.decoding_ratio = 250;
+    if (limits.redirects == 0) limits.redirects = 20;
+    return limits;
+}
+
+static void start_reader(af__transfer *transfer) {
+    af__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
+                              transfer->limits.informational};
+    af__head_reader_clear(&transfer->reader);
+    af__head_reader_init(&transfer->reader, limits);
+}
+
+static bool gives_header(const af_request *request, const char *name) {
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (af__same_name(request->headers[i].name, name)) return true;
+    }
+    return false;
+}
+
+/**
+ * With fields in front of the request's own: the user and password of the URL, as any credential of
+ * the first origin's, and the type of a form. Each may be NULL.
+ */
+static af_status init_with_fields(af__transfer *transfer, const af_request *request, af__url *url,
+                                  const char *credentials, const char *content_type,
+                                  af_failure *failure) {
+    af_header *headers = af__alloc((request->header_count + 2) * sizeof *headers);
+    if (headers == NULL) {
+        af__url_clear(url);
+        return af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    size_t count = 0;
+    if (credentials != NULL) {
+        headers[count++] = (af_header){af_slice_of("Authorization"), af_slice_of(credentials),
+                                       AF_HEADER_SECRET};
+    }
+    if (content_type != NULL) {
+        headers[count++] = (af_header){af_slice_of("Content-Type"), af_slice_of(content_type), 0};
+    }
+    if (request->header_count > 0) {
+        memcpy(headers + count, request->headers, request->header_count * sizeof *headers);
+    }
+    af_status status = af__outgoing_init(&transfer->outgoing, request->method, url, headers,
+                                         count + request->header_count, failure);
+    af_free(headers);
+    return status;
+}
+
+static af_status init_with_userinfo(af__transfer *transfer, const af_request *request, af__url *url,
+                                    const char *content_type, af_failure *failure) {
+    char *credentials = af__basic_credentials(url->userinfo);
+    if (credentials == NULL) {
+        af__url_clear(url);
+        return af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    af_status status = init_with_fields(transfer, request, url, credentials, content_type, failure);
+    af__free_secret(credentials, strlen(credentials));
+    return status;
+}
+
+static af_status init_outgoing(af__transfer *transfer, const af_request *request,
+                               af_failure *failure) {
+    af__url url = {0};
+    if (request->url == NULL) return af__fail(failure, AF_EINVAL, "the request has no URL");
+    if (request->headers == NULL && request->header_count > 0) {
+        return af__fail(failure, AF_EINVAL, "the request counts headers but has none");
+    }
+    af_status status = af__url_parse(&url, af_slice_of(request->url), failure);
+    if (status != AF_OK) return status;
+    const char *content_type = NULL;
+    if (request->body.kind == AF_BODY_MULTIPART && !gives_header(request, "Content-Type")) {
+        content_type = af_multipart_get_content_type(request->body.form);
+    }
+    if (url.userinfo != NULL && !gives_header(request, "Authorization")) {
+        return init_with_userinfo(transfer, request, &url, content_type, failure);
+    }
+    if (content_type != NULL) {
+        return init_with_fields(transfer, request, &url, NULL, content_type, failure);
+    }
+    return af__outgoing_init(&transfer->outgoing, request->method, &url, request->headers,
+                             request->header_count, failure);
+}
+
+af_status af__transfer_init(af__transfer *transfer, const af_request *request,
+                            const af_task_events *events, atomic_uint_fast64_t *event_counter,
+                            af_failure *failure) {
+    memset(transfer, 0, sizeof *transfer);
+    transfer->event_counter = event_counter;
+    transfer->limits = with_defaults(request->limits);
+    transfer->timeouts = request->timeouts;
+    transfer->version = request->version;
+    transfer->keep_encoding = request->keep_encoding;
+    transfer->allow_downgrade = request->allow_downgrade;
+    transfer->priority = request->priority;
+    uint32_t interval = request->progress_ms != 0 ? request->progress_ms : DEFAULT_PROGRESS_MS;
+    transfer->progress_interval_us = (int64_t)interval * 1000;
+    transfer->progress = (af_progress){0, AF_LENGTH_UNKNOWN, 0, AF_LENGTH_UNKNOWN};
+    transfer->sink.descriptor = -1;
+    af_status status = af__source_init(&transfer->source, &request->body, failure);
+    if (status == AF_OK) {
+        status = af__sink_init(&transfer->sink, &request->sink, request->limits.body, failure);
+    }
+    if (status == AF_OK) status = init_outgoing(transfer, request, failure);
+    if (status == AF_OK) {
+        transfer->result = af__result_new();
+        if (transfer->result == NULL) status = af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    if (status != AF_OK) {
+        af__transfer_clear(transfer);
+        return status;
+    }
+    transfer->sends_body = af__source_exists(&transfer->source);
+    if (events != NULL) transfer->events = *events;
+    start_reader(transfer);
+    return AF_OK;
+}
+
+void af__transfer_clear(af__transfer *transfer) {
+    af__outgoing_clear(&transfer->outgoing);
+    af__outgoing_clear(&transfer->next);
+    af__head_reader_clear(&transfer->reader);
+    af__source_clear(&transfer->source);
+    af__sink_clear(&transfer->sink);
+    af_free(transfer->location);
+    af_result_free(transfer->result);
+    transfer->location = NULL;
+    transfer->result = NULL;
+}
+
+/* ---- Failing and telling ------------------------------------------------------------------- */
+
+void af__transfer_fail(af__transfer *transfer, const af_failure *failure) {
+    if (transfer->result->failure.status == AF_OK) transfer->result->failure = *failure;
+}
+
+static bool fail(af__transfer *transfer, const af_failure *failure) {
+    af__transfer_fail(transfer, failure);
+    return false;
+}
+
+static bool fail_text(af__transfer *transfer, af_status status, const char *text) {
+    af_failure failure = {0};
+    af__fail(&failure, status, "%s", text);
+    return fail(transfer, &failure);
+}
+
+static void count_event(af__transfer *transfer) {
+    atomic_fetch_add_explicit(transfer->event_counter, 1, memory_order_relaxed);
+}
+
+static void tell_progress(af__transfer *transfer) {
+    if (transfer->events.on_progress == NULL) return;
+    int64_t now = af__now_us();
+    if (now < transfer->progress_due_us) return;
+    transfer->progress_due_us = now + transfer->progress_interval_us;
+    count_event(transfer);
+    transfer->events.on_progress(transfer->events.context, &transfer->progress);
+}
+
+static bool is_suspended(const af__transfer *transfer) {
+    return atomic_load_explicit(&transfer->is_suspended, memory_order_relaxed);
+}
+
+/* ---- Sending ------------------------------------------------------------------------------- */
+
+bool af__transfer_begin_hop(af__transfer *transfer) {
+    af_failure failure = {0};
+    transfer->phase = AF__PHASE_HEAD;
+    transfer->has_final_head = false;
+    transfer->decoded = 0;
+    transfer->drained = 0;
+    transfer->is_held = false;
+    transfer->progress.sent = 0;
+    if (transfer->result->hop_count > 0) start_reader(transfer);
+    if (!transfer->sends_body) {
+        transfer->progress.sent_total = 0;
+        return true;
+    }
+    if (af__source_rewind(&transfer->source, &failure) != AF_OK ||
+        af__source_open(&transfer->source, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    transfer->progress.sent_total = transfer->source.length;
+    return true;
+}
+
+ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t size) {
+    /* Asked again because of the other direction, or of a resume: the reader waits for its wake. */
+    if (is_suspended(transfer) || transfer->source.is_waiting) return AF_READ_AGAIN;
+    af_failure failure = {0};
+    ptrdiff_t count = af__source_read(&transfer->source, buffer, size, &failure);
+    if (count > 0) {
+        transfer->progress.sent += count;
+        tell_progress(transfer);
+    } else if (count == AF_READ_FAILED) {
+        af__transfer_fail(transfer, &failure);
+    }
+    return count;
+}
+
+bool af__transfer_rewind_body(af__transfer *transfer) {
+    af_failure failure = {0};
+    if (af__source_rewind(&transfer->source, &failure) != AF_OK) return fail(transfer, &failure);
+    transfer->progress.sent = 0;
+    return true;
+}
+
+/* ---- Receiving the head -------------------------------------------------------------------- */
+
+static bool is_head_request(const af__transfer *transfer) {
+    return strcmp(transfer->outgoing.method, "HEAD") == 0;
+}
+
+/** What the next hop would send, with the fields that may cross, for the hook to edit. */
+static af_status propose(const af__transfer *transfer, const af__redirect_plan *plan,
+                         af_header **headers, size_t *count) {
+    const af__outgoing *now = &transfer->outgoing;
+    *headers = af__alloc((now->header_count + 1) * sizeof **headers);
+    if (*headers == NULL) return AF_ENOMEM;
+    *count = 0;
+    for (size_t i = 0; i < now->header_count; i++) {
+        if (af__redirect_keeps_header(plan, &now->headers[i])) {
+            (*headers)[(*count)++] = now->headers[i];
+        }
+    }
+    return AF_OK;
+}
+
+/** The hook's word: true follows, with `next` made; false leaves the answer or fails. */
+static bool ask_hook(af__transfer *transfer, af__redirect_plan *plan, af_redirect *redirect) {
+    if (transfer->events.on_redirect == NULL) return true;
+    count_event(transfer);
+    switch (transfer->events.on_redirect(transfer->events.context, redirect)) {
+    case AF_REDIRECT_FOLLOW:
+        return true;
+    case AF_REDIRECT_STOP:
+        plan->follow = false;
+        return false;
+    case AF_REDIRECT_FAIL:
+        break;
+    }
+    return fail_text(transfer, AF_EREDIRECT, "the redirect was refused by the caller");
+}
+
+/** The fields that go to where the hook leads: `room` has place for all that it left. */
+static size_t keep_edited(const af__transfer *transfer, const af__redirect_plan *plan,
+                          const af_redirect *redirect, const af__url *url, af_header *room) {
+    const af__outgoing *now = &transfer->outgoing;
+    size_t count = 0;
+    for (size_t i = 0; i < redirect->header_count; i++) {
+        if (af__redirect_keeps_edited(plan, &now->url, url, &redirect->headers[i], now->headers,
+                                      now->header_count)) {
+            room[count++] = redirect->headers[i];
+        }
+    }
+    return count;
+}
+
+static af_status init_next(af__transfer *transfer, const af__redirect_plan *plan,
+                           const af_redirect *redirect, af__url *url, af_failure *failure) {
+    af_header *headers = af__alloc((redirect->header_count + 1) * sizeof *headers);
+    transfer->location = af__copy_text(af_slice_of(url->text));
+    if (headers == NULL || transfer->location == NULL) {
+        af_free(headers);
+        af__url_clear(url);
+        return af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    size_t count = keep_edited(transfer, plan, redirect, url, headers);
+    af_status status = af__outgoing_init(&transfer->next, redirect->method, url, headers, count,
+                                         failure);
+    af_free(headers);
+    return status;
+}
+
+static bool make_next(af__transfer *transfer, const af__redirect_plan *plan,
+                      const af_redirect *redirect) {
+    af_failure failure = {0};
+    af__url url = {0};
+    if (af__url_parse(&url, af_slice_of(redirect->url), &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    if (transfer->outgoing.url.is_https && !url.is_https && !transfer->allow_downgrade) {
+        af__url_clear(&url);
+        return fail_text(transfer, AF_EREDIRECT, "the redirect leads from https to http");
+    }
+    if (plan->keeps_body && !af__source_can_rewind(&transfer->source)) {
+        af__url_clear(&url);
+        af__fail(&failure, AF_EREPLAY,
+                 "the redirect asks for the request body once more, "
+                 "but it can be read only once");
+        return fail(transfer, &failure);
+    }
+    if (init_next(transfer, plan, redirect, &url, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    transfer->next_sends_body = plan->keeps_body;
+    transfer->redirects++;
+    transfer->phase = AF__PHASE_DRAINING;
+    return true;
+}
+
+/** true: go on (the plan's `follow` says how); false: the task has failed. */
+static bool follow(af__transfer *transfer, af__redirect_plan *plan) {
+    af_header *headers;
+    size_t count;
+    if (propose(transfer, plan, &headers, &count) != AF_OK) {
+        return fail_text(transfer, AF_ENOMEM, "out of memory");
+    }
+    af_redirect redirect = {
+        .head = &transfer->reader.head,
+        .from = transfer->outgoing.url.text,
+        .count = transfer->redirects + 1,
+        .crosses_origin = plan->crosses_origin,
+        .keeps_body = plan->keeps_body,
+        .url = plan->target.text,
+        .method = plan->method,
+        .headers = headers,
+        .header_count = count,
+    };
+    bool follows = ask_hook(transfer, plan, &redirect);
+    if (follows) make_next(transfer, plan, &redirect);
+    af_free(headers);
+    return transfer->result->failure.status == AF_OK;
+}
+
+static bool open_sink(af__transfer *transfer) {
+    af_failure failure = {0};
+    bool decodes = transfer->framing.is_encoded && !transfer->keep_encoding;
+    int64_t length = transfer->framing.kind == AF__FRAMING_NONE ? 0 : transfer->framing.length;
+    if (af__sink_open(&transfer->sink, transfer->reader.head.status, length, decodes, &failure) ==
+        AF_OK) {
+        return true;
+    }
+    return fail(transfer, &failure);
+}
+
+static bool take_final_head(af__transfer *transfer) {
+    const af_head *head = &transfer->reader.head;
+    af_failure failure = {0};
+    if (af__head_framing(head, is_head_request(transfer), &transfer->framing, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    af__redirect_question question = {
+        .head = head,
+        .url = &transfer->outgoing.url,
+        .method = transfer->outgoing.method,
+        .has_body = transfer->sends_body,
+        .followed = transfer->redirects,
+        .limit = transfer->limits.redirects,
+        .allow_downgrade = transfer->allow_downgrade,
+    };
+    af__redirect_plan plan = {0};
+    if (af__redirect_decide(&question, &plan, &failure) != AF_OK) return fail(transfer, &failure);
+    bool goes_on = !plan.follow || follow(transfer, &plan);
+    bool follows = plan.follow;
+    af__url_clear(&plan.target);
+    if (!goes_on || follows) return goes_on;
+
+    transfer->phase = AF__PHASE_BODY;
+    transfer->has_final_head = true;
+    transfer->progress.received_total = transfer->framing.kind == AF__FRAMING_NONE
+                                            ? 0
+                                            : transfer->framing.length;
+    if (transfer->events.on_head != NULL) {
+        count_event(transfer);
+        af_status status = transfer->events.on_head(transfer->events.context, head);
+        if (status != AF_OK) return fail_text(transfer, status, af_status_text(status));
+    }
+    return open_sink(transfer);
+}
+
+bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
+    af_failure failure = {0};
+    af__head_step step;
+    if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return false;
+    if (af__head_reader_feed(&transfer->reader, line, &step, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    switch (step) {
+    case AF__HEAD_MORE:
+    case AF__HEAD_TRAILER:
+        return true;
+    case AF__HEAD_INFORMATIONAL:
+        if (transfer->events.on_informational != NULL) {
+            count_event(transfer);
+            transfer->events.on_informational(transfer->events.context, &transfer->reader.head);
+        }
+        return true;
+    case AF__HEAD_FINAL:
+        return take_final_head(transfer);
+    }
+    return true;
+}
+
+/* ---- Receiving the body -------------------------------------------------------------------- */
+
+static bool is_within_ratio(af__transfer *transfer, size_t size, int64_t received) {
+    transfer->decoded += size;
+    if (!transfer->framing.is_encoded || transfer->decoded <= RATIO_STARTS_AT) return true;
+    uint64_t wire = (uint64_t)(received > 0 ? received : 0) + RATIO_SLACK;
+    if (transfer->decoded / transfer->limits.decoding_ratio <= wire) return true;
+    af_failure failure = {0};
+    af__fail(&failure, AF_ETOOBIG, "the body decodes to more than %u times its size",
+             (unsigned)transfer->limits.decoding_ratio);
+    return fail(transfer, &failure);
+}
+
+static af__taken give(af__transfer *transfer, af_slice bytes) {
+    af_failure failure = {0};
+    if (af__sink_admit(&transfer->sink, bytes.size, &failure) != AF_OK) {
+        fail(transfer, &failure);
+        return AF__STOP;
+    }
+    af_status status = AF_OK;
+    if (transfer->events.on_body != NULL) {
+        count_event(transfer);
+        status = transfer->events.on_body(transfer->events.context, bytes);
+    }
+    if (status == AF_OK) {
+        transfer->sink.written += bytes.size;
+        return AF__TAKEN;
+    }
+    if (status == AF_EAGAIN) {
+        transfer->is_held = true;
+        return AF__HELD;
+    }
+    fail_text(transfer, status, af_status_text(status));
+    return AF__STOP;
+}
+
+af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t received) {
+    if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return AF__STOP;
+    if (transfer->phase == AF__PHASE_DRAINING) {
+        transfer->drained += bytes.size;
+        return transfer->drained <= DRAIN_LIMIT ? AF__TAKEN : AF__STOP;
+    }
+    if (transfer->phase == AF__PHASE_HEAD) {
+        fail_text(transfer, AF_EPROTOCOL, "a body came before the end of the head");
+        return AF__STOP;
+    }
+    if (is_suspended(transfer) || transfer->is_held) return AF__HELD;
+    af__taken taken = AF__TAKEN;
+    transfer->progress.received = received;
+    if (transfer->sink.kind == AF_SINK_EVENTS) {
+        taken = give(transfer, bytes);
+    } else {
+        af_failure failure = {0};
+        if (af__sink_write(&transfer->sink, bytes, &failure) != AF_OK) {
+            fail(transfer, &failure);
+            return AF__STOP;
+        }
+    }
+    if (taken != AF__TAKEN) return taken;
+    if (!is_within_ratio(transfer, bytes.size, received)) return AF__STOP;
+    tell_progress(transfer);
+    return AF__TAKEN;
+}
+
+/* ---- Ending -------------------------------------------------------------------------------- */
+
+/** The text of a URL that nothing needs any more. */
+static char *take_text(af__url *url) {
+    char *text = url->text;
+    url->text = NULL;
+    return text;
+}
+
+static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool repeats) {
+    af_hop hop = outcome->hop;
+    af__url *url = &transfer->outgoing.url;
+    hop.url = repeats ? af__copy_text(af_slice_of(url->text)) : take_text(url);
+    hop.location = transfer->location;
+    transfer->location = NULL;
+    /* Also of a head that was then refused: a broken redirect, a wrong framing. */
+    bool has_head = transfer->reader.state == AF__HEAD_DONE;
+    hop.status = has_head ? transfer->reader.head.status : 0;
+    hop.version = has_head ? transfer->reader.head.version : AF_HTTP_UNKNOWN;
+    hop.head_received = (int64_t)transfer->reader.bytes;
+    hop.retried = transfer->needs_fresh_connection;
+    if (hop.url == NULL) {
+        af_free((char *)(uintptr_t)hop.location);
+        fail_text(transfer, AF_ENOMEM, "out of memory");
+    } else if (af__result_add_hop(transfer->result, &hop) != AF_OK) {
+        fail_text(transfer, AF_ENOMEM, "out of memory");
+    }
+    if (hop.received > transfer->progress.received) transfer->progress.received = hop.received;
+    /* What is read piece by piece was counted already, and without the framing of chunks. */
+    if (af__source_in_memory(&transfer->source) != NULL) transfer->progress.sent = hop.sent;
+}
+
+static bool should_retry(const af__transfer *transfer, const af__outcome *outcome) {
+    return transfer->phase == AF__PHASE_HEAD && outcome->failure.status == AF_ELOST &&
+           outcome->hop.reused && !transfer->was_retried && transfer->reader.bytes == 0 &&
+           (!transfer->sends_body || af__source_can_rewind(&transfer->source));
+}
+
+static void take_next(af__transfer *transfer) {
+    af__outgoing_clear(&transfer->outgoing);
+    transfer->outgoing = transfer->next;
+    transfer->next = (af__outgoing){0};
+    transfer->sends_body = transfer->next_sends_body;
+    transfer->needs_fresh_connection = transfer->was_retried = false;
+}
+
+static void judge_end(af__transfer *transfer, const af__outcome *outcome) {
+    if (transfer->result->failure.status != AF_OK) return;
+    if (outcome->failure.status != AF_OK) {
+        af__transfer_fail(transfer, &outcome->failure);
+    } else if (transfer->reader.bytes == 0) {
+        fail_text(transfer, AF_ELOST, "the connection was closed before any answer");
+    } else if (transfer->phase == AF__PHASE_HEAD) {
+        fail_text(transfer, AF_EPROTOCOL, "the connection was closed before the end of the head");
+    }
+}
+
+af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome) {
+    if (atomic_load(&transfer->is_cancelled)) {
+        fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
+    }
+    bool is_over = transfer->result->failure.status != AF_OK;
+    bool repeats = !is_over && should_retry(transfer, outcome);
+    record_hop(transfer, outcome, repeats);
+    if (transfer->result->failure.status != AF_OK) return AF__NEXT_FINISH;
+    if (transfer->phase == AF__PHASE_DRAINING) {
+        take_next(transfer);
+        return AF__NEXT_HOP;
+    }
+    if (repeats) {
+        transfer->was_retried = transfer->needs_fresh_connection = true;
+        return AF__NEXT_HOP;
+    }
+    judge_end(transfer, outcome);
+    return AF__NEXT_FINISH;
+}
+
+void af__transfer_finish(af__transfer *transfer) {
+    af_failure failure = {0};
+    af_result *result = transfer->result;
+    if (result->failure.status == AF_OK && af__sink_finish(&transfer->sink, &failure) != AF_OK) {
+        af__transfer_fail(transfer, &failure);
+    }
+    result->has_head = transfer->has_final_head;
+    af__head_reader_finish(&transfer->reader);
+    result->reader = transfer->reader;
+    transfer->reader = (af__head_reader){0};
+    result->body_size = transfer->sink.written;
+    if (result->failure.status == AF_OK && transfer->sink.memory.size > 0) {
+        result->body = af__buffer_take(&transfer->sink.memory);
+    }
+    if (transfer->events.on_progress != NULL) {
+        count_event(transfer);
+        transfer->events.on_progress(transfer->events.context, &transfer->progress);
+    }
+    transfer->result = NULL;
+    /* Bodies go now, on this thread, and not when the last reference to the task happens to. */
+    af__transfer_clear(transfer);
+    if (transfer->events.on_done == NULL) {
+        af_result_free(result);
+        return;
+    }
+    count_event(transfer);
+    transfer->events.on_done(transfer->events.context, result);
+}

@@ -1,0 +1,108 @@
+/**
+ * One task from its first hop to its result: which event may follow which, and what comes next.
+ * Knows neither sockets nor curl; it is fed with lines, bytes and ends of hops.
+ */
+#ifndef AF_NET_TRANSFER_H
+#define AF_NET_TRANSFER_H
+
+#include "message/head.h"
+#include "net/outgoing.h"
+#include "net/result.h"
+#include "net/sink.h"
+#include "net/source.h"
+
+#include <afcore/task.h>
+#include <stdatomic.h>
+
+/** How a hop ended, told by whoever carried it. */
+typedef struct af__outcome {
+    af_failure failure; /**< AF_OK: the exchange was carried to its end. */
+    af_hop hop;         /**< Times, bytes, addresses; the rest is the transfer's. */
+} af__outcome;
+
+typedef enum af__next {
+    AF__NEXT_FINISH, /**< Nothing more: the result is complete. */
+    AF__NEXT_HOP     /**< Send `outgoing` once more or for the first time. */
+} af__next;
+
+typedef enum af__taken {
+    AF__TAKEN,
+    AF__HELD, /**< Not taken; the same bytes again once the hold is over. */
+    AF__STOP  /**< End the exchange now. */
+} af__taken;
+
+typedef enum af__phase {
+    AF__PHASE_HEAD,     /**< Waiting for the final head of the hop. */
+    AF__PHASE_BODY,     /**< Its body goes to the sink. */
+    AF__PHASE_DRAINING, /**< A redirect: its body goes nowhere. */
+} af__phase;
+
+typedef struct af__transfer {
+    af_task_events events;
+    atomic_uint_fast64_t *event_counter; /**< The session's. */
+    af_limits limits;                    /**< With the defaults filled in. */
+    af_timeouts timeouts;
+    af_http_wish version;
+    bool keep_encoding, allow_downgrade;
+    uint8_t priority;
+
+    /* The hop that is or will be under way. */
+    af__outgoing outgoing;
+    bool sends_body;
+    bool needs_fresh_connection; /**< A pooled one had gone stale. */
+    bool was_retried;
+    af__phase phase;
+    bool has_final_head;
+    af__head_reader reader;
+    af__framing framing;
+    af__outgoing next; /**< DRAINING: what to send after this hop. */
+    bool next_sends_body;
+    char *location; /**< DRAINING: the target, for the hop's record. */
+    uint64_t drained;
+
+    /* The whole task. */
+    af__source source;
+    af__sink sink;
+    int redirects;
+    uint64_t decoded; /**< Bytes of this hop's body after decoding. */
+    af_progress progress;
+    int64_t progress_interval_us, progress_due_us;
+    atomic_bool is_cancelled, is_suspended;
+    bool is_held;      /**< on_body said "not now". */
+    af_result *result; /**< Its failure is the first one, and decides. */
+} af__transfer;
+
+/**
+ * Check and copy `request`; takes what its body borrows, also when it fails. Does not take
+ * `events->context`. AF_EINVAL, AF_UNSUPPORTED, AF_ENOMEM.
+ */
+af_status af__transfer_init(af__transfer *transfer, const af_request *request,
+                            const af_task_events *events, atomic_uint_fast64_t *event_counter,
+                            af_failure *failure);
+void af__transfer_clear(af__transfer *transfer);
+
+/** Before a hop is sent: opens or rewinds the source. A failure is the transfer's. */
+bool af__transfer_begin_hop(af__transfer *transfer);
+
+/** One header line. false: end the exchange. */
+bool af__transfer_take_line(af__transfer *transfer, af_slice line);
+
+/** Body bytes after decoding; `received` counts those of this hop on the wire. */
+af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t received);
+
+/** The next bytes of the request body, or AF_READ_…. */
+ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t size);
+
+/** The carrier wants the request body from the start (a retry of its own). */
+bool af__transfer_rewind_body(af__transfer *transfer);
+
+/** Make `failure` the reason of the end, unless there is one already. */
+void af__transfer_fail(af__transfer *transfer, const af_failure *failure);
+
+/** The hop is over. */
+af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome);
+
+/** Complete the result and tell on_done; nothing of the events is called afterwards. */
+void af__transfer_finish(af__transfer *transfer);
+
+#endif

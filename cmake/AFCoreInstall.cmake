@@ -1,0 +1,51 @@
+# Install rules: headers, libraries, the CMake package and afcore.pc.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(AFCORE_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/afcore")
+
+install(FILES ${AFCORE_PUBLIC_HEADERS} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/afcore")
+
+# One export set for each library: only users of the static one need to find libcurl and OpenSSL.
+foreach(library IN LISTS AFCORE_LIBRARIES)
+    install(TARGETS ${library}
+        EXPORT ${library}
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    install(EXPORT ${library} NAMESPACE afcore:: DESTINATION "${AFCORE_PACKAGE_DIR}")
+endforeach()
+
+configure_package_config_file(
+    "${CMAKE_CURRENT_LIST_DIR}/afcoreConfig.cmake.in"
+    "${PROJECT_BINARY_DIR}/afcoreConfig.cmake"
+    INSTALL_DESTINATION "${AFCORE_PACKAGE_DIR}")
+
+# The same promise as the soname: before 1.0 minor versions are not compatible.
+set(AFCORE_COMPATIBILITY SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(AFCORE_COMPATIBILITY SameMinorVersion)
+endif()
+write_basic_package_version_file(
+    "${PROJECT_BINARY_DIR}/afcoreConfigVersion.cmake"
+    COMPATIBILITY ${AFCORE_COMPATIBILITY})
+install(FILES
+    "${PROJECT_BINARY_DIR}/afcoreConfig.cmake"
+    "${PROJECT_BINARY_DIR}/afcoreConfigVersion.cmake"
+    DESTINATION "${AFCORE_PACKAGE_DIR}")
+
+# pkg-config finds the prefix from where the file lies, so an installed tree can be moved and
+# `cmake --install --prefix` is right. A directory given as an absolute path is kept as it is.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(AFCORE_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+    set(AFCORE_PC_LIBDIR "${CMAKE_INSTALL_FULL_LIBDIR}")
+    set(AFCORE_PC_INCLUDEDIR "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+else()
+    file(RELATIVE_PATH AFCORE_PC_UP "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    string(REGEX REPLACE "/$" "" AFCORE_PC_UP "${AFCORE_PC_UP}")
+    set(AFCORE_PC_PREFIX "\${pcfiledir}/${AFCORE_PC_UP}")
+    set(AFCORE_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+    set(AFCORE_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/afcore.pc.in" "${PROJECT_BINARY_DIR}/afcore.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/afcore.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,45 @@
+# Settings that our own targets share. Nothing here reaches a parent project or a user of the library.
+
+# Language, warnings and sanitizers of a target that is compiled from our sources.
+function(afcore_common_settings target)
+    set_target_properties(${target} PROPERTIES
+        C_STANDARD 11
+        C_STANDARD_REQUIRED ON
+        C_EXTENSIONS OFF)
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -pedantic)
+    if(AFCORE_WERROR)
+        target_compile_options(${target} PRIVATE -Werror)
+    endif()
+    afcore_sanitize(${target})
+endfunction()
+
+# AFCORE_SANITIZE takes one name or several with commas: "address,undefined".
+function(afcore_sanitize target)
+    if(NOT AFCORE_SANITIZE)
+        return()
+    endif()
+    set(flags "-fsanitize=${AFCORE_SANITIZE}" -fno-omit-frame-pointer)
+    if(AFCORE_SANITIZE MATCHES "undefined")
+        list(APPEND flags -fno-sanitize-recover=undefined)
+    endif()
+    target_compile_options(${target} PRIVATE ${flags})
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE" OR type STREQUAL "SHARED_LIBRARY")
+        target_link_options(${target} PRIVATE ${flags})
+    elseif(type STREQUAL "STATIC_LIBRARY")
+        target_link_options(${target} INTERFACE ${flags})
+    endif()
+endfunction()
+
+# One of the two libraries, made of the objects compiled once.
+function(afcore_add_library target kind)
+    add_library(${target} ${kind} $<TARGET_OBJECTS:afcore_objects>)
+    add_library(afcore::${target} ALIAS ${target})
+    target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${AFCORE_ROOT}/include>")
+    target_link_libraries(${target} PRIVATE CURL::libcurl OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME afcore)
+    afcore_sanitize(${target})
+    list(APPEND AFCORE_LIBRARIES ${target})
+    set(AFCORE_LIBRARIES "${AFCORE_LIBRARIES}" PARENT_SCOPE)
+endfunction()
