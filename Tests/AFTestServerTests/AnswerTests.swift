@@ -1,0 +1,114 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@Suite struct AnswerTests {
+    @Test func respondsWithExactBytes() throws {
+        let server = try TestServer()
+        server.route("GET /json", .json(#"{"a":1}"#))
+        let answer = try Client.exchange(server.port, "GET /json")
+        #expect(answer == "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"a\":1}")
+    }
+
+    @Test func keepsTheConnectionBetweenRequests() throws {
+        let server = try TestServer()
+        server.route("/a", .text("first"))
+        server.route("/b", [.interim(103, headers: ["Link": "</x>"]), .status(204)])
+        let client = try Client(port: server.port)
+        try client.send("GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n")
+        let expected = """
+            HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 5\r\n\r\nfirst\
+            HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n
+            """
+        #expect(try client.receive(asLongAs: expected) == expected)
+        #expect(server.statistics.accepted == 1)
+    }
+
+    @Test func answersHeadWithoutBody() throws {
+        let server = try TestServer()
+        server.route("/chunks", .chunked(chunks: ["abc"]))
+        let plain = try Client.exchange(server.port, "HEAD /text")
+        #expect(plain.hasPrefix("HTTP/1.1 200 OK\r\n") && plain.hasSuffix("\r\n\r\n"))
+        let chunked = try Client.exchange(server.port, "HEAD /chunks")
+        #expect(chunked == "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    }
+
+    @Test func framesChunksAndTrailers() throws {
+        let server = try TestServer()
+        let chunks = ["abc", "", "0123456789abcdef"]
+        server.route("GET /", .chunked(headers: ["X": "1"], chunks: chunks, trailers: ["T": "2"]))
+        let head = "HTTP/1.1 200 OK\r\nX: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let answer = try Client.exchange(server.port, "GET /")
+        #expect(answer == head + "3\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\nT: 2\r\n\r\n")
+    }
+
+    @Test(arguments: [1, 7, 4096, 100_000]) func repeatsBlocks(size: Int) throws {
+        let server = try TestServer()
+        let block = Data((0..<size).map { UInt8(truncatingIfNeeded: 33 + $0 % 90) })
+        server.route("GET /", .respond(repeating: block, count: 33))
+        let answer = try Client.exchange(server.port, "GET /")
+        let body = String(decoding: block, as: UTF8.self)
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(size * 33)\r\n\r\n"
+        #expect(answer == head + String(repeating: body, count: 33))
+    }
+
+    @Test func truncates() throws {
+        let server = try TestServer()
+        server.route("GET /", .truncated(body: Data("ab".utf8), promising: 10))
+        #expect(try Client.exchange(server.port, "GET /") == "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab")
+    }
+
+    @Test func sendsCrumbs() throws {
+        let server = try TestServer()
+        let bytes = Data("HTTP/1.1 200 OK\r\n\r\nhello".utf8)
+        server.route("GET /", [.send(bytes, inCrumbsOf: 5, pause: .milliseconds(1)), .close])
+        #expect(try Client.exchange(server.port, "GET /") == "HTTP/1.1 200 OK\r\n\r\nhello")
+    }
+
+    @Test func resets() throws {
+        let server = try TestServer()
+        server.route("GET /", .reset)
+        #expect(throws: Client.Failure.self) { try Client.exchange(server.port, "GET /") }
+    }
+
+    @Test func halfCloses() throws {
+        let server = try TestServer()
+        server.route("GET /", [.status(200), .halfClose, .read(bytes: 4), .close])
+        let client = try Client(port: server.port)
+        try client.send("GET / HTTP/1.1\r\n\r\n")
+        #expect(try client.receiveAll() == "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        try client.send("more")
+        #expect(server.waitForCloses(1))
+        #expect(server.connections[0].received == Data("GET / HTTP/1.1\r\n\r\nmore".utf8))
+        #expect(server.connections[0].ending == .closedByServer)
+    }
+
+    @Test func echoesWhatItGot() throws {
+        let server = try TestServer()
+        let client = try Client(port: server.port)
+        try client.send("PUT /x?y=1 HTTP/1.1\r\nhost: a\r\nX-A: \"1\"\r\nX-a:\t2 \r\nContent-Length: 3\r\n\r\n\u{7F}é")
+        client.finishSending()
+        let answer = try client.receiveAll()
+        let body = #"""
+            {"connection":0,"method":"PUT","target":"/x?y=1","version":"HTTP/1.1","headers":[["host","a"],\#
+            ["X-A","\"1\""],["X-a","2"],["Content-Length","3"]],"bodyLength":3,"body":"\u007fé"}
+            """#
+        #expect(answer.hasSuffix("\r\n\r\n" + body))
+    }
+
+    @Test func runsHandlers() throws {
+        struct Refused: Error {}
+        let server = try TestServer()
+        server.route("POST /twice") { request, connection in
+            try connection.run(.interim(100))
+            try connection.respond(201, headers: ["X": request["x-in"] ?? ""], body: request.body + request.body)
+        }
+        server.route("GET /throws") { _, _ in throw Refused() }
+        let client = try Client(port: server.port)
+        try client.send("POST /twice HTTP/1.1\r\nX-In: v\r\nContent-Length: 2\r\n\r\nab")
+        let expected =
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nX: v\r\nContent-Length: 4\r\n\r\nabab"
+        #expect(try client.receive(asLongAs: expected) == expected)
+        #expect(try Client.exchange(server.port, "GET /throws").hasPrefix("HTTP/1.1 500 "))
+    }
+}

@@ -1,0 +1,119 @@
+import AFTestServer
+import Dispatch
+import FoundationEssentials
+import Synchronization
+import Testing
+
+private final class Box: Sendable {
+    let last = Mutex<TestServer?>(nil)
+}
+
+@Suite struct LifecycleTests {
+    @Test func gatesHoldScriptsUntilReleased() async throws {
+        let server = try TestServer()
+        server.route("GET /", [.stall(at: "gate"), .text("through")])
+        let clients = try (0..<3).map { _ in try Client(port: server.port) }
+        for client in clients {
+            try client.send("GET / HTTP/1.1\r\n\r\n")
+        }
+        #expect(await server.waitForStalled(at: "gate", count: 3))
+        server.release("gate")
+        #expect(await !server.waitForStalled(at: "gate", count: 3, timeout: .zero))
+        #expect(await server.waitForStalled(at: "gate", count: 2))
+        server.open("gate")
+        for client in clients {
+            #expect(try client.receive(asLongAs: "HTTP/1.1 200 OK") == "HTTP/1.1 200 OK")
+        }
+    }
+
+    @Test func waitsEndWithTheServer() async throws {
+        let server = try TestServer()
+        async let waited = server.waitForRequests(1, timeout: .seconds(600))
+        server.stop()
+        #expect(await !waited)
+    }
+
+    @Test func stopEndsWhateverScriptsDo() throws {
+        let server = try TestServer()
+        server.route("/pause", .pause(.seconds(600)))
+        server.route("/stall", .stall(at: "never"))
+        server.route("/endless", .respond(repeating: Data("x".utf8), count: nil))
+        server.route("/wait", .waitForPeerClose)
+        var sent = ["pause", "stall", "endless", "wait"].map { "GET /\($0) HTTP/1.1\r\n\r\n" }
+        sent += ["", "GET / HT", "PUT / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc"]
+        let clients = try sent.map { bytes in
+            let client = try Client(port: server.port)
+            try client.send(bytes)
+            return client
+        }
+        #expect(server.waitForConnections(clients.count))
+        #expect(server.waitForRequests(4))
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in server.stop() }
+        #expect(server.statistics.open == 0 && server.statistics.closed == clients.count)
+        #expect(throws: Client.Failure.self) { try Client(port: server.port) }
+    }
+
+    @Test func holdsManyConnections() throws {
+        let server = try TestServer()
+        let clients = try (0..<500).map { _ in try Client(port: server.port) }
+        #expect(server.waitForConnections(clients.count))
+        #expect(server.statistics.mostOpen == clients.count)
+    }
+
+    @Test func aHandlerMayStopTheServer() throws {
+        let server = try TestServer()
+        server.route("/") { [weak server] _, connection in
+            try connection.respond(200, headers: ["Connection": "close"])
+            server?.stop()
+        }
+        #expect(try Client.exchange(server.port, "GET /").hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(server.waitForCloses(1))
+    }
+
+    @Test func aHandlerMayHoldTheLastReference() throws {
+        let box = Box()
+        var server: TestServer? = try TestServer()
+        let port = try #require(server?.port)
+        weak let seen = server
+        server?.route("/") { _, connection in
+            try connection.respond(200)
+            box.last.withLock { $0 = nil }
+        }
+        box.last.withLock { $0 = server }
+        server = nil
+        #expect(seen != nil)
+        #expect(try Client.exchange(port, "GET /") == "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        #expect(seen == nil)
+    }
+
+    @Test func handlersOutliveNothing() throws {
+        final class Token: Sendable {}
+        var token: Token? = Token()
+        weak let seen = token
+        var server: TestServer? = try TestServer()
+        server?.route("/") { [token] _, connection in
+            withExtendedLifetime(token) {}
+            try connection.respond()
+        }
+        token = nil
+        #expect(seen != nil)
+        server = nil
+        #expect(seen == nil && server == nil)
+    }
+
+    @Test func canBeUnreachable() throws {
+        var options = TestServer.Options()
+        options.isUnreachable = true
+        let server = try TestServer(options: options)
+        #expect(throws: Client.Failure.self) { try Client(port: server.port, patience: .milliseconds(50)) }
+    }
+
+    @Test func makesAddresses() throws {
+        let server = try TestServer()
+        #expect(server.urlString("/a?b") == "http://127.0.0.1:\(server.port)/a?b")
+        #expect(server.url("/a?b").absoluteString == server.urlString("/a?b"))
+        var options = TestServer.Options()
+        options.usesIPv6 = true
+        #expect(try TestServer(options: options).urlString("/").hasPrefix("http://[::1]:"))
+    }
+}

@@ -1,0 +1,120 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@Suite struct RecordTests {
+    @Test func recordsRequestsAsTheyCame() throws {
+        let server = try TestServer()
+        let client = try Client(port: server.port)
+        let head = "POST /a?b=%20 HTTP/1.1\r\nhOST: x\r\nA: 1\r\nA: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
+        try client.send(head + "3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nTrailer: 1\r\n\r\n")
+        #expect(server.waitForRequests(1))
+        let request = try #require(server.requests.first)
+        #expect(request.method == "POST" && request.target == "/a?b=%20" && request.path == "/a")
+        #expect(request.headers.map(\.name) == ["hOST", "A", "A", "Transfer-Encoding"])
+        #expect(request.values("a") == ["1", "2"])
+        #expect(request.head == Data(head.utf8))
+        #expect(request.bodyText == "abcde" && request.bodyLength == 5 && request.isBodyComplete)
+    }
+
+    @Test func limitsWhatItKeeps() throws {
+        var options = TestServer.Options()
+        options.bodyLimit = 4
+        options.receivedLimit = 10
+        options.recordLimit = 1
+        let server = try TestServer(options: options)
+        let client = try Client(port: server.port)
+        let sent = ["PUT / HTTP/1.1\r\nContent-Length: 6\r\n\r\nabcdef", "GET / HTTP/1.1\r\n\r\n"]
+        for request in sent {
+            try client.send(request)
+        }
+        #expect(server.waitForRequests(2))
+        #expect(server.requests.count == 1 && server.statistics.requests == 2)
+        #expect(server.requests[0].bodyText == "abcd" && server.requests[0].bodyLength == 6)
+        #expect(server.connections[0].received == Data("PUT / HTTP".utf8))
+        #expect(server.connections[0].receivedCount == UInt64(sent.joined().utf8.count))
+    }
+
+    @Test func tellsHowConnectionsEnd() throws {
+        let server = try TestServer()
+        try Client(port: server.port).close()
+        let aborting = try Client(port: server.port)
+        try aborting.send("PUT / HTTP/1.1\r\nContent-Length: 6\r\n\r\nabc")
+        #expect(server.waitForReceived(bytes: 40))
+        aborting.close()
+        #expect(server.waitForCloses(2))
+        #expect(server.connections.map(\.ending) == [.closedByClient, .closedByClient])
+        #expect(server.requests.map(\.isBodyComplete) == [false])
+    }
+
+    @Test(arguments: [
+        "garbage\r\n\r\n", "GET /\r\n\r\n", " / HTTP/1.1\r\n\r\n", "GET  HTTP/1.1\r\n\r\n", "\u{0}\u{1}\n\n",
+        "PUT / HTTP/1.1\r\nContent-Length: 1x\r\n\r\n", "PUT / HTTP/1.1\r\nContent-Length:\r\n\r\n",
+        "PUT / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "PUT / HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n",
+        "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
+        "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
+    ])
+    func refusesWhatIsNotHTTP(bytes: String) throws {
+        let server = try TestServer()
+        let client = try Client(port: server.port)
+        try client.send(bytes)
+        #expect(try client.receiveAll().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+        #expect(server.connections[0].received.count <= bytes.utf8.count)
+    }
+
+    @Test func boundsTheHead() throws {
+        var options = TestServer.Options()
+        options.headLimit = 1000
+        let server = try TestServer(options: options)
+        let client = try Client(port: server.port)
+        try client.send("GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 1000))
+        #expect(try client.receiveAll().hasPrefix("HTTP/1.1 431 "))
+    }
+
+    @Test func answersBeforeTheBody() throws {
+        let server = try TestServer()
+        server.route("/", [.readHeadOnly, .status(413, headers: ["Connection": "close"])])
+        let client = try Client(port: server.port)
+        try client.send("PUT / HTTP/1.1\r\nContent-Length: 100\r\n\r\nab")
+        let answer = "HTTP/1.1 413 \r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        #expect(try client.receiveAll() == answer)
+    }
+
+    @Test func leavesABodyUnreadUntilTold() async throws {
+        var options = TestServer.Options()
+        options.receiveBuffer = 4096
+        let server = try TestServer(options: options)
+        server.route("/", [.readHeadOnly, .stall(at: "body"), .readBody, .status(200)])
+        let port = server.port
+        let length = 1 << 20
+        async let answer = Task.detached {
+            let client = try Client(port: port)
+            try client.send("PUT / HTTP/1.1\r\nConnection: close\r\nContent-Length: \(length)\r\n\r\n")
+            try client.send(String(repeating: "x", count: length))
+            return try client.receiveAll()
+        }.value
+        #expect(await server.waitForStalled(at: "body"))
+        #expect(server.statistics.received < 64 << 10 && server.requests[0].bodyLength == 0)
+        server.open("body")
+        #expect(try await answer.hasPrefix("HTTP/1.1 200 OK"))
+        #expect(server.requests[0].bodyLength == UInt64(length))
+    }
+
+    @Test func answersExpectations() throws {
+        let server = try TestServer()
+        server.route("/early", [.readHeadOnly, .status(417), .readBody])
+        let client = try Client(port: server.port)
+        try client.send("PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+        let interim = "HTTP/1.1 100 Continue\r\n\r\n"
+        #expect(try client.receive(asLongAs: interim) == interim)
+        try client.send("x")
+        #expect(server.waitForRequests(1))
+        _ = try client.receive()
+        try client.send("PUT /early HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+        let refusal = "HTTP/1.1 417 Expectation Failed\r\n"
+        #expect(try client.receive(asLongAs: refusal) == refusal)
+        #expect(!server.requests[1].isBodyComplete)
+    }
+}
