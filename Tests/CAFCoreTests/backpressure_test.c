@@ -1,0 +1,225 @@
+/* What a slow consumer may cost: nothing but time, whatever the server sends. */
+#include "support/call.h"
+
+#include <string.h>
+
+/* Buffers of both kernels and of libcurl; what a server can send beyond what was taken. */
+enum { BUFFERED_AT_MOST = 8 << 20, PLENTY = 32 << 20 };
+
+static void serve_endless(world *world, const char *path, const char *headers) {
+    static char block[16 * 1024];
+    for (size_t i = 0; i < sizeof block; i++) block[i] = (char)('a' + i % 26);
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 200, headers, block, sizeof block, AFTS_FOREVER);
+    serve(world, path, script);
+}
+
+static af_status hold(call *call, af_slice chunk) {
+    (void)call, (void)chunk;
+    return AF_EAGAIN;
+}
+
+/** Takes one piece each time it is woken, and is asked again for the next one. */
+static af_status take_one(call *call, af_slice chunk) {
+    (void)chunk;
+    atomic_uint *permits = call->payload;
+    if (atomic_load(permits) == 0) return AF_EAGAIN;
+    atomic_fetch_sub(permits, 1);
+    return AF_OK;
+}
+
+static call *start_events(world *world, const char *path, af_status (*at_body)(call *, af_slice)) {
+    call *call = call_new(world, path);
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->at_body = at_body;
+    call_start(call);
+    return call;
+}
+
+/**
+ * Other tasks run to their end meanwhile, so the loop has had every chance to read on; then the
+ * server must have got rid of no more than buffers hold.
+ */
+static void check_bounded(world *world, const call *held) {
+    for (int i = 0; i < 50; i++) check_fetch(world, "/other", AF_OK);
+    uint64_t sent = afts_server_stats(world->server).sent;
+    assert_true(sent <= atomic_load(&held->taken) + BUFFERED_AT_MOST);
+}
+
+static void a_held_body_stops_the_server(void **state) {
+    world *world = *state;
+    serve_endless(world, "/endless", NULL);
+    call *call = start_events(world, "/endless", hold);
+    call_wait_for(call, &call->refused_count, 1);
+    check_bounded(world, call);
+    assert_int_equal(atomic_load(&call->refused_count), 1);
+    for (unsigned i = 2; i < 20; i++) {
+        af_task_wake(call->task);
+        call_wait_for(call, &call->refused_count, i);
+    }
+    assert_int_equal(atomic_load(&call->taken), 0);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+static void a_slow_consumer_gets_every_byte_at_its_own_pace(void **state) {
+    world *world = *state;
+    serve_endless(world, "/endless", NULL);
+    atomic_uint permits = 0;
+    call *call = call_new(world, "/endless");
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->at_body = take_one;
+    call->keeps_body = true;
+    call->payload = &permits;
+    call_start(call);
+    for (unsigned i = 1; i <= 200; i++) {
+        call_wait_for(call, &call->refused_count, i);
+        atomic_fetch_add(&permits, 1);
+        af_task_wake(call->task);
+    }
+    call_wait_for(call, &call->refused_count, 201);
+    assert_true(atomic_load(&call->taken) > 0);
+    check_bounded(world, call);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    for (size_t i = 0; i < call->body.size; i++) {
+        assert_int_equal(call->body.bytes[i], 'a' + i % (16 * 1024) % 26);
+    }
+    call_free(call);
+}
+
+static void a_suspended_task_stops_the_server(void **state) {
+    world *world = *state;
+    serve_endless(world, "/endless", NULL);
+    call *call = start_events(world, "/endless", NULL);
+    call_wait_for(call, &call->body_count, 1);
+    af_task_suspend(call->task);
+    check_fetch(world, "/other", AF_OK); /* Whatever was being delivered has been by now. */
+    unsigned before = atomic_load(&call->body_count);
+    check_bounded(world, call);
+    af_task_wake(call->task);
+    check_fetch(world, "/other", AF_OK);
+    assert_int_equal(atomic_load(&call->body_count), before);
+    af_task_resume(call->task);
+    call_wait_for(call, &call->body_count, before + 10);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+static void resuming_does_not_ask_a_holder_again(void **state) {
+    world *world = *state;
+    serve_endless(world, "/endless", NULL);
+    call *call = start_events(world, "/endless", hold);
+    call_wait_for(call, &call->refused_count, 1);
+    af_task_suspend(call->task);
+    af_task_resume(call->task);
+    check_fetch(world, "/other", AF_OK);
+    assert_int_equal(atomic_load(&call->refused_count), 1);
+    af_task_suspend(call->task);
+    af_task_wake(call->task);
+    check_fetch(world, "/other", AF_OK);
+    assert_int_equal(atomic_load(&call->refused_count), 1);
+    af_task_resume(call->task);
+    call_wait_for(call, &call->refused_count, 2);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+/* ---- Both directions at once --------------------------------------------------------------- */
+
+static ptrdiff_t read_nothing(void *context, void *buffer, size_t size) {
+    (void)buffer, (void)size;
+    call *call = context;
+    return atomic_load(&call->taken) < 10 ? AF_READ_AGAIN : AF_READ_END;
+}
+
+static af_status wake_at_end(call *call, af_slice chunk) {
+    (void)chunk;
+    if (atomic_load(&call->taken) + chunk.size == 10) af_task_wake(call->task);
+    return AF_OK;
+}
+
+static void an_answer_arrives_while_the_request_body_waits(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_respond_chunked(script, 200, NULL);
+    afts_chunk(script, "12345", 5);
+    afts_stall(script, "half");
+    afts_chunk(script, "67890", 5);
+    afts_read_body(script);
+    afts_last_chunk(script, NULL);
+    serve(world, "/both", script);
+    call *call = call_new(world, "/both");
+    call->request.method = "POST";
+    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
+    call->request.body.reader = (af_reader){call, read_nothing, NULL, NULL};
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->at_body = wake_at_end;
+    call->keeps_body = true;
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AF_OK);
+    af_task_start(call->task);
+    call_wait_for(call, &call->body_count, 1);
+    /* A body held by the suspension must move on afterwards, although the reader still waits. */
+    af_task_suspend(call->task);
+    afts_release(world->server, "half", 1);
+    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AF_OK);
+    af_task_resume(call->task);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "1234567890");
+    call_free(call);
+}
+
+/* ---- Uploads ------------------------------------------------------------------------------- */
+
+typedef struct endless {
+    atomic_uint_fast64_t produced;
+} endless;
+
+static ptrdiff_t read_endless(void *context, void *buffer, size_t size) {
+    memset(buffer, 'u', size);
+    atomic_fetch_add(&((endless *)context)->produced, size);
+    return (ptrdiff_t)size;
+}
+
+static void a_server_that_does_not_read_stops_the_reader(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_stall(script, "deaf");
+    serve(world, "/deaf", script);
+    endless source = {0};
+    call *call = call_new(world, "/deaf");
+    call->request.method = "PUT";
+    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
+    call->request.body.reader = (af_reader){&source, read_endless, NULL, NULL};
+    call_start(call);
+    assert_true(afts_wait_stalled(world->server, "deaf", 1, PATIENCE_MS));
+    for (int i = 0; i < 50; i++) check_fetch(world, "/other", AF_OK);
+    assert_true(atomic_load(&source.produced) <= PLENTY);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_held_body_stops_the_server),
+        WORLD_TEST(a_slow_consumer_gets_every_byte_at_its_own_pace),
+        WORLD_TEST(a_suspended_task_stops_the_server),
+        WORLD_TEST(resuming_does_not_ask_a_holder_again),
+        WORLD_TEST(an_answer_arrives_while_the_request_body_waits),
+        WORLD_TEST(a_server_that_does_not_read_stops_the_reader),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+/* A server may send anything: every fault ends the task, once, with the right status. */
+#include "support/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/** One table row: what is sent before the connection closes, and what that is called. */
+#define SENT(literal)                                                                              \
+    { (literal), sizeof(literal) - 1 }
+
+typedef struct fault {
+    af_slice sent;
+    af_status expected;
+} fault;
+
+static void check_faults(world *world, const fault *faults, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        serve_bytes(world, "/", faults[i].sent);
+        call *call = call_fetch(world, "/");
+        if (call->failure.status != faults[i].expected) {
+            print_error("sent: \"%.*s\"\n", (int)faults[i].sent.size, faults[i].sent.bytes);
+        }
+        check_ended(call, faults[i].expected);
+        if (faults[i].expected != AF_OK) assert_true(call->failure.text[0] != '\0');
+        call_free(call);
+    }
+    /* Nothing of it may reach the next task on the same session. */
+    check_fetch(world, "/echo", AF_OK);
+}
+
+/* ---- Heads --------------------------------------------------------------------------------- */
+
+static void what_is_no_http_is_no_answer(void **state) {
+    static const fault faults[] = {
+        {SENT("SSH-2.0-OpenSSH_9.2\r\n"), AF_EPROTOCOL},
+        {SENT("hello, this is HTTP/0.9"), AF_EPROTOCOL},
+        {SENT("\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/9.9 200 OK\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 99 Low\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 20 Short\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 2000 Long\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 abc Letters\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1  200 Blank\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("http/1.1 200 small\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("\x16\x03\x01\x02\x00\x01\x00\x01\xFC\x03\x03"), AF_EPROTOCOL},
+        {SENT("\x00\x00\x00\x00\x00\x00\x00\x00"), AF_EPROTOCOL},
+    };
+    check_faults(*state, faults, COUNT_OF(faults));
+}
+
+static void a_head_that_does_not_end_is_no_head(void **state) {
+    static const fault faults[] = {
+        {SENT(""), AF_ELOST},
+        /* Before the end of its first line an answer has not begun. */
+        {SENT("HTT"), AF_ELOST},
+        {SENT("HTTP/1.1 200"), AF_ELOST},
+        {SENT("HTTP/1.1 200 OK\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 100 Continue\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 O"), AF_EPROTOCOL},
+    };
+    check_faults(*state, faults, COUNT_OF(faults));
+}
+
+static void broken_fields_are_refused(void **state) {
+    static const fault faults[] = {
+        {SENT("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\n: no name\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nName : x\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nN\xE9me: x\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\n folded first\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nX: a\r\n b\0c\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nX: a\r\n b\rc\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 O\0K\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 O\rK\r\n\r\n"), AF_EPROTOCOL},
+    };
+    check_faults(*state, faults, COUNT_OF(faults));
+}
+
+/* ---- Framing ------------------------------------------------------------------------------- */
+
+static void lengths_that_are_none_are_refused(void **state) {
+    static const fault faults[] = {
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\nx"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1.0\r\n\r\nx"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 0x1\r\n\r\nx"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nx"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: one\r\n\r\nx"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n\r\nx"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nx"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551617\r\n\r\nx"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nxy"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
+              "1\r\nx\r\n0\r\n\r\n"),
+         AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n"
+              "1\r\nx\r\n0\r\n\r\n"),
+         AF_EPROTOCOL},
+    };
+    check_faults(*state, faults, COUNT_OF(faults));
+}
+
+static void equal_lengths_are_one(void **state) {
+    static const fault faults[] = {
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx"), AF_OK},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 00001\r\n\r\nx"), AF_OK},
+    };
+    check_faults(*state, faults, COUNT_OF(faults));
+}
+
+#define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+static void broken_chunks_are_refused(void **state) {
+    static const fault faults[] = {
+        {SENT(CHUNKED "xyz\r\n"), AF_EPROTOCOL},
+        {SENT(CHUNKED "-1\r\nx\r\n0\r\n\r\n"), AF_EPROTOCOL},
+        {SENT(CHUNKED "\r\n1\r\nx\r\n0\r\n\r\n"), AF_EPROTOCOL},
+        {SENT(CHUNKED "1\r\nxy\r\n0\r\n\r\n"), AF_EPROTOCOL},
+        {SENT(CHUNKED "10000000000000000\r\nx"), AF_EPROTOCOL},
+        {SENT(CHUNKED "ffffffffffffffff\r\nx"), AF_EPROTOCOL},
+        {SENT(CHUNKED "0000000000000000000000000000000001\r\nx\r\n0\r\n\r\n"), AF_EPROTOCOL},
+        {SENT(CHUNKED "0\r\nbroken trailer\r\n\r\n"), AF_EPROTOCOL},
+        {SENT(CHUNKED "0\r\nX: a\0b\r\n\r\n"), AF_EPROTOCOL},
+    };
+    check_faults(*state, faults, COUNT_OF(faults));
+}
+
+static void bodies_that_end_early_are_truncated(void **state) {
+    static const fault faults[] = {
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"), AF_ETRUNCATED},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n1234"), AF_ETRUNCATED},
+        {SENT(CHUNKED), AF_ETRUNCATED},
+        {SENT(CHUNKED "5"), AF_ETRUNCATED},
+        {SENT(CHUNKED "5\r\n1234"), AF_ETRUNCATED},
+        {SENT(CHUNKED "5\r\n12345\r\n"), AF_ETRUNCATED},
+        {SENT(CHUNKED "5\r\n12345\r\n0\r\n"), AF_ETRUNCATED},
+    };
+    check_faults(*state, faults, COUNT_OF(faults));
+}
+
+static void bytes_after_the_body_belong_to_nobody(void **state) {
+    world *world = *state;
+    static const char *const answers[] = {
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nX-Smuggled: 1\r\n"
+        "Content-Length: 4\r\n\r\nevil",
+        CHUNKED "2\r\nok\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nX-Smuggled: 1\r\nContent-Length: 0\r\n\r\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        afts_script *script = afts_script_new();
+        afts_send_text(script, answers[i]);
+        serve_once(world, "/", script);
+        for (int round = 0; round < 2; round++) {
+            call *call = call_fetch(world, round == 0 ? "/" : "/echo");
+            check_ended(call, AF_OK);
+            if (round == 0) check_slice(call->body, "ok");
+            check_slice(field_of(call, "X-Smuggled"), "");
+            call_free(call);
+        }
+    }
+}
+
+static void a_long_chunk_extension_is_no_body(void **state) {
+    world *world = *state;
+    static char extension[512 * 1024];
+    memset(extension, 'e', sizeof extension);
+    afts_script *script = afts_script_new();
+    afts_send_text(script, CHUNKED "2;");
+    afts_send(script, extension, sizeof extension);
+    afts_send_text(script, "\r\nok\r\n0\r\n\r\n");
+    serve(world, "/", script);
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    check_slice(call->body, "ok");
+    call_free(call);
+}
+
+static void broken_encodings_are_refused(void **state) {
+    static const fault faults[] = {
+        {SENT("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\nnot gzip"),
+         AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nContent-Length: 3\r\n\r\n"
+              "\xFF\xFF\xFF"),
+         AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 3\r\n\r\n\xFF\xFF\xFF"),
+         AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Encoding: made-up\r\nContent-Length: 2\r\n\r\nok"),
+         AF_EPROTOCOL},
+    };
+    check_faults(*state, faults, COUNT_OF(faults));
+}
+
+/* ---- Connections that break ---------------------------------------------------------------- */
+
+static void a_reset_is_a_lost_connection(void **state) {
+    world *world = *state;
+    static const char *const before[] = {"",
+                                         "HTT",
+                                         "HTTP/1.1 200 OK\r\nX: y\r\n",
+                                         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
+                                         CHUNKED "9\r\nhalf",
+                                         "HTTP/1.0 200 OK\r\n\r\nhalf"};
+    for (size_t i = 0; i < COUNT_OF(before); i++) {
+        afts_script *script = afts_script_new();
+        afts_send_text(script, before[i]);
+        afts_stall(script, "sent");
+        afts_reset(script);
+        serve(world, "/", script);
+        call *call = call_new(world, "/");
+        call_start(call);
+        assert_true(afts_wait_stalled(world->server, "sent", 1, PATIENCE_MS));
+        if (i >= 3) call_wait_for(call, &call->head_count, 1);
+        afts_release(world->server, "sent", 1);
+        call_wait(call);
+        check_ended(call, AF_ELOST);
+        assert_int_equal(status_of(call), i >= 3 ? 200 : 0);
+        call_free(call);
+    }
+}
+
+static void a_server_that_refuses_is_not_connected(void **state) {
+    world *world = *state;
+    afts_server_stop(world->server);
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_ECONNECT);
+    assert_int_equal(call->hop_count, 1);
+    assert_int_equal(call->hops[0].status, 0);
+    call_free(call);
+}
+
+static void a_name_that_does_not_exist_is_not_resolved(void **state) {
+    world *world = *state;
+    call *call = call_new(world, "/");
+    call->request.url = "http://no-such-host.invalid/";
+    call_perform(call);
+    check_ended(call, AF_EDNS);
+    call_free(call);
+}
+
+static void a_connection_closed_at_once_is_lost(void **state) {
+    world *world = *state;
+    for (int resets = 0; resets <= 1; resets++) {
+        afts_script *script = afts_script_new();
+        if (resets)
+            afts_reset(script);
+        else
+            afts_close(script);
+        afts_on_accept(world->server, AFTS_EVERY_CONNECTION, script);
+        call *call = call_fetch(world, "/");
+        /* A reset that is fast enough is a connection that was never made. */
+        if (!resets || call->failure.status != AF_ECONNECT) check_ended(call, AF_ELOST);
+        assert_null(call->head);
+        call_free(call);
+    }
+}
+
+static void an_answer_before_the_body_was_read_counts(void **state) {
+    world *world = *state;
+    static const char body[2 << 20];
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_respond(script, 413, "Connection: close", "too large", 9);
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call_send(call, "PUT", (af_slice){body, sizeof body});
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(status_of(call), 413);
+    check_slice(call->body, "too large");
+    call_free(call);
+}
+
+static void a_reset_while_sending_kills_nobody(void **state) {
+    world *world = *state;
+    static const char body[4 << 20];
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_read_body_bytes(script, 1000);
+    afts_reset(script);
+    serve(world, "/", script);
+    for (int i = 0; i < 20; i++) {
+        call *call = call_new(world, "/");
+        call_send(call, "PUT", (af_slice){body, sizeof body});
+        call_perform(call);
+        check_ended(call, AF_ELOST);
+        call_free(call);
+    }
+}
+
+static void a_tls_body_needs_its_goodbye(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    for (unsigned i = 0; i < 4; i++) {
+        bool says_goodbye = i % 2 == 0, is_reused = i / 2 == 0;
+        afts_script *script = afts_script_new();
+        afts_send_text(script, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall or half?");
+        if (says_goodbye)
+            afts_close(script);
+        else
+            afts_close_abruptly(script);
+        serve(world, "/", script);
+        if (is_reused) check_fetch(world, "/echo", AF_OK);
+        call *call = call_fetch(world, "/");
+        check_ended(call, says_goodbye ? AF_OK : AF_ETRUNCATED);
+        assert_int_equal(status_of(call), 200);
+        assert_int_equal(call->hops[0].reused, is_reused);
+        call_free(call);
+    }
+    world_free(world);
+}
+
+static void a_tls_body_of_known_length_needs_no_goodbye(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nall");
+    afts_close_abruptly(script);
+    serve(world, "/", script);
+    check_fetch(world, "/", AF_OK);
+    world_free(world);
+}
+
+static void garbage_in_place_of_tls_is_refused(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    afts_close(script);
+    afts_on_accept(world->server, AFTS_EVERY_CONNECTION, script);
+    check_fetch(world, "/", AF_ETLS);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(what_is_no_http_is_no_answer),
+        WORLD_TEST(a_head_that_does_not_end_is_no_head),
+        WORLD_TEST(broken_fields_are_refused),
+        WORLD_TEST(lengths_that_are_none_are_refused),
+        WORLD_TEST(equal_lengths_are_one),
+        WORLD_TEST(broken_chunks_are_refused),
+        WORLD_TEST(bodies_that_end_early_are_truncated),
+        WORLD_TEST(bytes_after_the_body_belong_to_nobody),
+        WORLD_TEST(a_long_chunk_extension_is_no_body),
+        WORLD_TEST(broken_encodings_are_refused),
+        WORLD_TEST(a_reset_is_a_lost_connection),
+        WORLD_TEST(a_server_that_refuses_is_not_connected),
+        WORLD_TEST(a_name_that_does_not_exist_is_not_resolved),
+        WORLD_TEST(a_connection_closed_at_once_is_lost),
+        WORLD_TEST(an_answer_before_the_body_was_read_counts),
+        WORLD_TEST(a_reset_while_sending_kills_nobody),
+        cmocka_unit_test(a_tls_body_needs_its_goodbye),
+        cmocka_unit_test(a_tls_body_of_known_length_needs_no_goodbye),
+        cmocka_unit_test(garbage_in_place_of_tls_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* A forked child has the memory of its parent's sessions but not their threads. */
+#include "support/call.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ThreadSanitizer supports no threads in a child of a process with threads. */
+#if defined(__SANITIZE_THREAD__)
+#define IS_SUPPORTED false
+#elif defined(__has_feature)
+#define IS_SUPPORTED (!__has_feature(thread_sanitizer))
+#else
+#define IS_SUPPORTED true
+#endif
+
+/* In the child no assertion may run: it would report into the parent's test run. */
+static bool child_waits_for(atomic_uint *counter, call *call) {
+    struct timespec deadline;
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += PATIENCE_MS / 1000;
+    int error = 0;
+    pthread_mutex_lock(&call->lock);
+    while (atomic_load(counter) == 0 && error == 0) {
+        error = pthread_cond_timedwait(&call->changed, &call->lock, &deadline);
+    }
+    pthread_mutex_unlock(&call->lock);
+    return error == 0;
+}
+
+static void check_child(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_session_starts_nothing_in_a_child(void **state) {
+    world *world = *state;
+    check_fetch(world, "/", AF_OK);
+    call *call = call_new(world, "/");
+    pid_t child = fork();
+    if (child == 0) {
+        af_task *task;
+        af_status status = af_task_begin(&task, call->session, &call->request, &call->events, NULL);
+        _exit(status == AF_ECLOSED && task == NULL && atomic_load(&call->drop_count) == 1 &&
+                      atomic_load(&call->done_count) == 0
+                  ? 0
+                  : 1);
+    }
+    check_child(child);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+}
+
+static void a_task_made_before_the_fork_completes_in_the_child(void **state) {
+    world *world = *state;
+    check_fetch(world, "/", AF_OK);
+    call *call = call_new(world, "/");
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AF_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        af_task_start(call->task);
+        bool ended = child_waits_for(&call->drop_count, call);
+        af_task_release(call->task);
+        af_session_cancel_all(call->session);
+        af_session_release(call->session);
+        af_join_closed_sessions();
+        _exit(ended && call->failure.status == AF_ECLOSED && call->done_count == 1 ? 0 : 1);
+    }
+    check_child(child);
+    af_task_start(call->task);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+}
+
+static void a_fork_does_not_disturb_tasks_in_flight(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_stall(script, "late");
+    afts_respond(script, 200, NULL, "late", 4);
+    serve(world, "/late", script);
+    call *call = call_new(world, "/late");
+    call_start(call);
+    assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
+    pid_t child = fork();
+    if (child == 0) {
+        af_task_cancel(call->task);
+        af_task_release(call->task);
+        af_session_release(call->session);
+        _exit(0);
+    }
+    check_child(child);
+    check_fetch(world, "/other", AF_OK);
+    afts_release(world->server, "late", 1);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "late");
+    call_free(call);
+}
+
+static void a_child_can_have_sessions_of_its_own(void **state) {
+    world *world = *state;
+    check_fetch(world, "/", AF_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        call *call = call_new(world, "/child");
+        if (af_session_new(&call->session, NULL, NULL) != AF_OK) _exit(1);
+        call_start(call);
+        bool ended = child_waits_for(&call->drop_count, call);
+        bool is_fine = ended && call->failure.status == AF_OK;
+        call_free(call);
+        _exit(is_fine ? 0 : 1);
+    }
+    check_child(child);
+    check_fetch(world, "/", AF_OK);
+    assert_int_equal(afts_server_stats(world->server).accepted, 2);
+}
+
+int main(void) {
+    if (!IS_SUPPORTED) return 0;
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_session_starts_nothing_in_a_child),
+        WORLD_TEST(a_task_made_before_the_fork_completes_in_the_child),
+        WORLD_TEST(a_fork_does_not_disturb_tasks_in_flight),
+        WORLD_TEST(a_child_can_have_sessions_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

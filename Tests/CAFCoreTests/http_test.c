@@ -1,0 +1,487 @@
+/* What goes over the wire as a request, and what an answer becomes. */
+#include "support/call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char curl_accepts[] = "Accept-Encoding: ";
+
+/** The head that came as number `index`, with the values that depend on the machine replaced. */
+static const char *seen_head(world *world, size_t index) {
+    afts_request *request = afts_copy_request(world->server, index);
+    assert_non_null(request);
+    char head[512], port[16];
+    assert_true(request->head_len < sizeof head);
+    memcpy(head, request->head, request->head_len);
+    head[request->head_len] = '\0';
+    afts_request_free(request);
+    snprintf(port, sizeof port, "%u", (unsigned)afts_server_port(world->server));
+    char *found = strstr(head, port);
+    if (found != NULL) memmove(found + 1, found + strlen(port), strlen(found + strlen(port)) + 1);
+    if (found != NULL) *found = 'P';
+    char *accepts = strstr(head, curl_accepts);
+    if (accepts != NULL) {
+        char *end = strstr(accepts, "\r\n");
+        memmove(accepts + strlen(curl_accepts), end, strlen(end) + 1);
+    }
+    return text_of(world, "%s", head);
+}
+
+static void check_body_seen(world *world, size_t index, const char *expected) {
+    afts_request *request = afts_copy_request(world->server, index);
+    assert_non_null(request);
+    check_slice(((af_slice){(const char *)request->body, request->body_len}), expected);
+    assert_true(request->body_complete);
+    afts_request_free(request);
+}
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+static void any_method_is_sent_as_given(void **state) {
+    world *world = *state;
+    static const char *const methods[] = {"GET",     "POST",  "PUT",      "PATCH", "DELETE",
+                                          "OPTIONS", "TRACE", "PROPFIND", "get",   "M-SEARCH",
+                                          "post",    "Put",   "X!#$%&'*"};
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        call *call = call_new(world, "/method");
+        call->request.method = methods[i];
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(status_of(call), 200);
+        call_free(call);
+        afts_request *seen = afts_copy_request(world->server, i);
+        assert_string_equal(seen->method, methods[i]);
+        assert_string_equal(seen->version, "HTTP/1.1");
+        afts_request_free(seen);
+    }
+}
+
+static void any_method_may_have_a_body(void **state) {
+    world *world = *state;
+    static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE", "REPORT"};
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        call *call = call_new(world, "/method");
+        call_send(call, methods[i], S("payload"));
+        call_perform(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+        assert_string_equal(seen_header(world, i, "Content-Length"), "7");
+        check_body_seen(world, i, "payload");
+    }
+}
+
+static void methods_that_expect_content_say_that_there_is_none(void **state) {
+    world *world = *state;
+    static const char *const expected[][2] = {{"POST", "0"},  {"PUT", "0"}, {"PATCH", "0"},
+                                              {"DELETE", ""}, {"GET", ""},  {"HEAD", ""}};
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        call *call = call_new(world, "/method");
+        call->request.method = expected[i][0];
+        call_perform(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+        assert_string_equal(seen_header(world, i, "Content-Length"), expected[i][1]);
+    }
+}
+
+static void the_head_holds_the_defaults_and_no_more(void **state) {
+    world *world = *state;
+    call_free(call_fetch(world, "/a/b%20c?d=e"));
+    assert_string_equal(seen_head(world, 0), "GET /a/b%20c?d=e HTTP/1.1\r\n"
+                                             "Host: 127.0.0.1:P\r\n"
+                                             "Accept: */*\r\n"
+                                             "Accept-Encoding: \r\n"
+                                             "User-Agent: afcore\r\n\r\n");
+    call *call = call_new(world, "/");
+    call_send(call, "POST", S("x"));
+    call_perform(call);
+    call_free(call);
+    assert_string_equal(seen_head(world, 1), "POST / HTTP/1.1\r\n"
+                                             "Host: 127.0.0.1:P\r\n"
+                                             "Accept: */*\r\n"
+                                             "Accept-Encoding: \r\n"
+                                             "User-Agent: afcore\r\n"
+                                             "Content-Length: 1\r\n\r\n");
+}
+
+static void the_target_is_sent_byte_for_byte(void **state) {
+    world *world = *state;
+    static const char *const targets[] = {"/a%2Fb%c3%A9?q=%5B%5d&r=1%2B1", "/?", "/x?a=b?c=/d",
+                                          "/plain", "/a;b=1,2'(c)*!$&+=:@~-._"};
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        call_free(call_fetch(world, targets[i]));
+        afts_request *seen = afts_copy_request(world->server, i);
+        assert_string_equal(seen->target, targets[i]);
+        afts_request_free(seen);
+    }
+}
+
+static void every_default_can_be_removed(void **state) {
+    world *world = *state;
+    static const af_header none[] = {{{"User-Agent", 10}, {NULL, 0}, AF_HEADER_REMOVE},
+                                     {{"accept", 6}, {NULL, 0}, AF_HEADER_REMOVE},
+                                     {{"Accept-Encoding", 15}, {NULL, 0}, AF_HEADER_REMOVE}};
+    call *call = call_new(world, "/bare");
+    call->request.headers = none;
+    call->request.header_count = COUNT_OF(none);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    assert_string_equal(seen_head(world, 0), "GET /bare HTTP/1.1\r\nHost: 127.0.0.1:P\r\n\r\n");
+}
+
+static void every_default_can_be_replaced(void **state) {
+    world *world = *state;
+    static const af_header own[] = {{{"host", 4}, {"example.test", 12}, 0},
+                                    {{"User-Agent", 10}, {"me/1", 4}, 0},
+                                    {{"Accept", 6}, {"text/plain", 10}, 0},
+                                    {{"Accept-Encoding", 15}, {"br;q=0", 6}, 0}};
+    call *call = call_new(world, "/own");
+    call->request.headers = own;
+    call->request.header_count = COUNT_OF(own);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    assert_string_equal(seen_header(world, 0, "Host"), "example.test");
+    assert_string_equal(seen_header(world, 0, "User-Agent"), "me/1");
+    assert_string_equal(seen_header(world, 0, "Accept"), "text/plain");
+    assert_string_equal(seen_header(world, 0, "Accept-Encoding"), "br;q=0");
+    afts_request *seen = afts_copy_request(world->server, 0);
+    assert_int_equal(seen->header_count, 4);
+    afts_request_free(seen);
+}
+
+static void fields_keep_case_order_and_repeats(void **state) {
+    world *world = *state;
+    static const af_header fields[] = {{{"X-b", 3}, {"1", 1}, 0},
+                                       {{"x-A", 3}, {"two words", 9}, 0},
+                                       {{"X-B", 3}, {"2", 1}, 0},
+                                       {{"X-Empty", 7}, {NULL, 0}, 0},
+                                       {{"X-b", 3}, {"1", 1}, 0},
+                                       {{"X-Latin", 7}, {"caf\xE9", 4}, 0},
+                                       {{"Content-Type", 12}, {"a/b", 3}, 0}};
+    call *call = call_new(world, "/");
+    call->request.headers = fields;
+    call->request.header_count = COUNT_OF(fields);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_contains(seen_head(world, 0), "X-b: 1\r\nx-A: two words\r\nX-B: 2\r\nX-Empty:\r\n"
+                                        "X-b: 1\r\nX-Latin: caf\xE9\r\nContent-Type: a/b\r\n\r\n");
+}
+
+static void identity_is_asked_for_when_nothing_may_be_decoded(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, "Content-Encoding: gzip", "not gzip at all"));
+    call *call = call_new(world, "/");
+    call->request.keep_encoding = true;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "not gzip at all");
+    call_free(call);
+    assert_string_equal(seen_header(world, 0, "Accept-Encoding"), "identity");
+}
+
+static void userinfo_becomes_a_credential_and_is_not_shown(void **state) {
+    world *world = *state;
+    call *call = call_new(world, "/");
+    call->request.url = text_of(world, "http://us%%65r:p%%20w@127.0.0.1:%u/x#part",
+                                (unsigned)afts_server_port(world->server));
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_string_equal(af_result_get_url(call->result), url_of(world, "/x"));
+    assert_string_equal(call->hops[0].url, url_of(world, "/x"));
+    call_free(call);
+    assert_string_equal(seen_header(world, 0, "Authorization"), "Basic dXNlcjpwIHc=");
+    check_contains(seen_head(world, 0), "GET /x HTTP/1.1\r\n");
+}
+
+/* ---- Heads of answers ---------------------------------------------------------------------- */
+
+static void the_head_is_a_value(void **state) {
+    world *world = *state;
+    serve_text(world, "/",
+               "HTTP/1.1 299 Fine by me\r\n"
+               "X-One:  1 \r\nSet-Cookie: a=b\r\nX-Empty:\r\nx-one: \t2\r\n"
+               "Set-Cookie: c=d\r\nLatin: \xE9\xFF\r\nContent-Length: 2\r\n\r\nok");
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    const af_head *head = call->head;
+    assert_non_null(head);
+    assert_int_equal(head->status, 299);
+    assert_int_equal(head->version, AF_HTTP_1_1);
+    check_slice(head->reason, "Fine by me");
+    static const char *const expected[][2] = {
+        {"X-One", "1"},        {"Set-Cookie", "a=b"}, {"X-Empty", ""},        {"x-one", "2"},
+        {"Set-Cookie", "c=d"}, {"Latin", "\xE9\xFF"}, {"Content-Length", "2"}};
+    assert_int_equal(head->header_count, COUNT_OF(expected));
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        check_slice(head->headers[i].name, expected[i][0]);
+        check_slice(head->headers[i].value, expected[i][1]);
+    }
+    check_slice(call->body, "ok");
+    assert_string_equal(call->log, "hpdx");
+    call_free(call);
+}
+
+static void folded_lines_are_joined(void **state) {
+    world *world = *state;
+    serve_text(world, "/",
+               "HTTP/1.1 200 OK\r\nX-Long: one\r\n  two\r\n\tthree\r\n"
+               "X-Next: 1\r\nContent-Length: 0\r\n\r\n");
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    check_slice(field_of(call, "x-long"), "one two three");
+    check_slice(field_of(call, "X-NEXT"), "1");
+    call_free(call);
+}
+
+static void a_status_line_needs_no_reason(void **state) {
+    world *world = *state;
+    serve_text(world, "/", "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n");
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    assert_int_equal(status_of(call), 200);
+    check_slice(call->head->reason, "");
+    call_free(call);
+}
+
+static void informational_answers_are_not_the_answer(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_interim(script, 100, NULL);
+    afts_interim(script, 103, "Link: </a>; rel=preload");
+    afts_interim(script, 102, NULL);
+    afts_respond(script, 200, "X: y", "final", 5);
+    serve(world, "/", script);
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    assert_int_equal(status_of(call), 200);
+    check_slice(call->body, "final");
+    check_slice(field_of(call, "Link"), "");
+    assert_int_equal(atomic_load(&call->informational_count), 3);
+    assert_int_equal(call->informational[0], 100);
+    assert_int_equal(call->informational[1], 103);
+    assert_int_equal(call->informational[2], 102);
+    assert_string_equal(call->log, "iiihpdx");
+    call_free(call);
+}
+
+static void a_switch_of_protocols_is_refused(void **state) {
+    world *world = *state;
+    serve_text(world, "/", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello");
+    check_fetch(world, "/", AF_EPROTOCOL);
+}
+
+static void a_refused_expectation_is_an_answer(void **state) {
+    world *world = *state;
+    static const af_header expect[] = {{{"Expect", 6}, {"100-continue", 12}, 0}};
+    static const char large[100000];
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_respond(script, 417, "Connection: close", "no", 2);
+    serve(world, "/", script);
+    const size_t sizes[] = {7, sizeof large};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        call *call = call_new(world, "/");
+        call_send(call, "POST", (af_slice){large, sizes[i]});
+        call->request.headers = expect;
+        call->request.header_count = 1;
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(status_of(call), 417);
+        check_slice(call->body, "no");
+        assert_int_equal(atomic_load(&call->head_count), 1);
+        call_free(call);
+        assert_int_equal(afts_server_stats(world->server).requests, i + 1);
+    }
+}
+
+/* ---- Bodies of answers --------------------------------------------------------------------- */
+
+static void trailers_are_kept_apart(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_respond_chunked(script, 200, "Trailer: X-Sum");
+    afts_chunk(script, "hello ", 6);
+    afts_chunk(script, "world", 5);
+    afts_last_chunk(script, "X-Sum: 42\r\nX-More:  a b");
+    serve(world, "/", script);
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    check_slice(call->body, "hello world");
+    size_t count;
+    const af_header *trailers = af_result_get_trailers(call->result, &count);
+    assert_int_equal(count, 2);
+    check_slice(trailers[0].name, "X-Sum");
+    check_slice(trailers[0].value, "42");
+    check_slice(trailers[1].value, "a b");
+    check_slice(field_of(call, "X-Sum"), "");
+    call_free(call);
+}
+
+static void a_trailer_cannot_pass_for_a_head(void **state) {
+    world *world = *state;
+    static const char *const reasons[] = {"Found", "Found: here"};
+    for (size_t i = 0; i < COUNT_OF(reasons); i++) {
+        serve_text(world, "/",
+                   text_of(world,
+                           "HTTP/1.1 200 OK\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n"
+                           "2\r\nok\r\n0\r\nHTTP/1.1 302 %s\r\nLocation: /b\r\n\r\n",
+                           reasons[i]));
+        call *call = call_fetch(world, "/");
+        check_ended(call, AF_EPROTOCOL);
+        assert_int_equal(atomic_load(&call->head_count), 1);
+        assert_int_equal(status_of(call), 200);
+        check_slice(field_of(call, "X"), "y");
+        call_free(call);
+    }
+}
+
+static void an_answer_in_crumbs_is_the_same_answer(void **state) {
+    world *world = *state;
+    static const char bytes[] = "HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n"
+                                "HTTP/1.1 200 OK\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                "5;ext=1\r\nhello\r\n00A\r\n0123456789\r\n0\r\nT: v\r\n\r\n";
+    afts_script *script = afts_script_new();
+    afts_send_crumbs(script, bytes, sizeof bytes - 1, 1, 0);
+    serve(world, "/", script);
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    check_slice(call->body, "hello0123456789");
+    size_t count;
+    af_result_get_trailers(call->result, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(atomic_load(&call->informational_count), 1);
+    call_free(call);
+    check_fetch(world, "/", AF_OK);
+    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+}
+
+static void head_answers_have_no_body_whatever_they_say(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, "Content-Length: 1000000\r\nX: y", ""));
+    for (int i = 0; i < 2; i++) {
+        call *call = call_new(world, "/");
+        call->request.method = "HEAD";
+        call_perform(call);
+        check_ended(call, AF_OK);
+        check_slice(field_of(call, "X"), "y");
+        check_slice(field_of(call, "Content-Length"), "1000000");
+        assert_int_equal(call->body.size, 0);
+        assert_int_equal(af_result_get_body_size(call->result), 0);
+        call_free(call);
+    }
+    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+}
+
+static void statuses_without_body_have_none(void **state) {
+    world *world = *state;
+    serve_text(world, "/204", "HTTP/1.1 204 No Content\r\n\r\n");
+    serve_text(world, "/304", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n");
+    serve_text(world, "/204-bogus", "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nbogus");
+    serve_text(world, "/304-bogus",
+               "HTTP/1.1 304 Not Modified\r\n"
+               "Transfer-Encoding: chunked\r\n\r\n5\r\nbogus\r\n0\r\n\r\n");
+    static const char *const paths[] = {"/204", "/304", "/204-bogus", "/304-bogus"};
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        call *call = call_fetch(world, paths[i]);
+        check_ended(call, AF_OK);
+        assert_int_equal(status_of(call), i % 2 == 0 ? 204 : 304);
+        assert_int_equal(call->body.size, 0);
+        call_free(call);
+    }
+    /* What followed such an answer must not be taken for the next one. */
+    call *next = call_fetch(world, "/echo");
+    check_ended(next, AF_OK);
+    check_contains(text_of(world, "%.*s", (int)next->body.size, next->body.bytes), "/echo");
+    call_free(next);
+}
+
+static void http_1_0_bodies_end_with_the_connection(void **state) {
+    world *world = *state;
+    serve_text(world, "/", "HTTP/1.0 200 OK\r\n\r\nall of it");
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    assert_int_equal(call->head->version, AF_HTTP_1_0);
+    check_slice(call->body, "all of it");
+    assert_int_equal(call->progress.received, 9);
+    assert_int_equal(call->progress.received_total, AF_LENGTH_UNKNOWN);
+    call_free(call);
+}
+
+/* ---- Hops ---------------------------------------------------------------------------------- */
+
+static void a_hop_tells_where_time_and_bytes_went(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "0123456789"));
+    for (int i = 0; i < 2; i++) {
+        call *call = call_new(world, "/");
+        call_send(call, "POST", S("abc"));
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->hop_count, 1);
+        const af_hop *hop = call->hops;
+        assert_string_equal(hop->url, url_of(world, "/"));
+        assert_null(hop->location);
+        assert_int_equal(hop->status, 200);
+        assert_int_equal(hop->version, AF_HTTP_1_1);
+        assert_int_equal(hop->sent, 3);
+        assert_int_equal(hop->received, 10);
+        assert_true(hop->head_received > 0);
+        assert_string_equal(hop->remote_address, "127.0.0.1");
+        assert_string_equal(hop->local_address, "127.0.0.1");
+        assert_int_equal(hop->remote_port, afts_server_port(world->server));
+        assert_true(hop->local_port != 0);
+        assert_int_equal(hop->reused, i == 1);
+        assert_false(hop->retried);
+        assert_true(hop->dns_us >= 0 && hop->connect_us >= hop->dns_us);
+        assert_int_equal(hop->tls_us, 0);
+        assert_true(hop->request_sent_us >= hop->connect_us);
+        assert_true(hop->first_byte_us >= hop->request_sent_us);
+        assert_true(hop->total_us >= hop->first_byte_us);
+        if (i == 1) assert_int_equal(hop->connect_us, 0);
+        call_free(call);
+    }
+}
+
+static void http_3_is_refused_where_there_is_none(void **state) {
+    world *world = *state;
+    call *call = call_new(world, "/");
+    call->request.version = AF_WISH_HTTP_3;
+    call_perform(call);
+    check_ended(call, AF_EUNSUPPORTED);
+    assert_null(call->head);
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(any_method_is_sent_as_given),
+        WORLD_TEST(any_method_may_have_a_body),
+        WORLD_TEST(methods_that_expect_content_say_that_there_is_none),
+        WORLD_TEST(the_head_holds_the_defaults_and_no_more),
+        WORLD_TEST(the_target_is_sent_byte_for_byte),
+        WORLD_TEST(every_default_can_be_removed),
+        WORLD_TEST(every_default_can_be_replaced),
+        WORLD_TEST(fields_keep_case_order_and_repeats),
+        WORLD_TEST(identity_is_asked_for_when_nothing_may_be_decoded),
+        WORLD_TEST(userinfo_becomes_a_credential_and_is_not_shown),
+        WORLD_TEST(the_head_is_a_value),
+        WORLD_TEST(folded_lines_are_joined),
+        WORLD_TEST(a_status_line_needs_no_reason),
+        WORLD_TEST(informational_answers_are_not_the_answer),
+        WORLD_TEST(a_switch_of_protocols_is_refused),
+        WORLD_TEST(a_refused_expectation_is_an_answer),
+        WORLD_TEST(trailers_are_kept_apart),
+        WORLD_TEST(a_trailer_cannot_pass_for_a_head),
+        WORLD_TEST(an_answer_in_crumbs_is_the_same_answer),
+        WORLD_TEST(head_answers_have_no_body_whatever_they_say),
+        WORLD_TEST(statuses_without_body_have_none),
+        WORLD_TEST(http_1_0_bodies_end_with_the_connection),
+        WORLD_TEST(a_hop_tells_where_time_and_bytes_went),
+        WORLD_TEST(http_3_is_refused_where_there_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

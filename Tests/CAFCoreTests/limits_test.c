@@ -1,0 +1,288 @@
+/* Declared limits: what is beyond them ends the task at once, what is within them never does. */
+#include "support/call.h"
+#include "support/files.h"
+
+#include <string.h>
+
+/* ---- Bodies -------------------------------------------------------------------------------- */
+
+/** The same ten bytes, framed in each way. */
+static void serve_ten(world *world) {
+    serve(world, "/length", answer(200, NULL, "0123456789"));
+    serve_text(world, "/close", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n0123456789");
+    serve_text(world, "/chunks",
+               "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+               "4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n");
+}
+
+static void check_limit(world *world, const char *path, af_sink sink, uint64_t limit,
+                        af_status expected) {
+    call *call = call_new(world, path);
+    call->request.sink = sink;
+    call->request.limits.body = limit;
+    call_perform(call);
+    check_ended(call, expected);
+    assert_int_equal(status_of(call), 200);
+    if (expected == AF_OK)
+        assert_int_equal(af_result_get_body_size(call->result), 10);
+    else
+        assert_true(af_result_get_body_size(call->result) <= limit);
+    call_free(call);
+}
+
+static void a_body_may_be_as_long_as_its_limit(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    serve_ten(world);
+    static const char *const paths[] = {"/length", "/close", "/chunks"};
+    const af_sink sinks[] = {
+        {AF_SINK_MEMORY, NULL}, {AF_SINK_EVENTS, NULL}, {AF_SINK_FILE, path_in(&folder, "got")}};
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        for (size_t j = 0; j < COUNT_OF(sinks); j++) {
+            check_limit(world, paths[i], sinks[j], 10, AF_OK);
+            check_limit(world, paths[i], sinks[j], 9, AF_ETOOBIG);
+            check_limit(world, paths[i], sinks[j], 1, AF_ETOOBIG);
+        }
+    }
+    folder_remove(&folder);
+}
+
+static void an_endless_body_ends_at_the_limit(void **state) {
+    world *world = *state;
+    static const char block[4096];
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 200, NULL, block, sizeof block, AFTS_FOREVER);
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call->request.limits.body = 1 << 20;
+    call_perform(call);
+    check_ended(call, AF_ETOOBIG);
+    call_free(call);
+    assert_true(afts_server_stats(world->server).sent < 32 << 20);
+}
+
+static void a_declared_length_beyond_the_limit_is_refused_at_once(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n");
+    afts_stall(script, "no body");
+    serve(world, "/", script);
+    check_fetch(world, "/", AF_ETOOBIG);
+}
+
+static void a_declared_length_reserves_no_memory_by_itself(void **state) {
+    world *world = *state;
+    serve_text(world, "/", "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nshort");
+    call *call = call_new(world, "/");
+    call->request.limits.body = UINT64_MAX;
+    call_perform(call);
+    check_ended(call, AF_ETRUNCATED);
+    call_free(call);
+}
+
+static void the_default_limit_is_64_mib_in_memory(void **state) {
+    world *world = *state;
+    serve_text(world, "/more", "HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\nx");
+    serve_text(world, "/just", "HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\nx");
+    check_fetch(world, "/more", AF_ETOOBIG);
+    check_fetch(world, "/just", AF_ETRUNCATED);
+}
+
+/* ---- Heads --------------------------------------------------------------------------------- */
+
+static void serve_fields(world *world, const char *path, unsigned count) {
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n");
+    for (unsigned i = 1; i < count; i++) afts_send_text(script, "X: y\r\n");
+    afts_send_text(script, "\r\n");
+    serve(world, path, script);
+}
+
+static void fields_are_counted(void **state) {
+    world *world = *state;
+    serve_fields(world, "/512", 512);
+    serve_fields(world, "/513", 513);
+    check_fetch(world, "/512", AF_OK);
+    check_fetch(world, "/513", AF_ETOOBIG);
+    serve_fields(world, "/5", 5);
+    for (uint32_t limit = 4; limit <= 5; limit++) {
+        call *call = call_new(world, "/5");
+        call->request.limits.head_count = limit;
+        call_perform(call);
+        check_ended(call, limit == 5 ? AF_OK : AF_ETOOBIG);
+        call_free(call);
+    }
+}
+
+static void trailers_and_informational_answers_count_too(void **state) {
+    world *world = *state;
+    serve_text(world, "/",
+               "HTTP/1.1 103 Hints\r\nA: 1\r\nB: 2\r\n\r\n"
+               "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+               "2\r\nok\r\n0\r\nC: 3\r\nD: 4\r\n\r\n");
+    for (uint32_t limit = 2; limit <= 5; limit++) {
+        call *call = call_new(world, "/");
+        call->request.limits.head_count = limit;
+        call_perform(call);
+        check_ended(call, limit == 5 ? AF_OK : AF_ETOOBIG);
+        call_free(call);
+    }
+}
+
+static void bytes_of_heads_are_counted(void **state) {
+    world *world = *state;
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    serve_text(world, "/", head);
+    for (uint32_t less = 0; less <= 1; less++) {
+        call *call = call_new(world, "/");
+        call->request.limits.head_bytes = (uint32_t)strlen(head) - less;
+        call_perform(call);
+        check_ended(call, less == 0 ? AF_OK : AF_ETOOBIG);
+        call_free(call);
+    }
+}
+
+static void endless_heads_end_at_the_limit(void **state) {
+    world *world = *state;
+    static char line[1024];
+    memset(line, 'v', sizeof line);
+    memcpy(line, "X-Long: ", 8);
+    memcpy(line + sizeof line - 2, "\r\n", 2);
+    static const struct {
+        const char *begin;
+        size_t skipped, size;
+    } floods[] = {
+        {"HTTP/1.1 200 OK\r\n", 0, sizeof line}, /* Fields. */
+        {"HTTP/1.1 200 OK\r\nX: y", 8, 100},     /* One line without end. */
+        {"HTTP/1.1 200 ", 8, 100},               /* A reason without end. */
+        {"", 8, 100},                            /* Not even a status line. */
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", 0, sizeof line},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y", 8, 100},
+    };
+    for (size_t i = 0; i < COUNT_OF(floods); i++) {
+        afts_script *script = afts_script_new();
+        afts_send_text(script, floods[i].begin);
+        afts_send_repeated(script, line + floods[i].skipped, floods[i].size, AFTS_FOREVER);
+        serve(world, "/", script);
+        call *call = call_fetch(world, "/");
+        if (i != 3)
+            check_ended(call, AF_ETOOBIG);
+        else
+            check_ended(call, AF_EPROTOCOL);
+        call_free(call);
+    }
+    assert_true(afts_server_stats(world->server).sent < 64 << 20);
+}
+
+static void informational_answers_are_counted(void **state) {
+    world *world = *state;
+    for (unsigned count = 16; count <= 17; count++) {
+        afts_script *script = afts_script_new();
+        for (unsigned i = 0; i < count; i++) afts_interim(script, i % 2 ? 103 : 100, NULL);
+        afts_respond(script, 200, NULL, "ok", 2);
+        serve(world, "/", script);
+        call *call = call_fetch(world, "/");
+        check_ended(call, count == 16 ? AF_OK : AF_ETOOBIG);
+        assert_int_equal(atomic_load(&call->informational_count), 16);
+        call_free(call);
+    }
+    afts_script *script = afts_script_new();
+    static const char interim[] = "HTTP/1.1 102 Processing\r\n\r\n";
+    afts_send_repeated(script, interim, sizeof interim - 1, AFTS_FOREVER);
+    serve(world, "/forever", script);
+    check_fetch(world, "/forever", AF_ETOOBIG);
+}
+
+/* ---- Decoding ------------------------------------------------------------------------------ */
+
+/**
+ * The beginning of a zlib stream, made by zlib from a run of equal bytes: a block with codes of one
+ * bit each. Every byte of zeros that follows stands for 1,032 bytes, without end.
+ */
+static const char bomb[] = "\x78\xDA\xEC\xC1\x81\x00\x00\x00\x00\x80\x20\xD6\xFD\x25\x16\xA9\x0A";
+
+static void serve_bomb(world *world, const char *path, uint64_t blocks) {
+    static const char zeros[1024];
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n"
+                           "Connection: close\r\n\r\n");
+    afts_send(script, bomb, sizeof bomb - 1);
+    afts_send_repeated(script, zeros, sizeof zeros, blocks);
+    afts_close(script);
+    serve(world, path, script);
+}
+
+static void check_decoding(world *world, uint32_t ratio, uint64_t limit, af_sink_kind kind,
+                           af_status expected) {
+    call *call = call_new(world, "/bomb");
+    call->request.limits.decoding_ratio = ratio;
+    call->request.limits.body = limit;
+    call->request.sink.kind = kind;
+    call_perform(call);
+    check_ended(call, expected);
+    call_free(call);
+}
+
+static void a_body_that_decodes_to_too_much_is_refused(void **state) {
+    world *world = *state;
+    serve_bomb(world, "/bomb", AFTS_FOREVER);
+    check_decoding(world, 0, 0, AF_SINK_MEMORY, AF_ETOOBIG);
+    check_decoding(world, 0, 0, AF_SINK_EVENTS, AF_ETOOBIG);
+    check_decoding(world, UINT32_MAX, 1 << 20, AF_SINK_EVENTS, AF_ETOOBIG);
+    check_decoding(world, UINT32_MAX, 100 << 20, AF_SINK_EVENTS, AF_ETOOBIG);
+    /* 250 : 1 of what was sent, and what one read may decode to. */
+    assert_true(afts_server_stats(world->server).sent < 64 << 20);
+}
+
+static void a_small_body_may_decode_to_much(void **state) {
+    world *world = *state;
+    serve_bomb(world, "/bomb", 1); /* 1 MiB and no end: only the end is missing. */
+    call *call = call_new(world, "/bomb");
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call_perform(call);
+    assert_true(call->failure.status != AF_ETOOBIG);
+    assert_true(atomic_load(&call->taken) > 1000000);
+    call_free(call);
+}
+
+static void a_redirect_may_not_carry_a_bomb(void **state) {
+    world *world = *state;
+    static const char zeros[1024];
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Encoding: deflate\r\n"
+                           "Connection: close\r\n\r\n");
+    afts_send(script, bomb, sizeof bomb - 1);
+    afts_send_repeated(script, zeros, sizeof zeros, AFTS_FOREVER);
+    serve(world, "/", script);
+    check_fetch(world, "/", AF_OK);
+    assert_true(afts_server_stats(world->server).sent < 16 << 20);
+}
+
+static void encodings_may_not_pile_up(void **state) {
+    world *world = *state;
+    const char *names = "Content-Encoding: gzip";
+    for (int i = 0; i < 30; i++) names = text_of(world, "%s, gzip", names);
+    serve(world, "/", answer(200, names, "x"));
+    check_fetch(world, "/", AF_EPROTOCOL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_body_may_be_as_long_as_its_limit),
+        WORLD_TEST(an_endless_body_ends_at_the_limit),
+        WORLD_TEST(a_declared_length_beyond_the_limit_is_refused_at_once),
+        WORLD_TEST(a_declared_length_reserves_no_memory_by_itself),
+        WORLD_TEST(the_default_limit_is_64_mib_in_memory),
+        WORLD_TEST(fields_are_counted),
+        WORLD_TEST(trailers_and_informational_answers_count_too),
+        WORLD_TEST(bytes_of_heads_are_counted),
+        WORLD_TEST(endless_heads_end_at_the_limit),
+        WORLD_TEST(informational_answers_are_counted),
+        WORLD_TEST(a_body_that_decodes_to_too_much_is_refused),
+        WORLD_TEST(a_small_body_may_decode_to_much),
+        WORLD_TEST(a_redirect_may_not_carry_a_bomb),
+        WORLD_TEST(encodings_may_not_pile_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/*
+ * Out of memory anywhere: every allocation of our own fails once, and each time the task ends
+ * exactly once, or is refused, and nothing is lost.
+ */
+#include "base/alloc.h"
+#include "support/call.h"
+#include "support/files.h"
+#include "support/torture.h"
+
+/** Begin, and if that is not refused wait; the call tells what happened. */
+static void try(call *call) {
+    af_failure failure;
+    af_status status = af_task_begin(&call->task, call->session, &call->request, &call->events,
+                                     &failure);
+    if (status == AF_OK) {
+        call_wait(call);
+        assert_int_equal(atomic_load(&call->done_count), 1);
+        status = call->failure.status;
+    } else {
+        assert_null(call->task);
+        assert_int_equal(atomic_load(&call->done_count), 0);
+    }
+    assert_int_equal(atomic_load(&call->drop_count), 1);
+    if (status != AF_OK && status != AF_ENOMEM) print_error("%s\n", call->failure.text);
+    assert_true(status == AF_OK || status == AF_ENOMEM);
+}
+
+typedef void (*setting)(call *call, folder *folder);
+
+static void set_nothing(call *call, folder *folder) {
+    (void)call, (void)folder;
+}
+
+static void set_post(call *call, folder *folder) {
+    static const af_header fields[] = {{{"X-One", 5}, {"1", 1}, 0},
+                                       {{"Accept", 6}, {NULL, 0}, AF_HEADER_REMOVE}};
+    (void)folder;
+    call_send(call, "POST", S("content"));
+    call->request.headers = fields;
+    call->request.header_count = COUNT_OF(fields);
+}
+
+static void set_download(call *call, folder *folder) {
+    call->request.sink = (af_sink){AF_SINK_FILE, path_in(folder, "got")};
+}
+
+static void set_upload(call *call, folder *folder) {
+    call->request.method = "PUT";
+    call->request.body = (af_body){.kind = AF_BODY_FILE, .path = path_in(folder, "body")};
+}
+
+static void warm_up(world *world, af_session *session) {
+    call *call = call_new(world, "/warm");
+    call->session = session;
+    call_perform(call);
+    call_free(call);
+}
+
+/** One round; false once the task made fewer than `n` allocations. */
+static bool fail_allocation(world *world, const char *path, setting set, bool is_warm,
+                            folder *folder, size_t n) {
+    af_session *session;
+    check_status(af_session_new(&session, NULL, NULL), AF_OK);
+    if (is_warm) warm_up(world, session);
+    call *call = call_new(world, path);
+    call->session = session;
+    set(call, folder);
+    af__alloc_fail_at(n);
+    try(call);
+    size_t made = af__alloc_fail_at(0);
+    if (made < n) check_ended(call, AF_OK);
+    call_free(call);
+    /* What failed for one task must not stay with the session. */
+    warm_up(world, session);
+    af_session_release(session);
+    af_join_closed_sessions();
+    return made >= n;
+}
+
+static void torture(world *world, const char *path, setting set) {
+    folder folder;
+    folder_make(&folder);
+    write_file(path_in(&folder, "body"), S("from a file"));
+    for (int is_warm = 0; is_warm <= 1; is_warm++) {
+        size_t n = 1;
+        while (fail_allocation(world, path, set, is_warm != 0, &folder, n)) n++;
+        assert_true(n > 1);
+    }
+    folder_remove(&folder);
+}
+
+static void a_get_survives_any_lack_of_memory(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, "X-One: 1\r\nX-Two: 2", "content of some length"));
+    torture(world, "/", set_nothing);
+}
+
+static void a_post_survives_any_lack_of_memory(void **state) {
+    torture(*state, "/", set_post);
+}
+
+static void a_redirect_survives_any_lack_of_memory(void **state) {
+    world *world = *state;
+    serve(world, "/from", answer(307, "Location: /over", "moved"));
+    serve(world, "/over", answer(302, "Location: /to", "moved"));
+    torture(world, "/from", set_post);
+}
+
+static void trailers_survive_any_lack_of_memory(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_interim(script, 103, "Link: <a>");
+    afts_respond_chunked(script, 200, NULL);
+    afts_chunk(script, "1234567890", 10);
+    afts_last_chunk(script, "X-Sum: 1");
+    serve(world, "/", script);
+    torture(world, "/", set_nothing);
+}
+
+static void files_survive_any_lack_of_memory(void **state) {
+    torture(*state, "/", set_download);
+    torture(*state, "/", set_upload);
+}
+
+static void tls_survives_any_lack_of_memory(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    for (size_t n = 1;; n++) {
+        af_session_options options = AF_SESSION_OPTIONS_INIT;
+        options.trust.anchors = af_slice_of(afts_cert_pem(world->authority));
+        af_session *session;
+        check_status(af_session_new(&session, &options, NULL), AF_OK);
+        call *call = call_new(world, "/");
+        call->session = session;
+        af__alloc_fail_at(n);
+        try(call);
+        size_t made = af__alloc_fail_at(0);
+        call_free(call);
+        af_session_release(session);
+        if (made < n) break;
+    }
+    world_free(world);
+}
+
+/** The resolver's thread brings a descriptor of libcurl's own into the loop. */
+static void names_survive_any_lack_of_memory(void **state) {
+    world *world = *state;
+    for (size_t n = 1;; n++) {
+        af_session *session;
+        check_status(af_session_new(&session, NULL, NULL), AF_OK);
+        call *call = call_new(world, "/");
+        call->session = session;
+        call->request.url = "http://no-such-host.invalid/";
+        af__alloc_fail_at(n);
+        af_status status = af_task_begin(&call->task, session, &call->request, &call->events, NULL);
+        if (status == AF_OK) {
+            call_wait(call);
+            status = call->failure.status;
+        }
+        size_t made = af__alloc_fail_at(0);
+        if (status != AF_EDNS && status != AF_ENOMEM) print_error("%s\n", call->failure.text);
+        assert_true(made < n ? status == AF_EDNS : status == AF_EDNS || status == AF_ENOMEM);
+        call_free(call);
+        warm_up(world, session);
+        af_session_release(session);
+        if (made < n) break;
+    }
+}
+
+static void a_session_is_made_or_refused(void **state) {
+    (void)state;
+    TORTURE(n) {
+        af_session *session;
+        af_failure failure;
+        af_session_options options = AF_SESSION_OPTIONS_INIT;
+        af_status status = af_session_new(&session, &options, &failure);
+        assert_true(status == AF_OK ? session != NULL : session == NULL);
+        assert_true(status == AF_OK || status == AF_ENOMEM || status == AF_EINTERNAL);
+        af_session_release(session);
+        af_join_closed_sessions();
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_get_survives_any_lack_of_memory),
+        WORLD_TEST(a_post_survives_any_lack_of_memory),
+        WORLD_TEST(a_redirect_survives_any_lack_of_memory),
+        WORLD_TEST(trailers_survive_any_lack_of_memory),
+        WORLD_TEST(files_survive_any_lack_of_memory),
+        cmocka_unit_test(tls_survives_any_lack_of_memory),
+        WORLD_TEST(names_survive_any_lack_of_memory),
+        cmocka_unit_test(a_session_is_made_or_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,356 @@
+/* Forms as bodies of requests: framing, type, redirects, failures, the throttle's timer. */
+#include "support/call.h"
+#include "support/files.h"
+#include "support/form.h"
+#include "support/torture.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static call *call_posting(world *world, const char *path, af_multipart *form) {
+    call *call = call_new(world, path);
+    call->request.method = "POST";
+    call->request.body = (af_body){.kind = AF_BODY_MULTIPART, .form = form};
+    return call;
+}
+
+static void check_body_seen(world *world, size_t index, af_slice expected) {
+    afts_request *request = afts_copy_request(world->server, index);
+    assert_non_null(request);
+    assert_true(request->body_complete);
+    assert_int_equal(request->body_total, expected.size);
+    assert_memory_equal(request->body, expected.bytes, expected.size);
+    afts_request_free(request);
+}
+
+#define FIELD_A "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1"
+#define READER_R "\r\n--B\r\nContent-Disposition: form-data; name=\"r\"\r\n\r\n0123456789"
+#define CLOSING "\r\n--B--\r\n"
+
+static void a_form_is_sent_with_its_length_and_type(void **state) {
+    world *world = *state;
+    script_reader script = {.bytes = S("0123456789"), .piece = 3};
+    af_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("1"));
+    form_add_reader(form, "r", &script, 10);
+    call *call = call_posting(world, "/", form);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->progress.sent, strlen(FIELD_A READER_R CLOSING));
+    assert_int_equal(call->progress.sent_total, call->progress.sent);
+    call_free(call);
+    assert_int_equal(script.releases, 1);
+    check_body_seen(world, 0, S(FIELD_A READER_R CLOSING));
+    assert_string_equal(seen_header(world, 0, "Content-Type"), "multipart/form-data; boundary=B");
+    assert_string_equal(seen_header(world, 0, "Content-Length"),
+                        text_of(world, "%zu", strlen(FIELD_A READER_R CLOSING)));
+    assert_string_equal(seen_header(world, 0, "Transfer-Encoding"), "");
+}
+
+static void a_form_without_a_length_is_chunked(void **state) {
+    world *world = *state;
+    script_reader script = {.bytes = S("0123456789"), .piece = 3};
+    af_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("1"));
+    form_add_reader(form, "r", &script, AF_LENGTH_UNKNOWN);
+    call *call = call_posting(world, "/", form);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_body_seen(world, 0, S(FIELD_A READER_R CLOSING));
+    assert_string_equal(seen_header(world, 0, "Transfer-Encoding"), "chunked");
+    assert_string_equal(seen_header(world, 0, "Content-Length"), "");
+}
+
+static void the_type_is_the_callers_if_there_is_one(void **state) {
+    world *world = *state;
+    static const af_header headers[] = {
+        {ROW_S("content-type"), ROW_S("multipart/mixed; boundary=B"), 0},
+        {ROW_S("Content-Type"), {NULL, 0}, AF_HEADER_REMOVE}};
+    static const char *const expected[] = {"multipart/mixed; boundary=B", ""};
+    for (size_t i = 0; i < COUNT_OF(headers); i++) {
+        call *call = call_posting(world, "/", form_new());
+        call->request.headers = &headers[i];
+        call->request.header_count = 1;
+        call_perform(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+        assert_string_equal(seen_header(world, i, "Content-Type"), expected[i]);
+    }
+}
+
+static void the_type_and_the_urls_password_go_together(void **state) {
+    world *world = *state;
+    af_multipart *form = form_new();
+    call *call = call_posting(world, "/", form);
+    call->request.url = text_of(world, "http://u:p@127.0.0.1:%u/",
+                                (unsigned)afts_server_port(world->server));
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    assert_string_equal(seen_header(world, 0, "Content-Type"), "multipart/form-data; boundary=B");
+    assert_string_equal(seen_header(world, 0, "Authorization"), "Basic dTpw");
+}
+
+/* ---- Once more ------------------------------------------------------------------------------- */
+
+static void a_form_is_sent_again_after_a_redirect(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "a");
+    write_file(path, S("0123456789"));
+    static const int statuses[] = {307, 308};
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        script_reader script = {.bytes = S("0123456789")};
+        af_multipart *form = form_new();
+        form_add(form, "a", NULL, NULL, S("1"));
+        form_add_reader(form, "r", &script, 10);
+        form_add_file(form, "f", path);
+        size_t length = (size_t)af_multipart_get_length(form);
+        serve_once(world, "/from", answer(statuses[i], "Location: /to", ""));
+        call *call = call_posting(world, "/from", form);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->hop_count, 2);
+        assert_int_equal(call->progress.sent, length);
+        call_free(call);
+        assert_int_equal(script.rewinds, 1);
+        afts_request *first = afts_copy_request(world->server, 2 * i);
+        assert_int_equal(first->body_total, length);
+        check_body_seen(world, 2 * i + 1, (af_slice){(const char *)first->body, length});
+        afts_request_free(first);
+        assert_string_equal(seen_header(world, 2 * i + 1, "Content-Type"),
+                            "multipart/form-data; boundary=B");
+    }
+    folder_remove(&folder);
+}
+
+static void a_reader_that_reads_once_ends_the_redirect(void **state) {
+    world *world = *state;
+    script_reader script = {.bytes = S("0123456789"), .reads_once = true};
+    af_multipart *form = form_new();
+    form_add_reader(form, "r", &script, 10);
+    serve(world, "/from", answer(307, "Location: /to", ""));
+    call *call = call_posting(world, "/from", form);
+    call_perform(call);
+    check_ended(call, AF_EREPLAY);
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).requests, 1);
+    assert_int_equal(script.releases, 1);
+}
+
+static void a_form_that_is_not_sent_on_leaves_its_type_behind(void **state) {
+    world *world = *state;
+    script_reader script = {.bytes = S("0123456789"), .reads_once = true};
+    af_multipart *form = form_new();
+    form_add_reader(form, "r", &script, 10);
+    serve(world, "/from", answer(303, "Location: /to", ""));
+    call *call = call_posting(world, "/from", form);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    assert_string_equal(seen_header(world, 1, "Content-Type"), "");
+    assert_string_equal(seen_header(world, 1, "Content-Length"), "");
+}
+
+/* ---- Failures -------------------------------------------------------------------------------- */
+
+static void a_file_that_changed_ends_the_task(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "a");
+    static const struct {
+        off_t size; /**< -1: it vanishes. */
+        const char *text;
+    } rows[] = {{-1, "cannot open"}, {3, "shorter"}, {11, "longer"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        write_file(path, S("0123456789"));
+        af_multipart *form = form_new();
+        form_add_file(form, "f", path);
+        if (rows[i].size < 0)
+            assert_int_equal(unlink(path), 0);
+        else
+            assert_int_equal(truncate(path, rows[i].size), 0);
+        call *call = call_posting(world, "/", form);
+        call_perform(call);
+        check_ended(call, AF_EFILE);
+        check_contains(call->failure.text, rows[i].text);
+        check_contains(call->failure.text, path);
+        assert_int_equal(call->failure.system_error != 0, rows[i].size < 0);
+        call_free(call);
+    }
+    folder_remove(&folder);
+}
+
+static void a_reader_that_fails_ends_the_task(void **state) {
+    world *world = *state;
+    script_reader script = {.bytes = S("0123456789"), .piece = 5, .fails_at = 5};
+    af_multipart *form = form_new();
+    form_add_reader(form, "r", &script, 10);
+    call *call = call_posting(world, "/", form);
+    call_perform(call);
+    check_ended(call, AF_ESOURCE);
+    check_contains(call->failure.text, "part 1");
+    call_free(call);
+    assert_int_equal(script.releases, 1);
+}
+
+static void a_refused_request_frees_its_form(void **state) {
+    world *world = *state;
+    for (int i = 0; i < 3; i++) {
+        script_reader script = {0};
+        af_multipart *form = form_new();
+        form_add_reader(form, "r", &script, 10);
+        af_request request = AF_REQUEST_INIT;
+        request.url = i == 0 ? "ftp://127.0.0.1/" : "http://127.0.0.1/";
+        if (i == 1) request.method = "NO METHOD";
+        if (i == 2) request.size = 1;
+        request.body = (af_body){.kind = AF_BODY_MULTIPART, .form = form};
+        af_task *task;
+        check_status(af_task_new(&task, world->session, &request, NULL, NULL), AF_EINVAL);
+        assert_int_equal(script.releases, 1);
+    }
+    af_request request = AF_REQUEST_INIT;
+    request.url = "http://127.0.0.1/";
+    request.body.kind = AF_BODY_MULTIPART;
+    af_task *task;
+    check_status(af_task_new(&task, world->session, &request, NULL, NULL), AF_EINVAL);
+}
+
+static void a_task_without_memory_frees_its_form(void **state) {
+    world *world = *state;
+    const char *url = text_of(world, "http://u:p@127.0.0.1:%u/",
+                              (unsigned)afts_server_port(world->server));
+    TORTURE(round) {
+        script_reader script = {.bytes = S("0123456789")};
+        af_part part = AF_PART_INIT;
+        af_reader reader = reader_of(&script);
+        af_multipart *form = NULL;
+        if (af_multipart_new(&form, NULL, NULL) != AF_OK) continue;
+        (void)!af_multipart_add_reader(form, &part, &reader, 10, NULL);
+        af_request request = AF_REQUEST_INIT;
+        request.method = "POST";
+        request.url = url;
+        request.body = (af_body){.kind = AF_BODY_MULTIPART, .form = form};
+        af_task *task = NULL;
+        af_status status = af_task_new(&task, world->session, &request, NULL, NULL);
+        assert_true(status == AF_OK || status == AF_ENOMEM);
+        if (status == AF_OK) af_task_release(task);
+        assert_int_equal(script.releases, 1);
+    }
+}
+
+/* ---- Not too fast ---------------------------------------------------------------------------- */
+
+static void a_throttled_form_waits_by_itself(void **state) {
+    world *world = *state;
+    af_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("1"));
+    af_multipart_throttle(form, 7, 1);
+    serve_once(world, "/from", answer(307, "Location: /to", ""));
+    call *call = call_posting(world, "/from", form);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_body_seen(world, 0, S(FIELD_A CLOSING));
+    check_body_seen(world, 1, S(FIELD_A CLOSING));
+}
+
+static void a_throttled_form_can_be_cancelled_while_it_waits(void **state) {
+    world *world = *state;
+    af_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("1"));
+    af_multipart_throttle(form, 7, 3600 * 1000);
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_stall(script, "head");
+    serve(world, "/", script);
+    call *call = call_posting(world, "/", form);
+    call_start(call);
+    assert_true(afts_wait_stalled(world->server, "head", 1, PATIENCE_MS));
+    af_task_wake(call->task);
+    af_task_suspend(call->task);
+    af_task_resume(call->task);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+/* ---- Another sender -------------------------------------------------------------------------- */
+
+/** The body of a request, with every occurrence of its boundary replaced by B. */
+static char *normalised_body(world *world, size_t index, size_t *size) {
+    afts_request *request = afts_copy_request(world->server, index);
+    assert_non_null(request);
+    assert_true(request->body_complete && request->body_total == request->body_len);
+    char *body = malloc(request->body_len + 1);
+    assert_non_null(body);
+    const char *boundary = strstr(seen_header(world, index, "Content-Type"), "boundary=");
+    assert_non_null(boundary);
+    boundary += strlen("boundary=");
+    size_t length = strlen(boundary);
+    *size = 0;
+    for (size_t i = 0; i < request->body_len;) {
+        bool is_boundary = request->body_len - i >= length &&
+                           memcmp(request->body + i, boundary, length) == 0;
+        body[(*size)++] = is_boundary ? 'B' : (char)request->body[i];
+        i += is_boundary ? length : 1;
+    }
+    afts_request_free(request);
+    return body;
+}
+
+static void curl_sends_the_same_form(void **state) {
+    world *world = *state;
+    if (system("curl --version >/dev/null 2>&1") != 0) skip();
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "n\xc3\xa4h.bin");
+    write_file(path, S("\0\r\n--\xff"));
+    const char *command = text_of(
+        world,
+        "curl --silent --noproxy '*' --output /dev/null --form-string 'a=1' --form-string 'n\"m=' "
+        "--form 'f=@%s;type=x/y' --form 'g=@%s;type=image/png;filename=\"other.png\"' %s",
+        path, path, url_of(world, "/"));
+    if (system(command) != 0) skip();
+    af_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("1"));
+    form_add(form, "n\"m", NULL, NULL, S(""));
+    form_add(form, "f", "n\xc3\xa4h.bin", "x/y", S("\0\r\n--\xff"));
+    form_add(form, "g", "other.png", "image/png", S("\0\r\n--\xff"));
+    call *call = call_posting(world, "/", form);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    size_t theirs_size, ours_size;
+    char *theirs = normalised_body(world, 0, &theirs_size);
+    char *ours = normalised_body(world, 1, &ours_size);
+    assert_int_equal(ours_size, theirs_size);
+    assert_memory_equal(ours, theirs, theirs_size);
+    free(theirs);
+    free(ours);
+    folder_remove(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_form_is_sent_with_its_length_and_type),
+        WORLD_TEST(a_form_without_a_length_is_chunked),
+        WORLD_TEST(the_type_is_the_callers_if_there_is_one),
+        WORLD_TEST(the_type_and_the_urls_password_go_together),
+        WORLD_TEST(a_form_is_sent_again_after_a_redirect),
+        WORLD_TEST(a_reader_that_reads_once_ends_the_redirect),
+        WORLD_TEST(a_form_that_is_not_sent_on_leaves_its_type_behind),
+        WORLD_TEST(a_file_that_changed_ends_the_task),
+        WORLD_TEST(a_reader_that_fails_ends_the_task),
+        WORLD_TEST(a_refused_request_frees_its_form),
+        WORLD_TEST(a_task_without_memory_frees_its_form),
+        WORLD_TEST(a_throttled_form_waits_by_itself),
+        WORLD_TEST(a_throttled_form_can_be_cancelled_while_it_waits),
+        WORLD_TEST(curl_sends_the_same_form),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

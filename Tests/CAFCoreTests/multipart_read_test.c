@@ -1,0 +1,527 @@
+/* Reading a form: files that change, readers that fail, once more from the start, not too fast. */
+#include "support/files.h"
+#include "support/form.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void read_bytes(af_multipart *form, size_t count) {
+    char byte;
+    while (count-- > 0) assert_int_equal(af_multipart_read(form, &byte, 1, NULL), 1);
+}
+
+/** Reading fails with this status and a text that has `part`, now and again. */
+static void check_read_fails(af_multipart *form, af_status status, const char *part) {
+    for (int i = 0; i < 2; i++) {
+        drained wire = drain(form, 7);
+        assert_int_equal(wire.end, AF_READ_FAILED);
+        check_status(wire.failure.status, status);
+        check_contains(wire.failure.text, part);
+        free(wire.bytes);
+    }
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static void name_and_type_come_from_the_path(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    static const struct {
+        const char *file, *type;
+    } rows[] = {{"a.cer", "application/x-x509-ca-cert"},
+                {"a.PNG", "image/png"},
+                {"a.tar.gz", "application/gzip"},
+                {"a", "application/octet-stream"},
+                {"a.", "application/octet-stream"},
+                {".png", "application/octet-stream"},
+                {"a.nosuchthing", "application/octet-stream"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *path = path_in(&folder, rows[i].file);
+        write_file(path, S("x"));
+        af_multipart *form = form_new();
+        form_add_file(form, "f", path);
+        char expected[256];
+        int size = snprintf(expected, sizeof expected,
+                            "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"%s\"\r\n"
+                            "Content-Type: %s\r\n\r\nx\r\n--B--\r\n",
+                            rows[i].file, rows[i].type);
+        check_form(form, ((af_slice){expected, (size_t)size}));
+        af_multipart_free(form);
+    }
+    folder_remove(&folder);
+}
+
+static void what_is_said_about_a_file_counts(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    af_part part = AF_PART_INIT;
+    af_part_file file = AF_PART_FILE_INIT;
+    part.name = S("f");
+    part.file_name = S("other.txt");
+    part.content_type = S("x/y");
+    file.path = path_in(&folder, "a.png");
+    write_file(file.path, S("x"));
+    af_multipart *form = form_new();
+    check_status(af_multipart_add_file(form, &part, &file, NULL), AF_OK);
+    check_form(form,
+               S("--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"other.txt\"\r\n"
+                 "Content-Type: x/y\r\n\r\nx\r\n--B--\r\n"));
+    af_multipart_free(form);
+    folder_remove(&folder);
+}
+
+static void ranges_of_files(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "digits");
+    write_file(path, S("0123456789"));
+    static const struct {
+        int64_t offset, length, size;
+        const char *bytes; /**< NULL: refused. */
+    } rows[] = {
+        {0, -1, -1, "0123456789"}, {3, -1, -1, "3456789"}, {3, 4, -1, "3456"}, {3, 4, 10, "3456"},
+        {0, -1, 10, "0123456789"}, {10, -1, -1, ""},       {10, 0, -1, ""},    {0, 0, -1, ""},
+        {11, -1, -1, NULL},        {8, 3, -1, NULL},       {0, -1, 9, NULL},   {0, -1, 11, NULL},
+        {0, 3, 11, NULL}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af_multipart *form = form_new();
+        af_part part = AF_PART_INIT;
+        af_part_file file = {path, rows[i].offset, rows[i].length, rows[i].size};
+        af_failure failure;
+        af_status status = af_multipart_add_file(form, &part, &file, &failure);
+        check_status(status, rows[i].bytes != NULL ? AF_OK : AF_EFILE);
+        if (rows[i].bytes != NULL) {
+            char expected[256];
+            int size = snprintf(expected, sizeof expected,
+                                "--B\r\nContent-Disposition: form-data; name=\"\"; "
+                                "filename=\"digits\"\r\nContent-Type: application/octet-stream\r\n"
+                                "\r\n%s\r\n--B--\r\n",
+                                rows[i].bytes);
+            check_form(form, ((af_slice){expected, (size_t)size}));
+            assert_int_equal(af_multipart_get_part_length(form, 0), strlen(rows[i].bytes));
+        } else {
+            check_contains(failure.text, path);
+            assert_int_equal(af_multipart_get_count(form), 0);
+        }
+        af_multipart_free(form);
+    }
+    folder_remove(&folder);
+}
+
+static void files_that_cannot_be_read_are_refused(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    assert_int_equal(mkfifo(path_in(&folder, "pipe"), 0600), 0);
+    static const struct {
+        const char *name;
+        int error;
+    } rows[] = {{"missing", ENOENT}, {".", EISDIR}, {"pipe", EINVAL}, {"missing/a", ENOENT}};
+    af_multipart *form = form_new();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af_part part = AF_PART_INIT;
+        af_part_file file = AF_PART_FILE_INIT;
+        file.path = path_in(&folder, rows[i].name);
+        af_failure failure;
+        check_status(af_multipart_add_file(form, &part, &file, &failure), AF_EFILE);
+        assert_int_equal(failure.system_error, rows[i].error);
+        check_contains(failure.text, file.path);
+    }
+    assert_int_equal(af_multipart_get_count(form), 0);
+    af_multipart_free(form);
+    folder_remove(&folder);
+}
+
+static void a_file_that_has_changed_is_an_error(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "a");
+    enum { SIZE = 5000 };
+    static char bytes[SIZE];
+    static const struct {
+        off_t size; /**< -1: it vanishes. */
+        const char *text;
+    } rows[] = {{-1, "cannot open"}, {SIZE - 1, "shorter"}, {0, "shorter"}, {SIZE + 1, "longer"}};
+    /* Before it is opened, while it is read, and when all but its end has been read. */
+    static const size_t before[] = {10, 1000, 5090};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        for (size_t j = 0; j < COUNT_OF(before); j++) {
+            if (j > 0 && rows[i].size < 0) continue; /* An open file can't vanish. */
+            if (j == 2 && rows[i].size < SIZE) continue;
+            write_file(path, (af_slice){bytes, SIZE});
+            af_multipart *form = form_new();
+            form_add_file(form, "f", path);
+            form_add(form, "after", NULL, NULL, S("x"));
+            read_bytes(form, before[j]);
+            if (rows[i].size < 0)
+                assert_int_equal(unlink(path), 0);
+            else
+                assert_int_equal(truncate(path, rows[i].size), 0);
+            check_read_fails(form, AF_EFILE, rows[i].text);
+            /* Once it is as it was, so is the form. */
+            write_file(path, (af_slice){bytes, SIZE});
+            check_status(af_multipart_rewind(form, NULL), AF_OK);
+            drained wire = drain(form, 1000);
+            assert_int_equal(wire.end, AF_READ_END);
+            assert_int_equal(wire.size, af_multipart_get_length(form));
+            free(wire.bytes);
+            af_multipart_free(form);
+        }
+    }
+    folder_remove(&folder);
+}
+
+static void an_empty_file_that_has_changed_is_an_error(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "a");
+    for (int vanishes = 0; vanishes <= 1; vanishes++) {
+        write_file(path, S(""));
+        af_multipart *form = form_new();
+        form_add_file(form, "f", path);
+        if (vanishes)
+            assert_int_equal(unlink(path), 0);
+        else
+            assert_int_equal(truncate(path, 1), 0);
+        check_read_fails(form, AF_EFILE, vanishes ? "cannot open" : "longer");
+        af_multipart_free(form);
+    }
+    folder_remove(&folder);
+}
+
+static void a_range_of_a_growing_file_is_read(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    af_part part = AF_PART_INIT;
+    af_part_file file = {path_in(&folder, "log"), 2, 3, AF_LENGTH_UNKNOWN};
+    write_file(file.path, S("abcdef"));
+    af_multipart *form = form_new();
+    check_status(af_multipart_add_file(form, &part, &file, NULL), AF_OK);
+    write_file(file.path, S("abcdefgh"));
+    check_form(form, S("--B\r\nContent-Disposition: form-data; name=\"\"; filename=\"log\"\r\n"
+                       "Content-Type: application/octet-stream\r\n\r\ncde\r\n--B--\r\n"));
+    write_file(file.path, S("abcd"));
+    check_status(af_multipart_rewind(form, NULL), AF_OK);
+    check_read_fails(form, AF_EFILE, "shorter");
+    af_multipart_free(form);
+    folder_remove(&folder);
+}
+
+static void only_the_file_at_hand_is_open(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "a");
+    write_file(path, S("x"));
+    af_multipart *form = form_new();
+    for (int i = 0; i < 100; i++) form_add_file(form, "f", path);
+    /* The lowest free number would be taken by a file that is open. */
+    int free_before = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(free_before);
+    drained wire = drain(form, 1);
+    assert_int_equal(wire.size, af_multipart_get_length(form));
+    free(wire.bytes);
+    int free_after = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(free_after);
+    assert_int_equal(free_after, free_before);
+    af_multipart_free(form);
+    folder_remove(&folder);
+}
+
+/* ---- Readers ------------------------------------------------------------------------------- */
+
+static void a_reader_may_have_nothing_for_now(void **state) {
+    (void)state;
+    script_reader script = {.bytes = S("0123456789"), .piece = 3, .again_each = 2};
+    af_multipart *form = form_new();
+    form_add_reader(form, "r", &script, 10);
+    form_add(form, "a", NULL, NULL, S("1"));
+    check_form(form,
+               S("--B\r\nContent-Disposition: form-data; name=\"r\"\r\n\r\n0123456789"
+                 "\r\n--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--B--\r\n"));
+    af_multipart_free(form);
+}
+
+static void a_reader_that_waits_gives_way_to_what_is_there(void **state) {
+    (void)state;
+    script_reader script = {.bytes = S("x"), .again_each = 1};
+    af_multipart *form = form_new();
+    form_add_reader(form, "r", &script, 1);
+    char buffer[1000];
+    assert_in_range(af_multipart_read(form, buffer, sizeof buffer, NULL), 1, 100);
+    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), AF_READ_AGAIN);
+    assert_int_equal(af_multipart_get_delay_us(form), 0);
+    script.again_each = 0;
+    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), 1 + 9);
+    af_multipart_free(form);
+}
+
+static void a_reader_that_fails_fails_the_form(void **state) {
+    (void)state;
+    static const struct {
+        size_t size, fails_at;
+        int64_t length;
+        const char *text;
+    } rows[] = {{10, 4, 10, "part 2 failed"},
+                {10, 4, AF_LENGTH_UNKNOWN, "part 2 failed"},
+                {9, 0, 10, "part 2 ended before its length"},
+                {0, 0, 1, "part 2 ended before its length"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        script_reader script = {.bytes = {"0123456789", rows[i].size},
+                                .fails_at = rows[i].fails_at};
+        af_multipart *form = form_new();
+        form_add(form, "a", NULL, NULL, S("1"));
+        form_add_reader(form, "r", &script, rows[i].length);
+        check_read_fails(form, AF_ESOURCE, rows[i].text);
+        af_multipart_free(form);
+        assert_int_equal(script.releases, 1);
+    }
+}
+
+static ptrdiff_t overflow(void *context, void *buffer, size_t size) {
+    (void)context;
+    (void)buffer;
+    return (ptrdiff_t)size + 1;
+}
+
+static void a_reader_that_writes_too_much_fails_the_form(void **state) {
+    (void)state;
+    af_multipart *form = form_new();
+    af_part part = AF_PART_INIT;
+    af_reader reader = {.read = overflow};
+    check_status(af_multipart_add_reader(form, &part, &reader, AF_LENGTH_UNKNOWN, NULL), AF_OK);
+    check_read_fails(form, AF_ESOURCE, "more than it was asked for");
+    af_multipart_free(form);
+}
+
+static void a_reader_is_not_asked_for_more_than_its_length(void **state) {
+    (void)state;
+    script_reader script = {.bytes = S("0123456789")};
+    af_multipart *form = form_new();
+    form_add_reader(form, "r", &script, 4);
+    check_form(form,
+               S("--B\r\nContent-Disposition: form-data; name=\"r\"\r\n\r\n0123\r\n--B--\r\n"));
+    af_multipart_free(form);
+}
+
+/* ---- Once more ----------------------------------------------------------------------------- */
+
+static void a_form_is_rewound_wherever_it_stands(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "a");
+    write_file(path, S("file"));
+    script_reader script = {.bytes = S("reader")};
+    af_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("bytes"));
+    form_add_file(form, "f", path);
+    form_add_reader(form, "r", &script, AF_LENGTH_UNKNOWN);
+    drained whole = drain(form, 100);
+    assert_int_equal(whole.end, AF_READ_END);
+    for (size_t stop = 0; stop <= whole.size; stop++) {
+        check_status(af_multipart_rewind(form, NULL), AF_OK);
+        read_bytes(form, stop);
+        assert_true(af_multipart_can_rewind(form));
+        check_status(af_multipart_rewind(form, NULL), AF_OK);
+        drained again = drain(form, 100);
+        assert_int_equal(again.size, whole.size);
+        assert_memory_equal(again.bytes, whole.bytes, whole.size);
+        free(again.bytes);
+    }
+    free(whole.bytes);
+    af_multipart_free(form);
+    folder_remove(&folder);
+}
+
+static void a_reader_is_rewound_only_if_it_was_asked(void **state) {
+    (void)state;
+    script_reader script = {.bytes = S("x"), .reads_once = true};
+    af_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("bytes"));
+    form_add_reader(form, "r", &script, 1);
+    read_bytes(form, 20);
+    assert_true(af_multipart_can_rewind(form));
+    check_status(af_multipart_rewind(form, NULL), AF_OK);
+    free(drain(form, 100).bytes);
+    assert_false(af_multipart_can_rewind(form));
+    af_failure failure;
+    check_status(af_multipart_rewind(form, &failure), AF_EREPLAY);
+    check_contains(failure.text, "part 2 can be read only once");
+    check_read_fails(form, AF_EREPLAY, "part 2");
+    af_multipart_free(form);
+}
+
+static void a_reader_may_refuse_to_be_rewound(void **state) {
+    (void)state;
+    script_reader script = {.bytes = S("x"), .refuses_rewind = true};
+    af_multipart *form = form_new();
+    form_add_reader(form, "r", &script, 1);
+    free(drain(form, 100).bytes);
+    assert_true(af_multipart_can_rewind(form));
+    af_failure failure;
+    check_status(af_multipart_rewind(form, &failure), AF_EREPLAY);
+    check_contains(failure.text, "part 1 could not be rewound");
+    af_multipart_free(form);
+}
+
+/* ---- Not too fast -------------------------------------------------------------------------- */
+
+static void a_throttle_cuts_and_delays(void **state) {
+    (void)state;
+    enum { DELAY_MS = 3600 * 1000 };
+    af_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("0123456789"));
+    af_multipart_throttle(form, 16, DELAY_MS);
+    char buffer[1000];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(af_multipart_get_delay_us(form) > 0, i > 0);
+        assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL),
+                         i == 0 ? 16 : AF_READ_AGAIN);
+        assert_in_range(af_multipart_get_delay_us(form), 1, DELAY_MS * (uint64_t)1000);
+    }
+    /* Kept by a rewind, and the time that it has to wait as well. */
+    check_status(af_multipart_rewind(form, NULL), AF_OK);
+    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), AF_READ_AGAIN);
+    af_multipart_throttle(form, 16, 0);
+    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), 16);
+    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), 16);
+    af_multipart_throttle(form, 0, DELAY_MS);
+    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL),
+                     af_multipart_get_length(form) - 32);
+    /* The end is no byte, so it needs no waiting. */
+    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), AF_READ_END);
+    af_multipart_free(form);
+}
+
+static void a_throttled_form_arrives_whole(void **state) {
+    (void)state;
+    af_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("0123456789"));
+    af_multipart_throttle(form, 10, 1);
+    check_form(form, S("--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n0123456789\r\n"
+                       "--B--\r\n"));
+    af_multipart_free(form);
+}
+
+/* ---- Into a file --------------------------------------------------------------------------- */
+
+static void a_form_is_written_to_a_file(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "form");
+    script_reader script = {.bytes = S("0123456789"), .piece = 4, .again_each = 1};
+    af_multipart *form = form_new();
+    form_add_reader(form, "r", &script, 10);
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    af_failure failure;
+    size_t length = (size_t)af_multipart_get_length(form);
+    assert_int_equal(af_multipart_write(form, descriptor, 10, &failure), 10);
+    assert_int_equal(af_multipart_write(form, descriptor, SIZE_MAX / 2, &failure),
+                     length - 10 - 10 - 9);
+    assert_int_equal(af_multipart_write(form, descriptor, 1000, &failure), AF_READ_AGAIN);
+    script.again_each = 0;
+    assert_int_equal(af_multipart_write(form, descriptor, 1000, &failure), 10 + 9);
+    assert_int_equal(af_multipart_write(form, descriptor, 1000, &failure), AF_READ_END);
+    check_file(path, S("--B\r\nContent-Disposition: form-data; name=\"r\"\r\n\r\n0123456789\r\n"
+                       "--B--\r\n"));
+    close(descriptor);
+    check_status(af_multipart_rewind(form, NULL), AF_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(af_multipart_write(form, descriptor, 1000, &failure), AF_READ_FAILED);
+        check_status(failure.status, AF_EFILE);
+        assert_int_equal(failure.system_error, EBADF);
+    }
+    af_multipart_free(form);
+    folder_remove(&folder);
+}
+
+static void a_full_disk_is_an_error(void **state) {
+    (void)state;
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    if (full < 0) skip();
+    af_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("1"));
+    af_failure failure;
+    assert_int_equal(af_multipart_write(form, full, 1000, &failure), AF_READ_FAILED);
+    check_status(failure.status, AF_EFILE);
+    assert_int_equal(failure.system_error, ENOSPC);
+    close(full);
+    af_multipart_free(form);
+}
+
+/** Python's, which takes a form for a MIME message, and therefore CRLF for a line's end. */
+static void another_parser_reads_the_same(void **state) {
+    (void)state;
+    if (system("python3 -c 'import email' 2>/dev/null") != 0) skip();
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "form");
+    write_file(path_in(&folder, "data.bin"), S("\0\1\xff\r\n--\r\n"));
+    af_multipart *form;
+    check_status(af_multipart_new(&form, NULL, NULL), AF_OK);
+    form_add(form, "plain", NULL, NULL, S("a\r\nb"));
+    form_add(form, "t\"ext", "n\xc3\xa4h.txt", "text/plain", S(""));
+    form_add_file(form, "file", path_in(&folder, "data.bin"));
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    fprintf(out, "Content-Type: %s\r\n\r\n", af_multipart_get_content_type(form));
+    fflush(out);
+    assert_int_equal(af_multipart_write(form, fileno(out), 10000, NULL),
+                     af_multipart_get_length(form));
+    fclose(out);
+    static const char script[] =
+        "import email, email.policy, sys\n"
+        "form = email.message_from_binary_file(open(sys.argv[1], 'rb'), policy=email.policy.HTTP)\n"
+        "parts = [(p.get_param('name', header='content-disposition'), p.get_filename(),\n"
+        "          p.get_content_type(), p.get_payload(decode=True)) for p in form.iter_parts()]\n"
+        "assert not form.defects, form.defects\n"
+        "assert parts == [('plain', None, 'text/plain', b'a\\nb'),\n"
+        "    ('t%22ext', 'n\\u00e4h.txt', 'text/plain', b''),\n"
+        "    ('file', 'data.bin', 'application/octet-stream',\n"
+        "     b'\\0\\1\\xff\\n--\\n')], parts\n";
+    write_file(path_in(&folder, "check.py"), S(script));
+    char command[512];
+    snprintf(command, sizeof command, "python3 %s/check.py %s", folder.path, path);
+    assert_int_equal(system(command), 0);
+    af_multipart_free(form);
+    folder_remove(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(name_and_type_come_from_the_path),
+        cmocka_unit_test(what_is_said_about_a_file_counts),
+        cmocka_unit_test(ranges_of_files),
+        cmocka_unit_test(files_that_cannot_be_read_are_refused),
+        cmocka_unit_test(a_file_that_has_changed_is_an_error),
+        cmocka_unit_test(an_empty_file_that_has_changed_is_an_error),
+        cmocka_unit_test(a_range_of_a_growing_file_is_read),
+        cmocka_unit_test(only_the_file_at_hand_is_open),
+        cmocka_unit_test(a_reader_may_have_nothing_for_now),
+        cmocka_unit_test(a_reader_that_waits_gives_way_to_what_is_there),
+        cmocka_unit_test(a_reader_that_fails_fails_the_form),
+        cmocka_unit_test(a_reader_that_writes_too_much_fails_the_form),
+        cmocka_unit_test(a_reader_is_not_asked_for_more_than_its_length),
+        cmocka_unit_test(a_form_is_rewound_wherever_it_stands),
+        cmocka_unit_test(a_reader_is_rewound_only_if_it_was_asked),
+        cmocka_unit_test(a_reader_may_refuse_to_be_rewound),
+        cmocka_unit_test(a_throttle_cuts_and_delays),
+        cmocka_unit_test(a_throttled_form_arrives_whole),
+        cmocka_unit_test(a_form_is_written_to_a_file),
+        cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(another_parser_reads_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

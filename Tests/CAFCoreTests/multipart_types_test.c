@@ -1,0 +1,77 @@
+/* Which media type an extension stands for. */
+#include "support/check.h"
+
+#include "message/media_types.h"
+#include "message/media_types_table.h"
+
+#include <afcore/multipart.h>
+
+static void the_table_is_sorted_and_found_whole(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(media_types); i++) {
+        const af__media_type *entry = &media_types[i];
+        if (i > 0) assert_true(strcmp(media_types[i - 1].extension, entry->extension) < 0);
+        assert_string_equal(af_media_type_of_extension(af_slice_of(entry->extension)), entry->type);
+    }
+    assert_true(COUNT_OF(media_types) > 600);
+}
+
+static void common_extensions_are_known(void **state) {
+    (void)state;
+    static const struct {
+        const char *extension, *type;
+    } rows[] = {{"cer", "application/x-x509-ca-cert"},
+                {"CER", "application/x-x509-ca-cert"},
+                {"JpEg", "image/jpeg"},
+                {"png", "image/png"},
+                {"json", "application/json"},
+                {"pdf", "application/pdf"},
+                {"mp4", "video/mp4"},
+                {"7z", "application/x-7z-compressed"},
+                {"docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+                {"webmanifest", "application/manifest+json"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_string_equal(af_media_type_of_extension(af_slice_of(rows[i].extension)),
+                            rows[i].type);
+    }
+}
+
+static void unknown_extensions_have_none(void **state) {
+    (void)state;
+    static const af_slice rows[] = {ROW_S(""),
+                                    ROW_S("nosuchthing"),
+                                    ROW_S(".png"),
+                                    ROW_S("pn"),
+                                    ROW_S("anextensionfartoolong"),
+                                    ROW_S("png\0"),
+                                    ROW_S("\xff"),
+                                    {NULL, 0}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) assert_null(af_media_type_of_extension(rows[i]));
+}
+
+static void paths_are_taken_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *path, *name, *type;
+    } rows[] = {{"/a/b.png", "b.png", "image/png"},
+                {"b.png", "b.png", "image/png"},
+                {"/a.png/b", "b", "application/octet-stream"},
+                {"/a/.png", ".png", "application/octet-stream"},
+                {"/a/..png", "..png", "image/png"},
+                {"/a/", "", "application/octet-stream"},
+                {"x.tar.gz", "x.tar.gz", "application/gzip"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        check_slice(af__last_component(rows[i].path), rows[i].name);
+        assert_string_equal(af__media_type_of_path(rows[i].path), rows[i].type);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_is_sorted_and_found_whole),
+        cmocka_unit_test(common_extensions_are_known),
+        cmocka_unit_test(unknown_extensions_have_none),
+        cmocka_unit_test(paths_are_taken_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,511 @@
+/* Redirects over real connections: who is asked what, and who gets to see which secret. */
+#include "support/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/** Answers `path` by a redirect. */
+static void redirect(world *world, const char *path, int status, const char *location) {
+    serve(world, path, answer(status, text_of(world, "Location: %s", location), "moved"));
+}
+
+/** A second server, another origin because its port differs. */
+typedef struct pair {
+    world *first, *second;
+} pair;
+
+static int pair_setup(void **state) {
+    pair *pair = malloc(sizeof *pair);
+    if (pair == NULL) return -1;
+    pair->first = world_new(NULL, NULL);
+    pair->second = world_new(NULL, NULL);
+    *state = pair;
+    return 0;
+}
+
+static int pair_teardown(void **state) {
+    pair *pair = *state;
+    world_free(pair->first);
+    world_free(pair->second);
+    free(pair);
+    return 0;
+}
+
+static void check_seen(world *world, size_t index, const char *method, const char *target,
+                       const char *body) {
+    afts_request *seen = afts_copy_request(world->server, index);
+    assert_non_null(seen);
+    assert_string_equal(seen->method, method);
+    assert_string_equal(seen->target, target);
+    check_slice(((af_slice){(const char *)seen->body, seen->body_len}), body);
+    afts_request_free(seen);
+}
+
+/* ---- Methods and bodies -------------------------------------------------------------------- */
+
+static void methods_and_bodies_follow_the_status(void **state) {
+    world *world = *state;
+    static const struct {
+        int status;
+        const char *method, *next;
+        bool keeps_body;
+    } cases[] = {
+        {301, "GET", "GET", true},       {301, "POST", "GET", false},
+        {301, "PUT", "PUT", true},       {301, "DELETE", "DELETE", true},
+        {302, "POST", "GET", false},     {302, "PATCH", "PATCH", true},
+        {303, "POST", "GET", false},     {303, "PUT", "GET", false},
+        {303, "DELETE", "GET", false},   {307, "POST", "POST", true},
+        {307, "REPORT", "REPORT", true}, {308, "POST", "POST", true},
+        {308, "PUT", "PUT", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        redirect(world, "/from", cases[i].status, "/to");
+        static const af_header type[] = {{{"Content-Type", 12}, {"a/b", 3}, 0},
+                                         {{"X-Mine", 6}, {"kept", 4}, 0}};
+        call *call = call_new(world, "/from");
+        call_send(call, cases[i].method, S("content"));
+        call->request.headers = type;
+        call->request.header_count = COUNT_OF(type);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(status_of(call), 200);
+        assert_string_equal(af_result_get_url(call->result), url_of(world, "/to"));
+        assert_int_equal(call->hop_count, 2);
+        assert_int_equal(call->hops[0].status, cases[i].status);
+        assert_string_equal(call->hops[0].location, url_of(world, "/to"));
+        assert_null(call->hops[1].location);
+        assert_true(call->hops[1].reused);
+        assert_string_equal(call->log, "rhpdx");
+        call_free(call);
+        check_seen(world, 2 * i, cases[i].method, "/from", "content");
+        check_seen(world, 2 * i + 1, cases[i].next, "/to", cases[i].keeps_body ? "content" : "");
+        assert_string_equal(seen_header(world, 2 * i + 1, "Content-Type"),
+                            cases[i].keeps_body ? "a/b" : "");
+        assert_string_equal(seen_header(world, 2 * i + 1, "X-Mine"), "kept");
+    }
+}
+
+static void head_stays_head(void **state) {
+    world *world = *state;
+    static const int statuses[] = {301, 302, 303, 307, 308};
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        redirect(world, "/from", statuses[i], "/to");
+        call *call = call_new(world, "/from");
+        call->request.method = "HEAD";
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->hop_count, 2);
+        call_free(call);
+        check_seen(world, 2 * i + 1, "HEAD", "/to", "");
+    }
+}
+
+static void other_statuses_and_redirects_without_target_are_answers(void **state) {
+    world *world = *state;
+    redirect(world, "/300", 300, "/to");
+    redirect(world, "/304", 304, "/to");
+    redirect(world, "/305", 305, "/to");
+    redirect(world, "/306", 306, "/to");
+    redirect(world, "/201", 201, "/to");
+    serve(world, "/302", answer(302, NULL, "no target"));
+    serve(world, "/empty", answer(302, "Location:", "no target"));
+    static const char *const paths[] = {"/300", "/304", "/305", "/306", "/201", "/302", "/empty"};
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        call *call = call_fetch(world, paths[i]);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->hop_count, 1);
+        assert_true(status_of(call) != 200);
+        call_free(call);
+    }
+}
+
+/* ---- Targets ------------------------------------------------------------------------------- */
+
+static void targets_are_resolved_against_the_url_that_answered(void **state) {
+    world *world = *state;
+    static const char *const cases[][2] = {
+        {"/x", "/x"},  {"x", "/a/x"},      {"../x", "/x"},           {"?x=1", "/a/b?x=1"},
+        {"./", "/a/"}, {"/x y", "/x%20y"}, {"/\xC3\xA9", "/%C3%A9"}, {"/x#part", "/x"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        serve_once(world, "/a/b", answer(302, text_of(world, "Location: %s", cases[i][0]), ""));
+        call *call = call_fetch(world, "/a/b");
+        check_ended(call, AF_OK);
+        call_free(call);
+        check_seen(world, 2 * i + 1, "GET", cases[i][1], "");
+    }
+}
+
+static void only_http_and_https_are_followed(void **state) {
+    world *world = *state;
+    static const char *const targets[] = {
+        "ftp://127.0.0.1/",    "file:///etc/passwd", "gopher://127.0.0.1:70/",
+        "javascript:alert(1)", "data:,hello",        "HTTP+UNIX://x/",
+        "mailto:a@b",          "about:blank"};
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        redirect(world, "/", 302, targets[i]);
+        check_fetch(world, "/", AF_EREDIRECT);
+    }
+    assert_int_equal(afts_server_stats(world->server).requests, COUNT_OF(targets));
+}
+
+static void garbage_is_no_target(void **state) {
+    world *world = *state;
+    static const char *const targets[] = {
+        "http://",      "http://[::1", "http://127.0.0.1:99999/", "http://127.0.0.1:port/",
+        "http:///path", "http://a b/"};
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        redirect(world, "/", 302, targets[i]);
+        call *call = call_fetch(world, "/");
+        check_ended(call, AF_EREDIRECT);
+        assert_int_equal(call->hop_count, 1);
+        assert_int_equal(call->hops[0].status, 302);
+        call_free(call);
+    }
+}
+
+static void two_different_targets_are_none(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(302, "Location: /a\r\nLocation: /b", ""));
+    check_fetch(world, "/", AF_EREDIRECT);
+    serve(world, "/", answer(302, "Location: /a\r\nLocation: /a", ""));
+    check_fetch(world, "/", AF_OK);
+}
+
+/* ---- Limits -------------------------------------------------------------------------------- */
+
+static void a_circle_ends_at_the_limit(void **state) {
+    world *world = *state;
+    redirect(world, "/a", 302, "/b");
+    redirect(world, "/b", 302, "/a");
+    call *call = call_fetch(world, "/a");
+    check_ended(call, AF_EREDIRECT);
+    assert_int_equal(call->hop_count, 21);
+    assert_null(call->head);
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).requests, 21);
+}
+
+static void the_limit_is_exact(void **state) {
+    world *world = *state;
+    redirect(world, "/2", 302, "/1");
+    redirect(world, "/1", 302, "/0");
+    for (int32_t limit = 1; limit <= 2; limit++) {
+        call *call = call_new(world, "/2");
+        call->request.limits.redirects = limit;
+        call_perform(call);
+        check_ended(call, limit == 2 ? AF_OK : AF_EREDIRECT);
+        call_free(call);
+    }
+    call *none = call_new(world, "/2");
+    none->request.limits.redirects = -1;
+    call_perform(none);
+    check_ended(none, AF_OK);
+    assert_int_equal(status_of(none), 302);
+    check_slice(none->body, "moved");
+    check_slice(field_of(none, "Location"), "/1");
+    call_free(none);
+}
+
+static void a_long_body_of_a_redirect_is_not_waited_for(void **state) {
+    world *world = *state;
+    static const char block[1024];
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 302, "Location: /to", block, sizeof block, AFTS_FOREVER);
+    serve(world, "/endless", script);
+    script = afts_script_new();
+    afts_respond_repeated(script, 302, "Location: /to", block, sizeof block, 20);
+    serve(world, "/short", script);
+    call *call = call_fetch(world, "/short");
+    check_ended(call, AF_OK);
+    assert_true(call->hops[1].reused);
+    call_free(call);
+    call = call_fetch(world, "/endless");
+    check_ended(call, AF_OK);
+    assert_int_equal(call->hop_count, 2);
+    assert_false(call->hops[1].reused);
+    assert_true(call->hops[0].received < 4 << 20);
+    call_free(call);
+}
+
+static void a_broken_body_of_a_redirect_does_not_matter(void **state) {
+    world *world = *state;
+    serve_text(world, "/", "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 9\r\n\r\nhalf");
+    check_fetch(world, "/", AF_OK);
+    serve_text(world, "/",
+               "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Encoding: gzip\r\n"
+               "Content-Length: 4\r\n\r\nnope");
+    check_fetch(world, "/", AF_OK);
+}
+
+/* ---- Credentials --------------------------------------------------------------------------- */
+
+static const af_header secrets[] = {{{"Authorization", 13}, {"Bearer one", 10}, 0},
+                                    {{"Cookie", 6}, {"two=2", 5}, 0},
+                                    {{"X-Api-Key", 9}, {"three", 5}, AF_HEADER_SECRET},
+                                    {{"Proxy-Authorization", 19}, {"four", 4}, 0},
+                                    {{"Host", 4}, {"five.test", 9}, 0},
+                                    {{"X-Public", 8}, {"six", 3}, 0}};
+
+static void check_secrets(world *world, size_t index, bool are_there) {
+    for (size_t i = 0; i + 2 < COUNT_OF(secrets); i++) {
+        const char *value = seen_header(world, index, secrets[i].name.bytes);
+        assert_string_equal(value, are_there ? secrets[i].value.bytes : "");
+    }
+    assert_int_equal(strcmp(seen_header(world, index, "Host"), "five.test") == 0, are_there);
+    assert_string_equal(seen_header(world, index, "X-Public"), "six");
+}
+
+static call *fetch_with_secrets(world *world, const char *path) {
+    call *call = call_new(world, path);
+    call->request.headers = secrets;
+    call->request.header_count = COUNT_OF(secrets);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    return call;
+}
+
+static void secrets_stay_within_their_origin(void **state) {
+    pair *pair = *state;
+    redirect(pair->first, "/same", 302, "/here");
+    redirect(pair->first, "/other", 302, url_of(pair->second, "/there"));
+    call_free(fetch_with_secrets(pair->first, "/same"));
+    check_secrets(pair->first, 1, true);
+    call_free(fetch_with_secrets(pair->first, "/other"));
+    check_secrets(pair->second, 0, false);
+}
+
+static void secrets_do_not_come_back_with_the_origin(void **state) {
+    pair *pair = *state;
+    redirect(pair->first, "/out", 302, url_of(pair->second, "/back"));
+    redirect(pair->second, "/back", 302, url_of(pair->first, "/home"));
+    call_free(fetch_with_secrets(pair->first, "/out"));
+    check_secrets(pair->first, 1, false);
+}
+
+static void another_name_of_the_same_server_is_another_origin(void **state) {
+    world *world = *state;
+    redirect(world, "/from", 307,
+             text_of(world, "http://localhost:%u/to", (unsigned)afts_server_port(world->server)));
+    call_free(fetch_with_secrets(world, "/from"));
+    check_secrets(world, 1, false);
+}
+
+static void userinfo_of_a_url_is_a_secret_too(void **state) {
+    pair *pair = *state;
+    redirect(pair->first, "/same", 302, "/here");
+    redirect(pair->first, "/here", 302, url_of(pair->second, "/there"));
+    call *call = call_new(pair->first, "/same");
+    call->request.url = text_of(pair->first, "http://user:pass@127.0.0.1:%u/same",
+                                (unsigned)afts_server_port(pair->first->server));
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    assert_string_equal(seen_header(pair->first, 1, "Authorization"), "Basic dXNlcjpwYXNz");
+    assert_string_equal(seen_header(pair->second, 0, "Authorization"), "");
+}
+
+static void a_server_cannot_choose_our_credentials(void **state) {
+    pair *pair = *state;
+    redirect(pair->first, "/", 302,
+             text_of(pair->first, "http://evil:word@127.0.0.1:%u/",
+                     (unsigned)afts_server_port(pair->second->server)));
+    call_free(call_fetch(pair->first, "/"));
+    assert_string_equal(seen_header(pair->second, 0, "Authorization"), "");
+}
+
+static void https_does_not_lead_to_http_unless_allowed(void **state) {
+    (void)state;
+    world *secure = world_new_tls(), *plain = world_new(NULL, NULL);
+    redirect(secure, "/", 302, url_of(plain, "/"));
+    check_fetch(secure, "/", AF_EREDIRECT);
+    assert_int_equal(afts_server_stats(plain->server).accepted, 0);
+    call *call = call_new(secure, "/");
+    call->request.allow_downgrade = true;
+    call->request.headers = secrets;
+    call->request.header_count = COUNT_OF(secrets);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_secrets(plain, 0, false);
+    redirect(plain, "/up", 302, url_of(secure, "/up"));
+    call = call_new(secure, "/");
+    call->request.url = url_of(plain, "/up");
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    world_free(secure);
+    world_free(plain);
+}
+
+/* ---- The hook ------------------------------------------------------------------------------ */
+
+static af_redirect_answer stop(call *call, af_redirect *redirect) {
+    (void)call, (void)redirect;
+    return AF_REDIRECT_STOP;
+}
+
+static af_redirect_answer refuse(call *call, af_redirect *redirect) {
+    (void)call, (void)redirect;
+    return AF_REDIRECT_FAIL;
+}
+
+typedef struct edition {
+    const char *url, *method;
+    bool was_as_expected;
+} edition;
+
+static af_redirect_answer edit(call *call, af_redirect *redirect) {
+    static const af_header fields[] = {{{"X-Edited", 8}, {"yes", 3}, 0}};
+    edition *edition = call->payload;
+    edition->was_as_expected = redirect->count == 1 && !redirect->crosses_origin &&
+                               redirect->keeps_body && redirect->head->status == 307 &&
+                               strcmp(redirect->method, "POST") == 0 &&
+                               redirect->header_count == call->request.header_count;
+    redirect->url = edition->url;
+    redirect->method = edition->method;
+    redirect->headers = fields;
+    redirect->header_count = COUNT_OF(fields);
+    return AF_REDIRECT_FOLLOW;
+}
+
+static void the_hook_can_stop_and_refuse(void **state) {
+    world *world = *state;
+    redirect(world, "/", 302, "/to");
+    call *call = call_new(world, "/");
+    call->at_redirect = stop;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(status_of(call), 302);
+    check_slice(call->body, "moved");
+    assert_string_equal(call->log, "rhpdx");
+    call_free(call);
+    call = call_new(world, "/");
+    call->at_redirect = refuse;
+    call_perform(call);
+    check_ended(call, AF_EREDIRECT);
+    assert_null(call->head);
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).requests, 2);
+}
+
+static call *fetch_edited(world *world, edition *edition) {
+    redirect(world, "/", 307, "/to");
+    call *call = call_new(world, "/");
+    call_send(call, "POST", S("content"));
+    call->request.headers = secrets;
+    call->request.header_count = 1;
+    call->at_redirect = edit;
+    call->payload = edition;
+    call_perform(call);
+    assert_true(edition->was_as_expected);
+    return call;
+}
+
+static void the_hook_can_edit_the_next_request(void **state) {
+    world *world = *state;
+    edition edition = {url_of(world, "/edited"), "PUT", false};
+    call *call = fetch_edited(world, &edition);
+    check_ended(call, AF_OK);
+    assert_string_equal(af_result_get_url(call->result), url_of(world, "/edited"));
+    call_free(call);
+    check_seen(world, 1, "PUT", "/edited", "content");
+    assert_string_equal(seen_header(world, 1, "X-Edited"), "yes");
+    assert_string_equal(seen_header(world, 1, "Authorization"), "");
+}
+
+static void what_the_hook_edits_is_checked_as_any_input(void **state) {
+    world *world = *state;
+    edition editions[] = {{"ftp://127.0.0.1/", "GET", false},
+                          {"not a url", "GET", false},
+                          {url_of(world, "/x"), "G T", false},
+                          {url_of(world, "/x"), "GET\r\nX: y", false}};
+    for (size_t i = 0; i < COUNT_OF(editions); i++) {
+        call *call = fetch_edited(world, &editions[i]);
+        check_ended(call, AF_EINVAL);
+        call_free(call);
+    }
+    assert_int_equal(afts_server_stats(world->server).requests, COUNT_OF(editions));
+}
+
+/** Leads elsewhere and passes the proposed fields on, with one credential set anew. */
+static af_redirect_answer lead_away(call *call, af_redirect *redirect) {
+    static af_header fields[COUNT_OF(secrets) + 1];
+    memcpy(fields, redirect->headers, redirect->header_count * sizeof *fields);
+    fields[redirect->header_count] = (af_header){
+        {"Authorization", 13}, {"Bearer new", 10}, AF_HEADER_SECRET};
+    redirect->url = call->payload;
+    redirect->headers = fields;
+    redirect->header_count++;
+    return AF_REDIRECT_FOLLOW;
+}
+
+static void secrets_do_not_follow_a_hook_to_another_origin(void **state) {
+    pair *pair = *state;
+    redirect(pair->first, "/", 302, "/near");
+    call *call = call_new(pair->first, "/");
+    call->request.headers = secrets;
+    call->request.header_count = COUNT_OF(secrets);
+    call->at_redirect = lead_away;
+    call->payload = (char *)(uintptr_t)url_of(pair->second, "/far");
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    assert_string_equal(seen_header(pair->second, 0, "Authorization"), "Bearer new");
+    assert_string_equal(seen_header(pair->second, 0, "Cookie"), "");
+    assert_string_equal(seen_header(pair->second, 0, "X-Api-Key"), "");
+    assert_string_equal(seen_header(pair->second, 0, "Proxy-Authorization"), "");
+    assert_string_equal(seen_header(pair->second, 0, "X-Public"), "six");
+    assert_string_not_equal(seen_header(pair->second, 0, "Host"), "five.test");
+}
+
+static af_redirect_answer cancel(call *call, af_redirect *redirect) {
+    (void)redirect;
+    af_task_cancel(call->payload);
+    return AF_REDIRECT_FOLLOW;
+}
+
+static void a_task_can_be_cancelled_by_its_hook(void **state) {
+    world *world = *state;
+    redirect(world, "/", 302, "/to");
+    call *call = call_new(world, "/");
+    call->at_redirect = cancel;
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AF_OK);
+    call->payload = call->task;
+    af_task_start(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).requests, 1);
+}
+
+#define PAIR_TEST(test) cmocka_unit_test_setup_teardown(test, pair_setup, pair_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(methods_and_bodies_follow_the_status),
+        WORLD_TEST(head_stays_head),
+        WORLD_TEST(other_statuses_and_redirects_without_target_are_answers),
+        WORLD_TEST(targets_are_resolved_against_the_url_that_answered),
+        WORLD_TEST(only_http_and_https_are_followed),
+        WORLD_TEST(garbage_is_no_target),
+        WORLD_TEST(two_different_targets_are_none),
+        WORLD_TEST(a_circle_ends_at_the_limit),
+        WORLD_TEST(the_limit_is_exact),
+        WORLD_TEST(a_long_body_of_a_redirect_is_not_waited_for),
+        WORLD_TEST(a_broken_body_of_a_redirect_does_not_matter),
+        PAIR_TEST(secrets_stay_within_their_origin),
+        PAIR_TEST(secrets_do_not_come_back_with_the_origin),
+        PAIR_TEST(secrets_do_not_follow_a_hook_to_another_origin),
+        WORLD_TEST(another_name_of_the_same_server_is_another_origin),
+        PAIR_TEST(userinfo_of_a_url_is_a_secret_too),
+        PAIR_TEST(a_server_cannot_choose_our_credentials),
+        cmocka_unit_test(https_does_not_lead_to_http_unless_allowed),
+        WORLD_TEST(the_hook_can_stop_and_refuse),
+        WORLD_TEST(the_hook_can_edit_the_next_request),
+        WORLD_TEST(what_the_hook_edits_is_checked_as_any_input),
+        WORLD_TEST(a_task_can_be_cancelled_by_its_hook),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,269 @@
+#include "message/redirect.h"
+#include "support/check.h"
+#include "support/torture.h"
+
+/** Ask about an answer of http(s)://base with one Location. */
+static af_status decide(const char *base, const char *location, int status, const char *method,
+                        bool has_body, af__redirect_plan *plan, af_failure *failure) {
+    af__url url;
+    check_status(af__url_parse(&url, af_slice_of(base), NULL), AF_OK);
+    af_header header = {S("location"), af_slice_of(location), 0};
+    af_head head = {status, AF_HTTP_1_1, {NULL, 0}, &header, location != NULL ? 1 : 0};
+    af__redirect_question question = {&head, &url, method, has_body, 0, 20, false};
+    af_status result = af__redirect_decide(&question, plan, failure);
+    af__url_clear(&url);
+    return result;
+}
+
+/* ---- Which answers are followed -------------------------------------------------------------- */
+
+static void only_redirects_with_a_location_are_followed(void **state) {
+    (void)state;
+    for (int status = 100; status < 1000; status++) {
+        bool follows = status == 301 || status == 302 || status == 303 || status == 307 ||
+                       status == 308;
+        af__redirect_plan plan;
+        check_status(decide("http://h/", "/x", status, "GET", false, &plan, NULL), AF_OK);
+        assert_int_equal(plan.follow, follows);
+        assert_int_equal(plan.target.text != NULL, follows);
+        af__url_clear(&plan.target);
+        check_status(decide("http://h/", NULL, status, "GET", false, &plan, NULL), AF_OK);
+        assert_false(plan.follow);
+        check_status(decide("http://h/", "", status, "GET", false, &plan, NULL), AF_OK);
+        assert_false(plan.follow);
+    }
+}
+
+static void methods_change_as_rfc_9110_says(void **state) {
+    (void)state;
+    static const struct {
+        int status;
+        const char *method;
+        bool has_body;
+        const char *next;
+        bool keeps_body;
+    } cases[] = {
+        {301, "GET", false, "GET", false},   {301, "HEAD", false, "HEAD", false},
+        {301, "POST", true, "GET", false},   {301, "POST", false, "GET", false},
+        {301, "PUT", true, "PUT", true},     {301, "DELETE", false, "DELETE", false},
+        {302, "POST", true, "GET", false},   {302, "PATCH", true, "PATCH", true},
+        {302, "post", true, "post", true},   {303, "GET", false, "GET", false},
+        {303, "HEAD", false, "HEAD", false}, {303, "POST", true, "GET", false},
+        {303, "PUT", true, "GET", false},    {303, "DELETE", false, "GET", false},
+        {303, "GET", true, "GET", false},    {303, "HEAD", true, "HEAD", false},
+        {307, "POST", true, "POST", true},   {307, "GET", false, "GET", false},
+        {308, "POST", true, "POST", true},   {308, "PUT", true, "PUT", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        af__redirect_plan plan;
+        check_status(decide("http://h/", "/x", cases[i].status, cases[i].method, cases[i].has_body,
+                            &plan, NULL),
+                     AF_OK);
+        assert_string_equal(plan.method, cases[i].next);
+        assert_int_equal(plan.keeps_body, cases[i].keeps_body);
+        af__url_clear(&plan.target);
+    }
+}
+
+/* ---- Where they lead ------------------------------------------------------------------------- */
+
+static void locations_are_resolved_against_what_answered(void **state) {
+    (void)state;
+    static const struct {
+        const char *base, *location, *target;
+        bool crosses;
+    } cases[] = {
+        {"http://h/a/b?c", "d", "http://h/a/d", false},
+        {"http://h/a/b?c", "?d", "http://h/a/b?d", false},
+        {"http://h/a/b", "/x#part", "http://h/x", false},
+        {"http://h/", "//h:80/x", "http://h/x", false},
+        {"http://h/", "HTTP://H./x", "http://h./x", false},
+        {"http://h/", "/a b\xC3\xBC", "http://h/a%20b%C3%BC", false},
+        {"http://h/", "/\\evil.example", "http://h/%5Cevil.example", false},
+        {"http://h/", "https://h/", "https://h/", true},
+        {"http://h/", "//h:81/", "http://h:81/", true},
+        {"http://h/", "//sub.h/", "http://sub.h/", true},
+        {"https://h/", "https://h:444/", "https://h:444/", true},
+        {"http://h/", "//h@evil.example/", "http://evil.example/", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        af__redirect_plan plan;
+        check_status(decide(cases[i].base, cases[i].location, 302, "GET", false, &plan, NULL),
+                     AF_OK);
+        assert_true(plan.follow);
+        assert_string_equal(plan.target.text, cases[i].target);
+        assert_int_equal(plan.crosses_origin, cases[i].crosses);
+        af__url_clear(&plan.target);
+    }
+}
+
+static void unsafe_locations_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *base, *location, *reason;
+    } cases[] = {
+        {"http://h/", "file:///etc/passwd", "\"file\""},
+        {"http://h/", "ftp://user:secret@h/", "\"ftp\""},
+        {"http://h/", "dict://h/", "\"dict\""},
+        {"http://h/", "javascript:alert(1)", "\"javascript\""},
+        {"http://h/", "http://", "no host"},
+        {"http://h/", "http://user:secret@h:x/", "port"},
+        {"http://h/", "//good.example\\@evil.example", "backslash"},
+        {"http://h/", "/a\tb", "control"},
+        {"http://h/", "/\x7F", "control"},
+        {"https://h/", "http://h/", "from https to http"},
+        {"https://h/", "http://user:secret@h/", "from https to http"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        af__redirect_plan plan;
+        af_failure failure;
+        check_status(decide(cases[i].base, cases[i].location, 302, "GET", false, &plan, &failure),
+                     AF_EREDIRECT);
+        check_status(failure.status, AF_EREDIRECT);
+        check_contains(failure.text, cases[i].reason);
+        assert_null(strstr(failure.text, "secret"));
+        assert_false(plan.follow);
+        assert_null(plan.target.text);
+    }
+}
+
+static void a_downgrade_can_be_allowed(void **state) {
+    (void)state;
+    af__url url;
+    check_status(af__url_parse(&url, S("https://h/"), NULL), AF_OK);
+    af_header header = {S("Location"), S("http://h/"), 0};
+    af_head head = {301, AF_HTTP_2, {NULL, 0}, &header, 1};
+    af__redirect_question question = {&head, &url, "GET", false, 0, 1, true};
+    af__redirect_plan plan;
+    check_status(af__redirect_decide(&question, &plan, NULL), AF_OK);
+    assert_true(plan.follow);
+    assert_true(plan.crosses_origin);
+    af__url_clear(&plan.target);
+    af__url_clear(&url);
+}
+
+static void several_locations_must_agree(void **state) {
+    (void)state;
+    af__url url;
+    check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
+    af_header headers[] = {{S("Location"), S("/a"), 0},
+                           {S("Other"), S("/c"), 0},
+                           {S("LOCATION"), S("/a"), 0},
+                           {S("Location"), S("/b"), 0}};
+    af_head head = {302, AF_HTTP_1_1, {NULL, 0}, headers, 3};
+    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false};
+    af__redirect_plan plan;
+    af_failure failure;
+    check_status(af__redirect_decide(&question, &plan, &failure), AF_OK);
+    assert_string_equal(plan.target.text, "http://h/a");
+    af__url_clear(&plan.target);
+    head.header_count = 4;
+    check_status(af__redirect_decide(&question, &plan, &failure), AF_EREDIRECT);
+    check_contains(failure.text, "different Locations");
+    af__url_clear(&url);
+}
+
+static void the_limit_counts_what_was_followed(void **state) {
+    (void)state;
+    static const struct {
+        int followed, limit;
+        const char *reason; /**< NULL: no failure. */
+        bool follows;
+    } cases[] = {
+        {0, 20, NULL, true},
+        {19, 20, NULL, true},
+        {20, 20, "more than 20 redirects", false},
+        {0, 0, "more than 0 redirects", false},
+        {0, -1, NULL, false},
+    };
+    af__url url;
+    check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
+    af_header header = {S("Location"), S("/"), 0};
+    af_head head = {302, AF_HTTP_1_1, {NULL, 0}, &header, 1};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        af__redirect_question question = {&head,          &url, "GET", false, cases[i].followed,
+                                          cases[i].limit, false};
+        af__redirect_plan plan;
+        af_failure failure;
+        af_status status = af__redirect_decide(&question, &plan, &failure);
+        check_status(status, cases[i].reason != NULL ? AF_EREDIRECT : AF_OK);
+        if (cases[i].reason != NULL) check_contains(failure.text, cases[i].reason);
+        assert_int_equal(plan.follow, cases[i].follows);
+        af__url_clear(&plan.target);
+    }
+    af__url_clear(&url);
+}
+
+/* ---- What goes along ------------------------------------------------------------------------- */
+
+static void fields_go_along_where_they_belong(void **state) {
+    (void)state;
+    static const struct {
+        af_header header;
+        bool crossing, without_body; /**< Kept when crossing; kept without the body. */
+    } cases[] = {
+        {{ROW_S("Accept"), ROW_S("x"), 0}, true, true},
+        {{ROW_S("Authorization"), ROW_S("x"), 0}, false, true},
+        {{ROW_S("AUTHORIZATION"), ROW_S("x"), 0}, false, true},
+        {{ROW_S("cookie"), ROW_S("x"), 0}, false, true},
+        {{ROW_S("Proxy-Authorization"), ROW_S("x"), 0}, false, true},
+        {{ROW_S("proxy-connection"), ROW_S("x"), 0}, false, true},
+        {{ROW_S("Host"), ROW_S("x"), 0}, false, true},
+        {{ROW_S("X-Api-Key"), ROW_S("x"), AF_HEADER_SECRET}, false, true},
+        {{ROW_S("X-Api-Key"), ROW_S("x"), 0}, true, true},
+        {{ROW_S("Content-Type"), ROW_S("x"), 0}, true, false},
+        {{ROW_S("content-md5"), ROW_S("x"), 0}, true, false},
+        {{ROW_S("Content-Digest"), ROW_S("x"), AF_HEADER_SECRET}, false, false},
+        {{ROW_S("Digest"), ROW_S("x"), 0}, true, false},
+        {{ROW_S("Repr-Digest"), ROW_S("x"), 0}, true, false},
+        {{ROW_S("Expect"), ROW_S("x"), 0}, true, false},
+        {{ROW_S("Trailer"), ROW_S("x"), 0}, true, false},
+        {{ROW_S("Authorization"), {NULL, 0}, AF_HEADER_REMOVE}, true, true},
+        {{ROW_S("Expect"), {NULL, 0}, AF_HEADER_REMOVE}, true, true},
+        {{ROW_S("Contentious"), ROW_S("x"), 0}, true, true},
+        {{ROW_S("Proxy"), ROW_S("x"), 0}, true, true},
+    };
+    const af__redirect_plan staying = {.keeps_body = true};
+    const af__redirect_plan crossing = {.keeps_body = true, .crosses_origin = true};
+    const af__redirect_plan without_body = {.keeps_body = false};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const af_header *header = &cases[i].header;
+        assert_true(af__redirect_keeps_header(&staying, header));
+        assert_int_equal(af__redirect_keeps_header(&crossing, header), cases[i].crossing);
+        assert_int_equal(af__redirect_keeps_header(&without_body, header), cases[i].without_body);
+    }
+}
+
+static void out_of_memory_is_not_a_bad_redirect(void **state) {
+    (void)state;
+    af__url url;
+    check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
+    af_header header = {S("Location"), S("//user:password@other/x y"), 0};
+    af_head head = {302, AF_HTTP_1_1, {NULL, 0}, &header, 1};
+    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false};
+    TORTURE(n) {
+        af__redirect_plan plan;
+        af_failure failure = {.status = AF_OK};
+        af_status status = af__redirect_decide(&question, &plan, &failure);
+        assert_true(status == AF_OK || status == AF_ENOMEM);
+        check_status(failure.status, status);
+        assert_int_equal(plan.follow, status == AF_OK);
+        af__url_clear(&plan.target);
+    }
+    af__url_clear(&url);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_redirects_with_a_location_are_followed),
+        cmocka_unit_test(methods_change_as_rfc_9110_says),
+        cmocka_unit_test(locations_are_resolved_against_what_answered),
+        cmocka_unit_test(unsafe_locations_are_refused),
+        cmocka_unit_test(a_downgrade_can_be_allowed),
+        cmocka_unit_test(several_locations_must_agree),
+        cmocka_unit_test(the_limit_counts_what_was_followed),
+        cmocka_unit_test(fields_go_along_where_they_belong),
+        cmocka_unit_test(out_of_memory_is_not_a_bad_redirect),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

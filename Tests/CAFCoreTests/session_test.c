@@ -1,0 +1,485 @@
+/* Sessions: their end, their connections, their counters. */
+#include "support/call.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void count_up(void *context) {
+    atomic_fetch_add((atomic_uint *)context, 1);
+}
+
+static world *world_with(uint32_t per_host, uint32_t idle) {
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.connections_per_host = per_host;
+    options.connections_idle = idle;
+    return world_new(NULL, &options);
+}
+
+static afts_script *stalled_answer(const char *gate) {
+    afts_script *script = afts_script_new();
+    afts_stall(script, gate);
+    afts_respond(script, 200, NULL, "late", 4);
+    return script;
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
+
+static void a_session_that_did_nothing_ends(void **state) {
+    (void)state;
+    atomic_uint closed = 0;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.on_closed = count_up;
+    options.context = &closed;
+    for (unsigned i = 1; i <= 20; i++) {
+        af_session *session;
+        check_status(af_session_new(&session, &options, NULL), AF_OK);
+        af_session_release(af_session_retain(session));
+        af_session_release(session);
+        af_join_closed_sessions();
+        assert_int_equal(atomic_load(&closed), i);
+    }
+    af_session_release(NULL);
+}
+
+static void tasks_in_flight_complete_after_the_release(void **state) {
+    (void)state;
+    enum { TASKS = 20 };
+    atomic_uint closed = 0;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.on_closed = count_up;
+    options.context = &closed;
+    options.connections_per_host = 4;
+    world *world = world_new(NULL, &options);
+    serve(world, "/late", stalled_answer("late"));
+    call *calls[TASKS];
+    for (size_t i = 0; i < TASKS; i++) {
+        calls[i] = call_new(world, "/late");
+        call_start(calls[i]);
+    }
+    assert_true(afts_wait_stalled(world->server, "late", 4, PATIENCE_MS));
+    af_session_release(world->session);
+    world->session = NULL;
+    assert_int_equal(atomic_load(&closed), 0);
+    afts_release(world->server, "late", AFTS_OPEN);
+    for (size_t i = 0; i < TASKS; i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AF_OK);
+        check_slice(calls[i]->body, "late");
+        call_free(calls[i]);
+    }
+    af_join_closed_sessions();
+    assert_int_equal(atomic_load(&closed), 1);
+    assert_true(afts_wait_open_at_most(world->server, 0, PATIENCE_MS));
+    world_free(world);
+}
+
+static void release_in_callback(call *call) {
+    af_session_release(call->payload);
+}
+
+static void a_session_can_be_released_by_its_own_callback(void **state) {
+    world *world = *state;
+    call *call = call_new(world, "/");
+    call->payload = world->session;
+    call->at_done = release_in_callback;
+    call_start(call);
+    world->session = NULL;
+    call_wait(call);
+    check_ended(call, AF_OK);
+    af_join_closed_sessions();
+    call_free(call);
+}
+
+static void a_task_outlives_its_session(void **state) {
+    world *world = *state;
+    call *call = call_fetch(world, "/");
+    world_close_session(world);
+    af_task_cancel(call->task);
+    af_task_wake(call->task);
+    af_task_suspend(call->task);
+    af_task_resume(call->task);
+    af_task_start(call->task);
+    call_free(call);
+}
+
+static void a_task_that_never_starts_keeps_its_session(void **state) {
+    (void)state;
+    atomic_uint closed = 0;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.on_closed = count_up;
+    options.context = &closed;
+    world *world = world_new(NULL, &options);
+    call *idle = call_new(world, "/"), *late = call_new(world, "/");
+    af_task_new(&idle->task, idle->session, &idle->request, &idle->events, NULL);
+    af_task_new(&late->task, late->session, &late->request, &late->events, NULL);
+    af_session_release(world->session);
+    world->session = NULL;
+    assert_int_equal(atomic_load(&closed), 0);
+    af_task_start(late->task);
+    call_wait(late);
+    check_ended(late, AF_OK);
+    af_task_release(idle->task);
+    idle->task = NULL;
+    af_join_closed_sessions();
+    assert_int_equal(atomic_load(&closed), 1);
+    call_free(idle);
+    call_free(late);
+    world_free(world);
+}
+
+static void cancelling_all_ends_every_task(void **state) {
+    (void)state;
+    enum { TASKS = 30 };
+    world *world = world_with(2, 2);
+    serve(world, "/late", stalled_answer("late"));
+    call *calls[TASKS];
+    for (size_t i = 0; i < TASKS; i++) {
+        calls[i] = call_new(world, "/late");
+        call_start(calls[i]);
+    }
+    af_session_cancel_all(world->session);
+    for (size_t i = 0; i < TASKS; i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AF_ECANCELED);
+        call_free(calls[i]);
+    }
+    check_fetch(world, "/", AF_OK);
+    world_free(world);
+}
+
+static void sessions_do_not_disturb_each_other(void **state) {
+    world *first = *state;
+    world *second = world_new(NULL, NULL);
+    serve(first, "/late", stalled_answer("late"));
+    call *call = call_new(first, "/late");
+    call_start(call);
+    af_session_cancel_all(second->session);
+    check_fetch(second, "/", AF_OK);
+    world_free(second);
+    afts_release(first->server, "late", 1);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+}
+
+/* ---- Connections --------------------------------------------------------------------------- */
+
+static void connections_are_used_again(void **state) {
+    world *world = *state;
+    for (int i = 0; i < 100; i++) check_fetch(world, "/", AF_OK);
+    afts_stats stats = afts_server_stats(world->server);
+    assert_int_equal(stats.accepted, 1);
+    assert_int_equal(stats.requests, 100);
+    af_session_statistics own;
+    af_session_get_statistics(world->session, &own);
+    assert_int_equal(own.connections, 1);
+    assert_int_equal(own.tasks, 100);
+}
+
+static void connections_to_one_host_are_limited(void **state) {
+    (void)state;
+    enum { TASKS = 24, LIMIT = 3 };
+    world *world = world_with(LIMIT, 64);
+    serve(world, "/late", stalled_answer("late"));
+    call *calls[TASKS];
+    for (size_t i = 0; i < TASKS; i++) {
+        calls[i] = call_new(world, "/late");
+        call_start(calls[i]);
+    }
+    assert_true(afts_wait_stalled(world->server, "late", LIMIT, PATIENCE_MS));
+    afts_release(world->server, "late", AFTS_OPEN);
+    for (size_t i = 0; i < TASKS; i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AF_OK);
+        call_free(calls[i]);
+    }
+    afts_stats stats = afts_server_stats(world->server);
+    assert_int_equal(stats.most_open, LIMIT);
+    assert_int_equal(stats.accepted, LIMIT);
+    world_free(world);
+}
+
+static void without_idle_connections_none_is_kept(void **state) {
+    (void)state;
+    world *world = world_with(6, 0);
+    for (size_t i = 1; i <= 3; i++) {
+        check_fetch(world, "/", AF_OK);
+        assert_true(afts_wait_closed(world->server, i, PATIENCE_MS));
+    }
+    assert_int_equal(afts_server_stats(world->server).accepted, 3);
+    world_free(world);
+}
+
+/** One answer, then the gate, then the end of the connection, which stays in the pool meanwhile. */
+static void close_when_told(world *world, bool resets) {
+    afts_script *script = afts_script_new();
+    afts_read_request(script);
+    afts_respond(script, 200, NULL, "first", 5);
+    afts_stall(script, "idle");
+    if (resets)
+        afts_reset(script);
+    else
+        afts_close(script);
+    afts_on_connection(world->server, 0, script);
+}
+
+static void a_pooled_connection_that_went_stale_is_replaced(void **state) {
+    (void)state;
+    for (int resets = 0; resets <= 1; resets++) {
+        world *world = world_new(NULL, NULL);
+        close_when_told(world, resets != 0);
+        check_fetch(world, "/", AF_OK);
+        afts_release(world->server, "idle", 1);
+        assert_true(afts_wait_closed(world->server, 1, PATIENCE_MS));
+        call *call = call_new(world, "/");
+        call_send(call, "POST", S("content"));
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(afts_server_stats(world->server).accepted, 2);
+        call_free(call);
+        world_free(world);
+    }
+}
+
+/** The second request of the first connection is read, and then nothing or a part comes back. */
+static void fail_second_request(world *world, const char *part, bool resets) {
+    afts_script *script = afts_script_new();
+    afts_read_request(script);
+    afts_respond(script, 200, NULL, "first", 5);
+    afts_read_request(script);
+    afts_send_text(script, part);
+    if (resets)
+        afts_reset(script);
+    else
+        afts_close(script);
+    afts_on_connection(world->server, 0, script);
+    check_fetch(world, "/", AF_OK);
+}
+
+static void a_request_lost_on_a_pooled_connection_is_sent_again(void **state) {
+    (void)state;
+    for (int resets = 0; resets <= 1; resets++) {
+        world *world = world_new(NULL, NULL);
+        fail_second_request(world, "", resets != 0);
+        call *call = call_new(world, "/again");
+        call_send(call, "POST", S("content"));
+        call_perform(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+        afts_stats stats = afts_server_stats(world->server);
+        assert_int_equal(stats.accepted, 2);
+        afts_request *seen = afts_copy_request(world->server, stats.requests - 1);
+        assert_string_equal(seen->target, "/again");
+        assert_int_equal(seen->body_len, 7);
+        afts_request_free(seen);
+        world_free(world);
+    }
+}
+
+static void a_request_that_was_answered_in_part_is_not_sent_again(void **state) {
+    (void)state;
+    static const char *const parts[] = {"HTTP/1.1 200 OK\r\n", "HTTP/1.1 103 Hints\r\n\r\n",
+                                        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123"};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        world *world = world_new(NULL, NULL);
+        fail_second_request(world, parts[i], false);
+        call *call = call_fetch(world, "/again");
+        assert_true(call->failure.status != AF_OK);
+        assert_true(call->hops[0].reused);
+        call_free(call);
+        assert_int_equal(afts_server_stats(world->server).accepted, 1);
+        world_free(world);
+    }
+}
+
+static ptrdiff_t read_once(void *context, void *buffer, size_t size) {
+    atomic_uint *reads = context;
+    if (size == 0 || atomic_fetch_add(reads, 1) > 0) return AF_READ_END;
+    *(char *)buffer = 'x';
+    return 1;
+}
+
+static void a_body_that_cannot_be_read_again_is_not_sent_again(void **state) {
+    (void)state;
+    world *world = world_new(NULL, NULL);
+    fail_second_request(world, "", false);
+    atomic_uint reads = 0;
+    call *call = call_new(world, "/again");
+    call->request.method = "PUT";
+    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
+    call->request.body.reader = (af_reader){&reads, read_once, NULL, NULL};
+    call_perform(call);
+    assert_true(call->failure.status == AF_EREPLAY || call->failure.status == AF_ELOST);
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).requests, 2);
+    world_free(world);
+}
+
+static void a_fresh_connection_that_is_lost_is_not_tried_again(void **state) {
+    world *world = *state;
+    serve_text(world, "/", "");
+    check_fetch(world, "/", AF_ELOST);
+    assert_int_equal(afts_server_stats(world->server).requests, 1);
+}
+
+/* ---- Descriptors --------------------------------------------------------------------------- */
+
+static void no_descriptor_is_left_open(void **state) {
+    (void)state;
+    world_free(world_new(NULL, NULL)); /* What is made once for good has been made. */
+    size_t before = count_descriptors();
+    for (int i = 0; i < 3; i++) {
+        world *world = world_new(NULL, NULL);
+        serve(world, "/late", stalled_answer("late"));
+        check_fetch(world, "/", AF_OK);
+        call *call = call_new(world, "/late");
+        call_start(call);
+        assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
+        af_task_cancel(call->task);
+        call_wait(call);
+        call_free(call);
+        world_free(world);
+    }
+    assert_int_equal(count_descriptors(), before);
+}
+
+/** A connection, or the loop's own. The sockets that libcurl keeps for its poll are not ours. */
+static bool is_of_session(int descriptor) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    if (getsockname(descriptor, (struct sockaddr *)&address, &size) == 0) {
+        return address.ss_family == AF_INET || address.ss_family == AF_INET6;
+    }
+    char path[64], target[256];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    target[length > 0 ? length : 0] = '\0';
+    return strncmp(target, "anon_inode:", strlen("anon_inode:")) == 0;
+}
+
+static void programs_that_are_started_inherit_nothing(void **state) {
+    world *world = *state;
+    serve(world, "/late", stalled_answer("late"));
+    check_fetch(world, "/", AF_OK);
+    call *call = call_new(world, "/late");
+    call_start(call);
+    assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
+    for (int descriptor = 3; descriptor < 1024; descriptor++) {
+        int flags = fcntl(descriptor, F_GETFD);
+        if (flags >= 0 && (flags & FD_CLOEXEC) == 0) assert_false(is_of_session(descriptor));
+    }
+    afts_release(world->server, "late", 1);
+    call_wait(call);
+    call_free(call);
+}
+
+/* ---- Options and counters ------------------------------------------------------------------ */
+
+static void options_are_checked(void **state) {
+    (void)state;
+    af_session *session;
+    af_failure failure;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.size--;
+    check_status(af_session_new(&session, &options, &failure), AF_EINVAL);
+    assert_null(session);
+    options = (af_session_options)AF_SESSION_OPTIONS_INIT;
+    options.trust.anchors = S("no certificate");
+    check_status(af_session_new(&session, &options, &failure), AF_EINVAL);
+    assert_null(session);
+    assert_true(failure.text[0] != '\0');
+}
+
+static void the_user_agent_is_the_sessions(void **state) {
+    (void)state;
+    static const char *const agents[] = {"mine/2.0 (x)", NULL};
+    for (size_t i = 0; i < COUNT_OF(agents); i++) {
+        af_session_options options = AF_SESSION_OPTIONS_INIT;
+        options.user_agent = agents[i];
+        world *world = world_new(NULL, &options);
+        check_fetch(world, "/", AF_OK);
+        assert_string_equal(seen_header(world, 0, "User-Agent"), i == 0 ? agents[0] : "");
+        world_free(world);
+    }
+}
+
+static void a_burst_of_operations_wakes_the_loop_once(void **state) {
+    world *world = *state;
+    enum { TASKS = 50 };
+    call *calls[TASKS], *blocker = call_new(world, "/");
+    serve(world, "/late", stalled_answer("late"));
+    af_session_statistics before, after;
+    call_perform(blocker);
+    af_session_get_statistics(world->session, &before);
+    for (size_t i = 0; i < TASKS; i++) {
+        calls[i] = call_new(world, "/");
+        calls[i]->events.on_head = NULL;
+        calls[i]->events.on_progress = NULL;
+        call_start(calls[i]);
+    }
+    for (size_t i = 0; i < TASKS; i++) call_wait(calls[i]);
+    af_session_get_statistics(world->session, &after);
+    assert_int_equal(after.tasks - before.tasks, TASKS);
+    assert_int_equal(after.posts - before.posts, TASKS);
+    assert_int_equal(after.events - before.events, TASKS);
+    /* None at all if the loop never got to sleep in between. */
+    assert_true(after.wakeups - before.wakeups <= TASKS);
+    for (size_t i = 0; i < TASKS; i++) call_free(calls[i]);
+    call_free(blocker);
+}
+
+static void wake_many(call *call) {
+    for (int i = 0; i < 100; i++) af_task_wake(call->payload);
+}
+
+static void operations_on_the_loop_wake_nobody(void **state) {
+    world *world = *state;
+    serve(world, "/late", stalled_answer("late"));
+    call *other = call_new(world, "/late"), *call = call_new(world, "/");
+    call_start(other);
+    assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
+    call->payload = other->task;
+    call->at_done = wake_many;
+    af_session_statistics before, after;
+    af_session_get_statistics(world->session, &before);
+    call_perform(call);
+    check_fetch(world, "/", AF_OK);
+    af_session_get_statistics(world->session, &after);
+    assert_true(after.wakeups - before.wakeups <= 2);
+    assert_int_equal(after.posts - before.posts, 3); /* Two starts, and the wakes together. */
+    afts_release(world->server, "late", 1);
+    call_wait(other);
+    call_free(other);
+    call_free(call);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_that_did_nothing_ends),
+        cmocka_unit_test(tasks_in_flight_complete_after_the_release),
+        WORLD_TEST(a_session_can_be_released_by_its_own_callback),
+        WORLD_TEST(a_task_outlives_its_session),
+        cmocka_unit_test(a_task_that_never_starts_keeps_its_session),
+        cmocka_unit_test(cancelling_all_ends_every_task),
+        WORLD_TEST(sessions_do_not_disturb_each_other),
+        WORLD_TEST(connections_are_used_again),
+        cmocka_unit_test(connections_to_one_host_are_limited),
+        cmocka_unit_test(without_idle_connections_none_is_kept),
+        cmocka_unit_test(a_pooled_connection_that_went_stale_is_replaced),
+        cmocka_unit_test(a_request_lost_on_a_pooled_connection_is_sent_again),
+        cmocka_unit_test(a_request_that_was_answered_in_part_is_not_sent_again),
+        cmocka_unit_test(a_body_that_cannot_be_read_again_is_not_sent_again),
+        WORLD_TEST(a_fresh_connection_that_is_lost_is_not_tried_again),
+        cmocka_unit_test(no_descriptor_is_left_open),
+        WORLD_TEST(programs_that_are_started_inherit_nothing),
+        cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(the_user_agent_is_the_sessions),
+        WORLD_TEST(a_burst_of_operations_wakes_the_loop_once),
+        WORLD_TEST(operations_on_the_loop_wake_nobody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

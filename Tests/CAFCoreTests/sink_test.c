@@ -1,0 +1,314 @@
+/* Where the body of an answer goes: memory, a file, events. */
+#include "support/call.h"
+#include "support/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LARGE = 3 << 20 };
+
+static void serve_large(world *world, const char *path) {
+    static char block[1024];
+    memset(block, 'a', sizeof block);
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 200, NULL, block, sizeof block, LARGE / sizeof block);
+    serve(world, path, script);
+}
+
+static bool is_all(af_slice bytes, char c) {
+    for (size_t i = 0; i < bytes.size; i++) {
+        if (bytes.bytes[i] != c) return false;
+    }
+    return true;
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+static void memory_collects_the_whole_body(void **state) {
+    world *world = *state;
+    serve_large(world, "/large");
+    call *call = call_fetch(world, "/large");
+    check_ended(call, AF_OK);
+    assert_int_equal(call->body.size, LARGE);
+    assert_true(is_all(call->body, 'a'));
+    assert_int_equal(af_result_get_body_size(call->result), LARGE);
+    assert_int_equal(call->progress.received, LARGE);
+    assert_int_equal(call->progress.received_total, LARGE);
+    af_bytes taken = af_result_take_body(call->result);
+    assert_int_equal(taken.size, LARGE);
+    assert_int_equal(af_result_get_body(call->result).size, 0);
+    assert_int_equal(af_result_take_body(call->result).size, 0);
+    call_free(call);
+    assert_true(is_all((af_slice){taken.bytes, taken.size}, 'a'));
+    af_free(taken.bytes);
+}
+
+static void an_empty_body_is_empty(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, ""));
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    assert_int_equal(call->body.size, 0);
+    af_bytes taken = af_result_take_body(call->result);
+    assert_int_equal(taken.size, 0);
+    af_free(taken.bytes);
+    call_free(call);
+}
+
+/* ---- File ---------------------------------------------------------------------------------- */
+
+static call *download(world *world, const char *path, const char *to) {
+    call *call = call_new(world, path);
+    call->request.sink = (af_sink){AF_SINK_FILE, to};
+    call_perform(call);
+    return call;
+}
+
+static void a_file_appears_with_the_whole_body(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    serve_large(world, "/large");
+    serve(world, "/empty", answer(200, NULL, ""));
+    const char *path = path_in(&folder, "got");
+    call *call = download(world, "/large", path);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->body.size, 0);
+    assert_int_equal(af_result_get_body_size(call->result), LARGE);
+    struct stat facts;
+    assert_int_equal(stat(path, &facts), 0);
+    assert_int_equal(facts.st_size, LARGE);
+    call_free(call);
+    call = download(world, "/empty", path);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_file(path, S(""));
+    assert_int_equal(count_files(&folder), 1);
+    folder_remove(&folder);
+}
+
+static bool seen_while_running;
+
+static af_status look_for_file(call *call, const af_head *head) {
+    (void)head;
+    seen_while_running = file_exists(call->payload);
+    return AF_OK;
+}
+
+static void a_file_appears_only_when_it_is_complete(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    afts_script *script = afts_script_new();
+    afts_respond_chunked(script, 200, NULL);
+    afts_chunk(script, "first", 5);
+    afts_stall(script, "half");
+    afts_chunk(script, "second", 6);
+    afts_last_chunk(script, NULL);
+    serve(world, "/", script);
+    const char *path = path_in(&folder, "got");
+    call *call = call_new(world, "/");
+    call->request.sink = (af_sink){AF_SINK_FILE, path};
+    call->at_head = look_for_file;
+    call->payload = (void *)(uintptr_t)path;
+    call_start(call);
+    assert_true(afts_wait_stalled(world->server, "half", 1, PATIENCE_MS));
+    call_wait_for(call, &call->head_count, 1);
+    assert_false(file_exists(path));
+    afts_release(world->server, "half", 1);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    assert_false(seen_while_running);
+    call_free(call);
+    check_file(path, S("firstsecond"));
+    folder_remove(&folder);
+}
+
+static void an_old_file_is_replaced_or_left_as_it_was(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    serve(world, "/new", answer(200, NULL, "new"));
+    serve(world, "/missing", answer(404, NULL, "no such thing"));
+    afts_script *script = afts_script_new();
+    afts_respond_truncated(script, 200, NULL, "half", 4, 8);
+    serve(world, "/half", script);
+    const char *path = path_in(&folder, "got");
+    write_file(path, S("an older and longer one"));
+    call *call = download(world, "/missing", path);
+    check_ended(call, AF_OK);
+    assert_int_equal(status_of(call), 404);
+    check_slice(call->body, "no such thing");
+    call_free(call);
+    check_file(path, S("an older and longer one"));
+    call = download(world, "/half", path);
+    check_ended(call, AF_ETRUNCATED);
+    assert_int_equal(status_of(call), 200);
+    call_free(call);
+    check_file(path, S("an older and longer one"));
+    call = download(world, "/new", path);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_file(path, S("new"));
+    assert_int_equal(count_files(&folder), 1);
+    folder_remove(&folder);
+}
+
+static void nothing_stays_behind_when_a_download_fails(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345");
+    afts_stall(script, "half");
+    afts_reset(script);
+    serve(world, "/", script);
+    for (int cancels = 0; cancels <= 1; cancels++) {
+        call *call = call_new(world, "/");
+        call->request.sink = (af_sink){AF_SINK_FILE, path_in(&folder, "got")};
+        call_start(call);
+        assert_true(afts_wait_stalled(world->server, "half", 1, PATIENCE_MS));
+        call_wait_for(call, &call->head_count, 1);
+        if (cancels)
+            af_task_cancel(call->task);
+        else
+            afts_release(world->server, "half", 1);
+        call_wait(call);
+        check_ended(call, cancels ? AF_ECANCELED : AF_ELOST);
+        call_free(call);
+        assert_int_equal(count_files(&folder), 0);
+    }
+    folder_remove(&folder);
+}
+
+static void a_file_that_cannot_be_written_is_an_error(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    serve(world, "/", answer(200, NULL, "body"));
+    call *call = download(world, "/", path_in(&folder, "no/such/folder"));
+    check_ended(call, AF_EFILE);
+    assert_true(call->failure.system_error != 0);
+    call_free(call);
+    assert_int_equal(mkdir(path_in(&folder, "taken"), 0700), 0);
+    call = download(world, "/", path_in(&folder, "taken"));
+    check_ended(call, AF_EFILE);
+    call_free(call);
+    assert_int_equal(rmdir(path_in(&folder, "taken")), 0);
+    assert_int_equal(count_files(&folder), 0);
+    folder_remove(&folder);
+}
+
+static void an_error_page_is_kept_up_to_its_limit(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    static char block[1024];
+    memset(block, 'e', sizeof block);
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 500, NULL, block, sizeof block, LARGE / sizeof block);
+    serve(world, "/", script);
+    call *call = download(world, "/", path_in(&folder, "got"));
+    check_ended(call, AF_OK);
+    assert_int_equal(status_of(call), 500);
+    assert_int_equal(call->body.size, 1 << 20);
+    assert_true(is_all(call->body, 'e'));
+    call_free(call);
+    assert_int_equal(count_files(&folder), 0);
+    folder_remove(&folder);
+}
+
+static void the_body_of_a_redirect_goes_nowhere(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    serve(world, "/from", answer(302, "Location: /to", "moved"));
+    serve(world, "/to", answer(200, NULL, "arrived"));
+    call *call = download(world, "/from", path_in(&folder, "got"));
+    check_ended(call, AF_OK);
+    assert_int_equal(af_result_get_body_size(call->result), 7);
+    call_free(call);
+    check_file(path_in(&folder, "got"), S("arrived"));
+    folder_remove(&folder);
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+static void events_bring_every_byte_in_order(void **state) {
+    world *world = *state;
+    serve_large(world, "/large");
+    call *call = call_new(world, "/large");
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->keeps_body = true;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->body.size, LARGE);
+    assert_true(is_all(call->body, 'a'));
+    assert_int_equal(af_result_get_body_size(call->result), LARGE);
+    assert_int_equal(af_result_get_body(call->result).size, 0);
+    assert_int_equal(call->log[0], 'h');
+    assert_int_equal(call->log[1], 'b');
+    call_free(call);
+}
+
+static af_status say_file(call *call, af_slice chunk) {
+    (void)call, (void)chunk;
+    return AF_EFILE;
+}
+
+static af_status say_unsupported(call *call, const af_head *head) {
+    (void)call, (void)head;
+    return AF_EUNSUPPORTED;
+}
+
+static void a_callback_can_end_the_task(void **state) {
+    world *world = *state;
+    serve_large(world, "/large");
+    call *call = call_new(world, "/large");
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->at_body = say_file;
+    call_perform(call);
+    check_ended(call, AF_EFILE);
+    assert_int_equal(status_of(call), 200);
+    assert_int_equal(atomic_load(&call->refused_count), 1);
+    call_free(call);
+    call = call_new(world, "/large");
+    call->at_head = say_unsupported;
+    call_perform(call);
+    check_ended(call, AF_EUNSUPPORTED);
+    assert_int_equal(status_of(call), 200);
+    assert_int_equal(call->body.size, 0);
+    call_free(call);
+}
+
+static void an_event_sink_needs_no_listener(void **state) {
+    world *world = *state;
+    serve_large(world, "/large");
+    call *call = call_new(world, "/large");
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->events.on_body = NULL;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(af_result_get_body_size(call->result), LARGE);
+    call_free(call);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(memory_collects_the_whole_body),
+        WORLD_TEST(an_empty_body_is_empty),
+        WORLD_TEST(a_file_appears_with_the_whole_body),
+        WORLD_TEST(a_file_appears_only_when_it_is_complete),
+        WORLD_TEST(an_old_file_is_replaced_or_left_as_it_was),
+        WORLD_TEST(nothing_stays_behind_when_a_download_fails),
+        WORLD_TEST(a_file_that_cannot_be_written_is_an_error),
+        WORLD_TEST(an_error_page_is_kept_up_to_its_limit),
+        WORLD_TEST(the_body_of_a_redirect_goes_nowhere),
+        WORLD_TEST(events_bring_every_byte_in_order),
+        WORLD_TEST(a_callback_can_end_the_task),
+        WORLD_TEST(an_event_sink_needs_no_listener),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

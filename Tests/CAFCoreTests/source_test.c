@@ -1,0 +1,472 @@
+/* Request bodies: where they come from, how they are framed, and what can go wrong with them. */
+#include "support/call.h"
+#include "support/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** Bytes that differ from their neighbours. */
+static af_slice pattern(size_t size) {
+    static char bytes[1 << 20];
+    assert_true(size <= sizeof bytes);
+    if (bytes[1] == 0) {
+        for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7 + i / 251);
+    }
+    return (af_slice){bytes, size};
+}
+
+static void check_body_seen(world *world, size_t index, af_slice expected) {
+    afts_request *request = afts_copy_request(world->server, index);
+    assert_non_null(request);
+    assert_true(request->body_complete);
+    assert_int_equal(request->body_total, expected.size);
+    if (expected.size > 0) assert_memory_equal(request->body, expected.bytes, expected.size);
+    afts_request_free(request);
+}
+
+static void count_release(void *context) {
+    atomic_fetch_add((atomic_uint *)context, 1);
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+static void memory_of_any_size_arrives_whole(void **state) {
+    world *world = *state;
+    static const size_t sizes[] = {0, 1, 1000, 64 * 1024, 64 * 1024 + 1, 1 << 20};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        call *call = call_new(world, "/");
+        call_send(call, "POST", pattern(sizes[i]));
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->progress.sent, sizes[i]);
+        assert_int_equal(call->progress.sent_total, sizes[i]);
+        call_free(call);
+        check_body_seen(world, i, pattern(sizes[i]));
+        assert_string_equal(seen_header(world, i, "Content-Length"),
+                            text_of(world, "%zu", sizes[i]));
+        assert_string_equal(seen_header(world, i, "Expect"), "");
+        assert_string_equal(seen_header(world, i, "Content-Type"), "");
+    }
+}
+
+static void memory_is_copied_unless_it_is_lent(void **state) {
+    world *world = *state;
+    char bytes[] = "first";
+    call *call = call_new(world, "/");
+    call_send(call, "POST", S(bytes));
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AF_OK);
+    memcpy(bytes, "later", 5);
+    af_task_start(call->task);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_body_seen(world, 0, S("first"));
+}
+
+static void lent_memory_is_given_back_once(void **state) {
+    world *world = *state;
+    static const size_t sizes[] = {5, 1 << 20};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        atomic_uint released = 0;
+        call *call = call_new(world, "/");
+        call_send(call, "PUT", pattern(sizes[i]));
+        call->request.body.release = count_release;
+        call->request.body.context = &released;
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(atomic_load(&released), 1);
+        call_free(call);
+        assert_int_equal(atomic_load(&released), 1);
+        check_body_seen(world, i, pattern(sizes[i]));
+    }
+}
+
+static void a_refused_request_gives_back_what_it_borrowed(void **state) {
+    world *world = *state;
+    atomic_uint released = 0, dropped = 0;
+    af_request request = AF_REQUEST_INIT;
+    af_task_events events = AF_TASK_EVENTS_INIT;
+    events.context = &dropped;
+    events.drop = count_release;
+    request.url = "ftp://127.0.0.1/";
+    request.body = (af_body){
+        .kind = AF_BODY_BYTES, .bytes = S("abc"), .release = count_release, .context = &released};
+    af_task *task;
+    af_failure failure;
+    check_status(af_task_new(&task, world->session, &request, &events, &failure), AF_EINVAL);
+    assert_null(task);
+    assert_true(failure.text[0] != '\0');
+    assert_int_equal(atomic_load(&released), 1);
+    assert_int_equal(atomic_load(&dropped), 1);
+}
+
+static void a_task_that_never_starts_gives_back_what_it_borrowed(void **state) {
+    world *world = *state;
+    atomic_uint released = 0;
+    call *call = call_new(world, "/");
+    call_send(call, "PUT", S("abc"));
+    call->request.body.release = count_release;
+    call->request.body.context = &released;
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AF_OK);
+    af_task_release(call->task);
+    call->task = NULL;
+    assert_int_equal(atomic_load(&released), 1);
+    assert_int_equal(atomic_load(&call->drop_count), 1);
+    assert_int_equal(atomic_load(&call->done_count), 0);
+    call_free(call);
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static void send_file(call *call, const char *path) {
+    call->request.method = "PUT";
+    call->request.body = (af_body){.kind = AF_BODY_FILE, .path = path};
+}
+
+static void files_are_sent_whole(void **state) {
+    world *world = *state;
+    static const size_t sizes[] = {0, 10, 1 << 20};
+    folder folder;
+    folder_make(&folder);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        const char *path = path_in(&folder, "body");
+        write_file(path, pattern(sizes[i]));
+        call *call = call_new(world, "/");
+        send_file(call, path);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->progress.sent_total, sizes[i]);
+        call_free(call);
+        check_body_seen(world, i, pattern(sizes[i]));
+    }
+    folder_remove(&folder);
+}
+
+static void a_file_that_cannot_be_read_is_an_error(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    static const char *const names[] = {"missing", "."};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        call *call = call_new(world, "/");
+        send_file(call, path_in(&folder, names[i]));
+        call_perform(call);
+        check_ended(call, AF_EFILE);
+        assert_true(call->failure.system_error != 0);
+        call_free(call);
+    }
+    call *device = call_new(world, "/");
+    send_file(device, "/dev/zero");
+    call_perform(device);
+    check_ended(device, AF_EFILE);
+    call_free(device);
+    folder_remove(&folder);
+    assert_int_equal(afts_server_stats(world->server).requests, 0);
+}
+
+/** A file of `size` bytes becomes one of `later` bytes after the server has read the head. */
+static call *change_file_while_sending(world *world, const char *path, off_t size, off_t later) {
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_stall(script, "head");
+    afts_read_body(script);
+    afts_respond(script, 200, NULL, "", 0);
+    serve(world, "/slow", script);
+    write_file(path, pattern(1 << 20));
+    assert_int_equal(truncate(path, size), 0);
+    call *call = call_new(world, "/slow");
+    send_file(call, path);
+    call_start(call);
+    assert_true(afts_wait_stalled(world->server, "head", 1, PATIENCE_MS));
+    assert_int_equal(truncate(path, later), 0);
+    afts_release(world->server, "head", 1);
+    call_wait(call);
+    return call;
+}
+
+static void a_file_that_shrinks_is_an_error(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    /* Sparse, and far larger than what the sockets hold: the end is read after the change. */
+    call *call = change_file_while_sending(world, path_in(&folder, "body"), 64 << 20, 32 << 20);
+    check_ended(call, AF_EFILE);
+    check_contains(call->failure.text, "shorter");
+    call_free(call);
+    folder_remove(&folder);
+}
+
+static void a_file_that_grows_is_sent_as_long_as_it_was(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    call *call = change_file_while_sending(world, path_in(&folder, "body"), 1 << 20, 2 << 20);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->hops[0].sent, 1 << 20);
+    call_free(call);
+    folder_remove(&folder);
+    check_body_seen(world, 0, pattern(1 << 20));
+}
+
+/* ---- Readers ------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    size_t size, position, piece;
+    size_t fails_at; /**< Answers AF_READ_FAILED from here on. */
+    size_t waits_at; /**< Answers AF_READ_AGAIN here until `is_open`. */
+    atomic_bool is_open;
+    atomic_uint waited, rewound, released;
+    bool cannot_rewind;
+    call *call;
+} reader;
+
+static ptrdiff_t read_piece(void *context, void *buffer, size_t size) {
+    reader *reader = context;
+    if (reader->position >= reader->fails_at) return AF_READ_FAILED;
+    if (reader->position >= reader->waits_at && !atomic_load(&reader->is_open)) {
+        pthread_mutex_lock(&reader->call->lock);
+        atomic_fetch_add(&reader->waited, 1);
+        pthread_cond_broadcast(&reader->call->changed);
+        pthread_mutex_unlock(&reader->call->lock);
+        return AF_READ_AGAIN;
+    }
+    size_t left = reader->size - reader->position;
+    if (size > reader->piece) size = reader->piece;
+    if (size > left) size = left;
+    memcpy(buffer, pattern(reader->size).bytes + reader->position, size);
+    reader->position += size;
+    return (ptrdiff_t)size;
+}
+
+static bool rewind_reader(void *context) {
+    reader *reader = context;
+    atomic_fetch_add(&reader->rewound, 1);
+    reader->position = 0;
+    return !reader->cannot_rewind;
+}
+
+static void release_reader(void *context) {
+    atomic_fetch_add(&((reader *)context)->released, 1);
+}
+
+static call *call_reading(world *world, const char *path, reader *reader, int64_t length) {
+    call *call = call_new(world, path);
+    reader->call = call;
+    if (reader->piece == 0) reader->piece = 10000;
+    if (reader->fails_at == 0) reader->fails_at = SIZE_MAX;
+    if (reader->waits_at == 0) reader->waits_at = SIZE_MAX;
+    call->request.method = "PUT";
+    call->request.body = (af_body){.kind = AF_BODY_READER, .length = length};
+    call->request.body.reader = (af_reader){reader, read_piece, rewind_reader, release_reader};
+    return call;
+}
+
+static void a_reader_of_known_length_is_not_chunked(void **state) {
+    world *world = *state;
+    static const size_t sizes[] = {0, 1, 100000};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        reader reader = {.size = sizes[i]};
+        call *call = call_reading(world, "/", &reader, (int64_t)sizes[i]);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->progress.sent, sizes[i]);
+        call_free(call);
+        assert_int_equal(atomic_load(&reader.released), 1);
+        check_body_seen(world, i, pattern(sizes[i]));
+        assert_string_equal(seen_header(world, i, "Transfer-Encoding"), "");
+    }
+}
+
+static void a_reader_of_unknown_length_is_chunked(void **state) {
+    world *world = *state;
+    static const size_t sizes[] = {0, 1, 100000};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        reader reader = {.size = sizes[i]};
+        call *call = call_reading(world, "/", &reader, AF_LENGTH_UNKNOWN);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->progress.sent, sizes[i]);
+        call_free(call);
+        assert_int_equal(atomic_load(&reader.released), 1);
+        check_body_seen(world, i, pattern(sizes[i]));
+        assert_string_equal(seen_header(world, i, "Transfer-Encoding"), "chunked");
+        assert_string_equal(seen_header(world, i, "Content-Length"), "");
+    }
+}
+
+static void a_reader_that_waits_goes_on_when_woken(void **state) {
+    world *world = *state;
+    const int64_t lengths[] = {100000, AF_LENGTH_UNKNOWN};
+    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+        reader reader = {.size = 100000, .waits_at = 30000};
+        call *call = call_reading(world, "/", &reader, lengths[i]);
+        call_start(call);
+        call_wait_for(call, &reader.waited, 1);
+        af_task_wake(call->task); /* Too early: it must be asked again, and wait again. */
+        call_wait_for(call, &reader.waited, 2);
+        atomic_store(&reader.is_open, true);
+        af_task_wake(call->task);
+        call_wait(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+        check_body_seen(world, i, pattern(100000));
+    }
+}
+
+static void a_reader_may_wait_before_its_first_byte(void **state) {
+    world *world = *state;
+    reader reader = {.size = 10};
+    call *call = call_reading(world, "/", &reader, AF_LENGTH_UNKNOWN);
+    reader.waits_at = 0;
+    call_start(call);
+    call_wait_for(call, &reader.waited, 1);
+    atomic_store(&reader.is_open, true);
+    af_task_wake(call->task);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_body_seen(world, 0, pattern(10));
+}
+
+static void a_reader_that_fails_ends_the_task(void **state) {
+    world *world = *state;
+    static const size_t places[] = {1, 20000};
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        reader reader = {.size = 100000, .fails_at = places[i]};
+        call *call = call_reading(world, "/", &reader, 100000);
+        call_perform(call);
+        check_ended(call, AF_ESOURCE);
+        call_free(call);
+        assert_int_equal(atomic_load(&reader.released), 1);
+    }
+}
+
+static void a_reader_that_ends_early_is_an_error(void **state) {
+    world *world = *state;
+    reader reader = {.size = 99};
+    call *call = call_reading(world, "/", &reader, 100);
+    call_perform(call);
+    check_ended(call, AF_ESOURCE);
+    check_contains(call->failure.text, "shorter");
+    call_free(call);
+}
+
+/** Claims to have written more than it was asked for. */
+static ptrdiff_t overflow(void *context, void *buffer, size_t size) {
+    (void)context;
+    memset(buffer, 'x', size);
+    return (ptrdiff_t)size + 1;
+}
+
+static void a_reader_that_writes_too_much_is_an_error(void **state) {
+    world *world = *state;
+    const int64_t lengths[] = {100, AF_LENGTH_UNKNOWN};
+    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+        call *call = call_new(world, "/");
+        call->request.method = "POST";
+        call->request.body = (af_body){.kind = AF_BODY_READER, .length = lengths[i]};
+        call->request.body.reader.read = overflow;
+        call_perform(call);
+        check_ended(call, AF_ESOURCE);
+        check_contains(call->failure.text, "longer");
+        call_free(call);
+    }
+}
+
+/* ---- Once more ----------------------------------------------------------------------------- */
+
+static void a_reader_is_rewound_for_a_redirect(void **state) {
+    world *world = *state;
+    static const int statuses[] = {307, 308};
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        reader reader = {.size = 100000};
+        serve_once(world, "/from", answer(statuses[i], "Location: /to", ""));
+        call *call = call_reading(world, "/from", &reader, i == 0 ? 100000 : AF_LENGTH_UNKNOWN);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->hop_count, 2);
+        assert_int_equal(call->progress.sent, 100000);
+        call_free(call);
+        assert_int_equal(atomic_load(&reader.rewound), 1);
+        check_body_seen(world, 2 * i, pattern(100000));
+        check_body_seen(world, 2 * i + 1, pattern(100000));
+    }
+}
+
+static void a_body_that_cannot_be_read_again_ends_the_redirect(void **state) {
+    world *world = *state;
+    serve(world, "/from", answer(307, "Location: /to", ""));
+    for (int refuses = 0; refuses <= 1; refuses++) {
+        reader reader = {.size = 1000, .cannot_rewind = refuses != 0};
+        call *call = call_reading(world, "/from", &reader, 1000);
+        if (!refuses) call->request.body.reader.rewind = NULL;
+        call_perform(call);
+        check_ended(call, AF_EREPLAY);
+        call_free(call);
+        assert_int_equal(atomic_load(&reader.released), 1);
+    }
+    assert_int_equal(afts_server_stats(world->server).requests, 2);
+}
+
+static void files_and_memory_are_sent_again(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "body");
+    write_file(path, pattern(100000));
+    serve(world, "/from", answer(307, "Location: /to", ""));
+    for (int i = 0; i < 2; i++) {
+        call *call = call_new(world, "/from");
+        if (i == 0)
+            send_file(call, path);
+        else
+            call_send(call, "PUT", pattern(100000));
+        call_perform(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+        check_body_seen(world, 2 * (size_t)i + 1, pattern(100000));
+    }
+    folder_remove(&folder);
+}
+
+static void a_body_that_is_not_sent_on_is_no_obstacle(void **state) {
+    world *world = *state;
+    serve(world, "/from", answer(303, "Location: /to", ""));
+    reader reader = {.size = 1000};
+    call *call = call_reading(world, "/from", &reader, 1000);
+    call->request.body.reader.rewind = NULL;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_body_seen(world, 1, pattern(0));
+    assert_string_equal(seen_header(world, 1, "Content-Length"), "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(memory_of_any_size_arrives_whole),
+        WORLD_TEST(memory_is_copied_unless_it_is_lent),
+        WORLD_TEST(lent_memory_is_given_back_once),
+        WORLD_TEST(a_refused_request_gives_back_what_it_borrowed),
+        WORLD_TEST(a_task_that_never_starts_gives_back_what_it_borrowed),
+        WORLD_TEST(files_are_sent_whole),
+        WORLD_TEST(a_file_that_cannot_be_read_is_an_error),
+        WORLD_TEST(a_file_that_shrinks_is_an_error),
+        WORLD_TEST(a_file_that_grows_is_sent_as_long_as_it_was),
+        WORLD_TEST(a_reader_of_known_length_is_not_chunked),
+        WORLD_TEST(a_reader_of_unknown_length_is_chunked),
+        WORLD_TEST(a_reader_that_waits_goes_on_when_woken),
+        WORLD_TEST(a_reader_may_wait_before_its_first_byte),
+        WORLD_TEST(a_reader_that_fails_ends_the_task),
+        WORLD_TEST(a_reader_that_ends_early_is_an_error),
+        WORLD_TEST(a_reader_that_writes_too_much_is_an_error),
+        WORLD_TEST(a_reader_is_rewound_for_a_redirect),
+        WORLD_TEST(a_body_that_cannot_be_read_again_ends_the_redirect),
+        WORLD_TEST(files_and_memory_are_sent_again),
+        WORLD_TEST(a_body_that_is_not_sent_on_is_no_obstacle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

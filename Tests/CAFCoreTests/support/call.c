@@ -1,0 +1,190 @@
+#include "support/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- Callbacks ----------------------------------------------------------------------------- */
+
+static void note(call *call, char what) {
+    size_t size = strlen(call->log);
+    bool repeats = size > 0 && call->log[size - 1] == what && (what == 'b' || what == 'p');
+    if (!repeats && size + 1 < sizeof call->log) call->log[size] = what;
+}
+
+static void count(call *call, atomic_uint *counter) {
+    pthread_mutex_lock(&call->lock);
+    atomic_fetch_add(counter, 1);
+    pthread_cond_broadcast(&call->changed);
+    pthread_mutex_unlock(&call->lock);
+}
+
+static af_redirect_answer on_redirect(void *context, af_redirect *redirect) {
+    call *call = context;
+    note(call, 'r');
+    af_redirect_answer answer = AF_REDIRECT_FOLLOW;
+    if (call->at_redirect != NULL) answer = call->at_redirect(call, redirect);
+    count(call, &call->redirect_count);
+    return answer;
+}
+
+static void on_informational(void *context, const af_head *head) {
+    call *call = context;
+    note(call, 'i');
+    unsigned index = atomic_load(&call->informational_count);
+    if (index < COUNT_OF(call->informational)) call->informational[index] = head->status;
+    count(call, &call->informational_count);
+}
+
+static af_status on_head(void *context, const af_head *head) {
+    call *call = context;
+    note(call, 'h');
+    af_status status = call->at_head != NULL ? call->at_head(call, head) : AF_OK;
+    count(call, &call->head_count);
+    return status;
+}
+
+static void collect(call *call, af_slice chunk) {
+    char *more = realloc(call->collected, call->collected_size + chunk.size);
+    if (more == NULL) return;
+    memcpy(more + call->collected_size, chunk.bytes, chunk.size);
+    call->collected = more;
+    call->collected_size += chunk.size;
+}
+
+static af_status on_body(void *context, af_slice chunk) {
+    call *call = context;
+    note(call, 'b');
+    af_status status = call->at_body != NULL ? call->at_body(call, chunk) : AF_OK;
+    if (status == AF_OK) {
+        if (call->keeps_body) collect(call, chunk);
+        atomic_fetch_add(&call->taken, chunk.size);
+    }
+    count(call, status == AF_OK ? &call->body_count : &call->refused_count);
+    return status;
+}
+
+static void on_progress(void *context, const af_progress *progress) {
+    call *call = context;
+    note(call, 'p');
+    call->progress = *progress;
+}
+
+static void on_done(void *context, af_result *result) {
+    call *call = context;
+    note(call, 'd');
+    call->result = result;
+    call->failure = *af_result_get_failure(result);
+    call->head = af_result_get_head(result);
+    call->hops = af_result_get_hops(result, &call->hop_count);
+    call->body = af_result_get_body(result);
+    if (call->at_done != NULL) call->at_done(call);
+    count(call, &call->done_count);
+}
+
+static void drop(void *context) {
+    call *call = context;
+    note(call, 'x');
+    count(call, &call->drop_count);
+}
+
+/* ---- Making and waiting -------------------------------------------------------------------- */
+
+call *call_new(world *world, const char *path) {
+    call *new = calloc(1, sizeof *new);
+    assert_non_null(new);
+    pthread_mutex_init(&new->lock, NULL);
+    pthread_cond_init(&new->changed, NULL);
+    new->session = world->session;
+    new->request = (af_request)AF_REQUEST_INIT;
+    new->request.url = url_of(world, path);
+    new->events = (af_task_events)AF_TASK_EVENTS_INIT;
+    new->events.context = new;
+    new->events.on_redirect = on_redirect;
+    new->events.on_informational = on_informational;
+    new->events.on_head = on_head;
+    new->events.on_body = on_body;
+    new->events.on_progress = on_progress;
+    new->events.on_done = on_done;
+    new->events.drop = drop;
+    return new;
+}
+
+void call_start(call *call) {
+    af_failure failure;
+    af_status status = af_task_begin(&call->task, call->session, &call->request, &call->events,
+                                     &failure);
+    if (status != AF_OK) print_error("%s\n", failure.text);
+    check_status(status, AF_OK);
+}
+
+void call_wait_for(call *call, atomic_uint *counter, unsigned count) {
+    struct timespec deadline;
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += PATIENCE_MS / 1000;
+    int error = 0;
+    pthread_mutex_lock(&call->lock);
+    while (atomic_load(counter) < count && error == 0) {
+        error = pthread_cond_timedwait(&call->changed, &call->lock, &deadline);
+    }
+    pthread_mutex_unlock(&call->lock);
+    if (error != 0) print_error("still waiting after events \"%s\"\n", call->log);
+    assert_int_equal(error, 0);
+}
+
+void call_wait(call *call) {
+    call_wait_for(call, &call->drop_count, 1);
+    if (call->keeps_body) call->body = (af_slice){call->collected, call->collected_size};
+}
+
+void call_perform(call *call) {
+    call_start(call);
+    call_wait(call);
+}
+
+call *call_fetch(world *world, const char *path) {
+    call *new = call_new(world, path);
+    call_perform(new);
+    return new;
+}
+
+void call_free(call *call) {
+    af_task_release(call->task);
+    assert_int_equal(atomic_load(&call->drop_count), 1);
+    assert_true(atomic_load(&call->done_count) <= 1);
+    af_result_free(call->result);
+    free(call->collected);
+    pthread_cond_destroy(&call->changed);
+    pthread_mutex_destroy(&call->lock);
+    free(call);
+}
+
+void call_send(call *call, const char *method, af_slice body) {
+    call->request.method = method;
+    call->request.body = (af_body){.kind = AF_BODY_BYTES, .bytes = body};
+}
+
+/* ---- Checks -------------------------------------------------------------------------------- */
+
+void check_ended_at(const call *call, af_status expected, const char *file, int line) {
+    if (call->failure.status != expected) print_error("failure: %s\n", call->failure.text);
+    if (atomic_load(&call->done_count) != 1) print_error("events were \"%s\"\n", call->log);
+    check_status_at(call->failure.status, expected, file, line);
+    _assert_int_equal(atomic_load(&call->done_count), 1, file, line);
+}
+
+void check_fetch_at(world *world, const char *path, af_status expected, const char *file,
+                    int line) {
+    call *call = call_fetch(world, path);
+    check_ended_at(call, expected, file, line);
+    call_free(call);
+}
+
+int status_of(const call *call) {
+    return call->head != NULL ? call->head->status : 0;
+}
+
+af_slice field_of(const call *call, const char *name) {
+    const af_header *field = call->head != NULL ? af_head_find(call->head, name) : NULL;
+    return field != NULL ? field->value : (af_slice){NULL, 0};
+}

@@ -1,0 +1,93 @@
+/**
+ * One task that a test makes, waits for and looks at. Everything that its callbacks see is kept;
+ * what they answer is chosen by fields and hooks.
+ */
+#ifndef AF_TESTS_CALL_H
+#define AF_TESTS_CALL_H
+
+#include "support/world.h"
+
+#include <afcore/task.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct call call;
+
+struct call {
+    /* For the test to fill in, before call_start(). */
+    af_request request;
+    af_task_events events;
+    bool keeps_body; /**< EVENTS sink: collect what on_body takes in `body`. */
+    /** Each may be NULL. They run on the loop thread: no assertions there. */
+    af_status (*at_head)(call *call, const af_head *head);
+    af_status (*at_body)(call *call, af_slice chunk);
+    af_redirect_answer (*at_redirect)(call *call, af_redirect *redirect);
+    void (*at_done)(call *call);
+    void *payload; /**< For the hooks. */
+
+    af_session *session;
+    af_task *task;
+
+    /* What came; stable after call_wait(). */
+    af_result *result;
+    af_failure failure;
+    const af_head *head;
+    af_slice body; /**< Of the result, or what on_body took. */
+    const af_hop *hops;
+    size_t hop_count;
+    af_progress progress; /**< The last one told. */
+    /**
+     * The events in their order: i(nformational) r(edirect) h(ead) b(ody) p(rogress) d(one)
+     * (drop) x. Repeats of b and of p are written once.
+     */
+    char log[256];
+    int informational[64]; /**< Statuses of the 1xx answers. */
+    atomic_uint informational_count, redirect_count, head_count, body_count, refused_count;
+    atomic_uint done_count, drop_count;
+    atomic_uint_fast64_t taken; /**< Bytes that on_body took. */
+
+    char *collected;
+    size_t collected_size;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+
+/** A GET of the world's server, not started. */
+call *call_new(world *world, const char *path);
+
+/** Begin the task; it must not be refused. */
+void call_start(call *call);
+
+/** Wait until it has been dropped, and fail the test if that takes forever. */
+void call_wait(call *call);
+
+/** call_start() and call_wait(). */
+void call_perform(call *call);
+
+/** call_new() and call_perform(). */
+call *call_fetch(world *world, const char *path);
+
+/** Wait until a counter of `call` is at least `count`. */
+void call_wait_for(call *call, atomic_uint *counter, unsigned count);
+
+/** Checks that it ended exactly once, and frees everything. */
+void call_free(call *call);
+
+/** A body of bytes that are copied. */
+void call_send(call *call, const char *method, af_slice body);
+
+/** Fetch, compare the status of the end, free. */
+void check_fetch_at(world *world, const char *path, af_status expected, const char *file, int line);
+#define check_fetch(world, path, expected) check_fetch_at(world, path, expected, __FILE__, __LINE__)
+
+/** The call ended with `expected`; a failure shows both and the text. */
+void check_ended_at(const call *call, af_status expected, const char *file, int line);
+#define check_ended(call, expected) check_ended_at(call, expected, __FILE__, __LINE__)
+
+/** The answer's status; 0 if there is no head. */
+int status_of(const call *call);
+
+/** The value of a field of the answer; empty if it is not there. */
+af_slice field_of(const call *call, const char *name);
+
+#endif

@@ -1,0 +1,44 @@
+/**
+ * What every C test starts with: cmocka, and checks of the types that the core hands around.
+ */
+#ifndef AF_TESTS_CHECK_H
+#define AF_TESTS_CHECK_H
+
+/* cmocka.h needs these before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+
+/** The view of a literal, NULs inside it included. ROW_S() is for tables, which need constants. */
+#define S(literal) ((af_slice)ROW_S(literal))
+#define ROW_S(literal)                                                                             \
+    { literal, sizeof(literal) - 1 }
+
+/** The same in the initialiser of a static table, where C11 wants no compound literal. */
+#define S_INIT(literal)                                                                            \
+    { (literal), sizeof(literal) - 1 }
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/** The bytes are those of `expected`; a failure shows both. */
+#define check_slice(actual, expected) check_slice_at((actual), (expected), __FILE__, __LINE__)
+void check_slice_at(af_slice actual, const char *expected, const char *file, int line);
+
+/** The status is `expected`; a failure shows both names. */
+#define check_status(actual, expected) check_status_at((actual), (expected), __FILE__, __LINE__)
+void check_status_at(af_status actual, af_status expected, const char *file, int line);
+
+/** The text has `part` in it; a failure shows both. */
+#define check_contains(text, part) check_contains_at((text), (part), __FILE__, __LINE__)
+void check_contains_at(const char *text, const char *part, const char *file, int line);
+
+/** The next number of a sequence that is the same in every run. `*state` must not be 0. */
+uint64_t next_random(uint64_t *state);
+
+#endif

@@ -1,0 +1,23 @@
+/**
+ * Whatever takes a stream of bytes must not care how it is cut.
+ */
+#ifndef AF_TESTS_CHOP_H
+#define AF_TESTS_CHOP_H
+
+#include <afcore/base.h>
+
+static const size_t chop_sizes[] = {1, 7, 4096, 1 << 20, 0};
+
+/** CHOPPED(size) { … }: once with pieces of 1, 7, 4096 bytes and 1 MiB each. */
+#define CHOPPED(size)                                                                              \
+    for (size_t chop_at = 0, size = chop_sizes[0]; size != 0; size = chop_sizes[++chop_at])
+
+/** Cut at most `size` bytes off the front of `rest`. */
+static inline af_slice chop(af_slice *rest, size_t size) {
+    af_slice piece = {rest->bytes, rest->size < size ? rest->size : size};
+    rest->bytes += piece.size;
+    rest->size -= piece.size;
+    return piece;
+}
+
+#endif

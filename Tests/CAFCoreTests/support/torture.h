@@ -1,0 +1,19 @@
+/**
+ * Run a block once for every allocation that it makes, with that one failing, and once with none.
+ */
+#ifndef AF_TESTS_TORTURE_H
+#define AF_TESTS_TORTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * TORTURE(n) { … }: in the n-th round (from 1) the n-th allocation fails; in the last round none
+ * does. The block must be left by its end, and give back everything whatever happens.
+ */
+#define TORTURE(n) for (size_t n = torture_begin(); n != 0; n = torture_next(n))
+
+size_t torture_begin(void);
+size_t torture_next(size_t round);
+
+#endif

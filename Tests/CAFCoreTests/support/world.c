@@ -1,0 +1,122 @@
+#include "support/world.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+world *world_new(const afts_options *server, const af_session_options *session) {
+    world *new = calloc(1, sizeof *new);
+    assert_non_null(new);
+    new->server = afts_server_new(server);
+    assert_non_null(new->server);
+    assert_int_equal(afts_server_start(new->server), 0);
+    af_failure failure;
+    check_status(af_session_new(&new->session, session, &failure), AF_OK);
+    return new;
+}
+
+world *world_new_tls(void) {
+    afts_cert *authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    afts_cert *leaf = afts_cert_new(NULL, authority);
+    assert_non_null(leaf);
+    afts_tls tls = {.chain_pem = afts_cert_chain_pem(leaf), .key_pem = afts_cert_key_pem(leaf)};
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.trust.anchors = af_slice_of(afts_cert_pem(authority));
+    world *new = world_new(&(afts_options){.tls = &tls}, &options);
+    new->authority = authority;
+    new->leaf = leaf;
+    return new;
+}
+
+void world_close_session(world *world) {
+    if (world->session == NULL) return;
+    af_session_release(world->session);
+    world->session = NULL;
+    af_join_closed_sessions();
+}
+
+void world_free(world *world) {
+    world_close_session(world);
+    afts_server_free(world->server);
+    afts_cert_free(world->leaf);
+    afts_cert_free(world->authority);
+    free(world);
+}
+
+int world_setup(void **state) {
+    *state = world_new(NULL, NULL);
+    return 0;
+}
+
+int world_teardown(void **state) {
+    world *world = *state;
+    /* A test that failed may have left tasks behind that nothing else would end. */
+    if (world->session != NULL) af_session_cancel_all(world->session);
+    world_free(world);
+    return 0;
+}
+
+static char *next_text(world *world) {
+    return world->texts[world->next_text++ % COUNT_OF(world->texts)];
+}
+
+const char *url_of(world *world, const char *path) {
+    char *text = next_text(world);
+    size_t size = sizeof world->texts[0];
+    assert_true(afts_server_url(world->server, path, text, size) < size);
+    return text;
+}
+
+const char *text_of(world *world, const char *format, ...) {
+    char *text = next_text(world);
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(text, sizeof world->texts[0], format, arguments);
+    va_end(arguments);
+    assert_in_range(size, 0, sizeof world->texts[0] - 1);
+    return text;
+}
+
+void serve(world *world, const char *path, afts_script *script) {
+    assert_int_equal(afts_route(world->server, NULL, path, script), 0);
+}
+
+void serve_once(world *world, const char *path, afts_script *script) {
+    assert_int_equal(afts_route_times(world->server, NULL, path, 1, script), 0);
+}
+
+void serve_bytes(world *world, const char *path, af_slice bytes) {
+    afts_script *script = afts_script_new();
+    afts_send(script, bytes.bytes, bytes.size);
+    afts_close(script);
+    serve(world, path, script);
+}
+
+void serve_text(world *world, const char *path, const char *text) {
+    serve_bytes(world, path, af_slice_of(text));
+}
+
+afts_script *answer(int status, const char *headers, const char *body) {
+    afts_script *script = afts_script_new();
+    afts_respond(script, status, headers, body, strlen(body));
+    return script;
+}
+
+const char *seen_header(world *world, size_t index, const char *name) {
+    afts_request *request = afts_copy_request(world->server, index);
+    assert_non_null(request);
+    const char *value = afts_request_header(request, name);
+    const char *text = text_of(world, "%s", value != NULL ? value : "");
+    afts_request_free(request);
+    return text;
+}
+
+size_t count_descriptors(void) {
+    DIR *directory = opendir("/proc/self/fd");
+    assert_non_null(directory);
+    size_t count = 0;
+    while (readdir(directory) != NULL) count++;
+    closedir(directory);
+    return count;
+}

@@ -1,0 +1,333 @@
+/* Tasks: their operations in every state, from every thread, and what is told in which order. */
+#include "support/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void make(call *call) {
+    af_failure failure;
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, &failure),
+                 AF_OK);
+}
+
+static void serve_stalled(world *world, const char *path) {
+    afts_script *script = afts_script_new();
+    afts_respond_chunked(script, 200, NULL);
+    afts_chunk(script, "first", 5);
+    afts_stall(script, path);
+    afts_chunk(script, "second", 6);
+    afts_last_chunk(script, NULL);
+    serve(world, path, script);
+}
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+static void requests_are_checked(void **state) {
+    world *world = *state;
+    static const af_header bad[] = {{{"Content-Length", 14}, {"1", 1}, 0},
+                                    {{"transfer-encoding", 17}, {"chunked", 7}, 0},
+                                    {{"X Y", 3}, {"1", 1}, 0},
+                                    {{"", 0}, {"1", 1}, 0},
+                                    {{"X", 1}, {"a\r\nY: b", 7}, 0},
+                                    {{"X", 1}, {"a\nb", 3}, 0},
+                                    {{"X", 1}, {"a\0b", 3}, 0},
+                                    {{"X:", 2}, {"b", 1}, 0}};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        af_request request = AF_REQUEST_INIT;
+        request.url = url_of(world, "/");
+        request.headers = &bad[i];
+        request.header_count = 1;
+        af_task *task;
+        af_failure failure;
+        check_status(af_task_begin(&task, world->session, &request, NULL, &failure), AF_EINVAL);
+        assert_null(task);
+    }
+    static const char *const urls[] = {NULL,
+                                       "",
+                                       "/",
+                                       "127.0.0.1",
+                                       "ftp://a/",
+                                       "http://",
+                                       "http://a/\nb",
+                                       "http://[::1",
+                                       "file:///etc/passwd"};
+    for (size_t i = 0; i < COUNT_OF(urls); i++) {
+        af_request request = AF_REQUEST_INIT;
+        request.url = urls[i];
+        af_task *task;
+        check_status(af_task_begin(&task, world->session, &request, NULL, NULL), AF_EINVAL);
+    }
+    static const char *const methods[] = {NULL, "", "G T", "GET\r\n", "G\xC3\x89T", "GET:"};
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        af_request request = AF_REQUEST_INIT;
+        request.url = url_of(world, "/");
+        request.method = methods[i];
+        af_task *task;
+        check_status(af_task_begin(&task, world->session, &request, NULL, NULL), AF_EINVAL);
+    }
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+}
+
+static void a_task_needs_no_events(void **state) {
+    world *world = *state;
+    af_request request = AF_REQUEST_INIT;
+    request.url = url_of(world, "/");
+    check_status(af_task_begin(NULL, world->session, &request, NULL, NULL), AF_OK);
+    assert_true(afts_wait_requests(world->server, 1, PATIENCE_MS));
+}
+
+static void starting_twice_is_starting_once(void **state) {
+    world *world = *state;
+    call *call = call_new(world, "/");
+    make(call);
+    af_task_start(call->task);
+    af_task_start(call->task);
+    call_wait(call);
+    af_task_start(call->task);
+    check_ended(call, AF_OK);
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).requests, 1);
+}
+
+/* ---- Cancelling ---------------------------------------------------------------------------- */
+
+static void a_task_cancelled_before_its_start_never_connects(void **state) {
+    world *world = *state;
+    call *call = call_new(world, "/");
+    make(call);
+    af_task_cancel(call->task);
+    af_task_cancel(call->task);
+    af_task_start(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    assert_int_equal(call->hop_count, 0);
+    assert_string_equal(call->log, "pdx");
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+}
+
+static void a_task_cancelled_in_flight_ends_at_once(void **state) {
+    world *world = *state;
+    serve_stalled(world, "/stall");
+    call *call = call_new(world, "/stall");
+    call_start(call);
+    assert_true(afts_wait_stalled(world->server, "/stall", 1, PATIENCE_MS));
+    call_wait_for(call, &call->head_count, 1);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    assert_int_equal(status_of(call), 200);
+    assert_int_equal(call->body.size, 0);
+    call_free(call);
+}
+
+static void cancelling_a_finished_task_changes_nothing(void **state) {
+    world *world = *state;
+    call *call = call_fetch(world, "/");
+    af_task_cancel(call->task);
+    check_fetch(world, "/", AF_OK);
+    check_ended(call, AF_OK);
+    call_free(call);
+}
+
+static af_status cancel_at_head(call *call, const af_head *head) {
+    (void)head;
+    af_task_cancel(call->payload);
+    return AF_OK;
+}
+
+static af_status cancel_at_body(call *call, af_slice chunk) {
+    (void)chunk;
+    af_task_cancel(call->payload);
+    return AF_OK;
+}
+
+static void cancel_at_done(call *call) {
+    af_task_cancel(call->payload);
+    af_task_release(call->payload);
+    call->task = NULL;
+}
+
+static void a_task_can_be_cancelled_by_its_own_callbacks(void **state) {
+    world *world = *state;
+    serve_stalled(world, "/stall");
+    for (int i = 0; i < 3; i++) {
+        call *call = call_new(world, i < 2 ? "/stall" : "/");
+        call->request.sink.kind = AF_SINK_EVENTS;
+        if (i == 0) call->at_head = cancel_at_head;
+        if (i == 1) call->at_body = cancel_at_body;
+        if (i == 2) call->at_done = cancel_at_done;
+        make(call);
+        call->payload = call->task;
+        af_task_start(call->task);
+        call_wait(call);
+        check_ended(call, i < 2 ? AF_ECANCELED : AF_OK);
+        call_free(call);
+    }
+}
+
+/* ---- Suspending ---------------------------------------------------------------------------- */
+
+static void a_task_suspended_before_its_start_waits(void **state) {
+    world *world = *state;
+    call *call = call_new(world, "/");
+    make(call);
+    af_task_suspend(call->task);
+    af_task_suspend(call->task);
+    af_task_start(call->task);
+    af_task_wake(call->task);
+    check_fetch(world, "/other", AF_OK);
+    assert_int_equal(afts_server_stats(world->server).requests, 1);
+    af_task_resume(call->task); /* Suspends don't add up. */
+    call_wait(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+}
+
+static void a_suspended_task_can_be_cancelled(void **state) {
+    world *world = *state;
+    serve_stalled(world, "/stall");
+    for (int is_started = 0; is_started <= 1; is_started++) {
+        call *call = call_new(world, "/stall");
+        make(call);
+        if (!is_started) af_task_suspend(call->task);
+        af_task_start(call->task);
+        if (is_started) {
+            call_wait_for(call, &call->head_count, 1);
+            af_task_suspend(call->task);
+        }
+        af_task_cancel(call->task);
+        call_wait(call);
+        check_ended(call, AF_ECANCELED);
+        call_free(call);
+    }
+}
+
+static void suspending_in_the_middle_loses_no_byte(void **state) {
+    world *world = *state;
+    enum { LINES = 40000, SIZE = 16 };
+    char *lines = malloc(LINES * SIZE + 1);
+    assert_non_null(lines);
+    for (unsigned i = 0; i < LINES; i++) {
+        snprintf(lines + (size_t)i * SIZE, SIZE + 1, "line %9u\r\n", i);
+    }
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, NULL, lines, LINES * SIZE);
+    serve(world, "/lines", script);
+    for (af_sink_kind kind = AF_SINK_MEMORY; kind <= AF_SINK_EVENTS; kind += 2) {
+        call *call = call_new(world, "/lines");
+        call->request.sink.kind = kind;
+        call->keeps_body = kind == AF_SINK_EVENTS;
+        call_start(call);
+        for (int i = 0; i < 200; i++) {
+            af_task_suspend(call->task);
+            if (i % 3 == 0) af_task_wake(call->task);
+            if (i % 20 == 0) check_fetch(world, "/other", AF_OK);
+            af_task_resume(call->task);
+        }
+        call_wait(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->body.size, LINES * SIZE);
+        assert_memory_equal(call->body.bytes, lines, LINES * SIZE);
+        call_free(call);
+    }
+    free(lines);
+}
+
+static void an_upload_can_be_suspended(void **state) {
+    world *world = *state;
+    static char body[4 << 20];
+    for (size_t i = 0; i < sizeof body; i++) body[i] = (char)(i * 31 + i / 997);
+    call *call = call_new(world, "/");
+    call_send(call, "PUT", (af_slice){body, sizeof body});
+    call_start(call);
+    for (int i = 0; i < 100; i++) {
+        af_task_suspend(call->task);
+        if (i % 20 == 0) check_fetch(world, "/other", AF_OK);
+        af_task_resume(call->task);
+    }
+    call_wait(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->hops[0].sent, sizeof body);
+    call_free(call);
+}
+
+/* ---- Callbacks that start tasks ------------------------------------------------------------ */
+
+static void start_next(call *call) {
+    call_start(call->payload);
+}
+
+static void a_callback_can_start_the_next_task(void **state) {
+    world *world = *state;
+    call *first = call_new(world, "/first"), *second = call_new(world, "/second");
+    first->payload = second;
+    first->at_done = start_next;
+    call_start(first);
+    call_wait(first);
+    call_wait(second);
+    check_ended(second, AF_OK);
+    call_free(first);
+    call_free(second);
+    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+}
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+static void progress_is_merged_and_the_last_is_told(void **state) {
+    world *world = *state;
+    static const char block[65536];
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 200, NULL, block, sizeof block, 64);
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call_send(call, "POST", S("12345"));
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.progress_ms = UINT32_MAX;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->progress.sent, 5);
+    assert_int_equal(call->progress.sent_total, 5);
+    assert_int_equal(call->progress.received, 64 * sizeof block);
+    assert_int_equal(call->progress.received_total, 64 * sizeof block);
+    size_t told = 0;
+    for (const char *at = call->log; *at != '\0'; at++) told += *at == 'p';
+    assert_true(told <= 2);
+    assert_non_null(strstr(call->log, "pdx"));
+    call_free(call);
+}
+
+static void totals_are_unknown_where_nobody_said(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_respond_chunked(script, 200, NULL);
+    afts_chunk(script, "123", 3);
+    afts_last_chunk(script, NULL);
+    serve(world, "/", script);
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    assert_int_equal(call->progress.received, 3);
+    assert_int_equal(call->progress.received_total, AF_LENGTH_UNKNOWN);
+    call_free(call);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(requests_are_checked),
+        WORLD_TEST(a_task_needs_no_events),
+        WORLD_TEST(starting_twice_is_starting_once),
+        WORLD_TEST(a_task_cancelled_before_its_start_never_connects),
+        WORLD_TEST(a_task_cancelled_in_flight_ends_at_once),
+        WORLD_TEST(cancelling_a_finished_task_changes_nothing),
+        WORLD_TEST(a_task_can_be_cancelled_by_its_own_callbacks),
+        WORLD_TEST(a_task_suspended_before_its_start_waits),
+        WORLD_TEST(a_suspended_task_can_be_cancelled),
+        WORLD_TEST(suspending_in_the_middle_loses_no_byte),
+        WORLD_TEST(an_upload_can_be_suspended),
+        WORLD_TEST(a_callback_can_start_the_next_task),
+        WORLD_TEST(progress_is_merged_and_the_last_is_told),
+        WORLD_TEST(totals_are_unknown_where_nobody_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,282 @@
+/*
+ * Time limits. The server does nothing, so only a limit can end the task; which one did is
+ * compared, and that it did not ring early. How late it may ring depends on the machine and is not
+ * asserted, beyond telling 300 ms from the long limits beside it.
+ */
+#include "base/clock.h"
+#include "support/call.h"
+
+#include <string.h>
+
+enum { SHORT_MS = 300, LONG_MS = 600000 };
+
+/** Runs the call: it must end by `which` limit, not before SHORT_MS have passed. */
+static void check_times_out(call *call, af_timeout which) {
+    int64_t start = af__now_us();
+    call_perform(call);
+    int64_t took_ms = (af__now_us() - start) / 1000;
+    check_ended(call, AF_ETIMEOUT);
+    assert_int_equal(call->failure.timeout, which);
+    assert_true(took_ms >= SHORT_MS);
+    assert_true(took_ms < LONG_MS);
+    call_free(call);
+}
+
+static call *call_with_limits(world *world, const char *path, uint32_t connect, uint32_t idle,
+                              uint32_t total) {
+    call *call = call_new(world, path);
+    call->request.timeouts = (af_timeouts){connect, idle, total};
+    return call;
+}
+
+/** A path whose script sends `text` and then nothing. */
+static void serve_stalled(world *world, const char *path, const char *text) {
+    afts_script *script = afts_script_new();
+    afts_send_text(script, text);
+    afts_stall(script, path);
+    serve(world, path, script);
+}
+
+/* ---- Connecting ---------------------------------------------------------------------------- */
+
+static void a_connection_that_cannot_be_made_times_out(void **state) {
+    (void)state;
+    world *world = world_new(&(afts_options){.unreachable = true}, NULL);
+    check_times_out(call_with_limits(world, "/", SHORT_MS, LONG_MS, LONG_MS), AF_TIMEOUT_CONNECT);
+    check_times_out(call_with_limits(world, "/", LONG_MS, LONG_MS, SHORT_MS), AF_TIMEOUT_TOTAL);
+    check_times_out(call_with_limits(world, "/", 0, SHORT_MS, LONG_MS), AF_TIMEOUT_IDLE);
+    world_free(world);
+}
+
+static void a_handshake_that_stalls_is_no_connection(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    afts_script *script = afts_script_new();
+    afts_stall(script, "no handshake");
+    afts_on_accept(world->server, AFTS_EVERY_CONNECTION, script);
+    check_times_out(call_with_limits(world, "/", SHORT_MS, LONG_MS, LONG_MS), AF_TIMEOUT_CONNECT);
+    world_free(world);
+}
+
+static void the_connect_limit_ends_with_the_connection(void **state) {
+    world *world = *state;
+    serve_stalled(world, "/", "");
+    call *call = call_with_limits(world, "/", SHORT_MS - 50, SHORT_MS, LONG_MS);
+    check_times_out(call, AF_TIMEOUT_IDLE);
+}
+
+/* ---- Idleness ------------------------------------------------------------------------------ */
+
+static void silence_is_idle_wherever_it_begins(void **state) {
+    world *world = *state;
+    static const char stalled_redirect[] =
+        "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 9\r\n\r\n1234";
+    static const char *const before[] = {"",
+                                         "HTTP/1.1 200",
+                                         "HTTP/1.1 200 OK\r\nX: y\r\n",
+                                         "HTTP/1.1 103 Hints\r\n\r\n",
+                                         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1234",
+                                         stalled_redirect};
+    for (size_t i = 0; i < COUNT_OF(before); i++) {
+        serve_stalled(world, "/", before[i]);
+        check_times_out(call_with_limits(world, "/", LONG_MS, SHORT_MS, LONG_MS), AF_TIMEOUT_IDLE);
+    }
+}
+
+static void a_server_that_stops_reading_is_idle(void **state) {
+    (void)state;
+    static const char body[16 << 20];
+    world *world = world_new(&(afts_options){.receive_buffer = 4096}, NULL);
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_stall(script, "deaf");
+    serve(world, "/", script);
+    call *call = call_with_limits(world, "/", LONG_MS, SHORT_MS, LONG_MS);
+    call_send(call, "PUT", (af_slice){body, sizeof body});
+    check_times_out(call, AF_TIMEOUT_IDLE);
+    world_free(world);
+}
+
+static void crumbs_are_not_idle_but_end_at_the_total(void **state) {
+    world *world = *state;
+    static char field[4096] = "HTTP/1.1 200 OK\r\nX: ";
+    static char chunks[4096] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    memset(field + strlen(field), 'v', sizeof field - strlen(field));
+    for (size_t at = strlen(chunks); at + 6 <= sizeof chunks; at += 6) {
+        memcpy(chunks + at, "1\r\nx\r\n", 6);
+    }
+    const char *const slow[] = {field, chunks};
+    for (size_t i = 0; i < COUNT_OF(slow); i++) {
+        afts_script *script = afts_script_new();
+        afts_send_crumbs(script, slow[i], sizeof field, 1, 20);
+        serve(world, "/", script);
+        check_times_out(call_with_limits(world, "/", LONG_MS, 5000, SHORT_MS), AF_TIMEOUT_TOTAL);
+    }
+}
+
+/** Lets the time of the limit pass on the loop, measured by a task that has only that to do. */
+static void let_limit_pass(world *world) {
+    serve_stalled(world, "/clock", "");
+    check_times_out(call_with_limits(world, "/clock", LONG_MS, LONG_MS, 2 * SHORT_MS),
+                    AF_TIMEOUT_TOTAL);
+    afts_release(world->server, "/clock", 1);
+}
+
+static void serve_halves(world *world) {
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345");
+    afts_stall(script, "half");
+    afts_send_text(script, "67890");
+    serve(world, "/halves", script);
+}
+
+static void a_suspended_task_is_not_idle(void **state) {
+    world *world = *state;
+    serve_halves(world);
+    call *call = call_with_limits(world, "/halves", LONG_MS, SHORT_MS, LONG_MS);
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->keeps_body = true;
+    call_start(call);
+    af_task_suspend(call->task);
+    let_limit_pass(world);
+    assert_int_equal(atomic_load(&call->done_count), 0);
+    af_task_resume(call->task);
+    afts_release(world->server, "half", 1);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "1234567890");
+    call_free(call);
+}
+
+static af_status hold_until_released(call *call, af_slice chunk) {
+    (void)chunk;
+    return atomic_load((atomic_bool *)call->payload) ? AF_OK : AF_EAGAIN;
+}
+
+static void a_held_task_is_not_idle(void **state) {
+    world *world = *state;
+    serve_halves(world);
+    atomic_bool is_open = false;
+    call *call = call_with_limits(world, "/halves", LONG_MS, SHORT_MS, LONG_MS);
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->at_body = hold_until_released;
+    call->payload = &is_open;
+    call_start(call);
+    call_wait_for(call, &call->refused_count, 1);
+    let_limit_pass(world);
+    assert_int_equal(atomic_load(&call->done_count), 0);
+    atomic_store(&is_open, true);
+    af_task_wake(call->task);
+    /* Reading again, and nothing comes: now it counts. */
+    call_wait(call);
+    check_ended(call, AF_ETIMEOUT);
+    assert_int_equal(call->failure.timeout, AF_TIMEOUT_IDLE);
+    call_free(call);
+}
+
+static ptrdiff_t read_when_open(void *context, void *buffer, size_t size) {
+    call *call = context;
+    if (!atomic_load((atomic_bool *)call->payload)) return AF_READ_AGAIN;
+    if (call->head_count > 0 || size == 0) return AF_READ_END;
+    *(char *)buffer = 'x';
+    atomic_fetch_add(&call->head_count, 1); /* One byte, then the end. */
+    return 1;
+}
+
+static void a_task_whose_reader_waits_is_not_idle(void **state) {
+    world *world = *state;
+    atomic_bool is_open = false;
+    call *call = call_with_limits(world, "/", LONG_MS, SHORT_MS, LONG_MS);
+    call->payload = &is_open;
+    call->request.method = "POST";
+    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
+    call->request.body.reader = (af_reader){call, read_when_open, NULL, NULL};
+    call_start(call);
+    let_limit_pass(world);
+    assert_int_equal(atomic_load(&call->done_count), 0);
+    atomic_store(&is_open, true);
+    af_task_wake(call->task);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+}
+
+/* ---- The whole task ------------------------------------------------------------------------ */
+
+static void the_total_runs_across_redirects(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_pause(script, 60);
+    afts_respond(script, 302, "Location: /", "", 0);
+    serve(world, "/", script);
+    call *call = call_with_limits(world, "/", LONG_MS, LONG_MS, SHORT_MS);
+    call->request.limits.redirects = 1000000;
+    check_times_out(call, AF_TIMEOUT_TOTAL);
+    assert_true(afts_server_stats(world->server).requests > 1);
+}
+
+static void the_total_runs_while_suspended(void **state) {
+    world *world = *state;
+    call *call = call_with_limits(world, "/", LONG_MS, LONG_MS, SHORT_MS);
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AF_OK);
+    af_task_suspend(call->task);
+    af_task_start(call->task);
+    call_wait(call);
+    check_ended(call, AF_ETIMEOUT);
+    assert_int_equal(call->failure.timeout, AF_TIMEOUT_TOTAL);
+    assert_int_equal(call->hop_count, 0);
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+}
+
+/* ---- Waiting for a connection -------------------------------------------------------------- */
+
+static void waiting_for_a_connection_hits_only_the_total(void **state) {
+    (void)state;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.connections_per_host = 1;
+    world *world = world_new(NULL, &options);
+    struct world *clock = world_new(NULL, NULL);
+    afts_script *script = afts_script_new();
+    afts_stall(script, "/first");
+    afts_respond(script, 200, NULL, "", 0);
+    serve(world, "/first", script);
+    call *first = call_new(world, "/first");
+    call_start(first);
+    assert_true(afts_wait_stalled(world->server, "/first", 1, PATIENCE_MS));
+    call *queued = call_with_limits(world, "/queued", SHORT_MS, SHORT_MS, LONG_MS);
+    call_start(queued);
+    check_times_out(call_with_limits(world, "/late", LONG_MS, LONG_MS, 2 * SHORT_MS),
+                    AF_TIMEOUT_TOTAL);
+    let_limit_pass(clock);
+    assert_int_equal(atomic_load(&queued->done_count), 0);
+    afts_release(world->server, "/first", 1);
+    call_wait(first);
+    check_ended(first, AF_OK);
+    call_wait(queued);
+    check_ended(queued, AF_OK);
+    call_free(first);
+    call_free(queued);
+    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+    world_free(clock);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_connection_that_cannot_be_made_times_out),
+        cmocka_unit_test(a_handshake_that_stalls_is_no_connection),
+        WORLD_TEST(the_connect_limit_ends_with_the_connection),
+        WORLD_TEST(silence_is_idle_wherever_it_begins),
+        cmocka_unit_test(a_server_that_stops_reading_is_idle),
+        WORLD_TEST(crumbs_are_not_idle_but_end_at_the_total),
+        WORLD_TEST(a_suspended_task_is_not_idle),
+        WORLD_TEST(a_held_task_is_not_idle),
+        WORLD_TEST(a_task_whose_reader_waits_is_not_idle),
+        WORLD_TEST(the_total_runs_across_redirects),
+        WORLD_TEST(the_total_runs_while_suspended),
+        cmocka_unit_test(waiting_for_a_connection_hits_only_the_total),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

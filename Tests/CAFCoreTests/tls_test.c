@@ -1,0 +1,325 @@
+/* Whom a session trusts, and that a server it doesn't trust never sees a byte of a request. */
+#include "support/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DAY = 24 * 3600 };
+
+static afts_cert *new_authority(void) {
+    afts_cert *authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    assert_non_null(authority);
+    return authority;
+}
+
+/** A server that shows `leaf`, and a session with `policy`. */
+static world *world_showing(const afts_cert *leaf, const af_trust_policy *policy,
+                            const afts_tls *more) {
+    assert_non_null(leaf);
+    afts_tls tls = more != NULL ? *more : (afts_tls){0};
+    tls.chain_pem = afts_cert_chain_pem(leaf);
+    tls.key_pem = afts_cert_key_pem(leaf);
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.trust = *policy;
+    return world_new(&(afts_options){.tls = &tls}, &options);
+}
+
+static af_trust_policy trusting(const afts_cert *anchor) {
+    af_trust_policy policy = AF_TRUST_POLICY_INIT;
+    policy.anchors = af_slice_of(afts_cert_pem(anchor));
+    return policy;
+}
+
+static const char *url_with_host(world *world, const char *host) {
+    return text_of(world, "https://%s:%u/secret", host, (unsigned)afts_server_port(world->server));
+}
+
+/** Fetch with a body and a header that must not be seen by a server that is refused. */
+static void check_trust(world *world, const char *host, af_trust_reason expected) {
+    static const af_header secret[] = {{{"Authorization", 13}, {"Bearer", 6}, AF_HEADER_SECRET}};
+    call *call = call_new(world, "/");
+    call->request.url = url_with_host(world, host);
+    call->request.headers = secret;
+    call->request.header_count = 1;
+    call_send(call, "POST", S("content"));
+    call_perform(call);
+    check_ended(call, expected == AF_TRUST_ACCEPTED ? AF_OK : AF_EUNTRUSTED);
+    if (call->failure.trust != expected) print_error("%s\n", call->failure.text);
+    assert_string_equal(af_trust_reason_name(call->failure.trust), af_trust_reason_name(expected));
+    call_free(call);
+    if (expected == AF_TRUST_ACCEPTED) return;
+    assert_true(afts_wait_open_at_most(world->server, 0, PATIENCE_MS));
+    assert_int_equal(afts_server_stats(world->server).requests, 0);
+    afts_connection *connection = afts_copy_connection(world->server, 0);
+    assert_non_null(connection);
+    assert_int_equal(connection->received_total, 0);
+    afts_connection_free(connection);
+}
+
+/** One leaf of `authority` made by `options`, shown to `policy`. */
+static void check_leaf(const afts_cert_options *options, const afts_cert *authority,
+                       const af_trust_policy *policy, const char *host, af_trust_reason expected) {
+    afts_cert *leaf = afts_cert_new(options, authority);
+    world *world = world_showing(leaf, policy, NULL);
+    check_trust(world, host, expected);
+    world_free(world);
+    afts_cert_free(leaf);
+}
+
+/* ---- Chains -------------------------------------------------------------------------------- */
+
+static void an_anchor_is_trusted(void **state) {
+    (void)state;
+    afts_cert *authority = new_authority();
+    af_trust_policy policy = trusting(authority);
+    check_leaf(NULL, authority, &policy, "127.0.0.1", AF_TRUST_ACCEPTED);
+    check_leaf(NULL, authority, &policy, "localhost", AF_TRUST_ACCEPTED);
+    check_leaf(&(afts_cert_options){.rsa = true}, authority, &policy, "127.0.0.1",
+               AF_TRUST_ACCEPTED);
+    afts_cert_free(authority);
+}
+
+static void an_intermediate_leads_to_the_anchor_and_may_be_one(void **state) {
+    (void)state;
+    afts_cert *root = new_authority();
+    afts_cert *middle = afts_cert_new(
+        &(afts_cert_options){.authority = true, .common_name = "Middle"}, root);
+    assert_non_null(middle);
+    af_trust_policy policies[] = {trusting(root), trusting(middle)};
+    for (size_t i = 0; i < COUNT_OF(policies); i++) {
+        check_leaf(NULL, middle, &policies[i], "127.0.0.1", AF_TRUST_ACCEPTED);
+    }
+    afts_cert_free(middle);
+    afts_cert_free(root);
+}
+
+static void a_stranger_is_not_trusted(void **state) {
+    (void)state;
+    afts_cert *ours = new_authority(), *theirs = new_authority();
+    af_trust_policy policy = trusting(ours), system = AF_TRUST_POLICY_INIT;
+    check_leaf(NULL, theirs, &policy, "127.0.0.1", AF_TRUST_UNKNOWN_ISSUER);
+    check_leaf(NULL, theirs, &system, "127.0.0.1", AF_TRUST_UNKNOWN_ISSUER);
+    check_leaf(NULL, NULL, &policy, "127.0.0.1", AF_TRUST_SELF_SIGNED);
+    afts_cert_free(ours);
+    afts_cert_free(theirs);
+}
+
+static void a_leaf_can_be_an_anchor(void **state) {
+    (void)state;
+    afts_cert *leaf = afts_cert_new(NULL, NULL);
+    assert_non_null(leaf);
+    af_trust_policy policy = trusting(leaf);
+    world *world = world_showing(leaf, &policy, NULL);
+    check_trust(world, "127.0.0.1", AF_TRUST_ACCEPTED);
+    world_free(world);
+    afts_cert_free(leaf);
+}
+
+static void certificates_have_their_time(void **state) {
+    (void)state;
+    afts_cert *authority = new_authority();
+    af_trust_policy policy = trusting(authority);
+    check_leaf(&(afts_cert_options){.not_before_s = -2 * DAY, .not_after_s = -DAY}, authority,
+               &policy, "127.0.0.1", AF_TRUST_EXPIRED);
+    check_leaf(&(afts_cert_options){.not_before_s = DAY, .not_after_s = 2 * DAY}, authority,
+               &policy, "127.0.0.1", AF_TRUST_NOT_YET_VALID);
+    afts_cert_free(authority);
+}
+
+static void a_clients_certificate_makes_no_server(void **state) {
+    (void)state;
+    afts_cert *authority = new_authority();
+    af_trust_policy policy = trusting(authority);
+    check_leaf(&(afts_cert_options){.client = true}, authority, &policy, "127.0.0.1",
+               AF_TRUST_OTHER);
+    afts_cert_free(authority);
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static void the_certificate_must_name_the_host(void **state) {
+    (void)state;
+    afts_cert *authority = new_authority();
+    af_trust_policy policy = trusting(authority);
+    static const struct {
+        const char *names, *host;
+        af_trust_reason expected;
+    } cases[] = {
+        {"localhost", "localhost", AF_TRUST_ACCEPTED},
+        {"LOCALHOST", "localhost", AF_TRUST_ACCEPTED},
+        {"localhost", "LocalHost", AF_TRUST_ACCEPTED},
+        {"localhost", "127.0.0.1", AF_TRUST_WRONG_HOST},
+        {"127.0.0.1", "127.0.0.1", AF_TRUST_ACCEPTED},
+        {"127.0.0.1", "localhost", AF_TRUST_WRONG_HOST},
+        {"127.0.0.2", "127.0.0.1", AF_TRUST_WRONG_HOST},
+        {"example.test", "localhost", AF_TRUST_WRONG_HOST},
+        {"*.test.localhost", "a.test.localhost", AF_TRUST_ACCEPTED},
+        {"*.test.localhost", "A.Test.localhost", AF_TRUST_ACCEPTED},
+        {"*.test.localhost", "a.b.test.localhost", AF_TRUST_WRONG_HOST},
+        {"*.test.localhost", "test.localhost", AF_TRUST_WRONG_HOST},
+        {"a*.test.localhost", "ab.test.localhost", AF_TRUST_WRONG_HOST},
+        {"a.*.localhost", "a.test.localhost", AF_TRUST_WRONG_HOST},
+        {"*.localhost", "a.localhost", AF_TRUST_WRONG_HOST}, /* As wide as a whole top level. */
+        {"*", "localhost", AF_TRUST_WRONG_HOST},
+        {"localhost,example.test", "localhost", AF_TRUST_ACCEPTED},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        check_leaf(&(afts_cert_options){.hosts = cases[i].names}, authority, &policy, cases[i].host,
+                   cases[i].expected);
+    }
+    afts_cert_free(authority);
+}
+
+static void the_common_name_is_no_name(void **state) {
+    (void)state;
+    afts_cert *authority = new_authority();
+    af_trust_policy policy = trusting(authority);
+    check_leaf(&(afts_cert_options){.common_name = "localhost", .hosts = ""}, authority, &policy,
+               "localhost", AF_TRUST_WRONG_HOST);
+    check_leaf(&(afts_cert_options){.common_name = "localhost", .hosts = "other.test"}, authority,
+               &policy, "localhost", AF_TRUST_WRONG_HOST);
+    afts_cert_free(authority);
+}
+
+/* ---- Exceptions ---------------------------------------------------------------------------- */
+
+static void accepting_invalid_chains_still_checks_the_name(void **state) {
+    (void)state;
+    afts_cert *stranger = new_authority();
+    af_trust_policy policy = AF_TRUST_POLICY_INIT;
+    policy.allow_invalid_certificates = true;
+    check_leaf(NULL, NULL, &policy, "127.0.0.1", AF_TRUST_ACCEPTED);
+    check_leaf(NULL, stranger, &policy, "localhost", AF_TRUST_ACCEPTED);
+    afts_cert_options expired = {.not_before_s = -2 * DAY, .not_after_s = -DAY};
+    check_leaf(&expired, stranger, &policy, "localhost", AF_TRUST_ACCEPTED);
+    afts_cert_options other = {.hosts = "other.test"};
+    check_leaf(&other, stranger, &policy, "localhost", AF_TRUST_WRONG_HOST);
+    check_leaf(&other, NULL, &policy, "127.0.0.1", AF_TRUST_WRONG_HOST);
+    policy.skip_host_check = true;
+    check_leaf(&other, stranger, &policy, "localhost", AF_TRUST_ACCEPTED);
+    afts_cert_free(stranger);
+}
+
+static void skipping_the_name_still_checks_the_chain(void **state) {
+    (void)state;
+    afts_cert *authority = new_authority(), *stranger = new_authority();
+    af_trust_policy policy = trusting(authority);
+    policy.skip_host_check = true;
+    afts_cert_options other = {.hosts = "other.test"};
+    check_leaf(&other, authority, &policy, "localhost", AF_TRUST_ACCEPTED);
+    check_leaf(&other, stranger, &policy, "localhost", AF_TRUST_UNKNOWN_ISSUER);
+    afts_cert_free(authority);
+    afts_cert_free(stranger);
+}
+
+/* ---- Versions and sessions ----------------------------------------------------------------- */
+
+static void old_versions_are_not_spoken(void **state) {
+    (void)state;
+    afts_cert *authority = new_authority(), *leaf = afts_cert_new(NULL, authority);
+    af_trust_policy policy = trusting(authority);
+    static const struct {
+        afts_tls_version version;
+        const char *ciphers;
+        af_status expected;
+    } cases[] = {{AFTS_TLS_1_1, "DEFAULT:@SECLEVEL=0", AF_ETLS},
+                 {AFTS_TLS_1_2, NULL, AF_OK},
+                 {AFTS_TLS_1_3, NULL, AF_OK}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        afts_tls tls = {.min_version = cases[i].version,
+                        .max_version = cases[i].version,
+                        .ciphers = cases[i].ciphers};
+        world *world = world_showing(leaf, &policy, &tls);
+        check_fetch(world, "/", cases[i].expected);
+        assert_int_equal(afts_server_stats(world->server).requests, cases[i].expected == AF_OK);
+        world_free(world);
+    }
+    afts_cert_free(leaf);
+    afts_cert_free(authority);
+}
+
+static void a_tls_session_is_resumed_within_its_session_only(void **state) {
+    (void)state;
+    afts_cert *authority = new_authority(), *stranger = new_authority();
+    afts_cert *leaf = afts_cert_new(NULL, authority);
+    af_trust_policy lenient = trusting(authority), strict = trusting(stranger);
+    static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
+        afts_tls tls = {.min_version = versions[i], .max_version = versions[i]};
+        world *world = world_showing(leaf, &lenient, &tls);
+        serve(world, "/", answer(200, "Connection: close", "ok"));
+        for (int round = 0; round < 3; round++) check_fetch(world, "/", AF_OK);
+        afts_stats stats = afts_server_stats(world->server);
+        assert_int_equal(stats.handshakes, 3);
+        assert_int_equal(stats.handshakes_resumed, 2);
+
+        af_session_options options = AF_SESSION_OPTIONS_INIT;
+        options.trust = strict;
+        af_session *session;
+        check_status(af_session_new(&session, &options, NULL), AF_OK);
+        call *call = call_new(world, "/");
+        call->session = session;
+        call_perform(call);
+        check_ended(call, AF_EUNTRUSTED);
+        call_free(call);
+        af_session_release(session);
+        assert_int_equal(afts_server_stats(world->server).requests, 3);
+        world_free(world);
+    }
+    afts_cert_free(leaf);
+    afts_cert_free(stranger);
+    afts_cert_free(authority);
+}
+
+static void connections_are_reused_over_tls(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    for (int i = 0; i < 5; i++) {
+        call *call = call_fetch(world, "/");
+        check_ended(call, AF_OK);
+        assert_int_equal(call->hops[0].reused, i > 0);
+        assert_true(i > 0 || call->hops[0].tls_us > 0);
+        call_free(call);
+    }
+    assert_int_equal(afts_server_stats(world->server).handshakes, 1);
+    world_free(world);
+}
+
+static void a_refused_server_disturbs_no_other_task(void **state) {
+    (void)state;
+    world *good = world_new_tls();
+    afts_cert *leaf = afts_cert_new(NULL, NULL);
+    af_trust_policy policy = AF_TRUST_POLICY_INIT;
+    world *bad = world_showing(leaf, &policy, NULL);
+    for (int i = 0; i < 20; i++) {
+        call *call = call_new(good, "/");
+        call->request.url = url_of(i % 2 == 0 ? good : bad, "/");
+        call_perform(call);
+        check_ended(call, i % 2 == 0 ? AF_OK : AF_EUNTRUSTED);
+        call_free(call);
+    }
+    assert_int_equal(afts_server_stats(good->server).accepted, 1);
+    world_free(bad);
+    world_free(good);
+    afts_cert_free(leaf);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_anchor_is_trusted),
+        cmocka_unit_test(an_intermediate_leads_to_the_anchor_and_may_be_one),
+        cmocka_unit_test(a_stranger_is_not_trusted),
+        cmocka_unit_test(a_leaf_can_be_an_anchor),
+        cmocka_unit_test(certificates_have_their_time),
+        cmocka_unit_test(a_clients_certificate_makes_no_server),
+        cmocka_unit_test(the_certificate_must_name_the_host),
+        cmocka_unit_test(the_common_name_is_no_name),
+        cmocka_unit_test(accepting_invalid_chains_still_checks_the_name),
+        cmocka_unit_test(skipping_the_name_still_checks_the_chain),
+        cmocka_unit_test(old_versions_are_not_spoken),
+        cmocka_unit_test(a_tls_session_is_resumed_within_its_session_only),
+        cmocka_unit_test(connections_are_reused_over_tls),
+        cmocka_unit_test(a_refused_server_disturbs_no_other_task),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
