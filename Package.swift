@@ -1,0 +1,105 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// The C sources use `epoll`, `eventfd` and other Linux calls that glibc shows only with this macro;
+/// CMakeLists.txt defines the same one.
+let linuxC: [CSetting] = [.define("_GNU_SOURCE")]
+
+/// `import` without a level is internal, and a protocol used as a type is spelled with `any`.
+let swiftStyle: [SwiftSetting] = [
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+let package = Package(
+    name: "SwiftAF",
+    products: [
+        .library(name: "SwiftAF", targets: ["SwiftAF"]),
+        .library(name: "SwiftAFCompression", targets: ["SwiftAFCompression"]),
+        .library(name: "SwiftAFFoundation", targets: ["SwiftAFFoundation"]),
+        .library(name: "AFTestServer", targets: ["AFTestServer"]),
+        .library(name: "CAFCore", targets: ["CAFCore"]),
+        .executable(name: "swiftaf", targets: ["swiftaf"]),
+    ],
+    traits: [
+        .trait(name: "Compression", description: "gzip for request bodies, with zlib (zlib1g-dev)")
+    ],
+    targets: [
+        // The core, libafcore: C11 over libcurl and OpenSSL.
+        .target(
+            name: "CAFCore",
+            exclude: ["README.md"],
+            publicHeadersPath: "include",
+            cSettings: linuxC + [.headerSearchPath(".")],
+            linkerSettings: [
+                .linkedLibrary("curl"), .linkedLibrary("ssl"), .linkedLibrary("crypto"),
+                .linkedLibrary("pthread"),
+            ]
+        ),
+        // The library users import.
+        .target(name: "SwiftAF", dependencies: ["CAFCore"], swiftSettings: swiftStyle),
+        // What needs the big Foundation.
+        .target(name: "SwiftAFFoundation", dependencies: ["SwiftAF"], swiftSettings: swiftStyle),
+
+        // gzip for request bodies; links zlib only with the trait, and builds without it.
+        .systemLibrary(name: "CZlib"),
+        .target(
+            name: "SwiftAFCompression",
+            dependencies: [
+                "SwiftAF", .target(name: "CZlib", condition: .when(traits: ["Compression"])),
+            ],
+            swiftSettings: swiftStyle
+        ),
+
+        // The command line program: what can be tested is a library, `swiftaf` only calls it.
+        .target(
+            name: "SwiftAFCommand",
+            dependencies: ["SwiftAF", "AFTestServer"],
+            swiftSettings: swiftStyle
+        ),
+        .executableTarget(
+            name: "swiftaf",
+            dependencies: ["SwiftAFCommand"],
+            swiftSettings: swiftStyle
+        ),
+
+        // The scripted loopback server: C, and its Swift face.
+        .target(
+            name: "CAFTestServer",
+            cSettings: linuxC,
+            linkerSettings: [
+                .linkedLibrary("ssl"), .linkedLibrary("crypto"), .linkedLibrary("pthread"),
+            ]
+        ),
+        .target(name: "AFTestServer", dependencies: ["CAFTestServer"], swiftSettings: swiftStyle),
+
+        .testTarget(name: "SwiftAFTests", dependencies: ["SwiftAF", "AFTestServer"]),
+        .testTarget(name: "SwiftAFFoundationTests", dependencies: ["SwiftAFFoundation", "SwiftAF", "AFTestServer"]),
+        .testTarget(name: "AFTestServerTests", dependencies: ["AFTestServer"]),
+        .testTarget(
+            name: "SwiftAFCommandTests",
+            dependencies: ["SwiftAFCommand", "SwiftAF", "AFTestServer"]
+        ),
+        .testTarget(
+            name: "SwiftAFCompressionTests",
+            dependencies: [
+                "SwiftAFCompression", "SwiftAF",
+                .target(name: "CZlib", condition: .when(traits: ["Compression"])),
+            ]
+        ),
+        // Counts allocations by standing in for malloc, in the tests' executable only.
+        .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
+        .testTarget(
+            name: "AllocationTests",
+            dependencies: ["SwiftAF", "CAllocationCount"],
+            path: "Tests/Allocation"
+        ),
+        .testTarget(name: "SwiftAFFuzzTests", dependencies: ["SwiftAF"], path: "Tests/Fuzz/swift"),
+        .testTarget(
+            name: "InteropTests",
+            dependencies: ["SwiftAF", "AFTestServer"],
+            path: "Tests/Interop"
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

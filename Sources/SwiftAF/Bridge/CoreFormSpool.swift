@@ -1,0 +1,131 @@
+internal import CAFCore
+import Dispatch
+import FoundationEssentials
+import Glibc
+import Synchronization
+
+/// Writes a form into a file, on a queue of its own, and waits for its streams without a thread.
+final class CoreFormSpool: Sendable {
+    /// Between two looks at whether it was cancelled.
+    private static let bytesAtOnce = 4 * 1024 * 1024
+    private static let lastNumber = Atomic<UInt64>(0)
+
+    private let signal = CoreSignal()
+    private let queue = DispatchQueue(label: "swiftaf.form-spool")
+
+    private init() {}
+
+    /// Writes the form to a file next to `path` and renames it when it is complete. A file that was there stays
+    /// until then, and in every other case.
+    static func write(_ form: BodyForm, to path: String) async throws(SessionError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw SessionError(.invalidInput, message: "the path is empty or contains NUL")
+        }
+        let spool = CoreFormSpool()
+        let number = lastNumber.add(1, ordering: .relaxed).newValue
+        let partial = "\(path).\(getpid())-\(number).part"
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw failure("cannot create", partial) }
+        do throws(SessionError) {
+            defer { close(descriptor) }
+            try await spool.write(form, to: descriptor)
+        } catch {
+            unlink(partial)
+            throw error
+        }
+        guard rename(partial, path) == 0 else {
+            let error = failure("cannot create", path)
+            unlink(partial)
+            throw error
+        }
+    }
+
+    private func write(_ form: BodyForm, to descriptor: Int32) async throws(SessionError) {
+        var form = form
+        form.throttle = nil
+        var streams: [CoreStreamSource] = []
+        let core = try CoreForm(form) { [signal] stream in
+            let source = CoreStreamSource(stream, wake: { signal.send() })
+            streams.append(source)
+            return af_reader(source)
+        }
+        let step = Step(core)
+        while true {
+            guard !Task.isCancelled else { throw SessionError(.cancelled) }
+            let (count, failure) = await step.run(on: queue, descriptor)
+            switch count {
+            case AF_READ_END:
+                return
+            case AF_READ_AGAIN:
+                await withTaskCancellationHandler {
+                    await signal.wait()
+                } onCancel: {
+                    signal.send()
+                }
+            case AF_READ_FAILED:
+                let error = SessionError(failure)
+                let cause = streams.lazy.compactMap(\.failure).first
+                throw cause.map { error.replacing(by: $0) } ?? error
+            default:
+                break
+            }
+        }
+    }
+
+    /// Some bytes, written on a queue while the form's owner waits.
+    private final class Step: @unchecked Sendable {
+        private let form: CoreForm
+        private let result = Guarded((count: AF_READ_END, failure: af_failure()))
+        private let done = CoreSignal()
+
+        init(_ form: CoreForm) {
+            self.form = form
+        }
+
+        func run(on queue: DispatchQueue, _ descriptor: Int32) async -> (count: Int, failure: af_failure) {
+            queue.async { [self] in
+                result.withLock { $0.count = form.write(CoreFormSpool.bytesAtOnce, to: descriptor, &$0.failure) }
+                done.send()
+            }
+            await done.wait()
+            return result.withLock { $0 }
+        }
+    }
+
+    private static func failure(_ what: String, _ path: String) -> SessionError {
+        let code = errno
+        var error = SessionError(.file, message: "\(what) \(path): \(String(cString: strerror(code)))")
+        error.systemError = code
+        return error
+    }
+}
+
+/// One waits, others send. A signal that comes while nobody waits is kept.
+final class CoreSignal: Sendable {
+    private struct State {
+        var isSent = false
+        var waiter: UnsafeContinuation<Void, Never>?
+    }
+
+    private let state = Guarded(State())
+
+    func send() {
+        let waiter = state.withLock { state in
+            state.isSent = state.waiter == nil
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    func wait() async {
+        await withUnsafeContinuation { continuation in
+            let isSent = state.withLock { state in
+                defer { state.isSent = false }
+                if !state.isSent { state.waiter = continuation }
+                return state.isSent
+            }
+            if isSent { continuation.resume() }
+        }
+    }
+}

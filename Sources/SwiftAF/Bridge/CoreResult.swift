@@ -1,0 +1,179 @@
+internal import CAFCore
+import FoundationEssentials
+
+/// What came out of a task, as values.
+struct CoreOutcome: Sendable {
+    /// The final head, if one came; also beside a failure.
+    var response: HTTPResponse?
+    /// What was collected in memory.
+    var body: Data
+    /// Why the transfer failed, nil if it did not.
+    var failure: SessionError?
+}
+
+/// Owns a result of the core. It crosses threads once, so that the loop does not spend time on it, and must then
+/// be given to ``take(for:bodyFailure:)`` or ``discard()`` exactly once.
+struct CoreResult: @unchecked Sendable {
+    private let raw: OpaquePointer
+
+    init(taking raw: OpaquePointer) {
+        self.raw = raw
+    }
+
+    func discard() {
+        af_result_free(raw)
+    }
+
+    /// Its content as Swift values; the result is freed. The body is handed over without a copy.
+    ///
+    /// - Parameters:
+    ///   - url: What was asked for, for errors that came before anything was sent.
+    ///   - bodyFailure: Why the source of the request's body failed, if it did.
+    func take(for url: String, bodyFailure: @autoclosure () -> (any Error)?) -> CoreOutcome {
+        defer { af_result_free(raw) }
+        let response = af_result_get_head(raw).map(response)
+        let body = Data(taking: af_result_take_body(raw))
+        guard let failure = af_result_get_failure(raw), failure.pointee.status != .AF_OK else {
+            return CoreOutcome(response: response, body: body)
+        }
+        let last = af_result_get_url(raw).map { String(cString: $0) }
+        var error = SessionError(
+            failure.pointee, url: last ?? url, response: response, body: response == nil ? nil : body)
+        if error.code == .bodySource, let cause = bodyFailure() { error = error.replacing(by: cause) }
+        error.metrics = response?.metrics ?? metrics()
+        return CoreOutcome(response: response, body: body, failure: error)
+    }
+
+    private func response(_ head: UnsafePointer<af_head>) -> HTTPResponse {
+        var trailerCount = 0
+        let trailers = af_result_get_trailers(raw, &trailerCount)
+        var response = HTTPResponse(head.pointee, url: af_result_get_url(raw).map { String(cString: $0) } ?? "")
+        if trailerCount > 0 { response.trailers = HTTPHeaders(trailers, trailerCount) }
+        response.metrics = metrics()
+        return response
+    }
+
+    private func metrics() -> ResponseMetrics {
+        var count = 0
+        let hops = af_result_get_hops(raw, &count)
+        return ResponseMetrics(hops: UnsafeBufferPointer(start: hops, count: count).map(HopMetrics.init))
+    }
+}
+
+extension SessionError {
+    /// A reader's own error tells more than that there was one; any other is kept below.
+    func replacing(by cause: any Error) -> SessionError {
+        var error = self
+        if let cause = cause as? CoreBodyError {
+            error.message = cause.message
+        } else if var own = cause as? SessionError, own.response == nil {
+            own.url = own.url ?? url
+            return own
+        } else {
+            error.underlying = cause
+        }
+        return error
+    }
+}
+
+extension Data {
+    /// Takes the core's bytes over; they are given back when the last copy is gone.
+    fileprivate init(taking bytes: af_bytes) {
+        guard let start = bytes.bytes, bytes.size > 0 else {
+            af_free(bytes.bytes)
+            self.init()
+            return
+        }
+        self.init(bytesNoCopy: start, count: bytes.size, deallocator: .custom { memory, _ in af_free(memory) })
+    }
+}
+
+extension HTTPResponse {
+    init(_ head: af_head, url: String) {
+        self.init(
+            status: Int(head.status), version: HTTPVersion(head.version) ?? .http1_1, reason: head.reason.text,
+            headers: HTTPHeaders(head.headers, head.header_count), url: url)
+    }
+}
+
+extension HTTPHeaders {
+    init(_ headers: UnsafePointer<af_header>?, _ count: Int) {
+        self.init(
+            UnsafeBufferPointer(start: headers, count: headers == nil ? 0 : count).map { header in
+                Field(name: header.name.buffer, value: header.value.buffer)
+            })
+    }
+}
+
+extension HTTPVersion {
+    fileprivate init?(_ version: af_http_version) {
+        switch version {
+        case AF_HTTP_1_0: self = .http1_0
+        case AF_HTTP_1_1: self = .http1_1
+        case AF_HTTP_2: self = .http2
+        case AF_HTTP_3: self = .http3
+        default: return nil
+        }
+    }
+}
+
+extension HopMetrics {
+    fileprivate init(_ hop: af_hop) {
+        let url = hop.url.map { String(cString: $0) } ?? ""
+        self.init(
+            url: url,
+            status: Int(hop.status),
+            location: hop.location.map { String(cString: $0) },
+            dns: Duration(core: hop.dns_us),
+            connect: Duration(core: hop.connect_us),
+            tls: url.utf8.starts(with: "https:".utf8) ? Duration(core: hop.tls_us) : nil,
+            requestSent: Duration(core: hop.request_sent_us),
+            firstByte: Duration(core: hop.first_byte_us),
+            total: Duration(core: hop.total_us),
+            bytesSent: hop.sent,
+            bytesReceived: hop.received,
+            headBytesReceived: hop.head_received,
+            isReused: hop.reused,
+            version: HTTPVersion(hop.version),
+            localAddress: SocketAddress(hop.local_address, hop.local_port),
+            remoteAddress: SocketAddress(hop.remote_address, hop.remote_port))
+    }
+}
+
+extension Duration {
+    /// Microseconds, -1 for a moment that did not come.
+    fileprivate init?(core microseconds: Int64) {
+        guard microseconds >= 0 else { return nil }
+        self = .microseconds(microseconds)
+    }
+}
+
+extension SocketAddress {
+    fileprivate init?<Text>(_ text: Text, _ port: UInt16) {
+        let ip = withUnsafeBytes(of: text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        guard !ip.isEmpty else { return nil }
+        self.init(ip: ip, port: Int(port))
+    }
+}
+
+extension RedirectProposal {
+    init(_ redirect: af_redirect) {
+        let method = redirect.method.map { String(cString: $0) } ?? ""
+        let url = redirect.url.map { String(cString: $0) } ?? ""
+        let from = redirect.from.map { String(cString: $0) } ?? ""
+        var headers = HTTPHeaders()
+        for header in UnsafeBufferPointer(start: redirect.headers, count: redirect.header_count) {
+            if header.flags & UInt32(AF_HEADER_REMOVE) != 0 {
+                headers.removeDefault(header.name.text)
+            } else {
+                let isSecret = header.flags & UInt32(AF_HEADER_SECRET) != 0
+                headers.add(name: header.name.text, value: header.value.text, secret: isSecret)
+            }
+        }
+        let response = redirect.head.map { HTTPResponse($0.pointee, url: from) }
+        self.init(
+            response: response ?? HTTPResponse(status: 0, url: from),
+            request: HTTPRequest(HTTPMethod(method), url, headers: headers),
+            count: Int(redirect.count), crossesOrigin: redirect.crosses_origin, keepsBody: redirect.keeps_body)
+    }
+}

@@ -1,0 +1,138 @@
+internal import CAFCore
+import FoundationEssentials
+
+/// Owns one reference to a session of the core: its loop thread, connections and trust policy.
+final class CoreSession: @unchecked Sendable {
+    /// What is fixed for a session's life.
+    struct Options {
+        var connectionsPerHost: UInt32
+        var connections: UInt32
+        var idleConnections: UInt32
+        var idleSeconds: UInt32
+        var userAgent: String
+        var security: SecurityPolicy
+    }
+
+    /// The core lets any thread use it.
+    let raw: OpaquePointer
+
+    /// Starts a session.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value or anchors that
+    ///   can't be read as certificates, ``SessionError/Code/file`` for an unreadable file of anchors.
+    init(_ options: Options) throws(SessionError) {
+        guard !options.userAgent.utf8.contains(where: ASCII.isLineBreakOrNul) else {
+            throw SessionError(.invalidInput, message: "the user agent contains a line break or NUL")
+        }
+        let anchors = try options.security.anchors.pem()
+        var failure = af_failure()
+        var raw: OpaquePointer?
+        let status = options.userAgent.withCString { userAgent in
+            anchors.withUnsafeBytes { anchors in
+                var core = af_session_options(options, userAgent: userAgent, anchors: anchors)
+                return af_session_new(&raw, &core, &failure)
+            }
+        }
+        guard status == .AF_OK, let raw else { throw SessionError(failure) }
+        self.raw = raw
+    }
+
+    deinit {
+        af_session_release(raw)
+    }
+
+    /// Cancels every task that was begun.
+    func cancelAll() {
+        af_session_cancel_all(raw)
+    }
+
+    var statistics: SessionStatistics {
+        var core = af_session_statistics()
+        af_session_get_statistics(raw, &core)
+        return SessionStatistics(
+            tasks: core.tasks, posts: core.posts, wakeups: core.wakeups, turns: core.turns, events: core.events,
+            connections: core.connections)
+    }
+
+    /// Waits until the threads of all sessions that nobody holds have ended.
+    static func joinClosed() {
+        af_join_closed_sessions()
+    }
+}
+
+/// Counters of a session since it was made.
+package struct SessionStatistics: Hashable, Sendable {
+    /// Transfers started.
+    package var tasks: UInt64
+    /// Operations that crossed into the loop.
+    package var posts: UInt64
+    /// Times that the loop was woken for them.
+    package var wakeups: UInt64
+    /// Turns of the loop.
+    package var turns: UInt64
+    /// Events that crossed from the loop into Swift.
+    package var events: UInt64
+    /// Connections opened.
+    package var connections: UInt64
+}
+
+extension af_session_options {
+    fileprivate init(
+        _ options: CoreSession.Options, userAgent: UnsafePointer<CChar>, anchors: UnsafeRawBufferPointer
+    ) {
+        self.init()
+        size = MemoryLayout<Self>.stride
+        connections_per_host = options.connectionsPerHost
+        connections_total = options.connections
+        connections_idle = options.idleConnections
+        idle_seconds = options.idleSeconds
+        user_agent = options.userAgent.isEmpty ? nil : userAgent
+        trust.size = MemoryLayout<af_trust_policy>.stride
+        trust.anchors = af_slice(anchors)
+        trust.allow_invalid_certificates = options.security.allowsInvalidCertificates
+        trust.skip_host_check = !options.security.validatesDomainName
+    }
+}
+
+extension TrustAnchors {
+    /// The certificates as PEM text, empty for the system's.
+    fileprivate func pem() throws(SessionError) -> Data {
+        switch self {
+        case .system:
+            return Data()
+        case .pem(let data):
+            guard !data.isEmpty else {
+                throw SessionError(.invalidInput, message: "there are no certificates to trust")
+            }
+            return data
+        case .file(let path):
+            return try Self.read(path)
+        }
+    }
+
+    private static func read(_ path: String) throws(SessionError) -> Data {
+        do {
+            let data = try Data(contentsOf: URL(filePath: path))
+            guard !data.isEmpty else { throw SessionError(.file, message: "\(path) is empty") }
+            return data
+        } catch let error as SessionError {
+            throw error
+        } catch {
+            throw SessionError(.file, message: "cannot read the certificates in \(path)", underlying: error)
+        }
+    }
+}
+
+extension af_slice {
+    /// A view of bytes that somebody else keeps.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), size: bytes.count)
+    }
+
+    var buffer: UnsafeBufferPointer<UInt8> {
+        let raw = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : size)
+        return raw.assumingMemoryBound(to: UInt8.self)
+    }
+
+    var text: String { String(decoding: buffer, as: UTF8.self) }
+}

@@ -1,0 +1,107 @@
+internal import CAFCore
+import FoundationEssentials
+
+/// Lays texts out in a piece of memory, for the time of a call. The memory must be as large as ``size(of:)`` said.
+struct CoreTexts {
+    private var next: UnsafeMutablePointer<UInt8>?
+
+    init(_ memory: UnsafeMutableBufferPointer<UInt8>) {
+        next = memory.baseAddress
+    }
+
+    static func size(of text: String) -> Int {
+        text.utf8.count + 1
+    }
+
+    static func size(of headers: HTTPHeaders) -> Int {
+        var size = 0
+        for field in headers.fields { size += field.name.utf8.count + field.value.utf8.count }
+        for name in headers.removedDefaults { size += name.utf8.count }
+        return size
+    }
+
+    /// A copy that ends in NUL.
+    mutating func put(_ text: String) -> UnsafePointer<CChar>? {
+        let start = append(text).bytes
+        next?.pointee = 0
+        next = next.map { $0 + 1 }
+        return start
+    }
+
+    /// A copy of bytes.
+    mutating func put(_ data: Data) -> af_slice {
+        data.withUnsafeBytes { append($0) }
+    }
+
+    /// Copies the fields, and the names of removed defaults after them; the number of headers written.
+    mutating func put(_ headers: HTTPHeaders, into core: UnsafeMutableBufferPointer<af_header>) -> Int {
+        var count = 0
+        for field in headers.fields {
+            let name = append(field.name)
+            let value = field.isLatin1 ? append(field.rawValue) : append(field.value)
+            let flags = field.isSecret ? UInt32(AF_HEADER_SECRET) : 0
+            core.initializeElement(at: count, to: af_header(name: name, value: value, flags: flags))
+            count += 1
+        }
+        for name in headers.removedDefaults {
+            let header = af_header(name: append(name), value: af_slice(), flags: UInt32(AF_HEADER_REMOVE))
+            core.initializeElement(at: count, to: header)
+            count += 1
+        }
+        return count
+    }
+
+    /// A copy that may contain NUL.
+    mutating func append(_ text: String) -> af_slice {
+        var text = text
+        return text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func append(_ bytes: [UInt8]) -> af_slice {
+        bytes.withUnsafeBytes { append($0) }
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) -> af_slice {
+        guard let start = next else { return af_slice() }
+        if let source = bytes.baseAddress {
+            UnsafeMutableRawPointer(start).copyMemory(from: source, byteCount: bytes.count)
+        }
+        next = start + bytes.count
+        return af_slice(UnsafeRawBufferPointer(start: start, count: bytes.count))
+    }
+}
+
+/// The request that replaces a redirect's proposal. The core reads it after the decision was returned, so the texts
+/// live as long as this object.
+final class CoreReplacement {
+    private let memory: UnsafeMutableBufferPointer<UInt8>
+    private let headers: UnsafeMutableBufferPointer<af_header>
+    private let headerCount: Int
+    private let method: UnsafePointer<CChar>?
+    private let url: UnsafePointer<CChar>?
+
+    /// - Parameter request: Validated: no text in it contains NUL.
+    init(_ request: HTTPRequest) {
+        let fields = request.headers
+        let size =
+            CoreTexts.size(of: fields) + CoreTexts.size(of: request.method.rawValue) + CoreTexts.size(of: request.url)
+        memory = .allocate(capacity: size)
+        headers = .allocate(capacity: fields.fields.count + fields.removedDefaults.count)
+        var texts = CoreTexts(memory)
+        method = texts.put(request.method.rawValue)
+        url = texts.put(request.url)
+        headerCount = texts.put(fields, into: headers)
+    }
+
+    deinit {
+        memory.deallocate()
+        headers.deallocate()
+    }
+
+    func apply(to redirect: UnsafeMutablePointer<af_redirect>) {
+        redirect.pointee.method = method
+        redirect.pointee.url = url
+        redirect.pointee.headers = UnsafePointer(headers.baseAddress)
+        redirect.pointee.header_count = headerCount
+    }
+}

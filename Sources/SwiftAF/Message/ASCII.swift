@@ -1,0 +1,78 @@
+/// Byte classes of HTTP's grammar, in one place.
+enum ASCII {
+    /// A `tchar` of RFC 9110, section 5.6.2: what methods, header names and media types are made of.
+    static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            return true
+        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            return true
+        default:
+            return false
+        }
+    }
+
+    /// Whether `text` is a non-empty token.
+    static func isToken(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
+    }
+
+    /// A byte that would end a line or a C string: the bytes that injections are made of.
+    static func isLineBreakOrNul(_ byte: UInt8) -> Bool {
+        byte == 0x0A || byte == 0x0D || byte == 0
+    }
+
+    /// C0 controls and DEL.
+    static func isControl(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == 0x7F
+    }
+
+    /// Optional white space of HTTP: a space or a tab.
+    static func isBlank(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09
+    }
+
+    /// `byte` in lower case if it is an ASCII capital, else unchanged.
+    @inline(__always)
+    static func lowercased(_ byte: UInt8) -> UInt8 {
+        byte &- 0x41 < 26 ? byte | 0x20 : byte
+    }
+
+    /// Whether two strings are the same but for the case of ASCII letters.
+    static func equalIgnoringCase(_ left: String, _ right: some StringProtocol) -> Bool {
+        let (left, right) = (left.utf8, right.utf8)
+        guard left.count == right.count else { return false }
+        return left.elementsEqual(right) { lowercased($0) == lowercased($1) }
+    }
+
+    /// `text` with its ASCII capitals in lower case. Unlike `lowercased()` it leaves all else alone.
+    static func lowercased(_ text: some StringProtocol) -> String {
+        String(decoding: text.utf8.map(lowercased), as: UTF8.self)
+    }
+
+    /// `text` without spaces and tabs at either end. Works on bytes: a blank before a combining mark is one too.
+    static func trimmingBlanks(_ text: Substring) -> Substring {
+        let bytes = text.utf8
+        guard let first = bytes.firstIndex(where: { !isBlank($0) }),
+            let last = bytes.lastIndex(where: { !isBlank($0) })
+        else { return "" }
+        return Substring(bytes[first...last])
+    }
+
+    /// Text of a peer or a user made fit for messages: control characters, which could forge log lines or drive
+    /// a terminal, are replaced, and after `limit` characters it ends in an ellipsis.
+    static func printable(_ text: some StringProtocol, limit: Int = .max) -> String {
+        var result = String.UnicodeScalarView()
+        for (index, scalar) in text.unicodeScalars.enumerated() {
+            guard index < limit else {
+                result.append("…")
+                break
+            }
+            result.append(scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar)
+        }
+        return String(result)
+    }
+}

@@ -1,0 +1,132 @@
+import FoundationEssentials
+
+extension HTTPHeaders: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { fields.count }
+
+    /// The field at a position from 0 to `count - 1`.
+    public subscript(position: Int) -> Field { fields[position] }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
+    /// `["Accept": "text/html", "Accept": "text/plain"]`: in order, repeats kept.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        self.init(elements)
+    }
+
+    /// `[("Accept", "text/html"), ("Accept", "text/plain")]`: in order, repeats kept.
+    public init(arrayLiteral elements: (String, String)...) {
+        self.init(elements)
+    }
+}
+
+extension HTTPHeaders: Hashable {
+    /// Same fields in the same order and the same removed defaults; names compare without case.
+    public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
+        left.fields == right.fields
+            && left.removedDefaults.elementsEqual(right.removedDefaults, by: ASCII.equalIgnoringCase)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(fields)
+        hasher.combine(removedDefaults.count)
+    }
+}
+
+extension HTTPHeaders.Field: Hashable {
+    public static func == (left: HTTPHeaders.Field, right: HTTPHeaders.Field) -> Bool {
+        left.isNamed(right.name) && left.value == right.value && left.isMarkedSecret == right.isMarkedSecret
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for byte in name.utf8 { hasher.combine(ASCII.lowercased(byte)) }
+        hasher.combine(value)
+    }
+}
+
+/// Headers are coded as an array of fields, secrets included: whoever stores them guards them.
+extension HTTPHeaders: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case fields, removedDefaults
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(try container.decode([Field].self, forKey: .fields))
+        for name in try container.decodeIfPresent([String].self, forKey: .removedDefaults) ?? [] {
+            removeDefault(name)
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(fields, forKey: .fields)
+        if !removedDefaults.isEmpty {
+            try container.encode(removedDefaults, forKey: .removedDefaults)
+        }
+    }
+}
+
+extension HTTPHeaders.Field: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case name, value, isSecret
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            name: try container.decode(String.self, forKey: .name),
+            value: try container.decode(String.self, forKey: .value),
+            isSecret: try container.decodeIfPresent(Bool.self, forKey: .isSecret) ?? false)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(value, forKey: .value)
+        if isMarkedSecret {
+            try container.encode(true, forKey: .isSecret)
+        }
+    }
+}
+
+extension HTTPHeaders.Field: CustomStringConvertible {
+    /// `Name: value`, or `Name: <hidden>` if the value is a secret.
+    public var description: String {
+        "\(name): \(isSecret ? "<hidden>" : value)"
+    }
+}
+
+extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible {
+    /// One line per field; values of secrets are hidden.
+    public var description: String {
+        fields.map(\.description).joined(separator: "\n")
+    }
+
+    public var debugDescription: String { description }
+
+    /// One line per field with every value, secrets too: for your own eyes only.
+    public var fullDescription: String {
+        fields.map { "\($0.name): \($0.value)" }.joined(separator: "\n")
+    }
+}
+
+/// Mirrors would show the values behind the descriptions, in `dump` and in test failures.
+extension HTTPHeaders.Field: CustomReflectable {
+    public var customMirror: Mirror {
+        Mirror(self, children: ["name": name, "value": isSecret ? "<hidden>" : value])
+    }
+}
+
+extension HTTPHeaders {
+    /// Sets `Authorization: Basic …` from a user name and a password, encoded as UTF-8.
+    public mutating func setBasicAuthorization(username: String, password: String) {
+        let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
+        set(name: Name.authorization, value: "Basic " + credentials)
+    }
+
+    /// Sets `Authorization: Bearer …`.
+    public mutating func setBearerAuthorization(token: String) {
+        set(name: Name.authorization, value: "Bearer " + token)
+    }
+}

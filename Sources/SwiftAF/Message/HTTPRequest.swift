@@ -1,0 +1,147 @@
+public import FoundationEssentials
+
+/// A request as a value: what to send, and how it differs from what its session does for every request.
+///
+/// Nothing is checked while it is built; ``validate()`` is called before anything is sent.
+public struct HTTPRequest: Sendable {
+    /// The method, its case kept.
+    public var method: HTTPMethod
+    /// The URL exactly as given. Text that can't be a URL is an error of the transfer, never a trap.
+    public var url: String
+    /// Fields to send, in order.
+    public var headers: HTTPHeaders
+    /// What to send after the head.
+    public var body: HTTPBody
+
+    /// Time limits; each that is nil is the session's.
+    public var timeouts = Timeouts()
+    /// Size limits; each that is nil is the session's.
+    public var limits = Limits()
+    /// What to do with a redirect; nil for the session's policy.
+    public var redirectPolicy: RedirectPolicy?
+    /// The wished version of HTTP; nil for the session's.
+    public var httpVersion: HTTPVersionPreference?
+    /// Whether to ask for compressed bodies and decode them; nil for the session's.
+    public var decompressesBody: Bool?
+    /// 0 (last) to 1 (first) among the requests of the session that wait for a connection, and HTTP/2's weight.
+    public var priority: Float?
+    /// What `URLRequest` says about caches, cookies and radios.
+    public var hints = Hints()
+
+    /// Makes a request for a URL that is text.
+    public init(_ method: HTTPMethod, _ url: String, headers: HTTPHeaders = [:], body: HTTPBody = .none) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+    }
+
+    /// Makes a request for a URL.
+    public init(_ method: HTTPMethod, _ url: URL, headers: HTTPHeaders = [:], body: HTTPBody = .none) {
+        self.init(method, url.absoluteString, headers: headers, body: body)
+    }
+
+    /// Makes a `GET` request for a URL that is text.
+    public init(_ url: String, headers: HTTPHeaders = [:]) {
+        self.init(.get, url, headers: headers)
+    }
+
+    /// Makes a `GET` request for a URL.
+    public init(_ url: URL, headers: HTTPHeaders = [:]) {
+        self.init(.get, url, headers: headers)
+    }
+
+    /// ``url`` as a URL, nil if it can't be one.
+    public var parsedURL: URL? { URL(string: url) }
+
+    /// The URL's scheme in lower case.
+    public var scheme: String? { URLText(url).scheme.map { ASCII.lowercased($0) } }
+
+    /// The URL's host as given, an IPv6 address without its brackets.
+    public var host: String? { URLText(url).host.map(String.init) }
+
+    /// The URL's port, or its scheme's; nil if there is neither.
+    public var port: Int? {
+        let parts = URLText(url)
+        guard parts.portText?.isEmpty ?? true else { return parts.port }
+        return switch scheme {
+        case "http": 80
+        case "https": 443
+        default: nil
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// Three limits, independent of each other. Nil is the session's; zero is none at all.
+    public struct Timeouts: Hashable, Sendable, Codable {
+        /// Time for name resolution, TCP and TLS together.
+        public var connect: Duration?
+        /// Time without a single byte in either direction.
+        public var idle: Duration?
+        /// Time from the start to the end, over all redirects and repeats.
+        public var total: Duration?
+
+        /// Makes limits; those left out are the session's.
+        public init(connect: Duration? = nil, idle: Duration? = nil, total: Duration? = nil) {
+            self.connect = connect
+            self.idle = idle
+            self.total = total
+        }
+    }
+
+    /// Sizes beyond which a transfer ends with ``SessionError/Code/tooLarge``. Nil is the session's.
+    public struct Limits: Hashable, Sendable {
+        /// Bytes of the body after decoding.
+        public var maximumBodySize: Int64?
+        /// Bytes of all heads of one exchange, interim ones and trailers included.
+        public var maximumHeaderBytes: Int?
+        /// Fields of one head.
+        public var maximumHeaderCount: Int?
+
+        /// Makes limits; those left out are the session's.
+        public init(
+            maximumBodySize: Int64? = nil,
+            maximumHeaderBytes: Int? = nil,
+            maximumHeaderCount: Int? = nil
+        ) {
+            self.maximumBodySize = maximumBodySize
+            self.maximumHeaderBytes = maximumHeaderBytes
+            self.maximumHeaderCount = maximumHeaderCount
+        }
+    }
+}
+
+/// What happens when a server redirects.
+public struct RedirectPolicy: Hashable, Sendable {
+    /// Redirects that are followed; one more is ``SessionError/Code/redirect``. Zero makes the first one an error.
+    public var maximumCount: Int
+    /// False if the 3xx response is the answer.
+    public var followsRedirects: Bool
+    /// Whether a redirect may go from https to http, where anybody on the way can read.
+    public var allowsInsecureDowngrade: Bool
+
+    /// Makes a policy; what is left out is as in ``follow``.
+    public init(maximumCount: Int = 20, followsRedirects: Bool = true, allowsInsecureDowngrade: Bool = false) {
+        self.maximumCount = maximumCount
+        self.followsRedirects = followsRedirects
+        self.allowsInsecureDowngrade = allowsInsecureDowngrade
+    }
+
+    /// At most 20, never from https to http.
+    public static let follow = RedirectPolicy()
+    /// The 3xx response is the answer.
+    public static let doNotFollow = RedirectPolicy(followsRedirects: false)
+
+    /// At most `count`, never from https to http.
+    public static func follow(atMost count: Int) -> RedirectPolicy {
+        RedirectPolicy(maximumCount: count)
+    }
+}
+
+extension HTTPRequest: CustomStringConvertible {
+    /// Method and URL without user information and query.
+    public var description: String {
+        "\(method) \(URLText(url).redacted)"
+    }
+}

@@ -1,0 +1,445 @@
+public import FoundationEssentials
+
+extension JSONValue {
+    /// Reads JSON text after RFC 8259, strictly; only a UTF-8 byte order mark in front is let pass.
+    ///
+    /// - Parameter maximumSize: Bytes beyond which nothing is read at all; nil for no limit.
+    public init(parsing data: Data, maximumSize: Int? = nil) throws(JSONParseError) {
+        let result = data.withUnsafeBytes { bytes in
+            bytes.withMemoryRebound(to: UInt8.self) { Self.parse($0, maximumSize: maximumSize) }
+        }
+        self = try result.get()
+    }
+
+    /// Reads JSON text in UTF-8.
+    public init(parsing bytes: [UInt8], maximumSize: Int? = nil) throws(JSONParseError) {
+        let result = bytes.withUnsafeBufferPointer { Self.parse($0, maximumSize: maximumSize) }
+        self = try result.get()
+    }
+
+    /// Reads JSON text.
+    public init(parsing text: String, maximumSize: Int? = nil) throws(JSONParseError) {
+        var text = text
+        let result = text.withUTF8 { Self.parse($0, maximumSize: maximumSize) }
+        self = try result.get()
+    }
+
+    private static func parse(
+        _ text: UnsafeBufferPointer<UInt8>, maximumSize: Int?
+    ) -> Result<JSONValue, JSONParseError> {
+        if let maximumSize, text.count > maximumSize {
+            return .failure(JSONParseError(.tooLarge, at: maximumSize, in: text))
+        }
+        guard let base = text.baseAddress else { return .failure(JSONParseError(.empty, at: 0, in: text)) }
+        var parser = JSONParser(base: base, count: text.count)
+        do throws(JSONParser.Failure) {
+            return .success(try parser.parseDocument())
+        } catch {
+            return .failure(JSONParseError(error.reason, at: error.offset, in: text))
+        }
+    }
+}
+
+/// One pass over the bytes, no copies but the strings.
+///
+/// Elements of open arrays and objects are collected on two stacks that all of them share, so each container
+/// is allocated once, at its final size.
+struct JSONParser: ~Copyable {
+    /// Where and why; turned into line and column only when it is shown.
+    struct Failure: Error {
+        let reason: JSONParseError.Reason
+        let offset: Int
+    }
+
+    private let base: UnsafePointer<UInt8>
+    private let end: Int
+    private var at = 0
+    private var depth = 0
+    private var elements = ParseStack<JSONValue>()
+    private var entries = ParseStack<JSONObject.Entry>()
+
+    init(base: UnsafePointer<UInt8>, count: Int) {
+        self.base = base
+        end = count
+    }
+
+    mutating func parseDocument() throws(Failure) -> JSONValue {
+        if end >= 3, base[0] == 0xEF, base[1] == 0xBB, base[2] == 0xBF { at = 3 }
+        skipBlanks()
+        guard at < end else { throw fail(.empty) }
+        let value = try parseValue()
+        skipBlanks()
+        guard at == end else { throw fail(.trailingBytes) }
+        return value
+    }
+
+    private func fail(_ reason: JSONParseError.Reason) -> Failure {
+        Failure(reason: reason, offset: at)
+    }
+
+    @inline(__always)
+    private mutating func skipBlanks() {
+        while at < end {
+            let byte = base[at]
+            guard byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
+            at += 1
+        }
+    }
+
+    /// The byte at the cursor after white space; fails at the end of the text.
+    @inline(__always)
+    private mutating func nextByte() throws(Failure) -> UInt8 {
+        skipBlanks()
+        guard at < end else { throw fail(.unexpectedEnd) }
+        return base[at]
+    }
+
+    private mutating func parseValue() throws(Failure) -> JSONValue {
+        switch base[at] {
+        case UInt8(ascii: "\""):
+            at += 1
+            return .string(try parseString())
+        case UInt8(ascii: "{"): return try parseObject()
+        case UInt8(ascii: "["): return try parseArray()
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try parseNumber()
+        case UInt8(ascii: "t"): return try parseLiteral("true", .bool(true))
+        case UInt8(ascii: "f"): return try parseLiteral("false", .bool(false))
+        case UInt8(ascii: "n"): return try parseLiteral("null", .null)
+        default: throw fail(.unexpectedByte)
+        }
+    }
+
+    private mutating func parseLiteral(_ word: StaticString, _ value: JSONValue) throws(Failure) -> JSONValue {
+        let length = word.utf8CodeUnitCount
+        for index in 0..<length {
+            guard at + index < end else {
+                at = end
+                throw fail(.unexpectedEnd)
+            }
+            guard base[at + index] == word.utf8Start[index] else { throw fail(.invalidLiteral) }
+        }
+        at += length
+        return value
+    }
+
+    private mutating func enter() throws(Failure) {
+        guard depth < JSONValue.maximumDepth else { throw fail(.tooDeep) }
+        depth += 1
+        at += 1
+    }
+
+    private mutating func leave() {
+        depth -= 1
+        at += 1
+    }
+
+    private mutating func parseArray() throws(Failure) -> JSONValue {
+        try enter()
+        if try nextByte() == UInt8(ascii: "]") {
+            leave()
+            return .array([])
+        }
+        let start = elements.count
+        while true {
+            elements.push(try parseValue())
+            let byte = try nextByte()
+            if byte == UInt8(ascii: "]") { break }
+            guard byte == UInt8(ascii: ",") else { throw fail(.expectedCommaOrBracket) }
+            at += 1
+            if try nextByte() == UInt8(ascii: "]") { throw fail(.trailingComma) }
+        }
+        leave()
+        return .array(elements.popAll(from: start))
+    }
+
+    private mutating func parseObject() throws(Failure) -> JSONValue {
+        try enter()
+        if try nextByte() == UInt8(ascii: "}") {
+            leave()
+            return .object(JSONObject())
+        }
+        let start = entries.count
+        while true {
+            try parseMember()
+            let byte = try nextByte()
+            if byte == UInt8(ascii: "}") { break }
+            guard byte == UInt8(ascii: ",") else { throw fail(.expectedCommaOrBrace) }
+            at += 1
+            if try nextByte() == UInt8(ascii: "}") { throw fail(.trailingComma) }
+        }
+        leave()
+        return .object(JSONObject(entries: entries.popAll(from: start)))
+    }
+
+    private mutating func parseMember() throws(Failure) {
+        guard try nextByte() == UInt8(ascii: "\"") else { throw fail(.expectedKey) }
+        at += 1
+        let key = try parseString()
+        guard try nextByte() == UInt8(ascii: ":") else { throw fail(.expectedColon) }
+        at += 1
+        _ = try nextByte()
+        entries.push(JSONObject.Entry(key: key, value: try parseValue()))
+    }
+}
+
+// MARK: - Strings
+
+extension JSONParser {
+    /// Reads a string whose opening quote is behind the cursor.
+    private mutating func parseString() throws(Failure) -> String {
+        let start = at
+        let isASCII = skipPlainBytes()
+        guard at < end else { throw fail(.unexpectedEnd) }
+        switch base[at] {
+        case UInt8(ascii: "\""):
+            let text = try makeString(from: start, isASCII: isASCII)
+            at += 1
+            return text
+        case UInt8(ascii: "\\"):
+            return try parseEscapedString(from: start)
+        default:
+            throw fail(.controlCharacter)
+        }
+    }
+
+    /// Moves to the next quote, backslash or control character, or to the end. True if all it passed was ASCII.
+    @inline(__always)
+    private mutating func skipPlainBytes() -> Bool {
+        var seen: UInt64 = 0
+        // Eight bytes at a time: each term has the high bit of a byte set if that byte is the one looked for. A
+        // borrow can make a false hit above a true one, never hide one; the loop below finds the exact place.
+        while at + 8 <= end {
+            let word = UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self)
+            let quotes = word ^ 0x2222_2222_2222_2222
+            let escapes = word ^ 0x5C5C_5C5C_5C5C_5C5C
+            let hits =
+                ((quotes &- 0x0101_0101_0101_0101) & ~quotes)
+                | ((escapes &- 0x0101_0101_0101_0101) & ~escapes)
+                | ((word &- 0x2020_2020_2020_2020) & ~word)
+            if hits & 0x8080_8080_8080_8080 != 0 { break }
+            seen |= word
+            at += 8
+        }
+        var rest: UInt8 = 0
+        while at < end {
+            let byte = base[at]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+            rest |= byte
+            at += 1
+        }
+        return (seen & 0x8080_8080_8080_8080) == 0 && rest < 0x80
+    }
+
+    @inline(__always)
+    private func makeString(from start: Int, isASCII: Bool) throws(Failure) -> String {
+        let bytes = UnsafeBufferPointer(start: base + start, count: at - start)
+        if isASCII { return String(decoding: bytes, as: UTF8.self) }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw invalidUTF8(from: start) }
+        return text
+    }
+
+    /// Continues at the first backslash of a string that began at `start`.
+    private mutating func parseEscapedString(from start: Int) throws(Failure) -> String {
+        var bytes = Array(UnsafeBufferPointer(start: base + start, count: at - start))
+        var isASCII = bytes.allSatisfy { $0 < 0x80 }
+        while true {
+            guard at < end else { throw fail(.unexpectedEnd) }
+            switch base[at] {
+            case UInt8(ascii: "\\"):
+                try parseEscape(into: &bytes)
+            case UInt8(ascii: "\""):
+                // Escapes make valid UTF-8 only, and can't complete a sequence that the plain bytes left open,
+                // because no escape yields a continuation byte first.
+                guard isASCII || String(validating: bytes, as: UTF8.self) != nil else {
+                    throw invalidUTF8(from: start)
+                }
+                at += 1
+                return String(decoding: bytes, as: UTF8.self)
+            case 0..<0x20:
+                throw fail(.controlCharacter)
+            default:
+                let plain = at
+                isASCII = skipPlainBytes() && isASCII
+                bytes.append(contentsOf: UnsafeBufferPointer(start: base + plain, count: at - plain))
+            }
+        }
+    }
+
+    private mutating func parseEscape(into bytes: inout [UInt8]) throws(Failure) {
+        guard at + 1 < end else {
+            at = end
+            throw fail(.unexpectedEnd)
+        }
+        switch base[at + 1] {
+        case UInt8(ascii: "\""): bytes.append(UInt8(ascii: "\""))
+        case UInt8(ascii: "\\"): bytes.append(UInt8(ascii: "\\"))
+        case UInt8(ascii: "/"): bytes.append(UInt8(ascii: "/"))
+        case UInt8(ascii: "b"): bytes.append(0x08)
+        case UInt8(ascii: "f"): bytes.append(0x0C)
+        case UInt8(ascii: "n"): bytes.append(0x0A)
+        case UInt8(ascii: "r"): bytes.append(0x0D)
+        case UInt8(ascii: "t"): bytes.append(0x09)
+        case UInt8(ascii: "u"):
+            bytes.append(contentsOf: UTF8.encode(try parseUnicodeEscape()) ?? UTF8.encodedReplacementCharacter)
+            return
+        default: throw fail(.invalidEscape)
+        }
+        at += 2
+    }
+
+    /// Reads `\uXXXX`, or two of them that are a surrogate pair.
+    private mutating func parseUnicodeEscape() throws(Failure) -> Unicode.Scalar {
+        let first = try parseHexadecimal(after: at)
+        if let scalar = Unicode.Scalar(first) {
+            at += 6
+            return scalar
+        }
+        guard first < 0xDC00, at + 7 < end, base[at + 6] == UInt8(ascii: "\\"), base[at + 7] == UInt8(ascii: "u") else {
+            throw fail(.loneSurrogate)
+        }
+        let second = try parseHexadecimal(after: at + 6)
+        let combined = 0x10000 + ((first & 0x3FF) << 10 | (second & 0x3FF))
+        guard (0xDC00...0xDFFF).contains(second), let scalar = Unicode.Scalar(combined) else {
+            throw fail(.loneSurrogate)
+        }
+        at += 12
+        return scalar
+    }
+
+    /// The number of the four digits behind the `\u` at `escape`.
+    private func parseHexadecimal(after escape: Int) throws(Failure) -> UInt32 {
+        var number: UInt32 = 0
+        for index in (escape + 2)..<(escape + 6) {
+            guard index < end else { throw Failure(reason: .unexpectedEnd, offset: end) }
+            guard let digit = Self.hexadecimalDigit(base[index]) else {
+                throw Failure(reason: .invalidUnicodeEscape, offset: escape)
+            }
+            number = number << 4 | digit
+        }
+        return number
+    }
+
+    private static func hexadecimalDigit(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a")) + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A")) + 10
+        default: nil
+        }
+    }
+
+    /// Finds the first ill-formed byte of the string that began at `start`.
+    private func invalidUTF8(from start: Int) -> Failure {
+        var decoder = UTF8()
+        var bytes = UnsafeBufferPointer(start: base + start, count: end - start).makeIterator()
+        var offset = start
+        while case .scalarValue(let scalar) = decoder.decode(&bytes) { offset += UTF8.width(scalar) }
+        return Failure(reason: .invalidUTF8, offset: min(offset, at))
+    }
+}
+
+// MARK: - Numbers
+
+extension JSONParser {
+    /// Digits, and how they make up a number: `mantissa` × 10^`exponent`.
+    private struct Decimal {
+        var isNegative = false
+        var mantissa: UInt64 = 0
+        var exponent = 0
+        /// False once `mantissa` lost digits.
+        var isExact = true
+        var isInteger = true
+    }
+
+    private mutating func parseNumber() throws(Failure) -> JSONValue {
+        let start = at
+        var number = Decimal()
+        if base[at] == UInt8(ascii: "-") {
+            number.isNegative = true
+            at += 1
+        }
+        try parseIntegerPart(of: &number)
+        if at < end, base[at] == UInt8(ascii: ".") {
+            at += 1
+            number.isInteger = false
+            try parseDigits(of: &number, isFraction: true)
+        }
+        if at < end, base[at] | 0x20 == UInt8(ascii: "e") {
+            at += 1
+            number.isInteger = false
+            try parseExponent(of: &number)
+        }
+        if let integer = Self.integer(number) { return .integer(integer) }
+        return .double(try makeDouble(number, from: start))
+    }
+
+    private mutating func parseIntegerPart(of number: inout Decimal) throws(Failure) {
+        guard at < end else { throw fail(.unexpectedEnd) }
+        let isZero = base[at] == UInt8(ascii: "0")
+        if isZero, at + 1 < end, base[at + 1] &- 0x30 < 10 { throw fail(.leadingZero) }
+        try parseDigits(of: &number, isFraction: false)
+    }
+
+    @inline(__always)
+    private mutating func parseDigits(of number: inout Decimal, isFraction: Bool) throws(Failure) {
+        let start = at
+        while at < end {
+            let digit = base[at] &- 0x30
+            guard digit < 10 else { break }
+            let (tenfold, overflow) = number.mantissa.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = tenfold.addingReportingOverflow(UInt64(digit))
+            number.isExact = number.isExact && !overflow && !carry
+            if number.isExact {
+                number.mantissa = sum
+                if isFraction { number.exponent -= 1 }
+            }
+            at += 1
+        }
+        guard at > start else { throw fail(at == end ? .unexpectedEnd : .invalidNumber) }
+    }
+
+    private mutating func parseExponent(of number: inout Decimal) throws(Failure) {
+        var isNegative = false
+        if at < end, base[at] == UInt8(ascii: "-") || base[at] == UInt8(ascii: "+") {
+            isNegative = base[at] == UInt8(ascii: "-")
+            at += 1
+        }
+        let start = at
+        var exponent = 0
+        while at < end, base[at] &- 0x30 < 10 {
+            // Far beyond any double; more digits can't change the outcome, and must not overflow.
+            if exponent < 1_000_000 { exponent = exponent * 10 + Int(base[at] - 0x30) }
+            at += 1
+        }
+        guard at > start else { throw fail(at == end ? .unexpectedEnd : .invalidNumber) }
+        number.exponent += isNegative ? -exponent : exponent
+    }
+
+    /// The number as an `Int64` if it is written as an integer and fits. Minus zero is left to `Double`.
+    private static func integer(_ number: Decimal) -> Int64? {
+        guard number.isInteger, number.isExact else { return nil }
+        if !number.isNegative { return Int64(exactly: number.mantissa) }
+        guard number.mantissa != 0, number.mantissa <= 1 << 63 else { return nil }
+        return Int64(truncatingIfNeeded: 0 &- number.mantissa)
+    }
+
+    private func makeDouble(_ number: Decimal, from start: Int) throws(Failure) -> Double {
+        // Both factors are exact doubles, so the one rounding of the product or quotient is the right one.
+        if number.isExact, number.mantissa <= 1 << 53, abs(number.exponent) <= 22 {
+            let power = Self.powersOfTen[abs(number.exponent)]
+            let mantissa = Double(number.mantissa)
+            let magnitude = number.exponent < 0 ? mantissa / power : mantissa * power
+            return number.isNegative ? -magnitude : magnitude
+        }
+        let text = String(decoding: UnsafeBufferPointer(start: base + start, count: at - start), as: UTF8.self)
+        guard let value = Double(text), value.isFinite else {
+            throw Failure(reason: .numberOutOfRange, offset: start)
+        }
+        return value
+    }
+
+    private static let powersOfTen: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+        1e19, 1e20, 1e21, 1e22,
+    ]
+}

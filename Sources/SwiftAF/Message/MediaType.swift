@@ -1,0 +1,149 @@
+/// A media type of RFC 9110, section 8.3, such as `text/html; charset=utf-8`.
+public struct MediaType: Sendable, Hashable {
+    /// `text`, in lower case.
+    public let type: String
+    /// `html`, in lower case.
+    public let subtype: String
+    /// The parameters in order, names in lower case, values without quotes.
+    public let parameters: [Parameter]
+
+    /// One `name=value`.
+    public struct Parameter: Sendable, Hashable {
+        /// In lower case.
+        public let name: String
+        /// Without quotes and escapes, case kept.
+        public let value: String
+
+        /// Makes a parameter; the name is put in lower case.
+        public init(name: String, value: String) {
+            self.name = ASCII.lowercased(name)
+            self.value = value
+        }
+    }
+
+    /// Makes a media type; type and subtype are put in lower case.
+    public init(type: String, subtype: String, parameters: [Parameter] = []) {
+        self.type = ASCII.lowercased(type)
+        self.subtype = ASCII.lowercased(subtype)
+        self.parameters = parameters
+    }
+
+    /// Reads the value of a Content-Type header; nil if it is not a media type. White space around semicolons
+    /// and empty parameters are let pass, as RFC 9110 asks.
+    public init?(_ text: String) {
+        var scanner = Scanner(text)
+        scanner.skipBlanks()
+        guard let type = scanner.token(), scanner.skip("/"), let subtype = scanner.token() else {
+            return nil
+        }
+        var parameters: [Parameter] = []
+        while true {
+            scanner.skipBlanks()
+            if scanner.isAtEnd { break }
+            guard scanner.skip(";") else { return nil }
+            scanner.skipBlanks()
+            guard let name = scanner.token() else { continue }
+            guard scanner.skip("="), let value = scanner.value() else { return nil }
+            parameters.append(Parameter(name: name, value: value))
+        }
+        self.init(type: type, subtype: subtype, parameters: parameters)
+    }
+
+    /// Type and subtype without parameters: `text/html`.
+    public var essence: String { "\(type)/\(subtype)" }
+
+    /// The value of the first parameter of this name.
+    public func parameter(_ name: String) -> String? {
+        parameters.first { ASCII.equalIgnoringCase($0.name, name) }?.value
+    }
+
+    /// The `charset` parameter in lower case.
+    public var charset: String? { parameter("charset").map { ASCII.lowercased($0) } }
+
+    /// The structured syntax suffix of RFC 6839: `json` for `application/problem+json`.
+    public var suffix: String? {
+        subtype.utf8.lastIndex(of: UInt8(ascii: "+")).map { String(subtype[$0...].dropFirst()) }
+    }
+
+    /// Whether the content is JSON: `application/json`, `text/json`, or any type with the suffix `json`.
+    public var isJSON: Bool {
+        suffix == "json" || (subtype == "json" && (type == "application" || type == "text"))
+    }
+
+    /// `application/json`
+    public static let json = MediaType(type: "application", subtype: "json")
+    /// `application/x-www-form-urlencoded`
+    public static let form = MediaType(type: "application", subtype: "x-www-form-urlencoded")
+    /// `application/octet-stream`: bytes of no known kind.
+    public static let octetStream = MediaType(type: "application", subtype: "octet-stream")
+    /// `text/plain`
+    public static let plainText = MediaType(type: "text", subtype: "plain")
+}
+
+extension MediaType: CustomStringConvertible {
+    /// The type as it is written in a header; values that are no tokens are quoted.
+    public var description: String {
+        parameters.reduce(into: essence) { text, parameter in
+            text += "; \(parameter.name)="
+            text += ASCII.isToken(parameter.value) ? parameter.value : Self.quoted(parameter.value)
+        }
+    }
+
+    private static func quoted(_ value: String) -> String {
+        var text = "\""
+        for scalar in value.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { text += "\\" }
+            text.unicodeScalars.append(scalar)
+        }
+        return text + "\""
+    }
+}
+
+extension MediaType {
+    /// Reads tokens and quoted strings, byte by byte.
+    private struct Scanner {
+        private var rest: Substring.UTF8View
+
+        init(_ text: String) {
+            rest = Substring(text).utf8
+        }
+
+        var isAtEnd: Bool { rest.isEmpty }
+
+        mutating func skipBlanks() {
+            rest = rest.drop(while: ASCII.isBlank)
+        }
+
+        mutating func skip(_ mark: Unicode.Scalar) -> Bool {
+            guard rest.first == UInt8(ascii: mark) else { return false }
+            rest = rest.dropFirst()
+            return true
+        }
+
+        /// The longest token here, nil if there is none.
+        mutating func token() -> String? {
+            let token = rest.prefix(while: ASCII.isTokenByte)
+            guard !token.isEmpty else { return nil }
+            rest = rest[token.endIndex...]
+            return String(Substring(token))
+        }
+
+        /// A token or a quoted string, nil if there is neither or the quote does not end.
+        mutating func value() -> String? {
+            guard skip("\"") else { return token() }
+            var bytes: [UInt8] = []
+            while let byte = rest.first {
+                rest = rest.dropFirst()
+                if byte == UInt8(ascii: "\"") { return String(decoding: bytes, as: UTF8.self) }
+                guard byte == UInt8(ascii: "\\") else {
+                    bytes.append(byte)
+                    continue
+                }
+                guard let escaped = rest.first else { return nil }
+                rest = rest.dropFirst()
+                bytes.append(escaped)
+            }
+            return nil
+        }
+    }
+}

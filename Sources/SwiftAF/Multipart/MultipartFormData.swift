@@ -1,0 +1,224 @@
+public import FoundationEssentials
+
+/// A form of parts, multipart/form-data of RFC 7578, that is read while it is sent: a file of any size takes no memory,
+/// and the exact length is known before the first byte unless a stream has none.
+///
+/// ```swift
+/// var form = MultipartFormData()
+/// try form.append("Analytical Engine", name: "title")
+/// try form.append(file: "/videos/engine.mp4", name: "video")
+/// let request = HTTPRequest(.post, url, body: .multipart(form))
+/// ```
+///
+/// A value: copies are independent, and a form can be sent any number of times. What can't go into a part's headers
+/// (a line break, NUL) is refused when the part is added; then nothing is added. A quote in a name or file name is sent
+/// as `%22`, everything else as it is, in UTF-8.
+public struct MultipartFormData: Sendable {
+    /// AFNetworking's packet size for uploads over a bad mobile network: 16 KiB.
+    public static let slowNetworkPacketSize = 16 * 1024
+    /// AFNetworking's delay for uploads over a bad mobile network.
+    public static let slowNetworkDelay = Duration.milliseconds(200)
+
+    package private(set) var form: BodyForm
+
+    /// An empty form with a random boundary.
+    public init() {
+        form = BodyForm(boundary: Self.randomBoundary(), isBoundaryChosen: false)
+    }
+
+    /// An empty form with a boundary of 1 to 70 letters, digits and `'+_-.`.
+    ///
+    /// It must not occur in the parts; in those of data that is checked.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` for another boundary.
+    public init(boundary: String) throws(SessionError) {
+        try CoreForm.check(boundary: boundary)
+        form = BodyForm(boundary: boundary, isBoundaryChosen: true)
+    }
+
+    init(_ form: BodyForm) {
+        self.form = form
+    }
+
+    /// What separates the parts.
+    public var boundary: String { form.boundary }
+
+    /// The number of parts.
+    public var count: Int { form.parts.count }
+
+    /// Whether there are no parts.
+    public var isEmpty: Bool { form.parts.isEmpty }
+
+    /// What the request's Content-Type says.
+    public var contentType: MediaType {
+        MediaType(
+            type: "multipart", subtype: "form-data",
+            parameters: [MediaType.Parameter(name: "boundary", value: form.boundary)])
+    }
+
+    /// The exact number of bytes of the whole form, nil if a stream has no length.
+    ///
+    /// - Throws: ``SessionError/Code/file`` if a file has vanished, shrunk or grown since it was added.
+    public func length() throws(SessionError) -> Int64? {
+        try CoreForm.length(of: form)
+    }
+
+    // MARK: Adding parts
+
+    /// Adds a field with a value that is text.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if the name contains a line break or NUL, as for every part, or if
+    ///   the boundary is not random and occurs in the part; ``SessionError/Code/tooLarge`` beyond 10,000 parts or
+    ///   64 KiB of headers in one.
+    public mutating func append(_ text: String, name: String) throws(SessionError) {
+        try append(Data(text.utf8), name: name)
+    }
+
+    /// Adds a field with a value of bytes, and no media type.
+    public mutating func append(_ data: Data, name: String) throws(SessionError) {
+        try add(.data(data, BodyForm.Heading(name: name, fileName: nil, mediaType: nil, headers: [:])))
+    }
+
+    /// Adds bytes as a file.
+    ///
+    /// - Parameter headers: Sent after Content-Disposition and Content-Type, which must not be among them.
+    public mutating func append(
+        _ data: Data, name: String, fileName: String, mediaType: String, headers: HTTPHeaders = [:]
+    ) throws(SessionError) {
+        try add(
+            .data(data, BodyForm.Heading(name: name, fileName: fileName, mediaType: mediaType, headers: headers)))
+    }
+
+    /// Adds a file, or a range of one. It is opened when its turn comes; if it is not as long then as it is now, the
+    /// transfer fails with ``SessionError/Code/file``.
+    ///
+    /// - Parameters:
+    ///   - path: Of a regular file.
+    ///   - range: The bytes to send, nil for all. A file may grow behind a range.
+    ///   - fileName: Nil for the last component of the path.
+    ///   - mediaType: Nil for what the path's extension stands for, `application/octet-stream` if that is unknown.
+    /// - Throws: ``SessionError/Code/file`` if the file can't be read or has no such range.
+    public mutating func append(
+        file path: String, range: Range<Int64>? = nil, name: String, fileName: String? = nil,
+        mediaType: String? = nil, headers: HTTPHeaders = [:]
+    ) throws(SessionError) {
+        let heading = BodyForm.Heading(name: name, fileName: fileName, mediaType: mediaType, headers: headers)
+        var file = BodyForm.File(path: path, range: range)
+        let length = try check(.file(file, heading))
+        if range == nil { file.size = length }
+        form.parts.append(.file(file, heading))
+    }
+
+    /// Adds a file by its URL; see ``append(file:range:name:fileName:mediaType:headers:)``.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if the URL is no file URL.
+    public mutating func append(
+        fileURL url: URL, name: String, fileName: String? = nil, mediaType: String? = nil, headers: HTTPHeaders = [:]
+    ) throws(SessionError) {
+        guard url.isFileURL else { throw SessionError(.invalidInput, message: "the URL of a part is no file URL") }
+        try append(
+            file: url.path(percentEncoded: false), name: name, fileName: fileName, mediaType: mediaType,
+            headers: headers)
+    }
+
+    /// Adds chunks of a sequence that `makeSequence` makes anew each time the form is sent, so that it can be repeated
+    /// after a redirect or an authentication round. See ``HTTPBody/stream(length:_:)``.
+    ///
+    /// - Parameter length: The exact number of bytes; nil makes the whole form one of unknown length.
+    public mutating func append<Chunks: AsyncSequence & SendableMetatype>(
+        length: Int64? = nil, name: String, fileName: String? = nil, mediaType: String? = nil,
+        headers: HTTPHeaders = [:], _ makeSequence: @escaping @Sendable () -> Chunks
+    ) throws(SessionError) where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {
+        try append(
+            .stream(length: length, makeSequence),
+            BodyForm.Heading(name: name, fileName: fileName, mediaType: mediaType, headers: headers))
+    }
+
+    /// Adds chunks of a sequence that can be read once. If the form has to be sent again the request fails with
+    /// ``SessionError/Code/bodyNotReplayable``.
+    public mutating func append<Chunks: AsyncSequence & Sendable>(
+        once sequence: Chunks, length: Int64? = nil, name: String, fileName: String? = nil, mediaType: String? = nil,
+        headers: HTTPHeaders = [:]
+    ) throws(SessionError) where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {
+        try append(
+            .stream(once: sequence, length: length),
+            BodyForm.Heading(name: name, fileName: fileName, mediaType: mediaType, headers: headers))
+    }
+
+    /// Adds a part with nothing but the given headers, in their order, and bytes.
+    public mutating func append(headers: HTTPHeaders, body: Data) throws(SessionError) {
+        try add(.raw(body, headers))
+    }
+
+    /// Sends the form slowly: at most `packetSize` bytes, then nothing for `delay`, and so on.
+    ///
+    /// AFNetworking's values for bad networks are ``slowNetworkPacketSize`` and ``slowNetworkDelay``.
+    public mutating func throttleBandwidth(packetSize: Int, delay: Duration) {
+        form.throttle = BodyForm.Throttle(packetSize: packetSize, delay: delay)
+    }
+
+    // MARK: Writing
+
+    /// Writes the form to a file, which appears, or is replaced, when it is complete. The throttle does not count.
+    ///
+    /// - Throws: ``SessionError/Code/file``, what a stream threw as the ``SessionError/underlying`` of a
+    ///   ``SessionError/Code/bodySource``, ``SessionError/Code/cancelled``.
+    public func write(to path: String) async throws(SessionError) {
+        try await CoreFormSpool.write(form, to: path)
+    }
+}
+
+extension MultipartFormData {
+    /// Adds the fields that parameters are in a form: names unescaped, in the order of a query, data as its bytes, null
+    /// as an empty part.
+    package mutating func append(_ parameters: Parameters, encoder: ParameterEncoder) throws {
+        for pair in try encoder.pairs(parameters) {
+            let value =
+                switch pair.content {
+                case .null: Data()
+                case .text(let text): Data(text.utf8)
+                case .data(let data): data
+                }
+            try append(value, name: pair.key ?? "")
+        }
+    }
+
+    private mutating func append(_ body: HTTPBody, _ heading: BodyForm.Heading) throws(SessionError) {
+        guard case .stream(let stream) = body.content else { return }
+        try add(.stream(stream, heading))
+    }
+
+    private mutating func add(_ part: BodyForm.Part) throws(SessionError) {
+        _ = try check(part)
+        form.parts.append(part)
+    }
+
+    /// The length of a part that the core would take, nil if it has none.
+    private func check(_ part: BodyForm.Part) throws(SessionError) -> Int64? {
+        guard count < CoreForm.mostParts else {
+            throw SessionError(.tooLarge, message: "the form has more than \(CoreForm.mostParts) parts")
+        }
+        return try CoreForm.check(part, boundary: form.isBoundaryChosen ? boundary : nil)
+    }
+
+    /// 128 random bits.
+    private static func randomBoundary() -> String {
+        let digits = (0..<2).map { _ in
+            let text = String(UInt64.random(in: .min ... .max), radix: 16, uppercase: true)
+            return String(repeating: "0", count: 16 - text.utf8.count) + text
+        }
+        return "Boundary+" + digits.joined()
+    }
+}
+
+extension MultipartFormData: CustomStringConvertible {
+    /// How many parts, never what is in them.
+    public var description: String { "form of \(count) parts" }
+}
+
+extension HTTPBody {
+    /// A form. Its Content-Type is sent unless the request has one.
+    public static func multipart(_ form: MultipartFormData) -> HTTPBody {
+        HTTPBody(.form(form.form))
+    }
+}

@@ -1,0 +1,54 @@
+import FoundationEssentials
+
+extension RequestSerializer {
+    /// A request with a form in its body: the parameters as its first fields, then what `constructingBody` adds.
+    ///
+    /// Parameters come in the order of a query, with names and values as they are; data is sent as its bytes, null as
+    /// an empty part. If there are no parts at all, it is the serializer's request without parameters, which is an
+    /// empty plain form for ``HTTPRequestSerializer``.
+    ///
+    /// - Parameter constructingBody: Adds parts. A part that is refused is an error that it may catch: the form is then
+    ///   as it was.
+    /// - Throws: ``SessionError`` with code ``SessionError/Code/invalidInput`` for GET and HEAD, which have no body;
+    ///   what `constructingBody` throws.
+    public func multipartFormRequest(
+        _ method: HTTPMethod = .post, _ url: String, parameters: Parameters? = nil,
+        constructingBody: (inout MultipartFormData) throws -> Void = { _ in }
+    ) throws -> HTTPRequest {
+        guard method != .get, method != .head else {
+            throw SessionError(.invalidInput, message: "\(method) has no body, so it can't send a form", url: url)
+        }
+        var request = try serialize(HTTPRequest(method, url), parameters: nil)
+        var form = MultipartFormData()
+        if let parameters { try form.append(parameters, encoder: parameterEncoder) }
+        try constructingBody(&form)
+        guard !form.isEmpty else { return request }
+        request.body = .multipart(form)
+        request.headers.set(name: HTTPHeaders.Name.contentType, value: form.contentType.description)
+        return request
+    }
+}
+
+extension HTTPRequest {
+    /// Writes the request's form to a file and gives the request that sends that file in its place.
+    ///
+    /// The file appears, or is replaced, when it is complete; it is the caller's to remove.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if the body is no form; what ``MultipartFormData/write(to:)``
+    ///   throws.
+    public func writeMultipart(to path: String) async throws(SessionError) -> HTTPRequest {
+        guard case .form(let form) = body.content else {
+            throw SessionError(.invalidInput, message: "the request's body is no form", url: url)
+        }
+        do throws(SessionError) {
+            try await CoreFormSpool.write(form, to: path)
+        } catch var error {
+            error.url = url
+            throw error
+        }
+        var request = self
+        request.body = .file(path)
+        request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: MultipartFormData(form).contentType.description])
+        return request
+    }
+}

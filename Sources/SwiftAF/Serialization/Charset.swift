@@ -1,0 +1,98 @@
+import FoundationEssentials
+
+/// The charsets that text bodies are decoded from.
+enum Charset: Sendable {
+    case utf8, ascii, latin1, windows1252, utf16, utf16LittleEndian, utf16BigEndian
+
+    /// The charset of a label, in lower case, as Content-Type has it; nil if it is not one of these.
+    init?(label: String) {
+        switch label {
+        case "utf-8", "utf8": self = .utf8
+        case "us-ascii", "ascii": self = .ascii
+        case "iso-8859-1", "iso8859-1", "latin1", "l1": self = .latin1
+        case "windows-1252", "cp1252", "x-cp1252": self = .windows1252
+        case "utf-16", "utf16": self = .utf16
+        case "utf-16le": self = .utf16LittleEndian
+        case "utf-16be": self = .utf16BigEndian
+        default: return nil
+        }
+    }
+
+    /// The text of a body that names no charset: what its byte order mark says, else UTF-8 if it is valid as such,
+    /// else ISO-8859-1, HTTP's historic default, in which everything is valid.
+    static func guess(_ body: Data) -> String {
+        let charset = ByteOrderMark(of: body)?.charset ?? .utf8
+        return charset.decode(body) ?? decodeBytes(body) { UInt32($0) }
+    }
+
+    /// The text, nil if the bytes are not valid in this charset. A byte order mark isn't part of the text; between
+    /// the forms of Unicode it is believed more than the label.
+    func decode(_ body: Data) -> String? {
+        switch self {
+        case .ascii: return body.allSatisfy { $0 < 0x80 } ? String(decoding: body, as: UTF8.self) : nil
+        case .latin1: return Self.decodeBytes(body) { UInt32($0) }
+        case .windows1252: return Self.decodeBytes(body, Self.windows1252Scalar)
+        case .utf8, .utf16, .utf16LittleEndian, .utf16BigEndian: break
+        }
+        let mark = ByteOrderMark(of: body)
+        let text = body.dropFirst(mark?.length ?? 0)
+        switch mark?.charset ?? self {
+        case .utf16LittleEndian: return Self.decodeUTF16(text) { UInt16($0) | UInt16($1) << 8 }
+        // Without a mark "UTF-16" is big-endian (RFC 2781, section 4.3).
+        case .utf16, .utf16BigEndian: return Self.decodeUTF16(text) { UInt16($0) << 8 | UInt16($1) }
+        default: return String(validating: text, as: UTF8.self)
+        }
+    }
+
+    /// The bytes that tell one form of Unicode from another.
+    private struct ByteOrderMark {
+        let charset: Charset
+        let length: Int
+
+        init?(of body: Data) {
+            if body.starts(with: [0xEF, 0xBB, 0xBF]) {
+                (charset, length) = (.utf8, 3)
+            } else if body.starts(with: [0xFF, 0xFE]) {
+                (charset, length) = (.utf16LittleEndian, 2)
+            } else if body.starts(with: [0xFE, 0xFF]) {
+                (charset, length) = (.utf16BigEndian, 2)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    private static func decodeUTF16(_ bytes: Data, _ unit: (UInt8, UInt8) -> UInt16) -> String? {
+        guard bytes.count.isMultiple(of: 2) else { return nil }
+        let start = bytes.startIndex
+        let units = (0..<bytes.count / 2).map { unit(bytes[start + 2 * $0], bytes[start + 2 * $0 + 1]) }
+        return String(validating: units, as: UTF16.self)
+    }
+
+    /// Decodes a charset of one byte per character, all of them in the basic plane.
+    private static func decodeBytes(_ bytes: Data, _ scalar: (UInt8) -> UInt32) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 3) { utf8 in
+            var end = 0
+            for byte in bytes {
+                for unit in UTF8.encode(Unicode.Scalar(scalar(byte)) ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter
+                {
+                    utf8[end] = unit
+                    end += 1
+                }
+            }
+            return end
+        }
+    }
+
+    /// Windows-1252 is ISO-8859-1 but for 0x80 to 0x9F; what it leaves undefined there stays a control character, as
+    /// the WHATWG's encoding standard has it.
+    private static func windows1252Scalar(_ byte: UInt8) -> UInt32 {
+        (0x80..<0xA0).contains(byte) ? windows1252Extras[Int(byte) - 0x80] : UInt32(byte)
+    }
+
+    private static let windows1252Extras: [UInt32] = [
+        0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008D,
+        0x017D, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A,
+        0x0153, 0x009D, 0x017E, 0x0178,
+    ]
+}

@@ -1,0 +1,134 @@
+public import FoundationEssentials
+
+/// Asks several serializers in order, for servers that answer now in one format, now in another.
+///
+/// The first that makes a value of the response wins, with its own error if it has one; the errors of those before it
+/// are forgotten. One that finds nothing in an empty body doesn't win. If none wins the response is judged by
+/// ``validation``, and the value is the body's `Data`. A ``DataResponseSerializer`` always wins.
+///
+/// ```swift
+/// let text = StringResponseSerializer(validation: ResponseValidation(acceptableContentTypes: ["text/plain"]))
+/// let serializer = CompoundResponseSerializer([JSONResponseSerializer(), text])
+/// switch try await manager.response(.get, "status").serialized(by: serializer) {
+/// case let json as JSONValue: …
+/// case let text as String: …
+/// default: …
+/// }
+/// ```
+///
+/// Equal ones have equal serializers in the same order; serializers that are not `Hashable` are equal to none. The
+/// coded form names each serializer by its type, so all must be `Codable`. A type that is not this module's has to be
+/// made known to the decoder with ``userInfoKey``.
+public struct CompoundResponseSerializer: ResponseSerializer {
+    public typealias Output = any Sendable
+
+    /// The serializers in the order they are asked.
+    public let serializers: [any ResponseSerializer]
+
+    /// Which responses are acceptable if no serializer wins.
+    public var validation: ResponseValidation
+
+    /// Makes a serializer; at first any type with status 200 to 299 is acceptable if none of the given ones wins.
+    public init(_ serializers: [any ResponseSerializer], validation: ResponseValidation = .default) {
+        self.serializers = serializers
+        self.validation = validation
+    }
+
+    public func serialize(_ response: HTTPResponse, body: Data) throws -> any Sendable {
+        let result = result(for: response, body: body)
+        if let error = result.error { throw error }
+        return result.value ?? body
+    }
+
+    public func result(for response: HTTPResponse, body: Data) -> SerializedResult<any Sendable> {
+        for serializer in serializers {
+            if let result = Self.result(of: serializer, response, body) { return result }
+        }
+        return SerializedResult(value: body, error: validation.validate(response, body: body).error)
+    }
+
+    /// The result of one serializer, nil if it doesn't win.
+    private static func result(
+        of serializer: some ResponseSerializer, _ response: HTTPResponse, _ body: Data
+    ) -> SerializedResult<any Sendable>? {
+        let result = serializer.result(for: response, body: body)
+        guard let value = result.value, !(isBlank(body) && isNothing(value)) else { return nil }
+        return SerializedResult(value: value, error: result.error)
+    }
+
+    /// Whether a value is what an empty body gives where nothing was found: null or nil.
+    private static func isNothing<Value>(_ value: Value) -> Bool {
+        if let json = value as? JSONValue { return json.isNull }
+        return Value.self is any ExpressibleByNilLiteral.Type
+    }
+}
+
+extension CompoundResponseSerializer: Hashable {
+    public static func == (left: CompoundResponseSerializer, right: CompoundResponseSerializer) -> Bool {
+        left.validation == right.validation
+            && left.serializers.elementsEqual(right.serializers) { left, right in
+                guard let left = left as? any Hashable, let right = right as? any Hashable else { return false }
+                return AnyHashable(left) == AnyHashable(right)
+            }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(validation)
+        hasher.combine(serializers.count)
+    }
+}
+
+extension CompoundResponseSerializer: Codable {
+    /// A serializer that can be a part of a coded ``CompoundResponseSerializer``.
+    public typealias Part = ResponseSerializer & Codable
+
+    /// Under which a decoder's `userInfo` has types of serializers that are not this module's: an array of
+    /// `any CompoundResponseSerializer.Part.Type`.
+    public static let userInfoKey = CodingUserInfoKey(rawValue: "SwiftAF.CompoundResponseSerializer")
+
+    private static let ownTypes: [any Part.Type] = [
+        DataResponseSerializer.self, StringResponseSerializer.self, JSONResponseSerializer.self,
+        CompoundResponseSerializer.self,
+    ]
+
+    private enum CodingKeys: String, CodingKey {
+        case serializers, validation
+    }
+
+    private enum PartKeys: String, CodingKey {
+        case type, value
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        var parts = try container.nestedUnkeyedContainer(forKey: .serializers)
+        let types = Self.ownTypes + (Self.userInfoKey.flatMap { decoder.userInfo[$0] as? [any Part.Type] } ?? [])
+        var serializers: [any ResponseSerializer] = []
+        while !parts.isAtEnd {
+            let part = try parts.nestedContainer(keyedBy: PartKeys.self)
+            let name = try part.decode(String.self, forKey: .type)
+            guard let type = types.first(where: { "\($0)" == name }) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .type, in: part, debugDescription: "the type of a serializer is not known")
+            }
+            serializers.append(try part.decode(type, forKey: .value))
+        }
+        self.init(serializers, validation: try container.decode(ResponseValidation.self, forKey: .validation))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(validation, forKey: .validation)
+        var parts = container.nestedUnkeyedContainer(forKey: .serializers)
+        for serializer in serializers {
+            guard let serializer = serializer as? any Part else {
+                let context = EncodingError.Context(
+                    codingPath: parts.codingPath, debugDescription: "a serializer is not Codable")
+                throw EncodingError.invalidValue(serializer, context)
+            }
+            var part = parts.nestedContainer(keyedBy: PartKeys.self)
+            try part.encode("\(type(of: serializer))", forKey: .type)
+            try part.encode(serializer, forKey: .value)
+        }
+    }
+}

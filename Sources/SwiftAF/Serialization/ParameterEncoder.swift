@@ -1,0 +1,208 @@
+package import FoundationEssentials
+
+/// Decides how parameters become a query or a form: flattening, order and escaping; at first byte for byte as
+/// AFNetworking does. Pure: equal parameters give equal bytes.
+///
+/// - A dictionary's members are sorted by key; nested keys are `parent[child]`.
+/// - An array's elements keep their order; what their keys are, ``arrayStyle`` says.
+/// - A set's elements are sorted; each has the key `parent`, without brackets.
+/// - Null is its key without `=`; empty containers vanish.
+/// - At the top, a text stands behind an empty key (`=text`), and an array's elements under `(null)`.
+public struct ParameterEncoder: Sendable, Hashable, Codable {
+    /// The key of an array's element. Servers differ; each framework reads one or two of these.
+    public enum ArrayStyle: String, Sendable, Hashable, Codable {
+        /// `a[]=1&a[]=2`. The members of dictionaries in an array can't be told apart: `a[][x]=1&a[][x]=2`.
+        case brackets
+        /// `a=1&a=2`
+        case none
+        /// `a[0]=1&a[1]=2`, which keeps the members of each dictionary together: `a[0][x]=1&a[1][x]=2`.
+        case indexed
+    }
+
+    /// The words for true and false.
+    public enum BooleanStyle: String, Sendable, Hashable, Codable {
+        /// `1` and `0`
+        case numeric
+        /// `true` and `false`
+        case literal
+    }
+
+    /// The key of an array's element.
+    public var arrayStyle: ArrayStyle
+    /// The words for true and false.
+    public var booleanStyle: BooleanStyle
+
+    /// One `key=value` before escaping; without value, the key alone.
+    public struct Pair: Sendable, Hashable {
+        /// The flattened key, nil for values without one.
+        public let key: String?
+        /// The value as it is sent in a form of parts: data as its bytes.
+        package let content: Content
+        /// The value as text, nil for null.
+        public var value: String? {
+            switch content {
+            case .null: nil
+            case .text(let text): text
+            case .data(let data): data.base64EncodedString()
+            }
+        }
+
+        package enum Content: Sendable, Hashable {
+            case null
+            case text(String)
+            case data(Data)
+        }
+
+        /// Its bytes, with a little room for escapes.
+        fileprivate var sizeHint: Int {
+            let size =
+                switch content {
+                case .null: 0
+                case .text(let text): text.utf8.count
+                case .data(let data): data.count / 3 * 4
+                }
+            return (key?.utf8.count ?? 0) + size + 8
+        }
+    }
+
+    /// Makes an encoder; what is left out is in AFNetworking's style.
+    public init(arrayStyle: ArrayStyle = .brackets, booleanStyle: BooleanStyle = .numeric) {
+        self.arrayStyle = arrayStyle
+        self.booleanStyle = booleanStyle
+    }
+
+    /// The query or form for `parameters`; empty if there is nothing to say.
+    ///
+    /// - Throws: What encoding an `Encodable` throws.
+    public func encode(_ parameters: Parameters) throws -> String {
+        let pairs = try pairs(parameters)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(pairs.reduce(0) { $0 + $1.sizeHint })
+        for (index, pair) in pairs.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: "&")) }
+            if let key = pair.key { Self.escape(key, into: &bytes) }
+            guard let value = pair.value else { continue }
+            bytes.append(UInt8(ascii: "="))
+            Self.escape(value, into: &bytes)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The pairs in the order they are sent, before escaping.
+    public func pairs(_ parameters: Parameters) throws -> [Pair] {
+        var pairs: [Pair] = []
+        try flatten(parameters, key: nil, into: &pairs)
+        return pairs
+    }
+
+    /// Escapes everything but letters, digits and `- . _ ~ / ?` as UTF-8 in upper-case hexadecimal.
+    public static func escape(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        escape(text, into: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func escape(_ text: String, into bytes: inout [UInt8]) {
+        for byte in text.utf8 {
+            if isUnescaped(byte) {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(hexadecimalDigits[Int(byte >> 4)])
+                bytes.append(hexadecimalDigits[Int(byte & 15)])
+            }
+        }
+    }
+
+    private func flatten(_ value: Parameters, key: String?, into pairs: inout [Pair]) throws {
+        switch value {
+        case .dictionary(let members):
+            for member in members.sorted(by: { Self.precedes($0.key, $1.key) }) {
+                try flatten(member.value, key: key.map { "\($0)[\(member.key)]" } ?? member.key, into: &pairs)
+            }
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                try flatten(element, key: elementKey(key ?? "(null)", index), into: &pairs)
+            }
+        case .set(let elements):
+            let described = elements.map { (element: $0, text: sortText($0)) }
+            for (element, _) in described.sorted(by: { Self.precedes($0.text, $1.text) }) {
+                try flatten(element, key: key, into: &pairs)
+            }
+        case .encodable(let encodable):
+            try flatten(Self.expand(encodable), key: key, into: &pairs)
+        default:
+            pairs.append(Pair(key: key, content: content(of: value)))
+        }
+    }
+
+    private func elementKey(_ array: String, _ index: Int) -> String {
+        switch arrayStyle {
+        case .brackets: "\(array)[]"
+        case .none: array
+        case .indexed: "\(array)[\(index)]"
+        }
+    }
+
+    private func content(of value: Parameters) -> Pair.Content {
+        if case .data(let data) = value { return .data(data) }
+        return text(of: value).map { .text($0) } ?? .null
+    }
+
+    /// The text of a value that is no container, nil for null.
+    private func text(of value: Parameters) -> String? {
+        switch value {
+        case .bool(let value): text(of: value)
+        case .integer(let value): String(value)
+        case .unsigned(let value): String(value)
+        case .double(let value): Self.text(of: value)
+        case .string(let value): value
+        case .date(let value): value.description
+        case .data(let value): value.base64EncodedString()
+        case .null, .array, .set, .dictionary, .encodable: nil
+        }
+    }
+
+    private func text(of value: Bool) -> String {
+        switch booleanStyle {
+        case .numeric: value ? "1" : "0"
+        case .literal: value ? "true" : "false"
+        }
+    }
+
+    /// Shortest digits that read back as the same number, without a fraction that is zero.
+    private static func text(of value: Double) -> String {
+        let text = value.description
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+
+    /// What the elements of a set are sorted by.
+    private func sortText(_ value: Parameters) -> String {
+        text(of: value) ?? (try? encode(value)) ?? ""
+    }
+
+    private static func expand(_ value: any Encodable & Sendable) throws -> Parameters {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        return Parameters(try JSONValue(parsing: encoder.encode(value)))
+    }
+
+    /// The order of UTF-16 code units, which AFNetworking's platform compares by.
+    private static func precedes(_ left: String, _ right: String) -> Bool {
+        left.utf16.lexicographicallyPrecedes(right.utf16)
+    }
+
+    private static let hexadecimalDigits = Array("0123456789ABCDEF".utf8)
+
+    private static func isUnescaped(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"), UInt8(ascii: "/"), UInt8(ascii: "?"):
+            true
+        default:
+            false
+        }
+    }
+}

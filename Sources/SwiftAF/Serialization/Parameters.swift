@@ -1,0 +1,129 @@
+public import FoundationEssentials
+
+/// What a caller wants to send, before it is decided how: as a query, a form or JSON.
+///
+/// ```swift
+/// let parameters: Parameters = ["name": "Ada", "born": 1815, "tags": ["math", "code"], "photo": nil]
+/// let same = Parameters.encodable(person)
+/// ```
+public enum Parameters: Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case unsigned(UInt64)
+    case double(Double)
+    case string(String)
+    case date(Date)
+    case data(Data)
+    case array([Parameters])
+    /// Elements whose order does not matter: written without brackets in a query, and refused in JSON.
+    case set([Parameters])
+    /// Of repeated keys the last value counts.
+    case dictionary([Member])
+    /// Any `Encodable`, encoded when it is known how it is sent.
+    case encodable(any Encodable & Sendable)
+
+    /// One key and its value.
+    public struct Member: Sendable {
+        /// The key as it is given.
+        public let key: String
+        /// What stands under the key.
+        public let value: Parameters
+
+        /// Makes a member.
+        public init(key: String, value: Parameters) {
+            self.key = key
+            self.value = value
+        }
+    }
+}
+
+extension Parameters {
+    /// Members in order; of repeated keys the last value counts.
+    public init(_ pairs: some Sequence<(String, Parameters)>) {
+        var members: [Member] = []
+        var positions: [String: Int] = [:]
+        for (key, value) in pairs {
+            if let position = positions[key] {
+                members[position] = Member(key: key, value: value)
+            } else {
+                positions[key] = members.count
+                members.append(Member(key: key, value: value))
+            }
+        }
+        self = .dictionary(members)
+    }
+
+    /// Text values by key.
+    public init(_ dictionary: [String: String]) {
+        self.init(dictionary.map { ($0.key, .string($0.value)) })
+    }
+
+    /// A JSON value as parameters.
+    public init(_ value: JSONValue) {
+        switch value {
+        case .null: self = .null
+        case .bool(let value): self = .bool(value)
+        case .integer(let value): self = .integer(value)
+        case .double(let value): self = .double(value)
+        case .string(let value): self = .string(value)
+        case .array(let elements): self = .array(elements.map { Parameters($0) })
+        case .object(let object): self = .dictionary(object.map { Member(key: $0.key, value: Parameters($0.value)) })
+        }
+    }
+}
+
+extension Parameters: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(nilLiteral: ()) { self = .null }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(arrayLiteral elements: Parameters...) { self = .array(elements) }
+
+    /// Members in order; of repeated keys the last value counts.
+    public init(dictionaryLiteral elements: (String, Parameters)...) { self.init(elements) }
+}
+
+extension Parameters {
+    /// Whether these are an array or a dictionary, as far as can be told before encoding.
+    var isContainer: Bool {
+        switch self {
+        case .array, .dictionary, .set, .encodable: true
+        case .null, .bool, .integer, .unsigned, .double, .string, .date, .data: false
+        }
+    }
+
+    /// The parameters as JSON. Dates are RFC 3339 text, data is base64.
+    ///
+    /// - Parameter encoder: Encodes an `Encodable`; nil for a plain one.
+    /// - Throws: ``SessionError`` with code ``SessionError/Code/serialization`` for a set, which JSON does not
+    ///   have, and for an integer beyond `Int64`; what the encoder throws for an `Encodable`.
+    func jsonValue(encoder: JSONEncoder?) throws -> JSONValue {
+        switch self {
+        case .null: return .null
+        case .bool(let value): return .bool(value)
+        case .integer(let value): return .integer(value)
+        case .unsigned(let value):
+            guard let value = Int64(exactly: value) else {
+                throw SessionError(.serialization, message: "an integer parameter is too large for JSON")
+            }
+            return .integer(value)
+        case .double(let value): return .double(value)
+        case .string(let value): return .string(value)
+        case .date(let value): return .string(value.formatted(.iso8601))
+        case .data(let value): return .string(value.base64EncodedString())
+        case .array(let elements): return .array(try elements.map { try $0.jsonValue(encoder: encoder) })
+        case .set: throw SessionError(.serialization, message: "the parameters contain a set, which JSON can't express")
+        case .dictionary(let members):
+            let entries = try members.map {
+                JSONObject.Entry(key: $0.key, value: try $0.value.jsonValue(encoder: encoder))
+            }
+            return .object(JSONObject(entries: entries))
+        case .encodable(let value): return try JSONValue(parsing: (encoder ?? JSONEncoder()).encode(value))
+        }
+    }
+}

@@ -1,0 +1,347 @@
+import Dispatch
+import FoundationEssentials
+
+// AFNetworking's form. Closures are called on the completion queue; every task made here is started, but for
+// `dataTask`.
+extension HTTPSessionManager {
+    /// Called when a request succeeded.
+    public typealias Success<Output> = @Sendable (DataTask, Output) -> Void
+    /// Called when a request failed; without a task if none could be made.
+    public typealias Failure = @Sendable (DataTask?, SessionError) -> Void
+    /// Called with snapshots, at most ten times a second and once at the end, before the completion.
+    public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
+
+    /// Makes a task for a request as it is; it must be resumed. The request serializer is not asked.
+    ///
+    /// - Parameters:
+    ///   - serializer: Makes the value.
+    ///   - completionHandler: Called once on the completion queue: response, value and error. A refused response may
+    ///     give a value and an error.
+    /// - Returns: The task. If it can't be sent its error comes when it is resumed.
+    public func dataTask<Serializer: ResponseSerializer>(
+        for request: HTTPRequest,
+        with serializer: Serializer = JSONResponseSerializer(),
+        progress: ProgressHandler? = nil,
+        completionHandler: @escaping @Sendable (HTTPResponse?, Serializer.Output?, SessionError?) -> Void
+    ) -> DataTask {
+        makeTask(request, serializer, progress) { _, response, value, error in
+            completionHandler(response, value, error)
+        }
+    }
+
+    /// Serializes, sends and parses a request with any method.
+    ///
+    /// - Parameters:
+    ///   - serializer: Makes the value that success is given.
+    ///   - failure: Called for every failure. If the body of a refused response could be parsed, its value is the
+    ///     error's ``SessionError/parsedBody``.
+    /// - Returns: The task, which is running; nil if the parameters could not be serialized.
+    @discardableResult
+    public func request<Output>(
+        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        with serializer: some ResponseSerializer<Output>, progress: ProgressHandler? = nil,
+        success: Success<Output>?, failure: Failure?
+    ) -> DataTask? {
+        start(serializer, progress, success, failure) { () throws(SessionError) in
+            try serialize(method, url, parameters, headers)
+        }
+    }
+
+    /// Sends what `makeRequest` makes; if it throws there is no task, and its error goes to `failure`.
+    func start<Output>(
+        _ serializer: some ResponseSerializer<Output>, _ progress: ProgressHandler?, _ success: Success<Output>?,
+        _ failure: Failure?, _ makeRequest: () throws(SessionError) -> HTTPRequest
+    ) -> DataTask? {
+        let request: HTTPRequest
+        do throws(SessionError) {
+            request = try makeRequest()
+        } catch {
+            completionTarget.queue.async { failure?(nil, error) }
+            return nil
+        }
+        let task = makeTask(request, serializer, progress) { task, _, value, error in
+            if let error {
+                failure?(task, error)
+            } else if let value {
+                success?(task, value)
+            }
+        }
+        task.resume()
+        return task
+    }
+
+    /// Serializes and sends a request with any method, and decodes the response's body.
+    ///
+    /// - Parameters:
+    ///   - type: What success is given: any `Decodable`, ``JSONValue``, `Data` or `String`, by the rule of
+    ///     ``responseSerializer``.
+    @discardableResult
+    public func request<Value: Decodable & Sendable>(
+        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        as type: Value.Type, progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            method, url, parameters: parameters, headers: headers,
+            with: StandardSerializer<Value>(preferring: responseSerializer), progress: progress, success: success,
+            failure: failure)
+    }
+
+    /// Gets JSON. Parameters go into the query.
+    @discardableResult
+    public func get(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
+        success: Success<JSONValue>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .get, url, parameters: parameters, headers: headers, as: JSONValue.self, progress: progress,
+            success: success, failure: failure)
+    }
+
+    /// Asks for the head of a response. Parameters go into the query.
+    @discardableResult
+    public func head(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        success: Success<HTTPResponse>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .head, url, parameters: parameters, headers: headers, with: HeadSerializer(), success: success,
+            failure: failure)
+    }
+
+    /// Posts parameters and gets JSON.
+    @discardableResult
+    public func post(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
+        success: Success<JSONValue>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .post, url, parameters: parameters, headers: headers, as: JSONValue.self, progress: progress,
+            success: success, failure: failure)
+    }
+
+    /// Puts parameters and gets JSON.
+    @discardableResult
+    public func put(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
+        success: Success<JSONValue>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .put, url, parameters: parameters, headers: headers, as: JSONValue.self, progress: progress,
+            success: success, failure: failure)
+    }
+
+    /// Patches with parameters and gets JSON.
+    @discardableResult
+    public func patch(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
+        success: Success<JSONValue>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .patch, url, parameters: parameters, headers: headers, as: JSONValue.self, progress: progress,
+            success: success, failure: failure)
+    }
+
+    /// Deletes and gets JSON. Parameters go into the query.
+    @discardableResult
+    public func delete(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
+        success: Success<JSONValue>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .delete, url, parameters: parameters, headers: headers, as: JSONValue.self, progress: progress,
+            success: success, failure: failure)
+    }
+}
+
+// The same for a type that is named.
+extension HTTPSessionManager {
+    /// Gets a value. See ``request(_:_:parameters:headers:as:progress:success:failure:)``.
+    @discardableResult
+    public func get<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
+        progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .get, url, parameters: parameters, headers: headers, as: type, progress: progress, success: success,
+            failure: failure)
+    }
+
+    /// Posts parameters and gets a value. See ``request(_:_:parameters:headers:as:progress:success:failure:)``.
+    @discardableResult
+    public func post<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
+        progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .post, url, parameters: parameters, headers: headers, as: type, progress: progress, success: success,
+            failure: failure)
+    }
+
+    /// Puts parameters and gets a value. See ``request(_:_:parameters:headers:as:progress:success:failure:)``.
+    @discardableResult
+    public func put<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
+        progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .put, url, parameters: parameters, headers: headers, as: type, progress: progress, success: success,
+            failure: failure)
+    }
+
+    /// Patches with parameters and gets a value. See ``request(_:_:parameters:headers:as:progress:success:failure:)``.
+    @discardableResult
+    public func patch<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
+        progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .patch, url, parameters: parameters, headers: headers, as: type, progress: progress, success: success,
+            failure: failure)
+    }
+
+    /// Deletes and gets a value. See ``request(_:_:parameters:headers:as:progress:success:failure:)``.
+    @discardableResult
+    public func delete<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
+        progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
+    ) -> DataTask? {
+        request(
+            .delete, url, parameters: parameters, headers: headers, as: type, progress: progress, success: success,
+            failure: failure)
+    }
+}
+
+extension HTTPSessionManager {
+    private var completionTarget: CompletionTarget {
+        CompletionTarget(queue: completionQueue ?? .main, group: completionGroup)
+    }
+
+    private func checkedOrder(_ request: HTTPRequest) -> Result<CoreOrder, SessionError> {
+        do throws(SessionError) {
+            return .success(try order(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A task that is not started, known to the registry and the group until it has completed.
+    private func makeTask<Output>(
+        _ request: HTTPRequest, _ serializer: some ResponseSerializer<Output>, _ progress: ProgressHandler?,
+        _ completion: @escaping @Sendable (SessionTask, HTTPResponse?, Output?, SessionError?) -> Void
+    ) -> SessionTask {
+        let target = completionTarget
+        let order = checkedOrder(request)
+        let plan = TaskPlan(
+            order: order,
+            observers: observers(of: request, target.reporting(to: progress)),
+            complete: { [registry] task, outcome in
+                registry.remove(task.id)
+                let result = SerializedResult(outcome, serializer)
+                let error = result.error as? SessionError
+                let report = TaskReport(task, order, outcome, serializer, result.value, error)
+                target.run {
+                    completion(task, outcome.response, result.value, error)
+                    report?.tell()
+                }
+            },
+            abandon: { target.leave() })
+        let task = SessionTask((try? order.get())?.request ?? request, kind: request.body.taskKind, plan: plan)
+        target.enter()
+        registry.add(task)
+        return task
+    }
+}
+
+/// What an observer is told about the end of a task; nil, and nothing kept for it, if there is no observer.
+private struct TaskReport: Sendable {
+    private let observer: any TaskObserver
+    private let task: SessionTask
+    private let completion: TaskCompletion
+
+    init?(
+        _ task: SessionTask, _ order: Result<CoreOrder, SessionError>, _ outcome: CoreOutcome,
+        _ serializer: some ResponseSerializer, _ value: (any Sendable)?, _ error: SessionError?
+    ) {
+        guard let observer = TaskObservation.current else { return nil }
+        self.observer = observer
+        self.task = task
+        completion = TaskCompletion(
+            body: outcome.body, filePath: order.filePath, value: value, error: error,
+            serializer: (serializer as? any WrappingSerializer)?.wrapped ?? serializer,
+            metrics: outcome.response?.metrics ?? error?.metrics ?? ResponseMetrics())
+    }
+
+    func tell() {
+        observer.taskDidComplete(task, completion)
+    }
+}
+
+extension Result<CoreOrder, SessionError> {
+    /// The file that the response's body is to go into.
+    fileprivate var filePath: String? {
+        guard case .success(let order) = self, case .file(let path) = order.sink else { return nil }
+        return path
+    }
+}
+
+/// Where completions run.
+private struct CompletionTarget: Sendable {
+    let queue: DispatchQueue
+    let group: DispatchGroup?
+
+    func enter() {
+        group?.enter()
+    }
+
+    func leave() {
+        group?.leave()
+    }
+
+    /// Progress comes on the loop thread and is told here.
+    func reporting(to handler: HTTPSessionManager.ProgressHandler?) -> HTTPSessionManager.ProgressHandler? {
+        guard let handler else { return nil }
+        return { [queue] progress in queue.async { handler(progress) } }
+    }
+
+    func run(_ completion: @escaping @Sendable () -> Void) {
+        queue.async {
+            completion()
+            leave()
+        }
+    }
+}
+
+/// The head alone, if it is acceptable.
+private struct HeadSerializer: WrappingSerializer {
+    var wrapped: any ResponseSerializer { DataResponseSerializer() }
+
+    func serialize(_ response: HTTPResponse, body: Data) throws -> HTTPResponse {
+        _ = try wrapped.serialize(response, body: body)
+        return response
+    }
+}
+
+extension SerializedResult {
+    /// What a serializer makes of a transfer that may have failed; its error is a ``SessionError``.
+    fileprivate init(_ outcome: CoreOutcome, _ serializer: some ResponseSerializer<Output>) {
+        do throws(SessionError) {
+            let response = try outcome.dataResponse()
+            self = serializer.result(for: response.response, body: response.body)
+            guard let error else { return }
+            var refusal = SessionError(serializing: error, of: response)
+            refusal.parsedBody = value
+            self.error = refusal
+        } catch {
+            self.init(error: error)
+        }
+    }
+}
+
+extension HTTPBody {
+    fileprivate var taskKind: SessionTask.Kind {
+        switch content {
+        case .none, .data: .data
+        case .file, .reader, .stream, .form: .upload
+        }
+    }
+}

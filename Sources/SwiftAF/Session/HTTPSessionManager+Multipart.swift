@@ -1,0 +1,76 @@
+import Dispatch
+import FoundationEssentials
+
+extension HTTPSessionManager {
+    /// Posts a form of parts and gives what the response's body is decoded as.
+    ///
+    /// ```swift
+    /// let photo: Photo = try await manager.post("photos", parameters: ["album": 7]) { form in
+    ///     try form.append(file: "/pictures/engine.jpg", name: "image")
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - url: Absolute, or relative to ``baseURL``.
+    ///   - parameters: The first fields of the form; see
+    ///     ``RequestSerializer/multipartFormRequest(_:_:parameters:constructingBody:)``.
+    ///   - headers: Replace those of the request serializer, Content-Type included.
+    ///   - constructingBody: Adds parts. Called at once, in the caller's task.
+    ///   - progress: Called on the network's thread with snapshots, at most ten times a second and once at the end.
+    ///     Must not block.
+    /// - Throws: What `constructingBody` throws, as the ``SessionError/underlying`` if it is no ``SessionError``.
+    public func post<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil,
+        constructingBody: (inout MultipartFormData) throws -> Void
+    ) async throws(SessionError) -> Value {
+        let request = try multipartRequest(.post, url, parameters, headers, constructingBody)
+        let response = try await response(for: request, progress: progress)
+        return try response.serialized(by: StandardSerializer<Value>(preferring: responseSerializer))
+    }
+
+    /// Posts a form of parts and gets JSON. Closures other than `constructingBody`, which is called at once, are called
+    /// on the completion queue.
+    ///
+    /// - Returns: The task, which is running; nil if the form could not be made.
+    @discardableResult
+    public func post(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        constructingBody: (inout MultipartFormData) throws -> Void, progress: ProgressHandler? = nil,
+        success: Success<JSONValue>?, failure: Failure?
+    ) -> UploadTask? {
+        post(
+            url, parameters: parameters, headers: headers, constructingBody: constructingBody,
+            with: StandardSerializer<JSONValue>(preferring: responseSerializer), progress: progress, success: success,
+            failure: failure)
+    }
+
+    /// Posts a form of parts and parses the response.
+    ///
+    /// - Parameter serializer: Makes the value that success is given.
+    @discardableResult
+    public func post<Output>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        constructingBody: (inout MultipartFormData) throws -> Void, with serializer: some ResponseSerializer<Output>,
+        progress: ProgressHandler? = nil, success: Success<Output>?, failure: Failure?
+    ) -> UploadTask? {
+        start(serializer, progress, success, failure) { () throws(SessionError) in
+            try multipartRequest(.post, url, parameters, headers, constructingBody)
+        }
+    }
+
+    private func multipartRequest(
+        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ headers: HTTPHeaders,
+        _ constructingBody: (inout MultipartFormData) throws -> Void
+    ) throws(SessionError) -> HTTPRequest {
+        let url = resolve(url)
+        do {
+            var request = try requestSerializer.multipartFormRequest(
+                method, url, parameters: parameters, constructingBody: constructingBody)
+            if !headers.isEmpty || !headers.removedDefaults.isEmpty { request.headers.merge(headers) }
+            return request
+        } catch {
+            throw SessionError(serializingRequest: error, url: url)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+public import FoundationEssentials
+
+// Every awaited request goes through `perform`, the one funnel.
+extension HTTPSessionManager {
+    /// Sends a request as it is and gives the response, whatever its status.
+    ///
+    /// The request serializer is not asked; ``SessionConfiguration/headers`` and the User-Agent fill gaps. A relative
+    /// URL is resolved.
+    ///
+    /// - Parameter progress: Called on the network's thread with snapshots, at most ten times a second and once at
+    ///   the end. Must not block.
+    public func response(
+        for request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(SessionError) -> DataResponse {
+        try await perform(try order(request), progress)
+    }
+
+    /// Serializes and sends a request and gives the response, whatever its status.
+    public func response(
+        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:]
+    ) async throws(SessionError) -> DataResponse {
+        try await perform(try order(try serialize(method, url, parameters, headers)), nil)
+    }
+
+    /// Sends a request as it is and gives the body of a response with a status of 200 to 299.
+    ///
+    /// - Throws: ``SessionError/Code/status`` for another status, with the response and its body.
+    public func data(for request: HTTPRequest) async throws(SessionError) -> Data {
+        try await response(for: request).serialized(by: DataResponseSerializer())
+    }
+
+    /// Sends a request with any method and gives what the response's body is decoded as.
+    public func request<Value: Decodable & Sendable>(
+        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        as type: Value.Type = Value.self
+    ) async throws(SessionError) -> Value {
+        let response = try await response(method, url, parameters: parameters, headers: headers)
+        return try response.serialized(by: StandardSerializer<Value>(preferring: responseSerializer))
+    }
+
+    /// Gets a value. `Value` may be any `Decodable`, ``JSONValue``, `Data` or `String`.
+    ///
+    /// - Parameters:
+    ///   - url: Absolute, or relative to ``baseURL``.
+    ///   - parameters: Added to the URL's query.
+    ///   - headers: Replace those of the request serializer.
+    public func get<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
+    ) async throws(SessionError) -> Value {
+        try await request(.get, url, parameters: parameters, headers: headers)
+    }
+
+    /// Asks for the head of a response with an acceptable status.
+    public func head(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:]
+    ) async throws(SessionError) -> HTTPResponse {
+        let response = try await response(.head, url, parameters: parameters, headers: headers)
+        _ = try response.serialized(by: DataResponseSerializer())
+        return response.response
+    }
+
+    /// Posts parameters and gives what the response's body is decoded as.
+    public func post<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
+    ) async throws(SessionError) -> Value {
+        try await request(.post, url, parameters: parameters, headers: headers)
+    }
+
+    /// Puts parameters and gives what the response's body is decoded as.
+    public func put<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
+    ) async throws(SessionError) -> Value {
+        try await request(.put, url, parameters: parameters, headers: headers)
+    }
+
+    /// Patches with parameters and gives what the response's body is decoded as.
+    public func patch<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
+    ) async throws(SessionError) -> Value {
+        try await request(.patch, url, parameters: parameters, headers: headers)
+    }
+
+    /// Deletes and gives what the response's body is decoded as. Parameters go into the query.
+    public func delete<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
+    ) async throws(SessionError) -> Value {
+        try await request(.delete, url, parameters: parameters, headers: headers)
+    }
+
+    /// Writes the body of a response with a status of 200 to 299 into a file, which appears, or is replaced, when
+    /// it is complete, and is left as it was otherwise. The body given is empty.
+    ///
+    /// - Throws: ``SessionError/Code/status`` for another status, with the response and at most 1 MiB of its body;
+    ///   ``SessionError/Code/file`` if the file can't be written.
+    public func download(
+        _ request: HTTPRequest, to path: String, progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(SessionError) -> DataResponse {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw SessionError(.invalidInput, message: "the path is empty or contains NUL", url: request.url)
+        }
+        let order = try order(request, sink: .file(path))
+        do {
+            let response = try await perform(order, progress)
+            _ = try response.serialized(by: DataResponseSerializer())
+            TaskObservation.current?.downloadDidMove(nil, to: path)
+            return response
+        } catch {
+            if error.code == .file { TaskObservation.current?.downloadDidFailToMove(nil, error) }
+            throw error
+        }
+    }
+
+    /// Sends a request as it is and gives the response as soon as its head is there, whatever its status. The body
+    /// is read from ``StreamedResponse/bytes``, no faster than it is taken.
+    public func stream(
+        _ request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(SessionError) -> StreamedResponse {
+        var order = try order(request, sink: .events)
+        let observers = observers(of: order.request, progress)
+        // The head does not say which URL it came from; redirects do.
+        order.interests = observers.interests.union([.head, .redirects])
+        return try await StreamTransfer.open(order, observers)
+    }
+
+    private func perform(
+        _ order: CoreOrder, _ progress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws(SessionError) -> DataResponse {
+        let observers = observers(of: order.request, progress)
+        var order = order
+        order.interests = observers.interests
+        let outcome = await Exchange.run(order, observers)
+        return try outcome.dataResponse()
+    }
+
+    /// What a transfer tells on the way.
+    func observers(
+        of request: HTTPRequest, _ progress: (@Sendable (TransferProgress) -> Void)?
+    ) -> TransferObservers {
+        let policy = request.redirectPolicy ?? configuration.redirectPolicy
+        return TransferObservers(
+            progress: progress, redirect: redirectHandler,
+            refusesRedirects: policy.followsRedirects && policy.maximumCount == 0)
+    }
+}
+
+extension CoreOutcome {
+    /// The response of a transfer that did not fail.
+    func dataResponse() throws(SessionError) -> DataResponse {
+        if let failure { throw failure }
+        guard let response else { throw SessionError(.unknown, message: "the transfer ended without a response") }
+        return DataResponse(response: response, body: body)
+    }
+}

@@ -1,0 +1,196 @@
+public import Dispatch
+public import FoundationEssentials
+
+/// Makes requests, relative to a base URL, over one session: one pool of connections, one trust policy, one thread
+/// of the core.
+///
+/// ```swift
+/// let manager = HTTPSessionManager(baseURL: "https://api.example.org/v1/")
+/// let user: User = try await manager.get("users/7")
+/// ```
+///
+/// All of it may be used from any thread. A manager can be let go at any time: its transfers complete, then its
+/// thread and connections go. Nothing in it retains it.
+///
+/// Every failure is a ``SessionError``. A cancelled Swift task cancels its transfer and throws
+/// ``SessionError/Code/cancelled``, not `CancellationError`.
+public final class HTTPSessionManager: Sendable {
+    /// What relative URLs are resolved against, with a slash at the end of its path, if it has one. Nil if there
+    /// is no base, or if it is no URL: then requests relative to it fail with ``SessionError/Code/invalidInput``.
+    public var baseURL: URL? { base.flatMap { URL(string: $0.text) } }
+
+    /// What the session was made with.
+    public let configuration: SessionConfiguration
+
+    let base: BaseURL?
+    let registry = TaskRegistry()
+    private let defaults: CoreDefaults
+    private let state: Guarded<State>
+
+    private struct State {
+        /// Nil once invalidated; an error if it could not be made.
+        var session: Result<CoreSession, SessionError>
+        var settings: Settings
+    }
+
+    /// What can be changed at any time and is read when a task is made.
+    struct Settings {
+        var requestSerializer: any RequestSerializer
+        var responseSerializer: any ResponseSerializer
+        var completionQueue: DispatchQueue?
+        var completionGroup: DispatchGroup?
+        var redirectHandler: RedirectHandler?
+    }
+
+    /// Makes a session. What is wrong with the base URL or the configuration is the error of every request.
+    ///
+    /// - Parameters:
+    ///   - baseURL: What relative URLs are resolved against (RFC 3986). A base without a slash at the end of its path
+    ///     gets one: `users` under `http://host/v1` is `http://host/v1/users`, `/users` is `http://host/users`.
+    ///   - requestSerializer: Nil for an ``HTTPRequestSerializer``.
+    ///   - responseSerializer: What makes the values that requests ask for; see ``responseSerializer``.
+    public init(
+        baseURL: String? = nil,
+        configuration: SessionConfiguration = .default,
+        requestSerializer: (any RequestSerializer)? = nil,
+        responseSerializer: any ResponseSerializer = JSONResponseSerializer()
+    ) {
+        self.configuration = configuration
+        base = baseURL.map(BaseURL.init)
+        defaults = configuration.coreDefaults
+        let session = Result { () throws(SessionError) in try CoreSession(configuration.coreOptions) }
+        let settings = Settings(
+            requestSerializer: requestSerializer ?? configuration.requestSerializer,
+            responseSerializer: responseSerializer)
+        state = Guarded(State(session: session, settings: settings))
+    }
+
+    /// Makes a session with a base that is a `URL`.
+    public convenience init(
+        baseURL: URL,
+        configuration: SessionConfiguration = .default,
+        requestSerializer: (any RequestSerializer)? = nil,
+        responseSerializer: any ResponseSerializer = JSONResponseSerializer()
+    ) {
+        self.init(
+            baseURL: baseURL.absoluteString, configuration: configuration, requestSerializer: requestSerializer,
+            responseSerializer: responseSerializer)
+    }
+
+    // MARK: Settings
+
+    /// Puts parameters and default headers into requests. Read when a task is made.
+    public var requestSerializer: any RequestSerializer {
+        get { setting { $0.requestSerializer } }
+        set { set { $0.requestSerializer = newValue } }
+    }
+
+    /// Makes the value of a response if it makes the type that is asked for; otherwise the standard serializer of
+    /// that type does: ``DataResponseSerializer``, ``StringResponseSerializer``, ``JSONResponseSerializer`` or
+    /// ``DecodableResponseSerializer``. Read when a task is made.
+    public var responseSerializer: any ResponseSerializer {
+        get { setting { $0.responseSerializer } }
+        set { set { $0.responseSerializer = newValue } }
+    }
+
+    /// Where closures are called; nil for the main queue. On a concurrent queue, reports of progress can overtake
+    /// each other and the completion. Read when a task is made.
+    public var completionQueue: DispatchQueue? {
+        get { setting { $0.completionQueue } }
+        set { set { $0.completionQueue = newValue } }
+    }
+
+    /// Entered when a task is made and left when its completion has run, so that waiting for it waits for every
+    /// task made before. Read when a task is made.
+    public var completionGroup: DispatchGroup? {
+        get { setting { $0.completionGroup } }
+        set { set { $0.completionGroup = newValue } }
+    }
+
+    /// Decides about each redirect that would be followed; nil follows. Read when a task is made.
+    public var redirectHandler: RedirectHandler? {
+        get { setting { $0.redirectHandler } }
+        set { set { $0.redirectHandler = newValue } }
+    }
+
+    // MARK: Tasks
+
+    /// Tasks that were made by this manager and have not completed, in the order they were made. A snapshot, which
+    /// may be taken anywhere, also in callbacks. Calls that are awaited have no task.
+    public var tasks: [SessionTask] { registry.tasks }
+
+    /// The tasks that transfer data to and from memory.
+    public var dataTasks: [DataTask] { registry.tasks { $0.kind == .data } }
+
+    /// The tasks that send a file or a stream.
+    public var uploadTasks: [UploadTask] { registry.tasks { $0.kind == .upload } }
+
+    /// The tasks that write into a file.
+    public var downloadTasks: [DownloadTask] { registry.tasks { $0.kind == .download } }
+
+    /// Ends the manager: requests made afterwards fail with ``SessionError/Code/closed``.
+    ///
+    /// - Parameter cancellingTasks: True to cancel everything under way, and tasks that were not started; false to
+    ///   let it complete.
+    public func invalidate(cancellingTasks: Bool) {
+        let closed = SessionError(.closed)
+        let former = state.withLock { state in
+            defer { state.session = .failure(closed) }
+            return state.session
+        }
+        if cancellingTasks {
+            for task in registry.tasks { task.cancel() }
+            (try? former.get())?.cancelAll()
+        }
+        if case .success = former { TaskObservation.current?.managerDidInvalidate(self) }
+    }
+
+    /// The core's counters since the session was made; nil after ``invalidate(cancellingTasks:)``.
+    package var statistics: SessionStatistics? {
+        (try? state.withLock { $0.session }.get())?.statistics
+    }
+
+    // MARK: What requests need
+
+    private func setting<Value: Sendable>(_ get: (Settings) -> Value) -> Value {
+        state.withLock { get($0.settings) }
+    }
+
+    private func set(_ change: (inout Settings) -> Void) {
+        state.withLock { change(&$0.settings) }
+    }
+
+    /// The order for a request that is complete but for the session's defaults.
+    func order(_ request: HTTPRequest, sink: CoreOrder.Sink = .memory) throws(SessionError) -> CoreOrder {
+        var request = request
+        request.url = resolve(request.url)
+        if !configuration.headers.isEmpty { request.headers.fillGaps(from: configuration.headers) }
+        try request.validate()
+        let session = state.withLock { $0.session }
+        switch session {
+        case .success(let session):
+            return CoreOrder(request: request, session: session, defaults: defaults, sink: sink)
+        case .failure(var error):
+            error.url = request.url
+            throw error
+        }
+    }
+
+    /// A request as the request serializer makes it. Headers of the call replace those of the serializer.
+    func serialize(
+        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ headers: HTTPHeaders
+    ) throws(SessionError) -> HTTPRequest {
+        let bare = HTTPRequest(method, resolve(url))
+        do {
+            var request = try requestSerializer.serialize(bare, parameters: parameters)
+            if !headers.isEmpty || !headers.removedDefaults.isEmpty { request.headers.merge(headers) }
+            return request
+        } catch {
+            throw SessionError(serializingRequest: error, url: bare.url)
+        }
+    }
+
+    func resolve(_ url: String) -> String {
+        base?.resolve(url) ?? url
+    }
+}

@@ -1,0 +1,103 @@
+/// How a session behaves. A value: changing a copy does not change a session that was made with it.
+public struct SessionConfiguration: Hashable, Sendable {
+    /// Time limits of requests that have none of their own. At first 30 s to connect, 60 s without a byte, and no
+    /// limit in total. Nil or zero: no limit.
+    public var timeouts = HTTPRequest.Timeouts(connect: .seconds(30), idle: .seconds(60))
+
+    /// Size limits of requests that have none of their own.
+    public var limits = Limits()
+
+    /// Connections open at once to one host; further requests wait. Zero: no limit.
+    public var maximumConnectionsPerHost = 6
+
+    /// Connections open at once to all hosts; further requests wait. Zero: no limit.
+    public var maximumConnections = 0
+
+    /// Connections kept open for reuse while they are idle. Zero: none is reused.
+    public var maximumIdleConnections = 64
+
+    /// A connection that was idle for longer is not reused. Counted in whole seconds.
+    public var idleConnectionLifetime: Duration = .seconds(60)
+
+    /// The User-Agent of requests that have none. Nil for program and system; empty for none.
+    public var userAgent: String?
+
+    /// Fields added to every request that has none of their names, after those of the request serializer.
+    public var headers: HTTPHeaders = [:]
+
+    /// What happens when a server redirects.
+    public var redirectPolicy = RedirectPolicy.follow
+
+    /// The wished version of HTTP.
+    public var httpVersion = HTTPVersionPreference.automatic
+
+    /// Whether compressed bodies are asked for and decoded.
+    public var decompressesBodies = true
+
+    /// Which servers are trusted.
+    public var security = SecurityPolicy.default
+
+    public init() {}
+
+    /// What the initializer gives.
+    public static let `default` = SessionConfiguration()
+}
+
+extension SessionConfiguration {
+    /// Sizes beyond which a transfer ends with ``SessionError/Code/tooLarge``.
+    public struct Limits: Hashable, Sendable {
+        /// Bytes of a body that is collected in memory, after decoding. Bodies that are streamed or written to a
+        /// file are only limited by their request.
+        public var maximumBodySize: Int64 = 64 << 20
+        /// Bytes of all heads of one exchange, interim ones and trailers included.
+        public var maximumHeaderBytes = 256 << 10
+        /// Fields of all heads of one exchange.
+        public var maximumHeaderCount = 512
+        /// Interim (1xx) responses before the final one.
+        public var maximumInterimResponses = 16
+        /// Times that a body may be larger decoded than compressed, counted beyond the first MiB.
+        public var maximumDecodingRatio = 250
+
+        public init() {}
+    }
+}
+
+extension SessionConfiguration {
+    /// The part that each request can override, in the core's units.
+    var coreDefaults: CoreDefaults {
+        CoreDefaults(
+            connectMilliseconds: timeouts.connect?.coreMilliseconds ?? 0,
+            idleMilliseconds: timeouts.idle?.coreMilliseconds ?? 0,
+            totalMilliseconds: timeouts.total?.coreMilliseconds ?? 0,
+            bodyLimit: max(1, UInt64(clamping: limits.maximumBodySize)),
+            headBytes: UInt32(coreLimit: limits.maximumHeaderBytes),
+            headCount: UInt32(coreLimit: limits.maximumHeaderCount),
+            informational: UInt32(coreLimit: limits.maximumInterimResponses),
+            decodingRatio: UInt32(coreLimit: limits.maximumDecodingRatio),
+            redirectPolicy: redirectPolicy,
+            version: httpVersion,
+            decompresses: decompressesBodies)
+    }
+
+    /// The part that is fixed for a session's life.
+    var coreOptions: CoreSession.Options {
+        CoreSession.Options(
+            connectionsPerHost: UInt32(clamping: maximumConnectionsPerHost),
+            connections: UInt32(clamping: maximumConnections),
+            idleConnections: UInt32(clamping: maximumIdleConnections),
+            idleSeconds: UInt32(clamping: idleConnectionLifetime.components.seconds),
+            userAgent: userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? "",
+            security: security)
+    }
+
+    /// The serializer of a session that is given none.
+    var requestSerializer: HTTPRequestSerializer {
+        var serializer = HTTPRequestSerializer()
+        if let userAgent {
+            // The core sends it, or nothing where it is empty.
+            serializer.headers.remove(HTTPHeaders.Name.userAgent)
+            if !userAgent.isEmpty { serializer.headers.set(name: HTTPHeaders.Name.userAgent, value: userAgent) }
+        }
+        return serializer
+    }
+}

@@ -1,0 +1,266 @@
+import Dispatch
+import FoundationEssentials
+import Synchronization
+
+/// A task that sends and receives data in memory.
+public typealias DataTask = SessionTask
+/// A task that sends a file or a stream.
+public typealias UploadTask = SessionTask
+/// A task that writes what it receives into a file.
+public typealias DownloadTask = SessionTask
+
+/// A handle of one request that was made with closures. Any thread may use it.
+///
+/// A task that was started completes exactly once, also if nobody holds the handle. One that was not started and
+/// that nobody holds disappears.
+public final class SessionTask: Sendable {
+    /// What a task does with bodies.
+    public enum Kind: Hashable, Sendable {
+        case data, upload, download
+    }
+
+    public enum State: Hashable, Sendable {
+        /// Not started yet, or stopped by ``SessionTask/suspend()``.
+        case suspended
+        case running
+        /// Cancelled, the completion is on its way.
+        case cancelling
+        /// Finished in whatever way. The completion handler is called after this.
+        case completed
+    }
+
+    /// Unique among all tasks of the process.
+    public let id: UInt64
+    public let kind: Kind
+    /// The request as the serializer made it, before redirects.
+    public let originalRequest: HTTPRequest
+
+    private let storage: Guarded<Storage>
+
+    private struct Storage {
+        var machine = SessionTaskState()
+        /// What happens when the task starts; nil once it has.
+        var plan: TaskPlan?
+        var transfer: CoreTask?
+        var progress = TransferProgress()
+        var watchers: [ProgressWatcher] = []
+        var priority: Float?
+        var response: HTTPResponse?
+        var error: SessionError?
+        var taskDescription: String?
+    }
+
+    private static let lastID = Atomic<UInt64>(0)
+
+    init(_ request: HTTPRequest, kind: Kind, plan: TaskPlan) {
+        id = Self.lastID.add(1, ordering: .relaxed).newValue
+        self.kind = kind
+        originalRequest = request
+        storage = Guarded(Storage(plan: plan, priority: request.priority))
+    }
+
+    deinit {
+        // Started tasks have given their plan away.
+        storage.withLock { $0.plan }?.abandon()
+    }
+
+    // MARK: Commands
+
+    /// Starts the task, or goes on with it after ``suspend()``.
+    public func resume() {
+        perform { $0.resume() }
+    }
+
+    /// Stops moving bytes. The connection stays open, and the total time limit runs on. Does not add up.
+    public func suspend() {
+        perform { $0.suspend() }
+    }
+
+    /// Ends the task with ``SessionError/Code/cancelled`` unless it has finished already.
+    public func cancel() {
+        perform { $0.cancel() }
+    }
+
+    // MARK: What is known
+
+    public var state: State { storage.withLock { $0.machine.state } }
+
+    /// How far it is: a snapshot that does not change.
+    public var progress: TransferProgress { storage.withLock { $0.progress } }
+
+    /// The response's head, once the task has completed with one.
+    public var response: HTTPResponse? { storage.withLock { $0.response } }
+
+    /// Why the task failed, once it has. Errors of the response serializer are only told to the handler.
+    public var error: SessionError? { storage.withLock { $0.error } }
+
+    /// From 0 (last) to 1 (first), at first the request's or 0.5. Counts when the task starts.
+    public var priority: Float {
+        get { storage.withLock { $0.priority } ?? 0.5 }
+        set { storage.withLock { $0.priority = min(1, max(0, newValue)) } }
+    }
+
+    /// A text for the program's own use.
+    public var taskDescription: String? {
+        get { storage.withLock { $0.taskDescription } }
+        set { storage.withLock { $0.taskDescription = newValue } }
+    }
+
+    // MARK: Watching
+
+    /// Hears that ``progress`` may have changed. Called on the network's thread, so it must not block, and once when
+    /// the task is over.
+    package typealias ProgressWatcher = @Sendable (SessionTask) -> Void
+
+    /// Adds a watcher, which is called at once, and let go when the task is over.
+    package func watchProgress(_ watcher: @escaping ProgressWatcher) {
+        storage.withLock { storage in
+            if storage.machine.state != .completed { storage.watchers.append(watcher) }
+        }
+        watcher(self)
+    }
+
+    // MARK: Working
+
+    private func perform(_ change: (inout SessionTaskState) -> SessionTaskState.Action) {
+        // The transfer is told under the lock, so that it hears of changes in the order they were decided.
+        let action = storage.withLock { storage in
+            let action = change(&storage.machine)
+            switch action {
+            case .nothing, .completeCancelled: break
+            case .begin: storage.transfer = TaskTransfer(self)
+            case .suspendTransfer: storage.transfer?.suspend()
+            case .resumeTransfer: storage.transfer?.resume()
+            case .cancelTransfer: storage.transfer?.cancel()
+            }
+            return action
+        }
+        tellObserver(of: action)
+        if action == .begin { begin() }
+        if action == .completeCancelled { finish(.failed(SessionError(.cancelled, url: originalRequest.url))) }
+    }
+
+    private func tellObserver(of action: SessionTaskState.Action) {
+        guard let observer = TaskObservation.current else { return }
+        switch action {
+        case .begin, .resumeTransfer: observer.taskDidResume(self)
+        case .suspendTransfer: observer.taskDidSuspend(self)
+        case .nothing, .completeCancelled, .cancelTransfer: break
+        }
+    }
+
+    private func begin() {
+        let (plan, transfer, priority) = storage.withLock { ($0.plan, $0.transfer, $0.priority) }
+        guard let plan, let transfer else { return }
+        do throws(SessionError) {
+            var order = try plan.order.get()
+            order.request.priority = priority
+            order.interests = plan.observers.interests.union(.progress)
+            if let error = transfer.begin(order) { throw error }
+        } catch {
+            finish(.failed(error))
+        }
+    }
+
+    /// Completes the task on a thread where work may be done.
+    fileprivate func finish(_ ending: TaskEnding) {
+        DispatchQueue.global().async { self.complete(with: ending.outcome) }
+    }
+
+    private func complete(with outcome: CoreOutcome) {
+        let (plan, watchers) = storage.withLock { storage -> (TaskPlan?, [ProgressWatcher]) in
+            guard storage.machine.complete() else { return (nil, []) }
+            storage.response = outcome.response
+            storage.error = outcome.failure
+            storage.transfer = nil
+            defer {
+                storage.plan = nil
+                storage.watchers = []
+            }
+            return (storage.plan, storage.watchers)
+        }
+        for watcher in watchers { watcher(self) }
+        plan?.complete(self, outcome)
+    }
+
+    fileprivate func advance(_ progress: TransferProgress) {
+        let (plan, watchers) = storage.withLock { storage in
+            storage.progress = progress
+            return (storage.plan, storage.watchers)
+        }
+        plan?.observers.progress?(progress)
+        for watcher in watchers { watcher(self) }
+    }
+
+    fileprivate func decide(_ proposal: RedirectProposal) -> RedirectDecision {
+        storage.withLock { $0.plan }?.observers.decide(proposal) ?? .follow
+    }
+}
+
+extension SessionTask: Identifiable {}
+
+extension SessionTask: Hashable {
+    public static func == (left: SessionTask, right: SessionTask) -> Bool {
+        left === right
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+    }
+}
+
+extension SessionTask: CustomStringConvertible {
+    /// Number, state, method and URL without user information and query.
+    public var description: String {
+        "task \(id) (\(state)): \(originalRequest)"
+    }
+}
+
+/// What a task does when it starts and when it ends.
+struct TaskPlan: Sendable {
+    /// An error if the request can't be sent.
+    let order: Result<CoreOrder, SessionError>
+    let observers: TransferObservers
+    /// Called once, where work may be done.
+    let complete: @Sendable (SessionTask, CoreOutcome) -> Void
+    /// Called instead if the task goes without having been started.
+    let abandon: @Sendable () -> Void
+}
+
+/// How a transfer ended; taken apart away from the loop thread.
+private enum TaskEnding: Sendable {
+    case finished(CoreResult, TaskTransfer)
+    case failed(SessionError)
+
+    var outcome: CoreOutcome {
+        switch self {
+        case .finished(let result, let transfer):
+            transfer.take(result, for: transfer.url)
+        case .failed(let error):
+            CoreOutcome(body: Data(), failure: error)
+        }
+    }
+}
+
+/// The transfer of a task. Holds the task, so that it lives until it has completed.
+private final class TaskTransfer: CoreTask, @unchecked Sendable {
+    private let task: SessionTask
+
+    init(_ task: SessionTask) {
+        self.task = task
+    }
+
+    var url: String { task.originalRequest.url }
+
+    override func didFinish(_ result: CoreResult) {
+        task.finish(.finished(result, self))
+    }
+
+    override func didProgress(_ progress: TransferProgress) {
+        task.advance(progress)
+    }
+
+    override func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision {
+        task.decide(proposal)
+    }
+}

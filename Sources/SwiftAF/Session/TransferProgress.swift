@@ -1,0 +1,25 @@
+/// How far a transfer is, at one moment. A value: it does not change afterwards.
+public struct TransferProgress: Hashable, Sendable {
+    /// Bytes of the request body that were sent.
+    public var sent: Int64
+    /// Bytes of the request body altogether, nil if that is not known.
+    public var sentTotal: Int64?
+    /// Bytes of the response body that came over the wire, before decoding.
+    public var received: Int64
+    /// Bytes of the response body altogether, nil if that is not known.
+    public var receivedTotal: Int64?
+
+    public init(sent: Int64 = 0, sentTotal: Int64? = nil, received: Int64 = 0, receivedTotal: Int64? = nil) {
+        self.sent = sent
+        self.sentTotal = sentTotal
+        self.received = received
+        self.receivedTotal = receivedTotal
+    }
+
+    /// From 0 to 1 over both directions, nil as long as a total is not known.
+    public var fractionCompleted: Double? {
+        guard let sentTotal, let receivedTotal else { return nil }
+        let total = Double(sentTotal) + Double(receivedTotal)
+        return total > 0 ? min(1, (Double(sent) + Double(received)) / total) : 1
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import FoundationXML
+
+/// Reads a document as events and writes it anew: well-formed, in UTF-8, without document type and entities.
+final class XMLRewriter: NSObject, XMLParserDelegate {
+    /// Below the depth at which libxml2 gives up building a tree, which Foundation does not survive.
+    private static let maximumDepth = 200
+    /// Bytes of one text or comment, for the same reason.
+    private static let maximumTextSize = 8 << 20
+    /// Bytes of one attribute, which grow to at most six times as many when they are escaped.
+    private static let maximumAttributeSize = 1 << 20
+
+    private var output: [UInt8] = []
+    private var depth = 0
+    private var elements = 0
+    private var textSize = 0
+    private var failure: CocoaError.Code?
+
+    /// - Throws: The parser's error (`NSXMLParserErrorDomain`); a `CocoaError` for documents that are well-formed
+    ///   but not accepted.
+    static func rewrite(_ document: Data) throws -> Data {
+        let rewriter = XMLRewriter()
+        let parser = XMLParser(data: XMLText.utf8(document))
+        parser.shouldResolveExternalEntities = false
+        parser.delegate = rewriter
+        let isComplete = parser.parse()
+        if let failure = rewriter.failure { throw CocoaError(failure) }
+        // The parser may have met an error and still say that it succeeded.
+        if let error = parser.parserError { throw error }
+        guard isComplete, rewriter.elements > 0, rewriter.depth == 0 else {
+            throw CocoaError(.fileReadCorruptFile)
+        }
+        return Data(rewriter.output)
+    }
+
+    func parser(
+        _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+        attributes: [String: String] = [:]
+    ) {
+        depth += 1
+        elements += 1
+        textSize = 0
+        if depth > Self.maximumDepth { return stop(parser) }
+        put("<\(name)")
+        for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
+            if value.utf8.count > Self.maximumAttributeSize { return stop(parser) }
+            put(" \(name)=\"")
+            putEscaped(value, blanks: 0x09...0x0D)
+            put("\"")
+        }
+        put(">")
+    }
+
+    func parser(
+        _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
+    ) {
+        depth -= 1
+        textSize = 0
+        put("</\(name)>")
+    }
+
+    func parser(_ parser: XMLParser, foundCharacters text: String) {
+        guard admit(text.utf8.count, parser) else { return }
+        putEscaped(text, blanks: 0x0D...0x0D)
+    }
+
+    func parser(_ parser: XMLParser, foundCDATA block: Data) {
+        guard admit(block.count, parser) else { return }
+        // A CDATA section can't contain its own end.
+        put("<![CDATA[")
+        output.append(contentsOf: block)
+        put("]]>")
+    }
+
+    func parser(_ parser: XMLParser, foundComment comment: String) {
+        guard comment.utf8.count <= Self.maximumTextSize else { return stop(parser) }
+        put("<!--\(comment)-->")
+    }
+
+    func parser(_ parser: XMLParser, foundProcessingInstructionWithTarget target: String, data: String?) {
+        put("<?\(target) \(data ?? "")?>")
+    }
+
+    private func admit(_ size: Int, _ parser: XMLParser) -> Bool {
+        textSize += size
+        if textSize <= Self.maximumTextSize { return true }
+        stop(parser)
+        return false
+    }
+
+    private func stop(_ parser: XMLParser) {
+        failure = .fileReadTooLarge
+        parser.abortParsing()
+    }
+
+    private func put(_ text: String) {
+        output.append(contentsOf: text.utf8)
+    }
+
+    /// - Parameter blanks: White space that reading would change, and that is therefore written as references: all
+    ///   but the blank in attributes, the carriage return in texts.
+    private func putEscaped(_ text: String, blanks: ClosedRange<UInt8>) {
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "&"): put("&amp;")
+            case UInt8(ascii: "<"): put("&lt;")
+            case UInt8(ascii: ">"): put("&gt;")
+            case UInt8(ascii: "\""): put("&quot;")
+            case blanks: put("&#\(byte);")
+            default: output.append(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import CAllocationCount
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+/// Allocations per operation, held to the numbers in `Tests/Thresholds/serialization.json`. They are exact: the same
+/// compiler gives the same count on every machine. After a change that lowers one, lower it there too.
+@Suite(.enabled(if: allocation_count_works()), .serialized)
+struct SerializationAllocationTests {
+    private static let rounds = 10_000
+
+    private static let parameters: Parameters = ["name": "Ada", "born": 1815, "tags": ["math", "code"]]
+    private static let form = HTTPRequestSerializer()
+    private static let json = JSONRequestSerializer()
+
+    private static func response(_ type: String) -> HTTPResponse {
+        HTTPResponse(
+            status: 200, headers: ["Content-Type": type, "Content-Length": "47"],
+            url: "https://api.example.org/v1/users/7")
+    }
+
+    struct User: Decodable { var name: String; var born: Int; var tags: [String] }
+
+    private static let body = Data(#"{"name":"Ada","born":1815,"tags":["math","code"]}"#.utf8)
+
+    @Test func query() throws {
+        let request = HTTPRequest("https://api.example.org/v1/users")
+        try expect("query") { _ = try Self.form.serialize(request, parameters: Self.parameters) }
+    }
+
+    @Test func form() throws {
+        let request = HTTPRequest(.post, "https://api.example.org/v1/users")
+        try expect("form") { _ = try Self.form.serialize(request, parameters: Self.parameters) }
+    }
+
+    @Test func jsonRequest() throws {
+        let request = HTTPRequest(.post, "https://api.example.org/v1/users")
+        try expect("json request") { _ = try Self.json.serialize(request, parameters: Self.parameters) }
+    }
+
+    @Test func data() throws {
+        let (response, serializer) = (Self.response("application/octet-stream"), DataResponseSerializer())
+        try expect("data") { _ = try serializer.serialize(response, body: Self.body) }
+    }
+
+    @Test func text() throws {
+        let (response, serializer) = (Self.response("text/plain; charset=utf-8"), StringResponseSerializer())
+        try expect("text") { _ = try serializer.serialize(response, body: Self.body) }
+    }
+
+    @Test func jsonResponse() throws {
+        let (response, serializer) = (Self.response("application/json"), JSONResponseSerializer())
+        try expect("json") { _ = try serializer.serialize(response, body: Self.body) }
+    }
+
+    @Test func jsonResponseWithParameters() throws {
+        let (response, serializer) = (Self.response("application/json; charset=utf-8"), JSONResponseSerializer())
+        try expect("json") { _ = try serializer.serialize(response, body: Self.body) }
+    }
+
+    @Test func decodable() throws {
+        let (response, serializer) = (Self.response("application/json"), DecodableResponseSerializer<User>())
+        try expect("decodable") { _ = try serializer.serialize(response, body: Self.body) }
+    }
+
+    @Test func tree() throws {
+        let tree = try JSONValue(parsing: Self.body)
+        try expect("decoding from a tree") { _ = try tree.decode(as: User.self) }
+    }
+
+    private func expect(_ name: String, _ operation: () throws -> Void) throws {
+        // The first runs make what is made once.
+        for _ in 0..<10 { try operation() }
+        let before = allocation_count()
+        for _ in 0..<Self.rounds { try operation() }
+        let counted = Double(allocation_count() - before) / Double(Self.rounds)
+        let threshold = try #require(Self.thresholds()[name], "no threshold is recorded for \(name)")
+        #expect(counted <= threshold, "\(name), in a \(Self.configuration) build")
+    }
+
+    #if DEBUG
+        private static let configuration = "debug"
+    #else
+        private static let configuration = "release"
+    #endif
+
+    private static func thresholds() throws -> [String: Double] {
+        let path = #filePath.replacing(
+            "Allocation/SerializationAllocationTests.swift", with: "Thresholds/serialization.json")
+        let file = try Data(contentsOf: URL(filePath: path))
+        let thresholds = try JSONDecoder().decode([String: [String: Double]].self, from: file)
+        return thresholds[configuration] ?? [:]
+    }
+}

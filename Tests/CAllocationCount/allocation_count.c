@@ -1,0 +1,72 @@
+#include "allocation_count.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#ifdef SANITIZED
+
+uint64_t allocation_count(void) {
+    return 0;
+}
+
+bool allocation_count_works(void) {
+    return false;
+}
+
+#else
+
+/* In an executable, so the variable needs no allocation of its own when a thread first touches it. */
+static _Thread_local uint64_t count;
+
+/* glibc's own names for its allocator. Free stays glibc's: it is one heap. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t number, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+
+/* Symbols of the executable come before those of libraries, so these are what everybody calls. */
+void *malloc(size_t size) {
+    count++;
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t number, size_t size) {
+    count++;
+    return __libc_calloc(number, size);
+}
+
+void *realloc(void *memory, size_t size) {
+    count++;
+    return __libc_realloc(memory, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size) {
+    count++;
+    return __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t size) {
+    count++;
+    void *block = __libc_memalign(alignment, size);
+    if (!block) return ENOMEM;
+    *memory = block;
+    return 0;
+}
+
+uint64_t allocation_count(void) {
+    return count;
+}
+
+bool allocation_count_works(void) {
+    return true;
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* Counts what the heap is asked for, so that tests can hold a number instead of a time. */
+#ifndef ALLOCATION_COUNT_H
+#define ALLOCATION_COUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Blocks that this thread asked for since it began: malloc, calloc, realloc, aligned calls. */
+uint64_t allocation_count(void);
+
+/* False under a sanitizer, which has an allocator of its own. */
+bool allocation_count_works(void);
+
+#endif

@@ -1,0 +1,124 @@
+import AFTestServer
+import Foundation
+import FoundationNetworking
+import SwiftAF
+import SwiftAFFoundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct ConversionTests {
+    private func urlRequest(_ change: (inout URLRequest) -> Void = { _ in }) throws -> URLRequest {
+        var request = URLRequest(url: try #require(URL(string: "http://h/path?q=1")))
+        change(&request)
+        return request
+    }
+
+    @Test func aBareRequest() throws {
+        let request = HTTPRequest(try urlRequest())
+        #expect(request.method == .get && request.url == "http://h/path?q=1" && request.headers.isEmpty)
+        #expect(request.body.isNone)
+        #expect(request.timeouts == HTTPRequest.Timeouts() && request.hints == HTTPRequest.Hints())
+        let back = try URLRequest(request)
+        #expect(try back == urlRequest())
+    }
+
+    @Test func everythingThatIsSet() throws {
+        let original = try urlRequest {
+            $0.httpMethod = "PUT"
+            $0.httpBody = Data("body".utf8)
+            $0.setValue("a", forHTTPHeaderField: "X-A")
+            $0.setValue("4", forHTTPHeaderField: "Content-Length")
+            $0.timeoutInterval = 7.5
+            $0.cachePolicy = .returnCacheDataDontLoad
+            $0.networkServiceType = .voip
+            $0.httpShouldHandleCookies = false
+            $0.allowsCellularAccess = false
+        }
+        let request = HTTPRequest(original)
+        #expect(request.method == .put && request.body.data == Data("body".utf8))
+        #expect(request.headers["X-A"] == "a" && request.headers["Content-Length"] == nil)
+        #expect(request.timeouts.idle == .milliseconds(7500))
+        #expect(request.hints.cachePolicy == .returnCacheDataDontLoad && request.hints.networkServiceType == .voip)
+        #expect(request.hints.handlesCookies == false && request.hints.allowsCellularAccess == false)
+        let back = try URLRequest(request)
+        #expect(back.httpMethod == "PUT" && back.httpBody == Data("body".utf8) && back.timeoutInterval == 7.5)
+        #expect(back.cachePolicy == .returnCacheDataDontLoad && back.networkServiceType == .voip)
+        #expect(!back.httpShouldHandleCookies && !back.allowsCellularAccess)
+        #expect(back.value(forHTTPHeaderField: "x-a") == "a")
+    }
+
+    @Test(arguments: [
+        URLRequest.CachePolicy.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData,
+        .returnCacheDataElseLoad, .returnCacheDataDontLoad, .reloadRevalidatingCacheData,
+    ])
+    func everyCachePolicyGoesThereAndBack(policy: URLRequest.CachePolicy) throws {
+        let original = try urlRequest { $0.cachePolicy = policy }
+        #expect(HTTPRequest(original).hints.cachePolicy != nil)
+        #expect(try URLRequest(HTTPRequest(original)).cachePolicy == policy)
+    }
+
+    @Test(arguments: [0, -1, .infinity, .nan, 1e300] as [TimeInterval])
+    func timeLimitsThatAreNoneDoNotTrap(seconds: TimeInterval) throws {
+        #expect(HTTPRequest(try urlRequest { $0.timeoutInterval = seconds }).timeouts.idle == .zero)
+    }
+
+    @Test func noLimitComesBackAsNone() throws {
+        var request = HTTPRequest("http://h/")
+        request.timeouts.idle = .zero
+        #expect(try URLRequest(request).timeoutInterval == .infinity)
+    }
+
+    @Test func repeatedFieldsAreJoined() throws {
+        let headers = HTTPHeaders([("A", "1"), ("a", "2")])
+        #expect(try URLRequest(HTTPRequest("http://h/", headers: headers)).value(forHTTPHeaderField: "A") == "1, 2")
+    }
+
+    @Test func aFileBecomesAStream() throws {
+        let request = HTTPRequest(.post, "http://h/", body: .file("/dev/null"))
+        #expect(try URLRequest(request).httpBodyStream != nil)
+    }
+
+    @Test func whatCanNotBeConvertedSaysSo() {
+        let stream = HTTPRequest(.post, "http://h/", body: .stream { AsyncStream<Data> { $0.finish() } })
+        #expect(throws: SessionError.self) { try URLRequest(stream) }
+        #expect(throws: SessionError.self) { try URLRequest(HTTPRequest("")) }
+    }
+
+    @Test(arguments: [nil, 300_000] as [Int?])
+    func aStreamIsSentPieceByPiece(length: Int?) async throws {
+        let server = try TestServer()
+        let bytes = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
+        var original = URLRequest(url: server.url("/upload"))
+        original.httpMethod = "POST"
+        original.httpBodyStream = InputStream(data: bytes)
+        if let length { original.setValue(String(length), forHTTPHeaderField: "Content-Length") }
+        let response = try await HTTPSessionManager().response(for: HTTPRequest(original))
+        #expect(response.status == 200)
+        #expect(server.requests[0].body == bytes)
+        #expect(server.requests[0]["Content-Length"] == length.map(String.init))
+    }
+
+    @Test func aStreamThatFailsFailsTheRequest() async throws {
+        let server = try TestServer()
+        var original = URLRequest(url: server.url("/upload"))
+        original.httpMethod = "POST"
+        original.httpBodyStream = InputStream(fileAtPath: "/nonexistent/file")
+        let request = HTTPRequest(original)
+        let error = await #expect(throws: SessionError.self) { try await HTTPSessionManager().response(for: request) }
+        #expect(error?.code == .bodySource)
+    }
+
+    @Test func responses() throws {
+        let headers = HTTPHeaders([
+            ("Content-Type", "text/html; charset=utf-8"), ("X-A", "1"), ("x-a", "2"), ("Set-Cookie", "a=1"),
+            ("Set-Cookie", "b=2"), ("Content-Length", "12"),
+        ])
+        let original = HTTPResponse(status: 404, version: .http2, headers: headers, url: "http://h/path?q")
+        let response = try #require(HTTPURLResponse(original))
+        #expect(response.statusCode == 404 && response.url == URL(string: "http://h/path?q"))
+        #expect(response.mimeType == "text/html" && response.textEncodingName == "utf-8")
+        #expect(response.expectedContentLength == 12)
+        #expect(response.value(forHTTPHeaderField: "X-A") == "1, 2")
+        #expect(response.value(forHTTPHeaderField: "Set-Cookie") == "a=1, b=2")
+        #expect(HTTPURLResponse(HTTPResponse(status: 200, url: "")) == nil)
+    }
+}

@@ -1,0 +1,210 @@
+import Foundation
+import FoundationXML
+import SwiftAF
+import SwiftAFFoundation
+import Testing
+
+private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar></foo>".utf8)
+
+@Suite struct XMLParserResponseSerializerTests {
+    private let serializer = XMLParserResponseSerializer()
+
+    @Test func xmlParserResponseSerializerAcceptsApplicationXMLMimeType() {
+        #expect(serializer.result(for: response(200, "application/xml"), body: sample).error == nil)
+    }
+
+    @Test func xmlParserResponseSerializerAcceptsTextXMLMimeType() {
+        #expect(serializer.result(for: response(200, "text/xml; charset=utf-8"), body: sample).error == nil)
+    }
+
+    @Test func xmlParserResponseSerializerDoesNotAcceptNonStandardXMLMimeType() {
+        let result = serializer.result(for: response(200, "nonstandard/xml"), body: sample)
+        #expect(codes(result.error) == [.contentType] && result.value == nil)
+    }
+
+    @Test func xmlParserResponseSerializerReturnsXMLParserObjectForValidXML() throws {
+        final class Names: NSObject, XMLParserDelegate {
+            var names: [String] = []
+            func parser(
+                _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+                attributes: [String: String] = [:]
+            ) {
+                names.append(name)
+            }
+        }
+        let parser = try serializer.serialize(response(200, "text/xml"), body: sample).value
+        let names = Names()
+        parser.delegate = names
+        #expect(parser.parse())
+        #expect(names.names == ["foo", "bar"])
+    }
+
+    @Test(arguments: [nil, "text/xml", "text/html"])
+    func anEmptyBodyGivesAParserToo(type: String?) {
+        let result = serializer.result(for: response(204, type), body: Data())
+        #expect(result.value != nil && result.error == nil)
+    }
+
+    @Test func aRefusedStatusGivesAParserAndAnError() {
+        let result = serializer.result(for: response(500, "text/xml"), body: sample)
+        #expect(result.value != nil && codes(result.error) == [.status])
+    }
+
+    @Test func xmlParserResponseSerializerCanBeCopied() throws {
+        var original = serializer
+        original.validation.acceptableStatusCodes = [100]
+        let copy = original
+        #expect(copy == original && copy != serializer)
+        #expect(try archivedAndUnarchived(original) == original)
+    }
+}
+
+@Suite struct XMLDocumentResponseSerializerTests {
+    private let serializer = XMLDocumentResponseSerializer()
+    private let xml = response(200, "application/xml")
+
+    private func document(_ text: String) throws -> XMLDocument {
+        try serializer.serialize(xml, body: Data(text.utf8)).value
+    }
+
+    @Test func xmlDocumentResponseSerializerAcceptsApplicationXMLMimeType() {
+        #expect(serializer.result(for: response(200, "application/xml"), body: sample).error == nil)
+    }
+
+    @Test func xmlDocumentResponseSerializerAcceptsTextXMLMimeType() {
+        #expect(serializer.result(for: response(200, "text/xml"), body: sample).error == nil)
+    }
+
+    @Test func xmlDocumentResponseSerializerDoesNotAcceptNonStandardXMLMimeType() {
+        let result = serializer.result(for: response(200, "nonstandard/xml"), body: sample)
+        #expect(codes(result.error) == [.contentType] && result.value == nil)
+    }
+
+    @Test func xmlDocumentResponseSerializerReturnsXMLDocumentObjectForValidXML() throws {
+        let root = try #require(try serializer.serialize(xml, body: sample).value.rootElement())
+        #expect(root.name == "foo" && root.attribute(forName: "a")?.stringValue == "1")
+        #expect(root.elements(forName: "bar").first?.stringValue == "b&r")
+    }
+
+    /// Some of these ended the process when Foundation read them itself.
+    @Test(arguments: [
+        "<foo", "", "x", "<a>", "<a></b>", "<a/><b/>", "<a>&nope;</a>", "<a b='1' b='2'/>", "<p:a/>", "<!-- -->",
+        "<a>\u{1}</a>", "<?xml version='1.0' encoding='klingon'?><a></a>",
+        String(repeating: "<a>", count: 3000) + String(repeating: "</a>", count: 3000),
+        "<!DOCTYPE a [<!ENTITY e 'text'>]><a>&e;</a>",
+        "<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><a>&e;</a>",
+        "<!DOCTYPE a SYSTEM 'file:///etc/passwd'><a>&e;</a>",
+    ])
+    func xmlDocumentResponseSerializerReturnsErrorForInvalidXML(text: String) {
+        let result = serializer.result(for: xml, body: Data(text.utf8))
+        #expect(result.value == nil && codes(result.error) == [.serialization])
+    }
+
+    @Test func entitiesThatGrowWithoutEndAreRefused() {
+        let levels = (1...9).map { "<!ENTITY e\($0) '" + String(repeating: "&e\($0 - 1);", count: 10) + "'>" }
+        let text = "<!DOCTYPE a [<!ENTITY e0 'x'>\(levels.joined())]><a b='&e9;'>&e9;</a>"
+        let result = serializer.result(for: xml, body: Data(text.utf8))
+        #expect(result.value == nil && codes(result.error) == [.serialization])
+    }
+
+    @Test(arguments: [
+        "<a>1 &lt; 2 &amp; \"3\" &gt; ]]&gt;</a>", "<a b=\"&lt;&amp;&quot;'&#10;&#9;x\"></a>",
+        "<a><!-- c --><?pi d?><![CDATA[<x>&]]></a>", "<a xmlns=\"u:d\" xmlns:p=\"u:p\"><p:b p:c=\"1\"></p:b></a>",
+        "<a>é\u{1F600}</a>", "<a>line\n\ttab&#13;</a>",
+    ])
+    func everyNodeSurvives(text: String) throws {
+        let options: XMLNode.Options = [.nodePreserveWhitespace]
+        let serializer = XMLDocumentResponseSerializer(options: options)
+        let document = try serializer.serialize(xml, body: Data(text.utf8)).value
+        let expected = try XMLDocument(data: Data(text.utf8), options: options)
+        #expect(document.xmlString == expected.xmlString)
+    }
+
+    @Test func namespacesAreKnown() throws {
+        let root = try #require(try document("<a xmlns='u:d' xmlns:p='u:p'><p:b/></a>").rootElement())
+        #expect(root.uri == "u:d" && (root.children?.first as? XMLElement)?.uri == "u:p")
+    }
+
+    @Test func blanksBetweenElementsGoUnlessTheyArePreserved() throws {
+        let text = "<a>\n  <b></b>\n</a>"
+        #expect(try document(text).rootElement()?.childCount == 1)
+        let preserving = XMLDocumentResponseSerializer(options: [.nodePreserveWhitespace])
+        #expect(try preserving.serialize(xml, body: Data(text.utf8)).value.rootElement()?.childCount == 3)
+    }
+
+    @Test func otherEncodingsAreRead() throws {
+        let utf16 = try #require("<a>é</a>".data(using: .utf16))
+        #expect(try serializer.serialize(xml, body: utf16).value.rootElement()?.stringValue == "é")
+        let latin1 = Data("<?xml version='1.0' encoding='ISO-8859-1'?><a>".utf8) + [0xE9] + Data("</a>".utf8)
+        #expect(try serializer.serialize(xml, body: latin1).value.rootElement()?.stringValue == "é")
+    }
+
+    @Test(arguments: [
+        ("<a><?target?></a>", "<a><?target ?></a>"), ("<?t?><a><?x y?><?z?></a>", nil), ("<a><!--<?t?>--></a>", nil),
+        ("<a><![CDATA[<?t?>]]></a>", nil), ("<?xml version='1.0'?><?t?><a></a>", nil),
+    ])
+    func instructionsWithoutDataAreRead(text: String, expected: String?) throws {
+        let root = try #require(try document(text).rootElement())
+        #expect(root.name == "a")
+        if let expected { #expect(root.xmlString == expected) }
+        if text.contains("!") { #expect(root.stringValue == "<?t?>") }
+    }
+
+    @Test(arguments: [
+        "<a><!--\u{C3}--></a>", "<?xml version='1.0' encoding='klingon'?><a/>", "<?xml encoding='utf-8'?><a>\u{C3}</a>",
+    ])
+    func textsOfNoKnownEncodingAreErrors(text: String) throws {
+        let body = try #require(text.data(using: .isoLatin1))
+        #expect(codes(serializer.result(for: xml, body: body).error) == [.serialization])
+        let parser = try XMLParserResponseSerializer().serialize(xml, body: body).value
+        #expect(!parser.parse() && parser.parserError != nil)
+    }
+
+    @Test(arguments: ["a", "a PUBLIC '-//X>' \"u:]\"", "a SYSTEM 'file:///etc/passwd'"])
+    func documentTypesAreLeftOut(type: String) throws {
+        let document = try document("<?xml version='1.0'?>\n<!DOCTYPE \(type)><a>text</a>")
+        #expect(document.rootElement()?.stringValue == "text" && !document.xmlString.contains("DOCTYPE"))
+    }
+
+    @Test(arguments: ["<!ATTLIST a b CDATA #IMPLIED>", "<!ENTITY e 'x'>", ""])
+    func declarationsOfADocumentTypeAreRefused(declarations: String) throws {
+        let body = Data("<!DOCTYPE a [\(declarations)]><a/>".utf8)
+        #expect(codes(serializer.result(for: xml, body: body).error) == [.serialization])
+        let parser = try XMLParserResponseSerializer().serialize(xml, body: body + body).value
+        _ = parser.parse()
+    }
+
+    @Test func sizesAtAndBeyondTheLimits() throws {
+        let deepest = String(repeating: "<a>", count: 200) + String(repeating: "</a>", count: 200)
+        #expect(try document(deepest).rootElement() != nil)
+        #expect(throws: SessionError.self) { try document("<b>" + deepest + "</b>") }
+        let quotes = String(repeating: "&quot;", count: 1 << 17)
+        #expect(try document("<a b=\"\(quotes)\">\(quotes)</a>").rootElement()?.stringValue?.utf8.count == 1 << 17)
+        let long = String(repeating: "x", count: 1 << 20)
+        #expect(try document("<a b='\(long)'/>").rootElement() != nil)
+        #expect(throws: SessionError.self) { try document("<a b='\(long)x'/>") }
+        let text = String(repeating: long, count: 8)
+        #expect(try document("<a>\(text)</a>").rootElement()?.stringValue?.utf8.count == 8 << 20)
+        #expect(throws: SessionError.self) { try document("<a>\(text)x</a>") }
+    }
+
+    @Test func aParserErrorStandsAboveTheStatus() throws {
+        let result = serializer.result(for: response(500, "text/xml"), body: Data("<foo".utf8))
+        #expect(codes(result.error) == [.serialization, .status])
+        let plain = serializer.result(for: xml, body: Data("<foo".utf8))
+        #expect(try #require(plain.error as? SessionError).nsError.domain == XMLParser.errorDomain)
+    }
+
+    @Test func anEmptyBodyIsNoDocument() {
+        #expect(codes(serializer.result(for: response(204, nil), body: Data()).error) == [.serialization])
+        #expect(codes(serializer.result(for: response(200, "text/html"), body: Data()).error) == [.serialization])
+    }
+
+    @Test func xmlDocumentResponseSerializerCanBeCopied() throws {
+        var original = XMLDocumentResponseSerializer(options: [.nodePreserveWhitespace])
+        original.validation.acceptableContentTypes = ["test/type"]
+        let copy = original
+        #expect(copy == original && copy.options == [.nodePreserveWhitespace] && copy != serializer)
+        #expect(try archivedAndUnarchived(original) == original)
+    }
+}

@@ -1,0 +1,134 @@
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@Suite struct HTTPHeadersTests {
+    @Test func orderCaseAndRepeatsAreKept() {
+        var headers: HTTPHeaders = ["B": "1", "a": "2"]
+        headers.add(name: "b", value: "3")
+        #expect(headers.map(\.name) == ["B", "a", "b"])
+        #expect(headers.values(for: "b") == ["1", "3"])
+        #expect(headers.first("B") == "1")
+        #expect(headers["b"] == "1, 3")
+        #expect(headers["missing"] == nil)
+        #expect(headers.contains("A"))
+    }
+
+    @Test func setCookieIsNeverJoined() {
+        let headers: HTTPHeaders = ["Set-Cookie": "a=1", "set-cookie": "b=2"]
+        #expect(headers["SET-COOKIE"] == "a=1")
+        #expect(headers.values(for: "Set-Cookie") == ["a=1", "b=2"])
+    }
+
+    @Test func settingReplacesAllAtTheFirstPlace() {
+        var headers: HTTPHeaders = ["X": "1", "Y": "2", "x": "3", "Z": "4", "X": "5"]
+        headers["x"] = "new"
+        #expect(headers == ["x": "new", "Y": "2", "Z": "4"])
+        headers["W"] = "last"
+        #expect(headers.last?.name == "W")
+        headers["Y"] = nil
+        #expect(headers == ["x": "new", "Z": "4", "W": "last"])
+    }
+
+    @Test func arrayLiteral() {
+        let headers: HTTPHeaders = [("Accept", "text/html"), ("Accept", "text/plain")]
+        #expect(headers["accept"] == "text/html, text/plain")
+    }
+
+    @Test func removedDefaults() {
+        var headers: HTTPHeaders = ["Accept": "x"]
+        headers.removeDefault("accept")
+        #expect(headers.isEmpty)
+        #expect(headers.removedDefaults == ["accept"])
+        headers.fillGaps(from: ["Accept": "*/*", "User-Agent": "t"])
+        #expect(headers.map(\.name) == ["User-Agent"])
+        headers.removeDefault("Accept")
+        #expect(headers.removedDefaults == ["Accept"])
+        headers["ACCEPT"] = "text/html"
+        #expect(!headers.removesDefault("Accept"))
+    }
+
+    @Test func fillGapsKeepsRepeatsOfADefault() {
+        var headers: HTTPHeaders = ["A": "mine"]
+        headers.fillGaps(from: ["a": "default", "B": "1", "B": "2"])
+        #expect(headers == ["A": "mine", "B": "1", "B": "2"])
+    }
+
+    @Test func mergeReplaces() {
+        var headers: HTTPHeaders = ["A": "1", "A": "2", "B": "3"]
+        var other: HTTPHeaders = ["a": "4", "a": "5", "C": "6"]
+        other.removeDefault("B")
+        headers.merge(other)
+        #expect(headers.values(for: "A") == ["4", "5"])
+        #expect(!headers.contains("B"))
+        #expect(headers.removesDefault("b"))
+    }
+
+    @Test(arguments: ["Authorization", "proxy-authorization", "COOKIE", "Set-Cookie"])
+    func credentialsAreHidden(name: String) {
+        let headers: HTTPHeaders = [name: "s3cret"]
+        #expect(headers[0].isSecret)
+        #expect(!headers.description.contains("s3cret"))
+        #expect(!String(describing: headers[0]).contains("s3cret"))
+        #expect(!String(reflecting: headers).contains("s3cret"))
+        var dumped = ""
+        dump(headers, to: &dumped)
+        #expect(!dumped.contains("s3cret"))
+        #expect(headers.fullDescription.contains("s3cret"))
+    }
+
+    @Test func markedSecretsStayMarked() {
+        var headers = HTTPHeaders()
+        headers.add(name: "X-Api-Key", value: "s3cret", secret: true)
+        headers["x-api-key"] = "s3cret2"
+        #expect(headers[0].isSecret)
+        #expect(headers.description == "x-api-key: <hidden>")
+        #expect(!HTTPHeaders.Field(name: "X", value: "v").isSecret)
+    }
+
+    @Test func equalityIgnoresCaseOfNamesOnly() {
+        let headers: HTTPHeaders = ["A": "v"]
+        #expect(headers == ["a": "v"])
+        #expect(headers != ["a": "V"])
+        #expect(headers.hashValue == (["a": "v"] as HTTPHeaders).hashValue)
+        #expect((["A": "1", "B": "2"] as HTTPHeaders) != ["B": "2", "A": "1"])
+    }
+
+    @Test func codableRoundTrip() throws {
+        var headers: HTTPHeaders = ["A": "1", "a": "2"]
+        headers.add(name: "Key", value: "k", secret: true)
+        headers.removeDefault("Accept")
+        let decoded = try JSONDecoder().decode(HTTPHeaders.self, from: JSONEncoder().encode(headers))
+        #expect(decoded == headers)
+        #expect(decoded[2].isSecret)
+        #expect(decoded.removedDefaults == ["Accept"])
+    }
+
+    @Test func authorization() {
+        var headers = HTTPHeaders()
+        headers.setBasicAuthorization(username: "Aladdin", password: "open sesame")
+        #expect(headers["Authorization"] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+        headers.setBasicAuthorization(username: "ü", password: "€")
+        #expect(headers["Authorization"] == "Basic w7w64oKs")
+        headers.setBearerAuthorization(token: "t")
+        #expect(headers.values(for: "Authorization") == ["Bearer t"])
+    }
+
+    @Test(
+        arguments: [
+            ([0x61, 0x62], "ab"), ([0xC3, 0xA9], "é"), ([0xE9], "é"), ([0x61, 0xFF, 0x80], "aÿ\u{80}"), ([], ""),
+        ] as [([UInt8], String)])
+    func receivedBytesSurvive(bytes: [UInt8], text: String) {
+        let name = Array("X".utf8)
+        let field = name.withUnsafeBufferPointer { name in
+            bytes.withUnsafeBufferPointer { HTTPHeaders.Field(name: name, value: $0) }
+        }
+        #expect(field.value == text)
+        #expect(field.rawValue == bytes)
+    }
+
+    @Test func namesInAnotherScriptAreComparedByBytes() {
+        #expect(!HTTPHeaders.Field(name: "\u{212A}ey", value: "").isNamed("key"))
+        #expect(!HTTPHeaders.Field(name: "[", value: "").isNamed("{"))
+    }
+}

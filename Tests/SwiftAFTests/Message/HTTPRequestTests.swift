@@ -1,0 +1,98 @@
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@Suite struct HTTPRequestTests {
+    @Test func urlIsKeptExactly() throws {
+        #expect(HTTPRequest("http://h/a b?ä#f").url == "http://h/a b?ä#f")
+        let url = try #require(URL(string: "https://h/x"))
+        let request = HTTPRequest(.put, url)
+        #expect(request.url == "https://h/x")
+        #expect(request.parsedURL == url)
+    }
+
+    @Test(
+        arguments: [
+            ("http://example.org/x", "http", "example.org", 80), ("HTTPS://Example.org", "https", "Example.org", 443),
+            ("http://[::1]:8080/", "http", "::1", 8080), ("http://u:p@h:1/", "http", "h", 1),
+            ("ftp://h/", "ftp", "h", nil), ("http://h:/", "http", "h", 80), ("http://h:99999/", "http", "h", nil),
+        ] as [(String, String, String, Int?)])
+    func parts(url: String, scheme: String, host: String, port: Int?) {
+        let request = HTTPRequest(url)
+        #expect(request.scheme == scheme)
+        #expect(request.host == host)
+        #expect(request.port == port)
+    }
+
+    @Test func descriptionHidesSecrets() {
+        let request = HTTPRequest(.post, "https://ada:s3cret@h/p?token=s3cret#s3cret")
+        #expect(request.description == "POST https://h/p?…")
+    }
+
+    @Test(arguments: [
+        "http://h", "https://h/", "HTTP://H:80/x?y#z", "http://[::1]:80/", "http://h/a b/ä", "http://user:p@h/",
+    ])
+    func validURLs(url: String) throws {
+        try HTTPRequest(url).validate()
+    }
+
+    @Test(arguments: [
+        ("", "scheme"), ("h/x", "scheme"), ("//h/x", "scheme"), ("ftp://h/", "neither http nor https"),
+        ("file:///etc/passwd", "neither http nor https"), ("javascript:alert(1)", "neither http nor https"),
+        ("http:///x", "host"), ("http:x", "host"), ("http://", "host"), ("http://user@/", "host"),
+        ("http://h\r\nX: y/", "control"), ("http://h/\0", "control"), ("http://h/\u{7F}", "control"),
+        ("http://h/\t", "control"), ("http://h:x/", "port"), ("http://h:65536/", "port"), ("http://h:-1/", "port"),
+    ])
+    func invalidURLs(url: String, part: String) {
+        expectInvalid(HTTPRequest(url), part)
+    }
+
+    @Test(arguments: [
+        ("", "v", "name"), ("A B", "v", "name"), ("A:", "v", "name"), ("A\r\nB", "v", "name"), ("Ä", "v", "name"),
+        ("A", "x\r\nB: y", "line break"), ("A", "x\ny", "line break"), ("A", "x\ry", "line break"),
+        ("A", "x\0y", "line break"), ("Content-Length", "1", "computed"), ("content-length", "1", "computed"),
+        ("Transfer-Encoding", "chunked", "computed"),
+    ])
+    func invalidHeaders(name: String, value: String, part: String) {
+        expectInvalid(HTTPRequest("http://h/", headers: [name: value]), part)
+    }
+
+    @Test func validHeaders() throws {
+        try HTTPRequest("http://h/", headers: ["A": "", "B": "tab\tand ä", "Content-Type": "x"]).validate()
+    }
+
+    @Test func invalidOthers() {
+        expectInvalid(HTTPRequest("GE T", "http://h/"), "method")
+        var request = HTTPRequest("http://h/")
+        request.headers.removeDefault("Ac cept")
+        expectInvalid(request, "removed header")
+        expectInvalid(HTTPRequest(.post, "http://h/", body: .file("")), "path")
+        expectInvalid(HTTPRequest(.post, "http://h/", body: .file("/a\0b")), "path")
+        expectInvalid(
+            HTTPRequest(.post, "http://h/", body: .stream(length: -1) { AsyncStream<Data> { $0.finish() } }), "length")
+    }
+
+    @Test func invalidOptions() {
+        let changes: [(String, @Sendable (inout HTTPRequest) -> Void)] = [
+            ("connect timeout", { $0.timeouts.connect = .milliseconds(-1) }),
+            ("idle timeout", { $0.timeouts.idle = .seconds(-1) }),
+            ("total timeout", { $0.timeouts.total = .nanoseconds(-1) }),
+            ("body limit", { $0.limits.maximumBodySize = -1 }),
+            ("header size limit", { $0.limits.maximumHeaderBytes = -1 }),
+            ("header count limit", { $0.limits.maximumHeaderCount = -1 }),
+            ("redirect limit", { $0.redirectPolicy = .follow(atMost: -1) }),
+            ("priority", { $0.priority = 1.5 }), ("priority", { $0.priority = .nan }),
+        ]
+        for (part, change) in changes {
+            var request = HTTPRequest("http://h/")
+            change(&request)
+            expectInvalid(request, part)
+        }
+    }
+
+    private func expectInvalid(_ request: HTTPRequest, _ part: String, _ location: SourceLocation = #_sourceLocation) {
+        let error = #expect(throws: SessionError.self, sourceLocation: location) { try request.validate() }
+        #expect(error?.code == .invalidInput, sourceLocation: location)
+        #expect(error?.message.contains(part) == true, "\(error?.message ?? "")", sourceLocation: location)
+    }
+}

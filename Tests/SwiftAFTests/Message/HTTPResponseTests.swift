@@ -1,0 +1,39 @@
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@Suite struct HTTPResponseTests {
+    @Test func accessors() {
+        let hop = HopMetrics(url: "http://h/", total: .milliseconds(2), bytesSent: 10, bytesReceived: 20)
+        let response = HTTPResponse(
+            status: 200, reason: "OK", headers: ["content-type": "text/html; charset=UTF-8", "Content-Length": "12"],
+            url: "http://h/?q", metrics: ResponseMetrics(hops: [hop, hop]))
+        #expect(response.isSuccessful)
+        #expect(response.mediaType?.essence == "text/html")
+        #expect(response.contentLength == 12)
+        #expect(response.bytesSent == 20 && response.bytesReceived == 40)
+        #expect(response.metrics.total == .milliseconds(4))
+        #expect(response.metrics.redirects.count == 1)
+        #expect(response.description == "HTTP/1.1 200 OK (http://h/?…)")
+    }
+
+    @Test(arguments: ["", "-1", "+1", "1a", "99999999999999999999", "1, 1"])
+    func badContentLength(text: String) {
+        #expect(HTTPResponse(status: 200, headers: ["Content-Length": text], url: "").contentLength == nil)
+    }
+
+    @Test func noMetrics() {
+        let metrics = ResponseMetrics()
+        #expect(metrics.total == nil && metrics.bytesSent == 0 && metrics.redirects.isEmpty)
+    }
+
+    @Test func phrases() {
+        #expect(HTTPStatus.phrase(for: 404) == "Not Found")
+        #expect(HTTPStatus.phrase(for: 299) == nil)
+    }
+
+    @Test func addresses() {
+        #expect(SocketAddress(ip: "127.0.0.1", port: 80).description == "127.0.0.1:80")
+        #expect(SocketAddress(ip: "::1", port: 80).description == "[::1]:80")
+    }
+}

@@ -1,0 +1,250 @@
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@Suite("Forms as values", .timeLimit(.minutes(2)))
+struct MultipartFormDataTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// What the form is on the wire.
+    private func wire(_ form: MultipartFormData) async throws -> String {
+        let path = try folder.file("wire")
+        try await form.write(to: path)
+        let bytes = try contents(of: path)
+        if let length = try form.length() { #expect(length == bytes.count) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test("AFNetworking's ways to add a part, byte for byte")
+    func wireFormat() async throws {
+        var form = try MultipartFormData(boundary: "B")
+        try form.append(Data("1".utf8), name: "data")
+        try form.append("ünï", name: "text")
+        try form.append(Data("<p>".utf8), name: "file", fileName: "a \"b\".html", mediaType: "text/html")
+        try form.append(file: folder.file("pin.cer", text: "DER"), name: "certificate")
+        try form.append(
+            fileURL: URL(filePath: folder.file("x", text: "X")), name: "url", fileName: "y.bin", mediaType: "a/b")
+        try form.append(length: 5, name: "stream", fileName: "s", mediaType: "c/d") {
+            Chunks(chunks: ["ab", "", "cde"])
+        }
+        try form.append(headers: ["X-Second": "2", "A-First": "1"], body: Data("raw".utf8))
+        let expected = """
+            --B
+            Content-Disposition: form-data; name="data"
+
+            1
+            --B
+            Content-Disposition: form-data; name="text"
+
+            ünï
+            --B
+            Content-Disposition: form-data; name="file"; filename="a %22b%22.html"
+            Content-Type: text/html
+
+            <p>
+            --B
+            Content-Disposition: form-data; name="certificate"; filename="pin.cer"
+            Content-Type: application/x-x509-ca-cert
+
+            DER
+            --B
+            Content-Disposition: form-data; name="url"; filename="y.bin"
+            Content-Type: a/b
+
+            X
+            --B
+            Content-Disposition: form-data; name="stream"; filename="s"
+            Content-Type: c/d
+
+            abcde
+            --B
+            X-Second: 2
+            A-First: 1
+
+            raw
+            --B--
+
+            """.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\r\n")
+        #expect(try await wire(form) == expected)
+        #expect(form.count == 7)
+        #expect(form.contentType.description == "multipart/form-data; boundary=B")
+    }
+
+    @Test("Without an extension that is known the type is application/octet-stream")
+    func unknownType() async throws {
+        var form = MultipartFormData()
+        try form.append(file: folder.file("noextension", text: ""), name: "f")
+        #expect(try await wire(form).contains("\r\nContent-Type: application/octet-stream\r\n"))
+    }
+
+    @Test("A stream without a length leaves the form without one")
+    func unknownLength() async throws {
+        var form = MultipartFormData()
+        try form.append(name: "s") { Chunks(chunks: ["a", "b"]) }
+        #expect(try form.length() == nil)
+        #expect(try await wire(form).contains("\r\n\r\nab\r\n"))
+    }
+
+    @Test("Boundaries are random, tokens, and kept by a copy")
+    func boundaries() {
+        let forms = (0..<100).map { _ in MultipartFormData() }
+        #expect(Set(forms.map(\.boundary)).count == 100)
+        for form in forms {
+            #expect(form.boundary.utf8.count == 9 + 32)
+            #expect(form.contentType.description == "multipart/form-data; boundary=\(form.boundary)")
+        }
+        let copy = forms[0]
+        #expect(copy.boundary == forms[0].boundary)
+    }
+
+    @Test("A boundary must be one", arguments: ["", "a b", "a\r\nb", "a\0b", "é", String(repeating: "x", count: 71)])
+    func badBoundary(boundary: String) {
+        expectCode(.invalidInput) { try MultipartFormData(boundary: boundary) }
+    }
+
+    @Test("A chosen boundary must not occur in data")
+    func boundaryInData() throws {
+        var form = try MultipartFormData(boundary: "B")
+        expectCode(.invalidInput) { try form.append("x\r\n--B\r\n", name: "a") }
+        expectCode(.invalidInput) { try form.append("x", name: "--B") }
+        #expect(form.isEmpty)
+        var random = MultipartFormData()
+        try random.append("--B", name: "a")
+    }
+
+    @Test("Line breaks and NUL are refused where they are given", arguments: ["a\r\nX: y", "a\n", "\r", "a\0"])
+    func lineBreaks(text: String) throws {
+        var form = MultipartFormData()
+        let path = try folder.file("a", text: "x")
+        let attempts: [(inout MultipartFormData) throws -> Void] = [
+            { try $0.append("x", name: text) },
+            { try $0.append(Data(), name: "n", fileName: text, mediaType: "a/b") },
+            { try $0.append(Data(), name: "n", fileName: "f", mediaType: text) },
+            { try $0.append(Data(), name: "n", fileName: "f", mediaType: "a/b", headers: ["X": text]) },
+            { try $0.append(Data(), name: "n", fileName: "f", mediaType: "a/b", headers: [text: "X"]) },
+            { try $0.append(file: path, name: text) },
+            { try $0.append(file: path, name: "n", fileName: text) },
+            { try $0.append(name: text) { Chunks(chunks: []) } },
+            { try $0.append(headers: ["X": text], body: Data()) },
+            { try $0.append(headers: [text: "X"], body: Data()) },
+        ]
+        for (index, attempt) in attempts.enumerated() {
+            let error = #expect(throws: SessionError.self, "\(index)") { try attempt(&form) }
+            #expect(error?.code == .invalidInput, "\(index)")
+        }
+        #expect(form.isEmpty)
+    }
+
+    @Test("What a file can't be")
+    func refusedFiles() throws {
+        var form = MultipartFormData()
+        let missing = #expect(throws: SessionError.self) { try form.append(file: "\(folder.path)/no", name: "f") }
+        #expect(missing?.code == .file)
+        #expect(missing?.systemError == 2)
+        expectCode(.file) { try form.append(file: folder.path, name: "f") }
+        expectCode(.invalidInput) { try form.append(file: "", name: "f") }
+        expectCode(.invalidInput) { try form.append(file: "/etc/passwd\0.png", name: "f") }
+        let remote = try #require(URL(string: "https://example.org/a.png"))
+        expectCode(.invalidInput) { try form.append(fileURL: remote, name: "f") }
+        let path = try folder.file("short", text: "0123")
+        expectCode(.file) { try form.append(file: path, range: 2..<5, name: "f") }
+        expectCode(.invalidInput) { try form.append(file: path, range: -1..<2, name: "f") }
+        #expect(form.isEmpty)
+    }
+
+    @Test("Ranges of files, which may grow behind them")
+    func ranges() async throws {
+        let path = try folder.file("log", text: "0123456789")
+        var form = MultipartFormData()
+        try form.append(file: path, range: 3..<6, name: "f")
+        try form.append(file: path, range: 10..<10, name: "g")
+        _ = try folder.file("log", text: "0123456789abc")
+        #expect(try await wire(form).contains("\r\n\r\n345\r\n--"))
+    }
+
+    @Test("A file that has another size than when it was added is an error", arguments: [nil, "012", "01234"])
+    func changedFile(content: String?) async throws {
+        let path = try folder.file("a", text: "0123")
+        var form = MultipartFormData()
+        try form.append(file: path, name: "f")
+        if let content {
+            _ = try folder.file("a", text: content)
+        } else {
+            try FileManager.default.removeItem(atPath: path)
+        }
+        expectCode(.file) { try form.length() }
+        let error = await #expect(throws: SessionError.self) { try await form.write(to: folder.file("wire")) }
+        #expect(error?.code == .file)
+        #expect(error?.message.contains(path) == true)
+        #expect(try folder.names == (content == nil ? [] : ["a"]))
+    }
+
+    @Test("Copies are independent")
+    func valueSemantics() async throws {
+        var form = MultipartFormData()
+        try form.append("1", name: "a")
+        var copy = form
+        try copy.append("2", name: "b")
+        #expect(form.count == 1)
+        #expect(copy.count == 2)
+        #expect("\(form)" == "form of 1 parts")
+    }
+
+    @Test("No more than 10,000 parts")
+    func mostParts() throws {
+        var form = MultipartFormData()
+        for _ in 0..<10_000 { try form.append("", name: "") }
+        expectCode(.tooLarge) { try form.append("", name: "") }
+        expectCode(.tooLarge) {
+            var form = MultipartFormData()
+            try form.append("", name: String(repeating: "x", count: 70_000))
+        }
+    }
+
+    @Test("Media types by extension")
+    func mediaTypes() {
+        #expect(MediaType.of(pathExtension: "cer")?.essence == "application/x-x509-ca-cert")
+        #expect(MediaType.of(pathExtension: "JPG")?.essence == "image/jpeg")
+        #expect(MediaType.of(pathExtension: "nosuchthing") == nil)
+        #expect(MediaType.of(pathExtension: "") == nil)
+    }
+
+    @Test("Writing replaces a file when the form is complete, and only then")
+    func writing() async throws {
+        let path = try folder.file("form", text: "before")
+        var failing = MultipartFormData()
+        try failing.append(name: "s") { Chunks(chunks: ["a"], fails: true) }
+        let error = await #expect(throws: SessionError.self) { try await failing.write(to: path) }
+        #expect(error?.code == .bodySource)
+        #expect(error?.underlying as? ChunksFailure == ChunksFailure())
+        #expect(try contents(of: path) == Data("before".utf8))
+        var form = MultipartFormData()
+        try form.append("1", name: "a")
+        try await form.write(to: path)
+        #expect(try contents(of: path).count == form.length().map(Int.init))
+        #expect(try folder.names == ["form"])
+        await expectCode(.file) { try await form.write(to: "\(folder.path)/no/form") }
+        await expectCode(.file) { try await form.write(to: folder.path) }
+        await expectCode(.invalidInput) { try await form.write(to: "") }
+        #expect(try folder.names == ["form"])
+    }
+
+    @Test("Writing a form whose stream never comes can be cancelled")
+    func cancelledWriting() async throws {
+        let (stream, started) = (AsyncStream<Data>.makeStream(), Recorder<Void>())
+        var form = MultipartFormData()
+        try form.append(name: "s") {
+            started.record(())
+            return stream.stream
+        }
+        let task = Task { [form, folder] in try await form.write(to: folder.file("form")) }
+        await started.wait()
+        task.cancel()
+        await expectCode(.cancelled) { try await task.value }
+        #expect(try folder.names.isEmpty)
+    }
+}

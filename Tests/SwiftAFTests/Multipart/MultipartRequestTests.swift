@@ -1,0 +1,109 @@
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@Suite("Requests with forms", .timeLimit(.minutes(2)))
+struct MultipartRequestTests {
+    private let folder: TemporaryFolder
+    private let serializer = HTTPRequestSerializer(headers: ["Content-Type": "text/plain", "X-A": "b"])
+    private let url = "http://127.0.0.1/"
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// The request's form, with its boundary replaced by B.
+    private func wire(_ request: HTTPRequest) async throws -> String {
+        let path = try folder.file("wire")
+        let spooled = try await request.writeMultipart(to: path)
+        #expect(spooled.body.filePath == path)
+        let boundary = try #require(request.headers["Content-Type"]?.split(separator: "=").last)
+        return String(decoding: try contents(of: path), as: UTF8.self).replacing(boundary, with: "B")
+    }
+
+    private func field(_ name: String, _ value: String) -> String {
+        "--B\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"
+    }
+
+    @Test("Parameters come first, sorted, unescaped; null is empty, data raw")
+    func parameters() async throws {
+        let parameters: Parameters = [
+            "z": "a b&c=ü", "a": 1, "n": nil, "d": .data(Data("raw".utf8)), "l": [1, true], "o": ["k": 2.5],
+            "s": .set(["y", "x"]),
+        ]
+        let request = try serializer.multipartFormRequest(.post, url, parameters: parameters) { form in
+            try form.append("last", name: "0")
+        }
+        let expected =
+            field("a", "1") + field("d", "raw") + field("l[]", "1") + field("l[]", "1") + field("n", "")
+            + field("o[k]", "2.5") + field("s", "x") + field("s", "y") + field("z", "a b&c=ü") + field("0", "last")
+            + "--B--\r\n"
+        #expect(try await wire(request) == expected)
+        #expect(request.headers["X-A"] == "b")
+        #expect(request.headers["Content-Type"]?.hasPrefix("multipart/form-data; boundary=Boundary+") == true)
+        #expect(request.headers.values(for: "Content-Type").count == 1)
+    }
+
+    @Test("The style of the serializer's parameters counts")
+    func style() async throws {
+        var serializer = serializer
+        serializer.parameterEncoder.arrayStyle = .none
+        serializer.parameterEncoder.booleanStyle = .literal
+        let request = try serializer.multipartFormRequest(.put, url, parameters: ["a": [true]])
+        #expect(try await wire(request) == field("a", "true") + "--B--\r\n")
+        let json = JSONRequestSerializer(base: serializer)
+        let other = try json.multipartFormRequest(.post, url, parameters: ["a": [true]])
+        #expect(try await wire(other) == field("a", "true") + "--B--\r\n")
+    }
+
+    @Test("Without parts it is the serializer's request without parameters")
+    func noParts() throws {
+        let plain = try HTTPRequestSerializer().multipartFormRequest(.post, url, parameters: [:])
+        #expect(plain.body.data == Data())
+        #expect(plain.headers["Content-Type"] == "application/x-www-form-urlencoded")
+        let json = try JSONRequestSerializer().multipartFormRequest(.post, url)
+        #expect(json.body.isNone)
+        #expect(json.headers["Content-Type"] == nil)
+    }
+
+    @Test("GET and HEAD are refused", arguments: [HTTPMethod.get, .head])
+    func methods(method: HTTPMethod) {
+        expectCode(.invalidInput) {
+            try serializer.multipartFormRequest(method, url) { try $0.append("1", name: "a") }
+        }
+    }
+
+    @Test("What the closure throws goes through; what it catches leaves the form as it was")
+    func errors() async throws {
+        struct Mine: Error {}
+        #expect(throws: Mine.self) { try serializer.multipartFormRequest(.post, url) { _ in throw Mine() } }
+        let request = try serializer.multipartFormRequest(.post, url) { form in
+            try? form.append(file: "/no/such/file", name: "f")
+            try form.append("1", name: "a")
+        }
+        #expect(try await wire(request) == field("a", "1") + "--B--\r\n")
+    }
+
+    @Test("Only a form can be written")
+    func writing() async throws {
+        let path = try folder.file("form")
+        await expectCode(.invalidInput) {
+            try await HTTPRequest(.post, url, body: .text("x")).writeMultipart(to: path)
+        }
+        var form = try MultipartFormData(boundary: "B")
+        try form.append("1", name: "a")
+        let request = try await HTTPRequest(.post, url, body: .multipart(form)).writeMultipart(to: path)
+        #expect(request.headers["Content-Type"] == "multipart/form-data; boundary=B")
+        #expect(try contents(of: path) == Data((field("a", "1") + "--B--\r\n").utf8))
+    }
+
+    @Test("A form as a body")
+    func body() throws {
+        var form = MultipartFormData()
+        try form.append("1", name: "a")
+        let body = HTTPBody.multipart(form)
+        #expect(!body.isNone)
+        #expect(body.length == nil)
+        #expect("\(body)" == "form of 1 parts")
+    }
+}

@@ -1,0 +1,244 @@
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+private func response(_ status: Int = 200, _ type: String? = "application/json") -> HTTPResponse {
+    HTTPResponse(status: status, headers: type.map { ["Content-Type": $0] } ?? [:], url: "http://h/")
+}
+
+@Suite struct ResponseValidationTests {
+    private static let json = ResponseValidation(acceptableContentTypes: JSONResponseSerializer.contentTypes)
+
+    /// What a verdict looks like: `valid`, `silent` (invalid without error), or the codes from the outermost in.
+    private func shape(_ verdict: ResponseValidation.Verdict) -> String {
+        switch verdict {
+        case .valid: return "valid"
+        case .invalid(nil): return "silent"
+        case .invalid(let error?):
+            let inner = (error.underlying as? SessionError).map { ">\($0.code)" } ?? ""
+            return error.code.rawValue + inner
+        }
+    }
+
+    @Test(
+        arguments: [
+            (200, "application/json", "{}", "valid"), (299, "text/json", "{}", "valid"),
+            (200, "text/javascript", "{}", "valid"), (200, "Application/JSON ; charset=utf-8", "{}", "valid"),
+            (200, "nonstandard/json", "{}", "contentType"), (200, "application/problem+json", "{}", "contentType"),
+            (200, "text/html", "<", "contentType"), (200, nil, "{}", "contentType"), (200, "", "{}", "contentType"),
+            (200, "text/html", "", "silent"), (200, nil, "", "valid"), (205, nil, "", "valid"),
+            (205, nil, "x", "contentType"),
+            (404, "application/json", "{}", "status"), (404, "application/json", "", "status"),
+            (404, nil, "", "status"),
+            (500, "text/html", "<", "status>contentType"), (500, "text/html", "", "status"), (199, nil, "", "status"),
+            (300, nil, "", "status"), (304, nil, "", "status"),
+        ] as [(Int, String?, String, String)])
+    func verdicts(status: Int, type: String?, body: String, expected: String) {
+        #expect(shape(Self.json.validate(response(status, type), body: Data(body.utf8))) == expected)
+    }
+
+    @Test func everyStatusOf2xxPassesAndNoneAbove() {
+        for status in 200...299 {
+            #expect(
+                shape(ResponseValidation.default.validate(response(status, "text/html"), body: Data([1]))) == "valid")
+        }
+        for status in 400...599 {
+            #expect(shape(ResponseValidation.default.validate(response(status), body: Data())) == "status")
+        }
+    }
+
+    @Test func anythingGoesWithoutLists() {
+        let validation = ResponseValidation(acceptableStatusCodes: nil, acceptableContentTypes: nil)
+        #expect(shape(validation.validate(response(500, "x/y"), body: Data([1]))) == "valid")
+    }
+
+    @Test func aTypeCanNotForgeLogLines() {
+        let type = "x\u{1B}[2J" + String(repeating: "y", count: 500)
+        let message = Self.json.validate(response(200, type), body: Data([1])).error?.message ?? ""
+        #expect(message.hasPrefix("unacceptable content type: x\u{FFFD}[2jyyy") && message.hasSuffix("yyy…"))
+        #expect(message.count < 150)
+    }
+
+    @Test func errorsCarryTheResponse() {
+        let error = Self.json.validate(response(404, "text/html"), body: Data("gone".utf8)).error
+        #expect(error?.status == 404 && error?.body == Data("gone".utf8) && error?.url == "http://h/")
+        #expect(error?.message == "unacceptable status 404 (Not Found)")
+        #expect((error?.underlying as? SessionError)?.message == "unacceptable content type: text/html")
+    }
+}
+
+@Suite struct ResponseSerializerTests {
+    /// A result as text: the value, the error's codes from the outermost in, or both.
+    private func shape<Value>(_ result: SerializedResult<Value>) -> String {
+        var parts: [String] = []
+        if let value = result.value { parts.append("\(value)") }
+        var error = result.error as? SessionError
+        while let current = error {
+            parts.append(current.code.rawValue)
+            error = current.underlying as? SessionError
+        }
+        return parts.joined(separator: " ")
+    }
+
+    @Test(
+        arguments: [
+            (200, "application/json", #"{"a":1}"#, #"{"a":1}"#), (200, "application/json", "7", "serialization"),
+            (200, "application/json", "null", "serialization"), (404, "application/json", "7", "serialization status"),
+            (304, nil, "", "null status"), (205, nil, "", "null"), (204, "text/html", " ", "contentType"),
+            (200, "application/json", "", "null"), (200, "application/json", " ", "null"),
+            (200, "application/json", "  ", "serialization"), (200, "application/json", "{invalid}", "serialization"),
+            (200, "text/html", "", "null"), (200, "text/html", "{}", "contentType"), (204, nil, "", "null"),
+            (404, "application/json", #"{"e":1}"#, #"{"e":1} status"#), (404, "application/json", "", "null status"),
+            (500, "application/json", "oops", "serialization status"), (500, "text/html", "{}", "status contentType"),
+            (500, "text/html", "", "null status"),
+        ] as [(Int, String?, String, String)])
+    func json(status: Int, type: String?, body: String, expected: String) throws {
+        let serializer = JSONResponseSerializer()
+        let result = serializer.result(for: response(status, type), body: Data(body.utf8))
+        #expect(shape(result) == expected)
+        expectThrows(serializer, response(status, type), Data(body.utf8), sameErrorAs: result)
+    }
+
+    @Test func jsonErrorSaysWhere() {
+        let body = Data("[1,\n x]".utf8)
+        let error = #expect(throws: SessionError.self) {
+            try JSONResponseSerializer().serialize(response(), body: body)
+        }
+        #expect(error?.message == "not JSON: a value was expected (line 2, column 2, byte 5)")
+        #expect((error?.underlying as? JSONParseError)?.offset == 5)
+        #expect(error?.body == body && error?.status == 200)
+    }
+
+    @Test(arguments: [(200, "x", "1 bytes"), (404, "x", "1 bytes status"), (200, "", "0 bytes")])
+    func data(status: Int, body: String, expected: String) {
+        let result = DataResponseSerializer().result(for: response(status), body: Data(body.utf8))
+        #expect(shape(result) == expected)
+        expectThrows(DataResponseSerializer(), response(status), Data(body.utf8), sameErrorAs: result)
+    }
+
+    @Test func dataIsGivenEvenIfTheTypeIsRefused() {
+        let serializer = DataResponseSerializer(validation: ResponseValidation(acceptableContentTypes: ["a/b"]))
+        #expect(shape(serializer.result(for: response(), body: Data([1]))) == "1 bytes contentType")
+    }
+
+    @Test(
+        arguments: [
+            ("text/plain; charset=utf-8", [0xC3, 0xA9], "é"), ("text/plain; charset=ISO-8859-1", [0xE9], "é"),
+            ("text/plain", [0xC3, 0xA9], "é"), ("text/plain", [0xE9], "é"), (nil, [], ""),
+            ("text/plain; charset=utf-16le", [0x41, 0x00], "A"), ("text/plain; charset=\"US-ASCII\"", [0x41], "A"),
+            ("text/plain; charset=us-ascii", [0xE9], "serialization"), ("text/plain; charset=latin1", [0x80], "\u{80}"),
+            ("text/plain; charset=windows-1252", [0x80, 0x93, 0xE9, 0x81], "€“é\u{81}"),
+            ("text/plain; charset=UTF-8", [0xEF, 0xBB, 0xBF, 0x41], "A"), (nil, [0xEF, 0xBB, 0xBF, 0x41], "A"),
+            ("text/plain; charset=utf-16be", [0x00, 0x41], "A"), ("text/plain; charset=utf-16", [0x00, 0x41], "A"),
+            ("text/plain; charset=utf-16", [0xFF, 0xFE, 0x41, 0x00], "A"), (nil, [0xFE, 0xFF, 0x00, 0x41], "A"),
+            ("text/plain; charset=utf-16be", [0xFF, 0xFE, 0x41, 0x00], "A"),
+            (nil, [0xFF, 0xFE, 0x3D, 0xD8, 0x00, 0xDE], "😀"),
+            ("text/plain; charset=iso-8859-1", [0xFF, 0xFE], "ÿþ"), (nil, [0xFF, 0xFE, 0x41], "ÿþA"),
+            ("text/plain; charset=utf-16le", [0x3D, 0xD8], "serialization"),
+            ("text/plain; charset=utf-16le", [0x3D], "serialization"), ("text/plain; charset=utf-16", [], ""),
+            ("text/plain; charset=utf-8", [0xE9], "serialization"),
+            ("text/plain; charset=klingon", [0x41], "serialization"),
+        ] as [(String?, [UInt8], String)])
+    func strings(type: String?, body: [UInt8], expected: String) {
+        #expect(shape(StringResponseSerializer().result(for: response(200, type), body: Data(body))) == expected)
+    }
+
+    @Test(
+        arguments: [
+            (true, false, #"{"b":[null,{"d":[null]},[]]}"#), (false, true, #"{"a":null,"b":[{"c":null,"d":[]},[]]}"#),
+            (true, true, #"{"b":[{"d":[]},[]]}"#), (false, false, #"{"a":null,"b":[null,{"c":null,"d":[null]},[]]}"#),
+        ])
+    func nulls(fromObjects: Bool, fromArrays: Bool, expected: String) throws {
+        let body = Data(#"{"a":null,"b":[null,{"c":null,"d":[null]},[]]}"#.utf8)
+        let serializer = JSONResponseSerializer(
+            removesKeysWithNullValues: fromObjects, removesNullsFromArrays: fromArrays)
+        #expect(try serializer.serialize(response(), body: body).description == expected)
+    }
+
+    @Test func fragments() throws {
+        let serializer = JSONResponseSerializer(allowsFragments: true)
+        for body in ["7", "null", #""x""#, "true"] {
+            #expect(try serializer.serialize(response(), body: Data(body.utf8)).description == body)
+        }
+    }
+
+    @Test(arguments: ["application/problem+json", "Application/Vnd.X+JSON; v=1", "a/b+c+json"])
+    func suffixes(type: String) throws {
+        var serializer = JSONResponseSerializer()
+        #expect(throws: SessionError.self) { try serializer.serialize(response(200, type), body: Data("{}".utf8)) }
+        serializer.validation.acceptableSuffixes = ["json"]
+        #expect(try serializer.serialize(response(200, type), body: Data("{}".utf8)) == [:])
+        #expect(throws: SessionError.self) {
+            try serializer.serialize(response(200, "a/json+xml"), body: Data("{}".utf8))
+        }
+        #expect(throws: SessionError.self) { try serializer.serialize(response(200, "a/xjson"), body: Data("{}".utf8)) }
+    }
+
+    @Test func aThrownStatusErrorHasTheParsedBody() {
+        let error = #expect(throws: SessionError.self) {
+            try JSONResponseSerializer().serialize(response(404), body: Data(#"{"e":1}"#.utf8))
+        }
+        #expect(error?.parsedBody as? JSONValue == ["e": 1])
+    }
+
+    struct User: Codable, Equatable { var name: String; var age: Int }
+
+    @Test func propertyLists() throws {
+        let ada = User(name: "Ada", age: 36)
+        let plist = response(200, "application/x-plist")
+        for format in [PropertyListDecoder.PropertyListFormat.xml, .binary] {
+            let encoder = PropertyListEncoder()
+            encoder.outputFormat = format
+            let serializer = DecodableResponseSerializer.propertyList(User.self)
+            #expect(try serializer.serialize(plist, body: encoder.encode(ada)) == ada)
+            #expect(throws: SessionError.self) { try serializer.serialize(plist, body: Data(#"{"a":1}"#.utf8)) }
+        }
+        let optional = DecodableResponseSerializer.propertyList(User?.self)
+        #expect(try optional.serialize(response(204, nil), body: Data()) == nil)
+        #expect(throws: SessionError.self) { try optional.serialize(response(200, "text/xml"), body: Data("x".utf8)) }
+    }
+
+    @Test func nothingIsNilOrNull() throws {
+        #expect(try DecodableResponseSerializer<Int?>().serialize(response(), body: Data(" ".utf8)) == nil)
+        #expect(try DecodableResponseSerializer<JSONValue>().serialize(response(), body: Data()) == .null)
+    }
+
+    @Test func decodables() throws {
+        let serializer = DecodableResponseSerializer<User>()
+        let user = try serializer.serialize(response(), body: Data(#"{"name":"Ada","age":36}"#.utf8))
+        #expect(user == User(name: "Ada", age: 36))
+        #expect(try DecodableResponseSerializer(User?.self).serialize(response(204, nil), body: Data()) == nil)
+        #expect(try DecodableResponseSerializer<[Int]>().serialize(response(), body: Data("[1]".utf8)) == [1])
+    }
+
+    @Test(arguments: [
+        ("", "the body is empty, which is no User"), ("{", "the body can't be decoded as User: malformed"),
+        (#"{"name":"Ada"}"#, "the body can't be decoded as User: no member \"age\""),
+        (#"{"name":"Ada","age":"x"}"#, "the body can't be decoded as User: no Int at $.age"),
+    ])
+    func undecodables(body: String, message: String) {
+        let error = #expect(throws: SessionError.self) {
+            try DecodableResponseSerializer<User>().serialize(response(), body: Data(body.utf8))
+        }
+        #expect(error?.code == .serialization && error?.message == message)
+        #expect(error?.underlying is DecodingError && error?.body == Data(body.utf8))
+    }
+
+    @Test(arguments: [(404, "application/json", "status"), (200, "text/html", "contentType")])
+    func refusedResponsesAreNotDecoded(status: Int, type: String, code: String) {
+        let result = DecodableResponseSerializer<User>().result(for: response(status, type), body: Data("{}".utf8))
+        #expect(shape(result) == code)
+    }
+
+    private func expectThrows<Serializer: ResponseSerializer>(
+        _ serializer: Serializer, _ response: HTTPResponse, _ body: Data,
+        sameErrorAs result: SerializedResult<Serializer.Output>
+    ) {
+        do {
+            _ = try serializer.serialize(response, body: body)
+            #expect(result.error == nil)
+        } catch {
+            #expect((error as? SessionError)?.description == (result.error as? SessionError)?.description)
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Cancelling, suspending, ending", .timeLimit(.minutes(3)))
+struct CancellationTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        manager.completionQueue = .global()
+    }
+
+    @Test("A Swift task that is cancelled already sends nothing")
+    func cancelledBefore() async {
+        let task = Task { [manager] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await manager.response(.get, "x")
+        }
+        await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        #expect(server.requests.isEmpty)
+        #expect(manager.statistics?.tasks == 0)
+    }
+
+    @Test("Cancelling the Swift task ends the transfer and its connection")
+    func cancelledDuring() async {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let task = Task { [manager] in try await manager.response(.get, "slow") }
+        #expect(await server.waitForStalled(at: "slow"))
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        server.open("slow")
+        #expect(await server.waitForCloses(1))
+    }
+
+    @Test("A child that is not needed any more is cancelled with its group")
+    func structured() async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        server.route("/fast", .text("fast"))
+        let first = try await withThrowingTaskGroup(of: String.self) { group in
+            for path in ["slow", "fast"] {
+                group.addTask { [manager] in try await manager.get(path) }
+            }
+            let first = try await group.next()
+            group.cancelAll()
+            return first
+        }
+        #expect(first == "fast")
+    }
+
+    @Test("Handles: cancelled before the start, during, and after the end")
+    func handles() async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let errors = Recorder<SessionError?>()
+        func make(_ path: String) -> DataTask {
+            manager.dataTask(for: HTTPRequest(path), with: DataResponseSerializer()) { errors.record($2) }
+        }
+        let early = make("slow")
+        early.cancel()
+        early.resume()
+        #expect(await errors.wait().last??.code == .cancelled)
+        #expect(early.state == .completed)
+        #expect(early.error?.code == .cancelled)
+        #expect(server.requests.isEmpty)
+
+        let running = make("slow")
+        running.resume()
+        #expect(await server.waitForStalled(at: "slow"))
+        running.cancel()
+        #expect(await errors.wait(for: 2).last??.code == .cancelled)
+
+        let done = make("fast")
+        done.resume()
+        let outcome = try #require(await errors.wait(for: 3).last)
+        #expect(outcome == nil)
+        done.cancel()
+        #expect(done.state == .completed)
+        #expect(errors.values.count == 3)
+        server.open("slow")
+    }
+
+    @Test("A suspended task moves no bytes and then goes on")
+    func suspension() async throws {
+        let rest = Data(count: 2_000_000)
+        server.route("/big", [.chunkedHead(), .chunk(Data("a".utf8)), .stall(at: "big"), .chunk(rest), .lastChunk()])
+        let bodies = Recorder<Int>()
+        let task = manager.dataTask(for: HTTPRequest("big"), with: DataResponseSerializer()) { _, body, _ in
+            bodies.record(body?.count ?? -1)
+        }
+        #expect(task.state == .suspended)
+        task.resume()
+        #expect(task.state == .running)
+        #expect(await server.waitForStalled(at: "big"))
+        task.suspend()
+        task.suspend()
+        #expect(task.state == .suspended)
+        server.open("big")
+        // Others of the session go on meanwhile.
+        let echo = try await manager.response(.get, "other")
+        #expect(echo.status == 200)
+        #expect(bodies.values.isEmpty)
+        task.resume()
+        #expect(await bodies.wait() == [2_000_001])
+    }
+
+    @Test("Tasks are listed in order until they complete")
+    func listing() async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let ends = Recorder<UInt64>()
+        let make = { (request: HTTPRequest) in
+            manager.dataTask(for: request, with: DataResponseSerializer()) { [manager] _, _, _ in
+                ends.record(UInt64(manager.tasks.count))
+            }
+        }
+        let data = make(HTTPRequest("slow"))
+        let upload = make(HTTPRequest(.post, "slow", body: .file("/dev/null")))
+        #expect(manager.tasks == [data, upload])
+        #expect(manager.dataTasks == [data])
+        #expect(manager.uploadTasks == [upload])
+        #expect(manager.downloadTasks.isEmpty)
+        #expect(data.id < upload.id)
+        data.taskDescription = "mine"
+        #expect(data.taskDescription == "mine")
+        data.priority = 2
+        #expect(data.priority == 1)
+        data.resume()
+        upload.cancel()
+        await ends.wait()
+        #expect(manager.tasks == [data])
+        server.open("slow")
+        await ends.wait(for: 2)
+        #expect(manager.tasks.isEmpty)
+    }
+
+    @Test("Invalidated, a manager cancels what is under way and refuses more")
+    func invalidatedCancelling() async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let errors = Recorder<SessionError?>()
+        let unstarted = manager.dataTask(for: HTTPRequest("x")) { errors.record($2) }
+        let awaited = Task { [manager] in try await manager.response(.get, "slow") }
+        #expect(await server.waitForStalled(at: "slow"))
+        manager.invalidate(cancellingTasks: true)
+        await #expect { try await awaited.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        #expect(await errors.wait().last??.code == .cancelled)
+        #expect(unstarted.state == .completed)
+        await #expect { try await manager.response(.get, "x") } throws: { ($0 as? SessionError)?.code == .closed }
+        manager.dataTask(for: HTTPRequest("x")) { errors.record($2) }.resume()
+        #expect(await errors.wait(for: 2).last??.code == .closed)
+        server.open("slow")
+    }
+
+    @Test("Invalidated without cancelling, what is under way completes")
+    func invalidatedFinishing() async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let awaited = Task { [manager] in try await manager.get("slow", as: String.self) }
+        #expect(await server.waitForStalled(at: "slow"))
+        manager.invalidate(cancellingTasks: false)
+        server.open("slow")
+        #expect(try await awaited.value == "late")
+        await #expect { try await manager.response(.get, "x") } throws: { ($0 as? SessionError)?.code == .closed }
+        #expect(await server.waitForOpen(atMost: 0))
+    }
+
+    @Test("A manager that nobody holds goes, with its connections, when its transfers are done")
+    func lifetime() async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let bodies = Recorder<String?>()
+        weak var observed: HTTPSessionManager?
+        do {
+            let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+            manager.completionQueue = .global()
+            observed = manager
+            manager.request(
+                .get, "slow", with: StringResponseSerializer(), success: { bodies.record($1) },
+                failure: { _, _ in bodies.record(nil) })
+            #expect(await server.waitForStalled(at: "slow"))
+        }
+        #expect(observed == nil)
+        server.open("slow")
+        #expect(await bodies.wait() == ["late"])
+        #expect(await server.waitForOpen(atMost: 0))
+    }
+}

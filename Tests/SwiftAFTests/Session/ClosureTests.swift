@@ -1,0 +1,170 @@
+import AFTestServer
+import Dispatch
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@Suite("Requests with closures", .timeLimit(.minutes(2)))
+struct ClosureTests {
+    private enum Outcome: Sendable {
+        case success(DataTask, JSONValue)
+        case failure(DataTask?, SessionError)
+
+        var value: JSONValue? { if case .success(_, let value) = self { value } else { nil } }
+        var error: SessionError? { if case .failure(_, let error) = self { error } else { nil } }
+    }
+
+    private static let queueKey = DispatchSpecificKey<String>()
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+    private let outcomes = Recorder<Outcome>()
+    private let queues = Recorder<String?>()
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        let queue = DispatchQueue(label: "completions")
+        queue.setSpecific(key: Self.queueKey, value: "completions")
+        manager.completionQueue = queue
+    }
+
+    private func succeed(_ task: DataTask, _ value: JSONValue) {
+        queues.record(DispatchQueue.getSpecific(key: Self.queueKey))
+        outcomes.record(.success(task, value))
+    }
+
+    private func fail(_ task: DataTask?, _ error: SessionError) {
+        queues.record(DispatchQueue.getSpecific(key: Self.queueKey))
+        outcomes.record(.failure(task, error))
+    }
+
+    @Test("Success is called on the completion queue with the task and the value")
+    func success() async throws {
+        server.route("GET /a", .json(#"{"a":1}"#))
+        let task = try #require(manager.get("a", parameters: ["q": 1], success: succeed, failure: fail))
+        let outcome = await outcomes.wait()[0]
+        #expect(outcome.value == ["a": 1])
+        #expect(queues.values == ["completions"])
+        #expect(task.state == .completed)
+        #expect(task.response?.status == 200)
+        #expect(task.error == nil)
+        #expect(task.originalRequest.url == server.urlString("/a?q=1"))
+        #expect(manager.tasks.isEmpty)
+    }
+
+    @Test("Every verb is sent")
+    func verbs() async throws {
+        manager.post("x", parameters: ["a": 1], success: succeed, failure: fail)
+        manager.put("x", success: succeed, failure: fail)
+        manager.patch("x", success: succeed, failure: fail)
+        manager.delete("x", success: succeed, failure: fail)
+        await outcomes.wait(for: 4)
+        #expect(Set(server.requests.map(\.method)) == ["POST", "PUT", "PATCH", "DELETE"])
+        let heads = Recorder<Int>()
+        manager.head("x", success: { _, response in heads.record(response.status) }, failure: fail)
+        #expect(await heads.wait() == [200])
+    }
+
+    @Test("A refused status carries what could be parsed")
+    func refusal() async throws {
+        let body = Data(#"{"e":7}"#.utf8)
+        server.route("GET /a", .respond(422, headers: ["Content-Type": "application/json"], body: body))
+        let task = try #require(manager.get("a", success: succeed, failure: fail))
+        let error = try #require(await outcomes.wait()[0].error)
+        #expect(error.code == .status)
+        #expect(error.status == 422)
+        #expect(error.parsedBody as? JSONValue == ["e": 7])
+        #expect(error.body == body)
+        #expect(task.response?.status == 422)
+    }
+
+    @Test("The completion handler of a data task gets value and error")
+    func valueAndError() async throws {
+        server.route("GET /a", .respond(404, headers: ["Content-Type": "application/json"], body: Data("[1]".utf8)))
+        let results = Recorder<(HTTPResponse?, JSONValue?, SessionError?)>()
+        let task = manager.dataTask(for: HTTPRequest("a")) { results.record(($0, $1, $2)) }
+        #expect(task.state == .suspended)
+        #expect(manager.dataTasks == [task])
+        task.resume()
+        let (response, value, error) = await results.wait()[0]
+        #expect(response?.status == 404)
+        #expect(value == [1])
+        #expect(error?.code == .status)
+    }
+
+    @Test("Decoded types and serializers of one's own")
+    func otherTypes() async throws {
+        server.route("GET /a", .json(#"{"a":1}"#))
+        let numbers = Recorder<[String: Int]>()
+        let texts = Recorder<String>()
+        manager.request(.get, "a", as: [String: Int].self, success: { numbers.record($1) }, failure: fail)
+        manager.request(.get, "a", with: StringResponseSerializer(), success: { texts.record($1) }, failure: fail)
+        #expect(await numbers.wait() == [["a": 1]])
+        #expect(await texts.wait() == [#"{"a":1}"#])
+    }
+
+    @Test("The manager's serializer counts where it makes the type")
+    func ownValidation() async throws {
+        server.route("GET /a", .text("[1]"))
+        manager.get("a", success: succeed, failure: fail)
+        #expect(await outcomes.wait()[0].error?.code == .contentType)
+        manager.responseSerializer = JSONResponseSerializer(validation: .default)
+        manager.get("a", success: succeed, failure: fail)
+        #expect(await outcomes.wait(for: 2)[1].value == [1])
+        let value: JSONValue = try await manager.get("a")
+        #expect(value == [1])
+    }
+
+    @Test("Parameters that can't be serialized fail without a task")
+    func badParameters() async throws {
+        manager.requestSerializer = JSONRequestSerializer()
+        #expect(manager.post("a", parameters: ["x": .set([1])], success: succeed, failure: fail) == nil)
+        guard case .failure(nil, let error) = await outcomes.wait()[0] else {
+            Issue.record("expected a failure without a task")
+            return
+        }
+        #expect(error.code == .serialization)
+        #expect(queues.values == ["completions"])
+    }
+
+    @Test("A URL that can't be sent is a failure", arguments: ["http://", "ftp://host/", "http://host:99999/", "a\nb"])
+    func badURL(url: String) async throws {
+        manager.get(url, success: succeed, failure: fail)
+        #expect(await outcomes.wait()[0].error?.code == .invalidInput)
+    }
+
+    @Test("The group is left when the completion has run, also by tasks that never start")
+    func group() async throws {
+        let group = DispatchGroup()
+        manager.completionGroup = group
+        server.route("GET /a", [.stall(at: "a"), .json("1")])
+        manager.get("a", success: succeed, failure: fail)
+        var unstarted: DataTask? = manager.dataTask(for: HTTPRequest("a")) { _, _, _ in }
+        let finished = Recorder<Int>()
+        #expect(unstarted?.state == .suspended)
+        unstarted = nil
+        group.notify(queue: .global()) { [outcomes] in finished.record(outcomes.values.count) }
+        #expect(await server.waitForStalled(at: "a"))
+        #expect(finished.values.isEmpty)
+        server.open("a")
+        #expect(await finished.wait() == [1])
+    }
+
+    @Test("Progress is monotone and ends with the final numbers, before success")
+    func progress() async throws {
+        let size = 3_000_000
+        server.route("POST /a", .respond(200, headers: ["Content-Type": "application/json"], body: Data("[1]".utf8)))
+        let order = Recorder<TransferProgress?>()
+        var request = HTTPRequest(.post, "a", body: .data(Data(count: size)))
+        request.headers["Content-Type"] = "application/octet-stream"
+        let task = manager.dataTask(for: request, progress: { order.record($0) }) { _, _, _ in order.record(nil) }
+        task.resume()
+        while order.values.last.map({ $0 != nil }) ?? true { await order.wait(for: order.values.count + 1) }
+        let snapshots = order.values.compactMap { $0 }
+        let last = try #require(snapshots.last)
+        #expect(last == TransferProgress(sent: Int64(size), sentTotal: Int64(size), received: 3, receivedTotal: 3))
+        #expect(last.fractionCompleted == 1)
+        #expect(zip(snapshots, snapshots.dropFirst()).allSatisfy { $0.sent <= $1.sent && $0.received <= $1.received })
+        #expect(task.progress == last)
+    }
+}

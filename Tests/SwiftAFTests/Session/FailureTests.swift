@@ -1,0 +1,172 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@Suite("Failures", .timeLimit(.minutes(2)))
+struct FailureTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+    }
+
+    /// The error of a request; recorded as a failure of the test if there is none.
+    private func error(
+        of request: HTTPRequest, by manager: HTTPSessionManager? = nil
+    ) async -> SessionError {
+        do throws(SessionError) {
+            let response = try await (manager ?? self.manager).response(for: request)
+            Issue.record("no error but \(response.response)")
+            return SessionError(.unknown)
+        } catch {
+            return error
+        }
+    }
+
+    @Test(
+        "What can't be sent is refused before anything is sent",
+        arguments: [
+            HTTPRequest("http://"), HTTPRequest("ftp://host/"), HTTPRequest("a\r\nb"), HTTPRequest("/nul\0"),
+            HTTPRequest("BAD METHOD", "x"), HTTPRequest("x", headers: ["A B": "c"]),
+            HTTPRequest("x", headers: ["A": "b\r\nInjected: 1"]), HTTPRequest("x", headers: ["Content-Length": "1"]),
+            HTTPRequest(.post, "x", body: .file("")), HTTPRequest("http://host:65536/"), HTTPRequest("http://[::1/"),
+        ])
+    func invalidInput(request: HTTPRequest) async {
+        #expect(await error(of: request).code == .invalidInput)
+        #expect(server.connections.isEmpty)
+    }
+
+    @Test("Without a base a relative URL is refused")
+    func noBase() async {
+        #expect(await error(of: HTTPRequest("x"), by: HTTPSessionManager()).code == .invalidInput)
+    }
+
+    @Test(
+        "What a server can do wrong",
+        arguments: [
+            (Script.reset, SessionError.Code.connectionLost),
+            (.close, .connectionLost),
+            (.truncated(body: Data("half".utf8), promising: 8), .truncated),
+            (.send("HTP/1.1 200 OK\r\n\r\n").then(.close), .protocol),
+            (.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab").then(.close), .protocol),
+            (.respond(200, headers: ["X": String(repeating: "x", count: 300_000)]), .tooLarge),
+            (.redirect(to: "ftp://host/"), .redirect),
+        ])
+    func serverFaults(script: Script, code: SessionError.Code) async {
+        server.route("/x", script)
+        let error = await error(of: HTTPRequest("x"))
+        #expect(error.code == code)
+        #expect(error.url == server.urlString("/x"))
+    }
+
+    @Test("A name that does not exist, and a port where nobody listens")
+    func unreachable() async throws {
+        #expect(await error(of: HTTPRequest("http://does-not-exist.invalid/")).code == .dns)
+        let gone = try TestServer()
+        let url = gone.url("/x")
+        gone.stop()
+        let error = await error(of: HTTPRequest(url))
+        #expect(error.code == .connect)
+        #expect(error.curlCode != nil)
+    }
+
+    @Test("Each time limit says that it was the one")
+    func timeouts() async throws {
+        server.route("/stall", [.stall(at: "never"), .text("late")])
+        var idle = HTTPRequest("stall")
+        idle.timeouts.idle = .milliseconds(50)
+        var total = HTTPRequest("stall")
+        total.timeouts.total = .milliseconds(50)
+        let idleError = await error(of: idle)
+        #expect(idleError.code == .timeout)
+        #expect(idleError.reason == .idle)
+        #expect(await error(of: total).reason == .total)
+
+        var options = TestServer.Options()
+        options.isUnreachable = true
+        let unreachable = try TestServer(options: options)
+        var connect = HTTPRequest(unreachable.url("/x"))
+        connect.timeouts.connect = .milliseconds(50)
+        #expect(await error(of: connect).reason == .connect)
+        server.open("never")
+    }
+
+    @Test("Limits of the session and of the request")
+    func limits() async throws {
+        server.route("/big", .respond(repeating: Data(count: 1000), count: 100))
+        var configuration = SessionConfiguration()
+        configuration.limits.maximumBodySize = 99_999
+        let strict = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        #expect(await error(of: HTTPRequest("big"), by: strict).code == .tooLarge)
+        var generous = HTTPRequest("big")
+        generous.limits.maximumBodySize = 100_000
+        #expect(try await strict.data(for: generous).count == 100_000)
+        var small = HTTPRequest("big")
+        small.limits.maximumHeaderCount = 1
+        server.route("/fields", .respond(200, headers: ["A": "1", "B": "2", "C": "3"]))
+        small.url = "fields"
+        #expect(await error(of: small).code == .tooLarge)
+    }
+
+    @Test("A bad configuration is the error of each request")
+    func badConfiguration() async {
+        var configuration = SessionConfiguration()
+        configuration.security.anchors = .pem(Data("no certificate".utf8))
+        let broken = HTTPSessionManager(configuration: configuration)
+        #expect(await error(of: HTTPRequest(server.url("/")), by: broken).code == .invalidInput)
+        configuration.security.anchors = .file("/does/not/exist.pem")
+        let unreadable = HTTPSessionManager(configuration: configuration)
+        #expect(await error(of: HTTPRequest(server.url("/")), by: unreadable).code == .file)
+        configuration.security = .default
+        configuration.userAgent = "a\r\nInjected: 1"
+        let injecting = HTTPSessionManager(configuration: configuration)
+        #expect(await error(of: HTTPRequest(server.url("/")), by: injecting).code == .invalidInput)
+    }
+
+    @Test("A certificate that is not trusted says why")
+    func trust() async throws {
+        let authority = try TestCertificate.makeAuthority()
+        let expired = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"], validity: .expired)))
+        let otherHost = try TestServer(tls: .init(authority.issue(hosts: ["other.test"])))
+        let good = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"])))
+        var configuration = SessionConfiguration()
+        configuration.security.anchors = .pem(Data(authority.pem.utf8))
+        let trusting = HTTPSessionManager(configuration: configuration)
+        #expect(try await trusting.response(for: HTTPRequest(good.url("/"))).status == 200)
+        #expect(await error(of: HTTPRequest(expired.url("/")), by: trusting).reason == .expired)
+        let wrong = await error(of: HTTPRequest(otherHost.url("/")), by: trusting)
+        #expect(wrong.code == .untrusted)
+        #expect(wrong.reason == .wrongHost)
+        let unknown = await error(of: HTTPRequest(good.url("/")))
+        #expect(unknown.code == .untrusted)
+
+        configuration.security = SecurityPolicy(allowsInvalidCertificates: true)
+        let lax = HTTPSessionManager(configuration: configuration)
+        #expect(try await lax.response(for: HTTPRequest(expired.url("/"))).status == 200)
+        #expect(await error(of: HTTPRequest(otherHost.url("/")), by: lax).reason == .wrongHost)
+        configuration.security.validatesDomainName = false
+        let laxer = HTTPSessionManager(configuration: configuration)
+        #expect(try await laxer.response(for: HTTPRequest(otherHost.url("/"))).status == 200)
+    }
+
+    @Test("Files that can't be read or written")
+    func files() async {
+        let missing = HTTPRequest(.put, "x", body: .file("/does/not/exist"))
+        let error = await error(of: missing)
+        #expect(error.code == .file)
+        #expect(error.systemError == 2)
+        await #expect { try await manager.download(HTTPRequest("x"), to: "/does/not/exist") } throws: {
+            ($0 as? SessionError)?.code == .file
+        }
+    }
+
+    @Test("A wish for HTTP/3 that this libcurl can't fulfil")
+    func unsupported() async {
+        var request = HTTPRequest("x")
+        request.httpVersion = .http3
+        #expect(await error(of: request).code == .unsupported)
+    }
+}

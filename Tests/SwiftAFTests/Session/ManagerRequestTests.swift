@@ -1,0 +1,95 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@Suite("Awaited requests", .timeLimit(.minutes(2)))
+struct ManagerRequestTests {
+    private struct User: Codable, Equatable, Sendable {
+        var name: String
+        var born: Int
+    }
+
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+    }
+
+    @Test("GET decodes JSON and puts parameters into the query")
+    func getDecodes() async throws {
+        server.route("GET /users", .json(#"{"name":"Ada","born":1815}"#))
+        let user: User = try await manager.get("users", parameters: ["id": 7, "q": "a b"])
+        #expect(user == User(name: "Ada", born: 1815))
+        #expect(server.requests[0].target == "/users?id=7&q=a%20b")
+        #expect(server.requests[0]["User-Agent"] == DefaultHeaders.all["User-Agent"])
+        #expect(server.requests[0]["Accept-Language"] != nil)
+    }
+
+    @Test("GET gives JSON, text and bytes as asked for")
+    func getGivesEachType() async throws {
+        server.route("GET /json", .json(#"[1,"2",null]"#))
+        server.route("GET /text", .text("héllo"))
+        let json: JSONValue = try await manager.get("json")
+        #expect(json == [1, "2", nil])
+        let text = try await manager.get("text", as: String.self)
+        #expect(text == "héllo")
+        let data = try await manager.get("text", as: Data.self)
+        #expect(data == Data("héllo".utf8))
+    }
+
+    @Test("POST sends a form, and JSON with the JSON serializer")
+    func postSends() async throws {
+        server.route("POST /form", .json("{}"))
+        server.route("POST /json", .json("{}"))
+        _ = try await manager.post("form", parameters: ["a": 1, "b": "x y"], as: JSONValue.self)
+        #expect(server.requests[0].bodyText == "a=1&b=x%20y")
+        #expect(server.requests[0]["Content-Type"] == "application/x-www-form-urlencoded")
+        manager.requestSerializer = JSONRequestSerializer()
+        _ = try await manager.post("json", parameters: .encodable(User(name: "Ada", born: 1815)), as: JSONValue.self)
+        let sent = try JSONValue(parsing: server.requests[1].body)
+        #expect(sent["name"]?.string == "Ada")
+        #expect(server.requests[1]["Content-Type"] == "application/json")
+    }
+
+    @Test("Every verb sends its method", arguments: [HTTPMethod.put, .patch, .delete, "PURGE", "lower"])
+    func verbs(method: HTTPMethod) async throws {
+        let echo: JSONValue = try await manager.request(method, "thing")
+        #expect(echo["method"]?.string == method.rawValue)
+    }
+
+    @Test("HEAD gives the head")
+    func head() async throws {
+        server.route("HEAD /thing", .respond(200, headers: ["X-Size": "12"]))
+        let response = try await manager.head("thing")
+        #expect(response.headers["X-Size"] == "12")
+    }
+
+    @Test("A refused status is an error with response and body")
+    func refusedStatus() async throws {
+        server.route(
+            "GET /missing",
+            .respond(
+                404, headers: ["Content-Type": "application/json"],
+                body: Data(#"{"why":"gone"}"#.utf8)))
+        let error = await #expect(throws: SessionError.self) { try await manager.get("missing", as: User.self) }
+        #expect(error?.code == .status)
+        #expect(error?.status == 404)
+        #expect(try error?.decodeBody(as: [String: String].self) == ["why": "gone"])
+        let response = try await manager.response(.get, "missing")
+        #expect(response.status == 404)
+        #expect(try response.json()["why"]?.string == "gone")
+    }
+
+    @Test("A request crosses down once and up once, and a burst of requests shares connections")
+    func crossings() async throws {
+        for _ in 0..<10 { _ = try await manager.response(.get, "thing") }
+        let statistics = try #require(manager.statistics)
+        #expect(statistics.tasks == 10)
+        #expect(statistics.posts == 10)
+        #expect(statistics.events == 10)
+        #expect(statistics.connections == 1)
+    }
+}

@@ -1,0 +1,150 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@Suite("Streamed responses", .timeLimit(.minutes(2)))
+struct StreamedResponseTests {
+    private let server: TestServer
+    private let manager = HTTPSessionManager()
+
+    init() throws {
+        var options = TestServer.Options()
+        options.sendBuffer = 64 * 1024
+        server = try TestServer(options: options)
+    }
+
+    @Test("The head comes before the body, and every byte comes in order")
+    func deliversInOrder() async throws {
+        let block = Data((0..<255).map { UInt8($0) })
+        server.route("/big", .respond(repeating: block, count: 20_000))
+        let response = try await manager.stream(HTTPRequest(server.url("/big")))
+        #expect(response.status == 200)
+        #expect(response.response.url == server.urlString("/big"))
+        #expect(response.response.contentLength == 5_100_000)
+        var position = 0
+        for try await chunk in response.bytes {
+            #expect(!chunk.isEmpty)
+            #expect(chunk.enumerated().allSatisfy { Int($1) == (position + $0) % 255 })
+            position += chunk.count
+        }
+        #expect(position == 5_100_000)
+    }
+
+    @Test("The head comes while the server still holds the body back")
+    func headFirst() async throws {
+        server.route("/late", [.chunkedHead(), .stall(at: "body"), .chunk(Data("late".utf8)), .lastChunk()])
+        let response = try await manager.stream(HTTPRequest(server.url("/late")))
+        #expect(response.status == 200)
+        server.open("body")
+        var body = Data()
+        for try await chunk in response.bytes { body += chunk }
+        #expect(body == Data("late".utf8))
+    }
+
+    @Test("A reader that does not read keeps an endless server from sending")
+    func backPressure() async throws {
+        server.route("/endless", .respond(repeating: Data(repeating: 7, count: 65_536), count: nil))
+        let response = try await manager.stream(HTTPRequest(server.url("/endless")))
+        // What the sockets on both ends, libcurl and our buffer can hold. The server's count stands still below it.
+        let most = 16 << 20
+        var iterator = response.bytes.makeAsyncIterator()
+        var taken = 0
+        var sent: [Int] = []
+        for _ in 0..<50 {
+            let chunk = try await iterator.next()
+            taken += try #require(chunk).count
+            sent.append(Int(server.statistics.sent) - taken)
+        }
+        #expect(sent.allSatisfy { $0 < most })
+        // It goes on however much is read: the pause was one.
+        while taken < 2 * most {
+            let chunk = try await iterator.next()
+            taken += try #require(chunk).count
+        }
+    }
+
+    @Test("The redirect's target is the URL of the response")
+    func redirect() async throws {
+        server.route("/from", .redirect(to: "/to?x=1"))
+        server.route("/to", .text("there"))
+        let response = try await manager.stream(HTTPRequest(server.url("/from")))
+        #expect(response.response.url == server.urlString("/to?x=1"))
+        var text = ""
+        for try await chunk in response.bytes { text += String(decoding: chunk, as: UTF8.self) }
+        #expect(text == "there")
+    }
+
+    @Test("A body that breaks off is an error after the bytes that came")
+    func truncated() async throws {
+        server.route("/cut", .truncated(body: Data("half".utf8), promising: 8))
+        let response = try await manager.stream(HTTPRequest(server.url("/cut")))
+        var body = Data()
+        let error = await #expect(throws: SessionError.self) {
+            for try await chunk in response.bytes { body += chunk }
+        }
+        #expect(error?.code == .truncated)
+        #expect(body == Data("half".utf8))
+        var iterator = response.bytes.makeAsyncIterator()
+        let next = try await iterator.next()
+        #expect(next == nil)
+    }
+
+    @Test("An error before the head is thrown at once")
+    func refused() async throws {
+        server.route("/reset", [.reset])
+        let error = await #expect(throws: SessionError.self) {
+            try await manager.stream(HTTPRequest(server.url("/reset")))
+        }
+        #expect(error?.code == .connectionLost)
+    }
+
+    @Test("Letting the response go cancels the transfer")
+    func lettingGo() async throws {
+        server.route("/endless", .respond(repeating: Data(repeating: 7, count: 65_536), count: nil))
+        var response: StreamedResponse? = try await manager.stream(HTTPRequest(server.url("/endless")))
+        #expect(response?.status == 200)
+        response = nil
+        #expect(await server.waitForCloses(1))
+    }
+
+    @Test("Cancelling the reading task ends its wait")
+    func cancelledReader() async throws {
+        server.route("/late", [.chunkedHead(), .stall(at: "body"), .lastChunk()])
+        let response = try await manager.stream(HTTPRequest(server.url("/late")))
+        let reader = Task {
+            var iterator = response.bytes.makeAsyncIterator()
+            return try await iterator.next()
+        }
+        #expect(await server.waitForStalled(at: "body"))
+        reader.cancel()
+        await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        server.open("body")
+        #expect(await server.waitForCloses(1))
+    }
+
+    @Test("A task that is cancelled already sends nothing")
+    func cancelledBefore() async throws {
+        let url = server.url("/x")
+        let task = Task { [manager] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await manager.stream(HTTPRequest(url))
+        }
+        await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("A limit on the body counts for streams too")
+    func limit() async throws {
+        server.route("/endless", .respond(repeating: Data(repeating: 7, count: 65_536), count: nil))
+        var request = HTTPRequest(server.url("/endless"))
+        request.limits.maximumBodySize = 1_000_000
+        let response = try await manager.stream(request)
+        var count = 0
+        let error = await #expect(throws: SessionError.self) {
+            for try await chunk in response.bytes { count += chunk.count }
+        }
+        #expect(error?.code == .tooLarge)
+        #expect(count <= 1_000_000)
+    }
+}

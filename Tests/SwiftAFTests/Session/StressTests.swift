@@ -1,0 +1,113 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Many at once", .timeLimit(.minutes(5)), .serialized)
+struct StressTests {
+    private let server: TestServer
+
+    init() throws {
+        server = try TestServer()
+        server.fallback(.text("ok"))
+    }
+
+    @Test("2,000 requests at once all complete over few connections")
+    func manyRequests() async throws {
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        let count = try await withThrowingTaskGroup(of: String.self) { group in
+            for index in 0..<2000 { group.addTask { try await manager.get("r\(index)") } }
+            return try await group.reduce(into: 0) { count, text in count += text == "ok" ? 1 : 0 }
+        }
+        #expect(count == 2000)
+        let statistics = try #require(manager.statistics)
+        #expect(statistics.posts == 2000)
+        #expect(statistics.events == 2000)
+        #expect(statistics.connections <= 6)
+    }
+
+    @Test("10,000 tasks started, suspended and cancelled from many threads complete once each")
+    func startAndCancel() async throws {
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        manager.completionQueue = .global()
+        let completions = Recorder<Int>()
+        let total = 10_000
+        await withTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    for index in stride(from: worker, to: total, by: 8) {
+                        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in
+                            completions.record(index)
+                        }
+                        if index % 5 == 0 { task.cancel() }
+                        task.resume()
+                        if index % 3 == 0 { task.suspend() }
+                        if index % 2 == 0 { task.cancel() } else { task.resume() }
+                    }
+                }
+            }
+        }
+        let indices = await completions.wait(for: total)
+        #expect(indices.count == total)
+        #expect(Set(indices).count == total)
+        #expect(manager.tasks.isEmpty)
+    }
+
+    @Test("Swift tasks cancelled at any moment end once, and nothing is left behind")
+    func cancelAnywhere() async throws {
+        var manager: HTTPSessionManager? = HTTPSessionManager(baseURL: server.urlString("/"))
+        let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for index in 0..<2000 {
+                let request = Task { [manager] in try await manager?.get("x", as: String.self) == "ok" }
+                group.addTask {
+                    if index % 2 == 0 { request.cancel() }
+                    do {
+                        return try await request.value
+                    } catch SessionError.Code.cancelled {
+                        return false
+                    }
+                }
+            }
+            return try await group.reduce(into: [false: 0, true: 0]) { $0[$1, default: 0] += 1 }
+        }
+        #expect((outcomes[true] ?? 0) >= 1000)
+        #expect((outcomes[true] ?? 0) + (outcomes[false] ?? 0) == 2000)
+        manager = nil
+        CoreSession.joinClosed()
+    }
+}
+
+@Suite("Contexts of the core", .timeLimit(.minutes(2)))
+struct LeakTests {
+    @Test("Every context of a transfer goes away with it")
+    func contexts() async throws {
+        weak var session: CoreSession?
+        weak var task: CoreTask?
+        let server = try TestServer()
+        do {
+            let held = try CoreSession(SessionConfiguration().coreOptions)
+            session = held
+            let observed = CountingTask()
+            task = observed
+            let order = CoreOrder(
+                request: HTTPRequest(server.url("/x")), session: held, defaults: SessionConfiguration().coreDefaults)
+            #expect(observed.begin(order) == nil)
+            await observed.ends.wait()
+        }
+        #expect(session == nil)
+        // The last reference is the core's, given back right after the end.
+        #expect(await server.waitForOpen(atMost: 0))
+        CoreSession.joinClosed()
+        #expect(task == nil)
+    }
+}
+
+private final class CountingTask: CoreTask, @unchecked Sendable {
+    let ends = Recorder<Void>()
+
+    override func didFinish(_ result: CoreResult) {
+        result.discard()
+        ends.record(())
+    }
+}

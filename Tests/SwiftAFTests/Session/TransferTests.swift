@@ -1,0 +1,240 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Bodies, redirects, downloads", .timeLimit(.minutes(2)))
+struct TransferTests {
+    private struct Broken: Error {}
+
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+    }
+
+    private static func chunks(_ count: Int, of size: Int) -> AsyncStream<Data> {
+        AsyncStream { continuation in
+            for index in 0..<count {
+                continuation.yield(Data(repeating: UInt8(truncatingIfNeeded: index), count: size))
+            }
+            continuation.finish()
+        }
+    }
+
+    private static func joined(_ count: Int, of size: Int) -> Data {
+        (0..<count).reduce(into: Data()) { $0 += Data(repeating: UInt8(truncatingIfNeeded: $1), count: size) }
+    }
+
+    // MARK: Bodies
+
+    @Test("Bytes of every size arrive, slices too", arguments: [0, 1, 14, 15, 1024, 1025, 500_000])
+    func bytes(count: Int) async throws {
+        let whole = Data((0..<(count + 10)).map { UInt8(truncatingIfNeeded: $0) })
+        for data in [whole[5..<(count + 5)], Data(whole[5..<(count + 5)])] {
+            _ = try await manager.response(for: HTTPRequest(.post, "x", body: .data(data)))
+        }
+        #expect(server.requests.map { Int($0.bodyLength) } == [count, count])
+        #expect(server.requests.allSatisfy { $0.body == Data(whole[5..<(count + 5)]) })
+    }
+
+    @Test("A sequence of unknown length goes chunked, one of known length with it")
+    func streams() async throws {
+        let sent = Self.joined(40, of: 10_000)
+        let unknown = HTTPBody.stream { Self.chunks(40, of: 10_000) }
+        let known = HTTPBody.stream(length: 400_000) { Self.chunks(40, of: 10_000) }
+        _ = try await manager.response(for: HTTPRequest(.post, "x", body: unknown))
+        _ = try await manager.response(for: HTTPRequest(.post, "x", body: known))
+        #expect(server.requests[0]["Transfer-Encoding"] == "chunked")
+        #expect(server.requests[1]["Content-Length"] == "400000")
+        #expect(server.requests.allSatisfy { $0.body == sent })
+    }
+
+    @Test("Sequences that fail, or give another length than announced, fail the request")
+    func badStreams() async {
+        func error(_ body: HTTPBody) async -> SessionError? {
+            await #expect(throws: SessionError.self) {
+                try await manager.response(for: HTTPRequest(.post, "x", body: body))
+            }
+        }
+        let broken = AsyncThrowingStream<Data, any Error> { continuation in
+            continuation.yield(Data("a".utf8))
+            continuation.finish(throwing: Broken())
+        }
+        let thrown = await error(.stream(once: broken))
+        #expect(thrown?.code == .bodySource)
+        #expect(thrown?.underlying is Broken)
+        #expect(await error(.stream(length: 11) { Self.chunks(1, of: 10) })?.code == .bodySource)
+        #expect(await error(.stream(length: 9) { Self.chunks(1, of: 10) })?.code == .bodySource)
+        #expect(await error(.stream(length: 10) { Self.chunks(2, of: 10) })?.code == .bodySource)
+    }
+
+    @Test("A server that does not read keeps the sequence waiting, and its end stops it")
+    func uploadBackPressure() async throws {
+        server.route("/held", [.readHeadOnly, .stall(at: "held"), .close])
+        let pulled = Recorder<Int>()
+        let endless = AsyncStream<Data>(unfolding: {
+            pulled.record(1)
+            return Data(count: 65_536)
+        })
+        let request = Task { [manager] in
+            try await manager.response(for: HTTPRequest(.post, "held", body: .stream(once: endless)))
+        }
+        #expect(await server.waitForStalled(at: "held"))
+        request.cancel()
+        await #expect { try await request.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        server.open("held")
+        // Socket buffers, libcurl's, the ring, and no more.
+        #expect(pulled.values.count < 400)
+    }
+
+    @Test("A body that can be made again follows a redirect, one that can't fails it")
+    func replay() async throws {
+        server.route("/from", .redirect(to: "/to", status: 307))
+        let body = HTTPBody.stream { Self.chunks(4, of: 1000) }
+        _ = try await manager.response(for: HTTPRequest(.post, "from", body: body))
+        #expect(server.requests.map(\.path) == ["/from", "/to"])
+        #expect(server.requests[1].body == Self.joined(4, of: 1000))
+        let once = HTTPBody.stream(once: Self.chunks(4, of: 1000))
+        await #expect { try await manager.response(for: HTTPRequest(.post, "from", body: once)) } throws: {
+            ($0 as? SessionError)?.code == .bodyNotReplayable
+        }
+    }
+
+    // MARK: Redirects
+
+    @Test("Redirects are followed and told")
+    func redirects() async throws {
+        server.route("/a", .redirect(to: "b"))
+        server.route("/b", .redirect(to: "/c?x=1"))
+        server.route("/c", .text("there"))
+        let response = try await manager.response(.get, "a")
+        #expect(response.response.url == server.urlString("/c?x=1"))
+        let hops = response.response.metrics.hops
+        #expect(hops.map(\.status) == [302, 302, 200])
+        #expect(hops.map(\.isReused) == [false, true, true])
+        #expect(response.response.metrics.redirects.count == 2)
+        #expect(hops.allSatisfy { $0.total != nil && $0.remoteAddress?.port == server.port })
+    }
+
+    @Test("The policy: not followed, limited, none at all")
+    func policy() async throws {
+        server.route("/a", .redirect(to: "/a"))
+        var request = HTTPRequest("a")
+        request.redirectPolicy = .doNotFollow
+        #expect(try await manager.response(for: request).status == 302)
+        for limit in [0, 3] {
+            let before = server.requests.count
+            request.redirectPolicy = .follow(atMost: limit)
+            await #expect { try await manager.response(for: request) } throws: {
+                ($0 as? SessionError)?.code == .redirect
+            }
+            #expect(server.requests.count - before == limit + 1)
+        }
+    }
+
+    @Test("The hook sees what would be sent, and decides")
+    func hook() async throws {
+        let other = try TestServer()
+        other.route("/edited", .text("edited"))
+        server.route("/a", .redirect(to: other.urlString("/b")))
+        let proposals = Recorder<RedirectProposal>()
+        let edited = other.urlString("/edited")
+        var headers: HTTPHeaders = ["X-Plain": "1", "Authorization": "Basic eDp5"]
+        headers.add(name: "X-Key", value: "k", secret: true)
+        let request = HTTPRequest("a", headers: headers)
+
+        manager.redirectHandler = { proposal in
+            proposals.record(proposal)
+            var next = proposal.request
+            next.url = edited
+            next.headers["X-New"] = "2"
+            return .replace(next)
+        }
+        #expect(try await manager.response(for: request).text() == "edited")
+        let proposal = proposals.values[0]
+        #expect(proposal.count == 1)
+        #expect(proposal.crossesOrigin)
+        #expect(proposal.response.status == 302)
+        #expect(proposal.request.url == other.urlString("/b"))
+        #expect(proposal.request.headers["X-Plain"] == "1")
+        #expect(proposal.request.headers["X-Key"] == nil)
+        #expect(proposal.request.headers["Authorization"] == nil)
+        #expect(other.requests[0]["X-New"] == "2")
+        #expect(other.requests[0]["X-Key"] == nil)
+
+        manager.redirectHandler = { _ in .stop }
+        #expect(try await manager.response(for: request).status == 302)
+        manager.redirectHandler = { _ in .fail }
+        await #expect { try await manager.response(for: request) } throws: {
+            ($0 as? SessionError)?.code == .redirect
+        }
+        manager.redirectHandler = { _ in .replace(HTTPRequest("http://host/\0")) }
+        await #expect(throws: SessionError.self) { try await manager.response(for: request) }
+    }
+
+    // MARK: Downloads
+
+    @Test("A download appears whole; a refused one leaves the file alone and tells the body")
+    func download() async throws {
+        let name = "swiftaf-\(UInt64.random(in: 0 ... .max))"
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(name)
+        defer { try? FileManager.default.removeItem(at: path) }
+        server.route("/file", .respond(repeating: Data("0123456789".utf8), count: 100_000))
+        server.route("/gone", .respond(404, body: Data("not here".utf8)))
+        let progress = Recorder<TransferProgress>()
+        let response = try await manager.download(HTTPRequest("file"), to: path.path) { progress.record($0) }
+        #expect(response.body.isEmpty)
+        #expect(try Data(contentsOf: path).count == 1_000_000)
+        #expect(progress.values.last?.received == 1_000_000)
+        #expect(progress.values.last?.fractionCompleted == 1)
+        let error = await #expect(throws: SessionError.self) {
+            try await manager.download(HTTPRequest("gone"), to: path.path)
+        }
+        #expect(error?.code == .status)
+        #expect(error?.body == Data("not here".utf8))
+        #expect(try Data(contentsOf: path).count == 1_000_000)
+    }
+
+    // MARK: Heads
+
+    @Test("Heads come through unchanged: order, case, repeats, Latin-1, trailers")
+    func heads() async throws {
+        server.route(
+            "/x",
+            [
+                .send("HTTP/1.1 299 Féin\r\nX-b: 1\r\nx-A:  two \r\nX-b: 3\r\n"),
+                .send(Data("L: ".utf8) + Data([0xE9]) + Data("\r\n".utf8)),
+                .send("Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: last\r\n\r\n"),
+            ])
+        let response = try await manager.response(.get, "x").response
+        #expect(response.status == 299)
+        #expect(response.headers.prefix(4).map(\.name) == ["X-b", "x-A", "X-b", "L"])
+        #expect(response.headers.values(for: "x-b") == ["1", "3"])
+        #expect(response.headers["X-A"] == "two")
+        #expect(response.headers["L"] == "é")
+        #expect(response.trailers["T"] == "last")
+        #expect(response.version == .http1_1)
+    }
+
+    @Test("Removed defaults are not sent, the configuration's headers fill gaps")
+    func defaults() async throws {
+        var configuration = SessionConfiguration()
+        configuration.userAgent = "mine/1"
+        configuration.headers = ["X-All": "1", "X-Other": "2"]
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        var headers: HTTPHeaders = ["X-Other": "own"]
+        headers.removeDefault("Accept")
+        _ = try await manager.response(for: HTTPRequest("x", headers: headers))
+        let sent = server.requests[0]
+        #expect(sent["User-Agent"] == "mine/1")
+        #expect(sent["X-All"] == "1")
+        #expect(sent.values("X-Other") == ["own"])
+        #expect(sent["Accept"] == nil)
+        _ = try await manager.response(.get, "x")
+        #expect(server.requests[1]["User-Agent"] == "mine/1")
+    }
+}
