@@ -1,0 +1,36 @@
+/// Reads the values of options.
+enum Argument {
+    /// Seconds with an optional fraction, rounded up to whole milliseconds; zero is no limit.
+    static func seconds(_ text: String, of option: String) throws(UsageError) -> Duration {
+        // Longer than 49 days is more milliseconds than the core counts.
+        guard isDecimal(text), let seconds = Double(text), seconds <= 4_294_967 else {
+            throw UsageError("\(option) needs a number of seconds, such as 2.5")
+        }
+        return .milliseconds(Int64((seconds * 1000).rounded(.up)))
+    }
+
+    /// A whole number within a range.
+    static func count(_ text: String, of option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
+        guard text.utf8.allSatisfy(isDigit), let number = Int(text), range.contains(number) else {
+            let most = range.upperBound == Int.max ? "" : ", at most \(range.upperBound)"
+            throw UsageError("\(option) needs a whole number, at least \(range.lowerBound)\(most)")
+        }
+        return number
+    }
+
+    /// The path of a file.
+    static func path(_ text: String, of option: String) throws(UsageError) -> String {
+        guard !text.isEmpty else { throw UsageError("\(option) needs the path of a file") }
+        return text
+    }
+
+    /// Digits with at most one point: no signs, exponents, hexadecimal, or words such as `inf`.
+    private static func isDecimal(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return parts.count <= 2 && parts.joined().contains(where: isDigit) && parts.joined().allSatisfy(isDigit)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        byte &- 0x30 < 10
+    }
+}

@@ -1,0 +1,139 @@
+import SwiftAF
+
+/// Reads a command line. Pure: looks at nothing but the arguments.
+///
+/// Options may stand anywhere, as `--name value`, `--name=value`, `-n value` or `-nvalue`, switches of one letter
+/// also together; after `--` nothing is an option.
+struct ArgumentParser {
+    private var remaining: ArraySlice<String>
+    private var words: [String] = []
+    private var options = Options()
+    private var firstError: UsageError?
+
+    /// Reads the arguments after the program's name.
+    static func parse(_ arguments: [String]) -> Invocation {
+        var parser = ArgumentParser(remaining: arguments[...])
+        parser.readAll()
+        return Invocation(command: parser.command(), options: parser.options)
+    }
+
+    private init(remaining: ArraySlice<String>) {
+        self.remaining = remaining
+    }
+
+    /// Goes on after an error, to find a `--json` that may come later.
+    private mutating func readAll() {
+        while let argument = remaining.popFirst() {
+            do throws(UsageError) {
+                try read(argument)
+            } catch {
+                firstError = firstError ?? error
+            }
+        }
+    }
+
+    private mutating func read(_ argument: String) throws(UsageError) {
+        if argument == "--" {
+            words += remaining
+            remaining = []
+        } else if argument.utf8.starts(with: "--".utf8) {
+            try readLong(argument)
+        } else if argument.utf8.first == UInt8(ascii: "-"), argument != "-" {
+            try readShort(argument)
+        } else {
+            words.append(argument)
+        }
+    }
+
+    private mutating func readLong(_ argument: String) throws(UsageError) {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let entry = try entry(named: parts[0])
+        switch (entry.placeholder, parts.dropFirst().first) {
+        case (nil, nil): try entry.apply(&options, "")
+        case (nil, _?): throw UsageError("\(parts[0]) takes no value")
+        case (_?, let value?): try entry.apply(&options, value)
+        case (_?, nil): try entry.apply(&options, try nextValue(of: parts[0]))
+        }
+    }
+
+    private mutating func readShort(_ argument: String) throws(UsageError) {
+        var letters = argument.dropFirst()
+        while let letter = letters.popFirst() {
+            let name = "-\(letter)"
+            let entry = try entry(named: name)
+            guard entry.placeholder != nil else {
+                try entry.apply(&options, "")
+                continue
+            }
+            let value = letters.isEmpty ? try nextValue(of: name) : String(letters)
+            return try entry.apply(&options, value)
+        }
+    }
+
+    private func entry(named name: String) throws(UsageError) -> OptionEntry {
+        guard let entry = OptionTable.entry(named: name) else { throw UsageError("unknown option \(name)") }
+        return entry
+    }
+
+    private mutating func nextValue(of name: String) throws(UsageError) -> String {
+        guard let value = remaining.popFirst() else { throw UsageError("\(name) needs a value") }
+        return value
+    }
+}
+
+// MARK: - Words
+
+extension ArgumentParser {
+    private static let methods: [String: HTTPMethod] = [
+        "get": .get, "head": .head, "delete": .delete, "post": .post, "put": .put, "patch": .patch,
+        "options": .options,
+    ]
+
+    private func command() -> Result<Command, UsageError> {
+        do throws(UsageError) {
+            if let firstError { throw firstError }
+            return .success(try commandOfWords())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func commandOfWords() throws(UsageError) -> Command {
+        switch options.information {
+        case .help: return .help
+        case .version: return .version
+        case nil: break
+        }
+        guard let name = words.first else { throw UsageError("a command is missing") }
+        let rest = words.dropFirst()
+        if let method = Self.methods[name] { return .request(try request(method, rest)) }
+        switch name {
+        case "request":
+            guard let method = rest.first else { throw UsageError("request needs a method and a URL") }
+            return .request(try request(HTTPMethod(method), rest.dropFirst()))
+        case "demo":
+            try expectNothing(rest, after: name)
+            return .demo
+        case "help":
+            try expectNothing(rest, after: name)
+            return .help
+        default:
+            throw UsageError("unknown command '\(name)'")
+        }
+    }
+
+    private func request(_ method: HTTPMethod, _ words: ArraySlice<String>) throws(UsageError) -> RequestCommand {
+        guard let url = words.first else { throw UsageError("the URL is missing") }
+        var request = RequestCommand(method: method, url: url)
+        for word in words.dropFirst() { request.items.append(try Item(word)) }
+        return request
+    }
+
+    /// The demonstration and the help are always the same; options other than about the output would do nothing.
+    private func expectNothing(_ rest: ArraySlice<String>, after name: String) throws(UsageError) {
+        guard rest.isEmpty else { throw UsageError("\(name) takes no arguments") }
+        var allowed = Options()
+        allowed.printsJSON = options.printsJSON
+        guard options == allowed else { throw UsageError("\(name) takes no option but --json") }
+    }
+}

@@ -1,0 +1,24 @@
+import SwiftAF
+
+/// What a command line asks for.
+enum Command: Sendable, Equatable {
+    case help
+    case version
+    case demo
+    case request(RequestCommand)
+}
+
+/// A request as it is written on the command line.
+struct RequestCommand: Sendable, Equatable {
+    var method: HTTPMethod
+    var url: String
+    var items: [Item] = []
+}
+
+/// A command line, read.
+struct Invocation: Sendable {
+    /// What is asked for, or what is wrong.
+    let command: Result<Command, UsageError>
+    /// The options that could be read, also when something is wrong: `--json` decides how to say so.
+    let options: Options
+}

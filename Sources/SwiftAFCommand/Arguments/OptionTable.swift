@@ -1,0 +1,135 @@
+import SwiftAF
+
+/// One option: how it is written, what it says in the usage text, and what it does.
+struct OptionEntry: Sendable {
+    /// Every spelling, the long one last.
+    let names: [String]
+    /// Stands for the value in the usage text; nil for a switch.
+    let placeholder: String?
+    let help: String
+    let apply: @Sendable (inout Options, String) throws(UsageError) -> Void
+
+    /// An option without a value.
+    static func flag(
+        _ names: String..., help: String, set: @escaping @Sendable (inout Options) -> Void
+    ) -> OptionEntry {
+        OptionEntry(names: names, placeholder: nil, help: help) { options, _ in set(&options) }
+    }
+
+    /// An option with a value.
+    static func value(
+        _ names: String..., placeholder: String, help: String,
+        apply: @escaping @Sendable (inout Options, String) throws(UsageError) -> Void
+    ) -> OptionEntry {
+        OptionEntry(names: names, placeholder: placeholder, help: help, apply: apply)
+    }
+}
+
+/// Every option there is, in the order of the usage text.
+enum OptionTable {
+    static let groups: [(title: String, entries: [OptionEntry])] = [
+        ("Body", body), ("Credentials", credentials), ("Time limits", timeouts), ("Redirects", redirects),
+        ("Protocol", versions), ("Trust", trust), ("Size limits", limits), ("Output", output), ("About", about),
+    ]
+
+    /// The entry that is spelled `name`.
+    static func entry(named name: String) -> OptionEntry? {
+        entries[name]
+    }
+
+    private static let entries: [String: OptionEntry] = {
+        let spelled = groups.flatMap(\.entries).flatMap { entry in entry.names.map { ($0, entry) } }
+        return Dictionary(spelled) { first, _ in first }
+    }()
+
+    private static let body: [OptionEntry] = [
+        .value(
+            "-d", "--data", placeholder: "DATA",
+            help: "the raw body: text, @PATH for a file, @- for standard input"
+        ) { options, value throws(UsageError) in
+            guard options.data == nil else { throw UsageError("--data is given twice") }
+            options.data = try DataArgument(value)
+        },
+        .flag("--form", help: "send body fields urlencoded instead of as JSON") { $0.sendsForm = true },
+    ]
+
+    private static let credentials: [OptionEntry] = [
+        .value("--bearer", placeholder: "TOKEN", help: "send Authorization: Bearer TOKEN") { options, value in
+            options.bearerToken = value
+        }
+    ]
+
+    private static let timeouts: [OptionEntry] = [
+        .value("--connect-timeout", placeholder: "S", help: "seconds to connect (30)") {
+            options, value throws(UsageError) in
+            options.timeouts.connect = try Argument.seconds(value, of: "--connect-timeout")
+        },
+        .value("--idle-timeout", placeholder: "S", help: "seconds without a byte in or out (60)") {
+            options, value throws(UsageError) in
+            options.timeouts.idle = try Argument.seconds(value, of: "--idle-timeout")
+        },
+        .value("--timeout", placeholder: "S", help: "seconds for everything (no limit)") {
+            options, value throws(UsageError) in
+            options.timeouts.total = try Argument.seconds(value, of: "--timeout")
+        },
+    ]
+
+    private static let redirects: [OptionEntry] = [
+        .value("--max-redirects", placeholder: "N", help: "redirects to follow; one more is an error (20)") {
+            options, value throws(UsageError) in
+            options.redirects.maximumCount = try Argument.count(value, of: "--max-redirects", in: 0...1_000_000)
+        },
+        .flag("--no-redirects", help: "a redirect is the answer") { $0.redirects.followsRedirects = false },
+    ]
+
+    private static let versions: [OptionEntry] = [
+        .flag("--http1.1", help: "HTTP/1.1 only") { $0.httpVersion = .http1_1 },
+        .flag("--http2", help: "HTTP/2 if the server agrees") { $0.httpVersion = .http2 },
+        .flag("--http2-prior-knowledge", help: "HTTP/2 without asking, also in the clear") {
+            $0.httpVersion = .http2PriorKnowledge
+        },
+        .flag("--compressed", help: "ask for compressed bodies and decode them (default)") { $0.decompresses = true },
+        .flag("--no-compressed", help: "ask for the body as it is") { $0.decompresses = false },
+    ]
+
+    private static let trust: [OptionEntry] = [
+        .value("--cacert", placeholder: "PATH", help: "trust only the certificates (PEM) in this file") {
+            options, value throws(UsageError) in
+            options.anchorsPath = try Argument.path(value, of: "--cacert")
+        },
+        .flag("--insecure", help: "allow invalid certificates; the name is still checked") {
+            $0.allowsInvalidCertificates = true
+        },
+        .flag("--no-host-check", help: "do not check the name in the certificate") { $0.validatesHostName = false },
+    ]
+
+    private static let limits: [OptionEntry] = [
+        .value("--max-body", placeholder: "BYTES", help: "the longest body (64 MiB; to a file, none)") {
+            options, value throws(UsageError) in
+            let limit = try Argument.count(value, of: "--max-body", in: 1...Int.max)
+            options.limits.maximumBodySize = Int64(limit)
+        },
+        .value("--max-headers", placeholder: "BYTES", help: "the longest heads of an answer (256 KiB)") {
+            options, value throws(UsageError) in
+            let range = 1...Int(UInt32.max)
+            options.limits.maximumHeaderBytes = try Argument.count(value, of: "--max-headers", in: range)
+        },
+    ]
+
+    private static let output: [OptionEntry] = [
+        .value("-o", "--output", placeholder: "PATH", help: "the body to a file, whole or not at all") {
+            options, value throws(UsageError) in
+            guard options.outputPath == nil else { throw UsageError("--output is given twice") }
+            options.outputPath = try Argument.path(value, of: "--output")
+        },
+        .flag("--json", help: "one JSON object about the exchange on standard output") { $0.printsJSON = true },
+        .flag("--timings", help: "the phases of each hop on standard error") { $0.printsTimings = true },
+        .flag("-q", "--quiet", help: "no progress bar") { $0.isQuiet = true },
+        .flag("-v", "--verbose", help: "the heads on standard error, credentials hidden") { $0.isVerbose = true },
+    ]
+
+    private static let about: [OptionEntry] = [
+        .flag("-h", "--help", help: "this text") { $0.information = .help },
+        .flag("--version", help: "the versions of swiftaf and what it stands on") { $0.information = .version },
+    ]
+}

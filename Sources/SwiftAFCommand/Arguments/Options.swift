@@ -1,0 +1,64 @@
+import SwiftAF
+
+/// What the options of a command line say. The defaults are those of a run without any.
+struct Options: Sendable, Equatable {
+    /// The raw body, if one is given.
+    var data: DataArgument?
+    /// Body fields go as a form instead of JSON.
+    var sendsForm = false
+    /// The token of `Authorization: Bearer`.
+    var bearerToken: String?
+
+    var timeouts = HTTPRequest.Timeouts()
+    var limits = HTTPRequest.Limits()
+    var redirects = RedirectPolicy.follow
+    var httpVersion = HTTPVersionPreference.automatic
+    var decompresses = true
+
+    /// Path of the only trust anchors; nil for the system's.
+    var anchorsPath: String?
+    var allowsInvalidCertificates = false
+    var validatesHostName = true
+
+    /// Where the body goes; nil for standard output.
+    var outputPath: String?
+    var printsJSON = false
+    var printsTimings = false
+    var isQuiet = false
+    var isVerbose = false
+
+    /// Asked for instead of a request.
+    var information: Information?
+
+    enum Information: Sendable {
+        case help, version
+    }
+}
+
+/// What stands behind `--data`.
+enum DataArgument: Sendable, Equatable {
+    case text(String)
+    case file(path: String)
+    case standardInput
+
+    /// `@-` is standard input, `@PATH` a file, anything else the body itself.
+    init(_ argument: String) throws(UsageError) {
+        guard argument.utf8.first == UInt8(ascii: "@") else {
+            self = .text(argument)
+            return
+        }
+        let path = String(argument.dropFirst())
+        guard !path.isEmpty else { throw UsageError("--data @ needs the path of a file, or - for standard input") }
+        self = path == "-" ? .standardInput : .file(path: path)
+    }
+}
+
+/// The command line is wrong; nothing was sent.
+struct UsageError: Error, Sendable, Equatable {
+    /// What is wrong, without any value that may be a secret.
+    let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}

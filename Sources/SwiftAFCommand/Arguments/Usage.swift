@@ -1,0 +1,42 @@
+/// The text of `--help`. The options come from their table.
+enum Usage {
+    static let text: String = ([commands, items] + OptionTable.groups.map(section) + [exits]).joined(separator: "\n")
+
+    private static let commands = """
+        swiftaf: HTTP requests from the command line
+
+        Usage
+          swiftaf get|head|delete|post|put|patch|options URL [ITEM…] [OPTIONS]
+          swiftaf request METHOD URL [ITEM…] [OPTIONS]   any method
+          swiftaf demo                                   a tour on an embedded server, needs no network
+          swiftaf help
+
+        """
+
+    private static let items = """
+        Items (a backslash escapes a separator)
+          Name:value                   header
+          Name:                        no such header, though it would be sent by default
+          name==value                  query item
+          name=value                   body field, a string
+          name:=json                   body field, JSON
+          name=@path                   body field, the text of a file
+
+        """
+
+    private static let exits = """
+        Exit status
+          0 success   1 command line or input   2 status   3 network   4 time limit   5 TLS or trust
+          6 size limit   7 credentials   8 local file   9 answer can't be parsed   130 interrupted
+
+        """
+
+    private static func section(_ title: String, _ entries: [OptionEntry]) -> String {
+        let lines = entries.map { entry in
+            let placeholder = entry.placeholder.map { " \($0)" } ?? ""
+            let spelling = entry.names.joined(separator: ", ") + placeholder
+            return "  \(spelling.padded(to: 28)) \(entry.help)"
+        }
+        return ([title] + lines).joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,182 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+
+extension Demo {
+    static let stops: [Stop] = [
+        get, post, many, stream, redirect, trust, timeout, limit, cancellation,
+    ]
+
+    private struct Person: Codable, Sendable {
+        let name: String
+        let born: Int
+    }
+
+    // MARK: JSON
+
+    private static let get = Stop(
+        title: "JSON, decoded",
+        code: "let ada: Person = try await manager.response(.get, \"people/ada\").decode()"
+    ) { stage in
+        stage.server.route("GET /people/ada", .json(#"{"name":"Ada Lovelace","born":1815}"#))
+        let answer = try await stage.manager.response(.get, "people/ada")
+        let person: Person = try answer.decode()
+        try expect(person.name == "Ada Lovelace" && person.born == 1815, "the person is another one")
+        return ["\(answer.status): \(person.name), born \(person.born)", timings(answer.response)]
+    }
+
+    private static let post = Stop(
+        title: "JSON, sent",
+        code: "try await manager.response(.post, \"people\", parameters: grace)"
+    ) { stage in
+        stage.server.route("POST /people") { request, connection in
+            try connection.respond(201, headers: ["Content-Type": "application/json"], body: request.body)
+        }
+        let grace: Parameters = ["name": "Grace Hopper", "born": 1906]
+        let answer = try await stage.manager.response(.post, "people", parameters: grace)
+        let sent = stage.server.requests.last
+        try expect(sent?["Content-Type"] == "application/json", "the body was not sent as JSON")
+        try expect(answer.json()["born"] == 1906, "another person came back")
+        return ["\(answer.status): \(sent?.bodyText ?? "")", timings(answer.response)]
+    }
+
+    private static func timings(_ response: HTTPResponse) -> String {
+        guard let hop = response.metrics.hops.last else { return "" }
+        let phases = [("connect", hop.connect), ("first byte", hop.firstByte), ("total", hop.total)]
+        let times = phases.map { name, time in "\(name) \(time.map(Format.milliseconds) ?? "—")" }
+        return (times + (hop.isReused ? ["same connection"] : [])).joined(separator: "  ")
+    }
+
+    // MARK: Many and large
+
+    private static let many = Stop(
+        title: "200 requests at once",
+        code: "group.addTask { try await manager.response(for: request) }"
+    ) { stage in
+        stage.server.route("GET /small", .text("hello"))
+        let before = stage.server.statistics
+        let start = ContinuousClock.now
+        let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<200 {
+                group.addTask { try await stage.manager.response(for: stage.request("/small")).status }
+            }
+            return try await group.reduce(into: 0) { count, status in count += status == 200 ? 1 : 0 }
+        }
+        let elapsed = ContinuousClock.now - start
+        let after = stage.server.statistics
+        try expect(answers == 200, "only \(answers) were answered")
+        try expect(after.mostOpen <= stage.manager.configuration.maximumConnectionsPerHost, "too many connections")
+        let rate = Format.decimal(Double(answers) / max(elapsed.seconds, 0.000_001), digits: 0)
+        return [
+            "\(after.requests - before.requests) answers in \(Format.milliseconds(elapsed)), \(rate) per second",
+            "the server saw \(after.mostOpen) connections at most, \(after.accepted) since the start",
+        ]
+    }
+
+    private static let stream = Stop(
+        title: "A streamed body",
+        code: "for try await chunk in try await manager.stream(request).bytes"
+    ) { stage in
+        let size = 256 << 20
+        let block = Data(repeating: 0x61, count: 64 << 10)
+        stage.server.route("GET /large", .respond(repeating: block, count: size / block.count))
+        let memory = PeakMemory()
+        let start = ContinuousClock.now
+        var received = 0
+        for try await chunk in try await stage.manager.stream(stage.request("/large")).bytes { received += chunk.count }
+        let elapsed = ContinuousClock.now - start
+        let growth = memory.growth
+        try expect(received == size, "\(received) bytes came instead of \(size)")
+        try expect(growth < 64 << 20, "memory grew by \(Format.bytes(growth))")
+        let rate = Format.bytes(Int64(Double(received) / max(elapsed.seconds, 0.000_001)))
+        return ["\(Format.bytes(Int64(received))) at \(rate)/s, peak memory \(Format.bytes(growth)) higher"]
+    }
+
+    // MARK: Where a request may go
+
+    private static let redirect = Stop(
+        title: "A redirect elsewhere",
+        code: "headers.setBearerAuthorization(token: …)"
+    ) { stage in
+        let elsewhere = try TestServer()
+        elsewhere.route("GET /there", .text("welcome"))
+        stage.server.route("GET /here", .redirect(to: elsewhere.urlString("/there")))
+        var request = stage.request("/here")
+        request.headers.setBearerAuthorization(token: "secret")
+        let answer = try await stage.manager.response(for: request)
+        try expect(answer.status == 200, "the redirect was not followed")
+        try expect(stage.server.requests.last?["Authorization"] == "Bearer secret", "the token was not sent")
+        try expect(elsewhere.requests.first?["Authorization"] == nil, "the token went to another server")
+        let hops = answer.response.metrics.hops.map { "\($0.status)" }.joined(separator: " → ")
+        return ["\(hops): the token was sent to the first server, and dropped for the other"]
+    }
+
+    private static let trust = Stop(
+        title: "A certificate of an unknown issuer",
+        code: "configuration.security.anchors = .pem(…)"
+    ) { stage in
+        let authority = try TestCertificate.makeAuthority()
+        let server = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"])))
+        server.fallback(.text("hello"))
+        let error = try await expectError(.untrusted) {
+            _ = try await stage.manager.response(for: HTTPRequest(server.urlString()))
+        }
+        try expect(server.requests.isEmpty, "a request was sent to a server that is not trusted")
+        var configuration = SessionConfiguration()
+        configuration.security.anchors = .pem(Data(authority.pem.utf8))
+        let trusting = HTTPSessionManager(configuration: configuration)
+        let answer = try await trusting.response(for: HTTPRequest(server.urlString()))
+        try expect(answer.status == 200, "the issuer was not trusted")
+        return [describe(error), "with the issuer's certificate as anchor: \(answer.status)"]
+    }
+
+    // MARK: Endings
+
+    private static let timeout = Stop(
+        title: "A time limit",
+        code: "request.timeouts.total = .milliseconds(150)"
+    ) { stage in
+        stage.server.route("GET /never", .stall(at: "never"))
+        var request = stage.request("/never")
+        request.timeouts.total = .milliseconds(150)
+        let start = ContinuousClock.now
+        let error = try await expectError(.timeout) { [request] in
+            _ = try await stage.manager.response(for: request)
+        }
+        try expect(error.reason == .total, "another limit ended it")
+        return ["after \(Format.milliseconds(ContinuousClock.now - start)): \(describe(error))"]
+    }
+
+    private static let limit = Stop(
+        title: "A size limit",
+        code: "request.limits.maximumBodySize = 1 << 20"
+    ) { stage in
+        stage.server.route("GET /endless", .respond(repeating: Data(repeating: 0x61, count: 64 << 10), count: nil))
+        var request = stage.request("/endless")
+        request.limits.maximumBodySize = 1 << 20
+        let error = try await expectError(.tooLarge) { [request] in
+            _ = try await stage.manager.response(for: request)
+        }
+        return ["of an endless body: \(describe(error))"]
+    }
+
+    private static let cancellation = Stop(
+        title: "Cancellation",
+        code: "task.cancel()"
+    ) { stage in
+        stage.server.route("GET /slow", .stall(at: "slow"))
+        let closed = stage.server.statistics.closed
+        let task = Task { _ = try await stage.manager.response(for: stage.request("/slow")) }
+        try expect(await stage.server.waitForStalled(at: "slow"), "the request did not come")
+        task.cancel()
+        let error = try await expectError(.cancelled) { try await task.value }
+        // The server looks at its connections only while it reads or writes.
+        stage.server.open("slow")
+        try expect(await stage.server.waitForCloses(closed + 1), "the connection stayed open")
+        return ["\(describe(error)); the server saw the connection close"]
+    }
+
+    private static func describe(_ error: SessionError) -> String {
+        "\(error.code)\(error.reason.map { " (\($0))" } ?? ""), \(error.message)"
+    }
+}

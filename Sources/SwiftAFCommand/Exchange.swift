@@ -1,0 +1,143 @@
+import FoundationEssentials
+import Glibc
+import SwiftAF
+import Synchronization
+
+/// Sends one request and says what came of it. A cancelled task ends it early.
+struct Exchange {
+    let request: HTTPRequest
+    let options: Options
+    let console: Console
+
+    func run() async -> Outcome {
+        if options.isVerbose { show(HeadLines.request(request)) }
+        let redirects = RedirectLog()
+        var outcome = await transferWithProgress(redirects)
+        outcome.locations = redirects.locations
+        // With a file to go to, a body goes there or nowhere.
+        if options.outputPath != nil { outcome.body = nil }
+        if let response = outcome.response, options.isVerbose { show(HeadLines.response(response)) }
+        if outcome.failure == nil { parse(&outcome) }
+        if let metrics = outcome.metrics, options.printsTimings { show(Timings.lines(metrics)) }
+        return outcome
+    }
+
+    private func show(_ lines: [String]) {
+        lines.forEach(console.complain)
+    }
+
+    // MARK: The transfer
+
+    private func transferWithProgress(_ redirects: RedirectLog) async -> Outcome {
+        let manager = makeManager(redirects)
+        guard console.error.isTerminal, !options.isQuiet else { return await transfer(manager, progress: nil) }
+        let display = ProgressDisplay(sink: console.error)
+        return await display.accompany { await transfer(manager) { display.note($0) } }
+    }
+
+    private func transfer(
+        _ manager: HTTPSessionManager, progress: (@Sendable (TransferProgress) -> Void)?
+    ) async -> Outcome {
+        do throws(SessionError) {
+            if let path = options.outputPath {
+                let answer = try await manager.download(request, to: path, progress: progress)
+                return outcome(of: answer.response, file: path)
+            }
+            let answer = try await manager.response(for: request, progress: progress)
+            return outcome(of: answer.response, body: answer.body)
+        } catch {
+            return outcome(of: error)
+        }
+    }
+
+    private func makeManager(_ redirects: RedirectLog) -> HTTPSessionManager {
+        var configuration = SessionConfiguration()
+        configuration.security.allowsInvalidCertificates = options.allowsInvalidCertificates
+        configuration.security.validatesDomainName = options.validatesHostName
+        if let path = options.anchorsPath { configuration.security.anchors = .file(path) }
+        let manager = HTTPSessionManager(configuration: configuration)
+        manager.redirectHandler = { [console, options] proposal in
+            redirects.note(proposal)
+            if options.isVerbose {
+                let lines = HeadLines.response(proposal.response) + HeadLines.request(proposal.request)
+                lines.forEach(console.complain)
+            }
+            return .follow
+        }
+        return manager
+    }
+
+    // MARK: What came of it
+
+    private func outcome(of response: HTTPResponse, body: Data) -> Outcome {
+        var outcome = Outcome(failure: refusal(of: response))
+        outcome.response = response
+        outcome.url = response.url
+        outcome.metrics = response.metrics
+        outcome.body = body
+        outcome.bodyBytes = body.count
+        return outcome
+    }
+
+    private func outcome(of response: HTTPResponse, file path: String) -> Outcome {
+        var outcome = outcome(of: response, body: Data())
+        outcome.file = path
+        outcome.bodyBytes = fileSize(path)
+        return outcome
+    }
+
+    private func outcome(of error: SessionError) -> Outcome {
+        if error.code == .status, let response = error.response {
+            // The answer came; whether its status is acceptable is decided here.
+            return outcome(of: response, body: error.body ?? Data())
+        }
+        var outcome = Outcome(failure: Failure(error))
+        outcome.response = error.response
+        outcome.url = error.response?.url ?? request.url
+        outcome.metrics = error.metrics.hops.isEmpty ? nil : error.metrics
+        if error.code != .tooLarge, let body = error.body {
+            outcome.body = body
+            outcome.bodyBytes = body.count
+        }
+        return outcome
+    }
+
+    private func refusal(of response: HTTPResponse) -> Failure? {
+        let phrase = HTTPStatus.phrase(for: response.status).map { " \($0)" } ?? ""
+        let message = "the server answered \(response.status)\(phrase)"
+        switch response.status {
+        case 200...299: return nil
+        case 300...399 where !options.redirects.followsRedirects: return nil
+        case 401, 407: return Failure(.authentication, .authentication, message)
+        default: return Failure(.status, .status, message)
+        }
+    }
+
+    /// With `--json` an answer that calls itself JSON has to be.
+    private func parse(_ outcome: inout Outcome) {
+        guard options.printsJSON, outcome.response?.mediaType?.isJSON == true, let body = outcome.body, !body.isEmpty
+        else { return }
+        do {
+            outcome.json = try JSONValue(parsing: body)
+        } catch {
+            outcome.failure = Failure(.serialization, .serialization, "the body is \(error)")
+        }
+    }
+
+    private func fileSize(_ path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+}
+
+/// Remembers what redirects said.
+private final class RedirectLog: Sendable {
+    private let noted = Mutex<[String]>([])
+
+    var locations: [String] { noted.withLock { $0 } }
+
+    func note(_ proposal: RedirectProposal) {
+        let location = proposal.response.headers.first(HTTPHeaders.Name.location) ?? ""
+        noted.withLock { $0.append(location) }
+    }
+}

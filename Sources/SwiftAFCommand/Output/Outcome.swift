@@ -1,0 +1,33 @@
+import FoundationEssentials
+import SwiftAF
+
+/// What a run came to: all that is known, and why it failed if it did.
+struct Outcome: Sendable {
+    var failure: Failure?
+    var response: HTTPResponse?
+    /// The URL that answered, or the one that was asked.
+    var url: String?
+    /// The body, if it is in memory.
+    var body: Data?
+    /// Bytes of the body after decoding.
+    var bodyBytes: Int?
+    /// The file that the body is in.
+    var file: String?
+    /// The body as JSON, if it is and was asked for.
+    var json: JSONValue?
+    var metrics: ResponseMetrics?
+    /// The Location of each redirect that was followed, as received.
+    var locations: [String] = []
+
+    init(failure: Failure? = nil) {
+        self.failure = failure
+    }
+
+    /// A text that is no answer of a server.
+    init(text: String) {
+        body = Data(text.utf8)
+        bodyBytes = text.utf8.count
+    }
+
+    var exit: ExitCode { failure?.exit ?? .success }
+}

@@ -1,0 +1,81 @@
+import FoundationEssentials
+import SwiftAF
+
+/// The object that `--json` prints. Its fields are always all there; those without a value are null.
+struct Report {
+    let outcome: Outcome
+
+    /// The object as JSON text with a line break.
+    func text(pretty: Bool) throws(JSONValue.WritingError) -> String {
+        let layout: JSONValue.WritingOptions = pretty ? .prettyPrinted : []
+        return try value.text(options: layout.union(.withoutEscapingSlashes)) + "\n"
+    }
+
+    var value: JSONValue {
+        let response = outcome.response
+        let text = outcome.body.flatMap { String(validating: $0, as: UTF8.self) }
+        let base64 = text == nil ? outcome.body?.base64EncodedString() : nil
+        return [
+            "ok": .bool(outcome.failure == nil),
+            "status": (response?.status).orNull,
+            "version": (response?.version.number).orNull,
+            "url": outcome.url.map(URLQuery.withoutUserInfo).orNull,
+            "headers": response.map { .array($0.headers.fields.map(Self.header)) } ?? .null,
+            "body": text.orNull,
+            "bodyBase64": base64.orNull,
+            "bodyBytes": outcome.bodyBytes.orNull,
+            "json": outcome.json ?? .null,
+            "file": outcome.file.orNull,
+            "redirects": outcome.metrics.map { .array(redirects(of: $0)) } ?? .null,
+            "timings": outcome.metrics.flatMap(Self.timings) ?? .null,
+            "reused": outcome.metrics?.hops.last.map { .bool($0.isReused) } ?? .null,
+            "sent": (outcome.metrics?.bytesSent).map { .integer($0) } ?? .null,
+            "received": (outcome.metrics?.bytesReceived).map { .integer($0) } ?? .null,
+            "error": outcome.failure.map(Self.error) ?? .null,
+        ]
+    }
+
+    private static func header(_ field: HTTPHeaders.Field) -> JSONValue {
+        [.string(field.name), .string(field.value)]
+    }
+
+    /// The redirects that were followed.
+    private func redirects(of metrics: ResponseMetrics) -> [JSONValue] {
+        zip(metrics.hops.filter { $0.location != nil }, outcome.locations).map { hop, location in
+            [
+                "status": .integer(Int64(hop.status)),
+                "url": .string(URLQuery.withoutUserInfo(hop.url)),
+                "location": .string(URLQuery.withoutUserInfo(location)),
+            ]
+        }
+    }
+
+    /// The phases of the hop that answered, and the time of all of them together.
+    private static func timings(_ metrics: ResponseMetrics) -> JSONValue? {
+        metrics.hops.last.map { hop in
+            [
+                "dns": milliseconds(hop.dns), "connect": milliseconds(hop.connect), "tls": milliseconds(hop.tls),
+                "firstByte": milliseconds(hop.firstByte), "total": milliseconds(metrics.total),
+            ]
+        }
+    }
+
+    private static func milliseconds(_ duration: Duration?) -> JSONValue {
+        duration.map { .double($0.milliseconds) } ?? .null
+    }
+
+    private static func error(_ failure: Failure) -> JSONValue {
+        [
+            "code": .string(failure.code), "message": .string(failure.message), "reason": failure.reason.orNull,
+            "resumable": false,
+        ]
+    }
+}
+
+extension String? {
+    fileprivate var orNull: JSONValue { map { .string($0) } ?? .null }
+}
+
+extension Int? {
+    fileprivate var orNull: JSONValue { map { .integer(Int64($0)) } ?? .null }
+}

@@ -1,0 +1,91 @@
+/// Small helpers for text that people read.
+extension String {
+    /// With spaces behind it up to `width` characters.
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+
+    /// With spaces before it up to `width` characters.
+    func rightAligned(to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - count)) + self
+    }
+
+    /// With control characters written as `\u{1B}`: what comes from a server must not steer a terminal.
+    var printable: String {
+        var text = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            if scalar.properties.generalCategory == .control {
+                text.append(contentsOf: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".unicodeScalars)
+            } else {
+                text.append(scalar)
+            }
+        }
+        return String(text)
+    }
+}
+
+/// Numbers as people read them.
+enum Format {
+    /// With a fixed number of digits behind the point.
+    static func decimal(_ value: Double, digits: Int) -> String {
+        guard value.isFinite else { return "?" }
+        var scale = 1.0
+        for _ in 0..<digits { scale *= 10 }
+        let scaled = (abs(value) * scale).rounded()
+        guard let whole = Int64(exactly: scaled) else { return value.description }
+        let text = String(whole)
+        let sign = value < 0 && whole != 0 ? "-" : ""
+        guard digits > 0 else { return sign + text }
+        let padded = String(repeating: "0", count: max(0, digits + 1 - text.count)) + text
+        return "\(sign)\(padded.dropLast(digits)).\(padded.suffix(digits))"
+    }
+
+    /// `512 B`, `1.5 KiB`, `64.0 MiB`.
+    static func bytes(_ count: Int64) -> String {
+        guard count >= 1024 else { return "\(count) B" }
+        let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+        var value = Double(count) / 1024
+        var unit = 0
+        // What would be rounded to 1024.0 is written in the next unit.
+        while value >= 1023.95, unit < units.count - 1 {
+            value /= 1024
+            unit += 1
+        }
+        return "\(decimal(value, digits: 1)) \(units[unit])"
+    }
+
+    /// `0:07`, `12:30`, `1:02:03`.
+    static func clock(_ duration: Duration) -> String {
+        let seconds = max(0, duration.components.seconds)
+        let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
+        let tail = twoDigits(seconds % 60)
+        return hours > 0 ? "\(hours):\(twoDigits(minutes)):\(tail)" : "\(minutes):\(tail)"
+    }
+
+    /// `12.3 ms`.
+    static func milliseconds(_ duration: Duration) -> String {
+        "\(decimal(duration.milliseconds, digits: 1)) ms"
+    }
+
+    /// `0A`.
+    static func hexadecimal(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    }
+
+    private static func twoDigits(_ number: Int64) -> String {
+        number < 10 ? "0\(number)" : String(number)
+    }
+}
+
+extension Duration {
+    /// In milliseconds, to the microsecond.
+    var milliseconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds * 1_000_000 + attoseconds / 1_000_000_000_000) / 1000
+    }
+
+    /// In seconds.
+    var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

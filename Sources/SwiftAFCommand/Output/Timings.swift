@@ -1,0 +1,20 @@
+import SwiftAF
+
+/// The table that `--timings` prints: a line for each hop, the time at which each of its phases was done.
+enum Timings {
+    static func lines(_ metrics: ResponseMetrics) -> [String] {
+        metrics.hops.flatMap { hop in
+            let status = hop.status == 0 ? "---" : String(hop.status)
+            return ["\(status) \(URLQuery.withoutUserInfo(hop.url).printable)", "    \(phases(of: hop))"]
+        }
+    }
+
+    private static func phases(of hop: HopMetrics) -> String {
+        let phases: [(String, Duration?)] = [
+            ("dns", hop.dns), ("connect", hop.connect), ("tls", hop.tls), ("sent", hop.requestSent),
+            ("first byte", hop.firstByte), ("total", hop.total),
+        ]
+        let texts = phases.compactMap { name, time in time.map { "\(name) \(Format.milliseconds($0))" } }
+        return (texts + (hop.isReused ? ["connection reused"] : [])).joined(separator: "  ")
+    }
+}

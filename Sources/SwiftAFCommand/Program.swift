@@ -1,0 +1,29 @@
+import Dispatch
+import Glibc
+
+/// The program `swiftaf`, but for its `main`.
+package enum Program {
+    /// Runs with the process's arguments and streams, and ends the process with its exit status.
+    package static func main() -> Never {
+        occupyStandardDescriptors()
+        // A reader that is gone is an error of the write, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let run = Task { await Runner(console: .standard).run(arguments) }
+        let interrupts = Interrupts { run.cancel() }
+        Task {
+            let status = await run.value
+            withExtendedLifetime(interrupts) { exit(status.rawValue) }
+        }
+        dispatchMain()
+    }
+
+    /// A standard stream that the caller closed must not become some socket's number. What is opened in its place
+    /// refuses what the stream is for.
+    private static func occupyStandardDescriptors() {
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
+        where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", mode)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import FoundationEssentials
+import SwiftAF
+
+/// A run of the program, with its streams given: what a test calls instead of starting a process.
+struct Runner: Sendable {
+    let console: Console
+
+    /// Does what the arguments after the program's name say. Cancelling the task is what Ctrl-C does.
+    func run(_ arguments: [String]) async -> ExitCode {
+        let invocation = ArgumentParser.parse(arguments)
+        var outcome = await outcome(of: invocation)
+        print(&outcome, options: invocation.options)
+        return outcome.exit
+    }
+
+    private func outcome(of invocation: Invocation) async -> Outcome {
+        do throws(Failure) {
+            switch invocation.command {
+            case .failure(let error): throw Failure(error)
+            case .success(.help): return Outcome(text: Usage.text)
+            case .success(.version): return Outcome(text: Versions.text)
+            case .success(.demo): return await demo(invocation.options)
+            case .success(.request(let command)): return try await exchange(command, invocation.options)
+            }
+        } catch {
+            return Outcome(failure: error)
+        }
+    }
+
+    private func exchange(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
+        let request = try RequestBuilder(command: command, options: options, input: console.input).build()
+        // Tried here, because a session that can't read its anchors says so only after it was made.
+        if let path = options.anchorsPath { _ = try InputFile.bytes(path) }
+        return await Exchange(request: request, options: options, console: console).run()
+    }
+
+    // MARK: Output
+
+    private func print(_ outcome: inout Outcome, options: Options) {
+        do throws(WriteError) {
+            if options.printsJSON {
+                try printReport(&outcome)
+            } else {
+                try printBody(of: outcome)
+            }
+        } catch {
+            outcome.failure = Failure(standardOutput: error)
+        }
+        guard let failure = outcome.failure else { return }
+        console.complain("swiftaf: \(failure.message.printable)")
+        if failure.code == "usage", !options.printsJSON { console.complain("swiftaf --help says how it is used") }
+    }
+
+    private func printReport(_ outcome: inout Outcome) throws(WriteError) {
+        let text: String
+        do {
+            text = try Report(outcome: outcome).text(pretty: console.output.isTerminal)
+        } catch {
+            // The body is JSON, but nested so deeply that nothing around it can be written.
+            outcome.json = nil
+            outcome.failure = Failure(.serialization, .serialization, "the body can't be shown as JSON: \(error)")
+            text = Report(outcome: outcome).value.description + "\n"
+        }
+        try console.output.write(Data(text.utf8))
+    }
+
+    /// The body of an answer; of one that was cut off or refused on the way, nothing.
+    private func printBody(of outcome: Outcome) throws(WriteError) {
+        guard outcome.failure.map({ [.status, .authentication].contains($0.exit) }) ?? true,
+            let body = outcome.body, !body.isEmpty
+        else { return }
+        guard console.output.isTerminal else { return try console.output.write(body) }
+        let shown = prettyJSON(outcome.response, body) ?? body
+        try console.output.write(shown.last == UInt8(ascii: "\n") ? shown : shown + "\n".utf8)
+    }
+
+    private func prettyJSON(_ response: HTTPResponse?, _ body: Data) -> Data? {
+        guard response?.mediaType?.isJSON == true, let value = try? JSONValue(parsing: body) else { return nil }
+        return try? value.data(options: [.prettyPrinted, .withoutEscapingSlashes])
+    }
+}

@@ -1,0 +1,3 @@
+import SwiftAFCommand
+
+Program.main()

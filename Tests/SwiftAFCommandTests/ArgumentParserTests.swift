@@ -1,0 +1,180 @@
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+@Suite struct ArgumentParserTests {
+    private func request(_ arguments: String...) throws -> (RequestCommand, Options) {
+        let invocation = ArgumentParser.parse(arguments)
+        guard case .request(let command) = try invocation.command.get() else {
+            throw UsageError("no request")
+        }
+        return (command, invocation.options)
+    }
+
+    private func failure(_ arguments: [String]) -> String? {
+        if case .failure(let error) = ArgumentParser.parse(arguments).command { error.message } else { nil }
+    }
+
+    // MARK: Commands
+
+    @Test(arguments: [
+        ("get", HTTPMethod.get), ("head", .head), ("delete", .delete), ("post", .post), ("put", .put),
+        ("patch", .patch), ("options", .options),
+    ])
+    func verbs(name: String, method: HTTPMethod) throws {
+        let (command, options) = try request(name, "http://h/", "a=b")
+        #expect(command == RequestCommand(method: method, url: "http://h/", items: [.field(name: "a", value: "b")]))
+        #expect(options == Options())
+    }
+
+    @Test func methodsKeepTheirCase() throws {
+        #expect(try request("request", "pUrGe", "http://h/").0.method.rawValue == "pUrGe")
+    }
+
+    @Test func informationNeedsNoCommand() throws {
+        #expect(try ArgumentParser.parse(["--version"]).command.get() == .version)
+        #expect(try ArgumentParser.parse(["--help"]).command.get() == .help)
+        #expect(try ArgumentParser.parse(["get", "-h"]).command.get() == .help)
+        #expect(try ArgumentParser.parse(["help"]).command.get() == .help)
+        #expect(try ArgumentParser.parse(["demo"]).command.get() == .demo)
+        #expect(try ArgumentParser.parse(["demo", "--json"]).command.get() == .demo)
+    }
+
+    // MARK: Spelling
+
+    @Test func valuesStandBehindOrInside() throws {
+        #expect(try request("get", "http://h/", "--timeout", "2").1.timeouts.total == .seconds(2))
+        #expect(try request("get", "--timeout=2", "http://h/").1.timeouts.total == .seconds(2))
+        #expect(try request("--output", "a", "get", "http://h/").1.outputPath == "a")
+        #expect(try request("get", "http://h/", "-o", "a").1.outputPath == "a")
+        #expect(try request("get", "http://h/", "-oa").1.outputPath == "a")
+        #expect(try request("post", "http://h/", "--data=a=b").1.data == .text("a=b"))
+        #expect(try request("post", "http://h/", "--data=").1.data == .text(""))
+        #expect(try request("post", "http://h/", "-d", "--json").1.data == .text("--json"))
+    }
+
+    @Test func shortSwitchesGoTogether() throws {
+        let (_, options) = try request("get", "http://h/", "-qvo", "a")
+        #expect(options.isQuiet && options.isVerbose && options.outputPath == "a")
+    }
+
+    @Test func twoDashesEndTheOptions() throws {
+        let (command, options) = try request("get", "--", "http://h/", "--json=1")
+        #expect(command.items == [.field(name: "--json", value: "1")])
+        #expect(!options.printsJSON)
+    }
+
+    @Test func dataHasThreeForms() throws {
+        #expect(try request("post", "u", "-d", "text").1.data == .text("text"))
+        #expect(try request("post", "u", "-d", "@a b").1.data == .file(path: "a b"))
+        #expect(try request("post", "u", "-d", "@-").1.data == .standardInput)
+    }
+
+    // MARK: Values
+
+    @Test func everyOptionSetsWhatItSays() throws {
+        let options = try request(
+            "get", "u", "--form", "--bearer", "t", "--connect-timeout", "0.3", "--idle-timeout", "0", "--timeout", "9",
+            "--max-redirects", "0", "--no-redirects", "--http1.1", "--no-compressed", "--cacert", "ca.pem",
+            "--insecure",
+            "--no-host-check", "--max-body", "10", "--max-headers", "20", "-o", "f", "--json", "--timings", "-q", "-v"
+        ).1
+        var expected = Options()
+        expected.sendsForm = true
+        expected.bearerToken = "t"
+        expected.timeouts = .init(connect: .milliseconds(300), idle: .zero, total: .seconds(9))
+        expected.redirects = RedirectPolicy(maximumCount: 0, followsRedirects: false)
+        expected.httpVersion = .http1_1
+        expected.decompresses = false
+        expected.anchorsPath = "ca.pem"
+        expected.allowsInvalidCertificates = true
+        expected.validatesHostName = false
+        expected.limits = .init(maximumBodySize: 10, maximumHeaderBytes: 20)
+        expected.outputPath = "f"
+        (expected.printsJSON, expected.printsTimings) = (true, true)
+        (expected.isQuiet, expected.isVerbose) = (true, true)
+        #expect(options == expected)
+    }
+
+    @Test(arguments: [
+        ("--http1.1", HTTPVersionPreference.http1_1), ("--http2", .http2),
+        ("--http2-prior-knowledge", .http2PriorKnowledge),
+    ])
+    func versions(option: String, version: HTTPVersionPreference) throws {
+        #expect(try request("get", "u", option).1.httpVersion == version)
+    }
+
+    /// Less than a millisecond must not become zero, which is no limit.
+    @Test(arguments: [("0", 0), ("0.0001", 1), (".5", 500), ("1.", 1000), ("2.5", 2500), ("4294967", 4_294_967_000)])
+    func seconds(text: String, milliseconds: Int64) throws {
+        #expect(try request("get", "u", "--timeout", text).1.timeouts.total == .milliseconds(milliseconds))
+    }
+
+    @Test(arguments: ["", "x", "-1", "+1", "1e3", "0x10", "inf", "nan", "1.2.3", ".", "1 ", "4294968", "9999999999999"])
+    func secondsRefused(text: String) {
+        #expect(failure(["get", "u", "--timeout", text])?.contains("--timeout") == true)
+    }
+
+    @Test(arguments: ["", "x", "-1", "+1", "0", "1.5", "10k", "99999999999999999999"])
+    func sizesRefused(text: String) {
+        #expect(failure(["get", "u", "--max-body", text])?.contains("--max-body") == true)
+    }
+
+    // MARK: Usage errors
+
+    @Test(
+        arguments: [
+            ([], "a command is missing"),
+            (["fetch", "http://h/"], "unknown command 'fetch'"),
+            (["GET", "http://h/"], "unknown command 'GET'"),
+            (["get"], "the URL is missing"),
+            (["request"], "needs a method and a URL"),
+            (["request", "GET"], "the URL is missing"),
+            (["get", "u", "--wrong"], "unknown option --wrong"),
+            (["get", "u", "--wrong=secret"], "unknown option --wrong"),
+            (["get", "u", "-x"], "unknown option -x"),
+            (["get", "u", "--json=1"], "--json takes no value"),
+            (["get", "u", "--timeout"], "--timeout needs a value"),
+            (["get", "u", "-o"], "-o needs a value"),
+            (["get", "u", "-o", ""], "--output needs the path"),
+            (["get", "u", "--cacert", ""], "--cacert needs the path"),
+            (["post", "u", "-d", "a", "--data", "b"], "--data is given twice"),
+            (["get", "u", "-o", "a", "-o", "b"], "--output is given twice"),
+            (["post", "u", "-d", "@"], "needs the path"),
+            (["get", "u", "--max-redirects", "-1"], "--max-redirects needs a whole number"),
+            (["get", "u", "word"], "is no item"),
+            (["demo", "x"], "demo takes no arguments"),
+            (["demo", "--timings"], "demo takes no option but --json"),
+            (["help", "x"], "help takes no arguments"),
+        ] as [([String], String)])
+    func refused(arguments: [String], message: String) {
+        #expect(failure(arguments)?.contains(message) == true)
+    }
+
+    /// An unknown option's value may be a password.
+    @Test func valuesOfUnknownOptionsAreNotRepeated() {
+        #expect(failure(["get", "u", "--wrong=s3cret"])?.contains("s3cret") == false)
+    }
+
+    /// Whoever reads JSON gets JSON, wherever the mistake stands.
+    @Test func jsonIsSeenBehindAnError() {
+        #expect(ArgumentParser.parse(["get", "--wrong", "u", "--json"]).options.printsJSON)
+        #expect(!ArgumentParser.parse(["get", "--wrong", "u", "-d", "--json"]).options.printsJSON)
+    }
+
+    // MARK: The usage text
+
+    @Test func usageNamesEveryOption() {
+        for entry in OptionTable.groups.flatMap(\.entries) {
+            for name in entry.names { #expect(Usage.text.contains(name)) }
+            #expect(Usage.text.contains(entry.help))
+        }
+        #expect(Usage.text.split(separator: "\n").allSatisfy { $0.count <= 100 })
+    }
+
+    @Test func everySpellingIsUnique() {
+        let names = OptionTable.groups.flatMap(\.entries).flatMap(\.names)
+        #expect(Set(names).count == names.count)
+    }
+}

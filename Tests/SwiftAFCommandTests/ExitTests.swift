@@ -1,0 +1,229 @@
+import AFTestServer
+import FoundationEssentials
+import Glibc
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// The exit status and the code of every class of failure.
+@Suite struct ExitTests {
+    let server: TestServer
+
+    init() throws {
+        server = try TestServer()
+    }
+
+    /// Runs with `--json`, and checks what every failure has in common.
+    private func failure(
+        _ arguments: String..., exit: Int32, code: String, reason: String? = nil, input: Int32 = -1
+    ) async -> Run {
+        let run = await swiftaf(arguments + ["--json"], input: input)
+        #expect(run.exit == exit)
+        #expect(run.code == code)
+        #expect(run.json["ok"] == false)
+        #expect(run.json["error"]?["reason"]?.string == reason)
+        #expect(run.json["error"]?["resumable"] == false)
+        #expect(run.error.contains(run.json["error"]?["message"]?.string ?? "?"))
+        return run
+    }
+
+    // MARK: 1
+
+    @Test func commandLine() async {
+        let run = await failure("get", exit: 1, code: "usage")
+        #expect(run.json["status"] == .null && run.json["url"] == .null)
+        #expect(await swiftaf("get").error == "swiftaf: the URL is missing\nswiftaf --help says how it is used\n")
+    }
+
+    @Test func inputs() async {
+        _ = await failure("get", "nowhere", exit: 1, code: "invalidInput")
+        _ = await failure("get", server.urlString(), "X:a\nb", exit: 1, code: "invalidInput")
+        _ = await failure("get", server.urlString(), "--cacert", "/no/such/file", exit: 1, code: "invalidInput")
+        let file = try? TemporaryFile("no certificate")
+        _ = await failure("get", server.urlString(), "--cacert", file?.path ?? "", exit: 1, code: "invalidInput")
+        #expect(server.requests.isEmpty)
+    }
+
+    // MARK: 2 and 7
+
+    @Test(arguments: [400, 404, 418, 500, 304, 600])
+    func statuses(status: Int) async {
+        server.route("/", .text("why", status: status))
+        let run = await failure("get", server.urlString(), exit: 2, code: "status")
+        #expect(run.json["status"] == .integer(Int64(status)))
+        if status != 304 {
+            #expect(run.json["body"] == "why")
+            #expect(await swiftaf("get", server.urlString()).text == "why")
+        }
+    }
+
+    @Test func redirectsWithoutLocation() async {
+        server.route("/", .status(302))
+        _ = await failure("get", server.urlString(), exit: 2, code: "status")
+    }
+
+    @Test(arguments: [401, 407])
+    func credentials(status: Int) async {
+        server.route("/", .text("who?", status: status))
+        let run = await failure("get", server.urlString(), exit: 7, code: "authentication")
+        #expect(run.json["body"] == "who?")
+    }
+
+    // MARK: 3
+
+    @Test func names() async {
+        _ = await failure("get", "http://no-such-host.invalid/", exit: 3, code: "dns")
+    }
+
+    @Test func refused() async throws {
+        let url = server.urlString()
+        server.stop()
+        let run = await failure("get", url, exit: 3, code: "connect")
+        #expect(run.json["url"]?.string == url)
+    }
+
+    @Test func lost() async {
+        server.route("/", .reset)
+        _ = await failure("post", server.urlString(), "-d", "x", exit: 3, code: "connectionLost")
+    }
+
+    @Test func truncated() async {
+        server.route("/", .truncated(body: Data("abc".utf8), promising: 9))
+        let run = await failure("get", server.urlString(), exit: 3, code: "truncated")
+        #expect(run.json["status"] == 200)
+        #expect(await swiftaf("get", server.urlString()).output.isEmpty)
+    }
+
+    @Test func notHTTP() async {
+        server.route("/", [.send("SSH-2.0-OpenSSH\r\n\r\n"), .close])
+        _ = await failure("get", server.urlString(), exit: 3, code: "protocol")
+    }
+
+    @Test func redirectLimits() async {
+        server.route("/", .redirect(to: "/"))
+        let run = await failure("get", server.urlString(), "--max-redirects", "2", exit: 3, code: "redirect")
+        #expect(server.requests.count == 3)
+        #expect(run.json["redirects"]?.array?.count == 2)
+        _ = await failure("get", server.urlString(), "--max-redirects", "0", exit: 3, code: "redirect")
+        #expect(server.requests.count == 4)
+    }
+
+    @Test func bodiesThatCanBeReadOnce() async throws {
+        server.route("/", .redirect(to: "/again", status: 307))
+        let pipe = try InputPipe()
+        pipe.send(Data("once".utf8))
+        _ = await failure("post", server.urlString(), "-d", "@-", exit: 3, code: "redirect", input: pipe.reading)
+        #expect(server.requests.map(\.target) == ["/"])
+    }
+
+    // MARK: 4
+
+    @Test func timeLimits() async throws {
+        server.route("/", .stall(at: "never"))
+        _ = await failure("get", server.urlString(), "--timeout", "0.1", exit: 4, code: "timeout", reason: "total")
+        _ = await failure("get", server.urlString(), "--idle-timeout", "0.1", exit: 4, code: "timeout", reason: "idle")
+        var options = TestServer.Options()
+        options.isUnreachable = true
+        let unreachable = try TestServer(options: options)
+        _ = await failure(
+            "get", unreachable.urlString(), "--connect-timeout", "0.1", exit: 4, code: "timeout", reason: "connect")
+    }
+
+    // MARK: 5
+
+    @Test func trust() async throws {
+        let authority = try TestCertificate.makeAuthority()
+        let anchors = try TemporaryFile(authority.pem)
+        let valid = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"])))
+        let url = valid.urlString()
+        _ = await failure("get", url, exit: 5, code: "untrusted", reason: "unknownIssuer")
+        #expect(valid.requests.isEmpty)
+        #expect(await swiftaf("get", url, "--cacert", anchors.path).exit == 0)
+        #expect(await swiftaf("get", url, "--insecure").exit == 0)
+    }
+
+    @Test func otherHostsAndOldCertificates() async throws {
+        let authority = try TestCertificate.makeAuthority()
+        let anchors = try TemporaryFile(authority.pem)
+        let other = try TestServer(tls: .init(authority.issue(hosts: ["example.org"])))
+        let url = other.urlString()
+        _ = await failure("get", url, "--cacert", anchors.path, exit: 5, code: "untrusted", reason: "wrongHost")
+        _ = await failure("get", url, "--insecure", exit: 5, code: "untrusted", reason: "wrongHost")
+        #expect(await swiftaf("get", url, "--cacert", anchors.path, "--no-host-check").exit == 0)
+        let expired = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"], validity: .expired)))
+        _ = await failure(
+            "get", expired.urlString(), "--cacert", anchors.path, exit: 5, code: "untrusted", reason: "expired")
+    }
+
+    @Test func noTLSThere() async throws {
+        server.onConnection(nil, [.send("HTTP/1.1 400 Bad Request\r\n\r\n"), .waitForPeerClose])
+        _ = await failure("get", "https://127.0.0.1:\(server.port)/", exit: 5, code: "tls")
+    }
+
+    // MARK: 6
+
+    @Test func sizeLimits() async {
+        server.route("/body", .respond(repeating: Data(repeating: 0x61, count: 1 << 10), count: nil))
+        let run = await failure("get", server.urlString("/body"), "--max-body", "10000", exit: 6, code: "tooLarge")
+        #expect(run.json["body"] == .null)
+        server.route("/headers", .respond(200, headers: ["X": String(repeating: "x", count: 2000)]))
+        _ = await failure("get", server.urlString("/headers"), "--max-headers", "1000", exit: 6, code: "tooLarge")
+        server.route("/ten", .text("0123456789"))
+        #expect(await swiftaf("get", server.urlString("/ten"), "--max-body", "10").exit == 0)
+        #expect(await swiftaf("get", server.urlString("/ten"), "--max-body", "9").exit == 6)
+    }
+
+    // MARK: 8
+
+    @Test func localFiles() async throws {
+        server.route("/", .text("text"))
+        _ = await failure("get", server.urlString(), "-o", "/no/such/folder/file", exit: 8, code: "file")
+        let full = await swiftaf("get", server.urlString(), output: MemorySink(failure: ENOSPC))
+        #expect(full.exit == 8)
+        #expect(full.error == "swiftaf: standard output: No space left on device\n")
+        #expect(await swiftaf("get", server.urlString(), "--json", output: MemorySink(failure: ENOSPC)).exit == 8)
+        #expect(await swiftaf("--version", output: MemorySink(failure: EPIPE)).exit == 8)
+    }
+
+    // MARK: 9
+
+    @Test func notJSON() async {
+        server.route("/", .json("{\"a\":"))
+        let run = await failure("get", server.urlString(), exit: 9, code: "serialization")
+        #expect(run.json["body"] == "{\"a\":")
+        #expect(run.json["json"] == .null)
+        #expect(run.json["status"] == 200)
+        #expect(await swiftaf("get", server.urlString()).exit == 0)
+    }
+
+    @Test func jsonNestedTooDeeply() async {
+        server.route("/", .json(String(repeating: "[", count: 512) + String(repeating: "]", count: 512)))
+        let run = await failure("get", server.urlString(), exit: 9, code: "serialization")
+        #expect(run.json["bodyBytes"] == 1024)
+    }
+
+    @Test func statusesGoFirst() async {
+        server.route("/", .json("{", status: 500))
+        _ = await failure("get", server.urlString(), exit: 2, code: "status")
+    }
+
+    // MARK: 130
+
+    @Test func cancellation() async throws {
+        server.route("/", .stall(at: "never"))
+        let run = Task { [server] in await swiftaf("get", server.urlString(), "--json") }
+        #expect(await server.waitForStalled(at: "never"))
+        run.cancel()
+        #expect(await run.value.exit == 130)
+        #expect(await run.value.code == "cancelled")
+    }
+
+    @Test func cancellationWhileStandardInputIsSilent() async throws {
+        let pipe = try InputPipe()
+        let run = Task { [server] in await swiftaf("post", server.urlString(), "-d", "@-", input: pipe.reading) }
+        #expect(await server.waitForConnections(1))
+        run.cancel()
+        #expect(await run.value.exit == 130)
+    }
+}

@@ -1,0 +1,61 @@
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+@Suite struct ItemTests {
+    @Test(
+        arguments: [
+            ("Name:value", .header(name: "Name", value: "value")),
+            ("Name: value", .header(name: "Name", value: " value")),
+            ("Name:", .removedHeader(name: "Name")),
+            ("Referer:http://h/?a==b", .header(name: "Referer", value: "http://h/?a==b")),
+            ("q==a b", .query(name: "q", value: "a b")),
+            ("q==", .query(name: "q", value: "")),
+            ("name=Ada", .field(name: "name", value: "Ada")),
+            ("name=", .field(name: "name", value: "")),
+            ("mail=ada@example.org", .field(name: "mail", value: "ada@example.org")),
+            ("born:=1815", .field(name: "born", value: 1815)),
+            ("tags:=[\"a\", null]", .field(name: "tags", value: ["a", nil])),
+            ("text=@/tmp/a=b", .fieldFromFile(name: "text", path: "/tmp/a=b")),
+            ("photo@/tmp/a.png", .filePart(name: "photo", path: "/tmp/a.png")),
+            ("ä=ö", .field(name: "ä", value: "ö")),
+        ] as [(String, Item)])
+    func forms(argument: String, item: Item) throws {
+        #expect(try Item(argument) == item)
+    }
+
+    @Test(
+        arguments: [
+            (#"a\=b=c"#, .field(name: "a=b", value: "c")),
+            (#"a\:b=c"#, .field(name: "a:b", value: "c")),
+            (#"a\@b=c"#, .field(name: "a@b", value: "c")),
+            (#"a\:=c"#, .field(name: "a:", value: "c")),
+            (#"a=\@path"#, .field(name: "a", value: "@path")),
+            (#"a:\=b"#, .header(name: "a", value: "=b")),
+            (#"a=\=b"#, .field(name: "a", value: "=b")),
+            // Before anything else a backslash stands for itself, and two of them escape nothing.
+            (#"a\b=c\d"#, .field(name: #"a\b"#, value: #"c\d"#)),
+            (#"a\\=c"#, .field(name: #"a\\"#, value: "c")),
+            (#"a=c\"#, .field(name: "a", value: #"c\"#)),
+            (#"a:="x\\ny""#, .field(name: "a", value: #"x\ny"#)),
+        ] as [(String, Item)])
+    func escapes(argument: String, item: Item) throws {
+        #expect(try Item(argument) == item)
+    }
+
+    /// A separator followed by a combining mark is one character to a reader, and still a separator.
+    @Test func separatorsAreBytes() throws {
+        #expect(try Item("a=\u{301}b") == .field(name: "a", value: "\u{301}b"))
+    }
+
+    @Test(arguments: [
+        ("word", "is no item"), ("", "is no item"), (#"a\=b"#, "is no item"),
+        ("=x", "has no name"), (":x", "has no name"), ("==x", "has no name"), (":=1", "has no name"),
+        ("a:={", "the value of 'a' is not JSON"), ("a:=", "the value of 'a' is not JSON"),
+    ])
+    func refused(argument: String, message: String) {
+        let error = #expect(throws: UsageError.self) { try Item(argument) }
+        #expect(error?.message.contains(message) == true)
+    }
+}

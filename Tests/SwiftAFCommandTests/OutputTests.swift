@@ -1,0 +1,203 @@
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+@Suite struct ProgressBarTests {
+    private func line(
+        _ received: Int64, of total: Int64?, sent: Int64 = 0, sentTotal: Int64? = 0,
+        after elapsed: Duration = .seconds(2), width: Int = 80
+    ) -> String {
+        let progress = TransferProgress(sent: sent, sentTotal: sentTotal, received: received, receivedTotal: total)
+        return ProgressBar(progress: progress, elapsed: elapsed).line(width: width)
+    }
+
+    @Test func download() {
+        #expect(
+            line(64 << 20, of: 256 << 20)
+                == " 25% [=======>                     ] 64.0 MiB/256.0 MiB    32.0 MiB/s  0:06 left")
+        #expect(
+            line(256 << 20, of: 256 << 20)
+                == "100% [============================] 256.0 MiB/256.0 MiB   128.0 MiB/s  0:00 left")
+    }
+
+    @Test func uploadUntilItIsSent() {
+        #expect(line(0, of: nil, sent: 1 << 20, sentTotal: 4 << 20).hasPrefix(" 25% ["))
+        #expect(line(0, of: nil, sent: 1 << 20, sentTotal: nil).hasPrefix("1.0 MiB  "))
+        #expect(line(5, of: 10, sent: 4 << 20, sentTotal: 4 << 20).hasPrefix(" 50% ["))
+    }
+
+    @Test func withoutATotal() {
+        #expect(line(3 << 20, of: nil) == "3.0 MiB     1.5 MiB/s  0:02")
+        #expect(line(0, of: nil, after: .zero) == "0 B         0 B/s  0:00")
+        #expect(line(10, of: 0) == "10 B         5 B/s  0:02")
+    }
+
+    @Test func stalled() {
+        #expect(line(0, of: 1 << 20).hasSuffix("-:-- left"))
+        #expect(line(1, of: 1 << 50).hasSuffix("-:-- left"))
+    }
+
+    @Test func moreThanAnnounced() {
+        #expect(line(20, of: 10).hasPrefix("100% ["))
+    }
+
+    @Test(arguments: 0...130)
+    func neverWiderThanTheTerminal(width: Int) {
+        #expect(line(64 << 20, of: 256 << 20, width: width).count <= width)
+        #expect(line(64 << 20, of: nil, width: width).count <= width)
+    }
+
+    @Test func narrowTerminalsKeepTheNumbers() {
+        #expect(line(1, of: 4, width: 13) == " 25%  1 B/4 B")
+    }
+}
+
+@Suite struct FormatTests {
+    @Test(
+        arguments: [
+            (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (1_048_575, "1.0 MiB"),
+            (64 << 20, "64.0 MiB"), (5 << 40, "5.0 TiB"), (Int64.max, "8.0 EiB"),
+        ] as [(Int64, String)])
+    func bytes(count: Int64, text: String) {
+        #expect(Format.bytes(count) == text)
+    }
+
+    @Test(arguments: [(1.005, 1, "1.0"), (0.05, 1, "0.1"), (-1.25, 1, "-1.3"), (12, 0, "12"), (0.001, 2, "0.00")])
+    func decimals(value: Double, digits: Int, text: String) {
+        #expect(Format.decimal(value, digits: digits) == text)
+    }
+
+    @Test(arguments: [(0, "0:00"), (7, "0:07"), (750, "12:30"), (3723, "1:02:03"), (-5, "0:00")])
+    func clocks(seconds: Int64, text: String) {
+        #expect(Format.clock(.seconds(seconds)) == text)
+    }
+
+    @Test func milliseconds() {
+        #expect(Duration.microseconds(1234).milliseconds == 1.234)
+        #expect(Format.milliseconds(.microseconds(1250)) == "1.3 ms")
+    }
+
+    @Test func controlCharactersAreShown() {
+        #expect("a\u{1B}[31m\u{9B}b\tä".printable == "a\\u{1B}[31m\\u{9B}b\\u{9}ä")
+    }
+}
+
+@Suite struct HeadLinesTests {
+    @Test func requestsHideCredentials() {
+        var request = HTTPRequest(.post, "https://u:s3cret@h:8443/p?q=1#f")
+        request.headers = [
+            ("Authorization", "s3cret"), ("Cookie", "s3cret"), ("Proxy-Authorization", "s3cret"), ("X", "y"),
+        ]
+        #expect(
+            HeadLines.request(request) == [
+                "> POST /p?q=1", "> Host: h:8443", "> Authorization: <hidden>", "> Cookie: <hidden>",
+                "> Proxy-Authorization: <hidden>", "> X: y", ">",
+            ])
+    }
+
+    @Test(arguments: [
+        ("http://h", "/", "h"), ("http://h?q", "/?q", "h"), ("https://h:443/a//b", "/a//b", "h"),
+        ("http://[::1]:8/x#y", "/x", "[::1]:8"), ("http://h/a b?ä", "/a%20b?%C3%A4", "h"),
+    ])
+    func targets(url: String, target: String, host: String) {
+        #expect(HeadLines.request(HTTPRequest(url)) == ["> GET \(target)", "> Host: \(host)", ">"])
+    }
+
+    @Test func responsesHideCookiesAndPasswords() {
+        let headers: HTTPHeaders = [("Set-Cookie", "s3cret"), ("Location", "http://u:s3cret@h/"), ("x-a", "1\u{1B}")]
+        let response = HTTPResponse(status: 302, reason: "Found", headers: headers, url: "http://h/")
+        #expect(
+            HeadLines.response(response) == [
+                "< HTTP/1.1 302 Found", "< Set-Cookie: <hidden>", "< Location: http://h/", "< x-a: 1\\u{1B}", "<",
+            ])
+        #expect(HeadLines.response(HTTPResponse(status: 200, version: .http2, url: "u")) == ["< HTTP/2 200", "<"])
+    }
+}
+
+@Suite struct TimingsTests {
+    @Test func oneHopEach() {
+        let first = HopMetrics(url: "http://u:p@h/", status: 302, dns: .zero, firstByte: .microseconds(1500))
+        let second = HopMetrics(url: "http://h/2", total: .milliseconds(3), isReused: true)
+        #expect(
+            Timings.lines(ResponseMetrics(hops: [first, second])) == [
+                "302 http://h/", "    dns 0.0 ms  first byte 1.5 ms",
+                "--- http://h/2", "    total 3.0 ms  connection reused",
+            ])
+    }
+}
+
+@Suite struct ReportTests {
+    private static let keys = [
+        "ok", "status", "version", "url", "headers", "body", "bodyBase64", "bodyBytes", "json", "file", "redirects",
+        "timings", "reused", "sent", "received", "error",
+    ]
+
+    @Test func nothingKnown() throws {
+        let value = Report(outcome: Outcome(failure: Failure(UsageError("wrong")))).value
+        #expect(value.object?.keys == Self.keys)
+        #expect(value["ok"] == false)
+        #expect(value["error"] == ["code": "usage", "message": "wrong", "reason": nil, "resumable": false])
+        for key in Self.keys.dropFirst().dropLast() { #expect(value[key] == .null) }
+    }
+
+    @Test func everythingKnown() throws {
+        var outcome = Outcome()
+        let headers: HTTPHeaders = [("Content-Type", "application/json"), ("X", "1"), ("x", "2")]
+        outcome.response = HTTPResponse(status: 200, version: .http2, headers: headers, url: "https://h/")
+        outcome.url = "https://u:p@h/"
+        outcome.body = Data(#"{"a":1}"#.utf8)
+        outcome.bodyBytes = 7
+        outcome.json = ["a": 1]
+        outcome.locations = ["//x:y@h/2"]
+        outcome.metrics = ResponseMetrics(hops: [
+            HopMetrics(
+                url: "http://u:p@h/1", status: 302, location: "http://x:y@h/2", total: .milliseconds(1), bytesSent: 2),
+            HopMetrics(
+                url: "https://h/", status: 200, dns: .zero, connect: .microseconds(200), tls: .microseconds(3100),
+                firstByte: .milliseconds(5), total: .microseconds(5200), bytesReceived: 7, isReused: true),
+        ])
+        #expect(
+            try Report(outcome: outcome).text(pretty: false) == """
+                {"ok":true,"status":200,"version":"2","url":"https://h/",\
+                "headers":[["Content-Type","application/json"],["X","1"],["x","2"]],\
+                "body":"{\\"a\\":1}","bodyBase64":null,"bodyBytes":7,"json":{"a":1},"file":null,\
+                "redirects":[{"status":302,"url":"http://h/1","location":"//h/2"}],\
+                "timings":{"dns":0.0,"connect":0.2,"tls":3.1,"firstByte":5.0,"total":6.2},\
+                "reused":true,"sent":2,"received":7,"error":null}
+
+                """)
+    }
+
+    @Test func bodiesThatAreNoText() {
+        var outcome = Outcome()
+        outcome.body = Data([0xFF, 0x00])
+        #expect(Report(outcome: outcome).value["body"] == .null)
+        #expect(Report(outcome: outcome).value["bodyBase64"] == "/wA=")
+        outcome.body = Data()
+        #expect(Report(outcome: outcome).value["body"] == "")
+        #expect(Report(outcome: outcome).value["bodyBase64"] == .null)
+    }
+}
+
+@Suite struct FailureTests {
+    @Test(
+        arguments: [
+            (.invalidInput, 1, "invalidInput"), (.unsupported, 1, "invalidInput"), (.status, 2, "status"),
+            (.dns, 3, "dns"),
+            (.connect, 3, "connect"), (.connectionLost, 3, "connectionLost"), (.truncated, 3, "truncated"),
+            (.protocol, 3, "protocol"), (.redirect, 3, "redirect"), (.bodyNotReplayable, 3, "redirect"),
+            (.timeout, 4, "timeout"), (.untrusted, 5, "untrusted"), (.tls, 5, "tls"), (.tooLarge, 6, "tooLarge"),
+            (.authentication, 7, "authentication"), (.file, 8, "file"), (.bodySource, 8, "file"),
+            (.serialization, 9, "serialization"), (.contentType, 9, "serialization"), (.cancelled, 130, "cancelled"),
+            (.outOfMemory, 70, "outOfMemory"), (.unknown, 70, "unknown"),
+        ] as [(SessionError.Code, Int32, String)])
+    func exits(code: SessionError.Code, exit: Int32, name: String) {
+        let failure = Failure(SessionError(code, reason: .idle, message: "why"))
+        #expect(failure.exit.rawValue == exit)
+        #expect(failure.code == name)
+        #expect(failure.message == "why")
+        #expect(failure.reason == "idle")
+    }
+}

@@ -1,0 +1,150 @@
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+@Suite struct RequestBuilderTests {
+    private func build(_ arguments: String...) throws -> HTTPRequest {
+        try build(arguments)
+    }
+
+    private func build(_ arguments: [String]) throws -> HTTPRequest {
+        let invocation = ArgumentParser.parse(arguments)
+        guard case .request(let command) = try invocation.command.get() else { throw UsageError("no request") }
+        return try RequestBuilder(command: command, options: invocation.options, input: 0).build()
+    }
+
+    private func text(_ request: HTTPRequest) -> String? {
+        request.body.data.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    // MARK: Head
+
+    @Test func defaults() throws {
+        let request = try build("get", "http://h/")
+        #expect(request.headers.map(\.name) == ["Accept", "User-Agent"])
+        #expect(request.headers["User-Agent"]?.hasPrefix("swiftaf/") == true)
+        #expect(request.body.isNone)
+        #expect(request.decompressesBody == true)
+        #expect(request.redirectPolicy == .follow)
+    }
+
+    @Test func headersAreSentEachTimeAndInOrder() throws {
+        let request = try build("get", "http://h/", "X-B:2", "x-a:1", "X-B:3", "accept:text/html", "User-Agent:")
+        #expect(request.headers.map(\.name) == ["X-B", "x-a", "X-B", "accept"])
+        #expect(request.headers.values(for: "X-B") == ["2", "3"])
+        #expect(request.headers.removedDefaults == ["User-Agent"])
+    }
+
+    @Test func bearerTokensAreCredentials() throws {
+        let request = try build("get", "http://h/", "--bearer", "t0ken")
+        #expect(request.headers["Authorization"] == "Bearer t0ken")
+        #expect(request.headers[0].isSecret)
+    }
+
+    @Test(arguments: [
+        ("http://h", "http://h?a=1"), ("http://h/p?x=y", "http://h/p?x=y&a=1"), ("http://h/p?", "http://h/p?a=1"),
+        ("http://h/p?x&", "http://h/p?x&a=1"), ("http://h/p#f?g", "http://h/p?a=1#f?g"),
+    ])
+    func queryItems(url: String, expected: String) throws {
+        #expect(try build("get", url, "a==1").url == expected)
+    }
+
+    @Test func queryItemsAreEscaped() throws {
+        #expect(try build("get", "http://h/", "a b==ä&=", "c==").url == "http://h/?a%20b=%C3%A4%26%3D&c=")
+    }
+
+    // MARK: Body
+
+    @Test func fieldsAreJSON() throws {
+        let request = try build(
+            "post", "http://h/", "name=Ada", "born:=1815", "url=http://x/", "list:=[1,{\"a\":null}]")
+        #expect(text(request) == #"{"name":"Ada","born":1815,"url":"http://x/","list":[1,{"a":null}]}"#)
+        #expect(request.headers["Content-Type"] == "application/json")
+    }
+
+    @Test func fieldsAsForm() throws {
+        let request = try build("post", "http://h/", "--form", "b=2 &", "a=ä", "n:=5", "t:=[1,2]", "b=3")
+        #expect(text(request) == "b=2%20%26&a=%C3%A4&n=5&t%5B%5D=1&t%5B%5D=2&b=3")
+        #expect(request.headers["Content-Type"] == "application/x-www-form-urlencoded")
+        #expect(try text(build("post", "http://h/", "--form")) == "")
+    }
+
+    @Test func ownContentTypeWins() throws {
+        let request = try build("post", "http://h/", "a=b", "content-type:application/vnd.x+json")
+        #expect(request.headers.values(for: "Content-Type") == ["application/vnd.x+json"])
+    }
+
+    @Test func rawDataHasNoTypeOfItsOwn() throws {
+        let request = try build("post", "http://h/", "-d", "raw")
+        #expect(text(request) == "raw")
+        #expect(!request.headers.contains("Content-Type"))
+        #expect(try text(build("post", "http://h/", "-d", "")) == "")
+        #expect(try build("post", "http://h/", "-d", "@-").body.length == nil)
+    }
+
+    @Test func files() throws {
+        let file = try TemporaryFile("text\n")
+        #expect(try build("post", "http://h/", "-d", "@\(file.path)").body.filePath == file.path)
+        #expect(try text(build("post", "http://h/", "a=@\(file.path)")) == #"{"a":"text\n"}"#)
+        #expect(try build("post", "http://h/", "-d", "@/dev/null").body.length == nil)
+    }
+
+    // MARK: Refused
+
+    private static let secret = "s3cret"
+
+    @Test(
+        arguments: [
+            (["-d", "x", "a=b"], "usage", "can't be sent together"),
+            (["-d", "x", "a=@/f"], "usage", "can't be sent together"),
+            (["-d", "x", "--form"], "usage", "--form"),
+            (["a@/etc/hosts"], "usage", "file part"),
+            (["--bearer", "s3cret", "Authorization:s3cret"], "usage", "--bearer"),
+            (["-d", "@/no/such/file"], "invalidInput", "No such file"),
+            (["-d", "@/tmp"], "invalidInput", "Is a directory"),
+            (["a=@/no/such/file"], "invalidInput", "No such file"),
+            (["Content-Length:3"], "invalidInput", "Content-Length"),
+            (["transfer-encoding:chunked"], "invalidInput", "transfer-encoding"),
+            (["X-A:s3cret\r\nX-B: 2"], "invalidInput", "line break"),
+            (["X-A:s3cret\n"], "invalidInput", "line break"),
+            (["X A:s3cret"], "invalidInput", "not a token"),
+            (["--bearer", "s3cret\n"], "invalidInput", "line break"),
+        ] as [([String], String, String)])
+    func refused(arguments: [String], code: String, message: String) {
+        let failure = #expect(throws: Failure.self) { try build(["post", "http://h/"] + arguments) }
+        #expect(failure?.exit == .input)
+        #expect(failure?.code == code)
+        #expect(failure?.message.contains(message) == true)
+        #expect(failure?.message.contains(Self.secret) == false)
+    }
+
+    @Test(arguments: ["", "h/x", "ftp://h/", "http://", "http:///p", "http://h:x/", "http://h/a\nb", "http://h/\u{7}"])
+    func badURLs(url: String) {
+        let failure = #expect(throws: Failure.self) { try build("get", url) }
+        #expect(failure?.code == "invalidInput")
+    }
+
+    @Test func badMethods() {
+        #expect(throws: Failure.self) { try build("request", "GE T", "http://h/") }
+        #expect(throws: Failure.self) { try build("request", "", "http://h/") }
+    }
+
+    @Test func textOfAFileHasToBeText() throws {
+        let file = try TemporaryFile(Data([0xFF, 0xFE]))
+        let failure = #expect(throws: Failure.self) { try build("post", "http://h/", "a=@\(file.path)") }
+        #expect(failure?.message.contains("UTF-8") == true)
+    }
+
+    // MARK: URLs in output
+
+    @Test(arguments: [
+        ("http://u:p@h/x@y", "http://h/x@y"), ("http://u@h", "http://h"), ("http://a@b@h?c@d", "http://h?c@d"),
+        ("http://h/p", "http://h/p"), ("//u:p@h/", "//h/"), ("/path@x", "/path@x"), ("", ""),
+        ("https://u:p@[::1]:8/", "https://[::1]:8/"),
+    ])
+    func userInfoIsTakenOut(url: String, expected: String) {
+        #expect(URLQuery.withoutUserInfo(url) == expected)
+    }
+}

@@ -1,0 +1,80 @@
+import FoundationEssentials
+import Glibc
+
+/// The built program, run as a process of its own.
+final class ProgramRun {
+    private let process: pid_t
+    private let output: Int32
+
+    /// Where the build put the program: beside the tests.
+    static let path: String? = {
+        let path = URL(filePath: executable).deletingLastPathComponent().appending(path: "swiftaf").path
+        return access(path, X_OK) == 0 ? path : nil
+    }()
+
+    /// The tests are a program, or a library that the toolchain's program loads; its path is an argument then.
+    private static var executable: String {
+        let arguments = CommandLine.arguments
+        if let option = arguments.firstIndex(of: "--test-bundle-path"), option + 1 < arguments.count {
+            return arguments[option + 1]
+        }
+        return (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? arguments[0]
+    }
+
+    /// Starts the program. Its standard error is the tests' own.
+    init(_ program: String, _ arguments: String...) throws {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, streamCloseOnExec, 0, &ends) == 0 else { throw CocoaError(.fileReadUnknown) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+        var words = ([program] + arguments).map { strdup($0) } + [nil]
+        var identifier = pid_t()
+        let status = posix_spawn(&identifier, program, &actions, nil, &words, environ)
+        words.forEach { free($0) }
+        posix_spawn_file_actions_destroy(&actions)
+        close(ends[1])
+        guard status == 0 else {
+            close(ends[0])
+            throw CocoaError(.executableLoad)
+        }
+        (process, output) = (identifier, ends[0])
+    }
+
+    deinit {
+        close(output)
+    }
+
+    /// Ctrl-C.
+    func interrupt() {
+        kill(process, SIGINT)
+    }
+
+    /// Reads some of standard output, at least a byte unless it has ended.
+    func readSome() -> Data {
+        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+        let count = read(output, &bytes, bytes.count)
+        return Data(bytes.prefix(max(0, count)))
+    }
+
+    /// Standard output up to its end.
+    func readAll() -> String {
+        var all = Data()
+        while case let some = readSome(), !some.isEmpty { all += some }
+        return String(decoding: all, as: UTF8.self)
+    }
+
+    /// Whether the program has ended, without waiting for it and without taking its exit status.
+    var hasEnded: Bool {
+        var information = siginfo_t()
+        waitid(P_PID, id_t(process), &information, WEXITED | WNOHANG | WNOWAIT)
+        return information.si_signo == SIGCHLD
+    }
+
+    /// The exit status; -1 if a signal ended the program.
+    func wait() -> Int32 {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : -1
+    }
+}

@@ -1,0 +1,94 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import SwiftAF
+import Synchronization
+
+@testable import SwiftAFCommand
+
+/// What a run of the program printed, and its exit status.
+struct Run {
+    let exit: Int32
+    let output: Data
+    let error: String
+
+    var text: String { String(decoding: output, as: UTF8.self) }
+
+    /// The object that `--json` printed; null if standard output is not exactly one.
+    var json: JSONValue { (try? JSONValue(parsing: output)) ?? .null }
+
+    /// `error.code` of the object.
+    var code: String? { json["error"]?["code"]?.string }
+}
+
+/// Runs the program inside this process.
+///
+/// - Parameters:
+///   - input: the descriptor of standard input.
+///   - output: standard output, if it is looked at from outside.
+func swiftaf(
+    _ arguments: String..., input: Int32 = -1, output: MemorySink = MemorySink(), error: MemorySink = MemorySink()
+) async -> Run {
+    await swiftaf(arguments, input: input, output: output, error: error)
+}
+
+/// The same with an array.
+func swiftaf(
+    _ arguments: [String], input: Int32 = -1, output: MemorySink = MemorySink(), error: MemorySink = MemorySink()
+) async -> Run {
+    let console = Console(input: input, output: output, error: error)
+    let status = await Runner(console: console).run(arguments)
+    return Run(exit: status.rawValue, output: output.content, error: String(decoding: error.content, as: UTF8.self))
+}
+
+/// Keeps what is written, or plays a terminal or a full disk.
+final class MemorySink: ByteSink {
+    let isTerminal: Bool
+    let columns = 80
+    private let failure: Int32?
+    private let onWrite: @Sendable () -> Void
+    private let bytes = Mutex(Data())
+
+    init(isTerminal: Bool = false, failure: Int32? = nil, onWrite: @escaping @Sendable () -> Void = {}) {
+        self.isTerminal = isTerminal
+        self.failure = failure
+        self.onWrite = onWrite
+    }
+
+    var content: Data { bytes.withLock { $0 } }
+
+    func write(_ bytes: Data) throws(WriteError) {
+        if let failure { throw WriteError(systemError: failure) }
+        self.bytes.withLock { $0 += bytes }
+        onWrite()
+    }
+}
+
+/// A pair of sockets in place of a pipe, because `pipe2` is not to be had from Swift: close-on-exec from the start, or
+/// a server that another test starts meanwhile would keep an end open.
+let streamCloseOnExec = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+
+/// A pipe whose end for reading plays standard input.
+final class InputPipe: Sendable {
+    let reading: Int32
+    private let writing: Int32
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, streamCloseOnExec, 0, &ends) == 0 else { throw CocoaError(.fileReadUnknown) }
+        (reading, writing) = (ends[0], ends[1])
+    }
+
+    /// Writes from a thread of its own, because a pipe holds less than a body, and then closes the end.
+    func send(_ bytes: Data) {
+        let sink = DescriptorSink(descriptor: writing)
+        DispatchQueue(label: "tests.input").async { [writing] in
+            try? sink.write(bytes)
+            close(writing)
+        }
+    }
+
+    deinit {
+        close(reading)
+    }
+}
