@@ -1,0 +1,108 @@
+import Foundation
+import SwiftAF
+import Synchronization
+import Testing
+
+extension Interop {
+    /// Bodies that are received: in memory, in a file, piece by piece.
+    @Suite struct Downloads {
+        let servers: RealServers
+        let manager: HTTPSessionManager
+        let folder: TemporaryFolder
+
+        init() async throws {
+            servers = try await RealServers.shared
+            manager = servers.manager()
+            folder = try TemporaryFolder()
+        }
+
+        @Test(arguments: [Nginx.Listener.plain, .tls])
+        func aLargeBodyComesIntoMemory(_ listener: Nginx.Listener) async throws {
+            let response = try await manager.response(for: HTTPRequest(servers.nginx.url("/files/large.bin", listener)))
+            #expect(response.body == Payload.large)
+            #expect(response.response.bytesReceived >= Int64(Payload.large.count))
+        }
+
+        @Test(arguments: [Nginx.Listener.plain, .tls])
+        func aLargeBodyComesIntoAFile(_ listener: Nginx.Listener) async throws {
+            let request = HTTPRequest(servers.nginx.url("/files/large.bin", listener))
+            let response = try await manager.download(request, to: folder.file("large"))
+            #expect(response.body.isEmpty)
+            #expect(try folder.read("large") == Payload.large)
+        }
+
+        @Test(arguments: [Nginx.Listener.plain, .tls])
+        func aLargeBodyComesInPieces(_ listener: Nginx.Listener) async throws {
+            let streamed = try await manager.stream(HTTPRequest(servers.nginx.url("/files/large.bin", listener)))
+            #expect(streamed.response.contentLength == Int64(Payload.large.count))
+            var position = 0
+            var isEqual = true
+            for try await piece in streamed.bytes {
+                isEqual = isEqual && piece == Payload.large[position..<min(position + piece.count, Payload.large.count)]
+                position += piece.count
+            }
+            #expect(isEqual)
+            #expect(position == Payload.large.count)
+        }
+
+        @Test func aStreamCanBeLeft() async throws {
+            let request = HTTPRequest(servers.nginx.url("/files/large.bin"))
+            for _ in 0..<5 {
+                let streamed = try await manager.stream(request)
+                for try await piece in streamed.bytes {
+                    #expect(piece == Payload.large.prefix(piece.count))
+                    break
+                }
+            }
+            let after = try await manager.response(for: HTTPRequest(servers.nginx.url("/small")))
+            #expect(try after.text() == "small")
+        }
+
+        @Test func aBodyBeyondTheLimitIsRefused() async throws {
+            var request = HTTPRequest(servers.nginx.url("/files/large.bin"))
+            request.limits.maximumBodySize = Int64(Payload.large.count) - 1
+            #expect(try await sessionError { try await manager.response(for: request) }.code == .tooLarge)
+        }
+
+        @Test func anErrorPageLeavesTheFileAsItWas() async throws {
+            try folder.write("old", to: "file")
+            let request = HTTPRequest(servers.nginx.url("/missing"))
+            let error = try await sessionError { try await manager.download(request, to: folder.file("file")) }
+            #expect(error.code == .status)
+            #expect(error.body?.isEmpty == false)
+            #expect(try folder.read("file") == Data("old".utf8))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file"])
+        }
+
+        @Test func aSlowBodyShowsItsProgress() async throws {
+            let progress = Mutex<[TransferProgress]>([])
+            let request = HTTPRequest(servers.nginx.url("/slow"))
+            let response = try await manager.response(for: request) { value in progress.withLock { $0.append(value) } }
+            #expect(response.body == Payload.medium)
+            let seen = progress.withLock { $0 }
+            let received = seen.map(\.received)
+            #expect(received == received.sorted())
+            #expect(received.contains { $0 > 0 && $0 < Int64(Payload.medium.count) })
+            #expect(seen.last?.received == Int64(Payload.medium.count))
+            #expect(seen.last?.receivedTotal == Int64(Payload.medium.count))
+            #expect(seen.last?.fractionCompleted == 1)
+        }
+
+        @Test func aJSONLineComesAtATime() async throws {
+            let streamed = try await manager.stream(HTTPRequest(servers.httpbin.url("/stream/25")))
+            var text = Data()
+            for try await piece in streamed.bytes { text += piece }
+            let lines = text.split(separator: UInt8(ascii: "\n"))
+            #expect(try lines.map { try JSONValue(parsing: Data($0))["id"]?.int } == Array(0..<25))
+            #expect(streamed.response.headers["Transfer-Encoding"] == "chunked")
+        }
+
+        @Test func drippingBytesComeBeforeTheEnd() async throws {
+            let streamed = try await manager.stream(HTTPRequest(servers.httpbin.url("/drip?numbytes=5&duration=2")))
+            var pieces: [Data] = []
+            for try await piece in streamed.bytes { pieces.append(piece) }
+            #expect(pieces.count > 1)
+            #expect(Data(pieces.joined()) == Data("*****".utf8))
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import SwiftAF
+import Testing
+
+extension Interop {
+    /// Certificates and versions, of TLS and of HTTP.
+    @Suite struct Security {
+        let servers: RealServers
+
+        init() async throws {
+            servers = try await RealServers.shared
+        }
+
+        private func response(
+            _ listener: Nginx.Listener, _ path: String = "/small",
+            _ change: (inout SessionConfiguration) -> Void = { _ in }
+        ) async throws -> DataResponse {
+            try await servers.manager(nil, change).response(for: HTTPRequest(servers.nginx.url(path, listener)))
+        }
+
+        @Test(arguments: [(Nginx.Listener.tls12, "TLSv1.2"), (.tls13, "TLSv1.3"), (.tls, "TLSv1.3")])
+        func theBestVersionIsSpoken(_ listener: Nginx.Listener, _ version: String) async throws {
+            let response = try await response(listener)
+            #expect(response.tls == version)
+            #expect(response.response.version == (listener == .tls ? .http2 : .http1_1))
+            #expect(response.response.metrics.hops.first?.tls != nil)
+        }
+
+        @Test func theVersionOfHTTPCanBeChosen() async throws {
+            let old = try await response(.tls) { $0.httpVersion = .http1_1 }
+            #expect(old.response.version == .http1_1)
+            #expect(old.protocol == "HTTP/1.1")
+            let new = try await response(.tls) { $0.httpVersion = .http2 }
+            #expect(new.response.version == .http2)
+            #expect(new.protocol == "HTTP/2.0")
+            let known = try await response(.http2) { $0.httpVersion = .http2PriorKnowledge }
+            #expect(known.response.version == .http2)
+            #expect(known.protocol == "HTTP/2.0")
+        }
+
+        @Test func aServerWithoutHTTP2AnswersAsItCan() async throws {
+            #expect(try await response(.tls13) { $0.httpVersion = .http2 }.response.version == .http1_1)
+        }
+
+        @Test func anUnknownAuthorityIsNotTrusted() async throws {
+            let error = try await sessionError { try await response(.tls) { $0.security.anchors = .system } }
+            #expect(error.code == .untrusted)
+            #expect(error.reason == .unknownIssuer)
+        }
+
+        @Test(arguments: [
+            (Nginx.Listener.expired, SessionError.Reason.expired), (.notYetValid, .notYetValid),
+            (.wrongHost, .wrongHost), (.selfSigned, .selfSigned),
+        ])
+        func aBadCertificateIsNotTrusted(_ listener: Nginx.Listener, _ reason: SessionError.Reason) async throws {
+            let error = try await sessionError { try await response(listener) }
+            #expect(error.code == .untrusted)
+            #expect(error.reason == reason)
+            #expect(error.response == nil)
+        }
+
+        @Test(arguments: [Nginx.Listener.expired, .notYetValid, .selfSigned])
+        func invalidCertificatesCanBeAllowed(_ listener: Nginx.Listener) async throws {
+            #expect(try await response(listener) { $0.security.allowsInvalidCertificates = true }.status == 200)
+        }
+
+        @Test func theNameIsCheckedEvenThenUnlessToldNotTo() async throws {
+            let error = try await sessionError {
+                try await response(.wrongHost) { $0.security.allowsInvalidCertificates = true }
+            }
+            #expect(error.reason == .wrongHost)
+            #expect(try await response(.wrongHost) { $0.security.validatesDomainName = false }.status == 200)
+        }
+
+        @Test func anchorsCanBeAFile() async throws {
+            let folder = try TemporaryFolder()
+            let path = try folder.write(servers.authority.pem, to: "authority.pem")
+            #expect(try await response(.tls) { $0.security.anchors = .file(path) }.status == 200)
+        }
+
+        @Test func theNameLocalhostIsFine() async throws {
+            let url = servers.nginx.url("/small", .tls).replacing("127.0.0.1", with: "localhost")
+            #expect(try await servers.manager().response(for: HTTPRequest(url)).status == 200)
+        }
+
+        @Test func aServerWithoutTLSIsAnError() async throws {
+            let url = servers.nginx.url("/small").replacing("http:", with: "https:")
+            let error = try await sessionError { try await servers.manager().response(for: HTTPRequest(url)) }
+            #expect(error.code == .tls)
+        }
+
+        @Test func aServerWithTLSSaysWhatItMisses() async throws {
+            let url = servers.nginx.url("/small", .tls12).replacing("https:", with: "http:")
+            let response = try await servers.manager().response(for: HTTPRequest(url))
+            #expect(response.status == 400)
+            #expect(try response.text().contains("plain HTTP request was sent to HTTPS port"))
+        }
+
+        @Test(arguments: [Nginx.Listener.plain, .tls12, .tls])
+        func trailersAreKept(_ listener: Nginx.Listener) async throws {
+            let response = try await response(listener, "/trailed")
+            #expect(response.body.split(separator: UInt8(ascii: "\n")).count == 3)
+            #expect(response.response.trailers["X-Checksum"] == "4-8-15")
+            #expect(response.response.trailers["X-Done"] == "yes")
+            #expect(response.response.headers["X-Checksum"] == nil)
+        }
+    }
+}

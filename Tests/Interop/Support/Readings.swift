@@ -1,0 +1,33 @@
+import Foundation
+import SwiftAF
+import Testing
+
+// What nginx says about itself in each answer.
+extension DataResponse {
+    /// The number of the connection that the request came on.
+    var connection: String { response.headers["X-Connection"] ?? "none" }
+    /// The process that answered.
+    var worker: String { response.headers["X-Worker"] ?? "none" }
+    /// The protocol that nginx was spoken to with.
+    var `protocol`: String { response.headers["X-Protocol"] ?? "none" }
+    /// The version of TLS, nil without.
+    var tls: String? { response.headers["X-TLS"] }
+}
+
+extension HTTPSessionManager {
+    /// Sends the same request so many times at once.
+    func responses(for request: HTTPRequest, count: Int) async throws -> [DataResponse] {
+        try await withThrowingTaskGroup(of: DataResponse.self) { group in
+            for _ in 0..<count { group.addTask { try await self.response(for: request) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+}
+
+/// The error that an expression throws; fails the test if there is none.
+func sessionError(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> some Sendable
+) async throws -> SessionError {
+    let error = await #expect(throws: SessionError.self, sourceLocation: sourceLocation) { _ = try await body() }
+    return try #require(error, sourceLocation: sourceLocation)
+}

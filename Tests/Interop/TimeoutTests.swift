@@ -1,0 +1,69 @@
+import Foundation
+import SwiftAF
+import Testing
+
+extension Interop {
+    /// Servers that take their time, and callers that don't have it.
+    @Suite struct Waiting {
+        let servers: RealServers
+        let manager: HTTPSessionManager
+
+        init() async throws {
+            servers = try await RealServers.shared
+            manager = servers.manager(servers.httpbin.origin)
+        }
+
+        @Test func aTotalLimitEndsTheWait() async throws {
+            var request = HTTPRequest("/delay/3")
+            request.timeouts.total = .milliseconds(200)
+            let error = try await sessionError { try await manager.response(for: request) }
+            #expect(error.code == .timeout)
+            #expect(error.reason == .total)
+        }
+
+        @Test func anIdleLimitEndsTheWaitForTheHead() async throws {
+            var request = HTTPRequest("/delay/3")
+            request.timeouts.idle = .milliseconds(200)
+            let error = try await sessionError { try await manager.response(for: request) }
+            #expect(error.code == .timeout)
+            #expect(error.reason == .idle)
+        }
+
+        @Test func anIdleLimitEndsTheWaitWithinABody() async throws {
+            var request = HTTPRequest("/drip?numbytes=2&duration=20")
+            request.timeouts.idle = .seconds(3)
+            let error = try await sessionError { try await manager.response(for: request) }
+            #expect(error.code == .timeout)
+            #expect(error.reason == .idle)
+            #expect(error.status == 200)
+        }
+
+        @Test func anIdleLimitDoesNotEndWhatMoves() async throws {
+            var request = HTTPRequest("/drip?numbytes=8&duration=4")
+            request.timeouts.idle = .seconds(3)
+            #expect(try await manager.response(for: request).body.count == 8)
+        }
+
+        @Test func cancellingEndsTheWait() async throws {
+            let waiting = Task { try await manager.response(for: HTTPRequest("/delay/3")) }
+            waiting.cancel()
+            #expect(try await sessionError { try await waiting.value }.code == .cancelled)
+        }
+
+        @Test func cancellingEndsABodyThatHasBegun() async throws {
+            let (begun, signal) = AsyncStream.makeStream(of: Void.self)
+            let waiting = Task {
+                let streamed = try await manager.stream(HTTPRequest("/drip?numbytes=3&duration=6"))
+                var count = 0
+                for try await piece in streamed.bytes {
+                    count += piece.count
+                    signal.yield()
+                }
+                return count
+            }
+            for await _ in begun { break }
+            waiting.cancel()
+            #expect(try await sessionError { try await waiting.value }.code == .cancelled)
+        }
+    }
+}
