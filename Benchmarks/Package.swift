@@ -1,0 +1,20 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// A package of its own, so that nobody who uses SwiftAF builds or resolves any of this.
+// The C clients are in CMakeLists.txt; `Benchmarks/run` builds both.
+let package = Package(
+    name: "Benchmarks",
+    dependencies: [.package(name: "SwiftAF", path: "..")],
+    targets: [
+        .target(name: "CBench", cSettings: [.define("_GNU_SOURCE")]),
+        .target(name: "BenchSupport", dependencies: ["CBench"]),
+        .executableTarget(
+            name: "bench-swift",
+            dependencies: ["BenchSupport", .product(name: "SwiftAF", package: "SwiftAF")]
+        ),
+        .executableTarget(name: "bench-urlsession", dependencies: ["BenchSupport"]),
+        .executableTarget(name: "bench-json", dependencies: [.product(name: "SwiftAF", package: "SwiftAF")]),
+    ],
+    swiftLanguageModes: [.v6]
+)

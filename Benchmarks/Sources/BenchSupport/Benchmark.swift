@@ -1,0 +1,78 @@
+import CBench
+
+/// What a Swift client shares with the C ones: arguments, checks, measures and the report.
+///
+/// Unchecked, since it points into the arguments of the program: they stay as they are while it runs.
+public struct Benchmark: @unchecked Sendable {
+    public enum Kind: Sendable {
+        case memory
+        case file(path: String)
+        case events
+        case upload(path: String)
+    }
+
+    public let kind: Kind
+    public let url: String
+    /// The PEM file to trust instead of the system store.
+    public let ca: String?
+    public let inFlight: Int
+    public let bytes: Int
+    private let options: bench_options
+
+    /// Reads the command line; ends the program if it makes no sense.
+    public init() {
+        options = bench_parse(CommandLine.argc, CommandLine.unsafeArgv)
+        url = String(cString: options.url)
+        ca = options.ca.map { String(cString: $0) }
+        inFlight = Int(options.in_flight)
+        bytes = Int(options.bytes)
+        let path = options.path.map { String(cString: $0) } ?? ""
+        kind =
+            switch options.kind {
+            case BENCH_FILE: .file(path: path)
+            case BENCH_EVENTS: .events
+            case BENCH_UPLOAD: .upload(path: path)
+            default: .memory
+            }
+    }
+
+    /// Ends the program unless an answer is a 200 with the body size that was announced.
+    public func check(status: Int, bytes: Int) {
+        withUnsafePointer(to: options) { bench_check($0, Int64(status), Int64(bytes)) }
+    }
+
+    /// Ends the program unless the file that was downloaded has the announced size.
+    public func checkFile() {
+        withUnsafePointer(to: options) { bench_check_file($0) }
+    }
+
+    /// Makes all requests, warm-up first, and prints the report; ends the program if one fails.
+    public func run(client: String, request: @escaping @Sendable () async throws -> Void) async {
+        do {
+            if options.warmup > 0 {
+                try await perform(Int(options.warmup), request)
+            }
+            bench_begin()
+            try await perform(Int(options.count), request)
+            withUnsafePointer(to: options) { bench_end($0, client) }
+        } catch {
+            bench_fail(client, "\(error)")
+        }
+    }
+
+    /// As many child tasks as requests in flight, each making its share one after the other.
+    private func perform(_ count: Int, _ request: @escaping @Sendable () async throws -> Void) async throws {
+        let width = min(count, inFlight)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<width {
+                let share = count / width + (index < count % width ? 1 : 0)
+                group.addTask {
+                    for _ in 0..<share {
+                        try await request()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}

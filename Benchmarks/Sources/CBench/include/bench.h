@@ -1,0 +1,55 @@
+/**
+ * What every benchmark client shares: its arguments, how it measures itself, and its report. The
+ * Swift clients use the same code, so that no figure depends on who reads the clock.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** What a client does with each request. */
+typedef enum bench_kind {
+    BENCH_MEMORY, /**< GET, the body collected in memory. */
+    BENCH_FILE,   /**< GET, the body written to `path`. */
+    BENCH_EVENTS, /**< GET, the body counted as it comes, not kept. */
+    BENCH_UPLOAD  /**< PUT of the file `path`; the answer is collected in memory. */
+} bench_kind;
+
+/** How the floor waits for its sockets; the other clients have one way only. */
+typedef enum bench_loop { BENCH_LOOP_POLL, BENCH_LOOP_EPOLL } bench_loop;
+
+typedef struct bench_options {
+    bench_kind kind;
+    bench_loop loop;
+    const char *url;
+    const char *path; /**< FILE: where to; UPLOAD: where from. Otherwise NULL. */
+    const char *ca;   /**< PEM file, trusted instead of the system store; NULL: the system store. */
+    int64_t count;    /**< Requests measured. */
+    int64_t warmup;   /**< Requests before that, on the same connections, not measured. */
+    int64_t in_flight; /**< Requests at the same time. */
+    int64_t bytes;     /**< The exact size of every answer's body. */
+} bench_options;
+
+/** Read the command line, or explain it on stderr and exit with 2. */
+bench_options bench_parse(int argc, char **argv);
+
+/** Say on stderr what went wrong and exit with 1. */
+_Noreturn void bench_fail(const char *what, const char *detail);
+
+/** End the program unless an answer is a 200 with the body size that was announced. */
+void bench_check(const bench_options *options, int64_t status, int64_t bytes);
+
+/** End the program unless the file at `path` has the announced size. */
+void bench_check_file(const bench_options *options);
+
+/** Read a whole file; the caller frees the bytes. Ends the program if it can't. */
+char *bench_read_file(const char *path, int64_t *size);
+
+/** Call right before the first measured request. */
+void bench_begin(void);
+
+/** Call right after the last answer; prints the measures as one line of JSON on stdout. */
+void bench_end(const bench_options *options, const char *client);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * Our C core through its public header alone. Every further request is started from on_done of an
+ * earlier one, so that as many as were asked for stay in flight without a thread switch.
+ */
+#include <afcore/afcore.h>
+#include <inttypes.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+static bench_options options;
+static af_session *session;
+static af_request request;
+static af_task_events events;
+static sem_t finished;
+
+/* Written by main before a run's first request starts, then only by the loop thread. */
+static int64_t unstarted;
+static int64_t unfinished;
+
+static _Noreturn void fail(const af_failure *failure) {
+    bench_fail(af_status_name(failure->status), failure->text);
+}
+
+static void start_request(void) {
+    af_failure failure;
+    if (af_task_begin(NULL, session, &request, &events, &failure) != AF_OK) fail(&failure);
+}
+
+static af_status on_body(void *context, af_slice chunk) {
+    (void)context;
+    (void)chunk;
+    return AF_OK; /* The library counts: af_result_get_body_size(). */
+}
+
+static void on_done(void *context, af_result *result) {
+    (void)context;
+    const af_failure *failure = af_result_get_failure(result);
+    const af_head *head = af_result_get_head(result);
+    if (failure->status != AF_OK || head == NULL) fail(failure);
+    bench_check(&options, head->status, (int64_t)af_result_get_body_size(result));
+    af_result_free(result);
+    if (unstarted > 0) {
+        unstarted--;
+        start_request();
+    }
+    if (--unfinished == 0) sem_post(&finished);
+}
+
+static void run(int64_t count) {
+    int64_t first = count < options.in_flight ? count : options.in_flight;
+    unfinished = count;
+    unstarted = count - first;
+    for (int64_t i = 0; i < first; i++) start_request();
+    while (sem_wait(&finished) != 0) continue;
+}
+
+/* The returned bytes are read by af_session_new() only; the caller frees them. */
+static char *open_session(void) {
+    char *anchors = NULL;
+    af_failure failure;
+    af_session_options session_options = AF_SESSION_OPTIONS_INIT;
+    session_options.connections_per_host = 0;
+    session_options.connections_idle = (uint32_t)options.in_flight;
+    if (options.ca != NULL) {
+        int64_t size;
+        anchors = bench_read_file(options.ca, &size);
+        session_options.trust.anchors = (af_slice){anchors, (size_t)size};
+    }
+    if (af_session_new(&session, &session_options, &failure) != AF_OK) fail(&failure);
+    return anchors;
+}
+
+static void describe_request(void) {
+    static const af_sink_kind sinks[] = {
+        [BENCH_MEMORY] = AF_SINK_MEMORY,
+        [BENCH_FILE] = AF_SINK_FILE,
+        [BENCH_EVENTS] = AF_SINK_EVENTS,
+        [BENCH_UPLOAD] = AF_SINK_MEMORY,
+    };
+    request = (af_request)AF_REQUEST_INIT;
+    request.url = options.url;
+    request.sink.kind = sinks[options.kind];
+    request.limits.body = (uint64_t)options.bytes;
+    if (options.kind == BENCH_FILE) request.sink.path = options.path;
+    if (options.kind == BENCH_UPLOAD) {
+        request.method = "PUT";
+        request.body.kind = AF_BODY_FILE;
+        request.body.path = options.path;
+    }
+    events = (af_task_events)AF_TASK_EVENTS_INIT;
+    events.on_body = on_body;
+    events.on_done = on_done;
+}
+
+int main(int argc, char **argv) {
+    options = bench_parse(argc, argv);
+    sem_init(&finished, 0, 0);
+    describe_request();
+    free(open_session());
+    if (options.warmup > 0) run(options.warmup);
+    bench_begin();
+    run(options.count);
+    bench_end(&options, "core");
+    af_session_release(session);
+    af_join_closed_sessions();
+    return 0;
+}

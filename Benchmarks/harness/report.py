@@ -1,0 +1,119 @@
+"""The least disturbed rounds, ratios to the floor, and the table."""
+
+import os
+import pathlib
+import platform
+import subprocess
+
+from .measure import FLOORS
+from .rows import CLIENTS
+
+
+def summarise(plan, results):
+    """One entry per row: for each client its figures, its ratios to the floor and every sample."""
+    summary = []
+    for row in plan:
+        of_row = {result.variant: _figures(row, result) for result in results if result.row == row.name}
+        floor = _better_floor(row, of_row)
+        entry = {"name": row.name, "title": row.title, "floor": floor, "measures": [], "clients": {}}
+        entry["measures"] = [measure.name for measure in row.measures]
+        entry["digits"] = {measure.name: measure.digits for measure in row.measures}
+        for variant, figures in of_row.items():
+            figures["ratios"] = _ratios(row, figures, of_row.get(floor))
+            entry["clients"][variant] = figures
+        summary.append(entry)
+    return summary
+
+
+def _figures(row, result):
+    state = "failed" if result.failed else "left out" if result.left_out else "measured"
+    samples = {measure.name: [measure.of(run) for run in result.runs] for measure in row.measures}
+    figures = {}
+    if state == "measured":
+        # What else runs on a machine only ever adds: the round that cost least was disturbed least.
+        first = row.measures[0]
+        best = (max if first.rate else min)(range(len(result.runs)), key=samples[first.name].__getitem__)
+        figures = {name: values[best] for name, values in samples.items()}
+    return {"state": state, "figures": figures, "samples": samples}
+
+
+def _better_floor(row, of_row):
+    """The variant of raw libcurl that is better in the row's first measure."""
+    first = row.measures[0].name
+    measured = [name for name in FLOORS if of_row[name]["state"] == "measured"]
+    return min(measured, key=lambda name: of_row[name]["figures"][first], default=None)
+
+
+def _ratios(row, figures, floor):
+    if floor is None:
+        return {}
+    return {measure.name: figures["figures"][measure.name] / floor["figures"][measure.name]
+            for measure in row.measures
+            if measure.compared and measure.name in figures["figures"] and floor["figures"][measure.name] > 0}
+
+
+# ---- The table --------------------------------------------------------------------------------------------
+
+
+def table(summary):
+    """Markdown, aligned so that it can be read as it is."""
+    clients = [client for client in CLIENTS if any(_variant(entry, client) in entry["clients"] for entry in summary)]
+    lines = [["", "", *clients]]
+    for entry in summary:
+        for index, measure in enumerate(entry["measures"]):
+            title = entry["title"] if index == 0 else ""
+            lines.append([title, measure, *(_cell(entry, client, measure) for client in clients)])
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    rule = ["-" * width if column < 2 else "-" * (width - 1) + ":" for column, width in enumerate(widths)]
+    text = [_aligned(line, widths) for line in lines]
+    return "\n".join([text[0], _aligned(rule, widths), *text[1:]])
+
+
+def _aligned(cells, widths):
+    padded = [cell.ljust(width) if column < 2 else cell.rjust(width)
+              for column, (cell, width) in enumerate(zip(cells, widths))]
+    return "| " + " | ".join(padded) + " |"
+
+
+def _variant(entry, client):
+    return entry["floor"] if client == "floor" else client
+
+
+def _cell(entry, client, measure):
+    figures = entry["clients"].get(_variant(entry, client))
+    if figures is None:
+        return "failed" if client == "floor" else ""
+    if figures["state"] != "measured":
+        return figures["state"]
+    value = f"{figures['figures'][measure]:,.{entry['digits'][measure]}f}"
+    if client == "floor":
+        first = measure == entry["measures"][0]
+        return f"{FLOORS[entry['floor']]} {value}" if first else value
+    ratio = figures["ratios"].get(measure)
+    return value if ratio is None else f"{value} × {ratio:.2f}"
+
+
+# ---- The machine ------------------------------------------------------------------------------------------
+
+
+def machine():
+    """What the figures depend on, for the JSON file."""
+    names = [line.partition(":")[2].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+             if line.startswith("model name")]
+    return {
+        "cpu": names[0] if names else platform.machine(),
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+        "libcurl": _first_line("curl-config", "--version"),
+        "openssl": _first_line("openssl", "version"),
+        "nginx": _first_line("nginx", "-v"),
+        "swift": _first_line("swift", "--version"),
+    }
+
+
+def _first_line(*command):
+    try:
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    except OSError:
+        return "not found"
+    return (result.stdout.splitlines() or ["unknown"])[0]

@@ -1,0 +1,114 @@
+"""What is measured: every row with its sizes, and what its figures mean."""
+
+import dataclasses
+
+from .servers import SMALL_SIZE
+
+CLIENTS = ("floor", "core", "swift", "urlsession")
+
+GIB = 1 << 30
+
+# URLSession costs ten times as much and more: with fewer requests and rounds the whole stays a matter of minutes.
+SLOW_CLIENTS = ("urlsession",)
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """A figure of one run: `of` takes the client's report. Less is better, unless it is a rate."""
+
+    name: str
+    of: object
+    digits: int = 1
+    rate: bool = False
+    compared: bool = True
+
+
+CPU_US = Measure("CPU µs per request", lambda run: run["cpu_us"] / run["requests"])
+CPU_MS = Measure("CPU ms per request", lambda run: run["cpu_us"] / run["requests"] / 1e3, digits=3)
+RATE = Measure("requests/s", lambda run: run["requests"] / run["wall_us"] * 1e6, digits=0, rate=True)
+CPU_GIB = Measure("CPU s per GiB", lambda run: run["cpu_us"] / 1e6 * GIB / run["moved"], digits=3)
+THROUGHPUT = Measure("MiB/s", lambda run: run["moved"] / (1 << 20) / run["wall_us"] * 1e6, digits=0, rate=True)
+PEAK = Measure("peak RSS, MiB", lambda run: run["peak_kib"] / 1024)
+GROWTH = Measure("KiB per request", lambda run: (run["peak_kib"] - run["base_kib"]) / run["requests"])
+CONNECTIONS = Measure("connections", lambda run: run["connections"], digits=0, compared=False)
+ANSWERED = Measure("ms to the first answer", lambda run: run["start_us"] / 1e3)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """`count` and `warmup` are requests of a fast client and of a slow one, `rounds` alike."""
+
+    name: str
+    title: str
+    server: str
+    target: str
+    measures: tuple
+    count: tuple
+    rounds: tuple
+    warmup: tuple = (0, 0)
+    in_flight: int = 1
+    kind: str = "memory"
+    bytes: int = SMALL_SIZE
+    moved: int = 0
+    system_store: bool = False
+
+    def size_for(self, client):
+        """Requests, requests of warm-up, rounds."""
+        index = 1 if client in SLOW_CLIENTS else 0
+        return self.count[index], self.warmup[index], self.rounds[index]
+
+    def needs_system_store(self, client):
+        return self.server != "http" and self.server != "other" and (self.system_store or client == "urlsession")
+
+
+def bulk_size(quick):
+    return GIB // 4 if quick else GIB
+
+
+def plan(names, quick, rounds):
+    """The rows of these names, in their order."""
+    rounds = rounds or (1 if quick else 3)
+    every = _small(quick, rounds) + _bulk(quick, rounds) + _connections(quick, rounds)
+    return [row for row in every if row.name in names]
+
+
+def _small(quick, rounds):
+    cases = [("small_1", "http", 1), ("small_16", "http", 16), ("small_64", "http", 64), ("small_256", "http", 256),
+             ("tls_64", "https", 64), ("http2_64", "http2", 64)]
+    protocols = {"http": "HTTP/1.1", "https": "HTTP/1.1, TLS", "http2": "HTTP/2, TLS"}
+    return [
+        Row(name, f"GET 1 KiB, {width} in flight, {protocols[server]}", server, "/small",
+            (CPU_US, RATE, PEAK, CONNECTIONS), in_flight=width, warmup=(2 * width, 2 * width),
+            count=(4000, 300) if quick else (20000, 1500), rounds=(3 * rounds, rounds))
+        for name, server, width in cases
+    ]
+
+
+def _bulk(quick, rounds):
+    size = bulk_size(quick)
+    words = "256 MiB" if quick else "1 GiB"
+    common = {"measures": (CPU_GIB, THROUGHPUT, PEAK), "count": (1, 1), "rounds": (rounds, 1), "moved": size}
+    return [
+        Row("memory", f"{words} download into memory", "http", "/big", kind="memory", bytes=size, **common),
+        Row("file", f"{words} download to a file", "http", "/big", kind="file", bytes=size, **common),
+        Row("events", f"{words} download, counted", "http", "/big", kind="events", bytes=size, **common),
+        Row("upload", f"{words} upload from a file", "other", "/upload", kind="upload", bytes=2, **common),
+    ]
+
+
+def _connections(quick, rounds):
+    waiting = 500 if quick else 2000
+    starts = 5 if quick else 20
+    return [
+        Row("tls_fresh", "GET 1 KiB, fresh TLS connection each", "https", "/fresh/small", (CPU_MS, RATE, CONNECTIONS),
+            count=(100, 20) if quick else (500, 50), warmup=(5, 1), rounds=(rounds, rounds)),
+        Row("waiting", f"{waiting} requests at once, each held for 1 s", "other", "/held", (CPU_MS, GROWTH),
+            count=(waiting, waiting), in_flight=waiting, bytes=2, rounds=(rounds, 1)),
+        Row("start_http", "process start to the first answer, HTTP", "http", "/small", (ANSWERED,),
+            count=(1, 1), rounds=(starts, starts)),
+        Row("start_https", "process start to the first answer, HTTPS with the system store", "https", "/small",
+            (ANSWERED,), count=(1, 1), rounds=(starts, starts), system_store=True),
+    ]
+
+
+NAMES = tuple(row.name for row in _small(False, 1) + _bulk(False, 1) + _connections(False, 1))

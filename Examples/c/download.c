@@ -1,0 +1,70 @@
+/*
+ * download URL PATH: the body goes to a file that appears only when it is whole, with progress on
+ * standard error.
+ */
+#include <afcore/afcore.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+typedef struct exchange {
+    int code;
+} exchange;
+
+static void on_progress(void *context, const af_progress *progress) {
+    (void)context;
+    if (progress->received_total == AF_LENGTH_UNKNOWN) {
+        fprintf(stderr, "\r%" PRId64 " bytes", progress->received);
+    } else {
+        fprintf(stderr, "\r%" PRId64 " of %" PRId64 " bytes", progress->received,
+                progress->received_total);
+    }
+}
+
+static void on_done(void *context, af_result *result) {
+    exchange *exchange = context;
+    const af_failure *failure = af_result_get_failure(result);
+    const af_head *head = af_result_get_head(result);
+    fputc('\n', stderr);
+    exchange->code = 1;
+    if (failure->status != AF_OK) {
+        fprintf(stderr, "%s: %s\n", af_status_name(failure->status), failure->text);
+    } else if (head->status < 200 || head->status > 299) {
+        fprintf(stderr, "status %d, nothing was written\n", head->status);
+    } else {
+        exchange->code = 0;
+    }
+    af_result_free(result);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) {
+        fprintf(stderr, "usage: %s URL PATH\n", argv[0]);
+        return 2;
+    }
+    af_failure failure;
+    af_session *session = NULL;
+    if (af_session_new(&session, NULL, &failure) != AF_OK) {
+        fprintf(stderr, "%s\n", failure.text);
+        return 1;
+    }
+
+    af_request request = AF_REQUEST_INIT;
+    request.url = argv[1];
+    request.sink.kind = AF_SINK_FILE;
+    request.sink.path = argv[2];
+
+    exchange exchange = {0};
+    af_task_events events = AF_TASK_EVENTS_INIT;
+    events.context = &exchange;
+    events.on_progress = on_progress;
+    events.on_done = on_done;
+    if (af_task_begin(NULL, session, &request, &events, &failure) != AF_OK) {
+        fprintf(stderr, "%s\n", failure.text);
+        exchange.code = 1;
+    }
+
+    af_session_release(session);
+    af_join_closed_sessions();
+    return exchange.code;
+}

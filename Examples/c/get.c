@@ -1,0 +1,83 @@
+/*
+ * get URL [NAME VALUE]: prints the answer's head and streams its body to standard output as it
+ * comes, whatever its size, in constant memory.
+ */
+#include <afcore/afcore.h>
+
+#include <stdio.h>
+
+typedef struct exchange {
+    int code;
+} exchange;
+
+static void print_slice(af_slice slice) {
+    fwrite(slice.bytes, 1, slice.size, stdout);
+}
+
+static af_status on_head(void *context, const af_head *head) {
+    (void)context;
+    printf("%d\n", head->status);
+    for (size_t i = 0; i < head->header_count; i++) {
+        print_slice(head->headers[i].name);
+        fputs(": ", stdout);
+        print_slice(head->headers[i].value);
+        fputc('\n', stdout);
+    }
+    fputc('\n', stdout);
+    return AF_OK;
+}
+
+static af_status on_body(void *context, af_slice chunk) {
+    (void)context;
+    return fwrite(chunk.bytes, 1, chunk.size, stdout) == chunk.size ? AF_OK : AF_EFILE;
+}
+
+static void on_done(void *context, af_result *result) {
+    exchange *exchange = context;
+    const af_failure *failure = af_result_get_failure(result);
+    if (failure->status != AF_OK) {
+        fprintf(stderr, "%s: %s\n", af_status_name(failure->status), failure->text);
+        exchange->code = 1;
+    }
+    af_result_free(result);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2 && argc != 4) {
+        fprintf(stderr, "usage: %s URL [NAME VALUE]\n", argv[0]);
+        return 2;
+    }
+    af_failure failure;
+    af_session *session = NULL;
+    if (af_session_new(&session, NULL, &failure) != AF_OK) {
+        fprintf(stderr, "%s\n", failure.text);
+        return 1;
+    }
+
+    af_header header = {{NULL, 0}, {NULL, 0}, 0};
+    af_request request = AF_REQUEST_INIT;
+    request.url = argv[1];
+    request.sink.kind = AF_SINK_EVENTS;
+    if (argc == 4) {
+        header.name = af_slice_of(argv[2]);
+        header.value = af_slice_of(argv[3]);
+        request.headers = &header;
+        request.header_count = 1;
+    }
+
+    exchange exchange = {0};
+    af_task_events events = AF_TASK_EVENTS_INIT;
+    events.context = &exchange;
+    events.on_head = on_head;
+    events.on_body = on_body;
+    events.on_done = on_done;
+    if (af_task_begin(NULL, session, &request, &events, &failure) != AF_OK) {
+        fprintf(stderr, "%s\n", failure.text);
+        exchange.code = 1;
+    }
+
+    /* A released session completes its tasks first; joining waits for that. */
+    af_session_release(session);
+    af_join_closed_sessions();
+    return exchange.code;
+}

@@ -1,0 +1,78 @@
+/*
+ * put URL [PATH]: sends a file with PUT, or standard input with no length known beforehand.
+ */
+#include <afcore/afcore.h>
+
+#include <stdio.h>
+
+typedef struct exchange {
+    int code;
+} exchange;
+
+/*
+ * A reader must not block the loop. Input from a pipe may, and that is all right here: this session
+ * has one task. A program with several would answer AF_READ_AGAIN and call af_task_wake() later.
+ */
+static ptrdiff_t read_input(void *context, void *buffer, size_t size) {
+    FILE *input = context;
+    size_t count = fread(buffer, 1, size, input);
+    if (count > 0) {
+        return (ptrdiff_t)count;
+    }
+    return ferror(input) ? AF_READ_FAILED : AF_READ_END;
+}
+
+static void on_done(void *context, af_result *result) {
+    exchange *exchange = context;
+    const af_failure *failure = af_result_get_failure(result);
+    exchange->code = 1;
+    if (failure->status != AF_OK) {
+        fprintf(stderr, "%s: %s\n", af_status_name(failure->status), failure->text);
+    } else {
+        const af_head *head = af_result_get_head(result);
+        af_slice body = af_result_get_body(result);
+        fprintf(stderr, "%d\n", head->status);
+        fwrite(body.bytes, 1, body.size, stdout);
+        exchange->code = head->status >= 200 && head->status <= 299 ? 0 : 1;
+    }
+    af_result_free(result);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: %s URL [PATH]\n", argv[0]);
+        return 2;
+    }
+    af_failure failure;
+    af_session *session = NULL;
+    if (af_session_new(&session, NULL, &failure) != AF_OK) {
+        fprintf(stderr, "%s\n", failure.text);
+        return 1;
+    }
+
+    af_request request = AF_REQUEST_INIT;
+    request.method = "PUT";
+    request.url = argv[1];
+    if (argc == 3) {
+        request.body.kind = AF_BODY_FILE;
+        request.body.path = argv[2];
+    } else {
+        request.body.kind = AF_BODY_READER;
+        request.body.reader.context = stdin;
+        request.body.reader.read = read_input;
+        request.body.length = AF_LENGTH_UNKNOWN;
+    }
+
+    exchange exchange = {0};
+    af_task_events events = AF_TASK_EVENTS_INIT;
+    events.context = &exchange;
+    events.on_done = on_done;
+    if (af_task_begin(NULL, session, &request, &events, &failure) != AF_OK) {
+        fprintf(stderr, "%s\n", failure.text);
+        exchange.code = 1;
+    }
+
+    af_session_release(session);
+    af_join_closed_sessions();
+    return exchange.code;
+}

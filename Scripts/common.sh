@@ -1,0 +1,70 @@
+# Sourced by the scripts next to it. Sets where things are and how stages are run and reported.
+#
+# AF_BUILD_DIR  where everything is built (default: .build in the checkout)
+# AF_JOBS       how many compilers and tests run at once (default: the number of processors)
+
+set -euo pipefail
+
+AF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+AF_BUILD_DIR=${AF_BUILD_DIR:-$AF_ROOT/.build}
+AF_JOBS=${AF_JOBS:-$(nproc)}
+AF_VENV=${AF_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/swiftaf/venv}
+export AF_ROOT AF_BUILD_DIR AF_JOBS AF_VENV
+
+# Debian keeps nginx where an ordinary user's PATH does not reach.
+PATH=$PATH:/usr/local/sbin:/usr/sbin
+export PATH
+
+die() {
+    echo "$(basename "$0"): $*" >&2
+    exit 1
+}
+
+# build_c NAME COMPILER [CMAKE_ARGUMENT…]: configure and build the C side under AF_BUILD_DIR/c/NAME.
+build_c() {
+    local directory=$AF_BUILD_DIR/c/$1 compiler=$2
+    shift 2
+    cmake -S "$AF_ROOT" -B "$directory" -DCMAKE_C_COMPILER="$compiler" "$@" >"$directory.log" 2>&1 ||
+        { cat "$directory.log"; return 1; }
+    cmake --build "$directory" -j "$AF_JOBS"
+}
+
+# test_c NAME [CTEST_ARGUMENT…]: run the C tests of a build.
+test_c() {
+    local directory=$AF_BUILD_DIR/c/$1
+    shift
+    ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$AF_JOBS" "$@"
+}
+
+swift_package() {
+    local verb=$1
+    shift
+    swift "$verb" --package-path "$AF_ROOT" "$@"
+}
+
+mkdir -p "$AF_BUILD_DIR/c"
+
+AF_SUMMARY=()
+
+# stage NAME COMMAND…: run one step; the first one that fails ends the script, by its name.
+stage() {
+    local name=$1 start=$SECONDS status
+    shift
+    echo "==> $name"
+    # Not inside `if`: there, `set -e` would not hold in the command.
+    set +e
+    (set -e && "$@")
+    status=$?
+    set -e
+    if [ "$status" -ne 0 ]; then
+        AF_SUMMARY+=("FAILED  $name")
+        summary
+        exit 1
+    fi
+    AF_SUMMARY+=("passed  $name ($((SECONDS - start)) s)")
+}
+
+summary() {
+    echo
+    printf '%s\n' "${AF_SUMMARY[@]}"
+}
