@@ -29,6 +29,13 @@ static bool child_waits_for(atomic_uint *counter, call *call) {
     return error == 0;
 }
 
+/* By exec: a leak checker at the child's exit would count as lost what only the stacks of the
+ * parent's other threads held, and the child has none of them. */
+static _Noreturn void child_exit(bool is_fine) {
+    execl("/bin/sh", "sh", "-c", is_fine ? "exit 0" : "exit 1", (char *)NULL);
+    _exit(127);
+}
+
 static void check_child(pid_t child) {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -44,10 +51,8 @@ static void a_session_starts_nothing_in_a_child(void **state) {
     if (child == 0) {
         af_task *task;
         af_status status = af_task_begin(&task, call->session, &call->request, &call->events, NULL);
-        _exit(status == AF_ECLOSED && task == NULL && atomic_load(&call->drop_count) == 1 &&
-                      atomic_load(&call->done_count) == 0
-                  ? 0
-                  : 1);
+        child_exit(status == AF_ECLOSED && task == NULL && atomic_load(&call->drop_count) == 1 &&
+                   atomic_load(&call->done_count) == 0);
     }
     check_child(child);
     call_perform(call);
@@ -70,7 +75,7 @@ static void a_task_made_before_the_fork_completes_in_the_child(void **state) {
         af_session_cancel_all(call->session);
         af_session_release(call->session);
         af_join_closed_sessions();
-        _exit(ended && call->failure.status == AF_ECLOSED && call->done_count == 1 ? 0 : 1);
+        child_exit(ended && call->failure.status == AF_ECLOSED && call->done_count == 1);
     }
     check_child(child);
     af_task_start(call->task);
@@ -93,7 +98,7 @@ static void a_fork_does_not_disturb_tasks_in_flight(void **state) {
         af_task_cancel(call->task);
         af_task_release(call->task);
         af_session_release(call->session);
-        _exit(0);
+        child_exit(true);
     }
     check_child(child);
     check_fetch(world, "/other", AF_OK);
@@ -110,12 +115,12 @@ static void a_child_can_have_sessions_of_its_own(void **state) {
     pid_t child = fork();
     if (child == 0) {
         call *call = call_new(world, "/child");
-        if (af_session_new(&call->session, NULL, NULL) != AF_OK) _exit(1);
+        if (af_session_new(&call->session, NULL, NULL) != AF_OK) child_exit(false);
         call_start(call);
         bool ended = child_waits_for(&call->drop_count, call);
         bool is_fine = ended && call->failure.status == AF_OK;
         call_free(call);
-        _exit(is_fine ? 0 : 1);
+        child_exit(is_fine);
     }
     check_child(child);
     check_fetch(world, "/", AF_OK);
