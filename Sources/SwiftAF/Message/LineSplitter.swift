@@ -1,0 +1,102 @@
+import FoundationEssentials
+
+/// Cuts bytes that come in pieces into lines. CR, LF and CRLF each end a line, wherever the pieces are cut.
+///
+/// A line is given as soon as its CR is there: whether an LF follows may only be known much later.
+struct LineSplitter {
+    /// Bytes of the longest line, its end not counted.
+    let maximumLength: Int
+
+    private var piece = Data()
+    /// In `piece`, from its start: what comes before was given out.
+    private var position = 0
+    /// The beginning of a line whose end was in no piece yet.
+    private var beginning: [UInt8] = []
+    private var skipsLineFeed = false
+
+    init(maximumLength: Int) {
+        self.maximumLength = max(0, maximumLength)
+    }
+
+    /// Adds the next piece. Lines of the one before that were not asked for are still there.
+    mutating func append(_ bytes: Data) {
+        piece = position == piece.count ? bytes : piece.dropFirst(position) + bytes
+        position = 0
+    }
+
+    /// What `make` makes of the next line; nil if its end has not come yet.
+    ///
+    /// - Throws: ``SessionError/Code/tooLarge`` as soon as a line can't be within the limit.
+    mutating func next<Line>(_ make: (UnsafeRawBufferPointer) -> Line) throws(SessionError) -> Line? {
+        switch piece.withUnsafeBytes({ advance(in: $0, make) }) {
+        case .line(let line): return line
+        case .more:
+            piece = Data()
+            position = 0
+            return nil
+        case .tooLong:
+            throw SessionError(.tooLarge, message: "a line is longer than \(maximumLength) bytes")
+        }
+    }
+
+    /// What `make` makes of the bytes behind the last end of a line, once all pieces are in; nil if there are none.
+    mutating func last<Line>(_ make: (UnsafeRawBufferPointer) -> Line) -> Line? {
+        guard !beginning.isEmpty else { return nil }
+        defer { beginning = [] }
+        return beginning.withUnsafeBytes(make)
+    }
+
+    private enum Step<Line> {
+        case line(Line)
+        case more
+        case tooLong
+    }
+
+    private mutating func advance<Line>(
+        in bytes: UnsafeRawBufferPointer, _ make: (UnsafeRawBufferPointer) -> Line
+    ) -> Step<Line> {
+        if skipsLineFeed, position < bytes.count {
+            if bytes[position] == Self.lineFeed { position += 1 }
+            skipsLineFeed = false
+        }
+        let start = position
+        let end = Self.lineEnd(in: bytes, from: start)
+        let found = UnsafeRawBufferPointer(rebasing: bytes[start..<(end ?? bytes.count)])
+        guard found.count <= maximumLength - beginning.count else { return .tooLong }
+        guard let end else {
+            beginning.append(contentsOf: found)
+            return .more
+        }
+        position = end + 1
+        skipsLineFeed = bytes[end] == Self.carriageReturn
+        guard !beginning.isEmpty else { return .line(make(found)) }
+        beginning.append(contentsOf: found)
+        defer { beginning.removeAll(keepingCapacity: true) }
+        return .line(beginning.withUnsafeBytes(make))
+    }
+
+    private static let lineFeed = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
+
+    /// The place of the first CR or LF.
+    private static func lineEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        var place = start
+        // Eight bytes at a time: a term has the high bit of a byte set if that byte is the one looked for. A borrow can
+        // make a false hit above a true one, never below, so the lowest hit is true.
+        while place + 8 <= bytes.count {
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            let feeds = word ^ 0x0A0A_0A0A_0A0A_0A0A
+            let returns = word ^ 0x0D0D_0D0D_0D0D_0D0D
+            let hits =
+                (((feeds &- 0x0101_0101_0101_0101) & ~feeds) | ((returns &- 0x0101_0101_0101_0101) & ~returns))
+                & 0x8080_8080_8080_8080
+            if hits != 0 { return place + hits.trailingZeroBitCount / 8 }
+            place += 8
+        }
+        while place < bytes.count {
+            if bytes[place] == lineFeed || bytes[place] == carriageReturn { return place }
+            place += 1
+        }
+        return nil
+    }
+}

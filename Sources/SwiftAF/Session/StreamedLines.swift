@@ -1,0 +1,81 @@
+extension StreamedResponse {
+    /// The body as lines of text, each at most 1 MiB long. See ``lines(maximumLength:)``.
+    public var lines: Lines { lines(maximumLength: 1 << 20) }
+
+    /// The body as lines of text.
+    ///
+    /// CR, LF and CRLF end a line and are not in it; empty lines are given too, and so is a last line without an end.
+    /// The text is read as UTF-8; what is not UTF-8 becomes U+FFFD.
+    ///
+    /// - Parameter maximumLength: Bytes of the longest line. One more cancels the transfer, and the iterator throws
+    ///   ``SessionError/Code/tooLarge``.
+    public func lines(maximumLength: Int) -> Lines {
+        Lines(response: self, maximumLength: maximumLength)
+    }
+
+    /// The lines of the body.
+    ///
+    /// There is one body: an iterator takes whole chunks of it, so make one only.
+    public struct Lines: AsyncSequence, Sendable {
+        public typealias Element = String
+        public typealias Failure = SessionError
+
+        let response: StreamedResponse
+        let maximumLength: Int
+
+        public func makeAsyncIterator() -> LineIterator {
+            LineIterator(response, maximumLength: maximumLength)
+        }
+    }
+
+    /// Takes lines from the body.
+    public struct LineIterator: AsyncIteratorProtocol {
+        private let owner: StreamOwner
+        private let url: String
+        private var splitter: LineSplitter
+        private var isOver = false
+
+        init(_ response: StreamedResponse, maximumLength: Int) {
+            owner = response.bytes.owner
+            url = response.response.url
+            splitter = LineSplitter(maximumLength: maximumLength)
+        }
+
+        /// The next line without its end, nil after the last one.
+        public mutating func next() async throws(SessionError) -> String? {
+            try await next(isolation: nil)
+        }
+
+        /// The next line without its end, nil after the last one.
+        public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> String? {
+            guard !isOver else { return nil }
+            do {
+                while true {
+                    if let line = try split() { return line }
+                    guard let chunk = try await owner.stream.next() else { break }
+                    splitter.append(chunk)
+                }
+            } catch {
+                isOver = true
+                throw error
+            }
+            isOver = true
+            return splitter.last(Self.text)
+        }
+
+        private mutating func split() throws(SessionError) -> String? {
+            do {
+                return try splitter.next(Self.text)
+            } catch {
+                owner.stream.cancel()
+                var error = error
+                error.url = url
+                throw error
+            }
+        }
+
+        private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
+            String(decoding: bytes, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Line splitter")
+struct LineSplitterTests {
+    /// The lines of bytes that come in pieces of `size`.
+    static func lines(of bytes: [UInt8], inPiecesOf size: Int, limit: Int = 1 << 20) throws -> [[UInt8]] {
+        var splitter = LineSplitter(maximumLength: limit)
+        var lines: [[UInt8]] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            splitter.append(Data(bytes[start..<min(bytes.count, start + size)]))
+            while let line = try splitter.next({ Array($0) }) { lines.append(line) }
+        }
+        if let line = splitter.last({ Array($0) }) { lines.append(line) }
+        return lines
+    }
+
+    @Test(
+        "Every end of a line, in pieces of every size",
+        arguments: [
+            ("", []),
+            ("a", ["a"]),
+            ("a\n", ["a"]),
+            ("a\r", ["a"]),
+            ("a\r\n", ["a"]),
+            ("\n", [""]),
+            ("\r\n", [""]),
+            ("\n\n", ["", ""]),
+            ("\r\r", ["", ""]),
+            ("\r\n\r\n", ["", ""]),
+            ("\n\r", ["", ""]),
+            ("\n\r\n", ["", ""]),
+            ("\r\n\n", ["", ""]),
+            ("a\nb\rc\r\nd", ["a", "b", "c", "d"]),
+            ("a\r\n\rb\n\r\nc\r\r\n", ["a", "", "b", "", "c", ""]),
+            ("1234567\n12345678\n123456789\n", ["1234567", "12345678", "123456789"]),
+            ("1234567\r\n12345678\r\n123456789\r\n", ["1234567", "12345678", "123456789"]),
+            (
+                "no break: \u{B}\u{C}\u{85}\u{2028}\u{2029}\u{0}\u{B}",
+                ["no break: \u{B}\u{C}\u{85}\u{2028}\u{2029}\u{0}\u{B}"]
+            ),
+            ("漢字\r\n😀\nñ", ["漢字", "😀", "ñ"]),
+            // Bytes beside those looked for, which a borrow could mistake for them.
+            (
+                "\u{9}\u{B}\u{C}\u{E}\u{9}\u{B}\u{C}\u{E}\n\u{B}\u{B}\u{B}",
+                ["\u{9}\u{B}\u{C}\u{E}\u{9}\u{B}\u{C}\u{E}", "\u{B}\u{B}\u{B}"]
+            ),
+            ("aaaaa\n\u{B}\u{E}\r\u{E}\u{B}aa", ["aaaaa", "\u{B}\u{E}", "\u{E}\u{B}aa"]),
+        ] as [(String, [String])])
+    func ends(text: String, expected: [String]) throws {
+        for size in [1, 2, 3, 7, 8, 9, 4096] {
+            let lines = try Self.lines(of: Array(text.utf8), inPiecesOf: size)
+            #expect(lines.map { String(decoding: $0, as: UTF8.self) } == expected, "pieces of \(size)")
+        }
+    }
+
+    @Test("A line is there with its CR, before it is known whether an LF follows")
+    func promptAfterReturn() throws {
+        var splitter = LineSplitter(maximumLength: 10)
+        splitter.append(Data("a\r".utf8))
+        #expect(try splitter.next { $0.count } == 1)
+        #expect(try splitter.next { $0.count } == nil)
+        splitter.append(Data())
+        #expect(try splitter.next { $0.count } == nil)
+        splitter.append(Data("\n\n".utf8))
+        #expect(try splitter.next { $0.count } == 0)
+        #expect(try splitter.next { $0.count } == nil)
+        #expect(splitter.last { $0.count } == nil)
+    }
+
+    @Test("Pieces that are slices, and pieces added before all lines were taken")
+    func pieces() throws {
+        var splitter = LineSplitter(maximumLength: 10)
+        splitter.append(Data("xxa\nb\nc".utf8).dropFirst(2))
+        #expect(try splitter.next { $0.count } == 1)
+        splitter.append(Data("d\ne".utf8))
+        let rest = [try splitter.next { Array($0) }, try splitter.next { Array($0) }, splitter.last { Array($0) }]
+        #expect(rest == [Array("b".utf8), Array("cd".utf8), nil])
+        #expect(try splitter.next { Array($0) } == nil)
+        #expect(splitter.last { Array($0) } == Array("e".utf8))
+    }
+
+    @Test("A line at the limit is given, one byte more is an error, in pieces of every size")
+    func limit() throws {
+        for size in [1, 3, 7, 64] {
+            let fits = Array("12345678\n12345678\r\n12345678".utf8)
+            #expect(try Self.lines(of: fits, inPiecesOf: size, limit: 8).count == 3)
+            for tooLong in ["123456789", "a\n123456789\n", "123456789\r\n", "\r\n\r\n123456789"] {
+                let error = #expect(throws: SessionError.self) {
+                    try Self.lines(of: Array(tooLong.utf8), inPiecesOf: size, limit: 8)
+                }
+                #expect(error?.code == .tooLarge)
+                #expect(error?.message == "a line is longer than 8 bytes")
+            }
+        }
+        #expect(try Self.lines(of: Array("\n\r\n".utf8), inPiecesOf: 1, limit: -1) == [[], []])
+    }
+}

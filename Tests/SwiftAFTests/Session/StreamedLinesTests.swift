@@ -1,0 +1,101 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@Suite("Lines of a streamed response", .timeLimit(.minutes(2)))
+struct StreamedLinesTests {
+    private let server: TestServer
+    private let manager = HTTPSessionManager()
+
+    init() throws {
+        server = try TestServer()
+    }
+
+    private func open(_ script: Script) async throws -> StreamedResponse {
+        server.route("/lines", script)
+        return try await manager.stream(HTTPRequest(server.url("/lines")))
+    }
+
+    @Test("Lines with every end, cut anywhere on the wire", arguments: [1, 3, 7, 4096])
+    func ends(size: Int) async throws {
+        let text = "one\ntwo\r\n\r\nthree\rfour\n\nlast"
+        let pieces = stride(from: 0, to: text.utf8.count, by: size).map { start in
+            Script.chunk(Data(Array(text.utf8)[start..<min(text.utf8.count, start + size)]))
+        }
+        let response = try await open([.chunkedHead(), Script(pieces), .lastChunk()])
+        var lines: [String] = []
+        for try await line in response.lines { lines.append(line) }
+        #expect(lines == ["one", "two", "", "three", "four", "", "last"])
+    }
+
+    @Test("A line comes while the server holds the rest back")
+    func prompt() async throws {
+        let response = try await open([
+            .chunkedHead(), .chunk(Data("first\nsec".utf8)), .stall(at: "rest"), .chunk(Data("ond\n".utf8)),
+            .lastChunk(),
+        ])
+        var iterator = response.lines.makeAsyncIterator()
+        #expect(try await iterator.next() == "first")
+        server.open("rest")
+        #expect(try await iterator.next() == "second")
+        #expect(try await iterator.next() == nil)
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test("What is not UTF-8 becomes U+FFFD")
+    func repair() async throws {
+        let bytes = Data([0x61, 0xFF, 0x0A, 0xE6, 0xBC, 0x0A, 0xA2, 0x0D, 0xED, 0xA0, 0x80])
+        let response = try await open(.respond(body: bytes))
+        var lines: [String] = []
+        for try await line in response.lines { lines.append(line) }
+        #expect(lines.count == 4)
+        #expect(lines[0] == "a\u{FFFD}")
+        #expect(lines[1...].allSatisfy { !$0.isEmpty && $0.unicodeScalars.allSatisfy { $0 == "\u{FFFD}" } })
+    }
+
+    @Test("A line without end is an error at the limit, and ends the transfer")
+    func limit() async throws {
+        let response = try await open([
+            .chunkedHead(), .chunk(Data("short\n".utf8)), .chunk(Data(repeating: 0x61, count: 4096), count: nil),
+        ])
+        var iterator = response.lines.makeAsyncIterator()
+        #expect(try await iterator.next() == "short")
+        let error = await #expect(throws: SessionError.self) { try await iterator.next() }
+        #expect(error?.code == .tooLarge)
+        #expect(error?.url == server.urlString("/lines"))
+        #expect(await server.waitForCloses(1))
+        #expect(try await iterator.next() == nil)
+
+        let strict = try await open(.text("12345\n123456\n"))
+        var lines: [String] = []
+        await #expect(throws: SessionError.self) {
+            for try await line in strict.lines(maximumLength: 5) { lines.append(line) }
+        }
+        #expect(lines == ["12345"])
+    }
+
+    @Test("A body that breaks off is an error after its whole lines, and the half one is not given")
+    func truncated() async throws {
+        let response = try await open(.truncated(body: Data("whole\nhalf".utf8), promising: 100))
+        var iterator = response.lines.makeAsyncIterator()
+        #expect(try await iterator.next() == "whole")
+        let error = await #expect(throws: SessionError.self) { try await iterator.next() }
+        #expect(error?.code == .truncated)
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test("Cancelling the reading task ends its wait for a line")
+    func cancelled() async throws {
+        let response = try await open([.chunkedHead(), .chunk(Data("half".utf8)), .stall(at: "rest"), .lastChunk()])
+        let reader = Task { () throws -> String? in
+            var iterator = response.lines.makeAsyncIterator()
+            return try await iterator.next()
+        }
+        #expect(await server.waitForStalled(at: "rest"))
+        reader.cancel()
+        await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        server.open("rest")
+        #expect(await server.waitForCloses(1))
+    }
+}
