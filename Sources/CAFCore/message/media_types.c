@@ -1,24 +1,35 @@
 #include "message/media_types.h"
 
+#include "message/fields.h"
 #include "message/media_types_table.h"
 
 #include <afcore/multipart.h>
 #include <stdlib.h>
 
-enum { LONGEST_EXTENSION = 15 };
+enum { LONGEST_EXTENSION = 15, LONGEST_TYPE = 127 };
 
 static int compare(const void *key, const void *entry) {
     return strcmp(key, ((const af__media_type *)entry)->extension);
 }
 
-const char *af_media_type_of_extension(af_slice extension) {
-    char key[LONGEST_EXTENSION + 1] = "";
-    if (extension.size == 0 || extension.size > LONGEST_EXTENSION) return NULL;
-    for (size_t i = 0; i < extension.size; i++) {
-        char letter = extension.bytes[i];
+static int compare_types(const void *key, const void *entry) {
+    return strcmp(key, ((const af__media_type *)entry)->type);
+}
+
+/** In small letters and NUL-terminated: false if it is empty, too long or has a NUL. */
+static bool make_key(char *key, size_t room, af_slice text) {
+    if (text.size == 0 || text.size >= room) return false;
+    for (size_t i = 0; i < text.size; i++) {
+        char letter = text.bytes[i];
         key[i] = letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
     }
-    if (strlen(key) != extension.size) return NULL;
+    key[text.size] = '\0';
+    return strlen(key) == text.size;
+}
+
+const char *af_media_type_of_extension(af_slice extension) {
+    char key[LONGEST_EXTENSION + 1];
+    if (!make_key(key, sizeof key, extension)) return NULL;
     const af__media_type *found = bsearch(
         key, media_types, sizeof media_types / sizeof *media_types, sizeof *media_types, compare);
     return found != NULL ? found->type : NULL;
@@ -34,4 +45,16 @@ const char *af__media_type_of_path(const char *path) {
     const char *dot = name.size > 1 ? strrchr(name.bytes + 1, '.') : NULL;
     const char *type = dot != NULL ? af_media_type_of_extension(af_slice_of(dot + 1)) : NULL;
     return type != NULL ? type : "application/octet-stream";
+}
+
+const char *af__extension_of_media_type(af_slice type) {
+    char key[LONGEST_TYPE + 1];
+    const char *parameters = type.size != 0 ? memchr(type.bytes, ';', type.size) : NULL;
+    if (parameters != NULL) type.size = (size_t)(parameters - type.bytes);
+    if (!make_key(key, sizeof key, af__trim(type))) return NULL;
+    if (strcmp(key, "application/octet-stream") == 0) return NULL;
+    const af__media_type *found = bsearch(key, usual_extensions,
+                                          sizeof usual_extensions / sizeof *usual_extensions,
+                                          sizeof *usual_extensions, compare_types);
+    return found != NULL ? found->extension : NULL;
 }

@@ -22,6 +22,23 @@ import Testing
         #expect(HTTPResponse(status: 200, headers: ["Content-Length": text], url: "").contentLength == nil)
     }
 
+    @Test(arguments: [
+        (["Content-Disposition": "attachment; filename*=UTF-8''na%C3%AFve.txt"], "http://h/a", "naïve.txt"),
+        (["content-disposition": "attachment; filename=\"../../.x\""], "http://h/a", "x"),
+        (["Content-Type": "image/png"], "http://h/a%20b?c/d", "a b"),
+        (["Content-Type": "image/png"], "http://h/", "download.png"),
+        ([:], "", "download"),
+    ] as [(HTTPHeaders, String, String)])
+    func suggestedFileNames(headers: HTTPHeaders, url: String, name: String) {
+        #expect(HTTPResponse(status: 200, headers: headers, url: url).suggestedFileName == name)
+    }
+
+    @Test func suggestedFileNameInLatin1() {
+        let field = HTTPHeaders.Field(
+            name: "Content-Disposition", value: "attachment; filename=\"\u{E9}.txt\"")
+        #expect(HTTPResponse(status: 200, headers: HTTPHeaders([field]), url: "").suggestedFileName == "é.txt")
+    }
+
     @Test func noMetrics() {
         let metrics = ResponseMetrics()
         #expect(metrics.total == nil && metrics.bytesSent == 0 && metrics.redirects.isEmpty)

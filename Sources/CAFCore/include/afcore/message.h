@@ -50,6 +50,24 @@ typedef struct af_head {
  */
 AF_API const af_header *af_head_find(const af_head *head, const char *name);
 
+/** The longest suggested file name in bytes: short enough for a suffix, where file systems take 255. */
+#define AF_FILE_NAME_MAX 223
+
+/**
+ * The name under which an answer's body may be kept: what Content-Disposition suggests (RFC 6266,
+ * RFC 8187), else the last segment of the URL's path, else "download" with an extension by
+ * Content-Type. Either of `head` and `url` may be NULL.
+ *
+ * Whatever the server says, the name is well-formed UTF-8, has 1 to AF_FILE_NAME_MAX bytes and is
+ * one path component: no slash, backslash, control character or mark that turns the direction of
+ * writing, no dot or space at its beginning or end, no name of a device. It may be one of a file
+ * that exists.
+ *
+ * Thread: any.    Owns: nothing; `name` is yours.    Fails: never.
+ */
+AF_API void af_suggest_file_name(char name[AF_FILE_NAME_MAX + 1], const af_head *head,
+                                 const char *url);
+
 AF_END_DECLS
 
 #endif

@@ -1,0 +1,189 @@
+#include "message/disposition.h"
+
+#include "message/fields.h"
+#include "message/media_types.h"
+
+#include <stdio.h>
+
+/* ---- Octets -------------------------------------------------------------------------------- */
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return -1;
+}
+
+/** The octet that "%XX" at the front of `text` stands for; -1: none. */
+static int escaped_octet(af_slice text) {
+    if (text.size < 3 || text.bytes[0] != '%') return -1;
+    int high = hex_digit(text.bytes[1]), low = hex_digit(text.bytes[2]);
+    return high >= 0 && low >= 0 ? high << 4 | low : -1;
+}
+
+static af_slice from(af_slice text, size_t offset) {
+    return (af_slice){text.bytes + offset, text.size - offset};
+}
+
+/** false: a percent sign without its two digits stands in it; it is then kept as it is. */
+static bool decode_percent(af__name_text *out, af_slice text) {
+    bool is_clean = true;
+    out->size = 0;
+    out->is_too_long = false;
+    for (size_t i = 0; i < text.size; i++) {
+        int octet = escaped_octet(from(text, i));
+        if (octet >= 0) {
+            i += 2;
+        } else {
+            is_clean = is_clean && text.bytes[i] != '%';
+            octet = (unsigned char)text.bytes[i];
+        }
+        af__name_text_add(out, (unsigned char)octet);
+    }
+    return is_clean;
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+typedef struct parameter {
+    af_slice name;
+    af_slice value; /**< Without the quotes, its escapes still in it. */
+    bool is_quoted;
+    bool is_broken;
+} parameter;
+
+static bool is_path_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static void unquote(af__name_text *out, const parameter *parameter) {
+    af_slice text = parameter->value;
+    out->size = 0;
+    out->is_too_long = false;
+    for (size_t i = 0; i < text.size; i++) {
+        bool is_escape = parameter->is_quoted && text.bytes[i] == '\\' && i + 1 < text.size &&
+                         !is_path_letter(text.bytes[i + 1]);
+        if (is_escape) i++;
+        af__name_text_add(out, (unsigned char)text.bytes[i]);
+    }
+}
+
+static bool read_plain(char *name, const parameter *parameter) {
+    af__name_text text;
+    unquote(&text, parameter);
+    if (!af__name_text_is_utf8(&text)) af__name_text_from_latin1(&text);
+    return !text.is_too_long && af__safe_file_name(name, &text);
+}
+
+/** RFC 8187 3.2: charset'language'value. */
+static bool read_extended(char *name, const parameter *parameter) {
+    af_slice charset = parameter->value;
+    const char *quote = memchr(charset.bytes, '\'', charset.size);
+    if (quote == NULL) return false;
+    charset.size = (size_t)(quote - charset.bytes);
+    af_slice rest = from(parameter->value, charset.size + 1);
+    quote = rest.size != 0 ? memchr(rest.bytes, '\'', rest.size) : NULL;
+    if (quote == NULL) return false;
+    rest = from(rest, (size_t)(quote - rest.bytes) + 1);
+    af__name_text text;
+    if (!decode_percent(&text, rest)) return false;
+    if (af__same_name(charset, "ISO-8859-1")) {
+        af__name_text_from_latin1(&text);
+    } else if (!af__same_name(charset, "UTF-8") || !af__name_text_is_utf8(&text)) {
+        return false;
+    }
+    return !text.is_too_long && af__safe_file_name(name, &text);
+}
+
+/* ---- Parameters ---------------------------------------------------------------------------- */
+
+/** Up to the closing quote, which is not in it. */
+static af_slice quoted_string(af_slice text, bool *is_open) {
+    size_t size = 0;
+    while (size < text.size && text.bytes[size] != '"') {
+        size += text.bytes[size] == '\\' && size + 1 < text.size ? 2u : 1u;
+    }
+    *is_open = size >= text.size;
+    return (af_slice){text.bytes, *is_open ? text.size : size};
+}
+
+/** How far it is to `stop`, or to the end. */
+static size_t span_until(af_slice text, char stop) {
+    const char *found = text.size != 0 ? memchr(text.bytes, stop, text.size) : NULL;
+    return found != NULL ? (size_t)(found - text.bytes) : text.size;
+}
+
+/** Cut the next piece between semicolons off; a piece without "=" has no value and is broken. */
+static bool next_parameter(af_slice *text, parameter *out) {
+    if (text->size == 0) return false;
+    *out = (parameter){.is_broken = true};
+    size_t size = span_until(*text, ';');
+    size_t equals = span_until((af_slice){text->bytes, size}, '=');
+    if (equals < size) {
+        out->name = af__trim((af_slice){text->bytes, equals});
+        af_slice value = af__trim(from(*text, equals + 1));
+        out->is_quoted = value.size != 0 && value.bytes[0] == '"';
+        if (out->is_quoted) {
+            out->value = quoted_string(from(value, 1), &out->is_broken);
+            size = (size_t)(out->value.bytes + out->value.size - text->bytes);
+            size += span_until(from(*text, size), ';');
+        } else {
+            out->value = af__trim((af_slice){text->bytes + equals + 1, size - equals - 1});
+            out->is_broken = false;
+        }
+    }
+    *text = from(*text, size < text->size ? size + 1 : size);
+    return true;
+}
+
+bool af__disposition_file_name(char name[AF_FILE_NAME_MAX + 1], af_slice value) {
+    char other[AF_FILE_NAME_MAX + 1] = "";
+    parameter parameter;
+    bool has_plain = false;
+    while (next_parameter(&value, &parameter)) {
+        if (parameter.is_broken || parameter.value.size == 0) continue;
+        if (af__same_name(parameter.name, "filename*")) {
+            if (read_extended(name, &parameter)) return true;
+        } else if (!has_plain && af__same_name(parameter.name, "filename")) {
+            has_plain = read_plain(other, &parameter);
+        }
+    }
+    if (has_plain) memcpy(name, other, sizeof other);
+    return has_plain;
+}
+
+/* ---- Suggestions --------------------------------------------------------------------------- */
+
+/** The last segment of the path, of which only the decoded form tells where it begins. */
+static bool name_from_url(char *name, af_slice url) {
+    url.size = span_until(url, '#');
+    url.size = span_until(url, '?');
+    const char *scheme = url.size != 0 ? memmem(url.bytes, url.size, "://", 3) : NULL;
+    af_slice path = scheme != NULL ? from(url, (size_t)(scheme - url.bytes) + 3) : url;
+    path = from(path, span_until(path, '/'));
+    const char *slash = path.size != 0 ? memrchr(path.bytes, '/', path.size) : NULL;
+    if (slash == NULL) return false;
+    af__name_text text;
+    decode_percent(&text, from(path, (size_t)(slash - path.bytes)));
+    if (!af__name_text_is_utf8(&text)) af__name_text_from_latin1(&text);
+    return !text.is_too_long && af__safe_file_name(name, &text);
+}
+
+static bool name_from_head(char *name, const af_head *head) {
+    for (size_t i = 0; i < head->header_count; i++) {
+        const af_header *header = &head->headers[i];
+        if (!af__same_name(header->name, "Content-Disposition")) continue;
+        if (af__disposition_file_name(name, header->value)) return true;
+    }
+    return false;
+}
+
+void af_suggest_file_name(char name[AF_FILE_NAME_MAX + 1], const af_head *head, const char *url) {
+    if (head != NULL && name_from_head(name, head)) return;
+    if (url != NULL && name_from_url(name, af_slice_of(url))) return;
+    const af_header *type = head != NULL ? af_head_find(head, "Content-Type") : NULL;
+    const char *extension = type != NULL ? af__extension_of_media_type(type->value) : NULL;
+    bool has_extension = extension != NULL;
+    snprintf(name, AF_FILE_NAME_MAX + 1, "download%s%s", has_extension ? "." : "",
+             has_extension ? extension : "");
+}

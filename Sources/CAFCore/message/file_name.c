@@ -1,0 +1,177 @@
+#include "message/file_name.h"
+
+enum {
+    /* What follows the last dot is an extension up to this length, with the dot. */
+    LONGEST_EXTENSION = 16
+};
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+void af__name_text_add(af__name_text *text, unsigned char octet) {
+    if (text->size == sizeof text->bytes) {
+        text->is_too_long = true;
+        return;
+    }
+    text->bytes[text->size++] = (char)octet;
+}
+
+static void add_character(af__name_text *text, uint32_t c) {
+    if (c < 0x80) {
+        af__name_text_add(text, (unsigned char)c);
+        return;
+    }
+    if (c < 0x800) {
+        af__name_text_add(text, (unsigned char)(0xC0 | c >> 6));
+    } else {
+        af__name_text_add(text, (unsigned char)(0xE0 | c >> 12));
+        af__name_text_add(text, (unsigned char)(0x80 | (c >> 6 & 0x3F)));
+    }
+    af__name_text_add(text, (unsigned char)(0x80 | (c & 0x3F)));
+}
+
+/** The size of the character that `bytes` begin with, and the character; 0 if it is ill-formed. */
+static size_t read_character(const char *bytes, size_t size, uint32_t *out) {
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char first = (unsigned char)bytes[0];
+    size_t length = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (length == 0 || length > size || first > 0xF4) return 0;
+    uint32_t c = length == 1 ? first : first & (0xFFu >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        unsigned char next = (unsigned char)bytes[i];
+        if ((next & 0xC0) != 0x80) return 0;
+        c = c << 6 | (next & 0x3Fu);
+    }
+    if (c < smallest[length] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return 0;
+    *out = c;
+    return length;
+}
+
+bool af__name_text_is_utf8(const af__name_text *text) {
+    uint32_t c;
+    for (size_t at = 0; at < text->size;) {
+        size_t size = read_character(text->bytes + at, text->size - at, &c);
+        if (size == 0) return false;
+        at += size;
+    }
+    return true;
+}
+
+/** What windows-1252 has at 0x80 to 0x9F; 0: nothing. */
+static const uint16_t western[32] = {
+    0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+    0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
+
+void af__name_text_from_latin1(af__name_text *text) {
+    af__name_text from = *text;
+    text->size = 0;
+    for (size_t i = 0; i < from.size; i++) {
+        unsigned char octet = (unsigned char)from.bytes[i];
+        uint32_t c = octet;
+        if (octet >= 0x80 && octet < 0xA0 && western[octet - 0x80] != 0) c = western[octet - 0x80];
+        add_character(text, c);
+    }
+}
+
+/* ---- Safety -------------------------------------------------------------------------------- */
+
+/** Controls, and marks that make a name look like another one: "gpj.exe" as "exe.jpg". */
+static bool is_unwanted(uint32_t c) {
+    bool is_control = c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
+    bool turns = c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
+                 (c >= 0x2066 && c <= 0x2069);
+    return is_control || turns || c == 0xFEFF;
+}
+
+/** What no name may begin or end with: hidden, or cut off by systems that then see another name. */
+static bool is_edge(char c) {
+    return c == '.' || c == ' ';
+}
+
+static char upper(char c) {
+    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
+static bool begins_with(const char *name, size_t size, const char *word) {
+    size_t length = strlen(word);
+    if (size < length) return false;
+    for (size_t i = 0; i < length; i++) {
+        if (upper(name[i]) != word[i]) return false;
+    }
+    return true;
+}
+
+/** Names that Windows keeps for devices, with any extension; a disk may be shared with it. */
+static bool is_device(const char *name, size_t size) {
+    static const char *const whole[] = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"};
+    /* The superscripts 1, 2 and 3 count as digits there. */
+    static const char *const digits[] = {"\xC2\xB9", "\xC2\xB2", "\xC2\xB3"};
+    const char *dot = memchr(name, '.', size);
+    if (dot != NULL) size = (size_t)(dot - name);
+    while (size > 0 && name[size - 1] == ' ') size--;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        if (size == strlen(whole[i]) && begins_with(name, size, whole[i])) return true;
+    }
+    if (!begins_with(name, size, "COM") && !begins_with(name, size, "LPT")) return false;
+    if (size == 4) return name[3] >= '0' && name[3] <= '9';
+    for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
+        if (size == 5 && memcmp(name + 3, digits[i], 2) == 0) return true;
+    }
+    return false;
+}
+
+/** No more than `limit` bytes without half a character at the end. */
+static size_t cut(const char *name, size_t size, size_t limit) {
+    if (size <= limit) return size;
+    while (limit > 0 && ((unsigned char)name[limit] & 0xC0) == 0x80) limit--;
+    return limit;
+}
+
+/** The extension with its dot; 0 if there is none worth keeping. */
+static size_t extension_size(const char *name, size_t size) {
+    const char *dot = memrchr(name, '.', size);
+    if (dot == NULL || dot == name) return 0;
+    size_t length = size - (size_t)(dot - name);
+    return length <= LONGEST_EXTENSION ? length : 0;
+}
+
+static void copy_name(char *out, const char *name, size_t size) {
+    /* One byte stays free: what is cut may have become the name of a device. */
+    size_t room = AF_FILE_NAME_MAX - 1;
+    size_t extension = size > room ? extension_size(name, size) : 0;
+    size_t stem = cut(name, size - extension, room - extension);
+    if (extension == 0) {
+        while (stem > 0 && is_edge(name[stem - 1])) stem--;
+    }
+    char *start = out + 1;
+    memcpy(start, name, stem);
+    memcpy(start + stem, name + size - extension, extension);
+    size = stem + extension;
+    start[size] = '\0';
+    if (is_device(start, size)) {
+        out[0] = '_';
+    } else {
+        memmove(out, start, size + 1);
+    }
+}
+
+bool af__safe_file_name(char name[AF_FILE_NAME_MAX + 1], const af__name_text *text) {
+    char kept[AF__FILE_NAME_SOURCE];
+    size_t size = 0;
+    uint32_t c;
+    for (size_t at = 0; at < text->size;) {
+        size_t length = read_character(text->bytes + at, text->size - at, &c);
+        if (length == 0) return false;
+        if (c == '/' || c == '\\') {
+            size = 0;
+        } else if (!is_unwanted(c) && !(size == 0 && c < 0x80 && is_edge((char)c))) {
+            memcpy(kept + size, text->bytes + at, length);
+            size += length;
+        }
+        at += length;
+    }
+    while (size > 0 && is_edge(kept[size - 1])) size--;
+    if (size == 0) return false;
+    copy_name(name, kept, size);
+    return true;
+}

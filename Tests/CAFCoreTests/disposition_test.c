@@ -1,0 +1,274 @@
+/* Which name an answer suggests for its body, and that it can do no harm. */
+#include "support/check.h"
+
+#include "base/buffer.h"
+#include "message/disposition.h"
+#include "message/media_types.h"
+
+typedef struct row {
+    af_slice value;
+    const char *name; /**< NULL: none. */
+} row;
+
+static void check_rows(const row *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        char name[AF_FILE_NAME_MAX + 1] = "untouched";
+        bool found = af__disposition_file_name(name, rows[i].value);
+        if (rows[i].name == NULL) {
+            if (found) fail_msg("%s: %s", rows[i].value.bytes, name);
+        } else if (!found || strcmp(name, rows[i].name) != 0) {
+            fail_msg("%s: %s instead of %s", rows[i].value.bytes, found ? name : "nothing",
+                     rows[i].name);
+        }
+    }
+}
+
+static void parameters_are_read_as_servers_write_them(void **state) {
+    (void)state;
+    static const row rows[] = {
+        {ROW_S("attachment; filename=\"report.pdf\""), "report.pdf"},
+        {ROW_S("attachment; filename=report.pdf"), "report.pdf"},
+        {ROW_S("ATTACHMENT; FILENAME=\"Report.PDF\""), "Report.PDF"},
+        {ROW_S("inline; filename=\"a.txt\""), "a.txt"},
+        {ROW_S("form-data; name=\"f\"; filename=\"a.txt\""), "a.txt"},
+        {ROW_S("filename=a.txt"), "a.txt"},
+        {ROW_S("attachment ;filename = \"a.txt\" ; x=y"), "a.txt"},
+        {ROW_S("attachment; filename=my report.pdf"), "my report.pdf"},
+        {ROW_S("attachment; filename=\"a;b.txt\"; size=3"), "a;b.txt"},
+        {ROW_S("attachment; filename=\"a \\\"b\\\" c.txt\""), "a \"b\" c.txt"},
+        {ROW_S("attachment; filename=\"a\\;b.txt\""), "a;b.txt"},
+        {ROW_S("attachment; xfilename=no; filename=yes"), "yes"},
+        {ROW_S("attachment; x=\"; filename=no\"; filename=yes"), "yes"},
+        {ROW_S("attachment; x=\"\\\"; filename=no\"; filename=yes"), "yes"},
+        {ROW_S("attachment; filename=first; filename=second"), "first"},
+        {ROW_S("attachment; filename=\"\"; filename=second"), "second"},
+        {ROW_S("attachment; filename=\"a\"junk; x=y"), "a"},
+        {ROW_S("attachment; filename=100%25.txt"), "100%25.txt"},
+        {ROW_S("attachment; ; filename=a"), "a"},
+        {ROW_S("attachment"), NULL},
+        {ROW_S(""), NULL},
+        {{NULL, 0}, NULL},
+        {ROW_S("attachment; filename"), NULL},
+        {ROW_S("attachment; filename="), NULL},
+        {ROW_S("attachment; filename=\"\""), NULL},
+        {ROW_S("attachment; filename=\"open"), NULL},
+        {ROW_S("attachment; filename=\"open\\"), NULL},
+        {ROW_S("attachment; filename=\"open\\\""), NULL},
+        {ROW_S("attachment; filename=\"open; filename=not-seen"), NULL},
+        {ROW_S("\"filename=a\""), NULL},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+static void extended_values_go_first(void **state) {
+    (void)state;
+    static const row rows[] = {
+        {ROW_S("attachment; filename*=UTF-8''na%C3%AFve%20file.txt"), "na\xC3\xAFve file.txt"},
+        {ROW_S("attachment; filename*=utf-8'en'%e2%82%ac.txt"), "\xE2\x82\xAC.txt"},
+        {ROW_S("attachment; filename*=iso-8859-1''%A3.txt"), "\xC2\xA3.txt"},
+        {ROW_S("attachment; filename*=ISO-8859-1''%80.txt"), "\xE2\x82\xAC.txt"},
+        {ROW_S("attachment; filename=a.txt; filename*=UTF-8''b.txt"), "b.txt"},
+        {ROW_S("attachment; filename*=UTF-8''b.txt; filename=a.txt"), "b.txt"},
+        {ROW_S("attachment; FILENAME*=UTF-8''b.txt"), "b.txt"},
+        {ROW_S("attachment; filename*=\"UTF-8''b%20c.txt\""), "b c.txt"},
+        {ROW_S("attachment; filename*=UTF-8''it's"), "it's"},
+        {ROW_S("attachment; filename*=UTF-8''a%; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8''a%4; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8''a%zz; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8''%FC; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8''%C0%AFetc; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8''%ED%A0%80; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8''%F5%80%80%80; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-16''a; filename=b"), "b"},
+        {ROW_S("attachment; filename*=''a; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8'a; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8'; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8''; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8''%2E%2E; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8''%FF; filename*=UTF-8''c"), "c"},
+        {ROW_S("attachment; filename*0=\"a\"; filename*1=\"b\""), NULL},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+static void raw_octets_are_read_as_browsers_do(void **state) {
+    (void)state;
+    static const row rows[] = {
+        {ROW_S("attachment; filename=\"\xC3\xA9t\xC3\xA9.txt\""), "\xC3\xA9t\xC3\xA9.txt"},
+        {ROW_S("attachment; filename=\"\xE9t\xE9.txt\""), "\xC3\xA9t\xC3\xA9.txt"},
+        {ROW_S("attachment; filename=\xE9t\xE9.txt"), "\xC3\xA9t\xC3\xA9.txt"},
+        {ROW_S("attachment; filename=\"5\x80.txt\""), "5\xE2\x82\xAC.txt"},
+        {ROW_S("attachment; filename=\"\x81\x8D\x8F\x90\x9D.txt\""), "txt"},
+        {ROW_S("attachment; filename=\"\xF0\x9F\x93\x84.txt\""), "\xF0\x9F\x93\x84.txt"},
+        {ROW_S("attachment; filename=\"\xF0\x9F\x93.txt\""), "\xC3\xB0\xC5\xB8\xE2\x80\x9C.txt"},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+static void hostile_names_become_harmless(void **state) {
+    (void)state;
+    static const row rows[] = {
+        {ROW_S("a; filename=\"../../etc/passwd\""), "passwd"},
+        {ROW_S("a; filename=\"/etc/passwd\""), "passwd"},
+        {ROW_S("a; filename=\"C:\\Users\\me\\new.txt\""), "new.txt"},
+        {ROW_S("a; filename=\"..\\\\..\\\\evil.exe\""), "evil.exe"},
+        {ROW_S("a; filename*=UTF-8''..%2F..%5Cevil"), "evil"},
+        {ROW_S("a; filename=\"dir/\""), NULL},
+        {ROW_S("a; filename=\"dir/..\""), NULL},
+        {ROW_S("a; filename=\".\""), NULL},
+        {ROW_S("a; filename=\"..\""), NULL},
+        {ROW_S("a; filename=\". . .\""), NULL},
+        {ROW_S("a; filename=\".bashrc\""), "bashrc"},
+        {ROW_S("a; filename=\" . .. x\""), "x"},
+        {ROW_S("a; filename=\"x. . .\""), "x"},
+        {ROW_S("a; filename=\"..x..y..\""), "x..y"},
+        {ROW_S("a; filename=\".\x01.\""), NULL},
+        {ROW_S("a; filename=\"\x01.\x7F.x\""), "x"},
+        {ROW_S("a; filename=\"x.exe\0.txt\""), "x.exe.txt"},
+        {ROW_S("a; filename*=UTF-8''x%00%0D%0A%1B.txt"), "x.txt"},
+        {ROW_S("a; filename*=UTF-8''x%C2%85.txt"), "x.txt"},
+        {ROW_S("a; filename*=UTF-8''%E2%80%AEgpj.exe"), "gpj.exe"},
+        {ROW_S("a; filename*=UTF-8''%E2%81%A6%EF%BB%BF%D8%9Cx"), "x"},
+        {ROW_S("a; filename=CON"), "_CON"},
+        {ROW_S("a; filename=\"con.tar.gz\""), "_con.tar.gz"},
+        {ROW_S("a; filename=\"nul .txt\""), "_nul .txt"},
+        {ROW_S("a; filename=aux"), "_aux"},
+        {ROW_S("a; filename=Prn.x"), "_Prn.x"},
+        {ROW_S("a; filename=COM1"), "_COM1"},
+        {ROW_S("a; filename=lpt9.txt"), "_lpt9.txt"},
+        {ROW_S("a; filename=\"COM\xC2\xB9.txt\""), "_COM\xC2\xB9.txt"},
+        {ROW_S("a; filename=conin$"), "_conin$"},
+        {ROW_S("a; filename=.con"), "_con"},
+        {ROW_S("a; filename=COM"), "COM"},
+        {ROW_S("a; filename=COM10"), "COM10"},
+        {ROW_S("a; filename=COMX"), "COMX"},
+        {ROW_S("a; filename=console"), "console"},
+        {ROW_S("a; filename=xCON"), "xCON"},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+/** The name for `count` times `unit` between two texts; empty if there is none. */
+static void suggest_long(char *name, const char *before, const char *unit, size_t count,
+                         const char *after) {
+    af__buffer value;
+    af__buffer_init(&value, UINT16_MAX);
+    assert_int_equal(af__buffer_append_two(&value, S("a; filename=\""), af_slice_of(before)),
+                     AF_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(af__buffer_append(&value, unit, strlen(unit)), AF_OK);
+    }
+    assert_int_equal(af__buffer_append_two(&value, af_slice_of(after), S("\"")), AF_OK);
+    if (!af__disposition_file_name(name, (af_slice){value.bytes, value.size})) name[0] = '\0';
+    af__buffer_clear(&value);
+}
+
+static void long_names_are_cut_before_the_extension(void **state) {
+    (void)state;
+    char name[AF_FILE_NAME_MAX + 1];
+    suggest_long(name, "", "x", AF_FILE_NAME_MAX - 5, ".txt");
+    assert_int_equal(strlen(name), AF_FILE_NAME_MAX - 1);
+    suggest_long(name, "", "x", 4000, ".txt");
+    assert_int_equal(strlen(name), AF_FILE_NAME_MAX - 1);
+    assert_string_equal(name + strlen(name) - 5, "x.txt");
+    /* Three bytes each: what is left of the room is no whole character. */
+    suggest_long(name, "", "\xE2\x82\xAC", 1000, ".txt");
+    assert_int_equal((strlen(name) - 4) % 3, 0);
+    assert_true(strlen(name) > AF_FILE_NAME_MAX - 4);
+    assert_string_equal(name + strlen(name) - 7, "\xE2\x82\xAC.txt");
+    suggest_long(name, "x.", "y", 1000, "");
+    assert_int_equal(strlen(name), AF_FILE_NAME_MAX - 1);
+    suggest_long(name, "x", ". ", 1000, "yyyyyyyyyyyyyyyyyyyy");
+    assert_string_equal(name, "x");
+    suggest_long(name, "CON", " ", 1000, "x");
+    assert_string_equal(name, "_CON");
+    suggest_long(name, "CON", " ", 1000, "x.txt");
+    assert_int_equal(strlen(name), AF_FILE_NAME_MAX);
+    assert_string_equal(name + strlen(name) - 5, " .txt");
+    assert_memory_equal(name, "_CON ", 5);
+    suggest_long(name, "", "x", AF__FILE_NAME_SOURCE + 1, "");
+    assert_string_equal(name, "");
+    suggest_long(name, "", "\xE9", AF__FILE_NAME_SOURCE / 2 + 1, "");
+    assert_string_equal(name, "");
+}
+
+static void without_a_disposition_the_url_names_the_file(void **state) {
+    (void)state;
+    static const struct {
+        const char *disposition, *type, *url, *name;
+    } rows[] = {
+        {"attachment; filename=a.txt", "text/html", "https://host/b.txt", "a.txt"},
+        {"attachment", "text/html", "https://host/b.txt", "b.txt"},
+        {"attachment; filename=..", NULL, "https://host/b.txt", "b.txt"},
+        {NULL, "text/html", "https://host/d/b.txt?c=/d.txt#/e", "b.txt"},
+        {NULL, NULL, "https://host/a%20b%C3%A9.txt", "a b\xC3\xA9.txt"},
+        {NULL, NULL, "https://host/%E9.txt", "\xC3\xA9.txt"},
+        {NULL, NULL, "https://host/100%.txt", "100%.txt"},
+        {NULL, NULL, "https://host/x/..%2F..%5Cetc%2fpasswd", "passwd"},
+        {NULL, NULL, "https://host/%2Ebashrc", "bashrc"},
+        {NULL, NULL, "https://host/nul%00", "_nul"},
+        {NULL, "image/png", "https://host/", "download.png"},
+        {NULL, "image/png", "https://host", "download.png"},
+        {NULL, "image/png", "https://host?a/b", "download.png"},
+        {NULL, "image/png", "https://host/a/", "download.png"},
+        {NULL, "image/png", "https://host/%2E%2E", "download.png"},
+        {NULL, "Text/HTML ; charset=utf-8", NULL, "download.html"},
+        {NULL, "application/octet-stream", NULL, "download"},
+        {NULL, "x/unknown", "", "download"},
+        {NULL, NULL, NULL, "download"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af_header headers[2];
+        af_head head = {.status = 200, .headers = headers};
+        if (rows[i].disposition != NULL) {
+            headers[head.header_count++] = (af_header){S("content-disposition"),
+                                                       af_slice_of(rows[i].disposition), 0};
+        }
+        if (rows[i].type != NULL) {
+            headers[head.header_count++] = (af_header){S("Content-Type"), af_slice_of(rows[i].type),
+                                                       0};
+        }
+        char name[AF_FILE_NAME_MAX + 1];
+        af_suggest_file_name(name, &head, rows[i].url);
+        assert_string_equal(name, rows[i].name);
+    }
+    char name[AF_FILE_NAME_MAX + 1];
+    af_suggest_file_name(name, NULL, "http://host/a");
+    assert_string_equal(name, "a");
+}
+
+static void of_two_fields_the_first_that_names_a_file_counts(void **state) {
+    (void)state;
+    const af_header headers[] = {{S("Content-Disposition"), S("attachment"), 0},
+                                 {S("Content-Disposition"), S("attachment; filename=b"), 0},
+                                 {S("Content-Disposition"), S("attachment; filename=c"), 0}};
+    af_head head = {.status = 200, .headers = headers, .header_count = 3};
+    char name[AF_FILE_NAME_MAX + 1];
+    af_suggest_file_name(name, &head, "http://host/a");
+    assert_string_equal(name, "b");
+}
+
+static void types_have_a_usual_extension(void **state) {
+    (void)state;
+    assert_string_equal(af__extension_of_media_type(S("text/plain")), "txt");
+    assert_string_equal(af__extension_of_media_type(S(" IMAGE/JPEG;q=1")), "jpeg");
+    assert_null(af__extension_of_media_type(S("")));
+    assert_null(af__extension_of_media_type((af_slice){NULL, 0}));
+    assert_null(af__extension_of_media_type(S("text")));
+    assert_null(af__extension_of_media_type(S("text/plain\0")));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_are_read_as_servers_write_them),
+        cmocka_unit_test(extended_values_go_first),
+        cmocka_unit_test(raw_octets_are_read_as_browsers_do),
+        cmocka_unit_test(hostile_names_become_harmless),
+        cmocka_unit_test(long_names_are_cut_before_the_extension),
+        cmocka_unit_test(without_a_disposition_the_url_names_the_file),
+        cmocka_unit_test(of_two_fields_the_first_that_names_a_file_counts),
+        cmocka_unit_test(types_have_a_usual_extension),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
