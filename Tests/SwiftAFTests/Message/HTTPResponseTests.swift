@@ -22,13 +22,14 @@ import Testing
         #expect(HTTPResponse(status: 200, headers: ["Content-Length": text], url: "").contentLength == nil)
     }
 
-    @Test(arguments: [
-        (["Content-Disposition": "attachment; filename*=UTF-8''na%C3%AFve.txt"], "http://h/a", "naïve.txt"),
-        (["content-disposition": "attachment; filename=\"../../.x\""], "http://h/a", "x"),
-        (["Content-Type": "image/png"], "http://h/a%20b?c/d", "a b"),
-        (["Content-Type": "image/png"], "http://h/", "download.png"),
-        ([:], "", "download"),
-    ] as [(HTTPHeaders, String, String)])
+    @Test(
+        arguments: [
+            (["Content-Disposition": "attachment; filename*=UTF-8''na%C3%AFve.txt"], "http://h/a", "naïve.txt"),
+            (["content-disposition": "attachment; filename=\"../../.x\""], "http://h/a", "x"),
+            (["Content-Type": "image/png"], "http://h/a%20b?c/d", "a b"),
+            (["Content-Type": "image/png"], "http://h/", "download.png"),
+            ([:], "", "download"),
+        ] as [(HTTPHeaders, String, String)])
     func suggestedFileNames(headers: HTTPHeaders, url: String, name: String) {
         #expect(HTTPResponse(status: 200, headers: headers, url: url).suggestedFileName == name)
     }
