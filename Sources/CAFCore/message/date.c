@@ -1,0 +1,125 @@
+#include "message/date.h"
+
+typedef struct moment {
+    int year, month, day, hour, minute, second;
+} moment;
+
+/** What is left of the text; every reader takes its part off, or fails. */
+typedef struct rest {
+    const char *at, *end;
+} rest;
+
+static bool take_text(rest *rest, const char *text) {
+    size_t size = strlen(text);
+    if ((size_t)(rest->end - rest->at) < size || memcmp(rest->at, text, size) != 0) return false;
+    rest->at += size;
+    return true;
+}
+
+static bool take_number(rest *rest, int digits, int *out) {
+    if (rest->end - rest->at < digits) return false;
+    *out = 0;
+    for (int i = 0; i < digits; i++, rest->at++) {
+        if (*rest->at < '0' || *rest->at > '9') return false;
+        *out = *out * 10 + (*rest->at - '0');
+    }
+    return true;
+}
+
+/** asctime() fills a day of one digit up with a space. */
+static bool take_padded_day(rest *rest, int *day) {
+    return take_text(rest, " ") ? take_number(rest, 1, day) : take_number(rest, 2, day);
+}
+
+static bool take_month(rest *rest, int *out) {
+    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    for (int i = 0; i < 12; i++) {
+        if (!take_text(rest, months[i])) continue;
+        *out = i + 1;
+        return true;
+    }
+    return false;
+}
+
+static bool take_weekday(rest *rest, bool *is_long) {
+    static const char *const days[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+    static const char *const ends[] = {"day", "sday", "nesday", "rsday", "day", "urday", "day"};
+    for (int i = 0; i < 7; i++) {
+        if (!take_text(rest, days[i])) continue;
+        *is_long = take_text(rest, ends[i]);
+        return true;
+    }
+    return false;
+}
+
+static bool take_time(rest *rest, moment *out) {
+    return take_number(rest, 2, &out->hour) && take_text(rest, ":") &&
+           take_number(rest, 2, &out->minute) && take_text(rest, ":") &&
+           take_number(rest, 2, &out->second);
+}
+
+static bool take_fixdate(rest *rest, moment *out) {
+    return take_text(rest, ", ") && take_number(rest, 2, &out->day) && take_text(rest, " ") &&
+           take_month(rest, &out->month) && take_text(rest, " ") &&
+           take_number(rest, 4, &out->year) && take_text(rest, " ") && take_time(rest, out) &&
+           take_text(rest, " GMT");
+}
+
+static bool take_rfc850(rest *rest, moment *out) {
+    bool is_read = take_text(rest, ", ") && take_number(rest, 2, &out->day) &&
+                   take_text(rest, "-") && take_month(rest, &out->month) && take_text(rest, "-") &&
+                   take_number(rest, 2, &out->year) && take_text(rest, " ") &&
+                   take_time(rest, out) && take_text(rest, " GMT");
+    if (is_read) out->year += out->year < 70 ? 2000 : 1900;
+    return is_read;
+}
+
+static bool take_asctime(rest *rest, moment *out) {
+    return take_text(rest, " ") && take_month(rest, &out->month) && take_text(rest, " ") &&
+           take_padded_day(rest, &out->day) && take_text(rest, " ") && take_time(rest, out) &&
+           take_text(rest, " ") && take_number(rest, 4, &out->year);
+}
+
+static bool is_leap(int year) {
+    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+static int days_of(int year, int month) {
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return days[month - 1] + (month == 2 && is_leap(year) ? 1 : 0);
+}
+
+/** 60 is a leap second. */
+static bool is_real(const moment *moment) {
+    return moment->year >= 1900 && moment->day >= 1 &&
+           moment->day <= days_of(moment->year, moment->month) && moment->hour <= 23 &&
+           moment->minute <= 59 && moment->second <= 60;
+}
+
+static int64_t days_since_1970(const moment *moment) {
+    int64_t before = (int64_t)moment->year - 1;
+    int64_t days = before * 365 + before / 4 - before / 100 + before / 400 - 719162;
+    for (int month = 1; month < moment->month; month++) days += days_of(moment->year, month);
+    return days + moment->day - 1;
+}
+
+bool af__date_parse(af_slice text, int64_t *seconds) {
+    if (text.size == 0) return false;
+    rest rest = {text.bytes, text.bytes + text.size};
+    moment moment = {0};
+    bool is_long;
+    if (!take_weekday(&rest, &is_long)) return false;
+    bool is_read;
+    if (is_long) {
+        is_read = take_rfc850(&rest, &moment);
+    } else if (rest.at < rest.end && *rest.at == ',') {
+        is_read = take_fixdate(&rest, &moment);
+    } else {
+        is_read = take_asctime(&rest, &moment);
+    }
+    if (!is_read || rest.at != rest.end || !is_real(&moment)) return false;
+    *seconds = days_since_1970(&moment) * 86400 + (int64_t)moment.hour * 3600 +
+               (int64_t)moment.minute * 60 + moment.second;
+    return true;
+}

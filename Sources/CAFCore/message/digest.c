@@ -1,0 +1,232 @@
+#include "message/digest.h"
+
+#include "message/fields.h"
+
+static const struct {
+    const char *name;
+    size_t size;
+} kinds[] = {
+    [AF__DIGEST_NONE] = {"none", 0},
+    [AF__DIGEST_MD5] = {"md5", 16},
+    [AF__DIGEST_SHA_256] = {"sha-256", 32},
+    [AF__DIGEST_SHA_512] = {"sha-512", 64},
+};
+
+const char *af__digest_name(af__digest_kind kind) {
+    return kinds[kind].name;
+}
+
+size_t af__digest_size(af__digest_kind kind) {
+    return kinds[kind].size;
+}
+
+/* ---- Base64 -------------------------------------------------------------------------------- */
+
+static int value_of(char c) {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    if (c == '+') return 62;
+    return c == '/' ? 63 : -1;
+}
+
+/** Exactly `size` bytes, with or without padding; bits that are left over must be 0. */
+static bool decode(af_slice text, unsigned char *out, size_t size) {
+    size_t digits = (size * 8 + 5) / 6, padded = (size + 2) / 3 * 4;
+    if (text.size != digits && text.size != padded) return false;
+    uint32_t bits = 0;
+    unsigned held = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < digits; i++) {
+        int value = value_of(text.bytes[i]);
+        if (value < 0) return false;
+        bits = bits << 6 | (uint32_t)value;
+        held += 6;
+        if (held < 8) continue;
+        held -= 8;
+        out[count++] = (unsigned char)(bits >> held);
+        bits &= (1u << held) - 1;
+    }
+    for (size_t i = digits; i < text.size; i++) {
+        if (text.bytes[i] != '=') return false;
+    }
+    return bits == 0 && count == size;
+}
+
+static void encode(const unsigned char *bytes, size_t size, char *out) {
+    static const char alphabet[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < size; i += 3) {
+        uint32_t bits = (uint32_t)bytes[i] << 16;
+        if (i + 1 < size) bits |= (uint32_t)bytes[i + 1] << 8;
+        if (i + 2 < size) bits |= bytes[i + 2];
+        *out++ = alphabet[bits >> 18];
+        *out++ = alphabet[bits >> 12 & 63];
+        *out++ = i + 1 < size ? alphabet[bits >> 6 & 63] : '=';
+        *out++ = i + 2 < size ? alphabet[bits & 63] : '=';
+    }
+    *out = '\0';
+}
+
+/* ---- Structured fields (RFC 8941), as far as a dictionary of digests needs them ------------- */
+
+typedef struct cursor {
+    const char *at, *end;
+} cursor;
+
+static char peek(const cursor *cursor) {
+    return cursor->at < cursor->end ? *cursor->at : '\0';
+}
+
+static bool take(cursor *cursor, char c) {
+    if (cursor->at == cursor->end || *cursor->at != c) return false;
+    cursor->at++;
+    return true;
+}
+
+static void skip_spaces(cursor *cursor, bool tabs_too) {
+    while (peek(cursor) == ' ' || (tabs_too && peek(cursor) == '\t')) cursor->at++;
+}
+
+static bool take_key(cursor *cursor, af_slice *out) {
+    const char *start = cursor->at;
+    for (; cursor->at < cursor->end; cursor->at++) {
+        char c = *cursor->at;
+        bool begins = (c >= 'a' && c <= 'z') || c == '*';
+        bool goes_on = (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+        if (!begins && !(goes_on && cursor->at != start)) break;
+    }
+    *out = (af_slice){start, (size_t)(cursor->at - start)};
+    return out->size != 0;
+}
+
+static bool skip_string(cursor *cursor) {
+    while (cursor->at < cursor->end) {
+        char c = *cursor->at++;
+        if (c == '"') return true;
+        if (c == '\\') {
+            if (peek(cursor) != '"' && peek(cursor) != '\\') return false;
+            cursor->at++;
+        }
+    }
+    return false;
+}
+
+static bool take_bytes(cursor *cursor, af_slice *out) {
+    const char *start = cursor->at;
+    const char *colon = memchr(start, ':', (size_t)(cursor->end - start));
+    if (colon == NULL) return false;
+    *out = (af_slice){start, (size_t)(colon - start)};
+    cursor->at = colon + 1;
+    return true;
+}
+
+/** Tokens, numbers and booleans: none of them can be a digest. */
+static bool skip_word(cursor *cursor) {
+    const char *start = cursor->at;
+    while (cursor->at < cursor->end && strchr(",; \t\"()=", *cursor->at) == NULL) cursor->at++;
+    return cursor->at != start;
+}
+
+/** `*bytes` is set if it is a byte sequence. */
+static bool take_bare_item(cursor *cursor, af_slice *bytes) {
+    if (take(cursor, ':')) return take_bytes(cursor, bytes);
+    if (take(cursor, '"')) return skip_string(cursor);
+    return skip_word(cursor);
+}
+
+static bool skip_parameters(cursor *cursor) {
+    af_slice ignored;
+    while (take(cursor, ';')) {
+        skip_spaces(cursor, false);
+        if (!take_key(cursor, &ignored)) return false;
+        if (take(cursor, '=') && !take_bare_item(cursor, &ignored)) return false;
+    }
+    return true;
+}
+
+static bool skip_inner_list(cursor *cursor) {
+    af_slice ignored;
+    for (;;) {
+        skip_spaces(cursor, false);
+        if (take(cursor, ')')) return true;
+        if (!take_bare_item(cursor, &ignored) || !skip_parameters(cursor)) return false;
+        if (peek(cursor) != ' ' && peek(cursor) != ')') return false;
+    }
+}
+
+static bool take_member(cursor *cursor, af_slice *key, af_slice *bytes) {
+    *bytes = (af_slice){NULL, 0};
+    if (!take_key(cursor, key)) return false;
+    if (take(cursor, '=')) {
+        bool is_read = take(cursor, '(') ? skip_inner_list(cursor) : take_bare_item(cursor, bytes);
+        if (!is_read) return false;
+    }
+    return skip_parameters(cursor);
+}
+
+static af__digest_kind kind_of(af_slice name) {
+    for (size_t i = AF__DIGEST_MD5; i < sizeof kinds / sizeof *kinds; i++) {
+        if (af__same_name(name, kinds[i].name)) return (af__digest_kind)i;
+    }
+    return AF__DIGEST_NONE;
+}
+
+/** False if the field is no dictionary; what stood in it then doesn't count. */
+static bool read_dictionary(af_slice value, af__digest *out) {
+    cursor cursor = {value.bytes, value.bytes + value.size};
+    af_slice key, bytes;
+    for (;;) {
+        skip_spaces(&cursor, true);
+        if (!take_member(&cursor, &key, &bytes)) return false;
+        af__digest_kind kind = kind_of(key);
+        /* RFC 9530 has no md5 that anyone should believe. */
+        if (kind > AF__DIGEST_MD5 && kind >= out->kind && bytes.bytes != NULL) {
+            af__digest found = {.kind = kind};
+            if (!decode(bytes, found.bytes, kinds[kind].size)) return false;
+            *out = found;
+        }
+        skip_spaces(&cursor, true);
+        if (cursor.at == cursor.end) return true;
+        if (!take(&cursor, ',')) return false;
+    }
+}
+
+/* ---- Promises ------------------------------------------------------------------------------ */
+
+af__digest af__digest_promised(const af_head *head, bool is_whole) {
+    af__digest best = {0};
+    for (size_t i = 0; i < head->header_count; i++) {
+        const af_header *field = &head->headers[i];
+        af__digest found = {0};
+        if (field->value.size == 0) continue;
+        if (af__same_name(field->name, "Repr-Digest")) {
+            if (!read_dictionary(field->value, &found)) continue;
+        } else if (is_whole && af__same_name(field->name, "Content-MD5")) {
+            if (decode(field->value, found.bytes, 16)) found.kind = AF__DIGEST_MD5;
+        }
+        if (found.kind > best.kind) best = found;
+    }
+    return best;
+}
+
+af_status af__digest_write(const af__digest *digest, af__buffer *out) {
+    char text[(AF__DIGEST_LONGEST + 2) / 3 * 4 + 1];
+    encode(digest->bytes, af__digest_size(digest->kind), text);
+    af_status status = af__buffer_append_two(out, af_slice_of(af__digest_name(digest->kind)),
+                                             af_slice_of("="));
+    return status == AF_OK ? af__buffer_append(out, text, strlen(text)) : status;
+}
+
+bool af__digest_read(af_slice text, af__digest *out) {
+    *out = (af__digest){0};
+    const char *mark = text.size != 0 ? memchr(text.bytes, '=', text.size) : NULL;
+    if (mark == NULL) return false;
+    af_slice name = {text.bytes, (size_t)(mark - text.bytes)};
+    af_slice value = {mark + 1, text.size - name.size - 1};
+    af__digest found = {.kind = kind_of(name)};
+    if (found.kind == AF__DIGEST_NONE) return false;
+    if (!decode(value, found.bytes, af__digest_size(found.kind))) return false;
+    *out = found;
+    return true;
+}

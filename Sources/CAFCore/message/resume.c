@@ -1,0 +1,444 @@
+#include "message/resume.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "message/date.h"
+#include "message/url.h"
+
+#include <afcore/resume.h>
+#include <afcore/task.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static bool is_same(af_slice a, af_slice b) {
+    return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
+}
+
+static bool begins_with(af_slice text, const char *prefix) {
+    size_t size = strlen(prefix);
+    return text.size >= size && memcmp(text.bytes, prefix, size) == 0;
+}
+
+/** 1*DIGIT that fits. */
+static bool parse_number(af_slice text, uint64_t largest, uint64_t *out) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
+        unsigned digit = (unsigned)(text.bytes[i] - '0');
+        if (number > (largest - digit) / 10) return false;
+        number = number * 10 + digit;
+    }
+    *out = number;
+    return text.size != 0;
+}
+
+static bool parse_length(af_slice text, int64_t *out) {
+    uint64_t number;
+    if (!parse_number(text, INT64_MAX, &number)) return false;
+    *out = (int64_t)number;
+    return true;
+}
+
+/** RFC 9110 8.8.3, the strong form only. */
+static bool is_strong_tag(af_slice tag) {
+    if (tag.size < 2 || tag.size > AF__RESUME_VALIDATOR_LONGEST) return false;
+    if (tag.bytes[0] != '"' || tag.bytes[tag.size - 1] != '"') return false;
+    for (size_t i = 1; i + 1 < tag.size; i++) {
+        unsigned char c = (unsigned char)tag.bytes[i];
+        if (c <= 0x20 || c == '"' || c == 0x7F) return false;
+    }
+    return true;
+}
+
+/* ---- Tokens -------------------------------------------------------------------------------- */
+
+void af__resume_clear(af__resume_token *token) {
+    af_free(token->block);
+    *token = (af__resume_token){0};
+}
+
+bool af__resume_exists(const af__resume_token *token) {
+    return token->validator.size != 0;
+}
+
+typedef enum found { FOUND_NONE, FOUND_ONE, FOUND_DIFFERENT } found;
+
+/** The value of a field that may be there once, or repeated with the same value. */
+static found find_one(const af_head *head, const char *name, af_slice *out) {
+    found found = FOUND_NONE;
+    *out = (af_slice){NULL, 0};
+    for (size_t i = 0; i < head->header_count; i++) {
+        const af_header *field = &head->headers[i];
+        if (!af__same_name(field->name, name)) continue;
+        if (found != FOUND_NONE && !is_same(*out, field->value)) return FOUND_DIFFERENT;
+        *out = field->value;
+        found = FOUND_ONE;
+    }
+    return found;
+}
+
+static bool refuses_ranges(const af_head *head) {
+    for (size_t i = 0; i < head->header_count; i++) {
+        const af_header *field = &head->headers[i];
+        if (af__same_name(field->name, "Accept-Ranges") && af__same_name(field->value, "none")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/**
+ * NULL, with the validator, or why there is none. Beside an ETag, even a weak one, a date must not be
+ * used (RFC 9110 13.1.5).
+ */
+static const char *find_validator(const af_head *head, af_slice *out, bool *is_date) {
+    *is_date = false;
+    switch (find_one(head, "ETag", out)) {
+    case FOUND_DIFFERENT:
+        return "the server gave different ETags";
+    case FOUND_ONE:
+        if (is_strong_tag(*out)) return NULL;
+        return begins_with(*out, "W/") ? "the server's ETag is weak"
+                                       : "the server's ETag is not valid";
+    case FOUND_NONE:
+        break;
+    }
+    *is_date = true;
+    af_slice date_text;
+    if (find_one(head, "Last-Modified", out) != FOUND_ONE) {
+        return "the server gave no ETag and no Last-Modified";
+    }
+    int64_t modified, date;
+    if (!af__date_parse(*out, &modified)) return "the server's Last-Modified is no date";
+    if (find_one(head, "Date", &date_text) != FOUND_ONE || !af__date_parse(date_text, &date)) {
+        return "Last-Modified without a Date is a weak validator";
+    }
+    if (date - modified < AF__RESUME_STRONG_AGE_S) {
+        return "Last-Modified is too close to Date to be a strong validator";
+    }
+    return NULL;
+}
+
+static const char *find_obstacle(const af_head *head, const af__framing *framing,
+                                 af_slice *validator, bool *is_date) {
+    if (head->status != 200) return "the answer is not the whole file";
+    if (framing->is_encoded) return "the answer is encoded";
+    if (refuses_ranges(head)) return "the server accepts no ranges";
+    return find_validator(head, validator, is_date);
+}
+
+af_status af__resume_make(af__resume_token *out, af_slice url, const af_head *head,
+                          const af__framing *framing, const char **reason) {
+    af_slice validator;
+    bool is_date;
+    *out = (af__resume_token){0};
+    *reason = find_obstacle(head, framing, &validator, &is_date);
+    if (*reason != NULL) return AF_OK;
+    char *block = af__alloc(url.size + validator.size);
+    if (block == NULL) return AF_ENOMEM;
+    memcpy(block, url.bytes, url.size);
+    memcpy(block + url.size, validator.bytes, validator.size);
+    out->block = block;
+    out->url = (af_slice){block, url.size};
+    out->validator = (af_slice){block + url.size, validator.size};
+    out->is_date = is_date;
+    out->total = framing->kind == AF__FRAMING_LENGTH ? framing->length : AF_LENGTH_UNKNOWN;
+    out->digest = af__digest_promised(head, true);
+    return AF_OK;
+}
+
+/* ---- The text ------------------------------------------------------------------------------ */
+
+static const char first_line[] = "afcore-resume 1";
+
+static bool is_printable(af_slice line) {
+    for (size_t i = 0; i < line.size; i++) {
+        unsigned char c = (unsigned char)line.bytes[i];
+        if (c < 0x20 || c == 0x7F) return false;
+    }
+    return true;
+}
+
+static bool next_line(af_slice *text, af_slice *line) {
+    const char *end = text->size != 0 ? memchr(text->bytes, '\n', text->size) : NULL;
+    if (end == NULL) return false;
+    *line = (af_slice){text->bytes, (size_t)(end - text->bytes)};
+    *text = (af_slice){end + 1, text->size - line->size - 1};
+    return is_printable(*line);
+}
+
+/** The line's value, if it has that name. */
+static bool value_of(af_slice line, const char *name, af_slice *value) {
+    size_t size = strlen(name);
+    if (!begins_with(line, name) || line.size <= size || line.bytes[size] != ' ') return false;
+    *value = (af_slice){line.bytes + size + 1, line.size - size - 1};
+    return true;
+}
+
+static bool take_value(af_slice *text, const char *name, af_slice *value) {
+    af_slice line;
+    return next_line(text, &line) && value_of(line, name, value);
+}
+
+/** Normalised, as one that was asked for is. */
+static af_status check_url(af_slice text, bool *is_fine) {
+    af__url url = {0};
+    af_status status = af__url_parse(&url, text, NULL);
+    *is_fine = status == AF_OK && is_same(af_slice_of(url.text), text);
+    af__url_clear(&url);
+    return status == AF_ENOMEM ? status : AF_OK;
+}
+
+static bool read_validator(af_slice *text, af__resume_token *out) {
+    af_slice line;
+    int64_t ignored;
+    if (!next_line(text, &line)) return false;
+    if (value_of(line, "etag", &out->validator)) return is_strong_tag(out->validator);
+    out->is_date = true;
+    return value_of(line, "modified", &out->validator) && af__date_parse(out->validator, &ignored);
+}
+
+static bool read_lengths(af_slice *text, af__resume_token *out) {
+    af_slice value;
+    if (!take_value(text, "total", &value)) return false;
+    if (is_same(value, af_slice_of("unknown"))) {
+        out->total = AF_LENGTH_UNKNOWN;
+    } else if (!parse_length(value, &out->total)) {
+        return false;
+    }
+    if (!take_value(text, "received", &value) || !parse_length(value, &out->received)) return false;
+    return out->total == AF_LENGTH_UNKNOWN || out->received <= out->total;
+}
+
+static bool read_file(af_slice value, af__resume_token *out) {
+    const char *space = memchr(value.bytes, ' ', value.size);
+    if (space == NULL) return false;
+    af_slice device = {value.bytes, (size_t)(space - value.bytes)};
+    af_slice inode = {space + 1, value.size - device.size - 1};
+    return parse_number(device, UINT64_MAX, &out->device) &&
+           parse_number(inode, UINT64_MAX, &out->inode);
+}
+
+/** What is damaged, or NULL. */
+static const char *read_rest(af_slice *text, af__resume_token *out) {
+    af_slice line, value;
+    if (!read_validator(text, out)) return "it has no valid validator";
+    if (!read_lengths(text, out)) return "its lengths are not valid";
+    if (!next_line(text, &line)) return "it is cut off";
+    if (value_of(line, "digest", &value)) {
+        if (!af__digest_read(value, &out->digest)) return "its digest is not valid";
+        if (!next_line(text, &line)) return "it is cut off";
+    }
+    if (!value_of(line, "file", &value) || !read_file(value, out)) return "its file is not valid";
+    if (!next_line(text, &line) || !is_same(line, af_slice_of("end"))) return "it is cut off";
+    return text->size != 0 ? "something follows its end" : NULL;
+}
+
+/** As af__resume_read(), with slices into `text`. */
+static af_status read_text(af__resume_token *out, af_slice text, af_failure *failure) {
+    static const char damaged[] = "the resume token is damaged: %s";
+    af_slice line;
+    if (text.size > AF__RESUME_LONGEST) {
+        return af__fail(failure, AF_EINVAL, damaged, "it is too long");
+    }
+    if (!next_line(&text, &line) || !is_same(line, af_slice_of(first_line))) {
+        return af__fail(failure, AF_EINVAL, damaged, "it doesn't begin as one");
+    }
+    bool is_fine = false;
+    if (take_value(&text, "url", &out->url) && check_url(out->url, &is_fine) != AF_OK) {
+        return af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    if (!is_fine) return af__fail(failure, AF_EINVAL, damaged, "its URL is not valid");
+    const char *damage = read_rest(&text, out);
+    return damage == NULL ? AF_OK : af__fail(failure, AF_EINVAL, damaged, damage);
+}
+
+af_status af__resume_read(af__resume_token *out, af_slice text, af_failure *failure) {
+    *out = (af__resume_token){0};
+    char *block = text.size <= AF__RESUME_LONGEST ? af__copy_text(text) : NULL;
+    if (block == NULL && text.size <= AF__RESUME_LONGEST) {
+        return af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    out->block = block;
+    af_slice copy = {block != NULL ? block : text.bytes, text.size};
+    af_status status = read_text(out, copy, failure);
+    if (status != AF_OK) af__resume_clear(out);
+    return status;
+}
+
+af_status af_resume_info_read(af_slice text, af_resume_info *out, af_failure *failure) {
+    af__resume_token token = {0};
+    *out = (af_resume_info){{NULL, 0}, {NULL, 0}, 0, 0};
+    if (failure != NULL) *failure = (af_failure){0};
+    af_status status = read_text(&token, text, failure);
+    if (status == AF_OK) {
+        *out = (af_resume_info){token.url, token.validator, token.received, token.total};
+    }
+    return status;
+}
+
+static af_status add_line(af__buffer *out, const char *name, af_slice value) {
+    af_status status = af__buffer_append_two(out, af_slice_of(name), af_slice_of(" "));
+    if (status == AF_OK) status = af__buffer_append_two(out, value, af_slice_of("\n"));
+    return status;
+}
+
+static af_status add_number(af__buffer *out, const char *name, int64_t number) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, number);
+    return add_line(out, name, af_slice_of(number >= 0 ? text : "unknown"));
+}
+
+static af_status add_digest(af__buffer *out, const af__digest *digest) {
+    if (digest->kind == AF__DIGEST_NONE) return AF_OK;
+    af_status status = af__buffer_append(out, "digest ", 7);
+    if (status == AF_OK) status = af__digest_write(digest, out);
+    return status == AF_OK ? af__buffer_append(out, "\n", 1) : status;
+}
+
+af_status af__resume_write(const af__resume_token *token, af__buffer *out) {
+    char file[48];
+    snprintf(file, sizeof file, "%" PRIu64 " %" PRIu64, token->device, token->inode);
+    af_status status = af__buffer_append_two(out, af_slice_of(first_line), af_slice_of("\n"));
+    if (status == AF_OK) status = add_line(out, "url", token->url);
+    if (status == AF_OK) {
+        status = add_line(out, token->is_date ? "modified" : "etag", token->validator);
+    }
+    if (status == AF_OK) status = add_number(out, "total", token->total);
+    if (status == AF_OK) status = add_number(out, "received", token->received);
+    if (status == AF_OK) status = add_digest(out, &token->digest);
+    if (status == AF_OK) status = add_line(out, "file", af_slice_of(file));
+    return status == AF_OK ? af__buffer_append(out, "end\n", 4) : status;
+}
+
+/* ---- Asking -------------------------------------------------------------------------------- */
+
+void af__resume_ask(const af__resume_token *token, int64_t offset,
+                    char range[AF__RESUME_RANGE_ROOM], af_header out[2]) {
+    snprintf(range, AF__RESUME_RANGE_ROOM, "bytes=%" PRId64 "-", offset);
+    out[0] = (af_header){af_slice_of("Range"), af_slice_of(range), 0};
+    out[1] = (af_header){af_slice_of("If-Range"), token->validator, 0};
+}
+
+/* ---- Judging ------------------------------------------------------------------------------- */
+
+/** "bytes 5-9/10", "bytes 5-9/\*", "bytes \*\/10": -1 stands for "*". */
+typedef struct content_range {
+    int64_t first, last, total;
+} content_range;
+
+static bool parse_range(af_slice text, content_range *out) {
+    const char *dash = memchr(text.bytes, '-', text.size);
+    if (dash == NULL) return false;
+    af_slice first = {text.bytes, (size_t)(dash - text.bytes)};
+    af_slice last = {dash + 1, text.size - first.size - 1};
+    return parse_length(first, &out->first) && parse_length(last, &out->last) &&
+           out->first <= out->last && (out->total < 0 || out->last < out->total);
+}
+
+/** NULL, or what is wrong with it. */
+static const char *read_content_range(const af_head *head, content_range *out) {
+    af_slice value;
+    *out = (content_range){-1, -1, -1};
+    switch (find_one(head, "Content-Range", &value)) {
+    case FOUND_NONE:
+        return "the server didn't say which part it sent";
+    case FOUND_DIFFERENT:
+        return "the server sent different Content-Ranges";
+    case FOUND_ONE:
+        break;
+    }
+    const char *space = value.size != 0 ? memchr(value.bytes, ' ', value.size) : NULL;
+    if (space == NULL) return "the server's Content-Range is not valid";
+    af_slice unit = {value.bytes, (size_t)(space - value.bytes)};
+    if (!af__same_name(unit, "bytes")) return "the server counted in another unit than bytes";
+    af_slice rest = {space + 1, value.size - unit.size - 1};
+    const char *slash = rest.size != 0 ? memchr(rest.bytes, '/', rest.size) : NULL;
+    if (slash == NULL) return "the server's Content-Range is not valid";
+    af_slice range = {rest.bytes, (size_t)(slash - rest.bytes)};
+    af_slice total = {slash + 1, rest.size - range.size - 1};
+    bool is_any = is_same(range, af_slice_of("*")), is_unknown = is_same(total, af_slice_of("*"));
+    bool is_valid = is_unknown ? !is_any : parse_length(total, &out->total);
+    if (is_valid && !is_any) is_valid = parse_range(range, out);
+    return is_valid ? NULL : "the server's Content-Range is not valid";
+}
+
+/**
+ * Does the answer name the same version of the file? A 206 must repeat the ETag (RFC 9110 15.3.7), but
+ * not Last-Modified.
+ */
+static bool is_same_version(const af__resume_token *token, const af_head *head, bool must_be_told) {
+    af_slice value;
+    switch (find_one(head, token->is_date ? "Last-Modified" : "ETag", &value)) {
+    case FOUND_NONE:
+        return token->is_date || !must_be_told;
+    case FOUND_ONE:
+        return is_same(value, token->validator);
+    case FOUND_DIFFERENT:
+        break;
+    }
+    return false;
+}
+
+static bool is_in_many_parts(const af_head *head) {
+    static const char type[] = "multipart/byteranges";
+    const af_header *field = af_head_find(head, "Content-Type");
+    if (field == NULL || field->value.size < sizeof type - 1) return false;
+    return af__same_name((af_slice){field->value.bytes, sizeof type - 1}, type);
+}
+
+static af__resume_answer refuse(const char *reason) {
+    return (af__resume_answer){AF__RESUME_REFUSE, 0, 0, reason};
+}
+
+static af__resume_answer judge_part(const af__resume_token *token, int64_t offset,
+                                    const af_head *head, const af__framing *framing) {
+    content_range range;
+    if (framing->is_encoded) return refuse("the server encoded the part");
+    if (is_in_many_parts(head)) return refuse("the server sent several parts");
+    const char *wrong = read_content_range(head, &range);
+    if (wrong != NULL) return refuse(wrong);
+    if (range.first < 0) return refuse("the server's Content-Range is not valid");
+    if (range.first != offset) return refuse("the server sent another part");
+    if (range.total < 0) return refuse("the server didn't say how long the file is");
+    if (token->total != AF_LENGTH_UNKNOWN && range.total != token->total) {
+        return refuse("the file has another length now");
+    }
+    if (framing->length != AF_LENGTH_UNKNOWN && framing->length != range.last - range.first + 1) {
+        return refuse("the server's Content-Length is not that of the part");
+    }
+    if (!is_same_version(token, head, true)) return refuse("the file is another version now");
+    return (af__resume_answer){AF__RESUME_APPEND, range.last + 1, range.total, NULL};
+}
+
+static af__resume_answer judge_beyond(const af__resume_token *token, int64_t offset,
+                                      const af_head *head) {
+    content_range range;
+    const char *wrong = read_content_range(head, &range);
+    if (wrong != NULL) return refuse(wrong);
+    if (range.first >= 0 || range.total != offset) return refuse("the file is shorter now");
+    if (token->total != AF_LENGTH_UNKNOWN && token->total != range.total) {
+        return refuse("the file has another length now");
+    }
+    if (!is_same_version(token, head, false)) return refuse("the file is another version now");
+    return (af__resume_answer){AF__RESUME_COMPLETE, offset, range.total, NULL};
+}
+
+af__resume_answer af__resume_judge(const af__resume_token *token, int64_t offset,
+                                   const af_head *head, const af__framing *framing) {
+    switch (head->status) {
+    case 206:
+        return judge_part(token, offset, head, framing);
+    case 416:
+        return judge_beyond(token, offset, head);
+    case 404:
+    case 410:
+        return (af__resume_answer){AF__RESUME_GONE, 0, 0, "the file is gone"};
+    default:
+        break;
+    }
+    if (head->status >= 200 && head->status <= 299) {
+        return (af__resume_answer){AF__RESUME_RESTART, 0, 0, "the server sent the whole file"};
+    }
+    return (af__resume_answer){AF__RESUME_KEEP, 0, 0, "the server didn't answer with the file"};
+}

@@ -1,0 +1,203 @@
+/* Dates of fields, and what a server promises about the bytes. */
+#include "message/date.h"
+#include "message/digest.h"
+#include "message/fields.h"
+#include "support/check.h"
+
+#include <string.h>
+
+/* ---- Dates --------------------------------------------------------------------------------- */
+
+static void dates_are_read_in_three_forms(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t seconds;
+    } rows[] = {
+        {"Sun, 06 Nov 1994 08:49:37 GMT", 784111777},
+        {"Sunday, 06-Nov-94 08:49:37 GMT", 784111777},
+        {"Sun Nov  6 08:49:37 1994", 784111777},
+        {"Wed Nov 16 08:49:37 1994", 784975777},
+        {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
+        {"Wed, 31 Dec 1969 23:59:59 GMT", -1},
+        {"Mon, 01 Jan 1900 00:00:00 GMT", -2208988800},
+        {"Tue, 29 Feb 2000 00:00:00 GMT", 951782400},
+        {"Saturday, 01-Jan-00 00:00:00 GMT", 946684800},
+        {"Thursday, 31-Dec-70 00:00:00 GMT", 31449600},
+        {"Sat, 31 Dec 2016 23:59:60 GMT", 1483228800},
+        {"Fri, 31 Dec 9999 23:59:59 GMT", 253402300799},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        int64_t seconds = 0;
+        if (!af__date_parse(af_slice_of(rows[i].text), &seconds)) fail_msg("%s", rows[i].text);
+        if (seconds != rows[i].seconds) {
+            fail_msg("%s: %lld", rows[i].text, (long long)seconds);
+        }
+    }
+}
+
+static void what_is_no_date_is_refused(void **state) {
+    (void)state;
+    static const char *const rows[] = {
+        "",
+        "0",
+        "Sun",
+        "Sun,",
+        "yesterday",
+        "1994-11-06T08:49:37Z",
+        "Sun, 06 Nov 1994 08:49:37",
+        "Sun, 06 Nov 1994 08:49:37 UTC",
+        "Sun, 06 Nov 1994 08:49:37 +0000",
+        "Sun, 06 Nov 1994 08:49:37 GMT ",
+        " Sun, 06 Nov 1994 08:49:37 GMT",
+        "sun, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 6 Nov 1994 08:49:37 GMT",
+        "Sun, 06 nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 94 08:49:37 GMT",
+        "Sun, 06-Nov-94 08:49:37 GMT",
+        "Sun, 31 Nov 1994 08:49:37 GMT",
+        "Sun, 00 Nov 1994 08:49:37 GMT",
+        "Thu, 29 Feb 1900 00:00:00 GMT",
+        "Sun, 06 Nov 1899 08:49:37 GMT",
+        "Sun, 06 Nov 1994 24:00:00 GMT",
+        "Sun, 06 Nov 1994 08:60:00 GMT",
+        "Sun, 06 Nov 1994 08:49:61 GMT",
+        "Sun, 06 Nov 1994 8:49:37 GMT",
+        "Sun Nov 6 08:49:37 1994",
+        "Sun Nov 06 08:49:37 1994 GMT",
+        "Sundays, 06-Nov-94 08:49:37 GMT",
+        "Sunday Nov  6 08:49:37 1994",
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        int64_t seconds;
+        if (af__date_parse(af_slice_of(rows[i]), &seconds)) fail_msg("%s", rows[i]);
+    }
+    int64_t seconds;
+    assert_false(af__date_parse(S("Sun, 06 Nov 1994 08:49:37\0GMT"), &seconds));
+}
+
+enum { MOST_FIELDS = 8 };
+
+/** A head written as its fields, "Name: value" each; the text must live as long. */
+typedef struct written {
+    af_header headers[MOST_FIELDS];
+    af_head head;
+} written;
+
+static void write_head(written *out, int status, const char *fields) {
+    *out = (written){0};
+    out->head = (af_head){.status = status, .version = AF_HTTP_1_1, .headers = out->headers};
+    while (*fields != '\0') {
+        size_t size = strcspn(fields, "\n");
+        const char *colon = memchr(fields, ':', size);
+        assert_non_null(colon);
+        assert_true(out->head.header_count < MOST_FIELDS);
+        af_header *header = &out->headers[out->head.header_count++];
+        header->name = (af_slice){fields, (size_t)(colon - fields)};
+        header->value = af__trim((af_slice){colon + 1, size - header->name.size - 1});
+        fields += size + (fields[size] == '\n' ? 1 : 0);
+    }
+}
+
+/* ---- Digests ------------------------------------------------------------------------------- */
+
+/* Of nothing at all. */
+#define MD5_OF_NOTHING "1B2M2Y8AsgTpgAmY7PhCfg=="
+#define SHA_256_OF_NOTHING "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+#define SHA_512_OF_NOTHING                                                                         \
+    "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
+
+static void the_strongest_promise_counts(void **state) {
+    (void)state;
+    static const struct {
+        const char *fields;
+        af__digest_kind kind;
+    } rows[] = {
+        {"", AF__DIGEST_NONE},
+        {"Content-MD5: " MD5_OF_NOTHING, AF__DIGEST_MD5},
+        {"Content-MD5: short==", AF__DIGEST_NONE},
+        {"Content-MD5: \nRepr-Digest: ", AF__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_SHA_256},
+        {"repr-digest: sha-512=:" SHA_512_OF_NOTHING ":", AF__DIGEST_SHA_512},
+        {"Repr-Digest: sha-512=:" SHA_512_OF_NOTHING ":,sha-256=:" SHA_256_OF_NOTHING ":",
+         AF__DIGEST_SHA_512},
+        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ":\nRepr-Digest: sha-512=:" SHA_512_OF_NOTHING
+         ":\nContent-MD5: " MD5_OF_NOTHING,
+         AF__DIGEST_SHA_512},
+        /* Everything else that a dictionary may hold is stepped over. */
+        {"Repr-Digest: a, b;c;d=\"x,\\\"y\", e=(1 :Zg==: \"s\" t;u=?1), *f=-1.5 ,\tsha-256=:"
+         "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU:;q=1",
+         AF__DIGEST_SHA_256},
+        {"Repr-Digest: crc32c=:AAAAAA==:, md5=:" MD5_OF_NOTHING ":", AF__DIGEST_NONE},
+        {"Repr-Digest: sha-256=?1", AF__DIGEST_NONE},
+        /* What is no dictionary promises nothing. */
+        {"Repr-Digest: sha-256=" SHA_256_OF_NOTHING, AF__DIGEST_NONE},
+        {"Repr-Digest: SHA-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ":,", AF__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ": x", AF__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING, AF__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:" MD5_OF_NOTHING ":", AF__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFV=:", AF__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU=:", AF__DIGEST_NONE},
+        {"Repr-Digest: a=\"open, sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
+        {"Repr-Digest: a=\"\\n\", sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
+        {"Repr-Digest: a=(1, sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
+        {"Repr-Digest: a=(\"x\"y), sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
+        {"Repr-Digest: a;=1, sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
+        {"Repr-Digest: a=, sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
+        {"Content-Digest: sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        written written;
+        write_head(&written, 200, rows[i].fields);
+        af__digest digest = af__digest_promised(&written.head, true);
+        if (digest.kind != rows[i].kind) {
+            fail_msg("%s: %s", rows[i].fields, af__digest_name(digest.kind));
+        }
+    }
+}
+
+static void a_part_has_no_content_md5_of_the_whole(void **state) {
+    (void)state;
+    written written;
+    write_head(&written, 206, "Content-MD5: " MD5_OF_NOTHING);
+    assert_int_equal(af__digest_promised(&written.head, false).kind, AF__DIGEST_NONE);
+}
+
+static void digests_survive_as_text(void **state) {
+    (void)state;
+    static const char *const texts[] = {"md5=" MD5_OF_NOTHING, "sha-256=" SHA_256_OF_NOTHING,
+                                        "sha-512=" SHA_512_OF_NOTHING};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        af__digest digest;
+        af__buffer out;
+        af__buffer_init(&out, 1024);
+        assert_true(af__digest_read(af_slice_of(texts[i]), &digest));
+        check_status(af__digest_write(&digest, &out), AF_OK);
+        check_slice(((af_slice){out.bytes, out.size}), texts[i]);
+        af__buffer_clear(&out);
+    }
+    static const char *const bad[] = {"",
+                                      "md5",
+                                      "md5=",
+                                      "none=",
+                                      "sha-1=" MD5_OF_NOTHING,
+                                      "sha-256=" MD5_OF_NOTHING,
+                                      "md5=" MD5_OF_NOTHING "="};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        af__digest digest;
+        if (af__digest_read(af_slice_of(bad[i]), &digest)) fail_msg("%s", bad[i]);
+        assert_int_equal(digest.kind, AF__DIGEST_NONE);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dates_are_read_in_three_forms),
+        cmocka_unit_test(what_is_no_date_is_refused),
+        cmocka_unit_test(the_strongest_promise_counts),
+        cmocka_unit_test(a_part_has_no_content_md5_of_the_whole),
+        cmocka_unit_test(digests_survive_as_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

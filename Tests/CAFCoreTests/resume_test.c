@@ -1,0 +1,463 @@
+/* Going on with a download: tokens and their text, what is asked, what every answer means. */
+#include "message/resume.h"
+
+#include "base/alloc.h"
+#include "support/check.h"
+#include "support/torture.h"
+
+#include <afcore/resume.h>
+#include <afcore/task.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FIELDS = 8 };
+
+/** A head written as its fields, "Name: value" each; the text must live as long. */
+typedef struct written {
+    af_header headers[MOST_FIELDS];
+    af_head head;
+    af__framing framing;
+} written;
+
+static void write_head(written *out, int status, const char *fields) {
+    *out = (written){0};
+    out->head = (af_head){.status = status, .version = AF_HTTP_1_1, .headers = out->headers};
+    while (*fields != '\0') {
+        size_t size = strcspn(fields, "\n");
+        const char *colon = memchr(fields, ':', size);
+        assert_non_null(colon);
+        assert_true(out->head.header_count < MOST_FIELDS);
+        af_header *header = &out->headers[out->head.header_count++];
+        header->name = (af_slice){fields, (size_t)(colon - fields)};
+        header->value = af__trim((af_slice){colon + 1, size - header->name.size - 1});
+        fields += size + (fields[size] == '\n' ? 1 : 0);
+    }
+    check_status(af__head_framing(&out->head, false, &out->framing, NULL), AF_OK);
+}
+
+/* Of nothing at all. */
+#define MD5_OF_NOTHING "1B2M2Y8AsgTpgAmY7PhCfg=="
+#define SHA_256_OF_NOTHING "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+
+/* ---- Making a token ------------------------------------------------------------------------ */
+
+#define LONG_AGO "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"
+
+static void what_can_be_resumed_is_told_from_what_cannot(void **state) {
+    (void)state;
+    static const struct {
+        int status;
+        const char *fields;
+        const char *reason; /* A part of it; NULL: it can be. */
+    } rows[] = {
+        {200, "ETag: \"a\"", NULL},
+        {200, "ETag: \"\"", NULL},
+        {200, "ETag: \"a,b;c\xE9\"\nAccept-Ranges: bytes", NULL},
+        {200, "ETag: \"a\"\nETag: \"a\"", NULL},
+        {200, "ETag: \"a\"\nLast-Modified: rubbish", NULL},
+        {200, "ETag: \"a\"\nContent-Encoding: identity", NULL},
+        {200, LONG_AGO "\nDate: Sun, 06 Nov 1994 08:50:37 GMT", NULL},
+        {200, LONG_AGO "\nDate: Sunday, 06-Nov-94 09:50:37 GMT", NULL},
+        {200, LONG_AGO "\nDate: Sun, 06 Nov 1994 08:50:36 GMT", "too close"},
+        {200, LONG_AGO "\nDate: Sun, 06 Nov 1994 08:49:37 GMT", "too close"},
+        {200, LONG_AGO "\nDate: Sat, 05 Nov 1994 08:49:37 GMT", "too close"},
+        {200, LONG_AGO, "without a Date"},
+        {200, LONG_AGO "\nDate: today", "without a Date"},
+        {200, LONG_AGO "\nLast-Modified: Mon, 07 Nov 1994 08:49:37 GMT\nDate: x", "no ETag"},
+        {200, "Last-Modified: 0\nDate: Sun, 06 Nov 1994 08:50:37 GMT", "no date"},
+        {200, "", "no ETag and no Last-Modified"},
+        {200, "ETag: W/\"a\"", "weak"},
+        {200, "ETag: W/\"a\"\n" LONG_AGO "\nDate: Sun, 06 Nov 1994 09:50:37 GMT", "weak"},
+        {200, "ETag: a", "not valid"},
+        {200, "ETag: \"a", "not valid"},
+        {200, "ETag: \"", "not valid"},
+        {200, "ETag: \"a\" \"b\"", "not valid"},
+        {200, "ETag: \"a\tb\"", "not valid"},
+        {200, "ETag: \"a\"\nETag: \"b\"", "different ETags"},
+        {200, "ETag: \"a\"\nAccept-Ranges: none", "no ranges"},
+        {200, "ETag: \"a\"\nContent-Encoding: gzip", "encoded"},
+        {203, "ETag: \"a\"", "not the whole file"},
+        {206, "ETag: \"a\"", "not the whole file"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        written written;
+        af__resume_token token;
+        const char *reason;
+        write_head(&written, rows[i].status, rows[i].fields);
+        check_status(
+            af__resume_make(&token, S("http://h/"), &written.head, &written.framing, &reason),
+            AF_OK);
+        if ((reason == NULL) != (rows[i].reason == NULL)) fail_msg("%s", rows[i].fields);
+        if (reason != NULL) check_contains(reason, rows[i].reason);
+        assert_int_equal(af__resume_exists(&token), reason == NULL);
+        af__resume_clear(&token);
+    }
+}
+
+static void a_validator_has_a_limit(void **state) {
+    (void)state;
+    char tag[AF__RESUME_VALIDATOR_LONGEST + 1];
+    memset(tag, 'x', sizeof tag);
+    tag[0] = '"';
+    for (size_t size = sizeof tag - 1; size <= sizeof tag; size++) {
+        tag[size - 2] = 'x';
+        tag[size - 1] = '"';
+        af_header header = {S("ETag"), {tag, size}, 0};
+        af_head head = {.status = 200, .headers = &header, .header_count = 1};
+        af__framing framing = {AF__FRAMING_CLOSE, AF_LENGTH_UNKNOWN, false};
+        af__resume_token token;
+        const char *reason;
+        check_status(af__resume_make(&token, S("http://h/"), &head, &framing, &reason), AF_OK);
+        assert_int_equal(reason == NULL, size < sizeof tag);
+        af__resume_clear(&token);
+    }
+}
+
+/* ---- The text ------------------------------------------------------------------------------ */
+
+#define HEAD_LINES "afcore-resume 1\nurl http://h/a\n"
+#define TAG_LINE "etag \"x\"\n"
+#define LENGTH_LINES "total 10\nreceived 4\n"
+#define TAIL_LINES "file 1 2\nend\n"
+
+static void check_round(af_slice text) {
+    af__resume_token token;
+    af_failure failure = {0};
+    af_status status = af__resume_read(&token, text, &failure);
+    if (status != AF_OK) fail_msg("%s: %s", text.bytes, failure.text);
+    af__buffer out;
+    af__buffer_init(&out, AF__RESUME_LONGEST);
+    check_status(af__resume_write(&token, &out), AF_OK);
+    assert_int_equal(out.size, text.size);
+    assert_memory_equal(out.bytes, text.bytes, text.size);
+    af__buffer_clear(&out);
+    af__resume_clear(&token);
+}
+
+static void tokens_survive_as_text(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES,
+        HEAD_LINES TAG_LINE "total 0\nreceived 0\n" TAIL_LINES,
+        HEAD_LINES TAG_LINE "total unknown\nreceived 9223372036854775807\n" TAIL_LINES,
+        HEAD_LINES TAG_LINE "total 9223372036854775807\nreceived 9223372036854775807\n" TAIL_LINES,
+        HEAD_LINES "modified Sun, 06 Nov 1994 08:49:37 GMT\n" LENGTH_LINES TAIL_LINES,
+        HEAD_LINES TAG_LINE LENGTH_LINES "digest sha-256=" SHA_256_OF_NOTHING "\n" TAIL_LINES,
+        HEAD_LINES TAG_LINE LENGTH_LINES "file 18446744073709551615 18446744073709551615\nend\n",
+        "afcore-resume 1\nurl https://[::1]:8443/a%20b?c=d\n" TAG_LINE LENGTH_LINES TAIL_LINES,
+        HEAD_LINES "etag \"\xC3\xA9;,=\"\n" LENGTH_LINES TAIL_LINES,
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) check_round(af_slice_of(texts[i]));
+}
+
+static void a_token_says_what_it_is_about(void **state) {
+    (void)state;
+    af_resume_info info;
+    af_failure failure;
+    check_status(af_resume_info_read(S(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES), &info, NULL),
+                 AF_OK);
+    check_slice(info.url, "http://h/a");
+    check_slice(info.validator, "\"x\"");
+    assert_int_equal(info.total, 10);
+    assert_int_equal(info.received, 4);
+    check_status(
+        af_resume_info_read(S(HEAD_LINES TAG_LINE "total unknown\nreceived 4\n" TAIL_LINES), &info,
+                            &failure),
+        AF_OK);
+    assert_int_equal(info.total, -1);
+    check_status(af_resume_info_read(S("no token"), &info, &failure), AF_EINVAL);
+    check_contains(failure.text, "damaged");
+    assert_int_equal(info.url.size, 0);
+}
+
+static void a_damaged_token_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        af_slice text;
+        const char *damage;
+    } rows[] = {
+        {ROW_S(""), "begin"},
+        {ROW_S("afcore-resume 1"), "begin"},
+        {ROW_S("afcore-resume 2\n"), "begin"},
+        {ROW_S("\xEF\xBB\xBF" HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES), "begin"},
+        {ROW_S("afcore-resume 1\r\nurl http://h/a\r\n"), "begin"},
+        {ROW_S("afcore-resume 1\n" TAG_LINE LENGTH_LINES TAIL_LINES), "URL"},
+        {ROW_S("afcore-resume 1\nurl ftp://h/a\n" TAG_LINE LENGTH_LINES TAIL_LINES), "URL"},
+        {ROW_S("afcore-resume 1\nurl http://H/a\n" TAG_LINE LENGTH_LINES TAIL_LINES), "URL"},
+        {ROW_S("afcore-resume 1\nurl http://u:p@h/a\n" TAG_LINE LENGTH_LINES TAIL_LINES), "URL"},
+        {ROW_S("afcore-resume 1\nurl \n" TAG_LINE LENGTH_LINES TAIL_LINES), "URL"},
+        {ROW_S(HEAD_LINES "etag W/\"x\"\n" LENGTH_LINES TAIL_LINES), "validator"},
+        {ROW_S(HEAD_LINES "etag x\n" LENGTH_LINES TAIL_LINES), "validator"},
+        {ROW_S(HEAD_LINES "etag \"x\r\"\n" LENGTH_LINES TAIL_LINES), "validator"},
+        {ROW_S(HEAD_LINES "etag \"x\0\"\n" LENGTH_LINES TAIL_LINES), "validator"},
+        {ROW_S(HEAD_LINES "etag \"x\"\r\n" LENGTH_LINES TAIL_LINES), "validator"},
+        {ROW_S(HEAD_LINES "modified yesterday\n" LENGTH_LINES TAIL_LINES), "validator"},
+        {ROW_S(HEAD_LINES LENGTH_LINES TAIL_LINES), "validator"},
+        {ROW_S(HEAD_LINES TAG_LINE TAG_LINE LENGTH_LINES TAIL_LINES), "length"},
+        {ROW_S(HEAD_LINES TAG_LINE "total -1\nreceived 0\n" TAIL_LINES), "length"},
+        {ROW_S(HEAD_LINES TAG_LINE "total 9223372036854775808\nreceived 0\n" TAIL_LINES), "length"},
+        {ROW_S(HEAD_LINES TAG_LINE "total 1e3\nreceived 0\n" TAIL_LINES), "length"},
+        {ROW_S(HEAD_LINES TAG_LINE "total 3\nreceived 4\n" TAIL_LINES), "length"},
+        {ROW_S(HEAD_LINES TAG_LINE "total 3\nreceived unknown\n" TAIL_LINES), "length"},
+        {ROW_S(HEAD_LINES TAG_LINE "total 3\nreceived \n" TAIL_LINES), "length"},
+        {ROW_S(HEAD_LINES TAG_LINE "received 4\ntotal 10\n" TAIL_LINES), "length"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES), "cut off"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "digest sha-256=AA\n" TAIL_LINES), "digest"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "digest md5=" MD5_OF_NOTHING "\n"), "cut off"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "end\n"), "file"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1\nend\n"), "file"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 18446744073709551616\nend\n"), "file"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 2\n"), "cut off"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 2\nend"), "cut off"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES "\n"), "follows"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af__resume_token token;
+        af_failure failure = {0};
+        if (af__resume_read(&token, rows[i].text, &failure) != AF_EINVAL) {
+            fail_msg("row %zu: %s", i, rows[i].text.bytes);
+        }
+        check_contains(failure.text, rows[i].damage);
+        assert_false(af__resume_exists(&token));
+        assert_null(token.block);
+    }
+}
+
+static void a_text_has_a_limit(void **state) {
+    (void)state;
+    size_t size = AF__RESUME_LONGEST + 1;
+    char *text = malloc(size);
+    assert_non_null(text);
+    memset(text, 'a', size);
+    memcpy(text, HEAD_LINES, sizeof HEAD_LINES - 1);
+    af__resume_token token;
+    af_resume_info info;
+    af_failure failure = {0};
+    check_status(af__resume_read(&token, (af_slice){text, size}, &failure), AF_EINVAL);
+    check_contains(failure.text, "too long");
+    check_status(af_resume_info_read((af_slice){text, size}, &info, &failure), AF_EINVAL);
+    free(text);
+}
+
+static void tokens_survive_any_lack_of_memory(void **state) {
+    (void)state;
+    TORTURE(n) {
+        written written;
+        af__resume_token made = {0}, read = {0};
+        const char *reason = NULL;
+        af__buffer out;
+        af__buffer_init(&out, AF__RESUME_LONGEST);
+        write_head(&written, 200, "ETag: \"a\"\nContent-MD5: " MD5_OF_NOTHING);
+        af_status status = af__resume_make(&made, S("http://h/"), &written.head, &written.framing,
+                                           &reason);
+        if (status == AF_OK) status = af__resume_write(&made, &out);
+        if (status == AF_OK) {
+            status = af__resume_read(&read, (af_slice){out.bytes, out.size}, NULL);
+        }
+        assert_true(status == AF_OK || status == AF_ENOMEM);
+        af__buffer_clear(&out);
+        af__resume_clear(&made);
+        af__resume_clear(&read);
+    }
+}
+
+/* ---- Asking and judging -------------------------------------------------------------------- */
+
+static af__resume_token read_token(const char *text) {
+    af__resume_token token;
+    check_status(af__resume_read(&token, af_slice_of(text), NULL), AF_OK);
+    return token;
+}
+
+static void the_rest_is_asked_for_by_version(void **state) {
+    (void)state;
+    af__resume_token token = read_token(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES);
+    char range[AF__RESUME_RANGE_ROOM];
+    af_header fields[2];
+    af__resume_ask(&token, INT64_MAX, range, fields);
+    check_slice(fields[0].name, "Range");
+    check_slice(fields[0].value, "bytes=9223372036854775807-");
+    check_slice(fields[1].name, "If-Range");
+    check_slice(fields[1].value, "\"x\"");
+    af__resume_clear(&token);
+}
+
+#define BY_TAG HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES
+#define BY_TAG_OF_UNKNOWN HEAD_LINES TAG_LINE "total unknown\nreceived 4\n" TAIL_LINES
+#define BY_TAG_OF_MOST HEAD_LINES TAG_LINE "total 9223372036854775807\nreceived 4\n" TAIL_LINES
+#define BY_DATE HEAD_LINES "modified Sun, 06 Nov 1994 08:49:37 GMT\n" LENGTH_LINES TAIL_LINES
+
+typedef struct judged {
+    const char *token;
+    int64_t offset;
+    int status;
+    const char *fields;
+    af__resume_verdict verdict;
+    const char *reason; /* A part of it. */
+    int64_t end, total;
+} judged;
+
+static void check_judgement(const judged *row) {
+    written written;
+    af__resume_token token = read_token(row->token);
+    write_head(&written, row->status, row->fields);
+    af__resume_answer answer = af__resume_judge(&token, row->offset, &written.head,
+                                                &written.framing);
+    if (answer.verdict != row->verdict) {
+        fail_msg("%d %s: %d, %s", row->status, row->fields, (int)answer.verdict,
+                 answer.reason != NULL ? answer.reason : "");
+    }
+    if (row->reason == NULL) {
+        assert_null(answer.reason);
+        assert_true(answer.total == row->total && answer.end == row->end);
+    } else {
+        check_contains(answer.reason, row->reason);
+    }
+    af__resume_clear(&token);
+}
+
+#define CHECK_JUDGEMENTS(rows)                                                                     \
+    for (size_t i = 0; i < COUNT_OF(rows); i++) check_judgement(&(rows)[i])
+
+static void a_part_is_appended_only_if_all_is_right(void **state) {
+    (void)state;
+    static const judged rows[] = {
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"", AF__RESUME_APPEND, NULL, 10,
+         10},
+        {BY_TAG, 4, 206, "Content-Range: BYTES 4-9/10\nETag: \"x\"\nContent-Length: 6",
+         AF__RESUME_APPEND, NULL, 10, 10},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-4/10\nETag: \"x\"", AF__RESUME_APPEND, NULL, 5,
+         10},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nContent-Range: bytes 4-9/10\nETag: \"x\"",
+         AF__RESUME_APPEND, NULL, 10, 10},
+        {BY_TAG_OF_UNKNOWN, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"", AF__RESUME_APPEND,
+         NULL, 10, 10},
+        {BY_TAG_OF_MOST, INT64_MAX - 1, 206,
+         "Content-Range: bytes 9223372036854775806-9223372036854775806/9223372036854775807\n"
+         "ETag: \"x\"",
+         AF__RESUME_APPEND, NULL, INT64_MAX, INT64_MAX},
+        {BY_DATE, 4, 206, "Content-Range: bytes 4-9/10", AF__RESUME_APPEND, NULL, 10, 10},
+        {BY_DATE, 4, 206, "Content-Range: bytes 4-9/10\n" LONG_AGO, AF__RESUME_APPEND, NULL, 10,
+         10},
+        {BY_DATE, 4, 206,
+         "Content-Range: bytes 4-9/10\nLast-Modified: Mon, 07 Nov 1994 08:49:37 GMT",
+         AF__RESUME_REFUSE, "another version", 0, 0},
+        {BY_TAG, 4, 206, "ETag: \"x\"", AF__RESUME_REFUSE, "which part", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: \nETag: \"x\"", AF__RESUME_REFUSE, "not valid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes\nETag: \"x\"", AF__RESUME_REFUSE, "not valid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9\nETag: \"x\"", AF__RESUME_REFUSE, "not valid", 0,
+         0},
+        {BY_TAG, 4, 206, "Content-Range: bytes=4-9/10\nETag: \"x\"", AF__RESUME_REFUSE, "not valid",
+         0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4/10\nETag: \"x\"", AF__RESUME_REFUSE, "not valid",
+         0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 9-4/10\nETag: \"x\"", AF__RESUME_REFUSE, "not valid",
+         0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-10/10\nETag: \"x\"", AF__RESUME_REFUSE,
+         "not valid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4--9/10\nETag: \"x\"", AF__RESUME_REFUSE,
+         "not valid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes  4-9/10\nETag: \"x\"", AF__RESUME_REFUSE,
+         "not valid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10, bytes 4-9/10\nETag: \"x\"",
+         AF__RESUME_REFUSE, "not valid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes */10\nETag: \"x\"", AF__RESUME_REFUSE, "not valid",
+         0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes */*\nETag: \"x\"", AF__RESUME_REFUSE, "not valid", 0,
+         0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9223372036854775808/*\nETag: \"x\"",
+         AF__RESUME_REFUSE, "not valid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 18446744073709551620-9/10\nETag: \"x\"",
+         AF__RESUME_REFUSE, "not valid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nContent-Range: bytes 5-9/10\nETag: \"x\"",
+         AF__RESUME_REFUSE, "different", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: lines 4-9/10\nETag: \"x\"", AF__RESUME_REFUSE, "unit", 0,
+         0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 0-9/10\nETag: \"x\"", AF__RESUME_REFUSE,
+         "another part", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 5-9/10\nETag: \"x\"", AF__RESUME_REFUSE,
+         "another part", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/*\nETag: \"x\"", AF__RESUME_REFUSE, "how long",
+         0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-10/11\nETag: \"x\"", AF__RESUME_REFUSE,
+         "another length", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"\nContent-Length: 7",
+         AF__RESUME_REFUSE, "Content-Length", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"y\"", AF__RESUME_REFUSE,
+         "another version", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: W/\"x\"", AF__RESUME_REFUSE,
+         "another version", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"\nETag: \"y\"", AF__RESUME_REFUSE,
+         "another version", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10", AF__RESUME_REFUSE, "another version", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"\nContent-Encoding: gzip",
+         AF__RESUME_REFUSE, "encoded", 0, 0},
+        {BY_TAG, 4, 206, "Content-Type: multipart/byteranges; boundary=b\nETag: \"x\"",
+         AF__RESUME_REFUSE, "several parts", 0, 0},
+    };
+    CHECK_JUDGEMENTS(rows);
+}
+
+static void beyond_the_end_is_complete_only_at_the_end(void **state) {
+    (void)state;
+    static const judged rows[] = {
+        {BY_TAG, 10, 416, "Content-Range: bytes */10", AF__RESUME_COMPLETE, NULL, 10, 10},
+        {BY_TAG, 10, 416, "Content-Range: bytes */10\nETag: \"x\"", AF__RESUME_COMPLETE, NULL, 10,
+         10},
+        {BY_TAG_OF_UNKNOWN, 4, 416, "Content-Range: bytes */4", AF__RESUME_COMPLETE, NULL, 4, 4},
+        {BY_TAG_OF_MOST, INT64_MAX, 416, "Content-Range: bytes */9223372036854775807",
+         AF__RESUME_COMPLETE, NULL, INT64_MAX, INT64_MAX},
+        {BY_DATE, 10, 416, "Content-Range: bytes */10\n" LONG_AGO, AF__RESUME_COMPLETE, NULL, 10,
+         10},
+        {BY_TAG, 4, 416, "Content-Range: bytes */3", AF__RESUME_REFUSE, "shorter", 0, 0},
+        {BY_TAG, 4, 416, "Content-Range: bytes */10", AF__RESUME_REFUSE, "shorter", 0, 0},
+        {BY_TAG, 4, 416, "Content-Range: bytes 4-9/4", AF__RESUME_REFUSE, "not valid", 0, 0},
+        {BY_TAG, 4, 416, "Content-Range: bytes 0-3/4", AF__RESUME_REFUSE, "shorter", 0, 0},
+        {BY_TAG, 4, 416, "Content-Range: bytes */4", AF__RESUME_REFUSE, "another length", 0, 0},
+        {BY_TAG, 10, 416, "Content-Range: lines */10", AF__RESUME_REFUSE, "unit", 0, 0},
+        {BY_TAG, 10, 416, "Content-Range: bytes */10\nETag: \"y\"", AF__RESUME_REFUSE,
+         "another version", 0, 0},
+        {BY_DATE, 10, 416,
+         "Content-Range: bytes */10\nLast-Modified: Mon, 07 Nov 1994 08:49:37 GMT",
+         AF__RESUME_REFUSE, "another version", 0, 0},
+        {BY_TAG, 10, 416, "", AF__RESUME_REFUSE, "which part", 0, 0},
+    };
+    CHECK_JUDGEMENTS(rows);
+}
+
+static void other_answers_void_or_keep_what_is_there(void **state) {
+    (void)state;
+    static const judged rows[] = {
+        {BY_TAG, 4, 200, "ETag: \"x\"", AF__RESUME_RESTART, "whole", 0, 0},
+        {BY_TAG, 4, 200, "ETag: \"y\"\nContent-Encoding: gzip", AF__RESUME_RESTART, "whole", 0, 0},
+        {BY_TAG, 4, 200, "Content-Range: bytes 4-9/10\nETag: \"x\"", AF__RESUME_RESTART, "whole", 0,
+         0},
+        {BY_TAG, 4, 203, "", AF__RESUME_RESTART, "whole", 0, 0},
+        {BY_TAG, 4, 404, "", AF__RESUME_GONE, "gone", 0, 0},
+        {BY_TAG, 4, 410, "ETag: \"x\"", AF__RESUME_GONE, "gone", 0, 0},
+        {BY_TAG, 4, 304, "ETag: \"x\"", AF__RESUME_KEEP, "didn't answer", 0, 0},
+        {BY_TAG, 4, 302, "", AF__RESUME_KEEP, "didn't answer", 0, 0},
+        {BY_TAG, 4, 401, "", AF__RESUME_KEEP, "didn't answer", 0, 0},
+        {BY_TAG, 4, 412, "", AF__RESUME_KEEP, "didn't answer", 0, 0},
+        {BY_TAG, 4, 503, "", AF__RESUME_KEEP, "didn't answer", 0, 0},
+        {BY_TAG, 4, 999, "", AF__RESUME_KEEP, "didn't answer", 0, 0},
+    };
+    CHECK_JUDGEMENTS(rows);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_can_be_resumed_is_told_from_what_cannot),
+        cmocka_unit_test(a_validator_has_a_limit),
+        cmocka_unit_test(tokens_survive_as_text),
+        cmocka_unit_test(a_token_says_what_it_is_about),
+        cmocka_unit_test(a_damaged_token_is_refused),
+        cmocka_unit_test(a_text_has_a_limit),
+        cmocka_unit_test(tokens_survive_any_lack_of_memory),
+        cmocka_unit_test(the_rest_is_asked_for_by_version),
+        cmocka_unit_test(a_part_is_appended_only_if_all_is_right),
+        cmocka_unit_test(beyond_the_end_is_complete_only_at_the_end),
+        cmocka_unit_test(other_answers_void_or_keep_what_is_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
