@@ -53,6 +53,15 @@ private func largeBodies() async throws {
     _ = try await manager.download(HTTPRequest(.get, "https://example.org/film"), to: "/tmp/film")
 }
 
+private func linesAndEvents() async throws {
+    for try await line in try await manager.stream(HTTPRequest("https://example.org/log")).lines {
+        print(line)
+    }
+    for try await event in manager.events(from: "ticker") {
+        print(event.event, event.data)
+    }
+}
+
 @Suite struct DocumentationTests {
     /// The lines of a text without their indentation, and without empty ones.
     private static func lines(of text: Substring) -> [String] {

@@ -1,0 +1,148 @@
+import Testing
+
+@testable import SwiftAF
+
+@Suite("What follows what with server-sent events")
+struct EventStreamStateTests {
+    private static func response(_ status: Int, _ type: String?) -> HTTPResponse {
+        var headers = HTTPHeaders()
+        headers["Content-Type"] = type
+        return HTTPResponse(status: status, headers: headers, url: "http://host/")
+    }
+
+    private static func options(_ change: (inout ServerSentEvents.Options) -> Void = { _ in })
+        -> ServerSentEvents.Options
+    {
+        var options = ServerSentEvents.Options()
+        change(&options)
+        return options
+    }
+
+    private static let lost = SessionError(.connectionLost)
+
+    @Test(
+        "A head is a stream, an end, or an error",
+        arguments: [
+            (200, "text/event-stream", "read"),
+            (200, "Text/Event-Stream; charset=utf-8", "read"),
+            (200, "text/event-stream;x", "read"),
+            (200, "text/html", "contentType"),
+            (200, "text/event-streams", "contentType"),
+            (200, nil, "contentType"),
+            (204, nil, "end"),
+            (204, "text/html", "end"),
+            (201, "text/event-stream", "status"),
+            (206, "text/event-stream", "status"),
+            (304, "text/event-stream", "status"),
+            (301, "text/event-stream", "status"),
+            (401, "text/event-stream", "status"),
+            (404, "text/html", "status"),
+            (503, "text/event-stream", "status"),
+        ] as [(Int, String?, String)])
+    func heads(status: Int, type: String?, expected: String) {
+        var state = EventStreamState(options: Self.options())
+        let found =
+            switch state.judge(Self.response(status, type)) {
+            case .read: "read"
+            case .end: "end"
+            case .fail(let error): error.code.rawValue
+            }
+        #expect(found == expected)
+    }
+
+    @Test(
+        "Which errors another connection may cure",
+        arguments: [
+            (.dns, true), (.connect, true), (.connectionLost, true), (.truncated, true), (.timeout, true),
+            (.protocol, true), (.tls, true), (.untrusted, false), (.cancelled, false), (.closed, false),
+            (.invalidInput, false), (.tooLarge, false), (.redirect, false), (.bodyNotReplayable, false),
+            (.outOfMemory, false), (.authentication, false), (.unknown, false),
+        ] as [(SessionError.Code, Bool)])
+    func cures(code: SessionError.Code, mayPass: Bool) {
+        var state = EventStreamState(options: Self.options())
+        switch state.ended(SessionError(code), retry: nil, random: 0) {
+        case .reconnect: #expect(mayPass)
+        case .fail(let error):
+            #expect(!mayPass)
+            #expect(error.code == code)
+        }
+    }
+
+    private static func delay(_ next: EventStreamState.Next) -> Duration? {
+        if case .reconnect(let delay) = next { delay } else { nil }
+    }
+
+    @Test(
+        "The server's wish counts between the least and the most",
+        arguments: [
+            (nil, 3000), (0, 500), (499, 500), (500, 500), (501, 501), (7000, 7000), (60_000, 60_000), (60_001, 60_000),
+            (.max, 60_000),
+        ] as [(Int64?, Int64)])
+    func wishes(retry: Int64?, expected: Int64) {
+        for random in [0, 0.5, 0.99, 7, -7, .nan] {
+            var state = EventStreamState(options: Self.options())
+            _ = state.judge(Self.response(200, "text/event-stream"))
+            let next = state.ended(nil, retry: retry.map { .milliseconds($0) }, random: random)
+            #expect(Self.delay(next) == .milliseconds(expected))
+        }
+    }
+
+    @Test("After each failure the wait may be twice as long, never beyond the most, and a stream begins again")
+    func backsOff() {
+        var state = EventStreamState(options: Self.options { $0.maximumRetries = nil })
+        let longest = [6, 12, 24, 48, 60, 60, 60].map { Duration.seconds($0) }
+        for expected in longest {
+            var copy = state
+            #expect(Self.delay(copy.ended(Self.lost, retry: nil, random: 0)) == .seconds(3))
+            copy = state
+            #expect(
+                Self.delay(copy.ended(Self.lost, retry: nil, random: 0.5)) == .seconds(3) + (expected - .seconds(3)) / 2
+            )
+            #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 1)) == expected)
+        }
+        for _ in 0..<1000 { _ = state.ended(Self.lost, retry: .zero, random: 1) }
+        #expect(Self.delay(state.ended(Self.lost, retry: .zero, random: 1)) == .seconds(60))
+        _ = state.judge(Self.response(200, "text/event-stream"))
+        #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 1)) == .seconds(3))
+        #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 1)) == .seconds(6))
+    }
+
+    @Test("Attempts are used up by failures in a row only", arguments: [0, 1, 5])
+    func attempts(most: Int) {
+        var state = EventStreamState(options: Self.options { $0.maximumRetries = most })
+        for _ in 0..<3 {
+            for _ in 0..<most {
+                #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 0)) != nil)
+            }
+            _ = state.judge(Self.response(200, "text/event-stream"))
+            // The loss of a stream is none of them.
+            #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 0)) != nil)
+        }
+        for _ in 0..<most { _ = state.ended(Self.lost, retry: nil, random: 0) }
+        guard case .fail(let error) = state.ended(Self.lost, retry: nil, random: 0) else {
+            Issue.record("one attempt too many")
+            return
+        }
+        #expect(error.code == .connectionLost)
+    }
+
+    @Test("Options that make no sense do no harm")
+    func strangeOptions() {
+        let huge = Duration(secondsComponent: .max, attosecondsComponent: 0)
+        for (least, most) in [
+            (Duration.seconds(-5), Duration.seconds(-9)), (.zero, .zero), (huge, .zero), (.zero, huge),
+        ] {
+            var state = EventStreamState(
+                options: Self.options {
+                    $0.minimumDelay = least
+                    $0.maximumDelay = most
+                    $0.maximumRetries = nil
+                    $0.reconnectionTime = .seconds(1)
+                })
+            for _ in 0..<200 {
+                let delay = Self.delay(state.ended(Self.lost, retry: .milliseconds(Int64.max), random: 1))
+                #expect(delay ?? .seconds(-1) >= .zero)
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Server-sent events", .timeLimit(.minutes(2)))
+struct ServerSentEventsTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+    private let waits = Recorder<Duration>()
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+    }
+
+    private static let type: Script.Headers = ["Content-Type": "text/event-stream"]
+
+    private static func stream(_ text: String) -> Script {
+        .respond(headers: type, body: Data(text.utf8))
+    }
+
+    /// Events whose waits are over at once, and are recorded.
+    private func events(
+        from path: String = "events", headers: HTTPHeaders = [:],
+        _ change: (inout ServerSentEvents.Options) -> Void = { _ in }
+    ) -> ServerSentEvents {
+        var options = ServerSentEvents.Options()
+        change(&options)
+        var events = manager.events(from: path, headers: headers, options: options)
+        events.pacing = .init(wait: { [waits] in waits.record($0) }, random: { 1 })
+        return events
+    }
+
+    private func collect(_ events: ServerSentEvents) async throws -> [ServerSentEvent] {
+        var all: [ServerSentEvent] = []
+        for try await event in events { all.append(event) }
+        return all
+    }
+
+    @Test("Connections follow each other with the last id, until the server wants no more")
+    func reconnects() async throws {
+        server.route("/events", times: 1, Self.stream("id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: lost\n"))
+        server.route("/events", times: 1, Self.stream("retry: 7000\ndata: c\n\n"))
+        server.route("/events", times: 1, Self.stream("id\ndata: d\n\n"))
+        server.route("/events", .status(204))
+        let all = try await collect(events())
+        #expect(all.map(\.data) == ["a", "b", "c", "d"])
+        #expect(all.map(\.id) == ["1", "2", "2", ""])
+        #expect(waits.values == [.seconds(3), .seconds(7), .seconds(7)])
+        #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, "2", "2", nil])
+        #expect(server.requests.allSatisfy { $0["Accept"] == "text/event-stream" })
+        #expect(server.requests.allSatisfy { $0["Cache-Control"] == "no-cache" })
+    }
+
+    @Test("A stream that is cut anywhere gives the same events", arguments: [1, 7, 4096])
+    func crumbs(size: Int) async throws {
+        let text = "\u{FEFF}: hello\r\n\r\nevent: näme\r\nid: 漢\r\ndata: one\r\ndata: two\r\n\r\ndata\r\n\r\n"
+        let bytes = Array(text.utf8)
+        let pieces = stride(from: 0, to: bytes.count, by: size).map { start in
+            Script.chunk(Data(bytes[start..<min(bytes.count, start + size)]))
+        }
+        server.route("/events", times: 1, [.chunkedHead(headers: Self.type), Script(pieces), .lastChunk()])
+        server.route("/events", .status(204))
+        let all = try await collect(events())
+        #expect(
+            all == [
+                ServerSentEvent(id: "漢", event: "näme", data: "one\ntwo"), ServerSentEvent(id: "漢", data: ""),
+            ])
+    }
+
+    @Test("An event comes while the server keeps the connection open, and letting the iterator go closes it")
+    func prompt() async throws {
+        server.route(
+            "/events",
+            [.chunkedHead(headers: Self.type), .chunk(Data("data: now\n\n".utf8)), .waitForPeerClose])
+        var iterator: ServerSentEvents.Iterator? = events().makeAsyncIterator()
+        #expect(try await iterator?.next()?.data == "now")
+        iterator = nil
+        #expect(await server.waitForCloses(1))
+    }
+
+    @Test("Losses and failures are waited out, and a lost stream goes on behind its last event")
+    func losses() async throws {
+        server.route("/events", times: 2, [.reset])
+        server.route(
+            "/events", times: 1,
+            [.chunkedHead(headers: Self.type), .chunk(Data("id: 1\ndata: a\n\nid: 2\nda".utf8)), .close])
+        server.route("/events", times: 1, [.reset])
+        server.route("/events", times: 1, Self.stream("data: b\n\n"))
+        server.route("/events", .status(204))
+        let all = try await collect(events())
+        #expect(all.map(\.data) == ["a", "b"])
+        #expect(waits.values == [6, 12, 3, 6, 3].map { .seconds($0) })
+        #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, nil, nil, "1", "1", "1"])
+    }
+
+    @Test("Attempts that are used up are the last one's error")
+    func attempts() async throws {
+        server.route("/events", [.reset])
+        let error = await #expect(throws: SessionError.self) { try await collect(events { $0.maximumRetries = 2 }) }
+        #expect(error?.code == .connectionLost)
+        #expect(server.requests.count == 3)
+        #expect(waits.values.count == 2)
+    }
+
+    @Test(
+        "What is no stream of events ends it",
+        arguments: [
+            (404, "text/event-stream", .status), (503, "text/event-stream", .status),
+            (206, "text/event-stream", .status),
+            (200, "text/html", .contentType), (401, "text/event-stream", .status),
+        ] as [(Int, String, SessionError.Code)])
+    func refused(status: Int, type: String, code: SessionError.Code) async throws {
+        server.route("/events", .respond(status, headers: ["Content-Type": type], body: Data("data: a\n\n".utf8)))
+        var iterator = events().makeAsyncIterator()
+        let error = await #expect(throws: SessionError.self) { try await iterator.next() }
+        #expect(error?.code == code)
+        #expect(error?.status == status)
+        #expect(try await iterator.next() == nil)
+        #expect(server.requests.count == 1)
+        #expect(waits.values.isEmpty)
+    }
+
+    @Test("A limit ends it, and the server sees the end")
+    func limit() async throws {
+        server.route(
+            "/events",
+            [
+                .chunkedHead(headers: Self.type), .chunk(Data("data: a\n\n".utf8)),
+                .chunk(Data("data: 12345678\n".utf8), count: nil),
+            ])
+        var iterator = events { $0.limits.maximumDataSize = 100_000 }.makeAsyncIterator()
+        #expect(try await iterator.next()?.data == "a")
+        let error = await #expect(throws: SessionError.self) { try await iterator.next() }
+        #expect(error?.code == .tooLarge)
+        #expect(error?.url == server.urlString("/events"))
+        #expect(await server.waitForCloses(1))
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test("The request is yours: method, body and headers, for every connection")
+    func ownRequest() async throws {
+        server.route("/events", times: 2, Self.stream(""))
+        server.route("/events", .status(204))
+        var request = HTTPRequest(
+            .post, server.urlString("/events"), headers: ["Accept": "x/y", "Last-Event-ID": "41", "X-Mine": "1"],
+            body: .data(Data("query".utf8)))
+        request.headers.removeDefault("Cache-Control")
+        var events = manager.events(from: request)
+        events.pacing = .init(wait: { _ in }, random: { 0 })
+        #expect(try await collect(events).isEmpty)
+        #expect(server.requests.count == 3)
+        for request in server.requests {
+            #expect(request.method == "POST")
+            #expect(request.bodyText == "query")
+            #expect(request["Accept"] == "x/y")
+            #expect(request["Last-Event-ID"] == "41")
+            #expect(request["X-Mine"] == "1")
+            #expect(request["Cache-Control"] == nil)
+        }
+    }
+
+    @Test("An id that the server has emptied is not sent again, even if the request had one")
+    func emptiedID() async throws {
+        server.route("/events", times: 1, Self.stream("data: a\n\nid:\ndata: b\n\n"))
+        server.route("/events", .status(204))
+        let all = try await collect(events(headers: ["Last-Event-ID": "41"]))
+        #expect(all.map(\.id) == ["41", ""])
+        #expect(server.requests.map { $0["Last-Event-ID"] } == ["41", nil])
+    }
+
+    @Test("Parameters and headers of the call, and the serializer's, are sent")
+    func callsRequest() async throws {
+        server.fallback(.status(204))
+        let events = manager.events(from: "events", parameters: ["a": "b"], headers: ["X-Mine": "1"])
+        #expect(try await collect(events).isEmpty)
+        let request = try #require(server.requests.first)
+        #expect(request.target == "/events?a=b")
+        #expect(request["X-Mine"] == "1")
+        #expect(request["User-Agent"] != nil)
+    }
+
+    @Test("A request that can't be sent is an error at the first event")
+    func invalid() async throws {
+        let error = await #expect(throws: SessionError.self) {
+            try await collect(manager.events(from: "ftp://host/"))
+        }
+        #expect(error?.code == .invalidInput)
+    }
+
+    @Test("Cancelling ends the wait for an event, and the server sees the end")
+    func cancelledReading() async throws {
+        server.route("/events", [.chunkedHead(headers: Self.type), .stall(at: "quiet"), .lastChunk()])
+        let reader = Task { [events = events()] in try await collect(events) }
+        #expect(await server.waitForStalled(at: "quiet"))
+        reader.cancel()
+        await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        server.open("quiet")
+        #expect(await server.waitForCloses(1))
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("Cancelling ends the wait for the next connection")
+    func cancelledWaiting() async throws {
+        server.route("/events", Self.stream("data: a\n\n"))
+        var options = ServerSentEvents.Options()
+        options.reconnectionTime = .seconds(86_400)
+        options.maximumDelay = .seconds(86_400)
+        var events = manager.events(from: "events", options: options)
+        events.pacing.wait = { [waits] in
+            waits.record($0)
+            await Pause.wait($0)
+        }
+        let reader = Task { [events] in try await collect(events) }
+        #expect(await waits.wait() == [.seconds(86_400)])
+        reader.cancel()
+        await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("An ended manager ends it")
+    func invalidated() async throws {
+        server.route("/events", [.chunkedHead(headers: Self.type), .stall(at: "quiet"), .lastChunk()])
+        let reader = Task { [events = events()] in try await collect(events) }
+        #expect(await server.waitForStalled(at: "quiet"))
+        manager.invalidate(cancellingTasks: true)
+        await #expect(throws: SessionError.self) { try await reader.value }
+        server.open("quiet")
+    }
+
+    @Test("A pause ends by itself, and at once in a task that is cancelled")
+    func pauses() async throws {
+        let start = ContinuousClock.now
+        await Pause.wait(.milliseconds(20))
+        #expect(ContinuousClock.now - start >= .milliseconds(20))
+        await Pause.wait(.zero)
+        await Pause.wait(.seconds(-1))
+        await Pause.wait(Duration(secondsComponent: .min, attosecondsComponent: 0))
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await Pause.wait(Duration(secondsComponent: .max, attosecondsComponent: 0))
+        }
+        await task.value
+    }
+}
