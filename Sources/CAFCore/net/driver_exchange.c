@@ -52,6 +52,7 @@ static size_t take_body(char *bytes, size_t one, size_t size, void *context) {
         return size;
     case AF__HELD:
         exchange->has_paused = true;
+        exchange->owner.waiting(exchange->owner.context);
         return CURL_WRITEFUNC_PAUSE;
     case AF__STOP:
         break;
@@ -356,7 +357,9 @@ static void set_body(af__exchange *exchange) {
         else if (takes_content(method))
             shape = AF__SHAPE_POST;
     } else {
-        bool is_inline = memory != NULL && memory->size <= INLINE_BODY;
+        /* What goes out with the head is not asked for piece by piece, as a rate needs it. */
+        bool is_inline = memory != NULL && memory->size <= INLINE_BODY &&
+                         transfer->send_rate.per_second == 0;
         shape = is_inline ? AF__SHAPE_POST : AF__SHAPE_UPLOAD;
     }
     if (state->shape != (unsigned)shape) {
@@ -435,12 +438,21 @@ static bool must_not_share(const af__transfer *transfer) {
 }
 
 /** Large pieces for what may be large; a small answer shall not cost the memory of a large one. */
+/** Small pieces are what makes a slow rate smooth; libcurl has no smaller buffer than 1 KiB. */
+static long receive_buffer(const af__transfer *transfer) {
+    if (transfer->receive_rate.per_second != 0) {
+        size_t piece = af__rate_piece(&transfer->receive_rate, SMALL_BUFFER);
+        return piece > 1024 ? (long)piece : 1024;
+    }
+    bool receives_bulk = transfer->sink.kind != AF_SINK_MEMORY ||
+                         transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
+    return receives_bulk ? LARGE_BUFFER : SMALL_BUFFER;
+}
+
 static void set_buffers(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     af__easy_state *state = &exchange->state;
-    bool receives_bulk = transfer->sink.kind != AF_SINK_MEMORY ||
-                         transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
-    long size = receives_bulk ? LARGE_BUFFER : SMALL_BUFFER;
+    long size = receive_buffer(transfer);
     if (size != state->buffer_size) {
         SET(CURLOPT_BUFFERSIZE, size);
         state->buffer_size = size;

@@ -43,10 +43,29 @@ static int64_t body_deadline(const af_task *task) {
     return source->is_waiting && source->ready_us != 0 ? source->ready_us : INT64_MAX;
 }
 
+/** The moment when a direction that its rate holds may move on. */
+static int64_t rate_deadline(const af__rate *rate) {
+    return rate->due_us != 0 ? rate->due_us : INT64_MAX;
+}
+
+static int64_t next_try(const af_task *task) {
+    int64_t rates = earlier(rate_deadline(&task->transfer.send_rate),
+                            rate_deadline(&task->transfer.receive_rate));
+    return earlier(rates, body_deadline(task));
+}
+
+/** Forget the moments that have come; who still has to wait says so again. */
+static void stop_waiting(af_task *task, int64_t now) {
+    af__transfer *transfer = &task->transfer;
+    if (now >= body_deadline(task)) transfer->source.is_waiting = false;
+    if (now >= rate_deadline(&transfer->send_rate)) transfer->send_rate.due_us = 0;
+    if (now >= rate_deadline(&transfer->receive_rate)) transfer->receive_rate.due_us = 0;
+}
+
 static void arm(af_task *task) {
     int64_t deadline = after(task->started_us, task->transfer.timeouts.total_ms);
     deadline = earlier(deadline, connect_deadline(task));
-    deadline = earlier(deadline, body_deadline(task));
+    deadline = earlier(deadline, next_try(task));
     /* While idleness doesn't count it may begin to; looking again then is cheap. */
     if (task->exchange != NULL && task->transfer.timeouts.idle_ms != 0) {
         int64_t idle = idle_deadline(task);
@@ -85,8 +104,8 @@ static void alarm_rang(af__alarm *alarm) {
         time_out(task, AF_TIMEOUT_CONNECT, "no connection was made", limits->connect_ms);
     } else if (now >= idle_deadline(task)) {
         time_out(task, AF_TIMEOUT_IDLE, "no byte was moved", limits->idle_ms);
-    } else if (now >= body_deadline(task)) {
-        task->transfer.source.is_waiting = false;
+    } else if (now >= next_try(task)) {
+        stop_waiting(task, now);
         if (go_on(task)) arm(task);
     } else {
         arm(task);

@@ -116,6 +116,8 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     transfer->keep_encoding = request->keep_encoding;
     transfer->allow_downgrade = request->allow_downgrade;
     transfer->priority = request->priority;
+    transfer->send_rate.per_second = request->max_send_rate;
+    transfer->receive_rate.per_second = request->max_receive_rate;
     uint32_t interval = request->progress_ms != 0 ? request->progress_ms : DEFAULT_PROGRESS_MS;
     transfer->progress_interval_us = (int64_t)interval * 1000;
     transfer->progress = (af_progress){0, AF_LENGTH_UNKNOWN, 0, AF_LENGTH_UNKNOWN};
@@ -211,9 +213,12 @@ bool af__transfer_begin_hop(af__transfer *transfer) {
 ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t size) {
     /* Asked again because of the other direction, or of a resume: the reader waits for its wake. */
     if (is_suspended(transfer) || transfer->source.is_waiting) return AF_READ_AGAIN;
+    if (af__rate_holds(&transfer->send_rate, af__now_us())) return AF_READ_AGAIN;
     af_failure failure = {0};
+    size = af__rate_piece(&transfer->send_rate, size);
     ptrdiff_t count = af__source_read(&transfer->source, buffer, size, &failure);
     if (count > 0) {
+        af__rate_spend(&transfer->send_rate, (uint64_t)count, af__now_us());
         transfer->progress.sent += count;
         tell_progress(transfer);
     } else if (count == AF_READ_FAILED) {
@@ -463,6 +468,7 @@ af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t
         return AF__STOP;
     }
     if (is_suspended(transfer) || transfer->is_held) return AF__HELD;
+    if (af__rate_holds(&transfer->receive_rate, af__now_us())) return AF__HELD;
     af__taken taken = AF__TAKEN;
     transfer->progress.received = received;
     if (transfer->sink.kind == AF_SINK_EVENTS) {
@@ -475,6 +481,7 @@ af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t
         }
     }
     if (taken != AF__TAKEN) return taken;
+    af__rate_spend_count(&transfer->receive_rate, received, af__now_us());
     if (!is_within_ratio(transfer, bytes.size, received)) return AF__STOP;
     tell_progress(transfer);
     return AF__TAKEN;

@@ -5,6 +5,7 @@
 #ifndef AF_NET_TRANSFER_H
 #define AF_NET_TRANSFER_H
 
+#include "base/rate.h"
 #include "message/head.h"
 #include "net/outgoing.h"
 #include "net/result.h"
@@ -67,6 +68,7 @@ typedef struct af__transfer {
     uint64_t decoded; /**< Bytes of this hop's body after decoding. */
     af_progress progress;
     int64_t progress_interval_us, progress_due_us;
+    af__rate send_rate, receive_rate;
     atomic_bool is_cancelled, is_suspended;
     bool is_held;      /**< on_body said "not now". */
     af_result *result; /**< Its failure is the first one, and decides. */

@@ -145,6 +145,11 @@ typedef struct af_request {
     bool allow_downgrade; /**< Follow a redirect from https to http. */
     uint8_t priority;     /**< HTTP/2 weight, 1–255; 0: the default, 16. */
     uint32_t progress_ms; /**< The shortest time between two on_progress; 0: the default, 100. */
+    /**
+     * Bytes of body per second at most, averaged over the transfer; 0: no limit. Waiting for it
+     * doesn't count as idle. What is received counts before decoding.
+     */
+    uint64_t max_send_rate, max_receive_rate;
 } af_request;
 
 #define AF_REQUEST_INIT                                                                            \
@@ -152,7 +157,7 @@ typedef struct af_request {
         sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
             {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
             {AF_SINK_MEMORY, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC, false,    \
-            false, 0, 0                                                                            \
+            false, 0, 0, 0, 0                                                                      \
     }
 
 /* ---- What is told on the way --------------------------------------------------------------- */

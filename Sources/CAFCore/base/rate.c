@@ -1,0 +1,40 @@
+#include "base/rate.h"
+
+enum {
+    PIECES_PER_SECOND = 8,
+    /* Timers ring late; without this each delay would lower the rate. */
+    MADE_UP_US = 100 * 1000
+};
+
+static const uint64_t us_per_second = 1000000;
+/* A debt of centuries; more would overflow the clock. */
+static const uint64_t longest_us = UINT64_C(1) << 53;
+
+bool af__rate_holds(af__rate *rate, int64_t now_us) {
+    bool holds = rate->per_second != 0 && now_us < rate->ready_us;
+    rate->due_us = holds ? rate->ready_us : 0;
+    return holds;
+}
+
+size_t af__rate_piece(const af__rate *rate, size_t size) {
+    if (rate->per_second == 0) return size;
+    uint64_t piece = rate->per_second / PIECES_PER_SECOND;
+    if (piece == 0) piece = 1;
+    return piece < size ? (size_t)piece : size;
+}
+
+void af__rate_spend(af__rate *rate, uint64_t bytes, int64_t now_us) {
+    if (rate->per_second == 0 || bytes == 0) return;
+    int64_t since = rate->ready_us;
+    if (since == 0) since = now_us;
+    if (since < now_us - MADE_UP_US) since = now_us - MADE_UP_US;
+    uint64_t cost = bytes <= UINT64_MAX / us_per_second ? bytes * us_per_second / rate->per_second
+                                                        : bytes / rate->per_second * us_per_second;
+    rate->ready_us = since + (int64_t)(cost < longest_us ? cost : longest_us);
+}
+
+void af__rate_spend_count(af__rate *rate, int64_t count, int64_t now_us) {
+    int64_t bytes = count >= rate->counted ? count - rate->counted : count;
+    rate->counted = count;
+    if (bytes > 0) af__rate_spend(rate, (uint64_t)bytes, now_us);
+}

@@ -1,0 +1,267 @@
+/*
+ * Limits of bytes per second. That a transfer takes no less time than its limit asks for is
+ * measured, from the limit itself; how much longer it takes depends on the machine and is not.
+ */
+#include "base/clock.h"
+#include "base/rate.h"
+#include "support/call.h"
+#include "support/files.h"
+#include "support/form.h"
+
+#include <stdlib.h>
+
+enum { RATE = 100000, SIZE = 40000, SECOND_US = 1000000 };
+
+/* ---- The engine ---------------------------------------------------------------------------- */
+
+static void without_a_limit_nothing_waits(void **state) {
+    (void)state;
+    af__rate rate = {0};
+    af__rate_spend(&rate, UINT64_MAX, 5);
+    assert_false(af__rate_holds(&rate, 5));
+    assert_int_equal(af__rate_piece(&rate, SIZE_MAX), SIZE_MAX);
+}
+
+static void pieces_are_at_least_a_byte(void **state) {
+    (void)state;
+    assert_int_equal(af__rate_piece(&(af__rate){.per_second = 800}, 1000), 100);
+    assert_int_equal(af__rate_piece(&(af__rate){.per_second = 800}, 10), 10);
+    assert_int_equal(af__rate_piece(&(af__rate){.per_second = 1}, 1000), 1);
+    assert_int_equal(af__rate_piece(&(af__rate){.per_second = UINT64_MAX}, 1000), 1000);
+}
+
+static void bytes_are_paid_for_with_time(void **state) {
+    (void)state;
+    af__rate rate = {.per_second = 1000};
+    assert_false(af__rate_holds(&rate, 7));
+    af__rate_spend(&rate, 500, 7);
+    assert_true(af__rate_holds(&rate, 500006));
+    assert_int_equal(rate.due_us, 500007);
+    assert_false(af__rate_holds(&rate, 500007));
+    assert_int_equal(rate.due_us, 0);
+    /* Late by 50 ms, which is made up for; then by a second, of which 100 ms are. */
+    af__rate_spend(&rate, 500, 550007);
+    assert_int_equal(rate.ready_us, 1000007);
+    af__rate_spend(&rate, 500, 2000007);
+    assert_int_equal(rate.ready_us, 2400007);
+    af__rate_spend(&rate, 0, 9000000);
+    assert_int_equal(rate.ready_us, 2400007);
+}
+
+static void what_was_counted_is_paid_once(void **state) {
+    (void)state;
+    af__rate rate = {.per_second = 1000};
+    static const struct {
+        int64_t count, ready_us;
+    } rows[] = {{0, 0}, {500, 500007}, {500, 500007}, {600, 600007}, {100, 700007}, {0, 700007}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af__rate_spend_count(&rate, rows[i].count, 7);
+        assert_int_equal(rate.ready_us, rows[i].ready_us);
+    }
+}
+
+static void numbers_at_the_edges_do_not_overflow(void **state) {
+    (void)state;
+    static const uint64_t edges[] = {1, 2, 1000, INT64_MAX, UINT64_MAX / 1000000, UINT64_MAX};
+    for (size_t i = 0; i < COUNT_OF(edges); i++) {
+        for (size_t j = 0; j < COUNT_OF(edges); j++) {
+            af__rate rate = {.per_second = edges[i]};
+            int64_t now = INT64_C(1) << 50;
+            for (int n = 0; n < 3; n++) {
+                af__rate_spend(&rate, edges[j], now);
+                assert_true(rate.ready_us >= now - SECOND_US);
+                now = rate.ready_us > now ? rate.ready_us : now;
+            }
+        }
+    }
+}
+
+/* ---- On a connection ----------------------------------------------------------------------- */
+
+/** Runs a call whose `size` bytes may take no less than the rate says, short of the last piece. */
+static void check_slow(call *call, int64_t size, int64_t last_piece) {
+    int64_t start = af__now_us();
+    call_perform(call);
+    int64_t took = af__now_us() - start;
+    check_ended(call, AF_OK);
+    assert_int_equal(status_of(call), 200);
+    assert_true(took >= (size - last_piece) * SECOND_US / RATE);
+}
+
+static void serve_zeros(world *world, const char *path, size_t size) {
+    static const char zeros[1000];
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 200, NULL, zeros, sizeof zeros, size / sizeof zeros);
+    serve(world, path, script);
+}
+
+static void answers_come_slowly_into_every_sink(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    serve_zeros(world, "/", SIZE);
+    const char *path = path_in(&folder, "a");
+    const af_sink sinks[] = {{AF_SINK_MEMORY, NULL}, {AF_SINK_EVENTS, NULL}, {AF_SINK_FILE, path}};
+    for (size_t i = 0; i < COUNT_OF(sinks); i++) {
+        call *call = call_new(world, "/");
+        call->request.sink = sinks[i];
+        call->request.max_receive_rate = RATE;
+        check_slow(call, SIZE, RATE / 8);
+        assert_int_equal(af_result_get_body_size(call->result), SIZE);
+        call_free(call);
+    }
+    folder_remove(&folder);
+}
+
+static void bodies_go_slowly_from_every_source(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "a");
+    char *bytes = calloc(1, SIZE);
+    assert_non_null(bytes);
+    write_file(path, (af_slice){bytes, SIZE});
+    serve(world, "/", answer(200, NULL, "ok"));
+    for (int kind = AF_BODY_BYTES; kind <= AF_BODY_MULTIPART; kind++) {
+        script_reader script = {.bytes = {bytes, SIZE}};
+        call *call = call_new(world, "/");
+        call->request.method = "POST";
+        call->request.max_send_rate = RATE;
+        call->request.body.kind = (af_body_kind)kind;
+        call->request.body.bytes = (af_slice){bytes, SIZE};
+        if (kind == AF_BODY_FILE) call->request.body.path = path;
+        if (kind == AF_BODY_READER) {
+            call->request.body.reader = reader_of(&script);
+            call->request.body.length = AF_LENGTH_UNKNOWN;
+        }
+        if (kind == AF_BODY_MULTIPART) {
+            call->request.body.form = form_new();
+            form_add_file(call->request.body.form, "f", path);
+        }
+        check_slow(call, SIZE, RATE / 8);
+        assert_true(call->progress.sent >= SIZE);
+        call_free(call);
+        afts_request *request = afts_copy_request(world->server, (size_t)kind - 1);
+        assert_non_null(request);
+        assert_true(request->body_complete && request->body_total >= SIZE);
+        afts_request_free(request);
+    }
+    free(bytes);
+    folder_remove(&folder);
+}
+
+static void both_ways_have_their_own_limit(void **state) {
+    world *world = *state;
+    char *bytes = calloc(1, SIZE);
+    assert_non_null(bytes);
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 200, NULL, bytes, SIZE / 4, 1);
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call_send(call, "PUT", (af_slice){bytes, SIZE});
+    call->request.max_send_rate = RATE;
+    call->request.max_receive_rate = RATE;
+    check_slow(call, SIZE + SIZE / 4, RATE / 4);
+    call_free(call);
+    free(bytes);
+}
+
+static void a_limit_does_not_reach_the_next_request(void **state) {
+    world *world = *state;
+    char *bytes = calloc(1, SIZE);
+    assert_non_null(bytes);
+    serve_zeros(world, "/", SIZE);
+    for (int limited = 1; limited >= 0; limited--) {
+        call *call = call_new(world, "/");
+        call_send(call, "PUT", (af_slice){bytes, SIZE});
+        call->request.max_receive_rate = call->request.max_send_rate = limited ? RATE * 10 : 0;
+        call->request.timeouts.total_ms = PATIENCE_MS;
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->body.size, SIZE);
+        call_free(call);
+    }
+    free(bytes);
+}
+
+static void a_slow_task_can_be_cancelled_and_suspended(void **state) {
+    world *world = *state;
+    serve_zeros(world, "/", SIZE);
+    call *call = call_new(world, "/");
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.max_receive_rate = 1;
+    call_start(call);
+    call_wait_for(call, &call->body_count, 1);
+    af_task_suspend(call->task);
+    af_task_resume(call->task);
+    af_task_wake(call->task);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+static void the_total_limit_goes_on_counting(void **state) {
+    world *world = *state;
+    static const char body[100];
+    serve(world, "/", answer(200, NULL, "ok"));
+    for (int way = 0; way < 2; way++) {
+        call *call = call_new(world, "/");
+        serve_zeros(world, "/", SIZE);
+        if (way == 0) call->request.max_receive_rate = 1;
+        if (way == 1) call->request.max_send_rate = 1;
+        if (way == 1) call_send(call, "PUT", (af_slice){body, sizeof body});
+        call->request.timeouts = (af_timeouts){0, 0, 200};
+        call_perform(call);
+        check_ended(call, AF_ETIMEOUT);
+        assert_int_equal(call->failure.timeout, AF_TIMEOUT_TOTAL);
+        call_free(call);
+    }
+}
+
+static void waiting_for_the_rate_is_not_idle(void **state) {
+    world *world = *state;
+    serve_zeros(world, "/", 3000);
+    call *call = call_new(world, "/");
+    call_send(call, "PUT", S("abc"));
+    call->request.max_send_rate = 1;
+    call->request.max_receive_rate = 1000;
+    call->request.timeouts = (af_timeouts){0, 900, 0};
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->body.size, 3000);
+    call_free(call);
+}
+
+static void a_redirect_sends_the_body_at_the_same_rate(void **state) {
+    world *world = *state;
+    char *bytes = calloc(1, SIZE);
+    assert_non_null(bytes);
+    serve(world, "/", answer(307, "Location: /there", ""));
+    serve(world, "/there", answer(200, NULL, "ok"));
+    call *call = call_new(world, "/");
+    call_send(call, "PUT", (af_slice){bytes, SIZE});
+    call->request.max_send_rate = RATE;
+    check_slow(call, 2 * SIZE, RATE / 8);
+    call_free(call);
+    free(bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_limit_nothing_waits),
+        cmocka_unit_test(pieces_are_at_least_a_byte),
+        cmocka_unit_test(bytes_are_paid_for_with_time),
+        cmocka_unit_test(what_was_counted_is_paid_once),
+        cmocka_unit_test(numbers_at_the_edges_do_not_overflow),
+        WORLD_TEST(answers_come_slowly_into_every_sink),
+        WORLD_TEST(bodies_go_slowly_from_every_source),
+        WORLD_TEST(both_ways_have_their_own_limit),
+        WORLD_TEST(a_limit_does_not_reach_the_next_request),
+        WORLD_TEST(a_slow_task_can_be_cancelled_and_suspended),
+        WORLD_TEST(the_total_limit_goes_on_counting),
+        WORLD_TEST(waiting_for_the_rate_is_not_idle),
+        WORLD_TEST(a_redirect_sends_the_body_at_the_same_rate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
