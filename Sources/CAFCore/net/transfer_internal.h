@@ -1,0 +1,32 @@
+/** Shared by the files of the transfer. */
+#ifndef AF_NET_TRANSFER_INTERNAL_H
+#define AF_NET_TRANSFER_INTERNAL_H
+
+#include "base/failure.h"
+#include "message/redirect.h"
+#include "net/transfer.h"
+
+/** One more event is about to be told. */
+static inline void count_event(af__transfer *transfer) {
+    atomic_fetch_add_explicit(transfer->event_counter, 1, memory_order_relaxed);
+}
+
+/** False, and the reason of the end, unless there is one already. */
+static inline bool fail(af__transfer *transfer, const af_failure *failure) {
+    af__transfer_fail(transfer, failure);
+    return false;
+}
+
+static inline bool fail_text(af__transfer *transfer, af_status status, const char *text) {
+    af_failure failure = {0};
+    af__fail(&failure, status, "%s", text);
+    return fail(transfer, &failure);
+}
+
+/**
+ * Ask whether to follow, and make the next hop. true: go on, the plan's `follow` says how; false:
+ * the task has failed.
+ */
+bool af__transfer_follow(af__transfer *transfer, af__redirect_plan *plan);
+
+#endif
