@@ -37,8 +37,9 @@ static void take_posts(void *context, af__post *post) {
     }
 }
 
-static bool finish_turn(void *context) {
-    return !((owner *)context)->is_stopping;
+static af__turn finish_turn(void *context, bool was_idle) {
+    (void)was_idle;
+    return ((owner *)context)->is_stopping ? AF__TURN_END : AF__TURN_SLEEP;
 }
 
 static void ended(void *context) {

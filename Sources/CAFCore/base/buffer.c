@@ -12,14 +12,28 @@ void af__buffer_init(af__buffer *buffer, uint64_t limit) {
     *buffer = (af__buffer){.limit = limit};
 }
 
+void af__buffer_lend(af__buffer *buffer, af__room room) {
+    buffer->room = room;
+    buffer->bytes = room.bytes;
+    buffer->capacity = room.size < buffer->limit ? room.size : (size_t)buffer->limit;
+}
+
+static bool is_in_room(const af__buffer *buffer) {
+    return buffer->bytes != NULL && buffer->bytes == buffer->room.bytes;
+}
+
 void af__buffer_clear(af__buffer *buffer) {
-    af_free(buffer->bytes);
+    if (!is_in_room(buffer)) af_free(buffer->bytes);
+    af__room room = buffer->room;
     af__buffer_init(buffer, buffer->limit);
+    af__buffer_lend(buffer, room);
 }
 
 static af_status set_capacity(af__buffer *buffer, size_t capacity) {
-    char *bytes = af__realloc(buffer->bytes, capacity);
+    bool moves_out = is_in_room(buffer);
+    char *bytes = moves_out ? af__alloc(capacity) : af__realloc(buffer->bytes, capacity);
     if (bytes == NULL) return AF_ENOMEM;
+    if (moves_out && buffer->size != 0) memcpy(bytes, buffer->bytes, buffer->size);
     buffer->bytes = bytes;
     buffer->capacity = capacity;
     return AF_OK;
@@ -75,12 +89,21 @@ af_bytes af__buffer_take(af__buffer *buffer) {
         af__buffer_clear(buffer);
         return (af_bytes){NULL, 0};
     }
+    if (is_in_room(buffer)) {
+        af_bytes copy = {af__alloc(buffer->size), buffer->size};
+        if (copy.bytes == NULL) return (af_bytes){NULL, 0};
+        memcpy(copy.bytes, buffer->bytes, buffer->size);
+        buffer->size = 0;
+        return copy;
+    }
     size_t unused = buffer->capacity - buffer->size;
     if (unused > WORTH_SHRINKING && unused > buffer->capacity / 4) {
         /* Failing to shrink costs memory, not correctness. */
         (void)set_capacity(buffer, buffer->size);
     }
     af_bytes taken = {buffer->bytes, buffer->size};
+    af__room room = buffer->room;
     af__buffer_init(buffer, buffer->limit);
+    af__buffer_lend(buffer, room);
     return taken;
 }

@@ -12,10 +12,20 @@ void af__fields_init(af__fields *fields, uint64_t limit) {
     af__buffer_init(&fields->text, limit);
 }
 
+void af__fields_lend(af__fields *fields, af__room text, af_header *headers, size_t count) {
+    af__buffer_lend(&fields->text, text);
+    fields->headers = fields->header_room = headers;
+    fields->capacity = count;
+}
+
+static bool is_in_room(const af__fields *fields) {
+    return fields->headers != NULL && fields->headers == fields->header_room;
+}
+
 void af__fields_clear(af__fields *fields) {
     af__buffer_clear(&fields->text);
-    af_free(fields->headers);
-    fields->headers = NULL;
+    if (!is_in_room(fields)) af_free(fields->headers);
+    fields->headers = fields->header_room = NULL;
     fields->count = fields->capacity = 0;
 }
 
@@ -28,8 +38,11 @@ static af_status make_room(af__fields *fields) {
     if (fields->count < fields->capacity) return AF_OK;
     if (fields->capacity > SIZE_MAX / 2 / sizeof *fields->headers) return AF_ENOMEM;
     size_t capacity = fields->capacity != 0 ? fields->capacity * 2 : SMALLEST_CAPACITY;
-    af_header *headers = af__realloc(fields->headers, capacity * sizeof *headers);
+    bool moves_out = is_in_room(fields);
+    af_header *headers = moves_out ? af__alloc(capacity * sizeof *headers)
+                                   : af__realloc(fields->headers, capacity * sizeof *headers);
     if (headers == NULL) return AF_ENOMEM;
+    if (moves_out) memcpy(headers, fields->headers, fields->count * sizeof *headers);
     fields->headers = headers;
     fields->capacity = capacity;
     return AF_OK;

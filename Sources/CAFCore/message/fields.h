@@ -18,10 +18,17 @@ typedef struct af__fields {
     af__buffer text;
     af_header *headers; /**< The sizes are always right, the pointers after af__fields_bind(). */
     size_t count, capacity;
+    af_header *header_room;
 } af__fields;
 
 /** Empty, without memory; names and values together will never be longer than `limit` bytes. */
 void af__fields_init(af__fields *fields, uint64_t limit);
+
+/**
+ * Let empty fields begin in memory that must outlive them; what does not fit moves to memory of its
+ * own.
+ */
+void af__fields_lend(af__fields *fields, af__room text, af_header *headers, size_t count);
 
 /** Free the memory. */
 void af__fields_clear(af__fields *fields);

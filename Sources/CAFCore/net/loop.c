@@ -64,9 +64,10 @@ void af__loop_post(af__loop *loop, af__post *post) {
     while (write(loop->event_descriptor, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
-static void drain_inbox(af__loop *loop) {
+/** false: nothing was posted. */
+static bool drain_inbox(af__loop *loop) {
     af__post *newest = atomic_exchange(&loop->inbox, NULL);
-    if (newest == NULL) return;
+    if (newest == NULL) return false;
     af__post *oldest = NULL;
     while (newest != NULL) {
         af__post *next = newest->next;
@@ -75,6 +76,7 @@ static void drain_inbox(af__loop *loop) {
         newest = next;
     }
     loop->owner.take_posts(loop->owner.context, oldest);
+    return true;
 }
 
 static int timeout_ms(const af__loop *loop) {
@@ -109,11 +111,18 @@ static unsigned readiness_of(uint32_t events) {
     return readiness;
 }
 
-static void wait_for_events(af__loop *loop, struct epoll_event *batch) {
+static int sleep_until_ready(af__loop *loop, struct epoll_event *batch) {
     atomic_store(&loop->is_asleep, true);
     int timeout = atomic_load(&loop->inbox) != NULL ? 0 : timeout_ms(loop);
     int count = epoll_wait(loop->epoll_descriptor, batch, BATCH, timeout);
     atomic_store(&loop->is_asleep, false);
+    return count;
+}
+
+/** false: no socket was ready. */
+static bool take_events(af__loop *loop, struct epoll_event *batch, bool may_sleep) {
+    int count = may_sleep ? sleep_until_ready(loop, batch)
+                          : epoll_wait(loop->epoll_descriptor, batch, BATCH, 0);
     loop->now_us = af__now_us();
     loop->batch = batch;
     loop->batch_count = count > 0 ? count : 0;
@@ -124,19 +133,22 @@ static void wait_for_events(af__loop *loop, struct epoll_event *batch) {
         if (watch != NULL) watch->ready(watch, readiness_of(event->events));
     }
     loop->batch_count = 0;
+    return count > 0;
 }
 
 static void run(void *context) {
     af__loop *loop = context;
     struct epoll_event batch[BATCH];
     current_loop = loop;
+    af__turn next = AF__TURN_SLEEP;
     do {
-        wait_for_events(loop, batch);
+        bool has_events = take_events(loop, batch, next == AF__TURN_SLEEP);
         /* Posts first: what they start asks for its first turn through an alarm that is due now. */
-        drain_inbox(loop);
+        bool has_posts = drain_inbox(loop);
         ring_alarms(loop);
         atomic_fetch_add_explicit(&loop->turns, 1, memory_order_relaxed);
-    } while (loop->owner.finish_turn(loop->owner.context));
+        next = loop->owner.finish_turn(loop->owner.context, !has_events && !has_posts);
+    } while (next != AF__TURN_END);
     current_loop = NULL;
     loop->owner.ended(loop->owner.context);
 }

@@ -29,13 +29,20 @@ typedef struct af__alarm {
     void (*ring)(struct af__alarm *alarm);
 } af__alarm;
 
+/** What comes after a turn. */
+typedef enum af__turn {
+    AF__TURN_SLEEP, /**< Wait for sockets, alarms and posts. */
+    AF__TURN_LOOK,  /**< Take what there is by now, and come back at once. */
+    AF__TURN_END    /**< End the loop. */
+} af__turn;
+
 /** What the owner of a loop does. All are called on the loop thread. */
 typedef struct af__loop_owner {
     void *context;
     /** Everything posted since the last call, oldest first, linked through `next`. */
     void (*take_posts)(void *context, af__post *first);
-    /** After each turn's sockets, alarms and posts; false ends the loop. */
-    bool (*finish_turn)(void *context);
+    /** After each turn's sockets, posts and alarms; `was_idle` if no socket or post was there. */
+    af__turn (*finish_turn)(void *context, bool was_idle);
     /** Last of all on the loop thread; the loop's memory may be freed here. */
     void (*ended)(void *context);
 } af__loop_owner;

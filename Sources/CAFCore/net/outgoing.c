@@ -14,14 +14,17 @@ static af_slice copy_slice(char **room, af_slice from) {
     return copy;
 }
 
-static af_status copy_all(af__outgoing *outgoing, const char *method, const af_header *headers,
-                          size_t count) {
+static af_status copy_all(af__outgoing *outgoing, af__room room_given, const char *method,
+                          const af_header *headers, size_t count) {
     size_t method_size = strlen(method) + 1;
     size_t size = count * sizeof *headers + method_size;
     for (size_t i = 0; i < count; i++) size += headers[i].name.size + headers[i].value.size;
-    outgoing->block = af__alloc(size);
-    if (outgoing->block == NULL) return AF_ENOMEM;
-    outgoing->headers = outgoing->block;
+    if (size <= room_given.size) {
+        outgoing->headers = room_given.bytes;
+    } else {
+        outgoing->headers = outgoing->block = af__alloc(size);
+        if (outgoing->block == NULL) return AF_ENOMEM;
+    }
     outgoing->header_count = count;
     char *room = (char *)(outgoing->headers + count);
     outgoing->method = memcpy(room, method, method_size);
@@ -34,7 +37,7 @@ static af_status copy_all(af__outgoing *outgoing, const char *method, const af_h
     return AF_OK;
 }
 
-af_status af__outgoing_init(af__outgoing *outgoing, const char *method, af__url *url,
+af_status af__outgoing_init(af__outgoing *outgoing, af__room room, const char *method, af__url *url,
                             const af_header *headers, size_t count, af_failure *failure) {
     *outgoing = (af__outgoing){.url = *url};
     *url = (af__url){0};
@@ -43,7 +46,7 @@ af_status af__outgoing_init(af__outgoing *outgoing, const char *method, af__url 
         status = af__fail(failure, AF_EINVAL, "the method is not a token");
     }
     if (status == AF_OK) status = af__check_request_headers(headers, count, failure);
-    if (status == AF_OK && copy_all(outgoing, method, headers, count) != AF_OK) {
+    if (status == AF_OK && copy_all(outgoing, room, method, headers, count) != AF_OK) {
         status = af__fail(failure, AF_ENOMEM, "out of memory");
     }
     if (status != AF_OK) af__outgoing_clear(outgoing);

@@ -4,13 +4,14 @@
 #ifndef AF_NET_OUTGOING_H
 #define AF_NET_OUTGOING_H
 
+#include "base/buffer.h"
 #include "message/url.h"
 
 #include <afcore/message.h>
 
 /** Zeroed it is empty. */
 typedef struct af__outgoing {
-    void *block;        /**< Holds everything below but the URL. */
+    void *block;        /**< Holds everything below but the URL, if the room given did not. */
     const char *method; /**< Ends in NUL. */
     af__url url;
     af_header *headers;
@@ -19,8 +20,9 @@ typedef struct af__outgoing {
 
 /**
  * Check and copy. Takes `url`, also when it fails. AF_EINVAL names what is wrong, AF_ENOMEM.
+ * `room` is used if all fits, and must then outlive `outgoing`; it is aligned for af_header.
  */
-af_status af__outgoing_init(af__outgoing *outgoing, const char *method, af__url *url,
+af_status af__outgoing_init(af__outgoing *outgoing, af__room room, const char *method, af__url *url,
                             const af_header *headers, size_t count, af_failure *failure);
 void af__outgoing_clear(af__outgoing *outgoing);
 

@@ -2,14 +2,22 @@
 
 #include "base/alloc.h"
 
+#include <stddef.h>
 #include <string.h>
 
 af_result *af__result_new(void) {
-    af_result *result = af__zalloc(sizeof *result);
+    af_result *result = af__alloc(sizeof *result);
     if (result == NULL) return NULL;
+    /* The rooms are written before they are read. */
+    memset(result, 0, offsetof(af_result, header_room));
     result->hops = &result->first_hop;
     result->hop_capacity = 1;
     return result;
+}
+
+void af__result_lend_head(af_result *result, af__head_reader *reader) {
+    af__room text = {result->text_room, sizeof result->text_room};
+    af__fields_lend(&reader->fields, text, result->header_room, AF__RESULT_HEADERS);
 }
 
 static void free_texts(const af_hop *hop) {
@@ -42,7 +50,7 @@ void af_result_free(af_result *result) {
     for (size_t i = 0; i < result->hop_count; i++) free_texts(&result->hops[i]);
     if (result->hops != &result->first_hop) af_free(result->hops);
     af__head_reader_clear(&result->reader);
-    af_free(result->body.bytes);
+    af__buffer_clear(&result->body);
     af_free(result);
 }
 
@@ -79,7 +87,5 @@ af_slice af_result_get_body(const af_result *result) {
 }
 
 af_bytes af_result_take_body(af_result *result) {
-    af_bytes body = result->body;
-    result->body = (af_bytes){NULL, 0};
-    return body;
+    return af__buffer_take(&result->body);
 }

@@ -6,6 +6,9 @@
 
 #include <afcore/task.h>
 
+/** Fields and bytes of a head, and bytes of a body, that need no memory of their own. */
+enum { AF__RESULT_HEADERS = 24, AF__RESULT_TEXT = 1024, AF__RESULT_BODY = 2048 };
+
 struct af_result {
     af_failure failure;
     bool has_head;
@@ -14,10 +17,17 @@ struct af_result {
     af_hop *hops;           /**< Own the texts that they point to. */
     size_t hop_count, hop_capacity;
     uint64_t body_size;
-    af_bytes body;
+    af__buffer body;
+    /* For what is small, which is most: one block of memory then holds all of an answer. */
+    af_header header_room[AF__RESULT_HEADERS];
+    char text_room[AF__RESULT_TEXT];
+    char body_room[AF__RESULT_BODY];
 };
 
 af_result *af__result_new(void);
+
+/** Let a reader's head begin in the result's memory. */
+void af__result_lend_head(af_result *result, af__head_reader *reader);
 
 /** Add a hop; takes its texts, also when it fails. AF_ENOMEM. */
 af_status af__result_add_hop(af_result *result, const af_hop *hop);

@@ -32,8 +32,10 @@ struct af_session {
     void *context;
     /* Loop thread only. */
     af__driver *driver;
-    af__list active;
+    af__list active; /**< Tasks under way. */
     size_t active_count;
+    af__list over;        /**< Tasks whose on_done is due. */
+    unsigned delay_turns; /**< That the first of them has waited. */
     bool is_closing;
 };
 
@@ -57,17 +59,18 @@ struct af_task {
     atomic_bool was_started;
     af__post post;
     af_session *session;
-    /* The creating thread until the start, then the loop thread; its flags are for any. */
-    af__transfer transfer;
     /* Loop thread only. */
-    af__node node; /**< In session->active. */
+    af__node node; /**< In session->active, then in session->over. */
     af__alarm alarm;
     af__exchange *exchange;
     int64_t started_us, connecting_since_us;
     bool is_connecting; /**< A connection is being made for this hop. */
     bool is_connected;  /**< The hop has a connection. */
+    bool is_over;       /**< Its on_done is due. */
     bool is_waiting;    /**< Suspended before its first hop. */
     bool leaves_late;   /**< Finished while an operation was being posted. */
+    /* The creating thread until the start, then the loop thread; its flags are for any. */
+    af__transfer transfer;
 };
 
 void af__session_reference(af_session *session);
@@ -80,6 +83,9 @@ void af__task_handle(af_task *task);
 
 /** Go on after the exchange ended. Loop thread. */
 void af__task_exchange_ended(af_task *task);
+
+/** Tell on_done and let go of a task that is over. Loop thread, outside of libcurl. */
+void af__task_complete(af_task *task);
 
 /** End now, in whatever state. Loop thread, outside of libcurl. */
 void af__task_abort(af_task *task, const af_failure *failure);

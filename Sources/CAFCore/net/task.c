@@ -4,6 +4,7 @@
 #include "net/session.h"
 #include "net/threads.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -138,11 +139,18 @@ static void leave(af_task *task) {
     af_task_release(task);
 }
 
+/** Nothing more happens on the wire. The caller hears of it at the end of the loop's turn. */
 static void finish(af_task *task) {
     af_session *session = task->session;
     af__loop_disarm(&session->loop, &task->alarm);
     af__list_remove(&task->node);
     session->active_count--;
+    task->is_over = true;
+    af__list_append(&session->over, &task->node);
+}
+
+void af__task_complete(af_task *task) {
+    af__list_remove(&task->node);
     af__transfer_finish(&task->transfer);
     unsigned pending = atomic_fetch_or(&task->requests, AF__TASK_FINISHED);
     void (*drop)(void *) = task->transfer.events.drop;
@@ -243,7 +251,7 @@ void af__task_handle(af_task *task) {
         }
     } else if (requests & AF__TASK_START) {
         begin(task);
-    } else if (task->node.next != NULL) {
+    } else if (task->node.next != NULL && !task->is_over) {
         look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
     }
     af_task_release(task);
@@ -279,12 +287,13 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     } else if (session->generation != af__process_generation()) {
         status = af__fail(failure, AF_ECLOSED, "the session belongs to the parent process");
     }
-    af_task *task = status == AF_OK ? af__zalloc(sizeof *task) : NULL;
+    af_task *task = status == AF_OK ? af__alloc(sizeof *task) : NULL;
     if (task == NULL) {
         if (status == AF_OK) status = af__fail(failure, AF_ENOMEM, "out of memory");
         give_back(request, events);
         return status;
     }
+    memset(task, 0, offsetof(af_task, transfer));
     status = af__transfer_init(&task->transfer, request, events, &session->events, failure);
     if (status != AF_OK) {
         af_free(task);

@@ -32,6 +32,7 @@ static void start_reader(af__transfer *transfer) {
                               transfer->limits.informational};
     af__head_reader_clear(&transfer->reader);
     af__head_reader_init(&transfer->reader, limits);
+    af__result_lend_head(transfer->result, &transfer->reader);
 }
 
 static bool gives_header(const af_request *request, const char *name) {
@@ -39,6 +40,10 @@ static bool gives_header(const af_request *request, const char *name) {
         if (af__same_name(request->headers[i].name, name)) return true;
     }
     return false;
+}
+
+static af__room room_of(af__transfer *transfer) {
+    return (af__room){transfer->room, sizeof transfer->room};
 }
 
 /**
@@ -64,8 +69,8 @@ static af_status init_with_fields(af__transfer *transfer, const af_request *requ
     if (request->header_count > 0) {
         memcpy(headers + count, request->headers, request->header_count * sizeof *headers);
     }
-    af_status status = af__outgoing_init(&transfer->outgoing, request->method, url, headers,
-                                         count + request->header_count, failure);
+    af_status status = af__outgoing_init(&transfer->outgoing, room_of(transfer), request->method,
+                                         url, headers, count + request->header_count, failure);
     af_free(headers);
     return status;
 }
@@ -101,14 +106,14 @@ static af_status init_outgoing(af__transfer *transfer, const af_request *request
     if (content_type != NULL) {
         return init_with_fields(transfer, request, &url, NULL, content_type, failure);
     }
-    return af__outgoing_init(&transfer->outgoing, request->method, &url, request->headers,
-                             request->header_count, failure);
+    return af__outgoing_init(&transfer->outgoing, room_of(transfer), request->method, &url,
+                             request->headers, request->header_count, failure);
 }
 
 af_status af__transfer_init(af__transfer *transfer, const af_request *request,
                             const af_task_events *events, atomic_uint_fast64_t *event_counter,
                             af_failure *failure) {
-    memset(transfer, 0, sizeof *transfer);
+    memset(transfer, 0, offsetof(af__transfer, room));
     transfer->event_counter = event_counter;
     transfer->limits = with_defaults(request->limits);
     transfer->timeouts = request->timeouts;
@@ -138,6 +143,10 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     transfer->sends_body = af__source_exists(&transfer->source);
     if (events != NULL) transfer->events = *events;
     start_reader(transfer);
+    if (transfer->sink.kind == AF_SINK_MEMORY) {
+        af__room room = {transfer->result->body_room, sizeof transfer->result->body_room};
+        af__buffer_lend(&transfer->sink.memory, room);
+    }
     return AF_OK;
 }
 
@@ -449,7 +458,8 @@ void af__transfer_finish(af__transfer *transfer) {
     transfer->reader = (af__head_reader){0};
     result->body_size = transfer->sink.written;
     if (result->failure.status == AF_OK && transfer->sink.memory.size > 0) {
-        result->body = af__buffer_take(&transfer->sink.memory);
+        result->body = transfer->sink.memory;
+        transfer->sink.memory = (af__buffer){0};
     }
     if (transfer->events.on_progress != NULL) {
         count_event(transfer);

@@ -14,6 +14,7 @@
 
 #include <afcore/task.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 /** How a hop ended, told by whoever carried it. */
 typedef struct af__outcome {
@@ -37,6 +38,9 @@ typedef enum af__phase {
     AF__PHASE_BODY,     /**< Its body goes to the sink. */
     AF__PHASE_DRAINING, /**< A redirect: its body goes nowhere. */
 } af__phase;
+
+/** Bytes of a request's fields that need no memory of their own. */
+enum { AF__TRANSFER_ROOM = 640 };
 
 typedef struct af__transfer {
     af_task_events events;
@@ -72,6 +76,7 @@ typedef struct af__transfer {
     atomic_bool is_cancelled, is_suspended;
     bool is_held;      /**< on_body said "not now". */
     af_result *result; /**< Its failure is the first one, and decides. */
+    _Alignas(max_align_t) char room[AF__TRANSFER_ROOM]; /**< For the first hop's head. */
 } af__transfer;
 
 /**

@@ -58,8 +58,8 @@ static af_status init_next(af__transfer *transfer, const af__redirect_plan *plan
         return af__fail(failure, AF_ENOMEM, "out of memory");
     }
     size_t count = keep_edited(transfer, plan, redirect, url, headers);
-    af_status status = af__outgoing_init(&transfer->next, redirect->method, url, headers, count,
-                                         failure);
+    af_status status = af__outgoing_init(&transfer->next, (af__room){0}, redirect->method, url,
+                                         headers, count, failure);
     af_free(headers);
     return status;
 }

@@ -14,6 +14,9 @@ struct CoreOutcome: Sendable {
 /// Owns a result of the core. It crosses threads once, so that the loop does not spend time on it, and must then
 /// be given to ``take(for:bodyFailure:)`` or ``discard()`` exactly once.
 struct CoreResult: @unchecked Sendable {
+    /// In bytes. The core keeps bodies up to this size in the result itself.
+    private static let largestCopy = 2048
+
     private let raw: OpaquePointer
 
     init(taking raw: OpaquePointer) {
@@ -32,7 +35,7 @@ struct CoreResult: @unchecked Sendable {
     func take(for url: String, bodyFailure: @autoclosure () -> (any Error)?) -> CoreOutcome {
         defer { af_result_free(raw) }
         let response = af_result_get_head(raw).map(response)
-        let body = Data(taking: af_result_take_body(raw))
+        let body = takeBody()
         guard let failure = af_result_get_failure(raw), failure.pointee.status != .AF_OK else {
             return CoreOutcome(response: response, body: body)
         }
@@ -42,6 +45,13 @@ struct CoreResult: @unchecked Sendable {
         if error.code == .bodySource, let cause = bodyFailure() { error = error.replacing(by: cause) }
         error.metrics = response?.metrics ?? metrics()
         return CoreOutcome(response: response, body: body, failure: error)
+    }
+
+    /// Short bodies are copied: that is cheaper than keeping memory of the core for them.
+    private func takeBody() -> Data {
+        let bytes = af_result_get_body(raw)
+        guard bytes.size > Self.largestCopy else { return Data(bytes.buffer) }
+        return Data(taking: af_result_take_body(raw))
     }
 
     private func response(_ head: UnsafePointer<af_head>) -> HTTPResponse {

@@ -372,9 +372,11 @@ AF_API uint64_t af_result_get_body_size(const af_result *result);
 AF_API af_slice af_result_get_body(const af_result *result);
 
 /**
- * The body collected in memory, without a copy.
+ * The body collected in memory; one of more than a few kilobytes without a copy.
  *
- * Thread: owner.    Owns: yours, af_free(bytes.bytes).    Fails: never; empty if there is none.
+ * Thread: owner.    Owns: yours, af_free(bytes.bytes).
+ * Fails: empty if there is none; also if there is no memory to copy a short one to, which then
+ * stays in the result.
  */
 AF_API af_bytes af_result_take_body(af_result *result);
 
