@@ -161,6 +161,69 @@ static void taking_nothing_gives_nothing(void **state) {
     assert_null(buffer.bytes);
 }
 
+static void a_buffer_begins_in_the_room_it_is_lent(void **state) {
+    (void)state;
+    char room[16];
+    af__buffer buffer;
+    af__buffer_init(&buffer, 100);
+    af__buffer_lend(&buffer, (af__room){room, sizeof room});
+    af__alloc_fail_at(SIZE_MAX);
+    check_status(af__buffer_reserve(&buffer, sizeof room), AF_OK);
+    check_status(af__buffer_append(&buffer, "0123456789abcdef", 16), AF_OK);
+    assert_int_equal(af__alloc_fail_at(0), 0);
+    assert_ptr_equal(buffer.bytes, room);
+    check_status(af__buffer_append(&buffer, "g", 1), AF_OK);
+    assert_ptr_not_equal(buffer.bytes, room);
+    assert_int_equal(buffer.size, 17);
+    assert_memory_equal(buffer.bytes, "0123456789abcdefg", 17);
+    af__buffer_clear(&buffer);
+    assert_ptr_equal(buffer.bytes, room);
+    check_status(af__buffer_append(&buffer, "again", 5), AF_OK);
+    assert_ptr_equal(buffer.bytes, room);
+    af__buffer_clear(&buffer);
+}
+
+static void the_room_is_no_larger_than_the_limit(void **state) {
+    (void)state;
+    char room[16];
+    af__buffer buffer;
+    af__buffer_init(&buffer, 4);
+    af__buffer_lend(&buffer, (af__room){room, sizeof room});
+    check_status(af__buffer_append(&buffer, "12345", 5), AF_ETOOBIG);
+    check_status(af__buffer_append(&buffer, "1234", 4), AF_OK);
+    assert_ptr_equal(buffer.bytes, room);
+    af__buffer_clear(&buffer);
+}
+
+static void what_is_taken_does_not_lie_in_a_room(void **state) {
+    (void)state;
+    char room[16];
+    af__buffer buffer;
+    af__buffer_init(&buffer, 100);
+    af__buffer_lend(&buffer, (af__room){room, sizeof room});
+    check_status(af__buffer_append(&buffer, "short", 5), AF_OK);
+    af__alloc_fail_at(1);
+    af_bytes taken = af__buffer_take(&buffer);
+    af__alloc_fail_at(0);
+    assert_null(taken.bytes);
+    assert_int_equal(buffer.size, 5);
+    taken = af__buffer_take(&buffer);
+    memset(room, 'x', sizeof room);
+    assert_int_equal(taken.size, 5);
+    assert_memory_equal(taken.bytes, "short", 5);
+    assert_int_equal(buffer.size, 0);
+    af_free(taken.bytes);
+    /* What has moved out is handed over as it is, and the room is there again. */
+    check_status(af__buffer_append(&buffer, "longer than sixteen", 19), AF_OK);
+    char *outside = buffer.bytes;
+    taken = af__buffer_take(&buffer);
+    assert_ptr_equal(taken.bytes, outside);
+    af_free(taken.bytes);
+    check_status(af__buffer_append(&buffer, "back", 4), AF_OK);
+    assert_ptr_equal(buffer.bytes, room);
+    af__buffer_clear(&buffer);
+}
+
 static void out_of_memory_loses_nothing(void **state) {
     (void)state;
     TORTURE(n) {
@@ -194,6 +257,9 @@ int main(void) {
         cmocka_unit_test(reserving_is_a_hint_below_the_limit),
         cmocka_unit_test(taking_gives_back_much_unused_room),
         cmocka_unit_test(taking_nothing_gives_nothing),
+        cmocka_unit_test(a_buffer_begins_in_the_room_it_is_lent),
+        cmocka_unit_test(the_room_is_no_larger_than_the_limit),
+        cmocka_unit_test(what_is_taken_does_not_lie_in_a_room),
         cmocka_unit_test(out_of_memory_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,30 @@ static void fields_survive_a_failed_allocation(void **state) {
     }
 }
 
+static void fields_move_out_of_a_room_that_gets_too_small(void **state) {
+    (void)state;
+    char text[64];
+    af_header headers[2];
+    af__fields fields;
+    af__fields_init(&fields, 1 << 16);
+    af__fields_lend(&fields, (af__room){text, sizeof text}, headers, COUNT_OF(headers));
+    af__alloc_fail_at(SIZE_MAX);
+    check_status(af__fields_add(&fields, S("A"), S("1")), AF_OK);
+    check_status(af__fields_add(&fields, S("B"), S("2")), AF_OK);
+    assert_int_equal(af__alloc_fail_at(0), 0);
+    assert_ptr_equal(fields.headers, headers);
+    for (int i = 0; i < 30; i++) {
+        check_status(af__fields_add(&fields, S("Name"), S("value")), AF_OK);
+    }
+    assert_ptr_not_equal(fields.headers, headers);
+    af__fields_bind(&fields, 0);
+    assert_int_equal(fields.count, 32);
+    check_slice(fields.headers[0].name, "A");
+    check_slice(fields.headers[1].value, "2");
+    for (size_t i = 2; i < fields.count; i++) check_slice(fields.headers[i].value, "value");
+    af__fields_clear(&fields);
+}
+
 static void the_text_of_fields_has_a_limit(void **state) {
     (void)state;
     af__fields fields;
@@ -155,6 +179,7 @@ int main(void) {
         cmocka_unit_test(lists_fall_into_members),
         cmocka_unit_test(request_fields_are_checked),
         cmocka_unit_test(fields_survive_a_failed_allocation),
+        cmocka_unit_test(fields_move_out_of_a_room_that_gets_too_small),
         cmocka_unit_test(the_text_of_fields_has_a_limit),
         cmocka_unit_test(basic_credentials_come_from_userinfo),
     };

@@ -45,6 +45,29 @@ static void memory_collects_the_whole_body(void **state) {
     af_free(taken.bytes);
 }
 
+/** Around the size up to which a body lies in its result. */
+static void a_body_of_any_size_outlives_its_result(void **state) {
+    world *world = *state;
+    static const size_t sizes[] = {1, 2047, 2048, 2049, 5000};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        char *bytes = malloc(sizes[i]);
+        assert_non_null(bytes);
+        memset(bytes, 'b', sizes[i]);
+        afts_script *script = afts_script_new();
+        afts_respond(script, 200, NULL, bytes, sizes[i]);
+        serve(world, "/sized", script);
+        free(bytes);
+        call *call = call_fetch(world, "/sized");
+        check_ended(call, AF_OK);
+        af_bytes taken = af_result_take_body(call->result);
+        assert_int_equal(af_result_get_body(call->result).size, 0);
+        call_free(call);
+        assert_int_equal(taken.size, sizes[i]);
+        assert_true(is_all((af_slice){taken.bytes, taken.size}, 'b'));
+        af_free(taken.bytes);
+    }
+}
+
 static void an_empty_body_is_empty(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, ""));
@@ -298,6 +321,7 @@ static void an_event_sink_needs_no_listener(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(memory_collects_the_whole_body),
+        WORLD_TEST(a_body_of_any_size_outlives_its_result),
         WORLD_TEST(an_empty_body_is_empty),
         WORLD_TEST(a_file_appears_with_the_whole_body),
         WORLD_TEST(a_file_appears_only_when_it_is_complete),
