@@ -36,8 +36,9 @@ static void a_body_may_be_as_long_as_its_limit(void **state) {
     folder_make(&folder);
     serve_ten(world);
     static const char *const paths[] = {"/length", "/close", "/chunks"};
-    const af_sink sinks[] = {
-        {AF_SINK_MEMORY, NULL}, {AF_SINK_EVENTS, NULL}, {AF_SINK_FILE, path_in(&folder, "got")}};
+    const af_sink sinks[] = {{.kind = AF_SINK_MEMORY},
+                             {.kind = AF_SINK_EVENTS},
+                             {.kind = AF_SINK_FILE, .path = path_in(&folder, "got")}};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         for (size_t j = 0; j < COUNT_OF(sinks); j++) {
             check_limit(world, paths[i], sinks[j], 10, AF_OK);

@@ -41,7 +41,7 @@ static void set_post(call *call, folder *folder) {
 }
 
 static void set_download(call *call, folder *folder) {
-    call->request.sink = (af_sink){AF_SINK_FILE, path_in(folder, "got")};
+    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path_in(folder, "got")};
 }
 
 static void set_upload(call *call, folder *folder) {

@@ -101,7 +101,8 @@ static void answers_come_slowly_into_every_sink(void **state) {
     folder_make(&folder);
     serve_zeros(world, "/", SIZE);
     const char *path = path_in(&folder, "a");
-    const af_sink sinks[] = {{AF_SINK_MEMORY, NULL}, {AF_SINK_EVENTS, NULL}, {AF_SINK_FILE, path}};
+    const af_sink sinks[] = {
+        {.kind = AF_SINK_MEMORY}, {.kind = AF_SINK_EVENTS}, {.kind = AF_SINK_FILE, .path = path}};
     for (size_t i = 0; i < COUNT_OF(sinks); i++) {
         call *call = call_new(world, "/");
         call->request.sink = sinks[i];

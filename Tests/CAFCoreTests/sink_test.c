@@ -84,7 +84,7 @@ static void an_empty_body_is_empty(void **state) {
 
 static call *download(world *world, const char *path, const char *to) {
     call *call = call_new(world, path);
-    call->request.sink = (af_sink){AF_SINK_FILE, to};
+    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = to};
     call_perform(call);
     return call;
 }
@@ -133,7 +133,7 @@ static void a_file_appears_only_when_it_is_complete(void **state) {
     serve(world, "/", script);
     const char *path = path_in(&folder, "got");
     call *call = call_new(world, "/");
-    call->request.sink = (af_sink){AF_SINK_FILE, path};
+    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path};
     call->at_head = look_for_file;
     call->payload = (void *)(uintptr_t)path;
     call_start(call);
@@ -190,7 +190,7 @@ static void nothing_stays_behind_when_a_download_fails(void **state) {
     serve(world, "/", script);
     for (int cancels = 0; cancels <= 1; cancels++) {
         call *call = call_new(world, "/");
-        call->request.sink = (af_sink){AF_SINK_FILE, path_in(&folder, "got")};
+        call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path_in(&folder, "got")};
         call_start(call);
         assert_true(afts_wait_stalled(world->server, "half", 1, PATIENCE_MS));
         call_wait_for(call, &call->head_count, 1);

@@ -270,7 +270,9 @@ static af_status add_own(const af__outgoing *outgoing, af__buffer *text, const a
 static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *count) {
     const af__outgoing *outgoing = &exchange->transfer->outgoing;
     const af__driver *driver = exchange->driver;
-    const char *encodings = exchange->transfer->keep_encoding ? "identity" : driver->encodings;
+    const af__transfer *transfer = exchange->transfer;
+    bool is_plain = transfer->keep_encoding || transfer->wants_identity;
+    const char *encodings = is_plain ? "identity" : driver->encodings;
     *count = 0;
     af_status status = add_default(exchange, text, "Accept-Encoding", encodings, count);
     if (status == AF_OK) {

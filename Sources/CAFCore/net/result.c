@@ -51,6 +51,8 @@ void af_result_free(af_result *result) {
     if (result->hops != &result->first_hop) af_free(result->hops);
     af__head_reader_clear(&result->reader);
     af__buffer_clear(&result->body);
+    af_free(result->path);
+    af_free(result->resume_token);
     af_free(result);
 }
 
@@ -88,4 +90,12 @@ af_slice af_result_get_body(const af_result *result) {
 
 af_bytes af_result_take_body(af_result *result) {
     return af__buffer_take(&result->body);
+}
+
+const af_download *af_result_get_download(const af_result *result) {
+    return result->path != NULL ? &result->download : NULL;
+}
+
+const char *af_result_get_resume_token(const af_result *result) {
+    return result->resume_token != NULL ? result->resume_token : "";
 }

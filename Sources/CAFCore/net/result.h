@@ -18,6 +18,8 @@ struct af_result {
     size_t hop_count, hop_capacity;
     uint64_t body_size;
     af__buffer body;
+    af_download download; /**< `path` is NULL if the body went to no file. */
+    char *path, *resume_token;
     /* For what is small, which is most: one block of memory then holds all of an answer. */
     af_header header_room[AF__RESULT_HEADERS];
     char text_room[AF__RESULT_TEXT];

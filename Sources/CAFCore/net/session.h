@@ -68,6 +68,7 @@ struct af_task {
     bool is_connected;  /**< The hop has a connection. */
     bool is_over;       /**< Its on_done is due. */
     bool is_waiting;    /**< Suspended before its first hop. */
+    bool is_settling;   /**< No hop is left, but work that is done in pieces. */
     bool leaves_late;   /**< Finished while an operation was being posted. */
     /* The creating thread until the start, then the loop thread; its flags are for any. */
     af__transfer transfer;

@@ -4,68 +4,88 @@
 #include "base/failure.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     STAGE_SIZE = 64 * 1024,
     /* A block of this size costs more to copy than to write by itself. */
-    LARGE_BLOCK = 8 * 1024
+    LARGE_BLOCK = 8 * 1024,
+    HASH_BLOCK = 16 * 1024,
+    /* Between two pieces of this size the loop looks after its other tasks: some milliseconds. */
+    SETTLE_SIZE = 1024 * 1024
 };
 
 #define DEFAULT_MEMORY_LIMIT (64u * 1024u * 1024u)
 /* What Content-Length alone may reserve: more is believed once it arrives. */
 #define RESERVE_LIMIT (256u * 1024u * 1024u)
+#define EVERY_FLAG                                                                                 \
+    (AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE | AF_SINK_SYNC | AF_SINK_NO_REPLACE |                 \
+     AF_SINK_MAKE_FOLDERS)
 
-static af_status name_files(af__sink *sink, const char *path) {
-    static atomic_uint counter;
-    size_t room = strlen(path) + 32;
-    sink->path = af__copy_text(af_slice_of(path));
-    sink->partial_path = af__alloc(room);
-    if (sink->path == NULL || sink->partial_path == NULL) return AF_ENOMEM;
-    snprintf(sink->partial_path, room, "%s.%lx-%x.part", path, (unsigned long)getpid(),
-             atomic_fetch_add(&counter, 1));
-    return AF_OK;
+/* ---- Making -------------------------------------------------------------------------------- */
+
+void af__sink_zero(af__sink *sink) {
+    *sink = (af__sink){.end = AF_LENGTH_UNKNOWN, .total = AF_LENGTH_UNKNOWN};
+    sink->file = AF__FILE_NONE;
 }
 
-af_status af__sink_init(af__sink *sink, const af_sink *options, uint64_t limit,
-                        af_failure *failure) {
-    *sink = (af__sink){.kind = options->kind, .descriptor = -1};
-    switch (options->kind) {
-    case AF_SINK_MEMORY:
-        sink->limit = limit != 0 ? limit : DEFAULT_MEMORY_LIMIT;
-        af__buffer_init(&sink->memory, sink->limit);
-        return AF_OK;
-    case AF_SINK_FILE:
-        if (options->path == NULL || options->path[0] == '\0') {
-            return af__fail(failure, AF_EINVAL, "the file sink has no path");
-        }
-        sink->limit = limit != 0 ? limit : UINT64_MAX;
-        af__buffer_init(&sink->memory, STAGE_SIZE);
-        if (name_files(sink, options->path) == AF_OK) return AF_OK;
-        af__sink_clear(sink);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
-    case AF_SINK_EVENTS:
-        sink->limit = limit != 0 ? limit : UINT64_MAX;
-        af__buffer_init(&sink->memory, 0);
-        return AF_OK;
+static void set_kind(af__sink *sink, af_sink_kind kind) {
+    static const uint64_t stages[] = {[AF_SINK_FILE] = STAGE_SIZE, [AF_SINK_EVENTS] = 0};
+    sink->kind = kind;
+    sink->limit = sink->asked_limit;
+    if (sink->limit == 0) {
+        sink->limit = kind == AF_SINK_MEMORY ? DEFAULT_MEMORY_LIMIT : UINT64_MAX;
     }
-    return af__fail(failure, AF_EINVAL, "unknown kind of sink: %d", (int)options->kind);
+    af__buffer_clear(&sink->memory);
+    af__buffer_init(&sink->memory, kind == AF_SINK_MEMORY ? sink->limit : stages[kind]);
+}
+
+static af_status read_token(af__sink *sink, const af_sink *options, af_failure *failure) {
+    if (options->resume_token == NULL) return AF_OK;
+    if ((options->flags & AF_SINK_CONTINUE) == 0 || options->path == NULL) {
+        return af__fail(failure, AF_EINVAL,
+                        "a resume token needs AF_SINK_CONTINUE and the path of the file");
+    }
+    return af__resume_read(&sink->given, af_slice_of(options->resume_token), failure);
+}
+
+af_status af__sink_init(af__sink *sink, const af__sink_wish *wish, af_failure *failure) {
+    const af_sink *options = wish->options;
+    af__sink_zero(sink);
+    if (options->kind < AF_SINK_MEMORY || options->kind > AF_SINK_EVENTS) {
+        return af__fail(failure, AF_EINVAL, "unknown kind of sink: %d", (int)options->kind);
+    }
+    if ((options->flags & ~EVERY_FLAG) != 0) {
+        return af__fail(failure, AF_EINVAL, "unknown flags of a sink: %#x", options->flags);
+    }
+    sink->flags = options->flags;
+    sink->is_resumable = wish->may_resume &&
+                         (options->flags & (AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE)) != 0;
+    sink->asked_limit = wish->limit;
+    set_kind(sink, options->kind);
+    if (options->kind != AF_SINK_FILE) return AF_OK;
+    bool has_path = options->path != NULL && options->path[0] != '\0';
+    if (!has_path && !wish->is_named_late) {
+        return af__fail(failure, AF_EINVAL, "the file sink has no path");
+    }
+    af_status status = read_token(sink, options, failure);
+    if (status == AF_OK && has_path) status = af__sink_set_path(sink, options->path, failure);
+    if (status != AF_OK) af__sink_clear(sink);
+    return status;
+}
+
+af_status af__sink_set_path(af__sink *sink, const char *path, af_failure *failure) {
+    af__file_clear(&sink->file);
+    if (sink->kind != AF_SINK_FILE) set_kind(sink, AF_SINK_FILE);
+    return af__file_init(&sink->file, path, sink->flags, sink->is_resumable, failure);
 }
 
 void af__sink_clear(af__sink *sink) {
-    if (sink->descriptor >= 0) {
-        close(sink->descriptor);
-        unlink(sink->partial_path);
-    }
-    af_free(sink->path);
-    af_free(sink->partial_path);
+    af__file_clear(&sink->file);
+    af__resume_clear(&sink->given);
+    if (af__hasher_is_active(&sink->hasher)) af__hasher_clear(&sink->hasher);
     af__buffer_clear(&sink->memory);
-    *sink = (af__sink){.descriptor = -1};
+    af__sink_zero(sink);
 }
 
 static af_status too_big(const af__sink *sink, af_failure *failure) {
@@ -73,57 +93,166 @@ static af_status too_big(const af__sink *sink, af_failure *failure) {
                     (unsigned long long)sink->limit);
 }
 
-static af_status file_failed(const af__sink *sink, af_failure *failure, int error) {
-    af_status status = af__fail(failure, AF_EFILE, "cannot write %s: %s", sink->path,
-                                strerror(error));
-    if (failure != NULL) failure->system_error = error;
-    return status;
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+af_status af__sink_find_partial(af__sink *sink, af_slice url, af_failure *failure) {
+    bool continues = sink->is_resumable && (sink->flags & AF_SINK_CONTINUE) != 0;
+    if (!continues || sink->file.path == NULL) return AF_OK;
+    return af__file_find(&sink->file, url, &sink->given, failure);
 }
 
-static af_status open_file(af__sink *sink, af_failure *failure) {
-    sink->descriptor = open(sink->partial_path,
-                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    return sink->descriptor >= 0 ? AF_OK : file_failed(sink, failure, errno);
+static af_status open_memory(af__sink *sink, uint64_t expected, bool is_encoded,
+                             af_failure *failure) {
+    uint64_t reserve = expected < RESERVE_LIMIT ? expected : RESERVE_LIMIT;
+    if (reserve == 0 || is_encoded) return AF_OK;
+    if (af__buffer_reserve(&sink->memory, reserve) == AF_OK) return AF_OK;
+    return af__fail(failure, AF_ENOMEM, "no memory for a body of %llu bytes",
+                    (unsigned long long)expected);
 }
 
-af_status af__sink_open(af__sink *sink, int status, int64_t length, bool is_encoded,
-                        af_failure *failure) {
-    uint64_t expected = length > 0 ? (uint64_t)length : 0;
-    if (!is_encoded && expected > sink->limit) return too_big(sink, failure);
-    switch (sink->kind) {
-    case AF_SINK_MEMORY: {
-        uint64_t reserve = expected < RESERVE_LIMIT ? expected : RESERVE_LIMIT;
-        if (reserve == 0 || is_encoded) return AF_OK;
-        if (af__buffer_reserve(&sink->memory, reserve) == AF_OK) return AF_OK;
-        return af__fail(failure, AF_ENOMEM, "no memory for a body of %llu bytes",
-                        (unsigned long long)expected);
+/** The digests are those of the bytes on the wire, so a decoded body can't be compared with them. */
+static void begin_digest(af__sink *sink, const af__sink_start *start, bool is_whole) {
+    if (start->is_encoded) return;
+    sink->digest = af__digest_promised(start->head, is_whole);
+    if (sink->file.token.digest.kind > sink->digest.kind) sink->digest = sink->file.token.digest;
+    if (sink->digest.kind == AF__DIGEST_NONE) return;
+    if (!af__hasher_begin(&sink->hasher, sink->digest.kind)) sink->digest = (af__digest){0};
+}
+
+static af_status open_new(af__sink *sink, const af__sink_start *start, af_failure *failure) {
+    if (sink->file.path == NULL) {
+        return af__fail(failure, AF_EINVAL, "nobody named the file that the body should go to");
     }
+    if (sink->is_resumable && start->head->status == 206) {
+        return af__fail(failure, AF_EPROTOCOL, "the server sent a part of the file unasked");
+    }
+    af_status status = af__file_create(&sink->file, failure);
+    if (status != AF_OK || !sink->is_resumable) return status;
+    af__resume_token token;
+    const char *obstacle;
+    status = af__resume_make(&token, start->url, start->head, start->framing, &obstacle);
+    if (obstacle != NULL) sink->reason = obstacle;
+    if (status != AF_OK) return af__fail(failure, status, "out of memory");
+    status = af__file_note(&sink->file, &token, failure);
+    af__resume_clear(&token);
+    if (status != AF_OK) return status;
+    bool has_length = start->framing->kind == AF__FRAMING_LENGTH && !start->is_encoded;
+    if (has_length) sink->end = sink->total = start->length;
+    begin_digest(sink, start, true);
+    return has_length ? af__file_reserve(&sink->file, start->length, failure) : AF_OK;
+}
+
+static af_status open_behind(af__sink *sink, const af__sink_start *start, af_failure *failure) {
+    sink->resumption = AF_RESUMPTION_CONTINUED;
+    sink->offset = sink->file.size;
+    sink->end = start->answer->end;
+    sink->total = start->answer->total;
+    if ((uint64_t)sink->end > sink->limit) return too_big(sink, failure);
+    af_status status = af__file_go_on(&sink->file, failure);
+    if (status != AF_OK) return status;
+    sink->file.token.total = sink->total;
+    begin_digest(sink, start, false);
+    if (af__hasher_is_active(&sink->hasher)) sink->file.token.digest = sink->digest;
+    status = af__file_note(&sink->file, &sink->file.token, failure);
+    if (status != AF_OK) return status;
+    return af__file_reserve(&sink->file, sink->end - sink->offset, failure);
+}
+
+static af_status open_complete(af__sink *sink, const af__sink_start *start, af_failure *failure) {
+    sink->resumption = AF_RESUMPTION_COMPLETE;
+    sink->is_complete = true;
+    sink->offset = sink->end = sink->total = sink->file.size;
+    if ((uint64_t)sink->end > sink->limit) return too_big(sink, failure);
+    begin_digest(sink, start, false);
+    af_status status = af__file_go_on(&sink->file, failure);
+    return status == AF_OK ? af__file_note(&sink->file, &sink->file.token, failure) : status;
+}
+
+static void divert(af__sink *sink) {
+    sink->is_diverted = true;
+    af__buffer_clear(&sink->memory);
+    af__buffer_init(&sink->memory, AF__ERROR_BODY_LIMIT);
+}
+
+static af_status open_file(af__sink *sink, const af__sink_start *start, af_failure *failure) {
+    bool is_success = start->head->status >= 200 && start->head->status <= 299;
+    if (start->answer == NULL) {
+        if (is_success) return open_new(sink, start, failure);
+        divert(sink);
+        return AF_OK;
+    }
+    if (sink->reason == NULL) sink->reason = start->answer->reason;
+    switch (start->answer->verdict) {
+    case AF__RESUME_APPEND:
+        return open_behind(sink, start, failure);
+    case AF__RESUME_COMPLETE:
+        return open_complete(sink, start, failure);
+    case AF__RESUME_RESTART:
+    case AF__RESUME_REFUSE:
+        sink->resumption = AF_RESUMPTION_RESTARTED;
+        return open_new(sink, start, failure);
+    case AF__RESUME_GONE:
+        af__file_discard(&sink->file);
+        break;
+    case AF__RESUME_KEEP:
+        break;
+    }
+    divert(sink);
+    return AF_OK;
+}
+
+af_status af__sink_open(af__sink *sink, const af__sink_start *start, af_failure *failure) {
+    uint64_t expected = start->length > 0 ? (uint64_t)start->length : 0;
+    if (!start->is_encoded && expected > sink->limit) return too_big(sink, failure);
+    switch (sink->kind) {
+    case AF_SINK_MEMORY:
+        return open_memory(sink, expected, start->is_encoded, failure);
     case AF_SINK_FILE:
-        if (status >= 200 && status <= 299) return open_file(sink, failure);
-        sink->is_diverted = true;
-        af__buffer_clear(&sink->memory);
-        af__buffer_init(&sink->memory, AF__ERROR_BODY_LIMIT);
-        return AF_OK;
+        return open_file(sink, start, failure);
     case AF_SINK_EVENTS:
-        return AF_OK;
+        break;
     }
     return AF_OK;
 }
 
+/* ---- Digests ------------------------------------------------------------------------------- */
+
+/** Read back what was there before, or couldn't be taken when it was written. */
+static af_status catch_up(af__sink *sink, int64_t size, af_failure *failure) {
+    char block[HASH_BLOCK];
+    int64_t limit = sink->hasher.position + size;
+    if (limit > sink->file.size) limit = sink->file.size;
+    while (sink->hasher.position < limit) {
+        int64_t rest = limit - sink->hasher.position;
+        size_t wanted = rest < HASH_BLOCK ? (size_t)rest : HASH_BLOCK;
+        ssize_t count = af__file_read(&sink->file, block, wanted, sink->hasher.position);
+        if (count <= 0) return af__file_failed(&sink->file, count < 0 ? errno : EIO, failure);
+        af__hasher_take(&sink->hasher, block, (size_t)count);
+    }
+    return AF_OK;
+}
+
+/** `bytes` were just written. What comes before them is taken twice as fast as new ones come. */
+static af_status note_written(af__sink *sink, const char *bytes, size_t size, af_failure *failure) {
+    if (!af__hasher_is_active(&sink->hasher)) return AF_OK;
+    if (sink->hasher.position == sink->file.size - (int64_t)size) {
+        af__hasher_take(&sink->hasher, bytes, size);
+        return AF_OK;
+    }
+    return catch_up(sink, (int64_t)size * 2 + HASH_BLOCK, failure);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
 af_status af__sink_admit(af__sink *sink, size_t size, af_failure *failure) {
-    if (size > sink->limit - sink->written) return too_big(sink, failure);
+    if (size > sink->limit - (uint64_t)sink->offset - sink->written) return too_big(sink, failure);
     return AF_OK;
 }
 
 static af_status write_out(af__sink *sink, const char *bytes, size_t size, af_failure *failure) {
-    while (size > 0) {
-        ssize_t count = write(sink->descriptor, bytes, size);
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return file_failed(sink, failure, count < 0 ? errno : EIO);
-        bytes += count;
-        size -= (size_t)count;
-    }
-    return AF_OK;
+    if (size == 0) return AF_OK;
+    af_status status = af__file_write(&sink->file, bytes, size, failure);
+    return status == AF_OK ? note_written(sink, bytes, size, failure) : status;
 }
 
 static af_status flush(af__sink *sink, af_failure *failure) {
@@ -134,6 +263,11 @@ static af_status flush(af__sink *sink, af_failure *failure) {
 
 static af_status write_file(af__sink *sink, af_slice bytes, af_failure *failure) {
     bool is_large = bytes.size >= LARGE_BLOCK;
+    int64_t taken = sink->file.size + (int64_t)sink->memory.size;
+    if (sink->end != AF_LENGTH_UNKNOWN && bytes.size > (uint64_t)(sink->end - taken)) {
+        sink->is_void = true;
+        return af__fail(failure, AF_EPROTOCOL, "the body is longer than its head announced");
+    }
     if (is_large || sink->memory.size + bytes.size > STAGE_SIZE) {
         af_status status = flush(sink, failure);
         if (status != AF_OK) return status;
@@ -154,6 +288,7 @@ static af_status write_memory(af__sink *sink, af_slice bytes, af_failure *failur
 }
 
 af_status af__sink_write(af__sink *sink, af_slice bytes, af_failure *failure) {
+    if (sink->is_complete) return AF_OK;
     af_status status = af__sink_admit(sink, bytes.size, failure);
     if (status != AF_OK) return status;
     if (sink->is_diverted) {
@@ -170,15 +305,68 @@ af_status af__sink_write(af__sink *sink, af_slice bytes, af_failure *failure) {
     return status;
 }
 
+/* ---- Ending -------------------------------------------------------------------------------- */
+
+static bool has_body_in_file(const af__sink *sink) {
+    return sink->kind == AF_SINK_FILE && sink->file.descriptor >= 0 && !sink->is_diverted;
+}
+
+bool af__sink_must_settle(const af__sink *sink) {
+    return has_body_in_file(sink) && af__hasher_is_active(&sink->hasher) &&
+           sink->hasher.position < sink->file.size;
+}
+
+af_status af__sink_settle(af__sink *sink, af_failure *failure) {
+    return catch_up(sink, SETTLE_SIZE, failure);
+}
+
+static af_status check_length(const af__sink *sink, af_failure *failure) {
+    if (sink->total == AF_LENGTH_UNKNOWN || sink->file.size == sink->total) return AF_OK;
+    return af__fail(failure, AF_ETRUNCATED, "the server sent %lld of %lld bytes",
+                    (long long)sink->file.size, (long long)sink->total);
+}
+
+static af_status check_digest(af__sink *sink, af_failure *failure) {
+    if (!af__hasher_is_active(&sink->hasher)) return AF_OK;
+    if (af__hasher_matches(&sink->hasher, &sink->digest)) return AF_OK;
+    sink->is_void = true;
+    return af__fail(failure, AF_EPROTOCOL, "the file is not what its %s digest promised",
+                    af__digest_name(sink->digest.kind));
+}
+
 af_status af__sink_finish(af__sink *sink, af_failure *failure) {
-    if (sink->kind != AF_SINK_FILE || sink->descriptor < 0) return AF_OK;
+    if (!has_body_in_file(sink)) return AF_OK;
     af_status status = flush(sink, failure);
-    if (status != AF_OK) return status;
-    int descriptor = sink->descriptor;
-    sink->descriptor = -1;
-    int error = close(descriptor) != 0 ? errno : 0;
-    if (error == 0 && rename(sink->partial_path, sink->path) != 0) error = errno;
-    if (error == 0) return AF_OK;
-    unlink(sink->partial_path);
-    return file_failed(sink, failure, error);
+    if (status == AF_OK) status = check_length(sink, failure);
+    while (status == AF_OK && af__sink_must_settle(sink)) status = af__sink_settle(sink, failure);
+    if (status == AF_OK) status = check_digest(sink, failure);
+    return status == AF_OK ? af__file_finish(&sink->file, failure) : status;
+}
+
+void af__sink_abandon(af__sink *sink, af_status status) {
+    if (sink->kind != AF_SINK_FILE || sink->file.descriptor < 0) return;
+    sink->file.token.received = sink->file.size;
+    if (!sink->file.is_touched) return;
+    bool keeps = (sink->flags & AF_SINK_KEEP_PARTIAL) != 0 && status != AF_ETOOBIG &&
+                 !sink->is_void;
+    if (!keeps) {
+        af__file_discard(&sink->file);
+        return;
+    }
+    /* On a full disk it keeps what fits. */
+    (void)flush(sink, NULL);
+    (void)af__file_keep(&sink->file);
+}
+
+char *af__sink_copy_token(const af__sink *sink) {
+    if (!af__resume_exists(&sink->file.token)) return NULL;
+    af__buffer text;
+    af__buffer_init(&text, AF__RESUME_LONGEST + 1);
+    af_status status = af__resume_write(&sink->file.token, &text);
+    if (status == AF_OK) status = af__buffer_append(&text, "", 1);
+    if (status != AF_OK) {
+        af__buffer_clear(&text);
+        return NULL;
+    }
+    return af__buffer_take(&text).bytes;
 }

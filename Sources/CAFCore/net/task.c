@@ -65,6 +65,7 @@ static void stop_waiting(af_task *task, int64_t now) {
 
 static void arm(af_task *task) {
     int64_t deadline = after(task->started_us, task->transfer.timeouts.total_ms);
+    if (task->is_settling) deadline = earlier(deadline, af__now_us());
     deadline = earlier(deadline, connect_deadline(task));
     deadline = earlier(deadline, next_try(task));
     /* While idleness doesn't count it may begin to; looking again then is cheap. */
@@ -95,12 +96,16 @@ static bool go_on(af_task *task) {
     return false;
 }
 
+static void settle(af_task *task);
+
 static void alarm_rang(af__alarm *alarm) {
     af_task *task = AF__OWNER(alarm, af_task, alarm);
     const af_timeouts *limits = &task->transfer.timeouts;
     int64_t now = af__now_us();
     if (now >= after(task->started_us, limits->total_ms)) {
         time_out(task, AF_TIMEOUT_TOTAL, "the task was not complete", limits->total_ms);
+    } else if (task->is_settling) {
+        settle(task);
     } else if (now >= connect_deadline(task)) {
         time_out(task, AF_TIMEOUT_CONNECT, "no connection was made", limits->connect_ms);
     } else if (now >= idle_deadline(task)) {
@@ -190,9 +195,22 @@ void af__task_exchange_ended(af_task *task) {
     case AF__NEXT_HOP:
         run_hop(task);
         break;
+    case AF__NEXT_SETTLE:
+        settle(task);
+        break;
     case AF__NEXT_FINISH:
         finish(task);
         break;
+    }
+}
+
+/** A piece at a time: the loop has other tasks. */
+static void settle(af_task *task) {
+    if (af__transfer_settle(&task->transfer)) {
+        finish(task);
+    } else {
+        task->is_settling = true;
+        arm(task);
     }
 }
 

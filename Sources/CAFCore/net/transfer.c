@@ -5,6 +5,7 @@
 #include "base/failure.h"
 #include "message/credentials.h"
 #include "net/transfer_internal.h"
+#include "net/transfer_resume.h"
 
 #include <string.h>
 
@@ -125,12 +126,10 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     transfer->receive_rate.per_second = request->max_receive_rate;
     uint32_t interval = request->progress_ms != 0 ? request->progress_ms : DEFAULT_PROGRESS_MS;
     transfer->progress_interval_us = (int64_t)interval * 1000;
-    transfer->progress = (af_progress){0, AF_LENGTH_UNKNOWN, 0, AF_LENGTH_UNKNOWN};
-    transfer->sink.descriptor = -1;
+    transfer->progress = (af_progress){0, AF_LENGTH_UNKNOWN, 0, AF_LENGTH_UNKNOWN, 0};
+    af__sink_zero(&transfer->sink);
     af_status status = af__source_init(&transfer->source, &request->body, failure);
-    if (status == AF_OK) {
-        status = af__sink_init(&transfer->sink, &request->sink, request->limits.body, failure);
-    }
+    if (status == AF_OK) status = af__transfer_init_sink(transfer, request, events, failure);
     if (status == AF_OK) status = init_outgoing(transfer, request, failure);
     if (status == AF_OK) {
         transfer->result = af__result_new();
@@ -192,6 +191,7 @@ bool af__transfer_begin_hop(af__transfer *transfer) {
     transfer->is_held = false;
     transfer->progress.sent = 0;
     if (transfer->result->hop_count > 0) start_reader(transfer);
+    if (!af__transfer_ask_for_rest(transfer)) return false;
     if (!transfer->sends_body) {
         transfer->progress.sent_total = 0;
         return true;
@@ -234,17 +234,6 @@ static bool is_head_request(const af__transfer *transfer) {
     return strcmp(transfer->outgoing.method, "HEAD") == 0;
 }
 
-static bool open_sink(af__transfer *transfer) {
-    af_failure failure = {0};
-    bool decodes = transfer->framing.is_encoded && !transfer->keep_encoding;
-    int64_t length = transfer->framing.kind == AF__FRAMING_NONE ? 0 : transfer->framing.length;
-    if (af__sink_open(&transfer->sink, transfer->reader.head.status, length, decodes, &failure) ==
-        AF_OK) {
-        return true;
-    }
-    return fail(transfer, &failure);
-}
-
 static bool take_final_head(af__transfer *transfer) {
     const af_head *head = &transfer->reader.head;
     af_failure failure = {0};
@@ -266,6 +255,8 @@ static bool take_final_head(af__transfer *transfer) {
     bool follows = plan.follow;
     af__url_clear(&plan.target);
     if (!goes_on || follows) return goes_on;
+    bool is_refused;
+    if (!af__transfer_judge_part(transfer, &is_refused) || is_refused) return is_refused;
 
     transfer->phase = AF__PHASE_BODY;
     transfer->has_final_head = true;
@@ -277,7 +268,7 @@ static bool take_final_head(af__transfer *transfer) {
         af_status status = transfer->events.on_head(transfer->events.context, head);
         if (status != AF_OK) return fail_text(transfer, status, af_status_text(status));
     }
-    return open_sink(transfer);
+    return af__transfer_open_sink(transfer);
 }
 
 bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
@@ -443,7 +434,8 @@ af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome
         return AF__NEXT_HOP;
     }
     judge_end(transfer, outcome);
-    return AF__NEXT_FINISH;
+    bool is_fine = transfer->result->failure.status == AF_OK;
+    return is_fine && af__sink_must_settle(&transfer->sink) ? AF__NEXT_SETTLE : AF__NEXT_FINISH;
 }
 
 void af__transfer_finish(af__transfer *transfer) {
@@ -452,6 +444,7 @@ void af__transfer_finish(af__transfer *transfer) {
     if (result->failure.status == AF_OK && af__sink_finish(&transfer->sink, &failure) != AF_OK) {
         af__transfer_fail(transfer, &failure);
     }
+    af__transfer_report_file(transfer);
     result->has_head = transfer->has_final_head;
     af__head_reader_finish(&transfer->reader);
     result->reader = transfer->reader;

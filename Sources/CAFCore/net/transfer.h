@@ -24,7 +24,8 @@ typedef struct af__outcome {
 
 typedef enum af__next {
     AF__NEXT_FINISH, /**< Nothing more: the result is complete. */
-    AF__NEXT_HOP     /**< Send `outgoing` once more or for the first time. */
+    AF__NEXT_HOP,    /**< Send `outgoing` once more or for the first time. */
+    AF__NEXT_SETTLE  /**< Call af__transfer_settle() until it is done, then finish. */
 } af__next;
 
 typedef enum af__taken {
@@ -36,11 +37,19 @@ typedef enum af__taken {
 typedef enum af__phase {
     AF__PHASE_HEAD,     /**< Waiting for the final head of the hop. */
     AF__PHASE_BODY,     /**< Its body goes to the sink. */
-    AF__PHASE_DRAINING, /**< A redirect: its body goes nowhere. */
+    AF__PHASE_DRAINING, /**< A redirect, or a part of no use: its body goes nowhere. */
 } af__phase;
 
 /** Bytes of a request's fields that need no memory of their own. */
 enum { AF__TRANSFER_ROOM = 640 };
+
+/** Was only the rest of a file asked for? */
+typedef enum af__range {
+    AF__RANGE_UNSOUGHT, /**< Nobody looked yet for what is there. */
+    AF__RANGE_NONE,     /**< The whole is asked for. */
+    AF__RANGE_ASKED,
+    AF__RANGE_REFUSED /**< It was, but the answer was of no use: now the whole. */
+} af__range;
 
 typedef struct af__transfer {
     af_task_events events;
@@ -49,6 +58,7 @@ typedef struct af__transfer {
     af_timeouts timeouts;
     af_http_wish version;
     bool keep_encoding, allow_downgrade;
+    bool wants_identity; /**< Encoded content couldn't be continued. */
     uint8_t priority;
 
     /* The hop that is or will be under way. */
@@ -68,6 +78,9 @@ typedef struct af__transfer {
     /* The whole task. */
     af__source source;
     af__sink sink;
+    af__range range;
+    af__resume_answer resume_answer; /**< ASKED and REFUSED: what the final answer means. */
+    const char *refusal;             /**< REFUSED: why. */
     int redirects;
     uint64_t decoded; /**< Bytes of this hop's body after decoding. */
     af_progress progress;
@@ -108,6 +121,9 @@ void af__transfer_fail(af__transfer *transfer, const af_failure *failure);
 
 /** The hop is over. */
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome);
+
+/** One piece of the work after the last hop; true when it is done, or has failed. */
+bool af__transfer_settle(af__transfer *transfer);
 
 /** Complete the result and tell on_done; nothing of the events is called afterwards. */
 void af__transfer_finish(af__transfer *transfer);

@@ -71,14 +71,44 @@ typedef enum af_sink_kind {
     AF_SINK_EVENTS = 2  /**< Given to on_body piece by piece. */
 } af_sink_kind;
 
+/** How a file is written; bits of af_sink.flags. */
+enum {
+    /**
+     * Leave what has come of the body when the task fails or is cancelled, if the answer had a strong
+     * validator: in PATH.part, with a resume token beside it in PATH.part.resume. Both also survive
+     * the end of the process at any moment. They are made for a GET without a body only.
+     */
+    AF_SINK_KEEP_PARTIAL = 1u << 0,
+    /**
+     * Go on with PATH.part, if it is this URL's: Range and If-Range are sent, and the answer is
+     * appended only if it is the same version of the file; otherwise all comes anew.
+     */
+    AF_SINK_CONTINUE = 1u << 1,
+    /** Success means that file and folder are on the disk. The session's loop waits for the disk. */
+    AF_SINK_SYNC = 1u << 2,
+    /** A file that exists is an error, AF_EFILE with EEXIST. */
+    AF_SINK_NO_REPLACE = 1u << 3,
+    /** Make folders that are missing. */
+    AF_SINK_MAKE_FOLDERS = 1u << 4
+};
+
 /**
  * Where the body of the final answer goes. A FILE sink takes only the body of a 2xx answer; that
  * of another status is collected in memory (at most 1 MiB of it) beside the result. An existing
  * file is replaced, atomically, when the task succeeds, and left as it is otherwise.
+ *
+ * With AF_SINK_KEEP_PARTIAL or AF_SINK_CONTINUE the body is written to PATH.part, which only one task
+ * can do at a time: a second one fails with AF_EFILE and EBUSY. What is at PATH.part without being this
+ * URL's is replaced. The answer is asked for with Accept-Encoding: identity, space for all of it is
+ * reserved at once, and Repr-Digest (sha-256, sha-512) and Content-MD5 are checked: AF_EPROTOCOL, and
+ * nothing is left. A 404 or 410 removes what was there, any other status that is not 2xx leaves it.
+ * Range and If-Range must then not be among the request's headers.
  */
 typedef struct af_sink {
     af_sink_kind kind;
-    const char *path; /**< FILE. */
+    const char *path; /**< FILE. May be NULL where on_destination names it. */
+    unsigned flags;   /**< AF_SINK_…; they also count for a file named by on_destination. */
+    const char *resume_token; /**< With CONTINUE: a token, else the one beside PATH.part is used. */
 } af_sink;
 
 /* ---- Limits -------------------------------------------------------------------------------- */
@@ -156,8 +186,8 @@ typedef struct af_request {
     {                                                                                              \
         sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
             {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
-            {AF_SINK_MEMORY, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC, false,    \
-            false, 0, 0, 0, 0                                                                      \
+            {AF_SINK_MEMORY, NULL, 0, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC,  \
+            false, false, 0, 0, 0, 0                                                               \
     }
 
 /* ---- What is told on the way --------------------------------------------------------------- */
@@ -166,6 +196,8 @@ typedef struct af_request {
 typedef struct af_progress {
     int64_t sent, sent_total;
     int64_t received, received_total;
+    /** Bytes that were there before, of a download that goes on; in neither of the others. */
+    int64_t offset;
 } af_progress;
 
 /** What on_redirect decides. */
@@ -197,8 +229,8 @@ typedef struct af_redirect {
  * anything of this library, af_task_cancel() and af_session_release() included. They must not
  * block: other tasks of the session wait meanwhile. Any may be NULL.
  *
- * Order: (on_informational* on_redirect?)* on_head? on_body* on_done drop, with on_progress
- * anywhere before on_done.
+ * Order: (on_informational* on_redirect?)* on_head? on_destination? on_body* on_done drop, with
+ * on_progress anywhere before on_done.
  */
 typedef struct af_task_events {
     size_t size; /**< sizeof(af_task_events), for growth. */
@@ -222,10 +254,16 @@ typedef struct af_task_events {
     void (*on_done)(void *context, af_result *result);
     /** Once per task in every case, last: on the loop, or in af_task_release() if never started. */
     void (*drop)(void *context);
+    /**
+     * A 2xx answer's body is about to come: the path of the file that it should go to, whatever the
+     * request's sink was, copied right afterwards; or NULL, which changes nothing. `suggestion` is
+     * af_suggest_file_name()'s. Not asked when a download goes on or starts over at the sink's path.
+     */
+    const char *(*on_destination)(void *context, const af_head *head, const char *suggestion);
 } af_task_events;
 
 #define AF_TASK_EVENTS_INIT                                                                        \
-    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* ---- The task ------------------------------------------------------------------------------ */
 
@@ -379,6 +417,40 @@ AF_API af_slice af_result_get_body(const af_result *result);
  * stays in the result.
  */
 AF_API af_bytes af_result_take_body(af_result *result);
+
+/** What became of a partial file that was there. */
+typedef enum af_resumption {
+    AF_RESUMPTION_NONE = 0,      /**< There was none, or nothing was asked of it. */
+    AF_RESUMPTION_CONTINUED = 1, /**< The body was appended to it. */
+    AF_RESUMPTION_RESTARTED = 2, /**< It was void, and all came anew. */
+    AF_RESUMPTION_COMPLETE = 3   /**< It was all there: the answer is a 416, the task a success. */
+} af_resumption;
+
+/** What a file sink has come to. */
+typedef struct af_download {
+    const char
+        *path; /**< The destination: it is there if the task succeeded with a 2xx, or COMPLETE. */
+    const char *resume_token; /**< As af_result_get_resume_token(). */
+    af_resumption resumption;
+    int64_t offset;     /**< Bytes that were there before and were kept. */
+    int64_t size;       /**< Bytes in the file, also when only a part of it is kept. */
+    const char *reason; /**< Why it was restarted or can't be resumed; NULL. Lives forever. */
+} af_download;
+
+/**
+ * What a file sink has come to; NULL if the body didn't go to a file.
+ *
+ * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
+ */
+AF_API const af_download *af_result_get_download(const af_result *result);
+
+/**
+ * What is needed to go on, if something was kept (AF_SINK_KEEP_PARTIAL): text for af_sink.resume_token,
+ * in this or another process; see af_resume_info_read(). Empty otherwise.
+ *
+ * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
+ */
+AF_API const char *af_result_get_resume_token(const af_result *result);
 
 /**
  * Free a result. NULL is fine.

@@ -1,0 +1,555 @@
+/* Downloads that break off and go on: whatever the server answers, the file is one version of it, whole,
+   or it is not there. */
+#include "support/call.h"
+#include "support/files.h"
+#include "support/origin.h"
+
+#include <afcore/resume.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LARGE = 600000, BROKEN_AT = 250000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE };
+
+#define OLD_TAG "\"one\""
+#define NEW_TAG "\"two\""
+
+typedef struct scene {
+    world *world;
+    folder folder;
+    origin origin;
+    char *old, *new;
+    const char *path, *part, *note;
+} scene;
+
+static af_slice old_of(const scene *scene) {
+    return (af_slice){scene->old, LARGE};
+}
+
+static af_slice new_of(const scene *scene) {
+    return (af_slice){scene->new, LARGE};
+}
+
+static int scene_setup(void **state) {
+    scene *scene = calloc(1, sizeof *scene);
+    assert_non_null(scene);
+    scene->world = world_new(NULL, NULL);
+    folder_make(&scene->folder);
+    scene->old = make_content(LARGE, 1);
+    scene->new = make_content(LARGE, 2);
+    origin_serve(&scene->origin, scene->world, "/file", old_of(scene), OLD_TAG);
+    scene->path = strdup(path_in(&scene->folder, "got"));
+    scene->part = strdup(path_in(&scene->folder, "got.part"));
+    scene->note = strdup(path_in(&scene->folder, "got.part.resume"));
+    *state = scene;
+    return 0;
+}
+
+static int scene_teardown(void **state) {
+    scene *scene = *state;
+    world_free(scene->world);
+    folder_remove(&scene->folder);
+    free(scene->old);
+    free(scene->new);
+    free((char *)(uintptr_t)scene->path);
+    free((char *)(uintptr_t)scene->part);
+    free((char *)(uintptr_t)scene->note);
+    free(scene);
+    return 0;
+}
+
+#define SCENE_TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, scene_teardown)
+
+static call *prepare(scene *scene, const char *path, unsigned flags) {
+    call *call = call_new(scene->world, path);
+    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = scene->path, .flags = flags};
+    return call;
+}
+
+static call *download(scene *scene, unsigned flags) {
+    call *call = prepare(scene, "/file", flags);
+    call_perform(call);
+    return call;
+}
+
+/** A download that breaks off at BROKEN_AT and leaves a pair. */
+static void break_off(scene *scene) {
+    scene->origin.stops_after = BROKEN_AT;
+    call *call = download(scene, BOTH);
+    check_ended(call, AF_ETRUNCATED);
+    call_free(call);
+    scene->origin.stops_after = WHOLE;
+    assert_true(file_exists(scene->part) && file_exists(scene->note));
+    assert_false(file_exists(scene->path));
+}
+
+static const af_download *download_of(const call *call) {
+    const af_download *download = af_result_get_download(call->result);
+    assert_non_null(download);
+    return download;
+}
+
+/** It succeeded, and nothing but the file is there. */
+static void check_done(scene *scene, call *call, af_slice content, af_resumption resumption) {
+    check_ended(call, AF_OK);
+    assert_int_equal(download_of(call)->resumption, resumption);
+    assert_int_equal(download_of(call)->size, content.size);
+    assert_string_equal(download_of(call)->path, scene->path);
+    assert_string_equal(af_result_get_resume_token(call->result), "");
+    call_free(call);
+    check_file(scene->path, content);
+    assert_int_equal(count_files(&scene->folder), 1);
+    struct stat facts;
+    mode_t mask = umask(0);
+    umask(mask);
+    assert_int_equal(stat(scene->path, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0666 & ~mask);
+    assert_int_equal(unlink(scene->path), 0);
+}
+
+/* ---- Breaking off and going on ------------------------------------------------------------- */
+
+static void a_broken_download_goes_on(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = BROKEN_AT;
+    call *call = download(scene, BOTH);
+    check_ended(call, AF_ETRUNCATED);
+    const char *token = af_result_get_resume_token(call->result);
+    af_resume_info info;
+    check_status(af_resume_info_read(af_slice_of(token), &info, NULL), AF_OK);
+    assert_int_equal(info.received, BROKEN_AT);
+    assert_int_equal(info.total, LARGE);
+    check_slice(info.validator, OLD_TAG);
+    check_slice(info.url, call->request.url);
+    assert_string_equal(download_of(call)->resume_token, token);
+    assert_int_equal(download_of(call)->size, BROKEN_AT);
+    call_free(call);
+    check_file(scene->part, (af_slice){scene->old, BROKEN_AT});
+    struct stat facts;
+    assert_int_equal(stat(scene->part, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0600);
+    assert_true(facts.st_blocks * 512 < BROKEN_AT + 65536);
+    assert_int_equal(stat(scene->note, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0600);
+
+    scene->origin.stops_after = WHOLE;
+    call = download(scene, BOTH);
+    assert_string_equal(origin_range(&scene->origin), "bytes=250000-");
+    assert_string_equal(origin_condition(&scene->origin), OLD_TAG);
+    assert_int_equal(status_of(call), 206);
+    assert_int_equal(download_of(call)->offset, BROKEN_AT);
+    assert_int_equal(call->progress.offset, BROKEN_AT);
+    assert_int_equal(call->progress.received, LARGE - BROKEN_AT);
+    assert_int_equal(af_result_get_body_size(call->result), LARGE - BROKEN_AT);
+    check_done(scene, call, old_of(scene), AF_RESUMPTION_CONTINUED);
+    assert_string_equal(seen_header(scene->world, 0, "Accept-Encoding"), "identity");
+}
+
+static void it_goes_on_as_often_as_it_breaks(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = 100001;
+    for (int i = 0; i < 5; i++) {
+        call *call = download(scene, BOTH);
+        check_ended(call, AF_ETRUNCATED);
+        assert_int_equal(download_of(call)->size, 100001 * (i + 1));
+        call_free(call);
+    }
+    call *call = download(scene, BOTH);
+    check_done(scene, call, old_of(scene), AF_RESUMPTION_CONTINUED);
+}
+
+static void an_unknown_length_can_be_gone_on_with(void **state) {
+    scene *scene = *state;
+    scene->origin.chunks = true;
+    break_off(scene);
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+}
+
+static void a_date_is_a_validator_too(void **state) {
+    scene *scene = *state;
+    scene->origin.etag = NULL;
+    scene->origin.ignores_condition = true;
+    scene->origin.fields = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+                           "Date: Mon, 07 Nov 1994 08:49:37 GMT\r\n";
+    break_off(scene);
+    call *call = download(scene, BOTH);
+    assert_string_equal(origin_condition(&scene->origin), "Sun, 06 Nov 1994 08:49:37 GMT");
+    check_done(scene, call, old_of(scene), AF_RESUMPTION_CONTINUED);
+}
+
+static void without_a_strong_validator_nothing_is_kept(void **state) {
+    scene *scene = *state;
+    static const struct {
+        const char *etag, *fields, *reason;
+    } rows[] = {
+        {NULL, NULL, "no ETag"},
+        {"W/\"one\"", NULL, "weak"},
+        {OLD_TAG, "Accept-Ranges: none\r\n", "no ranges"},
+        {NULL, "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "Date"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        origin_change(&scene->origin, old_of(scene), rows[i].etag);
+        scene->origin.fields = rows[i].fields;
+        scene->origin.stops_after = BROKEN_AT;
+        call *call = download(scene, BOTH);
+        check_ended(call, AF_ETRUNCATED);
+        assert_string_equal(af_result_get_resume_token(call->result), "");
+        check_contains(download_of(call)->reason, rows[i].reason);
+        call_free(call);
+        assert_int_equal(count_files(&scene->folder), 0);
+        scene->origin.stops_after = WHOLE;
+        check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_NONE);
+    }
+}
+
+static void only_who_asks_for_it_keeps_a_part(void **state) {
+    scene *scene = *state;
+    static const unsigned flags[] = {0, AF_SINK_CONTINUE, AF_SINK_SYNC};
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        scene->origin.stops_after = BROKEN_AT;
+        call *call = download(scene, flags[i]);
+        check_ended(call, AF_ETRUNCATED);
+        assert_string_equal(af_result_get_resume_token(call->result), "");
+        call_free(call);
+        assert_int_equal(count_files(&scene->folder), 0);
+    }
+    /* Nor does one who doesn't ask for it go on. */
+    break_off(scene);
+    call *call = download(scene, AF_SINK_KEEP_PARTIAL);
+    assert_string_equal(origin_range(&scene->origin), "");
+    check_done(scene, call, old_of(scene), AF_RESUMPTION_NONE);
+}
+
+static void cancelling_keeps_what_came(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = BROKEN_AT;
+    scene->origin.waits = true;
+    call *call = prepare(scene, "/file", BOTH);
+    call->request.progress_ms = 1;
+    call_start(call);
+    origin_wait_stopped(&scene->origin, 1);
+    call_wait_for(call, &call->head_count, 1);
+    af_task_suspend(call->task);
+    af_task_resume(call->task);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    int64_t size = download_of(call)->size;
+    if (size > 0) {
+        check_file(scene->part, (af_slice){scene->old, (size_t)size});
+        assert_true(af_result_get_resume_token(call->result)[0] != '\0');
+    } else {
+        assert_int_equal(count_files(&scene->folder), 0);
+    }
+    call_free(call);
+    scene->origin.stops_after = WHOLE;
+    check_done(scene, download(scene, BOTH), old_of(scene),
+               size > 0 ? AF_RESUMPTION_CONTINUED : AF_RESUMPTION_NONE);
+}
+
+static void a_suspended_download_goes_on_where_it_was(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    scene->origin.stops_after = 100000;
+    scene->origin.waits = true;
+    call *call = prepare(scene, "/file", BOTH);
+    call_start(call);
+    origin_wait_stopped(&scene->origin, 2);
+    for (int i = 0; i < 20; i++) {
+        af_task_suspend(call->task);
+        af_task_resume(call->task);
+    }
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    check_file(scene->part, (af_slice){scene->old, (size_t)download_of(call)->size});
+    call_free(call);
+    scene->origin.stops_after = WHOLE;
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+}
+
+/* ---- Answers to a range -------------------------------------------------------------------- */
+
+static void a_changed_file_comes_anew(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    origin_change(&scene->origin, new_of(scene), NEW_TAG);
+    call *call = download(scene, BOTH);
+    assert_int_equal(status_of(call), 200);
+    assert_int_equal(call->hop_count, 1);
+    check_contains(download_of(call)->reason, "whole");
+    check_done(scene, call, new_of(scene), AF_RESUMPTION_RESTARTED);
+}
+
+static void a_changed_part_is_refused(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    origin_change(&scene->origin, new_of(scene), NEW_TAG);
+    scene->origin.ignores_condition = true;
+    call *call = download(scene, BOTH);
+    assert_int_equal(status_of(call), 200);
+    assert_int_equal(call->hop_count, 2);
+    assert_int_equal(call->hops[0].status, 206);
+    assert_null(call->hops[0].location);
+    assert_int_equal(atomic_load(&call->head_count), 1);
+    assert_string_equal(origin_range(&scene->origin), "");
+    check_contains(download_of(call)->reason, "another version");
+    check_done(scene, call, new_of(scene), AF_RESUMPTION_RESTARTED);
+}
+
+static void a_server_without_ranges_sends_it_all(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    scene->origin.ignores_ranges = true;
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESTARTED);
+}
+
+static void a_restart_can_break_off_too(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    origin_change(&scene->origin, new_of(scene), NEW_TAG);
+    scene->origin.stops_after = 1000;
+    call *call = download(scene, BOTH);
+    check_ended(call, AF_ETRUNCATED);
+    assert_int_equal(download_of(call)->size, 1000);
+    call_free(call);
+    check_file(scene->part, (af_slice){scene->new, 1000});
+    scene->origin.stops_after = WHOLE;
+    check_done(scene, download(scene, BOTH), new_of(scene), AF_RESUMPTION_CONTINUED);
+}
+
+/** Everything came, but the end of it was not noticed. */
+static void make_all_there(scene *scene) {
+    break_off(scene);
+    FILE *file = fopen(scene->part, "ab");
+    assert_non_null(file);
+    assert_int_equal(fwrite(scene->old + BROKEN_AT, 1, LARGE - BROKEN_AT, file), LARGE - BROKEN_AT);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void what_is_complete_is_not_fetched_again(void **state) {
+    scene *scene = *state;
+    make_all_there(scene);
+    call *call = download(scene, BOTH);
+    assert_int_equal(status_of(call), 416);
+    assert_string_equal(origin_range(&scene->origin), "bytes=600000-");
+    assert_int_equal(call->body.size, 0);
+    check_done(scene, call, old_of(scene), AF_RESUMPTION_COMPLETE);
+}
+
+static void what_is_longer_now_comes_anew(void **state) {
+    scene *scene = *state;
+    make_all_there(scene);
+    scene->origin.ignores_condition = true;
+    origin_change(&scene->origin, (af_slice){scene->new, 1000}, NEW_TAG);
+    call *call = download(scene, BOTH);
+    assert_int_equal(call->hop_count, 2);
+    assert_int_equal(call->hops[0].status, 416);
+    check_done(scene, call, (af_slice){scene->new, 1000}, AF_RESUMPTION_RESTARTED);
+}
+
+static void a_part_of_no_use_is_asked_for_once_more_as_a_whole(void **state) {
+    scene *scene = *state;
+    static const char *const fields[] = {
+        "",
+        "Content-Range: bytes 0-9/600000\r\n",
+        "Content-Range: bytes 250001-599999/600000\r\n",
+        "Content-Range: bytes 250000-599999/600001\r\n",
+        "Content-Range: bytes 250000-599999/*\r\n",
+        "Content-Range: lines 250000-599999/600000\r\n",
+        "Content-Range: rubbish\r\n",
+        "Content-Type: multipart/byteranges; boundary=b\r\n",
+        "Content-Range: bytes 250000-599999/600000\r\nContent-Encoding: gzip\r\n",
+        "Content-Range: bytes 250000-599999/600000\r\nContent-Range: bytes 0-9/600000\r\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        break_off(scene);
+        serve_once(scene->world, "/file",
+                   answer(206, text_of(scene->world, "%sETag: " OLD_TAG, fields[i]), "0123456789"));
+        call *call = download(scene, BOTH);
+        assert_int_equal(call->hop_count, 2);
+        assert_string_equal(origin_range(&scene->origin), "");
+        check_done(scene, call, old_of(scene), AF_RESUMPTION_RESTARTED);
+    }
+}
+
+static void after_a_refusal_an_error_keeps_what_is_there(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    serve_once(scene->world, "/file", answer(206, NULL, "x"));
+    serve_once(scene->world, "/file", answer(503, NULL, "busy"));
+    call *call = download(scene, BOTH);
+    check_ended(call, AF_OK);
+    assert_int_equal(status_of(call), 503);
+    check_slice(call->body, "busy");
+    assert_true(af_result_get_resume_token(call->result)[0] != '\0');
+    call_free(call);
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+}
+
+static void a_server_that_only_sends_parts_breaks_the_protocol(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/part", answer(206, "Content-Range: bytes 0-0/9", "x"));
+    call *call = prepare(scene, "/part", BOTH);
+    call_perform(call);
+    check_ended(call, AF_EPROTOCOL);
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void less_than_the_rest_is_kept(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    afts_script *script = afts_script_new();
+    afts_respond(script, 206, "Content-Range: bytes 250000-250009/600000\r\nETag: " OLD_TAG,
+                 scene->old + BROKEN_AT, 10);
+    serve_once(scene->world, "/file", script);
+    call *call = download(scene, BOTH);
+    check_ended(call, AF_ETRUNCATED);
+    assert_int_equal(download_of(call)->size, BROKEN_AT + 10);
+    call_free(call);
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+}
+
+static void more_than_the_rest_voids_it(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    afts_script *script = afts_script_new();
+    afts_respond_chunked(script, 206,
+                         "Content-Range: bytes 250000-599999/600000\r\nETag: " OLD_TAG);
+    afts_chunk(script, scene->old + BROKEN_AT, LARGE - BROKEN_AT);
+    afts_chunk(script, "more", 4);
+    afts_last_chunk(script, NULL);
+    serve_once(scene->world, "/file", script);
+    call *call = download(scene, BOTH);
+    check_ended(call, AF_EPROTOCOL);
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void a_missing_file_leaves_nothing_other_errors_leave_it(void **state) {
+    scene *scene = *state;
+    static const int keeping[] = {503, 500, 403, 401, 304, 300};
+    for (size_t i = 0; i < COUNT_OF(keeping); i++) {
+        break_off(scene);
+        serve_once(scene->world, "/file", answer(keeping[i], NULL, ""));
+        call *call = download(scene, BOTH);
+        check_ended(call, AF_OK);
+        assert_int_equal(status_of(call), keeping[i]);
+        assert_true(af_result_get_resume_token(call->result)[0] != '\0');
+        call_free(call);
+        check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+    }
+    static const int removing[] = {404, 410};
+    for (size_t i = 0; i < COUNT_OF(removing); i++) {
+        break_off(scene);
+        serve_once(scene->world, "/file", answer(removing[i], NULL, "no such thing"));
+        call *call = download(scene, BOTH);
+        check_ended(call, AF_OK);
+        check_slice(call->body, "no such thing");
+        assert_string_equal(af_result_get_resume_token(call->result), "");
+        call_free(call);
+        assert_int_equal(count_files(&scene->folder), 0);
+    }
+    serve(scene->world, "/missing", answer(404, NULL, "no such thing"));
+    call *call = prepare(scene, "/missing", BOTH);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "no such thing");
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void no_answer_leaves_it(void **state) {
+    scene *scene = *state;
+    static const unsigned flags[] = {BOTH, AF_SINK_CONTINUE};
+    break_off(scene);
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        afts_script *script = afts_script_new();
+        afts_reset(script);
+        serve_once(scene->world, "/file", script);
+        call *call = download(scene, flags[i]);
+        check_ended(call, AF_ELOST);
+        af_resume_info info;
+        const char *token = af_result_get_resume_token(call->result);
+        check_status(af_resume_info_read(af_slice_of(token), &info, NULL), AF_OK);
+        assert_int_equal(info.received, BROKEN_AT);
+        call_free(call);
+    }
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+}
+
+static void redirects_take_the_range_along(void **state) {
+    scene *scene = *state;
+    world *other = world_new(NULL, NULL);
+    origin elsewhere;
+    origin_serve(&elsewhere, other, "/cdn", old_of(scene), OLD_TAG);
+    serve(scene->world, "/start",
+          answer(302, text_of(scene->world, "Location: %s", url_of(other, "/cdn")), ""));
+    elsewhere.stops_after = BROKEN_AT;
+    call *call = prepare(scene, "/start", BOTH);
+    call_perform(call);
+    check_ended(call, AF_ETRUNCATED);
+    af_resume_info info;
+    const char *token = af_result_get_resume_token(call->result);
+    check_status(af_resume_info_read(af_slice_of(token), &info, NULL), AF_OK);
+    check_slice(info.url, call->request.url);
+    call_free(call);
+    elsewhere.stops_after = WHOLE;
+    call = prepare(scene, "/start", BOTH);
+    call_perform(call);
+    assert_string_equal(origin_range(&elsewhere), "bytes=250000-");
+    assert_string_equal(origin_condition(&elsewhere), OLD_TAG);
+    check_done(scene, call, old_of(scene), AF_RESUMPTION_CONTINUED);
+    world_free(other);
+}
+
+static void encoded_content_is_not_gone_on_with(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    /* "hello" by gzip, sent though identity was asked for; its digest is that of the encoded bytes. */
+    static const unsigned char hello[] = {0x1f, 0x8b, 8,    0,    0,    0,    0, 0, 2,
+                                          3,    0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86,
+                                          0xa6, 0x10, 0x36, 5,    0,    0,    0};
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200,
+                 "Content-Encoding: gzip\r\nETag: " OLD_TAG
+                 "\r\nRepr-Digest: sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:",
+                 hello, sizeof hello);
+    serve_once(scene->world, "/file", script);
+    call *call = download(scene, BOTH);
+    check_contains(download_of(call)->reason, "encoded");
+    check_done(scene, call, S("hello"), AF_RESUMPTION_RESTARTED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(a_broken_download_goes_on),
+        SCENE_TEST(it_goes_on_as_often_as_it_breaks),
+        SCENE_TEST(an_unknown_length_can_be_gone_on_with),
+        SCENE_TEST(a_date_is_a_validator_too),
+        SCENE_TEST(without_a_strong_validator_nothing_is_kept),
+        SCENE_TEST(only_who_asks_for_it_keeps_a_part),
+        SCENE_TEST(cancelling_keeps_what_came),
+        SCENE_TEST(a_suspended_download_goes_on_where_it_was),
+        SCENE_TEST(a_changed_file_comes_anew),
+        SCENE_TEST(a_changed_part_is_refused),
+        SCENE_TEST(a_server_without_ranges_sends_it_all),
+        SCENE_TEST(a_restart_can_break_off_too),
+        SCENE_TEST(what_is_complete_is_not_fetched_again),
+        SCENE_TEST(what_is_longer_now_comes_anew),
+        SCENE_TEST(a_part_of_no_use_is_asked_for_once_more_as_a_whole),
+        SCENE_TEST(after_a_refusal_an_error_keeps_what_is_there),
+        SCENE_TEST(a_server_that_only_sends_parts_breaks_the_protocol),
+        SCENE_TEST(less_than_the_rest_is_kept),
+        SCENE_TEST(more_than_the_rest_voids_it),
+        SCENE_TEST(a_missing_file_leaves_nothing_other_errors_leave_it),
+        SCENE_TEST(no_answer_leaves_it),
+        SCENE_TEST(redirects_take_the_range_along),
+        SCENE_TEST(encoded_content_is_not_gone_on_with),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
