@@ -118,7 +118,7 @@ static void a_validator_has_a_limit(void **state) {
 #define HEAD_LINES "afcore-resume 1\nurl http://h/a\n"
 #define TAG_LINE "etag \"x\"\n"
 #define LENGTH_LINES "total 10\nreceived 4\n"
-#define TAIL_LINES "file 1 2\nend\n"
+#define TAIL_LINES "file 1 2 3\nend\n"
 
 static void check_round(af_slice text) {
     af__resume_token token;
@@ -143,7 +143,9 @@ static void tokens_survive_as_text(void **state) {
         HEAD_LINES TAG_LINE "total 9223372036854775807\nreceived 9223372036854775807\n" TAIL_LINES,
         HEAD_LINES "modified Sun, 06 Nov 1994 08:49:37 GMT\n" LENGTH_LINES TAIL_LINES,
         HEAD_LINES TAG_LINE LENGTH_LINES "digest sha-256=" SHA_256_OF_NOTHING "\n" TAIL_LINES,
-        HEAD_LINES TAG_LINE LENGTH_LINES "file 18446744073709551615 18446744073709551615\nend\n",
+        HEAD_LINES TAG_LINE LENGTH_LINES
+        "file 18446744073709551615 18446744073709551615 18446744073709551615\n"
+        "end\n",
         "afcore-resume 1\nurl https://[::1]:8443/a%20b?c=d\n" TAG_LINE LENGTH_LINES TAIL_LINES,
         HEAD_LINES "etag \"\xC3\xA9;,=\"\n" LENGTH_LINES TAIL_LINES,
     };
@@ -205,10 +207,13 @@ static void a_damaged_token_is_refused(void **state) {
         {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "digest sha-256=AA\n" TAIL_LINES), "digest"},
         {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "digest md5=" MD5_OF_NOTHING "\n"), "cut off"},
         {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "end\n"), "file"},
-        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1\nend\n"), "file"},
-        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 18446744073709551616\nend\n"), "file"},
-        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 2\n"), "cut off"},
-        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 2\nend"), "cut off"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 2\nend\n"), "file"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 2 18446744073709551616\nend\n"), "file"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 2 3 \nend\n"), "file"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1  2 3\nend\n"), "file"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 2 3 4\nend\n"), "file"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 2 3\n"), "cut off"},
+        {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES "file 1 2 3\nend"), "cut off"},
         {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES "\n"), "follows"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -210,13 +210,20 @@ static bool read_lengths(af_slice *text, af__resume_token *out) {
     return out->total == AF_LENGTH_UNKNOWN || out->received <= out->total;
 }
 
+static bool take_word(af_slice *text, uint64_t *out) {
+    const char *space = text->size != 0 ? memchr(text->bytes, ' ', text->size) : NULL;
+    size_t size = space != NULL ? (size_t)(space - text->bytes) : text->size;
+    /* Behind a space there must be another one. */
+    bool is_read = parse_number((af_slice){text->bytes, size}, UINT64_MAX, out) &&
+                   size + 1 != text->size;
+    size_t taken = space != NULL ? size + 1 : size;
+    *text = (af_slice){text->bytes + taken, text->size - taken};
+    return is_read;
+}
+
 static bool read_file(af_slice value, af__resume_token *out) {
-    const char *space = memchr(value.bytes, ' ', value.size);
-    if (space == NULL) return false;
-    af_slice device = {value.bytes, (size_t)(space - value.bytes)};
-    af_slice inode = {space + 1, value.size - device.size - 1};
-    return parse_number(device, UINT64_MAX, &out->device) &&
-           parse_number(inode, UINT64_MAX, &out->inode);
+    return take_word(&value, &out->device) && take_word(&value, &out->inode) &&
+           take_word(&value, &out->born) && value.size == 0;
 }
 
 /** What is damaged, or NULL. */
@@ -297,8 +304,9 @@ static af_status add_digest(af__buffer *out, const af__digest *digest) {
 }
 
 af_status af__resume_write(const af__resume_token *token, af__buffer *out) {
-    char file[48];
-    snprintf(file, sizeof file, "%" PRIu64 " %" PRIu64, token->device, token->inode);
+    char file[72];
+    snprintf(file, sizeof file, "%" PRIu64 " %" PRIu64 " %" PRIu64, token->device, token->inode,
+             token->born);
     af_status status = af__buffer_append_two(out, af_slice_of(first_line), af_slice_of("\n"));
     if (status == AF_OK) status = add_line(out, "url", token->url);
     if (status == AF_OK) {

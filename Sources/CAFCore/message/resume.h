@@ -21,11 +21,11 @@ typedef struct af__resume_token {
     char *block;
     af_slice url; /**< As it was asked for first. */
     af_slice validator;
-    bool is_date;           /**< The validator is a Last-Modified, not an ETag. */
-    int64_t total;          /**< Or AF_LENGTH_UNKNOWN. */
-    int64_t received;       /**< Bytes there when it was written; the file itself knows better. */
-    af__digest digest;      /**< Of the whole. */
-    uint64_t device, inode; /**< Of the file that the bytes are in. */
+    bool is_date;      /**< The validator is a Last-Modified, not an ETag. */
+    int64_t total;     /**< Or AF_LENGTH_UNKNOWN. */
+    int64_t received;  /**< Bytes there when it was written; the file itself knows better. */
+    af__digest digest; /**< Of the whole. */
+    uint64_t device, inode, born; /**< Of the file that the bytes are in: numbers are used again. */
 } af__resume_token;
 
 void af__resume_clear(af__resume_token *token);
@@ -49,7 +49,7 @@ af_status af__resume_make(af__resume_token *out, af_slice url, const af_head *he
  *     total 4096                       or: total unknown
  *     received 1024
  *     digest sha-256=BASE64            may be missing
- *     file 2049 131072                 device and inode
+ *     file 2049 131072 1700000000000   device, inode, and when it was made
  *     end
  *
  * AF_EINVAL with a text that says what is damaged, AF_ENOMEM; `*out` is then none.

@@ -140,10 +140,20 @@ static bool is_private(const struct stat *facts) {
            (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-static bool is_of(const af__resume_token *token, af_slice url, const struct stat *facts) {
+/** Nanoseconds since 1970, or 0 where the file system doesn't know. Nobody can set it. */
+static uint64_t birth_of(int descriptor) {
+    struct statx facts;
+    if (statx(descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &facts) != 0) return 0;
+    if ((facts.stx_mask & STATX_BTIME) == 0 || facts.stx_btime.tv_sec < 0) return 0;
+    return (uint64_t)facts.stx_btime.tv_sec * 1000000000u + facts.stx_btime.tv_nsec;
+}
+
+static bool is_of(const af__resume_token *token, af_slice url, const struct stat *facts,
+                  uint64_t born) {
     return af__resume_exists(token) && token->url.size == url.size &&
            memcmp(token->url.bytes, url.bytes, url.size) == 0 &&
            token->device == (uint64_t)facts->st_dev && token->inode == (uint64_t)facts->st_ino &&
+           token->born == born &&
            (token->total == AF_LENGTH_UNKNOWN || facts->st_size <= token->total);
 }
 
@@ -164,9 +174,10 @@ static af_status copy_token(const af__resume_token *from, af__resume_token *to) 
 
 static af_status find_token(af__file *file, af_slice url, const af__resume_token *given,
                             const struct stat *facts) {
-    if (is_of(given, url, facts)) return copy_token(given, &file->token);
+    uint64_t born = birth_of(file->descriptor);
+    if (is_of(given, url, facts, born)) return copy_token(given, &file->token);
     af_status status = af__token_load(file->token_path, &file->token);
-    if (status == AF_OK && !is_of(&file->token, url, facts)) af__resume_clear(&file->token);
+    if (status == AF_OK && !is_of(&file->token, url, facts, born)) af__resume_clear(&file->token);
     return status;
 }
 
@@ -288,6 +299,7 @@ af_status af__file_note(af__file *file, af__resume_token *token, af_failure *fai
     }
     file->token.device = (uint64_t)facts.st_dev;
     file->token.inode = (uint64_t)facts.st_ino;
+    file->token.born = birth_of(file->descriptor);
     file->token.received = file->size;
     int error = 0;
     mode_t mode = 0;

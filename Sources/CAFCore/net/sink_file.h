@@ -3,7 +3,7 @@
  *
  * A plain one gets a name of its own and never outlives its task. A resumable one is PATH.part, locked
  * while a task has it, with PATH.part.resume beside it: the token of the bytes in it. The token names
- * the file by device and inode, so whatever else takes its place is foreign and is replaced.
+ * the file by device, inode and birth, so whatever else takes its place is foreign and is replaced.
  *
  * Killed at any point it leaves a pair that is right: a new PATH.part is another inode than the token's
  * until its own token stands beside it, which is before its first byte.

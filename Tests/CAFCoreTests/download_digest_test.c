@@ -1,0 +1,144 @@
+/* What the server promised about the bytes is checked, and a lack of memory costs none of them. */
+#include "base/alloc.h"
+#include "support/scene.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- Digests ------------------------------------------------------------------------------- */
+
+static const char *digest_field(scene *scene, const EVP_MD *type, const char *form, bool is_wrong) {
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned char text[128];
+    unsigned size;
+    EVP_Digest(scene->content, LARGE, digest, &size, type, NULL);
+    if (is_wrong) digest[0] ^= 1;
+    EVP_EncodeBlock(text, digest, (int)size);
+    return text_of(scene->world, form, (char *)text);
+}
+
+typedef struct promise {
+    const EVP_MD *(*type)(void);
+    const char *form;
+} promise;
+
+static const promise promises[] = {
+    {EVP_sha256, "Repr-Digest: sha-256=:%s:\r\n"},
+    {EVP_sha512, "Repr-Digest: sha-512=:%s:\r\n"},
+    {EVP_md5, "Content-MD5: %s\r\n"},
+};
+
+static void a_right_digest_is_no_obstacle(void **state) {
+    scene *scene = *state;
+    for (size_t i = 0; i < COUNT_OF(promises); i++) {
+        scene->origin.fields = digest_field(scene, promises[i].type(), promises[i].form, false);
+        check_done(scene, download(scene, BOTH), AF_RESUMPTION_NONE);
+        break_off(scene);
+        /* What was promised first still counts when the part itself says nothing. */
+        if (i % 2 == 0) scene->origin.fields = NULL;
+        check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+    }
+}
+
+static void a_wrong_digest_leaves_nothing(void **state) {
+    scene *scene = *state;
+    for (size_t i = 0; i < COUNT_OF(promises); i++) {
+        for (int breaks = 0; breaks <= 1; breaks++) {
+            scene->origin.fields = digest_field(scene, promises[i].type(), promises[i].form, true);
+            if (breaks) break_off(scene);
+            call *call = download(scene, BOTH);
+            check_ended(call, AF_EPROTOCOL);
+            check_contains(call->failure.text, "digest");
+            assert_string_equal(af_result_get_resume_token(call->result), "");
+            call_free(call);
+            assert_int_equal(count_files(&scene->folder), 0);
+        }
+    }
+}
+
+static void damage_on_the_disk_is_noticed(void **state) {
+    scene *scene = *state;
+    scene->origin.fields = digest_field(scene, EVP_sha256(), promises[0].form, false);
+    break_off(scene);
+    FILE *file = fopen(scene->part, "r+b");
+    assert_non_null(file);
+    fputc(scene->content[0] ^ 1, file);
+    fclose(file);
+    call *call = download(scene, BOTH);
+    check_ended(call, AF_EPROTOCOL);
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void what_is_all_there_is_still_checked(void **state) {
+    scene *scene = *state;
+    for (int is_damaged = 0; is_damaged <= 1; is_damaged++) {
+        scene->origin.fields = digest_field(scene, EVP_sha256(), promises[0].form, false);
+        break_off(scene);
+        FILE *file = fopen(scene->part, "ab");
+        assert_non_null(file);
+        fwrite(scene->content + BROKEN_AT, 1, LARGE - BROKEN_AT - 1, file);
+        fputc(scene->content[LARGE - 1] ^ is_damaged, file);
+        fclose(file);
+        call *call = download(scene, BOTH);
+        if (!is_damaged) {
+            check_done(scene, call, AF_RESUMPTION_COMPLETE);
+            continue;
+        }
+        check_ended(call, AF_EPROTOCOL);
+        call_free(call);
+        assert_int_equal(count_files(&scene->folder), 0);
+    }
+}
+
+/* ---- Out of memory ------------------------------------------------------------------------- */
+
+/** One round; false once the task made fewer than `n` allocations. */
+static bool fail_allocation(scene *scene, size_t n) {
+    call *call = prepare(scene, "/file", BOTH);
+    af__alloc_fail_at(n);
+    af_failure failure;
+    af_status status = af_task_begin(&call->task, call->session, &call->request, &call->events,
+                                     &failure);
+    if (status == AF_OK) {
+        call_wait(call);
+        status = call->failure.status;
+    }
+    size_t made = af__alloc_fail_at(0);
+    if (status != AF_OK && status != AF_ENOMEM) print_error("%s\n", call->failure.text);
+    assert_true(status == AF_OK || status == AF_ENOMEM);
+    call_free(call);
+    return made >= n;
+}
+
+static void a_lack_of_memory_costs_no_bytes(void **state) {
+    scene *scene = *state;
+    char field[512];
+    snprintf(field, sizeof field, "%s", digest_field(scene, EVP_sha256(), promises[0].form, false));
+    const char *fields[] = {NULL, field};
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        scene->origin.fields = fields[i];
+        for (size_t n = 1;; n++) {
+            break_off(scene);
+            bool goes_on = fail_allocation(scene, n);
+            if (!file_exists(scene->path)) {
+                call *call = download(scene, BOTH);
+                check_done(scene, call, AF_RESUMPTION_CONTINUED);
+            } else {
+                check_file(scene->path, (af_slice){scene->content, LARGE});
+                assert_int_equal(unlink(scene->path), 0);
+            }
+            if (!goes_on) break;
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(a_right_digest_is_no_obstacle),   SCENE_TEST(a_wrong_digest_leaves_nothing),
+        SCENE_TEST(damage_on_the_disk_is_noticed),   SCENE_TEST(what_is_all_there_is_still_checked),
+        SCENE_TEST(a_lack_of_memory_costs_no_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

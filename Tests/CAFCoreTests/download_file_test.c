@@ -1,0 +1,474 @@
+/* The file of a download: whose it is, where it goes, and what can go wrong with it. */
+#include "support/scene.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/** Until something of the body is in the file of a download under way. */
+static void wait_for_bytes(scene *scene) {
+    struct stat facts;
+    time_t deadline = time(NULL) + PATIENCE_MS / 1000;
+    while (stat(scene->part, &facts) != 0 || facts.st_size == 0) {
+        assert_true(time(NULL) < deadline);
+        sched_yield();
+    }
+}
+
+static void check_refused(scene *scene, call *call, int error, size_t files) {
+    check_ended(call, AF_EFILE);
+    assert_int_equal(call->failure.system_error, error);
+    check_contains(call->failure.text, scene->path);
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), files);
+}
+
+/* ---- Whose file it is ---------------------------------------------------------------------- */
+
+typedef void (*tampering)(scene *scene);
+
+static void remove_note(scene *scene) {
+    assert_int_equal(unlink(scene->note), 0);
+}
+
+static void damage_note(scene *scene) {
+    assert_int_equal(truncate(scene->note, 60), 0);
+}
+
+static void open_note_to_all(scene *scene) {
+    assert_int_equal(chmod(scene->note, 0666), 0);
+}
+
+static void link_note(scene *scene) {
+    char other[160];
+    snprintf(other, sizeof other, "%s.elsewhere", scene->note);
+    assert_int_equal(rename(scene->note, other), 0);
+    assert_int_equal(symlink(other, scene->note), 0);
+}
+
+static void copy_part(scene *scene) {
+    char other[160];
+    snprintf(other, sizeof other, "%s.copy", scene->part);
+    write_file(other, (af_slice){scene->content, 100});
+    assert_int_equal(chmod(other, 0600), 0);
+    assert_int_equal(rename(other, scene->part), 0);
+}
+
+static void empty_part(scene *scene) {
+    assert_int_equal(truncate(scene->part, 0), 0);
+}
+
+static void lengthen_part(scene *scene) {
+    assert_int_equal(truncate(scene->part, LARGE + 1), 0);
+}
+
+static void open_part_to_all(scene *scene) {
+    assert_int_equal(chmod(scene->part, 0666), 0);
+}
+
+static void ask_for_another_url(scene *scene) {
+    char text[4096];
+    FILE *file = fopen(scene->note, "r+b");
+    assert_non_null(file);
+    size_t size = fread(text, 1, sizeof text, file);
+    char *at = memmem(text, size, "/file", 5);
+    assert_non_null(at);
+    at[1] = 'F';
+    rewind(file);
+    fwrite(text, 1, size, file);
+    fclose(file);
+}
+
+static void a_foreign_part_is_never_gone_on_with(void **state) {
+    scene *scene = *state;
+    static const tampering ways[] = {remove_note,      damage_note,        open_note_to_all,
+                                     copy_part,        empty_part,         lengthen_part,
+                                     open_part_to_all, ask_for_another_url};
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        break_off(scene);
+        ways[i](scene);
+        call *call = download(scene, BOTH);
+        assert_string_equal(origin_range(&scene->origin), "");
+        check_done(scene, call, AF_RESUMPTION_NONE);
+    }
+    break_off(scene);
+    link_note(scene);
+    call *call = download(scene, BOTH);
+    assert_string_equal(origin_range(&scene->origin), "");
+    check_ended(call, AF_OK);
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 2);
+}
+
+static void another_name_of_the_part_keeps_its_bytes(void **state) {
+    scene *scene = *state;
+    char other[128];
+    snprintf(other, sizeof other, "%s", path_in(&scene->folder, "other"));
+    write_file(other, S("precious"));
+    assert_int_equal(link(other, scene->part), 0);
+    call *call = download(scene, BOTH);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_file(other, S("precious"));
+    assert_int_equal(unlink(other), 0);
+}
+
+static void what_is_no_file_is_not_touched(void **state) {
+    scene *scene = *state;
+    static const unsigned flags[] = {BOTH, AF_SINK_KEEP_PARTIAL};
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        assert_int_equal(symlink("/etc/passwd", scene->part), 0);
+        check_refused(scene, download(scene, flags[i]), ELOOP, 1);
+        assert_int_equal(unlink(scene->part), 0);
+        assert_int_equal(mkfifo(scene->part, 0600), 0);
+        check_refused(scene, download(scene, flags[i]), EEXIST, 1);
+        assert_int_equal(unlink(scene->part), 0);
+        assert_int_equal(mkdir(scene->part, 0700), 0);
+        check_refused(scene, download(scene, flags[i]), EISDIR, 1);
+        assert_int_equal(rmdir(scene->part), 0);
+    }
+}
+
+static void a_token_works_without_the_one_beside_the_file(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = BROKEN_AT;
+    call *first = download(scene, BOTH);
+    scene->origin.stops_after = WHOLE;
+    remove_note(scene);
+    call *call = prepare(scene, "/file", BOTH);
+    call->request.sink.resume_token = af_result_get_resume_token(first->result);
+    call_perform(call);
+    check_done(scene, call, AF_RESUMPTION_CONTINUED);
+    /* It is void now; that beside the file is not. */
+    break_off(scene);
+    call = prepare(scene, "/file", BOTH);
+    call->request.sink.resume_token = af_result_get_resume_token(first->result);
+    call_perform(call);
+    check_done(scene, call, AF_RESUMPTION_CONTINUED);
+    call_free(first);
+}
+
+static void check_invalid(call *call, const char *text) {
+    af_failure failure;
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, &failure),
+                 AF_EINVAL);
+    check_contains(failure.text, text);
+    call_free(call);
+}
+
+static void wrong_wishes_are_refused(void **state) {
+    scene *scene = *state;
+    call *call = prepare(scene, "/file", BOTH);
+    call->request.sink.resume_token = "afcore-resume 1\nrubbish\n";
+    check_invalid(call, "damaged");
+    call = prepare(scene, "/file", AF_SINK_KEEP_PARTIAL);
+    call->request.sink.resume_token = "x";
+    check_invalid(call, "AF_SINK_CONTINUE");
+    call = prepare(scene, "/file", 1u << 9);
+    check_invalid(call, "flags");
+    call = prepare(scene, "/file", 0);
+    call->request.sink.path = NULL;
+    check_invalid(call, "no path");
+    call = prepare(scene, "/file", 0);
+    call->request.sink.path = "/tmp/folder/";
+    check_invalid(call, "folder");
+    af_header fields[] = {{S("range"), S("bytes=0-"), 0}, {S("If-Range"), S(TAG), 0}};
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        call = prepare(scene, "/file", BOTH);
+        call->request.headers = &fields[i];
+        call->request.header_count = 1;
+        check_invalid(call, i == 0 ? "Range" : "If-Range");
+    }
+}
+
+static void only_a_get_can_be_gone_on_with(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = 1000;
+    call *call = prepare(scene, "/file", BOTH);
+    call_send(call, "POST", S("question"));
+    call_perform(call);
+    check_ended(call, AF_ETRUNCATED);
+    assert_string_equal(af_result_get_resume_token(call->result), "");
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void two_downloads_to_one_path_never_mix(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = BROKEN_AT;
+    scene->origin.waits = true;
+    call *first = prepare(scene, "/file", BOTH);
+    call_start(first);
+    wait_for_bytes(scene);
+    check_refused(scene, download(scene, BOTH), EBUSY, 2);
+    check_refused(scene, download(scene, AF_SINK_KEEP_PARTIAL), EBUSY, 2);
+    af_task_cancel(first->task);
+    call_wait(first);
+    check_ended(first, AF_ECANCELED);
+    call_free(first);
+    scene->origin.stops_after = WHOLE;
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+}
+
+/* ---- Where it goes ------------------------------------------------------------------------- */
+
+static void a_destination_that_is_there_can_be_kept(void **state) {
+    scene *scene = *state;
+    static const unsigned flags[] = {0, BOTH};
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        write_file(scene->path, S("old"));
+        check_refused(scene, download(scene, flags[i] | AF_SINK_NO_REPLACE), EEXIST, 1);
+        check_file(scene->path, S("old"));
+        assert_int_equal(unlink(scene->path), 0);
+        check_done(scene, download(scene, flags[i] | AF_SINK_NO_REPLACE | AF_SINK_SYNC),
+                   AF_RESUMPTION_NONE);
+    }
+}
+
+static void one_that_appears_meanwhile_is_kept_too(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = BROKEN_AT;
+    scene->origin.waits = true;
+    call *call = prepare(scene, "/file", BOTH | AF_SINK_NO_REPLACE);
+    call_start(call);
+    wait_for_bytes(scene);
+    write_file(scene->path, S("somebody was faster"));
+    af_task_cancel(call->task);
+    call_wait(call);
+    call_free(call);
+    scene->origin.stops_after = WHOLE;
+    check_refused(scene, download(scene, BOTH | AF_SINK_NO_REPLACE), EEXIST, 3);
+    check_file(scene->path, S("somebody was faster"));
+    assert_int_equal(unlink(scene->path), 0);
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+}
+
+static void missing_folders_are_made_on_demand(void **state) {
+    scene *scene = *state;
+    static const unsigned flags[] = {0, BOTH};
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        char path[160];
+        snprintf(path, sizeof path, "%s/a/b/got", scene->folder.path);
+        call *call = prepare(scene, "/file", flags[i]);
+        call->request.sink.path = path;
+        call_perform(call);
+        check_ended(call, AF_EFILE);
+        assert_int_equal(call->failure.system_error, ENOENT);
+        call_free(call);
+        call = prepare(scene, "/file", flags[i] | AF_SINK_MAKE_FOLDERS);
+        call->request.sink.path = path;
+        call_perform(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+        check_file(path, (af_slice){scene->content, LARGE});
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(path_in(&scene->folder, "a/b")), 0);
+        assert_int_equal(rmdir(path_in(&scene->folder, "a")), 0);
+    }
+}
+
+static void a_folder_in_the_way_is_noticed_at_once(void **state) {
+    scene *scene = *state;
+    static const unsigned flags[] = {0, BOTH};
+    assert_int_equal(mkdir(scene->path, 0700), 0);
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        check_refused(scene, download(scene, flags[i]), EISDIR, 1);
+    }
+    assert_int_equal(rmdir(scene->path), 0);
+}
+
+static void a_folder_that_vanishes_is_an_error(void **state) {
+    scene *scene = *state;
+    static const unsigned flags[] = {0, BOTH};
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        folder inner, moved;
+        folder_make(&inner);
+        folder_make(&moved);
+        afts_script *script = afts_script_new();
+        afts_respond_chunked(script, 200, "ETag: " TAG);
+        afts_chunk(script, "first", 5);
+        afts_stall(script, "half");
+        afts_last_chunk(script, NULL);
+        serve(scene->world, "/slow", script);
+        call *call = prepare(scene, "/slow", flags[i]);
+        call->request.sink.path = path_in(&inner, "got");
+        call_start(call);
+        call_wait_for(call, &call->head_count, 1);
+        while (count_files(&inner) < (flags[i] != 0 ? 2 : 1)) sched_yield();
+        assert_int_equal(rename(inner.path, moved.path), 0);
+        afts_release(scene->world->server, "half", 1);
+        call_wait(call);
+        check_ended(call, AF_EFILE);
+        assert_int_equal(call->failure.system_error, ENOENT);
+        assert_string_equal(af_result_get_resume_token(call->result), "");
+        call_free(call);
+        folder_remove(&moved);
+    }
+}
+
+static void set_file_limit(rlim_t limit, struct rlimit *before) {
+    struct rlimit now;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &now), 0);
+    if (before != NULL) *before = now;
+    now.rlim_cur = limit;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+}
+
+static void a_full_disk_keeps_what_fits(void **state) {
+    scene *scene = *state;
+    struct rlimit before;
+    signal(SIGXFSZ, SIG_IGN);
+    set_file_limit(BROKEN_AT, &before);
+    scene->origin.chunks = true;
+    check_refused(scene, download(scene, 0), EFBIG, 0);
+    call *call = download(scene, BOTH);
+    assert_int_equal(af_result_get_download(call->result)->size, BROKEN_AT);
+    check_refused(scene, call, EFBIG, 2);
+    set_file_limit(before.rlim_cur, NULL);
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+static void what_no_disk_can_hold_is_refused_at_once(void **state) {
+    scene *scene = *state;
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 9000000000000000000\r\n"
+                           "ETag: " TAG "\r\n\r\nsome");
+    afts_wait_peer_close(script);
+    serve(scene->world, "/huge", script);
+    call *call = prepare(scene, "/huge", BOTH);
+    call_perform(call);
+    check_ended(call, AF_EFILE);
+    int error = call->failure.system_error;
+    assert_true(error == EFBIG || error == ENOSPC);
+    assert_int_equal(af_result_get_download(call->result)->size, 0);
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void the_limit_counts_what_was_there(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    call *call = prepare(scene, "/file", BOTH);
+    call->request.limits.body = LARGE - 1;
+    call_perform(call);
+    check_ended(call, AF_ETOOBIG);
+    call_free(call);
+    call = prepare(scene, "/file", BOTH);
+    call->request.limits.body = LARGE;
+    call_perform(call);
+    check_done(scene, call, AF_RESUMPTION_CONTINUED);
+}
+
+/* ---- Named by the answer ------------------------------------------------------------------- */
+
+typedef struct naming {
+    const char *path;
+    char suggestion[AF_FILE_NAME_MAX + 1];
+    unsigned asked;
+} naming;
+
+static const char *choose(void *context, const af_head *head, const char *suggestion) {
+    call *call = context;
+    naming *naming = call->payload;
+    naming->asked += head->status == 200 ? 1 : 100;
+    snprintf(naming->suggestion, sizeof naming->suggestion, "%s", suggestion);
+    return naming->path;
+}
+
+static call *prepare_named(scene *scene, const char *path, naming *naming, unsigned flags) {
+    call *call = call_new(scene->world, path);
+    call->events.on_destination = choose;
+    call->payload = naming;
+    call->request.sink.flags = flags;
+    return call;
+}
+
+static void an_answer_can_name_its_file(void **state) {
+    scene *scene = *state;
+    static const af_sink_kind kinds[] = {AF_SINK_FILE, AF_SINK_MEMORY, AF_SINK_EVENTS};
+    scene->origin.fields = "Content-Disposition: attachment; filename=\"../n a.bin\"\r\n";
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        naming naming = {.path = scene->path};
+        call *call = prepare_named(scene, "/file", &naming, BOTH);
+        call->request.sink.kind = kinds[i];
+        call_perform(call);
+        assert_int_equal(naming.asked, 1);
+        assert_string_equal(naming.suggestion, "n a.bin");
+        assert_int_equal(atomic_load(&call->body_count), 0);
+        assert_int_equal(call->body.size, 0);
+        check_done(scene, call, AF_RESUMPTION_NONE);
+    }
+}
+
+static void nobody_has_to_name_a_file(void **state) {
+    scene *scene = *state;
+    naming naming = {.path = NULL};
+    call *call = prepare_named(scene, "/file", &naming, 0);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->body.size, LARGE);
+    assert_null(af_result_get_download(call->result));
+    call_free(call);
+    call = prepare_named(scene, "/file", &naming, 0);
+    call->request.sink.kind = AF_SINK_FILE;
+    call_perform(call);
+    check_ended(call, AF_EINVAL);
+    check_contains(call->failure.text, "named");
+    call_free(call);
+    naming.path = "folder/";
+    call = prepare_named(scene, "/file", &naming, 0);
+    call_perform(call);
+    check_ended(call, AF_EINVAL);
+    call_free(call);
+    assert_int_equal(naming.asked, 3);
+    serve(scene->world, "/missing", answer(404, NULL, "no such thing"));
+    call = prepare_named(scene, "/missing", &naming, 0);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "no such thing");
+    call_free(call);
+    assert_int_equal(naming.asked, 3);
+}
+
+static void what_goes_on_is_not_named_again(void **state) {
+    scene *scene = *state;
+    naming naming = {.path = "/nowhere/else"};
+    break_off(scene);
+    call *call = prepare_named(scene, "/file", &naming, BOTH);
+    call->request.sink.kind = AF_SINK_FILE;
+    call->request.sink.path = scene->path;
+    call_perform(call);
+    assert_int_equal(naming.asked, 0);
+    check_done(scene, call, AF_RESUMPTION_CONTINUED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(a_foreign_part_is_never_gone_on_with),
+        SCENE_TEST(another_name_of_the_part_keeps_its_bytes),
+        SCENE_TEST(what_is_no_file_is_not_touched),
+        SCENE_TEST(a_token_works_without_the_one_beside_the_file),
+        SCENE_TEST(wrong_wishes_are_refused),
+        SCENE_TEST(only_a_get_can_be_gone_on_with),
+        SCENE_TEST(two_downloads_to_one_path_never_mix),
+        SCENE_TEST(a_destination_that_is_there_can_be_kept),
+        SCENE_TEST(one_that_appears_meanwhile_is_kept_too),
+        SCENE_TEST(missing_folders_are_made_on_demand),
+        SCENE_TEST(a_folder_in_the_way_is_noticed_at_once),
+        SCENE_TEST(a_folder_that_vanishes_is_an_error),
+        SCENE_TEST(a_full_disk_keeps_what_fits),
+        SCENE_TEST(what_no_disk_can_hold_is_refused_at_once),
+        SCENE_TEST(the_limit_counts_what_was_there),
+        SCENE_TEST(an_answer_can_name_its_file),
+        SCENE_TEST(nobody_has_to_name_a_file),
+        SCENE_TEST(what_goes_on_is_not_named_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,38 @@
+/** A folder, and a server of one file that is downloaded there and breaks off on demand. */
+#ifndef AF_TESTS_SCENE_H
+#define AF_TESTS_SCENE_H
+
+#include "support/call.h"
+#include "support/files.h"
+#include "support/origin.h"
+
+enum { LARGE = 5000000, BROKEN_AT = 4000000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE };
+
+#define TAG "\"one\""
+
+typedef struct scene {
+    world *world;
+    folder folder;
+    origin origin;
+    char *content;
+    char path[128], part[128], note[128];
+} scene;
+
+int scene_setup(void **state);
+int scene_teardown(void **state);
+
+#define SCENE_TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, scene_teardown)
+
+/** A GET to `scene->path`, not started. */
+call *prepare(scene *scene, const char *path, unsigned flags);
+
+/** The file, to its end. */
+call *download(scene *scene, unsigned flags);
+
+/** A download that breaks off at BROKEN_AT and leaves a pair. */
+void break_off(scene *scene);
+
+/** It succeeded, and nothing but the whole file is there; then it is removed. Frees the call. */
+void check_done(scene *scene, call *call, af_resumption resumption);
+
+#endif
