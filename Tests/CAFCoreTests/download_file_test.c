@@ -2,9 +2,11 @@
 #include "support/scene.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -283,6 +285,34 @@ static void a_folder_in_the_way_is_noticed_at_once(void **state) {
     assert_int_equal(rmdir(scene->path), 0);
 }
 
+/** A terminal that only the test knows: what is written there stays there. */
+static void a_device_is_written_to_and_stays_one(void **state) {
+    scene *scene = *state;
+    static const unsigned flags[] = {0, BOTH};
+    serve(scene->world, "/short", answer(200, "ETag: " TAG, "to a device"));
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+        assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+        char name[64], got[64];
+        assert_int_equal(ptsname_r(terminal, name, sizeof name), 0);
+        int kept = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+        call *call = prepare(scene, "/short", flags[i]);
+        assert_int_equal(symlink(name, scene->path), 0);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+        assert_int_equal(read(terminal, got, sizeof got), 11);
+        assert_memory_equal(got, "to a device", 11);
+        close(kept);
+        close(terminal);
+        assert_int_equal(count_files(&scene->folder), 1);
+        assert_int_equal(unlink(scene->path), 0);
+        assert_int_equal(mkfifo(scene->path, 0600), 0);
+        check_refused(scene, download(scene, flags[i]), ENOTSUP, 1);
+        assert_int_equal(unlink(scene->path), 0);
+    }
+}
+
 static void a_folder_that_vanishes_is_an_error(void **state) {
     scene *scene = *state;
     static const unsigned flags[] = {0, BOTH};
@@ -462,6 +492,7 @@ int main(void) {
         SCENE_TEST(one_that_appears_meanwhile_is_kept_too),
         SCENE_TEST(missing_folders_are_made_on_demand),
         SCENE_TEST(a_folder_in_the_way_is_noticed_at_once),
+        SCENE_TEST(a_device_is_written_to_and_stays_one),
         SCENE_TEST(a_folder_that_vanishes_is_an_error),
         SCENE_TEST(a_full_disk_keeps_what_fits),
         SCENE_TEST(what_no_disk_can_hold_is_refused_at_once),

@@ -127,7 +127,7 @@ static af_status open_new(af__sink *sink, const af__sink_start *start, af_failur
         return af__fail(failure, AF_EPROTOCOL, "the server sent a part of the file unasked");
     }
     af_status status = af__file_create(&sink->file, failure);
-    if (status != AF_OK || !sink->is_resumable) return status;
+    if (status != AF_OK || !sink->is_resumable || sink->file.is_device) return status;
     af__resume_token token;
     const char *obstacle;
     status = af__resume_make(&token, start->url, start->head, start->framing, &obstacle);

@@ -213,8 +213,11 @@ static int make_folders(const char *path) {
     return 0;
 }
 
-/** What would only be noticed after the last byte. */
-static int check_destination(const af__file *file) {
+/**
+ * What would only be noticed after the last byte, or never: a rename would put a file in the place of
+ * /dev/null or of a pipe.
+ */
+static int check_destination(af__file *file) {
     struct stat facts;
     if ((file->flags & AF_SINK_MAKE_FOLDERS) != 0) {
         int error = make_folders(file->path);
@@ -222,7 +225,10 @@ static int check_destination(const af__file *file) {
     }
     if (lstat(file->path, &facts) != 0) return 0;
     if (S_ISDIR(facts.st_mode)) return EISDIR;
-    return (file->flags & AF_SINK_NO_REPLACE) != 0 ? EEXIST : 0;
+    if ((file->flags & AF_SINK_NO_REPLACE) != 0) return EEXIST;
+    if (stat(file->path, &facts) != 0 || S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode)) return 0;
+    file->is_device = S_ISCHR(facts.st_mode);
+    return file->is_device ? 0 : ENOTSUP;
 }
 
 /** Remove what is under the name, unless somebody is writing it. */
@@ -271,6 +277,10 @@ static af_status create_locked(af__file *file, af_failure *failure) {
 af_status af__file_create(af__file *file, af_failure *failure) {
     int error = check_destination(file);
     if (error != 0) return failed_at(file->path, error, failure);
+    if (file->is_device) {
+        file->descriptor = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        return file->descriptor >= 0 ? AF_OK : failed_at(file->path, errno, failure);
+    }
     if (file->is_resumable) return create_locked(file, failure);
     file->descriptor = open(file->partial_path, OPEN_FLAGS | O_CREAT | O_EXCL, 0666);
     file->is_touched = file->descriptor >= 0;
@@ -279,6 +289,7 @@ af_status af__file_create(af__file *file, af_failure *failure) {
 
 af_status af__file_go_on(af__file *file, af_failure *failure) {
     int error = check_destination(file);
+    if (error == 0 && file->is_device) error = ENOTSUP;
     if (error == 0 && lseek(file->descriptor, file->size, SEEK_SET) < 0) error = errno;
     if (error != 0) return failed_at(file->path, error, failure);
     file->is_touched = true;
@@ -381,6 +392,10 @@ static bool is_in_place(const af__file *file) {
 }
 
 af_status af__file_finish(af__file *file, af_failure *failure) {
+    if (file->is_device) {
+        close_file(file);
+        return AF_OK;
+    }
     /* Otherwise the rename would give the destination's name to somebody else's file. */
     int error = is_in_place(file) ? give_name(file) : ENOENT;
     if (error != 0) {
@@ -395,7 +410,7 @@ af_status af__file_finish(af__file *file, af_failure *failure) {
 }
 
 void af__file_discard(af__file *file) {
-    if (file->descriptor >= 0 && is_in_place(file)) {
+    if (file->descriptor >= 0 && !file->is_device && is_in_place(file)) {
         unlink(file->partial_path);
         if (file->is_resumable) unlink(file->token_path);
     }

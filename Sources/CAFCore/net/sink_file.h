@@ -23,6 +23,7 @@ typedef struct af__file {
     char *token_path;   /**< Resumable: the token's file. */
     unsigned flags;     /**< AF_SINK_… */
     bool is_resumable;
+    bool is_device;         /**< The destination is one: it is written to as it is. */
     int descriptor;         /**< -1: not open. */
     mode_t mode;            /**< That the destination gets. */
     int64_t size;           /**< Bytes in it. */

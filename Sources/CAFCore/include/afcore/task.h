@@ -95,7 +95,8 @@ enum {
 /**
  * Where the body of the final answer goes. A FILE sink takes only the body of a 2xx answer; that
  * of another status is collected in memory (at most 1 MiB of it) beside the result. An existing
- * file is replaced, atomically, when the task succeeds, and left as it is otherwise.
+ * file is replaced, atomically, when the task succeeds, and left as it is otherwise. A character
+ * device (/dev/null) is written to as it is, and no other thing that is no file is touched.
  *
  * With AF_SINK_KEEP_PARTIAL or AF_SINK_CONTINUE the body is written to PATH.part, which only one task
  * can do at a time: a second one fails with AF_EFILE and EBUSY. What is at PATH.part without being this
