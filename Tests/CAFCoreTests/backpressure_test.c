@@ -132,6 +132,80 @@ static void resuming_does_not_ask_a_holder_again(void **state) {
     call_free(call);
 }
 
+/* ---- Waking -------------------------------------------------------------------------------- */
+
+typedef struct waking {
+    atomic_uint count;
+    /** How often on_body had been refused when on_wake came last. */
+    atomic_uint refused_before;
+} waking;
+
+static void note_wake(void *context) {
+    call *call = context;
+    waking *waking = call->payload;
+    atomic_store(&waking->refused_before, atomic_load(&call->refused_count));
+    atomic_fetch_add(&waking->count, 1);
+}
+
+static void a_wake_is_told_before_the_body_comes_again(void **state) {
+    world *world = *state;
+    serve_endless(world, "/endless", NULL);
+    waking waking = {0};
+    call *call = call_new(world, "/endless");
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->at_body = hold;
+    call->events.on_wake = note_wake;
+    call->payload = &waking;
+    call_start(call);
+    call_wait_for(call, &call->refused_count, 1);
+    assert_int_equal(atomic_load(&waking.count), 0);
+    for (unsigned i = 1; i < 20; i++) {
+        af_task_wake(call->task);
+        call_wait_for(call, &call->refused_count, i + 1);
+        assert_int_equal(atomic_load(&waking.count), i);
+        assert_int_equal(atomic_load(&waking.refused_before), i);
+    }
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+static af_status wake_myself(call *call, af_slice chunk) {
+    (void)chunk;
+    af_task_wake(call->task);
+    return AF_OK;
+}
+
+static void a_wake_from_inside_comes_without_more_of_the_body(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_respond_chunked(script, 200, NULL);
+    afts_chunk(script, "12345", 5);
+    afts_stall(script, "rest");
+    afts_chunk(script, "67890", 5);
+    afts_last_chunk(script, NULL);
+    serve(world, "/halves", script);
+    waking waking = {0};
+    call *call = call_new(world, "/halves");
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->at_body = wake_myself;
+    call->events.on_wake = note_wake;
+    call->keeps_body = true;
+    call->payload = &waking;
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AF_OK);
+    af_task_start(call->task);
+    call_wait_for(call, &call->body_count, 1);
+    check_fetch(world, "/other", AF_OK); /* Whatever was posted has been taken by now. */
+    assert_int_equal(atomic_load(&waking.count), 1);
+    afts_release(world->server, "rest", 1);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "1234567890");
+    call_free(call);
+}
+
 /* ---- Both directions at once --------------------------------------------------------------- */
 
 static ptrdiff_t read_nothing(void *context, void *buffer, size_t size) {
@@ -218,6 +292,8 @@ int main(void) {
         WORLD_TEST(a_slow_consumer_gets_every_byte_at_its_own_pace),
         WORLD_TEST(a_suspended_task_stops_the_server),
         WORLD_TEST(resuming_does_not_ask_a_holder_again),
+        WORLD_TEST(a_wake_is_told_before_the_body_comes_again),
+        WORLD_TEST(a_wake_from_inside_comes_without_more_of_the_body),
         WORLD_TEST(an_answer_arrives_while_the_request_body_waits),
         WORLD_TEST(a_server_that_does_not_read_stops_the_reader),
     };

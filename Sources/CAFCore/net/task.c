@@ -250,7 +250,7 @@ static void look_at_flags(af_task *task, bool is_woken) {
         af__task_abort(task, &failure);
         return;
     }
-    if (is_woken) task->transfer.is_held = task->transfer.source.is_waiting = false;
+    if (is_woken) af__transfer_wake(&task->transfer);
     if (is_suspended(task)) return;
     if (task->is_waiting) {
         task->is_waiting = false;

@@ -330,6 +330,13 @@ static af__taken give(af__transfer *transfer, af_slice bytes) {
     return AF__STOP;
 }
 
+void af__transfer_wake(af__transfer *transfer) {
+    transfer->is_held = transfer->source.is_waiting = false;
+    if (transfer->events.on_wake == NULL) return;
+    count_event(transfer);
+    transfer->events.on_wake(transfer->events.context);
+}
+
 af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t received) {
     if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return AF__STOP;
     if (transfer->phase == AF__PHASE_DRAINING) {

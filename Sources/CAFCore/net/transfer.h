@@ -110,6 +110,9 @@ bool af__transfer_take_line(af__transfer *transfer, af_slice line);
 /** Body bytes after decoding; `received` counts those of this hop on the wire. */
 af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t received);
 
+/** What was put off, in either direction, may be tried again. */
+void af__transfer_wake(af__transfer *transfer);
+
 /** The next bytes of the request body, or AF_READ_…. */
 ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t size);
 

@@ -127,6 +127,9 @@ class CoreTask: @unchecked Sendable {
     /// A piece of the body. The bytes are gone when this returns.
     func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Intake { .taken }
 
+    /// A ``wake()`` has come through, of a task that takes the body. One from inside ``didReceiveBody(_:)`` comes
+    /// behind all that is there to be read now.
+    func didWake() {}
 }
 
 // MARK: - The callbacks
@@ -174,6 +177,7 @@ extension CoreTask {
                 case .refused: return .AF_ECANCELED
                 }
             }
+            events.on_wake = { CoreTask.from($0)?.didWake() }
         }
         return events
     }

@@ -24,20 +24,32 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         switch await stream.wait({ $0.waitForHead($1) }) {
         case .head(let response): return StreamedResponse(response: response, bytes: .init(owner: owner))
         case .failed(let error): throw error
-        case .chunk, .end: throw SessionError(.unknown, message: "the transfer ended without a response", url: url)
+        case .chunk, .ready, .end:
+            throw SessionError(.unknown, message: "the transfer ended without a response", url: url)
         }
     }
 
-    /// The next chunk, nil at the end.
+    /// Everything that has come, or the first of what will come; nil at the end.
     func next() async throws(SessionError) -> Data? {
-        switch await wait({ $0.waitForChunk($1) }) {
-        case .chunk(let chunk, let mustWake):
+        if Task.isCancelled { cancel() }
+        if let (chunk, mustWake) = state.withLock({ $0.takeChunk() }) {
             if mustWake { wake() }
             return chunk
-        case .failed(let error): throw error
-        case .head, .end: return nil
+        }
+        while true {
+            switch await wait({ $0.waitForChunk($1) }) {
+            case .chunk(let chunk, let mustWake):
+                if mustWake { wake() }
+                return chunk
+            case .ready: continue
+            case .failed(let error): throw error
+            case .head, .end: return nil
+            }
         }
     }
+
+    /// Whether nothing more comes until something is taken, or ever.
+    var isAtRest: Bool { state.withLock { $0.isPutOff || $0.isFinished } }
 
     private func wait(_ ask: @Sendable (inout StreamState, StreamState.Waiter) -> StreamState.Answer?) async
         -> StreamState.Answer
@@ -59,16 +71,20 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 
     override func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Intake {
-        guard state.withLock({ $0.hasRoom() }) else { return .later }
-        let chunk = Data(bytes)
-        state.withLock { $0.take(chunk) }?.resume(returning: .chunk(chunk, mustWake: false))
-        return .taken
+        let step = state.withLock { $0.take(bytes) }
+        step.waiter?.resume(returning: .ready)
+        if step.mustWake { wake() }
+        return step.isTaken ? .taken : .later
+    }
+
+    override func didWake() {
+        state.withLock { $0.wakeReader() }?.resume(returning: .ready)
     }
 
     override func didFinish(_ result: CoreResult) {
         let failure = take(result, for: url).failure
-        guard let waiter = state.withLock({ $0.finish(failure) }) else { return }
-        waiter.resume(returning: failure.map { .failed($0) } ?? .end)
+        guard let (waiter, answer) = state.withLock({ $0.finish(failure) }) else { return }
+        waiter.resume(returning: answer)
     }
 
     override func didProgress(_ progress: TransferProgress) {
@@ -87,28 +103,47 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
 }
 
 /// What came and who waits for it. A value without effects.
+///
+/// Pieces are put together: a reader that is behind gets all that is there at once. One that is not is woken when much
+/// has come, or when there is nothing more to be read now, and not for each piece.
 struct StreamState {
     enum Answer: Sendable {
         case head(HTTPResponse)
         /// The transfer must be woken if it was put off for want of room that there is now.
         case chunk(Data, mustWake: Bool)
+        /// Something has come; ask again. Until then more may come.
+        case ready
         case end
         case failed(SessionError)
     }
 
     typealias Waiter = UnsafeContinuation<Answer, Never>
 
-    /// No more is taken once this much is inside. One chunk more than this can be.
-    static let capacity = 64 * 1024
+    /// No more is taken once this much is inside. One piece more than this can be. Twice as much as libcurl reads at
+    /// once: what is put off in the middle of that it copies aside.
+    static let capacity = 512 * 1024
+
+    /// A reader that waits is not left waiting for more than this.
+    private static let enough = 256 * 1024
+    /// CURL_MAX_WRITE_SIZE.
+    private static let pieceSize = 16 * 1024
 
     private var head: HTTPResponse?
-    private var chunks: [Data] = []
-    private var firstChunk = 0
-    private(set) var buffered = 0
-    private var isPutOff = false
+    private var pending = Data()
+    private var reserved = 0
+    /// How much was taken at once the last time: the best guess for the next.
+    private var expected = 0
+    private(set) var isPutOff = false
+    private var isWakeDue = false
     private var waiter: Waiter?
-    private var isFinished = false
+    private(set) var isFinished = false
     private var failure: SessionError?
+
+    /// Whether somebody waits.
+    var hasReader: Bool { waiter != nil }
+
+    /// Bytes that came and were not taken.
+    var buffered: Int { pending.count }
 
     mutating func waitForHead(_ waiter: Waiter) -> Answer? {
         if let head { return .head(head) }
@@ -118,11 +153,7 @@ struct StreamState {
     }
 
     mutating func waitForChunk(_ waiter: Waiter) -> Answer? {
-        if let chunk = popChunk() {
-            let mustWake = isPutOff && buffered <= Self.capacity / 2
-            if mustWake { isPutOff = false }
-            return .chunk(chunk, mustWake: mustWake)
-        }
+        if let (chunk, mustWake) = takeChunk() { return .chunk(chunk, mustWake: mustWake) }
         if isFinished {
             defer { failure = nil }
             return failure.map { .failed($0) } ?? .end
@@ -139,44 +170,68 @@ struct StreamState {
         return takeWaiter()
     }
 
-    /// Whether another chunk may come; if not, the reader is told to wake the transfer.
-    mutating func hasRoom() -> Bool {
+    /// What to do about a piece of the body.
+    struct Step {
+        /// If not, the reader is told to wake the transfer.
+        var isTaken = true
+        /// Who must hear of it now.
+        var waiter: Waiter?
+        /// The transfer must wake itself, to call ``wakeReader()`` behind all that is there to be read.
+        var mustWake = false
+    }
+
+    /// Copies a piece if there is room.
+    mutating func take(_ piece: UnsafeRawBufferPointer) -> Step {
         isPutOff = buffered >= Self.capacity
-        return !isPutOff
+        guard !isPutOff else { return Step(isTaken: false) }
+        if pending.isEmpty {
+            reserved = max(piece.count, expected)
+            pending = Data(capacity: reserved)
+        }
+        pending.append(contentsOf: piece)
+        guard waiter != nil, buffered > 0 else { return Step() }
+        // A piece of another size than libcurl cuts what it has read into is the last of that.
+        let isLast = piece.count != Self.pieceSize
+        if isLast || buffered >= Self.enough { return Step(waiter: takeWaiter()) }
+        defer { isWakeDue = true }
+        return Step(mustWake: !isWakeDue)
     }
 
-    /// - Returns: Who gets the chunk at once; nil if it was kept.
-    mutating func take(_ chunk: Data) -> Waiter? {
-        if let waiter = takeWaiter() { return waiter }
-        chunks.append(chunk)
-        buffered += chunk.count
-        return nil
+    /// - Returns: Who must hear of what is there.
+    mutating func wakeReader() -> Waiter? {
+        isWakeDue = false
+        return buffered > 0 ? takeWaiter() : nil
     }
 
-    /// - Returns: Who must hear of it now; nil if it is kept until somebody asks.
-    mutating func finish(_ failure: SessionError?) -> Waiter? {
+    /// All that is there, and whether the transfer must be woken; nil if there is nothing.
+    mutating func takeChunk() -> (Data, mustWake: Bool)? {
+        guard !pending.isEmpty else { return nil }
+        defer {
+            expected = pending.count
+            pending = Data()
+            isPutOff = false
+        }
+        // Whoever keeps a small chunk shall not keep the memory of a large one.
+        let chunk = reserved / 2 > pending.count ? pending.withUnsafeBytes { Data($0) } : pending
+        return (chunk, isPutOff)
+    }
+
+    /// - Returns: Who must hear of it now, and what; nil if it is kept until somebody asks.
+    mutating func finish(_ failure: SessionError?) -> (Waiter, Answer)? {
         isFinished = true
         guard let waiter = takeWaiter() else {
             self.failure = failure
             return nil
         }
-        return waiter
+        guard buffered == 0 else {
+            self.failure = failure
+            return (waiter, .ready)
+        }
+        return (waiter, failure.map { .failed($0) } ?? .end)
     }
 
     private mutating func takeWaiter() -> Waiter? {
         defer { waiter = nil }
         return waiter
-    }
-
-    private mutating func popChunk() -> Data? {
-        guard firstChunk < chunks.count else { return nil }
-        let chunk = chunks[firstChunk]
-        buffered -= chunk.count
-        firstChunk += 1
-        if firstChunk == chunks.count {
-            chunks.removeAll(keepingCapacity: true)
-            firstChunk = 0
-        }
-        return chunk
     }
 }

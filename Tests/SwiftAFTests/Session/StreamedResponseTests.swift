@@ -1,7 +1,8 @@
 import AFTestServer
 import FoundationEssentials
-import SwiftAF
 import Testing
+
+@testable import SwiftAF
 
 @Suite("Streamed responses", .timeLimit(.minutes(2)))
 struct StreamedResponseTests {
@@ -61,6 +62,27 @@ struct StreamedResponseTests {
         while taken < 2 * most {
             let chunk = try await iterator.next()
             taken += try #require(chunk).count
+        }
+    }
+
+    @Test("Of 10 GiB, a reader that does not read has less than 2 MiB in the process")
+    func bufferSize() async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(10 << 30)\r\n\r\n"
+        let block = Data(repeating: 7, count: 65_536)
+        server.route("/huge", [.send(head), .send(repeating: block, count: 10 << 14), .close])
+        let response = try await manager.stream(HTTPRequest(server.url("/huge")))
+        #expect(response.response.contentLength == 10 << 30)
+        let connection = try #require(server.connections.first)
+        let sockets = try #require(SocketQueues(serverPort: server.port, clientPort: connection.clientPort))
+        var iterator = response.bytes.makeAsyncIterator()
+        var taken = 0
+        for _ in 0..<20 {
+            // Put off, the transfer reads nothing more from its socket: what is in the process stands still.
+            while !response.bytes.owner.stream.isAtRest { await Task.yield() }
+            let held = sockets.bytesOutside { server.statistics.sent } - head.utf8.count - taken
+            #expect(held > StreamState.capacity / 2)
+            #expect(held < 2 << 20)
+            taken += try #require(try await iterator.next()).count
         }
     }
 

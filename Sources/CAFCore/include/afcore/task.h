@@ -231,7 +231,7 @@ typedef struct af_redirect {
  * block: other tasks of the session wait meanwhile. Any may be NULL.
  *
  * Order: (on_informational* on_redirect?)* on_head? on_destination? on_body* on_done drop, with
- * on_progress anywhere before on_done.
+ * on_progress and on_wake anywhere before on_done.
  */
 typedef struct af_task_events {
     size_t size; /**< sizeof(af_task_events), for growth. */
@@ -261,10 +261,16 @@ typedef struct af_task_events {
      * af_suggest_file_name()'s. Not asked when a download goes on or starts over at the sink's path.
      */
     const char *(*on_destination)(void *context, const af_head *head, const char *suggestion);
+    /**
+     * An af_task_wake() has reached the loop; what was put off comes after this. Several calls may
+     * be one event. From inside on_body, af_task_wake() asks for this behind all that is there to
+     * be read now, up to some MiB.
+     */
+    void (*on_wake)(void *context);
 } af_task_events;
 
 #define AF_TASK_EVENTS_INIT                                                                        \
-    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* ---- The task ------------------------------------------------------------------------------ */
 
@@ -320,7 +326,8 @@ AF_API void af_task_resume(af_task *task);
 AF_API void af_task_cancel(af_task *task);
 
 /**
- * Call on_body again after AF_EAGAIN, or read again after AF_READ_AGAIN. Harmless otherwise.
+ * Call on_wake, then on_body again after AF_EAGAIN, or read again after AF_READ_AGAIN. Harmless
+ * otherwise.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
