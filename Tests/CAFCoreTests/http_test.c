@@ -273,30 +273,6 @@ static void a_switch_of_protocols_is_refused(void **state) {
     check_fetch(world, "/", AF_EPROTOCOL);
 }
 
-static void a_refused_expectation_is_an_answer(void **state) {
-    world *world = *state;
-    static const af_header expect[] = {{{"Expect", 6}, {"100-continue", 12}, 0}};
-    static const char large[100000];
-    afts_script *script = afts_script_new();
-    afts_read_head_only(script);
-    afts_respond(script, 417, "Connection: close", "no", 2);
-    serve(world, "/", script);
-    const size_t sizes[] = {7, sizeof large};
-    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        call *call = call_new(world, "/");
-        call_send(call, "POST", (af_slice){large, sizes[i]});
-        call->request.headers = expect;
-        call->request.header_count = 1;
-        call_perform(call);
-        check_ended(call, AF_OK);
-        assert_int_equal(status_of(call), 417);
-        check_slice(call->body, "no");
-        assert_int_equal(atomic_load(&call->head_count), 1);
-        call_free(call);
-        assert_int_equal(afts_server_stats(world->server).requests, i + 1);
-    }
-}
-
 /* ---- Bodies of answers --------------------------------------------------------------------- */
 
 static void trailers_are_kept_apart(void **state) {
@@ -473,7 +449,6 @@ int main(void) {
         WORLD_TEST(a_status_line_needs_no_reason),
         WORLD_TEST(informational_answers_are_not_the_answer),
         WORLD_TEST(a_switch_of_protocols_is_refused),
-        WORLD_TEST(a_refused_expectation_is_an_answer),
         WORLD_TEST(trailers_are_kept_apart),
         WORLD_TEST(a_trailer_cannot_pass_for_a_head),
         WORLD_TEST(an_answer_in_crumbs_is_the_same_answer),

@@ -162,6 +162,11 @@ bool af__same_name(af_slice a, const char *b) {
     return b[a.size] == '\0';
 }
 
+bool af__is_continue_expectation(const af_header *header) {
+    return (header->flags & AF_HEADER_REMOVE) == 0 && af__same_name(header->name, "Expect") &&
+           af__same_name(af__trim(header->value), "100-continue");
+}
+
 /* ---- Fields to send ------------------------------------------------------------------------ */
 
 af_status af__check_request_headers(const af_header *headers, size_t count, af_failure *failure) {

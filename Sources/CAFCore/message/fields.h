@@ -65,6 +65,9 @@ bool af__is_field_value(af_slice text);
 /** ASCII case aside, the same. */
 bool af__same_name(af_slice a, const char *b);
 
+/** "Expect: 100-continue", case aside. */
+bool af__is_continue_expectation(const af_header *header);
+
 /* ---- Fields to send ------------------------------------------------------------------------ */
 
 /**

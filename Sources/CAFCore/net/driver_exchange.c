@@ -18,11 +18,29 @@ enum {
     SMALL_UPLOAD_BUFFER = 64 * 1024,
     /* Up to this size a body goes out together with the head, straight from where it lies. */
     INLINE_BODY = 64 * 1024,
-    DEFAULT_WEIGHT = 16
+    DEFAULT_WEIGHT = 16,
+    /* Longer than most ways there and back, and not worth a second of every upload to a server that
+       never heard of the question; who asks for it expressly has a reason to wait. */
+    EXPECT_WAIT_MS = 200,
+    LONG_EXPECT_WAIT_MS = 1000
 };
 
 /* libcurl's own default is five minutes; a limit of none must not be shorter than the caller's. */
 #define NO_CONNECT_LIMIT_MS 2000000000L
+
+/* ---- Setting ------------------------------------------------------------------------------- */
+
+static void check_option(af__exchange *exchange, CURLcode code) {
+    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+}
+
+#define SET(option, value) check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
+
+static void set_reuse(af__exchange *exchange, bool is_forbidden) {
+    if (is_forbidden == exchange->state.forbids_reuse) return;
+    SET(CURLOPT_FORBID_REUSE, is_forbidden ? 1L : 0L);
+    exchange->state.forbids_reuse = is_forbidden;
+}
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
@@ -36,7 +54,9 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     note_activity(exchange);
     af_slice line = {bytes, size};
     /* Any other number than the size ends the transfer; no line is empty. */
-    return af__transfer_take_line(exchange->transfer, line) ? size : 0;
+    if (!af__transfer_take_line(exchange->transfer, line)) return 0;
+    if (af__transfer_owes_body(exchange->transfer)) set_reuse(exchange, true);
+    return size;
 }
 
 static size_t take_body(char *bytes, size_t one, size_t size, void *context) {
@@ -125,12 +145,6 @@ static CURLcode prepare_tls(CURL *easy, void *ssl_context, void *context) {
 
 /* ---- Options that no request changes ------------------------------------------------------- */
 
-static void check_option(af__exchange *exchange, CURLcode code) {
-    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
-}
-
-#define SET(option, value) check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
-
 static void set_constants(af__exchange *exchange) {
     af__driver *driver = exchange->driver;
     SET(CURLOPT_PRIVATE, exchange);
@@ -146,7 +160,6 @@ static void set_constants(af__exchange *exchange) {
     SET(CURLOPT_TCP_NODELAY, 1L);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
     SET(CURLOPT_MAXAGE_CONN, driver->idle_seconds);
-    SET(CURLOPT_FORBID_REUSE, driver->forbids_reuse ? 1L : 0L);
 
     SET(CURLOPT_HEADERFUNCTION, take_line);
     SET(CURLOPT_HEADERDATA, exchange);
@@ -189,12 +202,14 @@ af__exchange *af__exchange_new(af__driver *driver) {
     exchange->state = (af__easy_state){.shape = AF__SHAPE_GET,
                                        .http_version = CURL_HTTP_VERSION_2TLS,
                                        .connect_ms = -1,
+                                       .expect_ms = LONG_EXPECT_WAIT_MS,
                                        .weight = DEFAULT_WEIGHT,
                                        .buffer_size = SMALL_BUFFER,
                                        .upload_buffer_size = SMALL_UPLOAD_BUFFER};
     if (exchange->easy != NULL) {
         set_constants(exchange);
         SET(CURLOPT_HTTP_VERSION, exchange->state.http_version);
+        SET(CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
         SET(CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
         SET(CURLOPT_UPLOAD_BUFFERSIZE, exchange->state.upload_buffer_size);
     }
@@ -243,12 +258,28 @@ static af_status add_default(const af__exchange *exchange, af__buffer *text, con
     return add_field(text, af_slice_of(name), ": ", af_slice_of(value));
 }
 
+/** libcurl asks for every body that it pulls, however small, unless it is told not to. */
+static bool must_not_ask(const af__transfer *transfer) {
+    const af__outgoing *outgoing = &transfer->outgoing;
+    if (af__transfer_expects(transfer)) return false;
+    for (size_t i = 0; i < outgoing->header_count; i++) {
+        const af_header *header = &outgoing->headers[i];
+        bool is_other = af__same_name(header->name, "Expect") &&
+                        !af__is_continue_expectation(header);
+        if (is_other) return false;
+    }
+    return true;
+}
+
 /** What libcurl would add by itself and nobody asked for. */
 static af_status remove_additions(const af__exchange *exchange, af__buffer *text, size_t *count) {
     const af__transfer *transfer = exchange->transfer;
-    static const char *const unwanted[] = {"Content-Type", "Expect"};
+    const char *const unwanted[] = {
+        af__outgoing_sends(&transfer->outgoing, af_slice_of("Content-Type")) ? NULL
+                                                                             : "Content-Type",
+        must_not_ask(transfer) ? "Expect" : NULL};
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) {
-        if (af__outgoing_sends(&transfer->outgoing, af_slice_of(unwanted[i]))) continue;
+        if (unwanted[i] == NULL) continue;
         if (remove_field(text, unwanted[i]) != AF_OK) return AF_ENOMEM;
         ++*count;
     }
@@ -279,6 +310,8 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
         status = add_default(exchange, text, "User-Agent", driver->user_agent, count);
     }
     for (size_t i = 0; i < outgoing->header_count && status == AF_OK; i++) {
+        /* libcurl says it, where it can and before it waits. */
+        if (af__is_continue_expectation(&outgoing->headers[i])) continue;
         status = add_own(outgoing, text, &outgoing->headers[i], count);
     }
     bool has_content = exchange->state.shape == AF__SHAPE_POST ||
@@ -361,7 +394,7 @@ static void set_body(af__exchange *exchange) {
     } else {
         /* What goes out with the head is not asked for piece by piece, as a rate needs it. */
         bool is_inline = memory != NULL && memory->size <= INLINE_BODY &&
-                         transfer->send_rate.per_second == 0;
+                         transfer->send_rate.per_second == 0 && !af__transfer_expects(transfer);
         shape = is_inline ? AF__SHAPE_POST : AF__SHAPE_UPLOAD;
     }
     if (state->shape != (unsigned)shape) {
@@ -471,6 +504,7 @@ static void set_buffers(af__exchange *exchange) {
 static void set_rest(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     af__easy_state *state = &exchange->state;
+    set_reuse(exchange, exchange->driver->forbids_reuse);
     bool decodes = !transfer->keep_encoding;
     if (decodes != state->decodes) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
@@ -491,6 +525,11 @@ static void set_rest(af__exchange *exchange) {
     if (connect != state->connect_ms) {
         SET(CURLOPT_CONNECTTIMEOUT_MS, connect);
         state->connect_ms = connect;
+    }
+    long wait = transfer->expect == AF_EXPECT_ALWAYS ? LONG_EXPECT_WAIT_MS : EXPECT_WAIT_MS;
+    if (wait != state->expect_ms) {
+        SET(CURLOPT_EXPECT_100_TIMEOUT_MS, wait);
+        state->expect_ms = wait;
     }
     long weight = transfer->priority != 0 ? (long)transfer->priority : DEFAULT_WEIGHT;
     if (weight != state->weight) {

@@ -15,7 +15,9 @@ typedef struct af__easy_state {
     bool waits_for_multiplex;
     bool decodes;
     bool is_fresh;
+    bool forbids_reuse;
     long connect_ms;
+    long expect_ms;
     long weight;
     long buffer_size, upload_buffer_size;
 } af__easy_state;

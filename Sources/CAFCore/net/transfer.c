@@ -10,6 +10,8 @@
 #include <string.h>
 
 enum {
+    EXPECTATION_FAILED = 417,
+    LARGE_BODY = 1024 * 1024,
     DRAIN_LIMIT = 64 * 1024,
     RATIO_STARTS_AT = 1024 * 1024,
     /* Decoders hand out what one read gave before the wire counter moves. */
@@ -111,6 +113,17 @@ static af_status init_outgoing(af__transfer *transfer, const af_request *request
                              request->headers, request->header_count, failure);
 }
 
+/** A field of the request's own, or the wish to send none, is as good as the choice. */
+static af_expect expectation_of(const af_request *request) {
+    for (size_t i = 0; i < request->header_count; i++) {
+        const af_header *header = &request->headers[i];
+        if (af__is_continue_expectation(header)) return AF_EXPECT_ALWAYS;
+        bool is_unwanted = (header->flags & AF_HEADER_REMOVE) != 0;
+        if (is_unwanted && af__same_name(header->name, "Expect")) return AF_EXPECT_NEVER;
+    }
+    return request->expect;
+}
+
 af_status af__transfer_init(af__transfer *transfer, const af_request *request,
                             const af_task_events *events, atomic_uint_fast64_t *event_counter,
                             af_failure *failure) {
@@ -122,6 +135,7 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     transfer->keep_encoding = request->keep_encoding;
     transfer->allow_downgrade = request->allow_downgrade;
     transfer->priority = request->priority;
+    transfer->expect = expectation_of(request);
     transfer->send_rate.per_second = request->max_send_rate;
     transfer->receive_rate.per_second = request->max_receive_rate;
     uint32_t interval = request->progress_ms != 0 ? request->progress_ms : DEFAULT_PROGRESS_MS;
@@ -129,6 +143,9 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     transfer->progress = (af_progress){0, AF_LENGTH_UNKNOWN, 0, AF_LENGTH_UNKNOWN, 0};
     af__sink_zero(&transfer->sink);
     af_status status = af__source_init(&transfer->source, &request->body, failure);
+    if (status == AF_OK && (unsigned)request->expect > AF_EXPECT_NEVER) {
+        status = af__fail(failure, AF_EINVAL, "unknown wish to expect: %d", (int)request->expect);
+    }
     if (status == AF_OK) status = af__transfer_init_sink(transfer, request, events, failure);
     if (status == AF_OK) status = init_outgoing(transfer, request, failure);
     if (status == AF_OK) {
@@ -204,6 +221,18 @@ bool af__transfer_begin_hop(af__transfer *transfer) {
     return true;
 }
 
+bool af__transfer_expects(const af__transfer *transfer) {
+    int64_t length = transfer->source.length;
+    if (!transfer->sends_body || length == 0 || transfer->expect == AF_EXPECT_NEVER) return false;
+    return transfer->expect == AF_EXPECT_ALWAYS || length == AF_LENGTH_UNKNOWN ||
+           length > LARGE_BODY;
+}
+
+bool af__transfer_owes_body(const af__transfer *transfer) {
+    return transfer->phase != AF__PHASE_HEAD && transfer->reader.head.version < AF_HTTP_2 &&
+           !transfer->source.has_started && af__transfer_expects(transfer);
+}
+
 ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t size) {
     /* Asked again because of the other direction, or of a resume: the reader waits for its wake. */
     if (is_suspended(transfer) || transfer->source.is_waiting) return AF_READ_AGAIN;
@@ -234,9 +263,24 @@ static bool is_head_request(const af__transfer *transfer) {
     return strcmp(transfer->outgoing.method, "HEAD") == 0;
 }
 
+/** The exchange ends here, before libcurl repeats the request by a rule of its own. */
+static bool give_up_expectation(af__transfer *transfer) {
+    if (!af__source_can_rewind(&transfer->source)) {
+        return fail_text(transfer, AF_EREPLAY,
+                         "the server answered 417 when the request body had begun, "
+                         "but it can be read only once");
+    }
+    transfer->phase = AF__PHASE_REFUSED;
+    return false;
+}
+
 static bool take_final_head(af__transfer *transfer) {
     const af_head *head = &transfer->reader.head;
     af_failure failure = {0};
+    if (head->status == EXPECTATION_FAILED && head->version < AF_HTTP_2 &&
+        af__transfer_expects(transfer)) {
+        return give_up_expectation(transfer);
+    }
     if (af__head_framing(head, is_head_request(transfer), &transfer->framing, &failure) != AF_OK) {
         return fail(transfer, &failure);
     }
@@ -429,11 +473,16 @@ af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome
         fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
     }
     bool is_over = transfer->result->failure.status != AF_OK;
-    bool repeats = !is_over && should_retry(transfer, outcome);
+    bool is_refused = transfer->phase == AF__PHASE_REFUSED;
+    bool repeats = !is_over && (is_refused || should_retry(transfer, outcome));
     record_hop(transfer, outcome, repeats);
     if (transfer->result->failure.status != AF_OK) return AF__NEXT_FINISH;
     if (transfer->phase == AF__PHASE_DRAINING) {
         take_next(transfer);
+        return AF__NEXT_HOP;
+    }
+    if (is_refused) {
+        transfer->expect = AF_EXPECT_NEVER;
         return AF__NEXT_HOP;
     }
     if (repeats) {

@@ -38,6 +38,7 @@ typedef enum af__phase {
     AF__PHASE_HEAD,     /**< Waiting for the final head of the hop. */
     AF__PHASE_BODY,     /**< Its body goes to the sink. */
     AF__PHASE_DRAINING, /**< A redirect, or a part of no use: its body goes nowhere. */
+    AF__PHASE_REFUSED,  /**< 417: the same again without asking first. */
 } af__phase;
 
 /** Bytes of a request's fields that need no memory of their own. */
@@ -59,6 +60,7 @@ typedef struct af__transfer {
     af_http_wish version;
     bool keep_encoding, allow_downgrade;
     bool wants_identity; /**< Encoded content couldn't be continued. */
+    af_expect expect;
     uint8_t priority;
 
     /* The hop that is or will be under way. */
@@ -103,6 +105,15 @@ void af__transfer_clear(af__transfer *transfer);
 
 /** Before a hop is sent: opens or rewinds the source. A failure is the transfer's. */
 bool af__transfer_begin_hop(af__transfer *transfer);
+
+/** Does this hop ask before it sends its body, where the version of HTTP has words for it? */
+bool af__transfer_expects(const af__transfer *transfer);
+
+/**
+ * Was a final answer given to a question, so that the body will not come? To a server that reads
+ * on, the next request of the connection would be that body.
+ */
+bool af__transfer_owes_body(const af__transfer *transfer);
 
 /** One header line. false: end the exchange. */
 bool af__transfer_take_line(af__transfer *transfer, af_slice line);

@@ -150,6 +150,18 @@ typedef enum af_http_wish {
     AF_WISH_HTTP_3 = 4                  /**< AF_EUNSUPPORTED where libcurl has no HTTP/3. */
 } af_http_wish;
 
+/**
+ * Whether to ask the server, with "Expect: 100-continue" over HTTP/1.1, before a body is sent. A
+ * final answer is then the answer, and the body stays here; but after a 417 the request is sent
+ * once more without the question. A server that says nothing gets the body after the wait. A
+ * request with that field of its own is as ALWAYS.
+ */
+typedef enum af_expect {
+    AF_EXPECT_AUTOMATIC = 0, /**< For more than 1 MiB or an unknown length; waits 200 ms. */
+    AF_EXPECT_ALWAYS = 1,    /**< For every body that is not empty; waits a second. */
+    AF_EXPECT_NEVER = 2
+} af_expect;
+
 /* ---- The request --------------------------------------------------------------------------- */
 
 /**
@@ -181,6 +193,7 @@ typedef struct af_request {
      * doesn't count as idle. What is received counts before decoding.
      */
     uint64_t max_send_rate, max_receive_rate;
+    af_expect expect;
 } af_request;
 
 #define AF_REQUEST_INIT                                                                            \
@@ -188,7 +201,7 @@ typedef struct af_request {
         sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
             {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
             {AF_SINK_MEMORY, NULL, 0, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC,  \
-            false, false, 0, 0, 0, 0                                                               \
+            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC                                          \
     }
 
 /* ---- What is told on the way --------------------------------------------------------------- */
