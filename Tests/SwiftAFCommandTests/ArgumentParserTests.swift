@@ -78,7 +78,8 @@ import Testing
             "get", "u", "--form", "--bearer", "t", "--connect-timeout", "0.3", "--idle-timeout", "0", "--timeout", "9",
             "--max-redirects", "0", "--no-redirects", "--http1.1", "--no-compressed", "--cacert", "ca.pem",
             "--insecure",
-            "--no-host-check", "--max-body", "10", "--max-headers", "20", "-o", "f", "--json", "--timings", "-q", "-v"
+            "--no-host-check", "--max-body", "10", "--max-headers", "20", "--limit-rate", "30", "-o", "f", "--json",
+            "--timings", "-q", "-v"
         ).1
         var expected = Options()
         expected.sendsForm = true
@@ -91,6 +92,7 @@ import Testing
         expected.allowsInvalidCertificates = true
         expected.validatesHostName = false
         expected.limits = .init(maximumBodySize: 10, maximumHeaderBytes: 20)
+        expected.rateLimit = 30
         expected.outputPath = "f"
         (expected.printsJSON, expected.printsTimings) = (true, true)
         (expected.isQuiet, expected.isVerbose) = (true, true)
@@ -119,6 +121,7 @@ import Testing
     @Test(arguments: ["", "x", "-1", "+1", "0", "1.5", "10k", "99999999999999999999"])
     func sizesRefused(text: String) {
         #expect(failure(["get", "u", "--max-body", text])?.contains("--max-body") == true)
+        #expect(failure(["get", "u", "--limit-rate", text])?.contains("--limit-rate") == true)
     }
 
     // MARK: Usage errors

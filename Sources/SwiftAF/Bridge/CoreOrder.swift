@@ -15,6 +15,10 @@ struct CoreDefaults: Sendable {
     var redirectPolicy: RedirectPolicy
     var version: HTTPVersionPreference
     var decompresses: Bool
+    /// Bytes per second; zero is no limit.
+    var sendRate: UInt64
+    var receiveRate: UInt64
+    var continueExpectation: HTTPRequest.ContinueExpectation
 }
 
 /// All that is needed to begin a task: the request, and what its session adds.
@@ -89,6 +93,9 @@ struct CoreOrder: Sendable {
         core.keep_encoding = !(request.decompressesBody ?? defaults.decompresses)
         core.allow_downgrade = redirectPolicy.allowsInsecureDowngrade
         core.priority = request.priority.map { UInt8(1 + $0 * 254) } ?? 0
+        core.max_send_rate = request.rateLimit.sending.map(UInt64.init(clamping:)) ?? defaults.sendRate
+        core.max_receive_rate = request.rateLimit.receiving.map(UInt64.init(clamping:)) ?? defaults.receiveRate
+        core.expect = af_expect(request.continueExpectation ?? defaults.continueExpectation)
         return core
     }
 
@@ -128,6 +135,17 @@ extension af_http_wish {
             case .http2PriorKnowledge: AF_WISH_HTTP_2_PRIOR_KNOWLEDGE
             case .http3: AF_WISH_HTTP_3
             default: AF_WISH_AUTOMATIC
+            }
+    }
+}
+
+extension af_expect {
+    fileprivate init(_ expectation: HTTPRequest.ContinueExpectation) {
+        self =
+            switch expectation {
+            case .automatic: AF_EXPECT_AUTOMATIC
+            case .always: AF_EXPECT_ALWAYS
+            case .never: AF_EXPECT_NEVER
             }
     }
 }

@@ -71,6 +71,8 @@ extension HTTPRequest {
         if let size = limits.maximumBodySize, size < 0 { throw invalid("the body limit is negative") }
         if let bytes = limits.maximumHeaderBytes, bytes < 0 { throw invalid("the header size limit is negative") }
         if let count = limits.maximumHeaderCount, count < 0 { throw invalid("the header count limit is negative") }
+        if let rate = rateLimit.sending, rate < 0 { throw invalid("the rate limit of sending is negative") }
+        if let rate = rateLimit.receiving, rate < 0 { throw invalid("the rate limit of receiving is negative") }
         if let redirects = redirectPolicy?.maximumCount, redirects < 0 {
             throw invalid("the redirect limit is negative")
         }

@@ -25,6 +25,10 @@ public struct HTTPRequest: Sendable {
     public var decompressesBody: Bool?
     /// 0 (last) to 1 (first) among the requests of the session that wait for a connection, and HTTP/2's weight.
     public var priority: Float?
+    /// Bytes per second at most; each that is nil is the session's.
+    public var rateLimit = RateLimit()
+    /// Whether the server is asked before a body is sent; nil for the session's.
+    public var continueExpectation: ContinueExpectation?
     /// What `URLRequest` says about caches, cookies and radios.
     public var hints = Hints()
 

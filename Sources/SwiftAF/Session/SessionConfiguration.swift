@@ -7,6 +7,13 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Size limits of requests that have none of their own.
     public var limits = Limits()
 
+    /// Bytes per second at most of requests that have no limits of their own. At first none. Of each transfer, not of
+    /// all together.
+    public var rateLimit = HTTPRequest.RateLimit()
+
+    /// Whether a server is asked before a body is sent.
+    public var continueExpectation = HTTPRequest.ContinueExpectation.automatic
+
     /// Connections open at once to one host; further requests wait. Zero: no limit.
     public var maximumConnectionsPerHost = 6
 
@@ -76,7 +83,10 @@ extension SessionConfiguration {
             decodingRatio: UInt32(coreLimit: limits.maximumDecodingRatio),
             redirectPolicy: redirectPolicy,
             version: httpVersion,
-            decompresses: decompressesBodies)
+            decompresses: decompressesBodies,
+            sendRate: UInt64(clamping: rateLimit.sending ?? 0),
+            receiveRate: UInt64(clamping: rateLimit.receiving ?? 0),
+            continueExpectation: continueExpectation)
     }
 
     /// The part that is fixed for a session's life.

@@ -114,6 +114,10 @@ enum OptionTable {
             let range = 1...Int(UInt32.max)
             options.limits.maximumHeaderBytes = try Argument.count(value, of: "--max-headers", in: range)
         },
+        .value("--limit-rate", placeholder: "BYTES", help: "bytes per second at most, both ways (no limit)") {
+            options, value throws(UsageError) in
+            options.rateLimit = try Argument.count(value, of: "--limit-rate", in: 1...Int.max)
+        },
     ]
 
     private static let output: [OptionEntry] = [

@@ -11,6 +11,8 @@ struct Options: Sendable, Equatable {
 
     var timeouts = HTTPRequest.Timeouts()
     var limits = HTTPRequest.Limits()
+    /// Bytes per second, both ways; nil for no limit.
+    var rateLimit: Int?
     var redirects = RedirectPolicy.follow
     var httpVersion = HTTPVersionPreference.automatic
     var decompresses = true

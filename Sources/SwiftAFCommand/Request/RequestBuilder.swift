@@ -19,6 +19,7 @@ struct RequestBuilder {
         ])
         request.timeouts = options.timeouts
         request.limits = options.limits
+        if let rate = options.rateLimit { request.rateLimit = .init(bytesPerSecond: rate) }
         request.redirectPolicy = options.redirects
         request.httpVersion = options.httpVersion
         request.decompressesBody = options.decompresses
