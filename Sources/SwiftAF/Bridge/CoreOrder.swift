@@ -22,7 +22,9 @@ struct CoreDefaults: Sendable {
 }
 
 /// All that is needed to begin a task: the request, and what its session adds.
-struct CoreOrder: Sendable {
+///
+/// An object, because it is handed on from function to function and a request is large.
+final class CoreOrder: Sendable {
     enum Sink: Equatable, Sendable {
         case memory
         case file(String)
@@ -30,11 +32,30 @@ struct CoreOrder: Sendable {
     }
 
     /// Validated: no text in it contains NUL.
-    var request: HTTPRequest
+    let request: HTTPRequest
     let session: CoreSession
     let defaults: CoreDefaults
-    var sink = Sink.memory
-    var interests: CoreTask.Interests = []
+    let sink: Sink
+    let interests: CoreTask.Interests
+
+    init(
+        request: consuming HTTPRequest, session: CoreSession, defaults: CoreDefaults, sink: Sink = .memory,
+        interests: CoreTask.Interests = []
+    ) {
+        self.request = request
+        self.session = session
+        self.defaults = defaults
+        self.sink = sink
+        self.interests = interests
+    }
+
+    /// The same with another priority and more to tell.
+    func with(priority: Float?, interests more: CoreTask.Interests) -> CoreOrder {
+        var request = request
+        request.priority = priority
+        return CoreOrder(
+            request: request, session: session, defaults: defaults, sink: sink, interests: interests.union(more))
+    }
 
     /// Gives the request to `body` in the core's form. Texts live only until `body` returns; the core copies them.
     ///

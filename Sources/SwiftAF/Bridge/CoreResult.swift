@@ -1,5 +1,6 @@
 internal import CAFCore
 import FoundationEssentials
+import Glibc
 
 /// What came out of a task, as values.
 struct CoreOutcome: Sendable {
@@ -34,17 +35,28 @@ struct CoreResult: @unchecked Sendable {
     ///   - bodyFailure: Why the source of the request's body failed, if it did.
     func take(for url: String, bodyFailure: @autoclosure () -> (any Error)?) -> CoreOutcome {
         defer { af_result_free(raw) }
-        let response = af_result_get_head(raw).map(response)
+        let url = lastURL(expecting: url)
+        let metrics = metrics(lastURL: url)
+        let response = af_result_get_head(raw).map { makeResponse($0, url: url, metrics) }
         let body = takeBody()
         guard let failure = af_result_get_failure(raw), failure.pointee.status != .AF_OK else {
             return CoreOutcome(response: response, body: body)
         }
-        let last = af_result_get_url(raw).map { String(cString: $0) }
-        var error = SessionError(
-            failure.pointee, url: last ?? url, response: response, body: response == nil ? nil : body)
+        var error = SessionError(failure.pointee, url: url, response: response, body: response == nil ? nil : body)
         if error.code == .bodySource, let cause = bodyFailure() { error = error.replacing(by: cause) }
-        error.metrics = response?.metrics ?? metrics()
+        error.metrics = metrics
         return CoreOutcome(response: response, body: body, failure: error)
+    }
+
+    /// The URL that was asked last: usually the one that was given, and then the same text.
+    private func lastURL(expecting url: String) -> String {
+        guard let last = af_result_get_url(raw), last.pointee != 0 else { return url }
+        var url = url
+        let size = strlen(last)
+        let isExpected = url.withUTF8 { bytes in
+            bytes.count == size && bytes.elementsEqual(UnsafeRawBufferPointer(start: last, count: size))
+        }
+        return isExpected ? url : String(cString: last)
     }
 
     /// Short bodies are copied: that is cheaper than keeping memory of the core for them.
@@ -54,19 +66,49 @@ struct CoreResult: @unchecked Sendable {
         return Data(taking: af_result_take_body(raw))
     }
 
-    private func response(_ head: UnsafePointer<af_head>) -> HTTPResponse {
+    private func makeResponse(
+        _ head: UnsafePointer<af_head>, url: String, _ metrics: ResponseMetrics
+    ) -> HTTPResponse {
         var trailerCount = 0
         let trailers = af_result_get_trailers(raw, &trailerCount)
-        var response = HTTPResponse(head.pointee, url: af_result_get_url(raw).map { String(cString: $0) } ?? "")
+        var response = HTTPResponse(head.pointee, url: url, metrics: metrics)
         if trailerCount > 0 { response.trailers = HTTPHeaders(trailers, trailerCount) }
-        response.metrics = metrics()
         return response
     }
 
-    private func metrics() -> ResponseMetrics {
+    private func metrics(lastURL: String) -> ResponseMetrics {
         var count = 0
-        let hops = af_result_get_hops(raw, &count)
-        return ResponseMetrics(hops: UnsafeBufferPointer(start: hops, count: count).map(HopMetrics.init))
+        guard let hops = af_result_get_hops(raw, &count), count > 0 else { return ResponseMetrics() }
+        guard count > 1 else { return ResponseMetrics(CoreHop(hops.pointee, url: lastURL)) }
+        return ResponseMetrics(
+            hops: UnsafeBufferPointer(start: hops, count: count).map { hop in
+                HopMetrics(hop, url: hop.url.map { String(cString: $0) } ?? "")
+            })
+    }
+}
+
+/// The only hop of a task, as in almost all of them.
+private final class CoreHop: HopRecord, @unchecked Sendable {
+    /// Without its texts, which are gone.
+    private let hop: af_hop
+    private let url: String
+
+    init(_ hop: af_hop, url: String) {
+        var hop = hop
+        // A hop that leads somewhere is not the only one, unless what it led to could not be sent.
+        location = hop.location.map { String(cString: $0) }
+        hop.url = nil
+        hop.location = nil
+        self.hop = hop
+        self.url = url
+    }
+
+    private let location: String?
+
+    var hops: [HopMetrics] {
+        var metrics = HopMetrics(hop, url: url)
+        metrics.location = location
+        return [metrics]
     }
 }
 
@@ -99,19 +141,20 @@ extension Data {
 }
 
 extension HTTPResponse {
-    init(_ head: af_head, url: String) {
+    init(_ head: af_head, url: String, metrics: ResponseMetrics = ResponseMetrics()) {
         self.init(
             status: Int(head.status), version: HTTPVersion(head.version) ?? .http1_1, reason: head.reason.text,
-            headers: HTTPHeaders(head.headers, head.header_count), url: url)
+            headers: HTTPHeaders(head.headers, head.header_count), url: url, metrics: metrics)
     }
 }
 
 extension HTTPHeaders {
     init(_ headers: UnsafePointer<af_header>?, _ count: Int) {
-        self.init(
-            UnsafeBufferPointer(start: headers, count: headers == nil ? 0 : count).map { header in
-                Field(name: header.name.buffer, value: header.value.buffer)
-            })
+        guard let headers, count > 0 else {
+            self.init()
+            return
+        }
+        self.init(ReceivedFields(count: count) { (headers[$0].name.buffer, headers[$0].value.buffer) })
     }
 }
 
@@ -128,8 +171,7 @@ extension HTTPVersion {
 }
 
 extension HopMetrics {
-    fileprivate init(_ hop: af_hop) {
-        let url = hop.url.map { String(cString: $0) } ?? ""
+    fileprivate init(_ hop: af_hop, url: String) {
         self.init(
             url: url,
             status: Int(hop.status),

@@ -48,6 +48,15 @@ enum ASCII {
         return left.elementsEqual(right) { lowercased($0) == lowercased($1) }
     }
 
+    /// The same of bytes.
+    static func equalIgnoringCase(
+        _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        guard left.count == right.count else { return false }
+        for index in left.indices where lowercased(left[index]) != lowercased(right[index]) { return false }
+        return true
+    }
+
     /// `text` with its ASCII capitals in lower case. Unlike `lowercased()` it leaves all else alone.
     static func lowercased(_ text: some StringProtocol) -> String {
         String(decoding: text.utf8.map(lowercased), as: UTF8.self)

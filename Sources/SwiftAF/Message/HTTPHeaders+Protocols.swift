@@ -2,10 +2,12 @@ import FoundationEssentials
 
 extension HTTPHeaders: RandomAccessCollection {
     public var startIndex: Int { 0 }
-    public var endIndex: Int { fields.count }
+    public var endIndex: Int { fieldCount }
 
     /// The field at a position from 0 to `count - 1`.
-    public subscript(position: Int) -> Field { fields[position] }
+    public subscript(position: Int) -> Field { field(at: position) }
+
+    public func makeIterator() -> IndexingIterator<[Field]> { fields.makeIterator() }
 }
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {

@@ -8,24 +8,74 @@
 /// ```
 public struct HTTPHeaders: Sendable {
     /// The fields in the order they go on the wire, or came from it.
-    public private(set) var fields: [Field]
+    public var fields: [Field] {
+        switch storage {
+        case .texts(let fields): fields
+        case .received(let received): received.fields
+        }
+    }
 
     /// Names of headers that the library would add by itself and must not, in the order given.
     public private(set) var removedDefaults: [String] = []
 
     /// No fields.
     public init() {
-        fields = []
+        storage = .texts([])
     }
 
     /// The given fields, in order.
     public init(_ fields: [Field]) {
-        self.fields = fields
+        storage = .texts(fields)
+    }
+
+    /// Fields that were received.
+    package init(_ received: ReceivedFields) {
+        storage = .received(received)
     }
 
     /// The given names and values, in order, repeats kept.
     public init(_ pairs: some Sequence<(String, String)>) {
-        fields = pairs.map { Field(name: $0.0, value: $0.1) }
+        storage = .texts(pairs.map { Field(name: $0.0, value: $0.1) })
+    }
+
+    private enum Storage {
+        case texts([Field])
+        case received(ReceivedFields)
+    }
+
+    private var storage: Storage
+
+    private func firstValue(of name: String) -> (value: String, isOnly: Bool)? {
+        switch storage {
+        case .received(let received):
+            return received.firstValue(of: name)
+        case .texts(let fields):
+            guard let first = fields.firstIndex(where: { $0.isNamed(name) }) else { return nil }
+            return (fields[first].value, !fields[(first + 1)...].contains { $0.isNamed(name) })
+        }
+    }
+
+    var fieldCount: Int {
+        switch storage {
+        case .texts(let fields): fields.count
+        case .received(let received): received.count
+        }
+    }
+
+    func field(at position: Int) -> Field {
+        switch storage {
+        case .texts(let fields): fields[position]
+        case .received(let received): received[position]
+        }
+    }
+
+    /// Changes the fields where they are.
+    private mutating func change<Result>(_ change: (inout [Field]) -> Result) -> Result {
+        var fields = fields
+        // So that the array has one owner meanwhile and is not copied.
+        storage = .texts([])
+        defer { storage = .texts(fields) }
+        return change(&fields)
     }
 
     /// The values of every field called `name`, joined by a comma and a space as RFC 9110, section 5.2, allows;
@@ -35,11 +85,8 @@ public struct HTTPHeaders: Sendable {
     /// removes them. A field set this way is secret if one of the replaced ones was.
     public subscript(name: String) -> String? {
         get {
-            guard let first = firstIndex(of: name) else { return nil }
-            let value = fields[first].value
-            guard fields[(first + 1)...].contains(where: { $0.isNamed(name) }),
-                !ASCII.equalIgnoringCase(name, Name.setCookie)
-            else { return value }
+            guard let (value, isOnly) = firstValue(of: name) else { return nil }
+            guard !isOnly, !ASCII.equalIgnoringCase(name, Name.setCookie) else { return value }
             return values(for: name).joined(separator: ", ")
         }
         set {
@@ -50,17 +97,26 @@ public struct HTTPHeaders: Sendable {
 
     /// The value of the first field called `name`.
     public func first(_ name: String) -> String? {
-        firstIndex(of: name).map { fields[$0].value }
+        switch storage {
+        case .texts(let fields): fields.first { $0.isNamed(name) }?.value
+        case .received(let received): received.firstValue(of: name)?.value
+        }
     }
 
     /// The value of each field called `name`, in order.
     public func values(for name: String) -> [String] {
-        fields.compactMap { $0.isNamed(name) ? $0.value : nil }
+        switch storage {
+        case .texts(let fields): fields.compactMap { $0.isNamed(name) ? $0.value : nil }
+        case .received(let received): received.values(for: name)
+        }
     }
 
     /// Whether there is a field called `name`.
     public func contains(_ name: String) -> Bool {
-        firstIndex(of: name) != nil
+        switch storage {
+        case .texts(let fields): fields.contains { $0.isNamed(name) }
+        case .received(let received): received.contains(name)
+        }
     }
 
     /// Appends a field, whatever is there already.
@@ -74,26 +130,28 @@ public struct HTTPHeaders: Sendable {
     /// Appends a field, whatever is there already.
     public mutating func append(_ field: Field) {
         forgetRemovedDefault(field.name)
-        fields.append(field)
+        change { $0.append(field) }
     }
 
     /// Replaces all fields called `name` by one, at the place of the first, or at the end.
     public mutating func set(name: String, value: String, secret: Bool = false) {
-        let isMarked = secret || fields.contains { $0.isNamed(name) && $0.isMarkedSecret }
-        let field = Field(name: name, value: value, isSecret: isMarked)
-        guard let first = firstIndex(of: name) else { return append(field) }
         forgetRemovedDefault(name)
-        fields[first] = field
-        guard let next = fields[(first + 1)...].firstIndex(where: { $0.isNamed(name) }) else { return }
-        let rest = fields[next...].filter { !$0.isNamed(name) }
-        fields.replaceSubrange(next..., with: rest)
+        change { fields in
+            let isMarked = secret || fields.contains { $0.isNamed(name) && $0.isMarkedSecret }
+            let field = Field(name: name, value: value, isSecret: isMarked)
+            guard let first = fields.firstIndex(where: { $0.isNamed(name) }) else { return fields.append(field) }
+            fields[first] = field
+            guard let next = fields[(first + 1)...].firstIndex(where: { $0.isNamed(name) }) else { return }
+            let rest = fields[next...].filter { !$0.isNamed(name) }
+            fields.replaceSubrange(next..., with: rest)
+        }
     }
 
     /// Removes every field called `name`. A default of the library is added nevertheless;
     /// see ``removeDefault(_:)``.
     public mutating func remove(_ name: String) {
         guard contains(name) else { return }
-        fields.removeAll { $0.isNamed(name) }
+        change { fields in fields.removeAll { $0.isNamed(name) } }
     }
 
     /// Removes every field called `name` and keeps the library, and libcurl below it, from adding its own,
@@ -112,16 +170,16 @@ public struct HTTPHeaders: Sendable {
     /// Adds the fields of `defaults` whose names are neither here nor in ``removedDefaults``.
     public mutating func fillGaps(from defaults: HTTPHeaders) {
         // Defaults with one name are added together, so only what was there before counts.
-        let present = fields.count
-        for field in defaults.fields where !fields[..<present].contains(where: { $0.isNamed(field.name) }) {
-            if !removesDefault(field.name) { fields.append(field) }
+        let present = self
+        for field in defaults.fields where !present.contains(field.name) && !removesDefault(field.name) {
+            change { $0.append(field) }
         }
     }
 
     /// Adds a field unless there is one of its name here or in ``removedDefaults``.
     mutating func fillGap(name: String, value: String) {
         guard !contains(name), !removesDefault(name) else { return }
-        fields.append(Field(name: name, value: value))
+        change { $0.append(Field(name: name, value: value)) }
     }
 
     /// Replaces what `other` names and adds the rest; repeats within `other` are kept.
@@ -129,10 +187,6 @@ public struct HTTPHeaders: Sendable {
         for field in other.fields { remove(field.name) }
         for field in other.fields { append(field) }
         for name in other.removedDefaults { removeDefault(name) }
-    }
-
-    private func firstIndex(of name: String) -> Int? {
-        fields.firstIndex { $0.isNamed(name) }
     }
 
     private mutating func forgetRemovedDefault(_ name: String) {
@@ -166,17 +220,14 @@ extension HTTPHeaders {
         package init(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
             self.name = String(decoding: name, as: UTF8.self)
             isMarkedSecret = false
+            (self.value, isLatin1) = Self.text(of: value)
+        }
+
+        static func text(of value: UnsafeBufferPointer<UInt8>) -> (text: String, isLatin1: Bool) {
             // Almost all values are ASCII, and telling so is much cheaper than validating.
-            if value.allSatisfy({ $0 < 0x80 }) {
-                self.value = String(decoding: value, as: UTF8.self)
-                isLatin1 = false
-            } else if let text = String(validating: value, as: UTF8.self) {
-                self.value = text
-                isLatin1 = false
-            } else {
-                self.value = String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
-                isLatin1 = true
-            }
+            if value.allSatisfy({ $0 < 0x80 }) { return (String(decoding: value, as: UTF8.self), false) }
+            if let text = String(validating: value, as: UTF8.self) { return (text, false) }
+            return (String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) })), true)
         }
 
         /// The value's bytes as they were on the wire, or will be.

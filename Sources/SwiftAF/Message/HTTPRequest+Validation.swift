@@ -36,22 +36,47 @@ extension HTTPRequest {
     private static func isPlainURL(_ url: String) -> Bool {
         var url = url
         return url.withUTF8 { bytes in
-            let isHTTPS = bytes.starts(with: "https://".utf8)
-            guard isHTTPS || bytes.starts(with: "http://".utf8) else { return false }
-            var rest = bytes[(isHTTPS ? 8 : 7)...]
-            let host = rest.prefix { $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || $0 == 0x2D || $0 == 0x2E }
-            rest = rest[host.endIndex...]
-            if rest.first == UInt8(ascii: ":") {
-                let port = rest.dropFirst().prefix { $0 &- 0x30 < 10 }
-                guard port.count < 5 || (port.count == 5 && port.lexicographicallyPrecedes("65536".utf8)) else {
-                    return false
+            guard let start = sizeOfScheme(bytes) else { return false }
+            var next = start
+            while next < bytes.count, isPlainHost(bytes[next]) { next += 1 }
+            guard next > start else { return false }
+            if next < bytes.count, bytes[next] == UInt8(ascii: ":") {
+                next += 1
+                var port = 0
+                while next < bytes.count, bytes[next] &- 0x30 < 10, port <= 65_535 {
+                    port = port * 10 + Int(bytes[next] &- 0x30)
+                    next += 1
                 }
-                rest = rest[port.endIndex...]
+                guard port <= 65_535 else { return false }
             }
-            guard let mark = rest.first else { return !host.isEmpty }
-            let endsHost = mark == UInt8(ascii: "/") || mark == UInt8(ascii: "?") || mark == UInt8(ascii: "#")
-            return !host.isEmpty && endsHost && !rest.contains(where: ASCII.isControl)
+            guard next < bytes.count else { return true }
+            let mark = bytes[next]
+            guard mark == UInt8(ascii: "/") || mark == UInt8(ascii: "?") || mark == UInt8(ascii: "#") else {
+                return false
+            }
+            while next < bytes.count {
+                if ASCII.isControl(bytes[next]) { return false }
+                next += 1
+            }
+            return true
         }
+    }
+
+    /// The bytes of `http://` or `https://`, nil if it begins with neither.
+    private static func sizeOfScheme(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard bytes.count > 8, bytes[0] == UInt8(ascii: "h"), bytes[1] == UInt8(ascii: "t"),
+            bytes[2] == UInt8(ascii: "t"), bytes[3] == UInt8(ascii: "p")
+        else { return nil }
+        let colon = bytes[4] == UInt8(ascii: "s") ? 5 : 4
+        let slash = UInt8(ascii: "/")
+        guard bytes[colon] == UInt8(ascii: ":"), bytes[colon + 1] == slash, bytes[colon + 2] == slash else {
+            return nil
+        }
+        return colon + 3
+    }
+
+    private static func isPlainHost(_ byte: UInt8) -> Bool {
+        byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || byte == 0x2D || byte == 0x2E
     }
 
     private func validate(_ field: HTTPHeaders.Field) throws(SessionError) {

@@ -1,11 +1,31 @@
 /// Times and sizes of an exchange, one entry per request that was sent for it.
-public struct ResponseMetrics: Sendable, Hashable {
+public struct ResponseMetrics: Sendable {
     /// The hops in order: redirects, then the one that answered.
-    public var hops: [HopMetrics]
+    public var hops: [HopMetrics] {
+        get {
+            switch storage {
+            case .values(let hops): hops
+            case .record(let record): record.hops
+            }
+        }
+        set { storage = .values(newValue) }
+    }
+
+    private enum Storage {
+        case values([HopMetrics])
+        case record(any HopRecord)
+    }
+
+    private var storage: Storage
 
     /// Makes metrics of hops in order.
     public init(hops: [HopMetrics] = []) {
-        self.hops = hops
+        storage = .values(hops)
+    }
+
+    /// Metrics that become values when they are asked for, which is rare.
+    init(_ record: any HopRecord) {
+        storage = .record(record)
     }
 
     /// Bytes of bodies received over all hops.
@@ -22,6 +42,21 @@ public struct ResponseMetrics: Sendable, Hashable {
         let times = hops.compactMap(\.total)
         return times.isEmpty ? nil : times.reduce(.zero, +)
     }
+}
+
+extension ResponseMetrics: Hashable {
+    public static func == (left: ResponseMetrics, right: ResponseMetrics) -> Bool {
+        left.hops == right.hops
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(hops)
+    }
+}
+
+/// What was measured, in the form it came in.
+protocol HopRecord: AnyObject, Sendable {
+    var hops: [HopMetrics] { get }
 }
 
 /// Times and sizes of one request and its response. Every time counts from the start of the hop and is nil if

@@ -12,14 +12,15 @@ extension HTTPSessionManager {
     public func response(
         for request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DataResponse {
-        try await perform(try order(request), progress)
+        let observers = observers(of: request, progress)
+        return try await perform(try order(request, interests: observers.interests), observers)
     }
 
     /// Serializes and sends a request and gives the response, whatever its status.
     public func response(
         _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:]
     ) async throws(SessionError) -> DataResponse {
-        try await perform(try order(try serialize(method, url, parameters, headers)), nil)
+        try await self.response(for: try serialize(method, url, parameters, headers))
     }
 
     /// Sends a request as it is and gives the body of a response with a status of 200 to 299.
@@ -98,9 +99,10 @@ extension HTTPSessionManager {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw SessionError(.invalidInput, message: "the path is empty or contains NUL", url: request.url)
         }
-        let order = try order(request, sink: .file(path))
+        let observers = observers(of: request, progress)
+        let order = try order(request, sink: .file(path), interests: observers.interests)
         do {
-            let response = try await perform(order, progress)
+            let response = try await perform(order, observers)
             _ = try response.serialized(by: DataResponseSerializer())
             TaskObservation.current?.downloadDidMove(nil, to: path)
             return response
@@ -115,21 +117,17 @@ extension HTTPSessionManager {
     public func stream(
         _ request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> StreamedResponse {
-        var order = try order(request, sink: .events)
-        let observers = observers(of: order.request, progress)
+        let observers = observers(of: request, progress)
         // The head does not say which URL it came from; redirects do.
-        order.interests = observers.interests.union([.head, .redirects])
+        let interests = observers.interests.union([.head, .redirects])
+        let order = try order(request, sink: .events, interests: interests)
         return try await StreamTransfer.open(order, observers)
     }
 
     private func perform(
-        _ order: CoreOrder, _ progress: (@Sendable (TransferProgress) -> Void)?
+        _ order: CoreOrder, _ observers: TransferObservers
     ) async throws(SessionError) -> DataResponse {
-        let observers = observers(of: order.request, progress)
-        var order = order
-        order.interests = observers.interests
-        let outcome = await Exchange.run(order, observers)
-        return try outcome.dataResponse()
+        try await Exchange.run(order, observers).dataResponse()
     }
 
     /// What a transfer tells on the way.

@@ -161,7 +161,9 @@ public final class HTTPSessionManager: Sendable {
     }
 
     /// The order for a request that is complete but for the session's defaults.
-    func order(_ request: HTTPRequest, sink: CoreOrder.Sink = .memory) throws(SessionError) -> CoreOrder {
+    func order(
+        _ request: HTTPRequest, sink: CoreOrder.Sink = .memory, interests: CoreTask.Interests = []
+    ) throws(SessionError) -> CoreOrder {
         var request = request
         request.url = resolve(request.url)
         if !configuration.headers.isEmpty { request.headers.fillGaps(from: configuration.headers) }
@@ -169,7 +171,8 @@ public final class HTTPSessionManager: Sendable {
         let session = state.withLock { $0.session }
         switch session {
         case .success(let session):
-            return CoreOrder(request: request, session: session, defaults: defaults, sink: sink)
+            return CoreOrder(
+                request: request, session: session, defaults: defaults, sink: sink, interests: interests)
         case .failure(var error):
             error.url = request.url
             throw error

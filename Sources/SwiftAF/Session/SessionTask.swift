@@ -153,9 +153,8 @@ public final class SessionTask: Sendable {
         let (plan, transfer, priority) = storage.withLock { ($0.plan, $0.transfer, $0.priority) }
         guard let plan, let transfer else { return }
         do throws(SessionError) {
-            var order = try plan.order.get()
-            order.request.priority = priority
-            order.interests = plan.observers.interests.union(.progress)
+            let order = try plan.order.get().with(
+                priority: priority, interests: plan.observers.interests.union(.progress))
             if let error = transfer.begin(order) { throw error }
         } catch {
             finish(.failed(error))
