@@ -1,6 +1,6 @@
 /*
  * download URL PATH: the body goes to a file that appears only when it is whole, with progress on
- * standard error.
+ * standard error. What breaks off is gone on with by the next run.
  */
 #include <afcore/afcore.h>
 
@@ -13,11 +13,12 @@ typedef struct exchange {
 
 static void on_progress(void *context, const af_progress *progress) {
     (void)context;
+    int64_t received = progress->offset + progress->received;
     if (progress->received_total == AF_LENGTH_UNKNOWN) {
-        fprintf(stderr, "\r%" PRId64 " bytes", progress->received);
+        fprintf(stderr, "\r%" PRId64 " bytes", received);
     } else {
-        fprintf(stderr, "\r%" PRId64 " of %" PRId64 " bytes", progress->received,
-                progress->received_total);
+        fprintf(stderr, "\r%" PRId64 " of %" PRId64 " bytes", received,
+                progress->offset + progress->received_total);
     }
 }
 
@@ -25,11 +26,17 @@ static void on_done(void *context, af_result *result) {
     exchange *exchange = context;
     const af_failure *failure = af_result_get_failure(result);
     const af_head *head = af_result_get_head(result);
+    const af_download *download = af_result_get_download(result);
+    /* The answer that says so is a 416. */
+    bool is_complete = download != NULL && download->resumption == AF_RESUMPTION_COMPLETE;
     fputc('\n', stderr);
     exchange->code = 1;
     if (failure->status != AF_OK) {
         fprintf(stderr, "%s: %s\n", af_status_name(failure->status), failure->text);
-    } else if (head->status < 200 || head->status > 299) {
+        if (af_result_get_resume_token(result)[0] != '\0') {
+            fprintf(stderr, "%" PRId64 " bytes are kept: run it again to go on\n", download->size);
+        }
+    } else if (!is_complete && (head->status < 200 || head->status > 299)) {
         fprintf(stderr, "status %d, nothing was written\n", head->status);
     } else {
         exchange->code = 0;
@@ -53,6 +60,7 @@ int main(int argc, char **argv) {
     request.url = argv[1];
     request.sink.kind = AF_SINK_FILE;
     request.sink.path = argv[2];
+    request.sink.flags = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE;
 
     exchange exchange = {0};
     af_task_events events = AF_TASK_EVENTS_INIT;

@@ -92,6 +92,31 @@ static void what_is_all_there_is_still_checked(void **state) {
     }
 }
 
+static void cancel_at_end(void *context, const af_progress *progress) {
+    call *call = context;
+    if (progress->received == 1) af_task_cancel(call->task);
+}
+
+static void cancelled_at_the_last_byte_it_is_all_there(void **state) {
+    scene *scene = *state;
+    char field[512];
+    snprintf(field, sizeof field, "%s", digest_field(scene, EVP_sha256(), promises[0].form, false));
+    scene->origin.fields = field;
+    scene->origin.stops_after = LARGE - 1;
+    call *call = download(scene, BOTH);
+    check_ended(call, AF_ETRUNCATED);
+    call_free(call);
+    scene->origin.stops_after = WHOLE;
+    call = prepare(scene, "/file", BOTH);
+    call->request.progress_ms = 1;
+    call->events.on_progress = cancel_at_end;
+    call_perform(call);
+    check_ended(call, AF_ECANCELED);
+    assert_int_equal(af_result_get_download(call->result)->size, LARGE);
+    call_free(call);
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_COMPLETE);
+}
+
 /* ---- Out of memory ------------------------------------------------------------------------- */
 
 /** One round; false once the task made fewer than `n` allocations. */
@@ -136,8 +161,11 @@ static void a_lack_of_memory_costs_no_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(a_right_digest_is_no_obstacle),   SCENE_TEST(a_wrong_digest_leaves_nothing),
-        SCENE_TEST(damage_on_the_disk_is_noticed),   SCENE_TEST(what_is_all_there_is_still_checked),
+        SCENE_TEST(a_right_digest_is_no_obstacle),
+        SCENE_TEST(a_wrong_digest_leaves_nothing),
+        SCENE_TEST(damage_on_the_disk_is_noticed),
+        SCENE_TEST(what_is_all_there_is_still_checked),
+        SCENE_TEST(cancelled_at_the_last_byte_it_is_all_there),
         SCENE_TEST(a_lack_of_memory_costs_no_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

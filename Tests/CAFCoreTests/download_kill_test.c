@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -29,6 +30,8 @@ static const char *program;
 /* ---- The child ----------------------------------------------------------------------------- */
 
 static int download(const char *url, const char *path) {
+    /* Not to outlive a test that failed. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     af_session *session;
     if (af_session_new(&session, NULL, NULL) != AF_OK) return 2;
     af_request request = AF_REQUEST_INIT;

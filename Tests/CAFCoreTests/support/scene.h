@@ -6,7 +6,7 @@
 #include "support/files.h"
 #include "support/origin.h"
 
-enum { LARGE = 5000000, BROKEN_AT = 4000000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE };
+enum { LARGE = 1500000, BROKEN_AT = 1200000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE };
 
 #define TAG "\"one\""
 
