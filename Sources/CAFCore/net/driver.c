@@ -103,7 +103,8 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     if (what & CURL_POLL_OUT) wanted |= AF__WRITABLE;
     char *exchange = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
-    entry->exchange = (af__exchange *)(void *)exchange;
+    entry->exchange = entry->last = (af__exchange *)(void *)exchange;
+    entry->last_serial = entry->last->serial;
     entry->wanted = wanted;
     if (entry->is_registered && entry->watched == wanted) return 0;
     if (af__loop_watch(driver->loop, &entry->watch, wanted, !entry->is_registered) != AF_OK) {
@@ -118,9 +119,12 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
                                      struct curl_sockaddr *address) {
     (void)purpose;
     af__exchange *exchange = context;
+    if (!exchange->is_replay) exchange->salvage.size = 0;
     /* Close-on-exec from the start: a program that the host process starts must not inherit it. */
-    curl_socket_t descriptor = socket(address->family, address->socktype | SOCK_CLOEXEC,
-                                      address->protocol);
+    curl_socket_t descriptor = exchange->is_replay
+                                   ? af__exchange_open_replay(exchange, address)
+                                   : socket(address->family, address->socktype | SOCK_CLOEXEC,
+                                            address->protocol);
     if (descriptor < 0) return CURL_SOCKET_BAD;
     af__socket *entry = socket_entry(exchange->driver, descriptor);
     if (entry == NULL) {
@@ -146,6 +150,10 @@ int af__driver_close_socket(void *context, curl_socket_t descriptor) {
     if (descriptor >= 0 && (size_t)descriptor < driver->socket_capacity &&
         driver->sockets[descriptor] != NULL) {
         af__socket *entry = driver->sockets[descriptor];
+        if (entry->last != NULL && entry->last->serial == entry->last_serial) {
+            af__exchange_salvage(entry->last, descriptor);
+        }
+        entry->last = NULL;
         if (entry->is_registered) af__loop_unwatch(driver->loop, &entry->watch);
         entry->is_registered = entry->is_own = false;
         entry->wanted = entry->watched = 0;
@@ -273,6 +281,10 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
 }
 
 void af__driver_free(af__driver *driver) {
+    /* Connections that are closed below have nobody left to tell about what is in them. */
+    for (size_t i = 0; i < driver->socket_capacity; i++) {
+        if (driver->sockets[i] != NULL) driver->sockets[i]->last = NULL;
+    }
     while (driver->free != NULL) {
         af__exchange *exchange = driver->free;
         driver->free = exchange->next_free;
@@ -308,6 +320,7 @@ af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer 
     exchange->transfer = transfer;
     exchange->owner = owner;
     exchange->last_activity_us = af__loop_now(driver->loop);
+    exchange->serial++;
     af_status status = af__exchange_prepare(exchange, failure);
     if (status == AF_OK) {
         CURLMcode code = curl_multi_add_handle(driver->multi, exchange->easy);
@@ -337,6 +350,8 @@ af__exchange *af__driver_next_ended(af__driver *driver) {
         af__exchange *exchange = (af__exchange *)(void *)private;
         exchange->has_ended = true;
         exchange->code = code;
+        if (!exchange->is_replay && af__exchange_replay(exchange)) continue;
+        af__exchange_finish_body(exchange);
         return exchange;
     }
 }
@@ -347,7 +362,10 @@ void *af__exchange_get_context(const af__exchange *exchange) {
 
 void af__driver_end(af__driver *driver, af__exchange *exchange, af__outcome *outcome) {
     *outcome = (af__outcome){0};
-    af__exchange_measure(exchange, &outcome->hop);
+    if (exchange->is_replay)
+        af__exchange_measure_replay(exchange, &outcome->hop);
+    else
+        af__exchange_measure(exchange, &outcome->hop);
     if (exchange->has_ended) {
         af__exchange_judge(exchange, exchange->code, &outcome->failure);
     } else {

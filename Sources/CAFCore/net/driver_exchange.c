@@ -117,6 +117,8 @@ static void adopt_peer(af__exchange *exchange) {
 static int connection_is_ready(void *context, char *remote, char *local, int remote_port,
                                int local_port) {
     (void)remote, (void)local, (void)remote_port, (void)local_port;
+    const af__exchange *exchange = context;
+    if (exchange->is_replay && !af__exchange_feed_replay(context)) return CURL_PREREQFUNC_ABORT;
     adopt_peer(context);
     note_connected(context);
     return CURL_PREREQFUNC_OK;
@@ -199,6 +201,8 @@ af__exchange *af__exchange_new(af__driver *driver) {
     exchange->easy = curl_easy_init();
     exchange->url = curl_url();
     af__buffer_init(&exchange->field_text, UINT32_MAX);
+    af__buffer_init(&exchange->salvage, UINT32_MAX);
+    exchange->replay_listener = exchange->replay_peer = -1;
     exchange->state = (af__easy_state){.shape = AF__SHAPE_GET,
                                        .http_version = CURL_HTTP_VERSION_2TLS,
                                        .connect_ms = -1,
@@ -226,6 +230,7 @@ void af__exchange_free(af__exchange *exchange) {
     curl_url_cleanup(exchange->url);
     af_free(exchange->origin);
     af__tls_peer_release(exchange->peer);
+    af__exchange_end_replay(exchange);
     af__buffer_clear(&exchange->field_text);
     af_free(exchange->fields);
     af_free(exchange);
@@ -386,10 +391,10 @@ static void set_body(af__exchange *exchange) {
     const af_slice *memory = af__source_in_memory(&transfer->source);
     af__easy_state *state = &exchange->state;
     int shape = AF__SHAPE_GET;
-    if (!transfer->sends_body) {
+    if (!transfer->sends_body || exchange->is_replay) {
         if (strcmp(method, "HEAD") == 0) shape = AF__SHAPE_HEAD;
         /* RFC 9110 8.6: a method that anticipates content says that there is none. */
-        else if (takes_content(method))
+        else if (takes_content(method) && !exchange->is_replay)
             shape = AF__SHAPE_POST;
     } else {
         /* What goes out with the head is not asked for piece by piece, as a rate needs it. */
@@ -501,16 +506,34 @@ static void set_buffers(af__exchange *exchange) {
     }
 }
 
+/**
+ * On an HTTP/2 connection libcurl 7 reads nothing for the others while one stream's bytes wait to be
+ * taken. One that always waits gets a connection that no other can join: connections are shared only
+ * between handles with the same TLS options, and this one means nothing to OpenSSL.
+ */
+static bool set_apart(af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    bool is_apart = transfer->receive_rate.per_second != 0 && transfer->outgoing.url.is_https &&
+                    transfer->version != AF_WISH_HTTP_1_1;
+    if (is_apart != exchange->state.is_apart) {
+        SET(CURLOPT_SSL_OPTIONS, is_apart ? (long)CURLSSLOPT_REVOKE_BEST_EFFORT : 0L);
+        exchange->state.is_apart = is_apart;
+    }
+    return is_apart;
+}
+
 static void set_rest(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     af__easy_state *state = &exchange->state;
-    set_reuse(exchange, exchange->driver->forbids_reuse);
+    bool is_apart = set_apart(exchange);
+    set_reuse(exchange, exchange->driver->forbids_reuse || exchange->is_replay || is_apart);
     bool decodes = !transfer->keep_encoding;
     if (decodes != state->decodes) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
-    bool is_fresh = transfer->needs_fresh_connection || must_not_share(transfer);
+    bool is_fresh = transfer->needs_fresh_connection || must_not_share(transfer) ||
+                    exchange->is_replay || is_apart;
     if (is_fresh != state->is_fresh) {
         SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
         state->is_fresh = is_fresh;
@@ -560,6 +583,7 @@ af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
 void af__exchange_reset(af__exchange *exchange) {
     af__tls_peer_release(exchange->peer);
     exchange->peer = NULL;
+    af__exchange_end_replay(exchange);
     exchange->transfer = NULL;
     exchange->owner = (af__exchange_owner){0};
     exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;

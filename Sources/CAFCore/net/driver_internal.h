@@ -15,6 +15,7 @@ typedef struct af__easy_state {
     bool waits_for_multiplex;
     bool decodes;
     bool is_fresh;
+    bool is_apart;
     bool forbids_reuse;
     long connect_ms;
     long expect_ms;
@@ -44,12 +45,23 @@ struct af__exchange {
     bool was_connecting;
     bool has_ended;
     CURLcode code;
+    uint64_t serial; /**< Another one for every hop. */
+
+    /* An answer that libcurl would have lost; see driver_salvage.c. */
+    af__buffer salvage;
+    bool is_replay;
+    int replay_listener, replay_peer; /**< -1: none. */
+    af_hop measured;                  /**< What was known when the connection broke. */
+    bool has_whole_answer;            /**< All of its body came, though not all of ours went. */
+    int64_t salvaged;                 /**< Bytes of it that libcurl knows nothing of. */
 };
 
 typedef struct af__socket {
     af__watch watch;
     af__driver *driver;
     af__exchange *exchange; /**< Of the last one that libcurl named; for its activity only. */
+    af__exchange *last;     /**< That one, also when libcurl has let go of the socket, */
+    uint64_t last_serial;   /**< if this is still its hop. */
     unsigned wanted;        /**< Readiness that libcurl wants. */
     unsigned watched;       /**< Readiness that epoll reports. */
     bool is_registered;     /**< epoll knows the descriptor. */
@@ -89,6 +101,25 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
 
 /** The numbers of the hop. */
 void af__exchange_measure(const af__exchange *exchange, af_hop *hop);
+
+/** libcurl is about to close a socket of the exchange: keep what there is of an answer. */
+void af__exchange_salvage(af__exchange *exchange, curl_socket_t descriptor);
+
+/** The exchange has ended: begin once more with the answer that was kept. false: there is none. */
+bool af__exchange_replay(af__exchange *exchange);
+curl_socket_t af__exchange_open_replay(af__exchange *exchange, struct curl_sockaddr *address);
+
+/** The connection is there: put the answer on it. */
+bool af__exchange_feed_replay(af__exchange *exchange);
+
+/** The exchange has ended: what was kept may be the rest of the answer's body. */
+void af__exchange_finish_body(af__exchange *exchange);
+
+/** Forget what was kept. */
+void af__exchange_end_replay(af__exchange *exchange);
+
+/** The numbers of the hop, of which only the answer is the replay's. */
+void af__exchange_measure_replay(const af__exchange *exchange, af_hop *hop);
 
 /** libcurl's callbacks for opening and closing sockets. */
 curl_socket_t af__driver_open_socket(void *exchange, curlsocktype purpose,

@@ -114,6 +114,21 @@ static bool came_after_goaway(const af__exchange *exchange, CURLcode code) {
            exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader.bytes == 0;
 }
 
+/**
+ * The end of a body that ends with the connection. A server that has not read all of the request is
+ * gone with a reset, so here that is no loss.
+ */
+static bool ends_by_reset(const af__exchange *exchange, CURLcode code) {
+    const af__transfer *transfer = exchange->transfer;
+    long error = 0;
+    if (code != CURLE_RECV_ERROR || transfer->phase != AF__PHASE_BODY) return false;
+    if (transfer->framing.kind != AF__FRAMING_CLOSE || transfer->outgoing.url.is_https)
+        return false;
+    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
+    return error == ECONNRESET && transfer->sends_body &&
+           transfer->progress.sent < transfer->source.length;
+}
+
 void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure *failure) {
     af_trust_reason reason = AF_TRUST_OTHER;
     const char *text = exchange->error_text;
@@ -123,6 +138,11 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
     }
     /* The transfer knows best how far its head came. */
     if (status == AF_OK || is_cut_head(exchange, code)) return;
+    if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
+    if (exchange->is_replay && exchange->transfer->reader.bytes == 0) {
+        af__fail(failure, AF_ELOST, "the connection was lost while the request was sent");
+        return;
+    }
     long system_error = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
     if (is_cut_short(exchange, code)) status = AF_ETRUNCATED;
@@ -187,7 +207,7 @@ void af__exchange_measure(const af__exchange *exchange, af_hop *hop) {
     hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
     hop->total_us = number(easy, CURLINFO_TOTAL_TIME_T);
     hop->sent = number(easy, CURLINFO_SIZE_UPLOAD_T);
-    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T);
+    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->salvaged;
     long connections = 0;
     curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
     atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,

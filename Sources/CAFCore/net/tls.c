@@ -22,6 +22,68 @@ struct af__tls_peer {
     char host[];
 };
 
+/* ---- What can't be sent any more ----------------------------------------------------------- */
+
+/* Written once, before any other thread can look. */
+static BIO_METHOD *guard_method;
+static int guard_type;
+
+/**
+ * Once the peer is gone, what is written goes nowhere and the next read tells why: first whatever
+ * the peer still said, an answer to half a body for example, and then that it is gone.
+ */
+static int guard_write(BIO *bio, const char *bytes, int size) {
+    bool is_broken = BIO_get_data(bio) != NULL;
+    if (is_broken) return size;
+    int count = BIO_write(BIO_next(bio), bytes, size);
+    BIO_clear_retry_flags(bio);
+    BIO_copy_next_retry(bio);
+    if (count > 0 || BIO_should_retry(bio)) return count;
+    BIO_set_data(bio, bio);
+    return size;
+}
+
+static long guard_control(BIO *bio, int command, long number, void *pointer) {
+    return BIO_next(bio) != NULL ? BIO_ctrl(BIO_next(bio), command, number, pointer) : 0;
+}
+
+static int guard_create(BIO *bio) {
+    BIO_set_init(bio, 1);
+    return 1;
+}
+
+static void make_guard_method(void) {
+    guard_type = BIO_get_new_index() | BIO_TYPE_FILTER;
+    BIO_METHOD *method = BIO_meth_new(guard_type, "af write guard");
+    if (method == NULL) return;
+    BIO_meth_set_write(method, guard_write);
+    BIO_meth_set_ctrl(method, guard_control);
+    BIO_meth_set_create(method, guard_create);
+    guard_method = method;
+}
+
+/** Over HTTP/2 an answer comes without the end of the connection, and others share that. */
+static bool speaks_http_2(const SSL *ssl) {
+    const unsigned char *protocol;
+    unsigned size;
+    SSL_get0_alpn_selected(ssl, &protocol, &size);
+    return size == 2 && memcmp(protocol, "h2", 2) == 0;
+}
+
+/** Without memory for it the connection works all the same. */
+static void guard_writes(SSL *ssl) {
+    BIO *next = SSL_get_wbio(ssl);
+    /* Tickets that come later count as the end of a handshake as well. */
+    bool is_guarded = next == NULL || BIO_method_type(next) == guard_type;
+    if (guard_method == NULL || is_guarded || speaks_http_2(ssl)) return;
+    BIO *guard = BIO_new(guard_method);
+    if (guard == NULL) return;
+    BIO_up_ref(next);
+    SSL_set0_wbio(ssl, BIO_push(guard, next));
+}
+
+/* ---- Sessions' policies and connections' peers --------------------------------------------- */
+
 static int context_index = -1;
 
 static void forget_peer(void *parent, void *data, CRYPTO_EX_DATA *all, int index, long number,
@@ -30,7 +92,8 @@ static void forget_peer(void *parent, void *data, CRYPTO_EX_DATA *all, int index
     af__tls_peer_release(data);
 }
 
-static void reserve_index(void) {
+static void prepare_once(void) {
+    make_guard_method();
     context_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, forget_peer);
 }
 
@@ -40,7 +103,7 @@ void af__tls_init_library(void) {
 
 af_status af__tls_new(af__tls **out, const af_trust_policy *policy, af_failure *failure) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, reserve_index);
+    pthread_once(&once, prepare_once);
     *out = NULL;
     af__tls *tls = context_index >= 0 ? af__zalloc(sizeof *tls) : NULL;
     if (tls == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
@@ -67,7 +130,8 @@ static int verify(X509_STORE_CTX *context, void *argument) {
 }
 
 /** libcurl's BIO knows no end of file, so OpenSSL can't tell a cut connection from a closed one. */
-static void watch_alerts(const SSL *ssl, int where, int value) {
+static void watch(const SSL *ssl, int where, int value) {
+    if (where == SSL_CB_HANDSHAKE_DONE) guard_writes((SSL *)(uintptr_t)ssl);
     if (where != SSL_CB_READ_ALERT || (value & 0xFF) != SSL_AD_CLOSE_NOTIFY) return;
     af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
     if (peer != NULL) peer->said_goodbye = true;
@@ -92,7 +156,7 @@ af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host)
     SSL_CTX_set_cert_verify_callback(context, verify, peer);
     /* A body that ends with the connection is complete only if the peer said so. */
     SSL_CTX_clear_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
-    SSL_CTX_set_info_callback(context, watch_alerts);
+    SSL_CTX_set_info_callback(context, watch);
     return peer;
 }
 

@@ -1,0 +1,163 @@
+/*
+ * Answers that came while a body was still being sent, on a connection that then broke.
+ *
+ * libcurl gives up at the first byte that it can't send and never looks at what has arrived. In the
+ * clear that still lies in the socket when libcurl closes it: it is taken out and given to libcurl
+ * once more, as the answer on a connection of its own, or is the rest of a body that has begun. Over
+ * TLS net/tls keeps libcurl from noticing, so that it reads on by itself.
+ *
+ * What can't be had: the rest of a chunked or encoded body that has begun, and of a line.
+ */
+#include "base/failure.h"
+#include "net/driver_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* What a socket surely takes at once; of a longer answer the rest is missing. */
+enum { LONGEST_ANSWER = 128 * 1024 };
+
+/** Does nothing but the bytes themselves tell where the body ends? */
+static bool has_plain_body(const af__transfer *transfer) {
+    bool is_decoded = transfer->framing.is_encoded && !transfer->keep_encoding;
+    return transfer->framing.kind != AF__FRAMING_CHUNKED && !is_decoded;
+}
+
+static bool may_have_answer(const af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    if (transfer == NULL || exchange->has_ended || exchange->is_replay || !transfer->sends_body ||
+        transfer->outgoing.url.is_https || transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE ||
+        transfer->result->failure.status != AF_OK || atomic_load(&transfer->is_cancelled)) {
+        return false;
+    }
+    if (transfer->phase == AF__PHASE_HEAD) return transfer->reader.state == AF__HEAD_AT_STATUS;
+    return transfer->phase == AF__PHASE_BODY && has_plain_body(transfer);
+}
+
+void af__exchange_salvage(af__exchange *exchange, curl_socket_t descriptor) {
+    char bytes[16 * 1024];
+    exchange->salvage.size = 0;
+    if (!may_have_answer(exchange)) return;
+    for (;;) {
+        ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return;
+        size_t room = LONGEST_ANSWER - exchange->salvage.size;
+        size_t size = (size_t)count < room ? (size_t)count : room;
+        if (size == 0) return;
+        if (af__buffer_append(&exchange->salvage, bytes, size) != AF_OK) {
+            exchange->salvage.size = 0;
+            return;
+        }
+    }
+}
+
+/**
+ * A socket for libcurl that gets as far as connecting, to a listener of our own: versions before 8.0
+ * connect also where they are told that a socket is connected.
+ */
+curl_socket_t af__exchange_open_replay(af__exchange *exchange, struct curl_sockaddr *address) {
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof name;
+    int flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    int listener = socket(AF_UNIX, flags, 0);
+    if (listener < 0) return CURL_SOCKET_BAD;
+    /* Without a name the system finds one, which is no file. */
+    bool listens = bind(listener, (struct sockaddr *)&name, sizeof name.sun_family) == 0 &&
+                   getsockname(listener, (struct sockaddr *)&name, &size) == 0 &&
+                   listen(listener, 1) == 0;
+    int descriptor = listens ? socket(AF_UNIX, flags, 0) : -1;
+    if (descriptor < 0) {
+        close(listener);
+        return CURL_SOCKET_BAD;
+    }
+    exchange->replay_listener = listener;
+    address->family = AF_UNIX;
+    address->protocol = 0;
+    address->addrlen = size;
+    memcpy(&address->addr, &name, size);
+    return descriptor;
+}
+
+/** Anybody may connect to a name of the system's choice. */
+static bool is_own(int descriptor) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           peer.pid == getpid();
+}
+
+bool af__exchange_feed_replay(af__exchange *exchange) {
+    int room = 2 * LONGEST_ANSWER;
+    int peer = accept4(exchange->replay_listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (peer < 0) return false;
+    /* Takes the request that libcurl sends before it reads; nobody looks at it. */
+    exchange->replay_peer = peer;
+    if (!is_own(peer)) return false;
+    setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    const char *bytes = exchange->salvage.bytes;
+    size_t left = exchange->salvage.size;
+    while (left > 0) {
+        ssize_t count = send(peer, bytes, left, MSG_NOSIGNAL);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) break;
+        bytes += count;
+        left -= (size_t)count;
+    }
+    shutdown(peer, SHUT_WR);
+    return true;
+}
+
+void af__exchange_finish_body(af__exchange *exchange) {
+    af__transfer *transfer = exchange->transfer;
+    if (exchange->code != CURLE_SEND_ERROR || transfer->phase != AF__PHASE_BODY) return;
+    if (transfer->result->failure.status != AF_OK || !has_plain_body(transfer)) return;
+    curl_off_t received = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    af_slice rest = {exchange->salvage.bytes, exchange->salvage.size};
+    int64_t missing = INT64_MAX;
+    if (transfer->framing.kind == AF__FRAMING_NONE) missing = 0;
+    if (transfer->framing.kind == AF__FRAMING_LENGTH) missing = transfer->framing.length - received;
+    if ((int64_t)rest.size > missing) rest.size = (size_t)missing;
+    if (rest.size > 0) {
+        received += (curl_off_t)rest.size;
+        if (af__transfer_take_body(transfer, rest, received) != AF__TAKEN) return;
+        exchange->salvaged = (int64_t)rest.size;
+    }
+    exchange->has_whole_answer = missing == INT64_MAX || (int64_t)rest.size == missing;
+}
+
+bool af__exchange_replay(af__exchange *exchange) {
+    if (exchange->code != CURLE_SEND_ERROR || exchange->salvage.size == 0) return false;
+    if (exchange->transfer->phase != AF__PHASE_HEAD) return false;
+    af__exchange_measure(exchange, &exchange->measured);
+    curl_multi_remove_handle(exchange->driver->multi, exchange->easy);
+    exchange->is_replay = true;
+    exchange->has_ended = exchange->has_paused = false;
+    if (af__exchange_prepare(exchange, NULL) == AF_OK &&
+        curl_multi_add_handle(exchange->driver->multi, exchange->easy) == CURLM_OK) {
+        return true;
+    }
+    exchange->has_ended = true;
+    return false;
+}
+
+void af__exchange_end_replay(af__exchange *exchange) {
+    if (exchange->replay_listener >= 0) close(exchange->replay_listener);
+    if (exchange->replay_peer >= 0) close(exchange->replay_peer);
+    exchange->replay_listener = exchange->replay_peer = -1;
+    exchange->is_replay = exchange->has_whole_answer = false;
+    exchange->salvaged = 0;
+    af__buffer_clear(&exchange->salvage);
+}
+
+void af__exchange_measure_replay(const af__exchange *exchange, af_hop *hop) {
+    curl_off_t received = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    *hop = exchange->measured;
+    hop->received = received;
+    hop->first_byte_us = hop->total_us;
+}

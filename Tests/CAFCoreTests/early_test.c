@@ -1,0 +1,293 @@
+/*
+ * Answers that come while the body is still on its way, with the connection gone right behind them:
+ * the answer is what counts, wherever the bytes of both directions happened to be.
+ */
+#include "support/call.h"
+#include "support/files.h"
+#include "support/form.h"
+
+#include <stdlib.h>
+
+enum { SIZE = 8 << 20, ROUNDS = 200 };
+
+typedef struct bodies {
+    folder folder;
+    const char *path;
+    char *bytes;
+    script_reader reader;
+} bodies;
+
+static void bodies_make(bodies *bodies) {
+    folder_make(&bodies->folder);
+    bodies->bytes = calloc(1, SIZE);
+    assert_non_null(bodies->bytes);
+    bodies->path = path_in(&bodies->folder, "body");
+    write_file(bodies->path, (af_slice){bodies->bytes, SIZE});
+}
+
+static void bodies_remove(bodies *bodies) {
+    free(bodies->bytes);
+    folder_remove(&bodies->folder);
+}
+
+static call *call_sending(world *world, bodies *bodies, af_body_kind kind) {
+    call *call = call_new(world, "/");
+    call->request.method = "POST";
+    call->request.expect = AF_EXPECT_NEVER;
+    call->request.body.kind = kind;
+    call->request.body.bytes = (af_slice){bodies->bytes, SIZE};
+    if (kind == AF_BODY_FILE) call->request.body.path = bodies->path;
+    if (kind == AF_BODY_READER) {
+        bodies->reader = (script_reader){.bytes = {bodies->bytes, SIZE}, .reads_once = true};
+        call->request.body.reader = reader_of(&bodies->reader);
+        call->request.body.length = AF_LENGTH_UNKNOWN;
+    }
+    if (kind == AF_BODY_MULTIPART) {
+        call->request.body.form = form_new();
+        form_add_file(call->request.body.form, "f", bodies->path);
+    }
+    return call;
+}
+
+/** Reads some of the body, answers and is gone. */
+static afts_script *early(int status, uint64_t position, bool resets) {
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    if (position > 0) afts_read_body_bytes(script, position);
+    afts_respond(script, status, NULL, "too large", 9);
+    if (resets)
+        afts_reset(script);
+    else
+        afts_close_abruptly(script);
+    return script;
+}
+
+static void check_early(world *world, bool resets) {
+    static const uint64_t positions[] = {0, 1, 65536, 1 << 20, SIZE - 1};
+    bodies bodies;
+    bodies_make(&bodies);
+    for (size_t i = 0; i < ROUNDS; i++) {
+        serve(world, "/", early(413, positions[i % COUNT_OF(positions)], resets));
+        af_body_kind kind = (af_body_kind)(AF_BODY_BYTES + i / COUNT_OF(positions) % 4);
+        call *call = call_sending(world, &bodies, kind);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(status_of(call), 413);
+        check_slice(call->body, "too large");
+        assert_int_equal(call->hop_count, 1);
+        assert_int_equal(call->hops[0].received, 9);
+        call_free(call);
+    }
+    bodies_remove(&bodies);
+}
+
+/** No connection is used twice: one that the server has closed meanwhile is another matter. */
+static world *plain_world(void) {
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.connections_idle = 0;
+    return world_new(NULL, &options);
+}
+
+static world *tls_world(void) {
+    world *world = world_new_tls();
+    af_session_release(world->session);
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.connections_idle = 0;
+    options.trust.anchors = af_slice_of(afts_cert_pem(world->authority));
+    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+    return world;
+}
+
+static void the_answer_counts_when_the_connection_is_closed(void **state) {
+    (void)state;
+    world *world = plain_world();
+    check_early(world, false);
+    world_free(world);
+}
+
+static void the_answer_counts_when_the_connection_is_reset(void **state) {
+    (void)state;
+    world *world = plain_world();
+    check_early(world, true);
+    world_free(world);
+}
+
+static void the_answer_counts_over_tls(void **state) {
+    (void)state;
+    world *world = tls_world();
+    check_early(world, false);
+    check_early(world, true);
+    world_free(world);
+}
+
+/** What libcurl has to take apart, as on any connection. */
+static void every_framing_is_read_in_the_end(void **state) {
+    (void)state;
+    static const char *const answers[] = {
+        "HTTP/1.1 413 No\r\nContent-Length: 9\r\n\r\ntoo large",
+        "HTTP/1.1 413 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\ntoo\r\n6\r\n large\r\n0\r\n\r\n",
+        "HTTP/1.1 413 No\r\nConnection: close\r\n\r\ntoo large", "HTTP/1.0 413 No\r\n\r\ntoo large",
+        "HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 413 No\r\nContent-Length: 9\r\n\r\ntoo large"};
+    bodies bodies;
+    bodies_make(&bodies);
+    world *world = plain_world();
+    for (size_t i = 0; i < ROUNDS; i++) {
+        afts_script *script = afts_script_new();
+        afts_read_head_only(script);
+        afts_read_body_bytes(script, 100000);
+        afts_send_text(script, answers[i % COUNT_OF(answers)]);
+        afts_reset(script);
+        serve(world, "/", script);
+        call *call = call_sending(world, &bodies, AF_BODY_BYTES);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(status_of(call), 413);
+        check_slice(call->body, "too large");
+        call_free(call);
+    }
+    world_free(world);
+    bodies_remove(&bodies);
+}
+
+static void a_large_answer_comes_whole(void **state) {
+    (void)state;
+    /* No longer than any receive buffer: what a server could not yet send goes with its reset. */
+    static char page[30000];
+    memset(page, 'x', sizeof page);
+    bodies bodies;
+    bodies_make(&bodies);
+    world *world = plain_world();
+    for (size_t i = 0; i < ROUNDS / 4; i++) {
+        afts_script *script = afts_script_new();
+        afts_read_head_only(script);
+        afts_read_body_bytes(script, 100000);
+        afts_respond(script, 400, NULL, page, sizeof page);
+        afts_close_abruptly(script);
+        serve(world, "/", script);
+        call *call = call_sending(world, &bodies, AF_BODY_FILE);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(status_of(call), 400);
+        assert_int_equal(call->body.size, sizeof page);
+        call_free(call);
+    }
+    world_free(world);
+    bodies_remove(&bodies);
+}
+
+/** A redirect is followed, with the body once more if it says so. */
+static void an_early_redirect_is_followed(void **state) {
+    (void)state;
+    bodies bodies;
+    bodies_make(&bodies);
+    world *world = plain_world();
+    serve(world, "/there", answer(200, NULL, "fine"));
+    for (size_t i = 0; i < ROUNDS / 4; i++) {
+        afts_script *script = afts_script_new();
+        afts_read_head_only(script);
+        afts_read_body_bytes(script, 100000);
+        afts_respond(script, i % 2 == 0 ? 307 : 303, "Location: /there", "", 0);
+        afts_close_abruptly(script);
+        serve(world, "/", script);
+        call *call = call_sending(world, &bodies, AF_BODY_FILE);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        check_slice(call->body, "fine");
+        assert_int_equal(call->hop_count, 2);
+        call_free(call);
+    }
+    world_free(world);
+    bodies_remove(&bodies);
+}
+
+/**
+ * Below 300 the rest is sent all the same (RFC 9112 9.3: the connection could be used again only
+ * then); that it can't be changes nothing about an answer that is there.
+ */
+static void a_success_in_the_middle_is_the_answer(void **state) {
+    (void)state;
+    bodies bodies;
+    bodies_make(&bodies);
+    world *world = plain_world();
+    for (size_t i = 0; i < ROUNDS; i++) {
+        serve(world, "/", early(200, 100000, i % 2 == 0));
+        call *call = call_sending(world, &bodies, (af_body_kind)(AF_BODY_BYTES + i % 4));
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(status_of(call), 200);
+        check_slice(call->body, "too large");
+        call_free(call);
+    }
+    world_free(world);
+    bodies_remove(&bodies);
+}
+
+static void a_connection_lost_without_an_answer_is_lost(void **state) {
+    (void)state;
+    bodies bodies;
+    bodies_make(&bodies);
+    for (int tls = 0; tls < 2; tls++) {
+        world *world = tls ? tls_world() : plain_world();
+        for (size_t i = 0; i < ROUNDS / 4; i++) {
+            afts_script *script = afts_script_new();
+            afts_read_head_only(script);
+            afts_read_body_bytes(script, 100000);
+            if (i % 2 == 0)
+                afts_reset(script);
+            else
+                afts_close_abruptly(script);
+            serve(world, "/", script);
+            call *call = call_sending(world, &bodies, AF_BODY_FILE);
+            call_perform(call);
+            check_ended(call, AF_ELOST);
+            assert_int_equal(call->hop_count, 1);
+            assert_int_equal(status_of(call), 0);
+            call_free(call);
+        }
+        world_free(world);
+    }
+    bodies_remove(&bodies);
+}
+
+/** What came is no answer, or half of one. */
+static void half_an_answer_is_none(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        af_status expected;
+    } rows[] = {{"HTTP/1.1 413 No\r\nContent-Le", AF_EPROTOCOL},
+                {"HTTP/1.1 413 No\r\nContent-Length: 9\r\n\r\ntoo", AF_ETRUNCATED}};
+    bodies bodies;
+    bodies_make(&bodies);
+    world *world = plain_world();
+    for (size_t i = 0; i < ROUNDS / 4; i++) {
+        afts_script *script = afts_script_new();
+        afts_read_head_only(script);
+        afts_read_body_bytes(script, 100000);
+        afts_send_text(script, rows[i % COUNT_OF(rows)].text);
+        afts_close_abruptly(script);
+        serve(world, "/", script);
+        call *call = call_sending(world, &bodies, AF_BODY_FILE);
+        call_perform(call);
+        af_status status = call->failure.status;
+        assert_true(status == rows[i % COUNT_OF(rows)].expected || status == AF_ELOST);
+        call_free(call);
+    }
+    world_free(world);
+    bodies_remove(&bodies);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_answer_counts_when_the_connection_is_closed),
+        cmocka_unit_test(the_answer_counts_when_the_connection_is_reset),
+        cmocka_unit_test(the_answer_counts_over_tls),
+        cmocka_unit_test(every_framing_is_read_in_the_end),
+        cmocka_unit_test(a_large_answer_comes_whole),
+        cmocka_unit_test(an_early_redirect_is_followed),
+        cmocka_unit_test(a_success_in_the_middle_is_the_answer),
+        cmocka_unit_test(a_connection_lost_without_an_answer_is_lost),
+        cmocka_unit_test(half_an_answer_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
