@@ -18,7 +18,15 @@ import Testing
             ("born:=1815", .field(name: "born", value: 1815)),
             ("tags:=[\"a\", null]", .field(name: "tags", value: ["a", nil])),
             ("text=@/tmp/a=b", .fieldFromFile(name: "text", path: "/tmp/a=b")),
-            ("photo@/tmp/a.png", .filePart(name: "photo", path: "/tmp/a.png")),
+            ("photo@/tmp/a.png", .filePart(name: "photo", FilePart(path: "/tmp/a.png"))),
+            ("p@a;b;typ=c", .filePart(name: "p", FilePart(path: "a;b;typ=c"))),
+            ("p@a;type=image/png", .filePart(name: "p", FilePart(path: "a", mediaType: "image/png"))),
+            ("p@a;filename=b;c.png", .filePart(name: "p", FilePart(path: "a", fileName: "b;c.png"))),
+            (
+                "p@a;filename=ä;type=a/b; c=d",
+                .filePart(name: "p", FilePart(path: "a", mediaType: "a/b; c=d", fileName: "ä"))
+            ),
+            (#"p@a\;type=b;type=c/d"#, .filePart(name: "p", FilePart(path: "a;type=b", mediaType: "c/d"))),
             ("ä=ö", .field(name: "ä", value: "ö")),
         ] as [(String, Item)])
     func forms(argument: String, item: Item) throws {
@@ -52,6 +60,9 @@ import Testing
     @Test(arguments: [
         ("word", "is no item"), ("", "is no item"), (#"a\=b"#, "is no item"),
         ("=x", "has no name"), (":x", "has no name"), ("==x", "has no name"), (":=1", "has no name"),
+        ("a@", "needs the path"), ("a@;type=b/c", "needs the path"), ("a@b;type=", "no media type"),
+        ("a@b;type=c/d;type=c/d", "given twice"), ("a@b;filename=c;filename=c", "given twice"),
+        ("a@b;filename=", "empty"),
         ("a:={", "the value of 'a' is not JSON"), ("a:=", "the value of 'a' is not JSON"),
     ])
     func refused(argument: String, message: String) {

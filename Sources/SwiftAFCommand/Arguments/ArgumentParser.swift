@@ -106,11 +106,18 @@ extension ArgumentParser {
         }
         guard let name = words.first else { throw UsageError("a command is missing") }
         let rest = words.dropFirst()
+        guard name == "upload" || options.uploadMethod == nil else {
+            throw UsageError("--method is about upload only")
+        }
         if let method = Self.methods[name] { return .request(try request(method, rest)) }
         switch name {
         case "request":
             guard let method = rest.first else { throw UsageError("request needs a method and a URL") }
             return .request(try request(HTTPMethod(method), rest.dropFirst()))
+        case "upload":
+            var upload = try request(options.uploadMethod ?? .post, rest)
+            upload.isUpload = true
+            return .request(upload)
         case "demo":
             try expectNothing(rest, after: name)
             return .demo

@@ -13,6 +13,8 @@ struct RequestCommand: Sendable, Equatable {
     var method: HTTPMethod
     var url: String
     var items: [Item] = []
+    /// Items go as the parts of a form.
+    var isUpload = false
 }
 
 /// A command line, read.

@@ -12,14 +12,15 @@ enum Item: Sendable, Equatable {
     case field(name: String, value: JSONValue)
     /// `name=@path`
     case fieldFromFile(name: String, path: String)
-    /// `name@path`
-    case filePart(name: String, path: String)
+    /// `name@path`, `name@path;type=image/png;filename=a.png`
+    case filePart(name: String, FilePart)
 
     /// Reads an item: the first separator counts, and of several that start there the longest. A backslash makes
     /// an ordinary character of the separator after it; before anything else it is a backslash.
     init(_ argument: String) throws(UsageError) {
         guard let (name, separator, value) = Self.split(argument) else {
-            throw UsageError("'\(argument)' is no item: Name:value, name==value, name=value, name:=json or name=@path")
+            throw UsageError(
+                "'\(argument)' is no item: Name:value, name==value, name=value, name:=json, name=@path or name@path")
         }
         guard !name.isEmpty else { throw UsageError("an item has no name before its '\(separator.rawValue)'") }
         switch separator {
@@ -28,7 +29,7 @@ enum Item: Sendable, Equatable {
         case .text: self = .field(name: name, value: .string(value))
         case .json: self = .field(name: name, value: try Self.json(value, of: name))
         case .textFile: self = .fieldFromFile(name: name, path: value)
-        case .file: self = .filePart(name: name, path: value)
+        case .file: self = .filePart(name: name, try FilePart(value, of: name))
         }
     }
 

@@ -51,6 +51,10 @@ enum OptionTable {
             options.data = try DataArgument(value)
         },
         .flag("--form", help: "send body fields urlencoded instead of as JSON") { $0.sendsForm = true },
+        .flag("--multipart", help: "send body fields and files as the parts of a form") { $0.sendsParts = true },
+        .value("--method", placeholder: "METHOD", help: "of upload (POST)") { options, value in
+            options.uploadMethod = HTTPMethod(value)
+        },
     ]
 
     private static let credentials: [OptionEntry] = [

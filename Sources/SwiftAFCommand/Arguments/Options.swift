@@ -6,6 +6,10 @@ struct Options: Sendable, Equatable {
     var data: DataArgument?
     /// Body fields go as a form instead of JSON.
     var sendsForm = false
+    /// Body fields and files go as parts instead of JSON.
+    var sendsParts = false
+    /// The method of `upload`.
+    var uploadMethod: HTTPMethod?
     /// The token of `Authorization: Bearer`.
     var bearerToken: String?
 

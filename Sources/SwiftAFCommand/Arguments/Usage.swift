@@ -8,6 +8,7 @@ enum Usage {
         Usage
           swiftaf get|head|delete|post|put|patch|options URL [ITEM…] [OPTIONS]
           swiftaf request METHOD URL [ITEM…] [OPTIONS]   any method
+          swiftaf upload URL [ITEM…] [OPTIONS]           a form of parts, streamed
           swiftaf demo                                   a tour on an embedded server, needs no network
           swiftaf help
 
@@ -21,6 +22,7 @@ enum Usage {
           name=value                   body field, a string
           name:=json                   body field, JSON
           name=@path                   body field, the text of a file
+          name@path                    file, as a part; behind it perhaps ;type=image/png ;filename=a.png
 
         """
 

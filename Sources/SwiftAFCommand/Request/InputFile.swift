@@ -4,19 +4,34 @@ import SwiftAF
 
 /// Files that the command line names. What can't be read is an error before anything is sent.
 enum InputFile {
+    enum Content: Sendable {
+        /// A regular file, which can be read again.
+        case file
+        /// A pipe or a device.
+        case stream(ByteStream)
+    }
+
     /// A body from a path: a regular file is streamed and can be sent again; a pipe or a device is read once.
     static func body(_ path: String) throws(Failure) -> HTTPBody {
+        switch try content(path) {
+        case .file: .file(path)
+        case .stream(let stream): .stream(once: stream)
+        }
+    }
+
+    /// What is at a path.
+    static func content(_ path: String) throws(Failure) -> Content {
         let descriptor = try open(path)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw unreadable(path, errno, closing: descriptor) }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
             close(descriptor)
-            return .file(path)
+            return .file
         case S_IFDIR:
             throw unreadable(path, EISDIR, closing: descriptor)
         default:
-            return .stream(once: ByteStream(descriptor: descriptor))
+            return .stream(ByteStream(descriptor: descriptor))
         }
     }
 

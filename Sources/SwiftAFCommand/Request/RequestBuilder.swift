@@ -32,8 +32,14 @@ struct RequestBuilder {
     }
 
     private func refuseContradictions() throws(Failure) {
-        for case .filePart(let name, _) in command.items {
-            throw Failure(UsageError("'\(name)@…' is a file part, which needs a multipart form"))
+        for case .filePart(let name, _) in command.items where !sendsParts {
+            throw Failure(UsageError("'\(name)@…' is a file part, which needs --multipart or upload"))
+        }
+        if sendsParts, options.sendsForm {
+            throw Failure(UsageError("a form is sent as parts or with --form, not both"))
+        }
+        if sendsParts, options.data != nil {
+            throw Failure(UsageError("--data and a form of parts can't be sent together"))
         }
         if options.data != nil, hasFields {
             throw Failure(UsageError("--data and body fields can't be sent together"))
@@ -42,6 +48,8 @@ struct RequestBuilder {
             throw Failure(UsageError("--form is about body fields, not about --data"))
         }
     }
+
+    private var sendsParts: Bool { command.isUpload || options.sendsParts }
 
     // MARK: Items
 
@@ -97,6 +105,7 @@ struct RequestBuilder {
         case .text(let text): request.body = .text(text)
         case .file(let path): request.body = try InputFile.body(path)
         case .standardInput: request.body = .stream(once: ByteStream(descriptor: input))
+        case nil where sendsParts: request.body = .multipart(try FormBuilder.form(of: command.items))
         case nil: if hasFields || options.sendsForm { try addFields(to: &request) }
         }
     }

@@ -1,0 +1,55 @@
+import SwiftAF
+
+/// What stands behind `name@`: a path, and what the part says about the file.
+struct FilePart: Sendable, Equatable {
+    var path: String
+    /// Nil for what the path's extension stands for.
+    var mediaType: String?
+    /// Nil for the path's last component.
+    var fileName: String?
+
+    /// Reads `path`, `path;type=image/png`, `path;filename=a.png` or both. Any other semicolon is part of the path,
+    /// and so is one behind a backslash.
+    init(_ text: String, of name: String) throws(UsageError) {
+        let bytes = Array(text.utf8)
+        var words: [(key: Key?, value: [UInt8])] = [(nil, [])]
+        var place = 0
+        while place < bytes.count {
+            let rest = bytes[place...]
+            if let key = Key.allCases.first(where: { rest.starts(with: $0.rawValue.utf8) }) {
+                words.append((key, []))
+                place += key.rawValue.utf8.count
+                continue
+            }
+            let isEscaped = Key.allCases.contains { rest.starts(with: "\\\($0.rawValue)".utf8) }
+            words[words.count - 1].value.append(bytes[isEscaped ? place + 1 : place])
+            place += isEscaped ? 2 : 1
+        }
+        path = String(decoding: words[0].value, as: UTF8.self)
+        guard !path.isEmpty else { throw UsageError("'\(name)@' needs the path of a file") }
+        for (key, value) in words.dropFirst() {
+            let value = String(decoding: value, as: UTF8.self)
+            switch key {
+            case .type:
+                guard mediaType == nil else { throw UsageError("the type of '\(name)@…' is given twice") }
+                guard MediaType(value) != nil else { throw UsageError("the type of '\(name)@…' is no media type") }
+                mediaType = value
+            case .fileName, nil:
+                guard fileName == nil else { throw UsageError("the file name of '\(name)@…' is given twice") }
+                guard !value.isEmpty else { throw UsageError("the file name of '\(name)@…' is empty") }
+                fileName = value
+            }
+        }
+    }
+
+    init(path: String, mediaType: String? = nil, fileName: String? = nil) {
+        self.path = path
+        self.mediaType = mediaType
+        self.fileName = fileName
+    }
+
+    private enum Key: String, CaseIterable {
+        case type = ";type="
+        case fileName = ";filename="
+    }
+}

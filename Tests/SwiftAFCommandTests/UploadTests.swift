@@ -1,0 +1,110 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// Forms of parts, from the command line onto the wire.
+@Suite struct UploadTests {
+    let server: TestServer
+
+    init() throws {
+        server = try TestServer()
+    }
+
+    /// The parts of the only request, each as its head and body, once its boundary and length were checked.
+    private func parts() throws -> [String] {
+        let request = try #require(server.requests.first)
+        let type = try #require(request["Content-Type"].flatMap(MediaType.init))
+        #expect(type.essence == "multipart/form-data")
+        let boundary = try #require(type.parameter("boundary"))
+        if let length = request["Content-Length"] { #expect(Int(length) == Int(request.bodyLength)) }
+        let text = request.bodyText
+        let end = "--\(boundary)--\r\n"
+        #expect(text.hasSuffix(end))
+        let pieces = text.dropLast(end.count).split(separator: "--\(boundary)\r\n", omittingEmptySubsequences: false)
+        #expect(pieces.first == "")
+        return pieces.dropFirst().map { piece in
+            #expect(piece.hasSuffix("\r\n"))
+            return String(piece.dropLast())
+        }
+    }
+
+    private func disposition(_ name: String, _ rest: String) -> String {
+        "Content-Disposition: form-data; name=\"\(name)\"\(rest)"
+    }
+
+    @Test func partsInTheirOrder() async throws {
+        let file = try TemporaryFile("file's text")
+        let run = await swiftaf(
+            "upload", server.urlString("/up"), "b=2", "a=@\(file.path)",
+            "photo@\(file.path);type=image/png;filename=a\"b.png", "n:=5", "list:=[1,\"x\"]", "X-Trace:1", "q==1",
+            "raw@\(file.path)")
+        #expect(run.exit == 0)
+        let request = try #require(server.requests.first)
+        #expect(request.method == "POST")
+        #expect(request.target == "/up?q=1")
+        #expect(request["X-Trace"] == "1")
+        #expect(request["Content-Length"] != nil)
+        let type = "\r\nContent-Type: "
+        #expect(
+            try parts() == [
+                disposition("b", "\r\n\r\n2"),
+                disposition("a", "\r\n\r\nfile's text"),
+                disposition("photo", "; filename=\"a%22b.png\"\(type)image/png\r\n\r\nfile's text"),
+                disposition("n", "\r\n\r\n5"),
+                disposition("list[]", "\r\n\r\n1"),
+                disposition("list[]", "\r\n\r\nx"),
+                disposition("raw", "; filename=\"file\"\(type)application/octet-stream\r\n\r\nfile's text"),
+            ])
+    }
+
+    @Test func otherMethods() async throws {
+        #expect(await swiftaf("upload", server.urlString(), "a=b", "--method", "PUT").exit == 0)
+        #expect(await swiftaf("patch", server.urlString(), "a=b", "--multipart").exit == 0)
+        #expect(server.requests.map(\.method) == ["PUT", "PATCH"])
+        #expect(server.requests.allSatisfy { $0["Content-Type"]?.hasPrefix("multipart/form-data; boundary=") == true })
+        let run = await swiftaf("post", server.urlString(), "a=b", "--method", "PUT", "--json")
+        #expect(run.exit == 1)
+        #expect(run.code == "usage")
+        #expect(await swiftaf("upload", server.urlString(), "a=b", "-d", "x", "--json").code == "usage")
+        #expect(await swiftaf("upload", server.urlString(), "--json").code == "usage")
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func filesThatHaveNoLengthAreStreamed() async throws {
+        let run = await swiftaf("upload", server.urlString(), "empty@/dev/null")
+        #expect(run.exit == 0)
+        #expect(server.requests.first?["Transfer-Encoding"] == "chunked")
+        let head = disposition("empty", "; filename=\"null\"\r\nContent-Type: application/octet-stream")
+        #expect(try parts() == ["\(head)\r\n\r\n"])
+    }
+
+    @Test func largeFilesAndWhatTheReportSays() async throws {
+        let file = try TemporaryFile(Data(repeating: 0x61, count: 3_000_000))
+        let run = await swiftaf("upload", server.urlString(), "film@\(file.path)", "--json")
+        #expect(run.exit == 0)
+        let request = try #require(server.requests.first)
+        #expect(run.json["sent"]?.integer == Int64(request.bodyLength))
+        #expect(request.bodyLength > 3_000_000)
+    }
+
+    @Test func refusedUploads() async throws {
+        server.route("/", .text("no", status: 413))
+        let run = await swiftaf("upload", server.urlString(), "a=b", "--json")
+        #expect(run.exit == 2)
+        #expect(run.json["body"] == "no")
+    }
+
+    @Test func longUploadsShowABar() async throws {
+        let file = try TemporaryFile(Data(repeating: 0x61, count: 40_000_000))
+        server.route("/", [.readHeadOnly, .stall(at: "bar"), .readBody, .text("done")])
+        let terminal = MemorySink(isTerminal: true) { [server] in server.open("bar") }
+        let run = await swiftaf("upload", server.urlString(), "film@\(file.path)", error: terminal)
+        #expect(run.text == "done")
+        #expect(run.error.hasPrefix("\r"))
+        #expect(run.error.contains("/38.1 MiB"))
+        #expect(run.error.contains(" left"))
+    }
+}
