@@ -36,10 +36,8 @@ static void take_posts(void *context, af__post *post) {
 }
 
 /*
- * Many receivers live on other threads. One that is woken costs both sides some microseconds, as
- * much as a fifth of a small request; woken for many results it costs that once. So results are told
- * when nothing else is left to do, or a few turns have passed. Where requests come one by one nothing
- * else is there, and they are told at once.
+ * Waking a thread costs both sides some microseconds, as much as a fifth of a small request. Where
+ * requests come one by one there is nothing to wait for, and gathered results too are told at once.
  */
 enum { LONGEST_DELAY_TURNS = 4 };
 
@@ -56,9 +54,12 @@ static af__turn finish_turn(void *context, bool was_idle) {
     af__exchange *exchange;
     while ((exchange = af__driver_next_ended(session->driver)) != NULL) {
         af__task_exchange_ended(af__exchange_get_context(exchange));
+        /* What a callback starts uses the memory and the handle that have just become free. */
+        if (!session->gathers_results) tell_results(session);
     }
     if (!af__list_is_empty(&session->over)) {
-        if (!was_idle && session->delay_turns++ < LONGEST_DELAY_TURNS) return AF__TURN_LOOK;
+        bool waits = session->gathers_results && !was_idle;
+        if (waits && session->delay_turns++ < LONGEST_DELAY_TURNS) return AF__TURN_LOOK;
         tell_results(session);
     }
     return session->is_closing ? AF__TURN_END : AF__TURN_SLEEP;
@@ -119,6 +120,7 @@ af_status af_session_new(af_session **out, const af_session_options *options, af
     af__list_init(&session->active);
     af__list_init(&session->over);
     session->generation = af__process_generation();
+    session->gathers_results = options->gather_results;
     session->on_closed = options->on_closed;
     session->context = options->context;
     af__loop_owner owner = {session, take_posts, finish_turn, ended};

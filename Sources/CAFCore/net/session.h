@@ -28,6 +28,7 @@ struct af_session {
     unsigned generation; /**< The process that the loop thread lives in. */
     atomic_uint_fast64_t tasks, posts, events;
     af__loop loop;
+    bool gathers_results;
     void (*on_closed)(void *context);
     void *context;
     /* Loop thread only. */

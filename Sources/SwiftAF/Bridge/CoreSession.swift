@@ -87,6 +87,8 @@ extension af_session_options {
         connections_idle = options.idleConnections
         idle_seconds = options.idleSeconds
         user_agent = options.userAgent.isEmpty ? nil : userAgent
+        // on_done resumes a Swift task or a queue: always another thread.
+        gather_results = true
         trust.size = MemoryLayout<af_trust_policy>.stride
         trust.anchors = af_slice(anchors)
         trust.allow_invalid_certificates = options.security.allowsInvalidCertificates

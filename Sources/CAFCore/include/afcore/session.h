@@ -23,10 +23,16 @@ typedef struct af_session_options {
     /** Called once, last, on the loop thread, when the session has ended. May be NULL. */
     void (*on_closed)(void *context);
     void *context;
+    /**
+     * For callers whose on_done only hands the result to another thread: results are told together,
+     * when the loop has nothing else to do or after a few of its turns, so that the other thread is
+     * woken once for many. Otherwise each is told at once.
+     */
+    bool gather_results;
 } af_session_options;
 
 #define AF_SESSION_OPTIONS_INIT                                                                    \
-    { sizeof(af_session_options), 6, 0, 64, 60, "afcore", AF_TRUST_POLICY_INIT, NULL, NULL }
+    { sizeof(af_session_options), 6, 0, 64, 60, "afcore", AF_TRUST_POLICY_INIT, NULL, NULL, false }
 
 /** Counters of a session since it was made. */
 typedef struct af_session_statistics {
