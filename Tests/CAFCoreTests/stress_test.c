@@ -136,10 +136,10 @@ static void *work(void *context) {
     return NULL;
 }
 
-static void every_task_completes_exactly_once(void **state) {
-    (void)state;
+static void check_each_completes_once(size_t tasks, bool gathers_results) {
     af_session_options options = AF_SESSION_OPTIONS_INIT;
     options.connections_per_host = 32;
+    options.gather_results = gathers_results;
     world *world = world_new(&(afts_options){.record_limit = 16}, &options);
     serve(world, "/fast", answer(200, NULL, "ok"));
     afts_script *slow = afts_script_new();
@@ -155,7 +155,7 @@ static void every_task_completes_exactly_once(void **state) {
         worker *worker = &workers[i];
         worker->world = world;
         worker->random = i + 1;
-        worker->tasks = number_of_tasks() / THREADS;
+        worker->tasks = tasks / THREADS;
         afts_server_url(world->server, "/fast", worker->url, sizeof worker->url);
         afts_server_url(world->server, "/slow", worker->slow, sizeof worker->slow);
         pthread_mutex_init(&worker->lock, NULL);
@@ -177,6 +177,16 @@ static void every_task_completes_exactly_once(void **state) {
     assert_true(cancelled > 0);
     free(workers);
     world_free(world);
+}
+
+static void every_task_completes_exactly_once(void **state) {
+    (void)state;
+    check_each_completes_once(number_of_tasks(), false);
+}
+
+static void every_task_completes_exactly_once_when_results_are_gathered(void **state) {
+    (void)state;
+    check_each_completes_once(number_of_tasks() / 4, true);
 }
 
 /* ---- Sessions ------------------------------------------------------------------------------ */
@@ -254,6 +264,7 @@ static void more_than_1024_connections_are_possible(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_task_completes_exactly_once),
+        cmocka_unit_test(every_task_completes_exactly_once_when_results_are_gathered),
         WORLD_TEST(sessions_come_and_go_in_many_threads),
         cmocka_unit_test(more_than_1024_connections_are_possible),
     };
