@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+# What ratios are to: curl_multi_socket_action, the interface for event loops. The other is shown beside it.
+FLOOR, OTHER_FLOOR = "floor-epoll", "floor-poll"
 FLOORS = {"floor-poll": "poll", "floor-epoll": "epoll"}
 
 # Far beyond what the slowest client needs for the longest row.

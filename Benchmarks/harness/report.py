@@ -5,7 +5,7 @@ import pathlib
 import platform
 import subprocess
 
-from .measure import FLOORS
+from .measure import FLOOR, OTHER_FLOOR
 from .rows import CLIENTS
 
 
@@ -14,7 +14,7 @@ def summarise(plan, results):
     summary = []
     for row in plan:
         of_row = {result.variant: _figures(row, result) for result in results if result.row == row.name}
-        floor = _better_floor(row, of_row)
+        floor = FLOOR if of_row[FLOOR]["state"] == "measured" else None
         entry = {"name": row.name, "title": row.title, "floor": floor, "measures": [], "clients": {}}
         entry["measures"] = [measure.name for measure in row.measures]
         entry["digits"] = {measure.name: measure.digits for measure in row.measures}
@@ -35,13 +35,6 @@ def _figures(row, result):
         best = (max if first.rate else min)(range(len(result.runs)), key=samples[first.name].__getitem__)
         figures = {name: values[best] for name, values in samples.items()}
     return {"state": state, "figures": figures, "samples": samples}
-
-
-def _better_floor(row, of_row):
-    """The variant of raw libcurl that is better in the row's first measure."""
-    first = row.measures[0].name
-    measured = [name for name in FLOORS if of_row[name]["state"] == "measured"]
-    return min(measured, key=lambda name: of_row[name]["figures"][first], default=None)
 
 
 def _ratios(row, figures, floor):
@@ -76,19 +69,21 @@ def _aligned(cells, widths):
 
 
 def _variant(entry, client):
-    return entry["floor"] if client == "floor" else client
+    return FLOOR if client == "floor" else client
 
 
 def _cell(entry, client, measure):
     figures = entry["clients"].get(_variant(entry, client))
     if figures is None:
-        return "failed" if client == "floor" else ""
+        return ""
     if figures["state"] != "measured":
         return figures["state"]
     value = f"{figures['figures'][measure]:,.{entry['digits'][measure]}f}"
     if client == "floor":
-        first = measure == entry["measures"][0]
-        return f"{FLOORS[entry['floor']]} {value}" if first else value
+        other = entry["clients"][OTHER_FLOOR]
+        if measure != entry["measures"][0] or other["state"] != "measured":
+            return value
+        return f"{value} (poll {other['figures'][measure]:,.{entry['digits'][measure]}f})"
     ratio = figures["ratios"].get(measure)
     return value if ratio is None else f"{value} × {ratio:.2f}"
 

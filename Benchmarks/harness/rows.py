@@ -61,14 +61,14 @@ class Row:
         return self.server != "http" and self.server != "other" and (self.system_store or client == "urlsession")
 
 
-def bulk_size(quick):
-    return GIB // 4 if quick else GIB
+def bulk_size(quick, gib):
+    return GIB // 4 if quick else gib * GIB
 
 
-def plan(names, quick, rounds):
+def plan(names, bulk, quick, rounds):
     """The rows of these names, in their order."""
     rounds = rounds or (1 if quick else 3)
-    every = _small(quick, rounds) + _bulk(quick, rounds) + _connections(quick, rounds)
+    every = _small(quick, rounds) + _bulk(bulk, rounds) + _connections(quick, rounds)
     return [row for row in every if row.name in names]
 
 
@@ -84,9 +84,8 @@ def _small(quick, rounds):
     ]
 
 
-def _bulk(quick, rounds):
-    size = bulk_size(quick)
-    words = "256 MiB" if quick else "1 GiB"
+def _bulk(size, rounds):
+    words = "256 MiB" if size < GIB else f"{size // GIB} GiB"
     common = {"measures": (CPU_GIB, THROUGHPUT, PEAK), "count": (1, 1), "rounds": (rounds, 1), "moved": size}
     return [
         Row("memory", f"{words} download into memory", "http", "/big", kind="memory", bytes=size, **common),
@@ -111,4 +110,4 @@ def _connections(quick, rounds):
     ]
 
 
-NAMES = tuple(row.name for row in _small(False, 1) + _bulk(False, 1) + _connections(False, 1))
+NAMES = tuple(row.name for row in _small(False, 1) + _bulk(GIB, 1) + _connections(False, 1))

@@ -71,7 +71,62 @@ extension Interop {
             if listener == .http2 { request.httpVersion = .http2PriorKnowledge }
             #expect(try await manager.response(for: request).status == 201)
             defer { servers.nginx.forget(name) }
-            #expect(try servers.nginx.uploaded(name) == folder.read("form"))
+            let stored = try servers.nginx.uploaded(name)
+            #expect(try stored == folder.read("form"))
+            check(parts: try Self.readByPython(stored, type: form.contentType.description))
+        }
+
+        /// A part as Python's reader of mail understands it.
+        private struct MailPart: Decodable, Equatable {
+            var name: String
+            var fileName: String?
+            var type: String
+            var body: Data
+        }
+
+        private static let reader = """
+            import base64, email, email.policy, json, sys
+            head = b"Content-Type: " + sys.argv[1].encode() + b"\\r\\n\\r\\n"
+            policy = email.policy.HTTP.clone(utf8=True)
+            message = email.message_from_bytes(head + sys.stdin.buffer.read(), policy=policy)
+            print(json.dumps([{
+                "name": part.get_param("name", header="Content-Disposition"),
+                "fileName": part.get_filename(),
+                "type": part.get_content_type() if "Content-Type" in part else "",
+                "body": base64.b64encode(part.get_payload(decode=True)).decode(),
+            } for part in message.iter_parts()]))
+            """
+
+        private static func readByPython(_ form: Data, type: String) throws -> [MailPart] {
+            let process = Process()
+            let (input, output) = (Pipe(), Pipe())
+            process.executableURL = URL(filePath: Httpbin.python)
+            process.arguments = ["-c", reader, type]
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            // The form is smaller than a pipe.
+            try input.fileHandleForWriting.write(contentsOf: form)
+            try input.fileHandleForWriting.close()
+            let answer = try output.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            return try JSONDecoder().decode([MailPart].self, from: answer)
+        }
+
+        private func check(parts: [MailPart]) {
+            let texts = parts.prefix(4).map { [$0.name, String(decoding: $0.body, as: UTF8.self)] }
+            #expect(texts == [["text", "ünï ✂\r\n--"], ["empty", ""], ["twice", "1"], ["twice", "2"]])
+            #expect(parts.prefix(4).allSatisfy { $0.fileName == nil && $0.type.isEmpty })
+            #expect(
+                Array(parts.dropFirst(4)) == [
+                    MailPart(
+                        name: "page", fileName: "näh %221%22.html", type: "text/html", body: Data("<p>".utf8)),
+                    MailPart(
+                        name: "small", fileName: "small.bin", type: "application/octet-stream", body: Payload.small),
+                    MailPart(
+                        name: "stream", fileName: "s", type: "text/plain",
+                        body: Data(repeating: 0x61, count: 10_000)),
+                ])
         }
     }
 }
