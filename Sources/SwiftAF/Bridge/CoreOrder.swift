@@ -27,7 +27,7 @@ struct CoreDefaults: Sendable {
 final class CoreOrder: Sendable {
     enum Sink: Equatable, Sendable {
         case memory
-        case file(String)
+        case file(CoreFile)
         case events
     }
 
@@ -92,7 +92,7 @@ final class CoreOrder: Sendable {
         var size = CoreTexts.size(of: request.method.rawValue) + CoreTexts.size(of: request.url)
         size += CoreTexts.size(of: request.headers) + copiedBodySize
         if let path = request.body.filePath { size += CoreTexts.size(of: path) }
-        if case .file(let path) = sink { size += CoreTexts.size(of: path) }
+        if case .file(let file) = sink { size += file.textSize }
         return size
     }
 
@@ -104,9 +104,7 @@ final class CoreOrder: Sendable {
         switch sink {
         case .memory: core.sink.kind = AF_SINK_MEMORY
         case .events: core.sink.kind = AF_SINK_EVENTS
-        case .file(let path):
-            core.sink.kind = AF_SINK_FILE
-            core.sink.path = texts.put(path)
+        case .file(let file): core.sink = file.sink(&texts)
         }
         core.timeouts = timeouts
         core.limits = limits

@@ -10,6 +10,8 @@ struct CoreOutcome: Sendable {
     var body: Data
     /// Why the transfer failed, nil if it did not.
     var failure: SessionError?
+    /// What came of a file that the body was to go to.
+    var download: CoreDownload?
 }
 
 /// Owns a result of the core. It crosses threads once, so that the loop does not spend time on it, and must then
@@ -39,13 +41,15 @@ struct CoreResult: @unchecked Sendable {
         let metrics = metrics(lastURL: url)
         let response = af_result_get_head(raw).map { makeResponse($0, url: url, metrics) }
         let body = takeBody()
+        let download = af_result_get_download(raw).flatMap { CoreDownload($0.pointee) }
         guard let failure = af_result_get_failure(raw), failure.pointee.status != .AF_OK else {
-            return CoreOutcome(response: response, body: body)
+            return CoreOutcome(response: response, body: body, download: download)
         }
         var error = SessionError(failure.pointee, url: url, response: response, body: response == nil ? nil : body)
         if error.code == .bodySource, let cause = bodyFailure() { error = error.replacing(by: cause) }
         error.metrics = metrics
-        return CoreOutcome(response: response, body: body, failure: error)
+        if let token = download?.token { error.resumeToken = token }
+        return CoreOutcome(response: response, body: body, failure: error, download: download)
     }
 
     /// The URL that was asked last: usually the one that was given, and then the same text.

@@ -15,6 +15,7 @@ class CoreTask: @unchecked Sendable {
         static let progress = Interests(rawValue: 1)
         static let redirects = Interests(rawValue: 2)
         static let head = Interests(rawValue: 4)
+        static let destination = Interests(rawValue: 8)
     }
 
     /// The answer to a piece of a body.
@@ -31,6 +32,10 @@ class CoreTask: @unchecked Sendable {
     private var body: CoreBodySource?
     /// What the last redirect was replaced by; the core reads it right after the decision.
     private var replacement: CoreReplacement?
+    /// Of the hop under way, if somebody wants to hear of it. Loop thread only, once begun.
+    private var hopURL = ""
+    /// What the body's file was named; the core reads it right after the decision.
+    private var destination: CoreText?
 
     /// From the loop to whoever takes the result.
     private let handover = Turn()
@@ -56,6 +61,7 @@ class CoreTask: @unchecked Sendable {
             error.url = order.request.url
             return error
         }
+        if order.interests.contains(.destination) { hopURL = order.request.url }
         var events = events(order.interests, takesBody: order.sink == .events)
         var task: OpaquePointer?
         var failure = af_failure()
@@ -124,6 +130,9 @@ class CoreTask: @unchecked Sendable {
     /// The head of the final response, before its body. False ends the transfer.
     func didReceiveHead(_ response: HTTPResponse) -> Bool { true }
 
+    /// The file that the body of this response, whose status is 200 to 299, should go to.
+    func destination(for response: HTTPResponse) -> String { "" }
+
     /// A piece of the body. The bytes are gone when this returns.
     func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Intake { .taken }
 
@@ -156,7 +165,13 @@ extension CoreTask {
                 CoreTask.from(context)?.didProgress(TransferProgress(progress.pointee))
             }
         }
-        if interests.contains(.redirects) {
+        if interests.contains(.destination) {
+            events.on_destination = { context, head, _ in
+                guard let head, let task = CoreTask.from(context) else { return nil }
+                return task.nameFile(head.pointee)
+            }
+        }
+        if interests.contains(.redirects) || interests.contains(.destination) {
             events.on_redirect = { context, redirect in
                 guard let redirect, let task = CoreTask.from(context) else { return AF_REDIRECT_FAIL }
                 return task.decide(redirect)
@@ -182,9 +197,19 @@ extension CoreTask {
         return events
     }
 
+    /// An empty path is an error to the core, and so is one that it could not read to its end.
+    private func nameFile(_ head: af_head) -> UnsafePointer<CChar>? {
+        let path = destination(for: HTTPResponse(head, url: URLText(hopURL).address))
+        let text = CoreText(path.utf8.contains(0) ? "" : path)
+        destination = text
+        return text.start
+    }
+
     private func decide(_ redirect: UnsafeMutablePointer<af_redirect>) -> af_redirect_answer {
-        switch willRedirect(RedirectProposal(redirect.pointee)) {
+        let proposal = RedirectProposal(redirect.pointee)
+        switch willRedirect(proposal) {
         case .follow:
+            hopURL = proposal.request.url
             return AF_REDIRECT_FOLLOW
         case .stop:
             return AF_REDIRECT_STOP
@@ -195,6 +220,7 @@ extension CoreTask {
             let replacement = CoreReplacement(request)
             replacement.apply(to: redirect)
             self.replacement = replacement
+            hopURL = request.url
             return AF_REDIRECT_FOLLOW
         }
     }
@@ -204,6 +230,7 @@ extension TransferProgress {
     fileprivate init(_ progress: af_progress) {
         self.init(
             sent: progress.sent, sentTotal: progress.sent_total < 0 ? nil : progress.sent_total,
-            received: progress.received, receivedTotal: progress.received_total < 0 ? nil : progress.received_total)
+            received: progress.received, receivedTotal: progress.received_total < 0 ? nil : progress.received_total,
+            offset: progress.offset)
     }
 }

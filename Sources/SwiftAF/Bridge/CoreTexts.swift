@@ -71,6 +71,22 @@ struct CoreTexts {
     }
 }
 
+/// A text that ends in NUL and stays where it is as long as this object lives.
+final class CoreText {
+    private let memory: UnsafeMutableBufferPointer<CChar>
+    var start: UnsafePointer<CChar>? { UnsafePointer(memory.baseAddress) }
+
+    init(_ text: String) {
+        let text = text.utf8CString
+        memory = .allocate(capacity: text.count)
+        _ = memory.initialize(from: text)
+    }
+
+    deinit {
+        memory.deallocate()
+    }
+}
+
 /// The request that replaces a redirect's proposal. The core reads it after the decision was returned, so the texts
 /// live as long as this object.
 final class CoreReplacement {

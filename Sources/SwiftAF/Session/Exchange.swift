@@ -42,18 +42,25 @@ final class Exchange: CoreTask, @unchecked Sendable {
     override func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision {
         observers.decide(proposal)
     }
+
+    override func destination(for response: HTTPResponse) -> String {
+        observers.destination?(response) ?? ""
+    }
 }
 
 /// What is told on the way, on the loop thread.
 struct TransferObservers: Sendable {
     var progress: (@Sendable (TransferProgress) -> Void)?
     var redirect: RedirectHandler?
+    /// Asked if no file was named before.
+    var destination: DownloadDestination?
     /// Every redirect is an error; the core only knows limits from 1 up.
     var refusesRedirects = false
 
     var interests: CoreTask.Interests {
         var interests: CoreTask.Interests = []
         if progress != nil { interests.insert(.progress) }
+        if destination != nil { interests.insert(.destination) }
         if redirect != nil || refusesRedirects { interests.insert(.redirects) }
         return interests
     }

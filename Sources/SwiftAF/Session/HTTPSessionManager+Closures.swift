@@ -279,8 +279,8 @@ private struct TaskReport: Sendable {
 extension Result<CoreOrder, SessionError> {
     /// The file that the response's body is to go into.
     fileprivate var filePath: String? {
-        guard case .success(let order) = self, case .file(let path) = order.sink else { return nil }
-        return path
+        guard case .success(let order) = self, case .file(let file) = order.sink else { return nil }
+        return file.path
     }
 }
 

@@ -88,30 +88,6 @@ extension HTTPSessionManager {
         try await request(.delete, url, parameters: parameters, headers: headers)
     }
 
-    /// Writes the body of a response with a status of 200 to 299 into a file, which appears, or is replaced, when
-    /// it is complete, and is left as it was otherwise. The body given is empty.
-    ///
-    /// - Throws: ``SessionError/Code/status`` for another status, with the response and at most 1 MiB of its body;
-    ///   ``SessionError/Code/file`` if the file can't be written.
-    public func download(
-        _ request: HTTPRequest, to path: String, progress: (@Sendable (TransferProgress) -> Void)? = nil
-    ) async throws(SessionError) -> DataResponse {
-        guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw SessionError(.invalidInput, message: "the path is empty or contains NUL", url: request.url)
-        }
-        let observers = observers(of: request, progress)
-        let order = try order(request, sink: .file(path), interests: observers.interests)
-        do {
-            let response = try await perform(order, observers)
-            _ = try response.serialized(by: DataResponseSerializer())
-            TaskObservation.current?.downloadDidMove(nil, to: path)
-            return response
-        } catch {
-            if error.code == .file { TaskObservation.current?.downloadDidFailToMove(nil, error) }
-            throw error
-        }
-    }
-
     /// Sends a request as it is and gives the response as soon as its head is there, whatever its status. The body
     /// is read from ``StreamedResponse/bytes``, no faster than it is taken.
     public func stream(

@@ -40,6 +40,7 @@ public final class HTTPSessionManager: Sendable {
         var completionQueue: DispatchQueue?
         var completionGroup: DispatchGroup?
         var redirectHandler: RedirectHandler?
+        var downloadDestination: DownloadDestination?
     }
 
     /// Makes a session. What is wrong with the base URL or the configuration is the error of every request.
@@ -111,6 +112,12 @@ public final class HTTPSessionManager: Sendable {
     public var redirectHandler: RedirectHandler? {
         get { setting { $0.redirectHandler } }
         set { set { $0.redirectHandler = newValue } }
+    }
+
+    /// Names the file of each download that names none itself. Read when a task is made.
+    public var downloadDestination: DownloadDestination? {
+        get { setting { $0.downloadDestination } }
+        set { set { $0.downloadDestination = newValue } }
     }
 
     // MARK: Tasks

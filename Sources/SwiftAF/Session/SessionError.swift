@@ -92,6 +92,13 @@ public struct SessionError: Error, Sendable {
         set { update { $0.metrics = newValue } }
     }
 
+    /// What is needed to go on with a download that kept its partial file; see
+    /// ``HTTPSessionManager/download(resuming:headers:options:progress:)``.
+    public var resumeToken: ResumeToken? {
+        get { storage.resumeToken }
+        set { update { $0.resumeToken = newValue } }
+    }
+
     /// The error behind this one: a parser's, a sequence's, or the second of two validation errors.
     public var underlying: (any Error)? {
         get { storage.underlying }
@@ -336,6 +343,7 @@ extension SessionError {
         var body: Data?
         var parsedBody: (any Sendable)?
         var metrics: ResponseMetrics?
+        var resumeToken: ResumeToken?
         var underlying: (any Error)?
         var systemError: Int32?
         var curlCode: Int32?
@@ -353,6 +361,7 @@ extension SessionError {
             copy.body = body
             copy.parsedBody = parsedBody
             copy.metrics = metrics
+            copy.resumeToken = resumeToken
             copy.underlying = underlying
             copy.systemError = systemError
             copy.curlCode = curlCode

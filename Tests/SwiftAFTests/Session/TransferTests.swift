@@ -187,7 +187,10 @@ struct TransferTests {
         server.route("/gone", .respond(404, body: Data("not here".utf8)))
         let progress = Recorder<TransferProgress>()
         let response = try await manager.download(HTTPRequest("file"), to: path.path) { progress.record($0) }
-        #expect(response.body.isEmpty)
+        #expect(response.status == 200)
+        #expect(response.filePath == path.path)
+        #expect(response.fileSize == 1_000_000)
+        #expect(response.resumption == .none)
         #expect(try Data(contentsOf: path).count == 1_000_000)
         #expect(progress.values.last?.received == 1_000_000)
         #expect(progress.values.last?.fractionCompleted == 1)

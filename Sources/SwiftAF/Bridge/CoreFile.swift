@@ -1,0 +1,66 @@
+internal import CAFCore
+
+/// The file that a body goes to.
+struct CoreFile: Equatable, Sendable {
+    /// Without NUL. Nil if it is named when the answer is there.
+    var path: String?
+    var options: DownloadOptions
+    /// Goes with ``path``.
+    var token: ResumeToken?
+
+    var textSize: Int {
+        (path.map { CoreTexts.size(of: $0) } ?? 0) + (token.map { CoreTexts.size(of: $0.text) } ?? 0)
+    }
+
+    func sink(_ texts: inout CoreTexts) -> af_sink {
+        var sink = af_sink()
+        sink.kind = AF_SINK_FILE
+        if let path { sink.path = texts.put(path) }
+        if let token { sink.resume_token = texts.put(token.text) }
+        sink.flags = flags
+        return sink
+    }
+
+    private var flags: UInt32 {
+        var flags: UInt32 = 0
+        if !options.contains(.replacesFile) { flags |= UInt32(AF_SINK_NO_REPLACE) }
+        if options.contains(.createsFolders) { flags |= UInt32(AF_SINK_MAKE_FOLDERS) }
+        if options.contains(.keepsPartialFile) { flags |= UInt32(AF_SINK_KEEP_PARTIAL) }
+        if options.contains(.resumes) { flags |= UInt32(AF_SINK_CONTINUE) }
+        if options.contains(.synchronizes) { flags |= UInt32(AF_SINK_SYNC) }
+        return flags
+    }
+}
+
+/// What a transfer into a file has come to.
+struct CoreDownload: Sendable {
+    var path: String
+    var resumption: DownloadResponse.Resumption
+    var offset: Int64
+    var size: Int64
+    /// Nil if nothing was kept that can be gone on with.
+    var token: ResumeToken?
+
+    /// Nil if nobody named a file.
+    init?(_ download: af_download) {
+        guard let path = download.path else { return nil }
+        self.path = String(cString: path)
+        resumption = DownloadResponse.Resumption(download.resumption)
+        offset = download.offset
+        size = download.size
+        let text = download.resume_token.map { String(cString: $0) } ?? ""
+        token = text.isEmpty ? nil : try? ResumeToken(text: text, filePath: self.path)
+    }
+}
+
+extension DownloadResponse.Resumption {
+    fileprivate init(_ resumption: af_resumption) {
+        self =
+            switch resumption {
+            case AF_RESUMPTION_CONTINUED: .continued
+            case AF_RESUMPTION_RESTARTED: .restarted
+            case AF_RESUMPTION_COMPLETE: .alreadyComplete
+            default: .none
+            }
+    }
+}

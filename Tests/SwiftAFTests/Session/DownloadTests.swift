@@ -1,0 +1,199 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Downloads", .timeLimit(.minutes(2)))
+struct DownloadTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+    private let folder: TestFolder
+
+    init() throws {
+        server = try TestServer()
+        server.route("/file", .text("new"))
+        server.route("/gone", .text("not here", status: 404))
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        folder = try TestFolder()
+    }
+
+    private func failure(
+        sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> some Sendable
+    ) async throws -> SessionError {
+        let error = await #expect(throws: SessionError.self, sourceLocation: sourceLocation) { _ = try await body() }
+        return try #require(error, sourceLocation: sourceLocation)
+    }
+
+    // MARK: The place
+
+    @Test("A file that exists is replaced, or stays", arguments: [true, false])
+    func replacing(replaces: Bool) async throws {
+        try folder.write("old", to: "a")
+        if replaces {
+            try await manager.download(HTTPRequest("file"), to: folder.file("a"))
+        } else {
+            let error = try await failure {
+                try await manager.download(HTTPRequest("file"), to: folder.file("a"), options: [])
+            }
+            #expect(error.code == .file)
+            #expect(error.systemError == EEXIST)
+        }
+        #expect(try folder.read("a") == Data((replaces ? "new" : "old").utf8))
+        #expect(try folder.names == ["a"])
+    }
+
+    @Test("Missing folders are made on demand")
+    func folders() async throws {
+        let path = folder.file("a/b/c")
+        let error = try await failure { try await manager.download(HTTPRequest("file"), to: path) }
+        #expect(error.code == .file)
+        #expect(error.systemError == ENOENT)
+        #expect(try folder.names == [])
+        try await manager.download(HTTPRequest("file"), to: path, options: [.replacesFile, .createsFolders])
+        #expect(try folder.read("a/b/c") == Data("new".utf8))
+    }
+
+    @Test("Where no file can be there is an error", arguments: [DownloadOptions.replacesFile, .keepsPartialFile])
+    func unwritable(options: DownloadOptions) async throws {
+        try folder.write("file", to: "a")
+        for path in [folder.file("a/b"), "/proc/swiftaf"] {
+            let error = try await failure {
+                try await manager.download(HTTPRequest("file"), to: path, options: options)
+            }
+            #expect(error.code == .file)
+            #expect(error.message.contains(path))
+        }
+        #expect(try folder.names == ["a"])
+    }
+
+    @Test("A path has to be one", arguments: ["", "a\0b", "/tmp/"])
+    func badPath(path: String) async throws {
+        #expect(try await failure { try await manager.download(HTTPRequest("file"), to: path) }.code == .invalidInput)
+    }
+
+    @Test("Synchronised, the file is there as well")
+    func synchronizing() async throws {
+        try await manager.download(HTTPRequest("file"), to: folder.file("a"), options: .synchronizes)
+        #expect(try folder.read("a") == Data("new".utf8))
+    }
+
+    @Test("A refused status leaves nothing and tells the body", arguments: [[], [.keepsPartialFile, .resumes]])
+    func refusal(options: DownloadOptions) async throws {
+        let error = try await failure {
+            try await manager.download(HTTPRequest("gone"), to: folder.file("a"), options: options)
+        }
+        #expect(error.status == 404)
+        #expect(error.body == Data("not here".utf8))
+        #expect(error.resumeToken == nil)
+        #expect(try folder.names == [])
+    }
+
+    // MARK: Named when the head is there
+
+    @Test("The destination is asked once, with the answer's name and URL")
+    func destination() async throws {
+        server.route("/from", .redirect(to: "/to/here.txt"))
+        server.route("/to/here.txt", .respond(headers: ["X-A": "1"], body: Data("new".utf8)))
+        let asked = Recorder<HTTPResponse>()
+        let answer = try await manager.download(HTTPRequest("from")) { [folder] response in
+            asked.record(response)
+            return folder.file(response.suggestedFileName)
+        }
+        #expect(answer.filePath == folder.file("here.txt"))
+        #expect(answer.fileSize == 3)
+        #expect(try folder.read("here.txt") == Data("new".utf8))
+        #expect(asked.values.map(\.url) == [server.urlString("/to/here.txt")])
+        #expect(asked.values.map(\.status) == [200])
+        #expect(asked.values[0].headers["X-A"] == "1")
+    }
+
+    @Test("A redirect that was replaced counts, too")
+    func replacedRedirect() async throws {
+        server.route("/from", .redirect(to: "/to"))
+        server.route("/edited.bin", .text("new"))
+        manager.redirectHandler = { [server] proposal in
+            var request = proposal.request
+            request.url = server.urlString("/edited.bin")
+            return .replace(request)
+        }
+        try await manager.download(HTTPRequest("from")) { [folder] in folder.file($0.suggestedFileName) }
+        #expect(try folder.names == ["edited.bin"])
+    }
+
+    @Test("No destination is asked about an answer that is none")
+    func noDestination() async throws {
+        let asked = Recorder<Int>()
+        let error = try await failure {
+            try await manager.download(HTTPRequest("gone")) { [folder] response in
+                asked.record(response.status)
+                return folder.file("a")
+            }
+        }
+        #expect(error.status == 404)
+        #expect(error.body == Data("not here".utf8))
+        #expect(asked.values == [])
+        #expect(try folder.names == [])
+    }
+
+    @Test("What the destination gives has to be a path", arguments: ["", "/tmp/a\0b", "/tmp/"])
+    func badDestination(path: String) async throws {
+        let error = try await failure { try await manager.download(HTTPRequest("file")) { _ in path } }
+        #expect(error.code == .invalidInput)
+        let later = try await manager.response(.get, "file")
+        #expect(try later.text() == "new")
+    }
+
+    @Test("The manager's destination is for those that have none")
+    func managersDestination() async throws {
+        #expect(try await failure { try await manager.download(HTTPRequest("file")) }.code == .invalidInput)
+        #expect(server.requests.isEmpty)
+        manager.downloadDestination = { [folder] in folder.file("manager-" + $0.suggestedFileName) }
+        try await manager.download(HTTPRequest("file"))
+        try await manager.download(HTTPRequest("file"), to: folder.file("own"))
+        try await manager.download(HTTPRequest("file")) { [folder] _ in folder.file("closure") }
+        #expect(try folder.names == ["closure", "manager-file", "own"])
+    }
+
+    // MARK: At once
+
+    @Test("Two plain downloads to one path both end, and one of them stands there whole")
+    func twoAtOnce() async throws {
+        server.route("/a", .respond(repeating: Data("a".utf8), count: 300_000))
+        server.route("/b", .respond(repeating: Data("b".utf8), count: 300_000))
+        async let first = manager.download(HTTPRequest("a"), to: folder.file("x"))
+        async let second = manager.download(HTTPRequest("b"), to: folder.file("x"))
+        _ = try await (first, second)
+        let data = try folder.read("x")
+        #expect(data.count == 300_000)
+        #expect(Set(data).count == 1)
+        #expect(try folder.names == ["x"])
+    }
+
+    @Test("A partial file has one writer")
+    func oneWriter() async throws {
+        let options: DownloadOptions = [.replacesFile, .keepsPartialFile]
+        server.route(
+            "/slow",
+            [
+                .send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 4\r\n\r\nab"), .stall(at: "gate"), .send("cd"),
+            ])
+        let opened = Recorder<Int>()
+        let first = Task { [manager, folder] in
+            try await manager.download(HTTPRequest("slow"), options: options) { response in
+                opened.record(response.status)
+                return folder.file("x")
+            }
+        }
+        await opened.wait()
+        let error = try await failure {
+            try await manager.download(HTTPRequest("file"), to: folder.file("x"), options: options)
+        }
+        #expect(error.code == .file)
+        #expect(error.systemError == EBUSY)
+        server.open("gate")
+        _ = try await first.value
+        #expect(try folder.read("x") == Data("abcd".utf8))
+        #expect(try folder.names == ["x"])
+    }
+}

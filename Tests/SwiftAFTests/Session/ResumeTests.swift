@@ -1,0 +1,208 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Downloads that go on", .timeLimit(.minutes(2)))
+struct ResumeTests {
+    private static let keeping: DownloadOptions = [.replacesFile, .keepsPartialFile]
+
+    private let ranges: RangeServer
+    private let folder: TestFolder
+    private var path: String { folder.file("film") }
+
+    init() throws {
+        ranges = try RangeServer()
+        folder = try TestFolder()
+    }
+
+    private func failure(
+        sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> some Sendable
+    ) async throws -> SessionError {
+        let error = await #expect(throws: SessionError.self, sourceLocation: sourceLocation) { _ = try await body() }
+        return try #require(error, sourceLocation: sourceLocation)
+    }
+
+    /// A token after half of the file.
+    private func brokenOff() async throws -> ResumeToken {
+        ranges.breakOff()
+        let error = try await failure {
+            try await ranges.manager.download(HTTPRequest("file"), to: path, options: Self.keeping)
+        }
+        #expect(error.code == .truncated)
+        return try #require(error.resumeToken)
+    }
+
+    @Test("What broke off goes on with its token, in another manager, by Range and If-Range")
+    func goesOn() async throws {
+        let token = try await brokenOff()
+        #expect(token.url == ranges.server.urlString("/file"))
+        #expect(token.filePath == path)
+        #expect(token.bytesReceived == Int64(RangeServer.half))
+        #expect(token.totalBytes == Int64(RangeServer.size))
+        #expect(try folder.names == ["film.part", "film.part.resume"])
+
+        let copy = try JSONDecoder().decode(ResumeToken.self, from: try JSONEncoder().encode(token))
+        #expect(copy == token)
+        let progress = Recorder<TransferProgress>()
+        let answer = try await ranges.manager.download(resuming: copy, headers: ["X-A": "1"]) { progress.record($0) }
+        #expect(answer.status == 206)
+        #expect(answer.filePath == path)
+        #expect(answer.resumption == .continued)
+        #expect(answer.offset == Int64(RangeServer.half))
+        #expect(answer.fileSize == Int64(RangeServer.size))
+        #expect(try folder.read("film") == RangeServer.content(1))
+        #expect(try folder.names == ["film"])
+        let request = ranges.server.requests[1]
+        #expect(request["Range"] == "bytes=\(RangeServer.half)-")
+        #expect(request["If-Range"] == RangeServer.tag(1))
+        #expect(request["X-A"] == "1")
+        #expect(progress.values.last?.offset == Int64(RangeServer.half))
+        #expect(progress.values.last?.received == Int64(RangeServer.size - RangeServer.half))
+        #expect(progress.values.last?.fractionCompleted == 1)
+    }
+
+    @Test("Without a token, what lies beside the path is gone on with if that is wanted")
+    func goesOnByPath() async throws {
+        _ = try await brokenOff()
+        let answer = try await ranges.manager.download(HTTPRequest("file"), to: path, options: [.resumes])
+        #expect(answer.resumption == .continued)
+        #expect(try folder.read("film") == RangeServer.content(1))
+        #expect(try folder.names == ["film"])
+        _ = try await ranges.manager.download(HTTPRequest("file"), to: path, options: [.replacesFile])
+        #expect(ranges.server.requests[2]["Range"] == nil)
+    }
+
+    @Test("A download that was named late goes on where it was")
+    func goesOnAfterDestination() async throws {
+        ranges.breakOff()
+        let error = try await failure {
+            try await ranges.manager.download(HTTPRequest("file"), options: Self.keeping) { [folder] in
+                folder.file("named-" + $0.suggestedFileName)
+            }
+        }
+        let token = try #require(error.resumeToken)
+        #expect(token.filePath == folder.file("named-file"))
+        #expect(try await ranges.manager.download(resuming: token).resumption == .continued)
+        #expect(try folder.read("named-file") == RangeServer.content(1))
+        #expect(try folder.names == ["named-file"])
+    }
+
+    @Test("Another version comes anew, never mixed")
+    func changed() async throws {
+        let token = try await brokenOff()
+        ranges.serve(version: 2)
+        let answer = try await ranges.manager.download(resuming: token)
+        #expect(answer.status == 200)
+        #expect(answer.resumption == .restarted)
+        #expect(answer.offset == 0)
+        #expect(try folder.read("film") == RangeServer.content(2))
+    }
+
+    @Test("A partial file that is gone comes anew")
+    func vanished() async throws {
+        let token = try await brokenOff()
+        try FileManager.default.removeItem(atPath: path + ".part")
+        #expect(try await ranges.manager.download(resuming: token).offset == 0)
+        #expect(try folder.read("film") == RangeServer.content(1))
+    }
+
+    @Test("Nothing is kept without a strong validator, or unasked")
+    func weak() async throws {
+        for (tag, options) in [("W/\"1\"", Self.keeping), (RangeServer.tag(1), .replacesFile)] {
+            ranges.breakOff(tag: tag)
+            let error = try await failure {
+                try await ranges.manager.download(HTTPRequest("file"), to: path, options: options)
+            }
+            #expect(error.code == .truncated)
+            #expect(error.resumeToken == nil)
+            #expect(try folder.names == [])
+        }
+    }
+
+    @Test("A 416 at the very end is a success")
+    func complete() async throws {
+        ranges.forgetTheEnd()
+        let error = try await failure {
+            try await ranges.manager.download(HTTPRequest("file"), to: path, options: Self.keeping)
+        }
+        let token = try #require(error.resumeToken)
+        #expect(token.totalBytes == nil)
+        let answer = try await ranges.manager.download(resuming: token)
+        #expect(answer.status == 416)
+        #expect(answer.resumption == .alreadyComplete)
+        #expect(answer.fileSize == Int64(RangeServer.size))
+        #expect(try folder.read("film") == RangeServer.content(1))
+        #expect(try folder.names == ["film"])
+    }
+
+    @Test("A status that says nothing about the file leaves what is there, one that does removes it")
+    func refused() async throws {
+        let token = try await brokenOff()
+        ranges.refuse(503)
+        var error = try await failure { try await ranges.manager.download(resuming: token) }
+        #expect(error.status == 503)
+        #expect(error.body == Data("no".utf8))
+        #expect(error.resumeToken?.bytesReceived == Int64(RangeServer.half))
+        #expect(try folder.names == ["film.part", "film.part.resume"])
+        ranges.refuse(410)
+        error = try await failure { try await ranges.manager.download(resuming: token) }
+        #expect(error.status == 410)
+        #expect(error.resumeToken == nil)
+        #expect(try folder.names == [])
+    }
+
+    @Test("No connection keeps the token")
+    func unreachable() async throws {
+        let token = try await brokenOff()
+        let manager = ranges.manager
+        ranges.server.route("/file", times: 2, .reset)
+        let error = try await failure { try await manager.download(resuming: token) }
+        #expect(error.code == .connectionLost)
+        let again = try #require(error.resumeToken)
+        #expect(again.bytesReceived == token.bytesReceived)
+        #expect(try folder.names == ["film.part", "film.part.resume"])
+    }
+
+    @Test("The range belongs to the download", arguments: ["Range", "If-Range"])
+    func ownRange(name: String) async throws {
+        let request = HTTPRequest("file", headers: HTTPHeaders([(name, "bytes=1-")]))
+        let error = try await failure {
+            try await ranges.manager.download(request, to: path, options: [.resumes])
+        }
+        #expect(error.code == .invalidInput)
+    }
+
+    // MARK: Tokens
+
+    @Test("What is no token can't be read", arguments: ["", "afcore-resume 1\n", "\0", "url x\nend\n"])
+    func damaged(text: String) throws {
+        #expect(throws: SessionError.self) { try ResumeToken(text: text, filePath: "/a") }
+        let json = try JSONEncoder().encode(["text": text, "filePath": "/a"])
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(ResumeToken.self, from: json) }
+    }
+
+    @Test("A token needs a path")
+    func pathOfToken() async throws {
+        let token = try await brokenOff()
+        for path in ["", "a\0"] {
+            #expect(throws: SessionError.self) { try ResumeToken(text: token.text, filePath: path) }
+        }
+        let relative = try ResumeToken(text: token.text, filePath: "x/y")
+        #expect(relative.filePath == FileManager.default.currentDirectoryPath + "/x/y")
+        #expect(relative != token)
+        let text = String(decoding: try folder.read("film.part.resume"), as: UTF8.self)
+        #expect(try ResumeToken(text: text, filePath: path).url == token.url)
+    }
+
+    @Test("Descriptions don't show the query")
+    func description() async throws {
+        let token = try await brokenOff()
+        let text = token.text.replacing("/file", with: "/file?key=secret")
+        let other = try ResumeToken(text: text, filePath: path)
+        #expect(other.url.contains("secret"))
+        #expect(!"\(other)".contains("secret"))
+        #expect("\(other)".contains("\(RangeServer.half) of \(RangeServer.size)"))
+    }
+}
