@@ -49,6 +49,11 @@ final class CoreOrder: Sendable {
         self.interests = interests
     }
 
+    /// Of a download that is to go on.
+    var resumeToken: ResumeToken? {
+        if case .file(let file) = sink { file.token } else { nil }
+    }
+
     /// The same with another priority and more to tell.
     func with(priority: Float?, interests more: CoreTask.Interests) -> CoreOrder {
         var request = request

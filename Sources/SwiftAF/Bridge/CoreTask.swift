@@ -34,6 +34,8 @@ class CoreTask: @unchecked Sendable {
     private var replacement: CoreReplacement?
     /// Of the hop under way, if somebody wants to hear of it. Loop thread only, once begun.
     private var hopURL = ""
+    /// What is to go on; set before the core knows the task.
+    private var resumeToken: ResumeToken?
     /// What the body's file was named; the core reads it right after the decision.
     private var destination: CoreText?
 
@@ -54,7 +56,10 @@ class CoreTask: @unchecked Sendable {
     /// - Returns: Nil if it started: ``didFinish(_:)`` comes exactly once. An error if it did not: then it never
     ///   comes. A task that was cancelled before does not start.
     final func begin(_ order: CoreOrder) -> SessionError? {
-        guard state.withLock({ $0.begin() }) else { return SessionError(.cancelled, url: order.request.url) }
+        resumeToken = order.resumeToken
+        guard state.withLock({ $0.begin() }) else {
+            return SessionError(.cancelled, url: order.request.url, resumeToken: resumeToken)
+        }
         do throws(SessionError) {
             body = try order.makeBodySource(for: self)
         } catch var error {
@@ -113,7 +118,12 @@ class CoreTask: @unchecked Sendable {
     /// What ``didFinish(_:)`` was given, as values. Once, on any thread.
     final func take(_ result: CoreResult, for url: String) -> CoreOutcome {
         handover.begin()
-        return result.take(for: url, bodyFailure: body?.failure)
+        var outcome = result.take(for: url, bodyFailure: body?.failure)
+        // Without an answer nothing has become void, whether the partial file was looked at or not.
+        if let resumeToken, outcome.response == nil, outcome.failure?.resumeToken == nil {
+            outcome.failure?.resumeToken = resumeToken
+        }
+        return outcome
     }
 
     // MARK: Events, on the loop thread

@@ -212,10 +212,6 @@ extension HTTPSessionManager {
 }
 
 extension HTTPSessionManager {
-    private var completionTarget: CompletionTarget {
-        CompletionTarget(queue: completionQueue ?? .main, group: completionGroup)
-    }
-
     private func checkedOrder(_ request: HTTPRequest) -> Result<CoreOrder, SessionError> {
         do throws(SessionError) {
             return .success(try order(request))
@@ -224,89 +220,25 @@ extension HTTPSessionManager {
         }
     }
 
-    /// A task that is not started, known to the registry and the group until it has completed.
     private func makeTask<Output>(
         _ request: HTTPRequest, _ serializer: some ResponseSerializer<Output>, _ progress: ProgressHandler?,
         _ completion: @escaping @Sendable (SessionTask, HTTPResponse?, Output?, SessionError?) -> Void
     ) -> SessionTask {
         let target = completionTarget
-        let order = checkedOrder(request)
-        let plan = TaskPlan(
-            order: order,
-            observers: observers(of: request, target.reporting(to: progress)),
-            complete: { [registry] task, outcome in
-                registry.remove(task.id)
-                let result = SerializedResult(outcome, serializer)
-                let error = result.error as? SessionError
-                let report = TaskReport(task, order, outcome, serializer, result.value, error)
-                target.run {
-                    completion(task, outcome.response, result.value, error)
-                    report?.tell()
-                }
-            },
-            abandon: { target.leave() })
-        let task = SessionTask((try? order.get())?.request ?? request, kind: request.body.taskKind, plan: plan)
-        target.enter()
-        registry.add(task)
-        return task
-    }
-}
-
-/// What an observer is told about the end of a task; nil, and nothing kept for it, if there is no observer.
-private struct TaskReport: Sendable {
-    private let observer: any TaskObserver
-    private let task: SessionTask
-    private let completion: TaskCompletion
-
-    init?(
-        _ task: SessionTask, _ order: Result<CoreOrder, SessionError>, _ outcome: CoreOutcome,
-        _ serializer: some ResponseSerializer, _ value: (any Sendable)?, _ error: SessionError?
-    ) {
-        guard let observer = TaskObservation.current else { return nil }
-        self.observer = observer
-        self.task = task
-        completion = TaskCompletion(
-            body: outcome.body, filePath: order.filePath, value: value, error: error,
-            serializer: (serializer as? any WrappingSerializer)?.wrapped ?? serializer,
-            metrics: outcome.response?.metrics ?? error?.metrics ?? ResponseMetrics())
-    }
-
-    func tell() {
-        observer.taskDidComplete(task, completion)
-    }
-}
-
-extension Result<CoreOrder, SessionError> {
-    /// The file that the response's body is to go into.
-    fileprivate var filePath: String? {
-        guard case .success(let order) = self, case .file(let file) = order.sink else { return nil }
-        return file.path
-    }
-}
-
-/// Where completions run.
-private struct CompletionTarget: Sendable {
-    let queue: DispatchQueue
-    let group: DispatchGroup?
-
-    func enter() {
-        group?.enter()
-    }
-
-    func leave() {
-        group?.leave()
-    }
-
-    /// Progress comes on the loop thread and is told here.
-    func reporting(to handler: HTTPSessionManager.ProgressHandler?) -> HTTPSessionManager.ProgressHandler? {
-        guard let handler else { return nil }
-        return { [queue] progress in queue.async { handler(progress) } }
-    }
-
-    func run(_ completion: @escaping @Sendable () -> Void) {
-        queue.async {
-            completion()
-            leave()
+        let observers = observers(of: request, target.reporting(to: progress))
+        return makeTask(request, request.body.taskKind, checkedOrder(request), observers, target) { task, outcome in
+            let result = SerializedResult(outcome, serializer)
+            let error = result.error as? SessionError
+            let report = TaskReport(task) {
+                TaskCompletion(
+                    body: outcome.body, value: result.value, error: error,
+                    serializer: (serializer as? any WrappingSerializer)?.wrapped ?? serializer,
+                    metrics: outcome.metrics)
+            }
+            return {
+                completion(task, outcome.response, result.value, error)
+                report?.tell()
+            }
         }
     }
 }

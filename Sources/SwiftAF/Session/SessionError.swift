@@ -135,6 +135,12 @@ public struct SessionError: Error, Sendable {
         self.code == code || (underlying as? SessionError)?.contains(code) ?? false
     }
 
+    /// An error of a download that can go on with this token.
+    init(_ code: Code, url: String?, resumeToken: ResumeToken?) {
+        self.init(code, url: url)
+        storage.resumeToken = resumeToken
+    }
+
     private mutating func update(_ change: (Storage) -> Void) {
         if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
         change(storage)

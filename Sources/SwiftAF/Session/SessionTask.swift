@@ -36,6 +36,9 @@ public final class SessionTask: Sendable {
     public let originalRequest: HTTPRequest
 
     private let storage: Guarded<Storage>
+    private let callbackQueue: DispatchQueue
+
+    private typealias TokenReceiver = @Sendable (ResumeToken?) -> Void
 
     private struct Storage {
         var machine = SessionTaskState()
@@ -47,6 +50,9 @@ public final class SessionTask: Sendable {
         var priority: Float?
         var response: HTTPResponse?
         var error: SessionError?
+        var resumeToken: ResumeToken?
+        /// Called with it when the task is over.
+        var tokenReceivers: [TokenReceiver] = []
         var taskDescription: String?
     }
 
@@ -56,6 +62,7 @@ public final class SessionTask: Sendable {
         id = Self.lastID.add(1, ordering: .relaxed).newValue
         self.kind = kind
         originalRequest = request
+        callbackQueue = plan.callbackQueue
         storage = Guarded(Storage(plan: plan, priority: request.priority))
     }
 
@@ -79,6 +86,35 @@ public final class SessionTask: Sendable {
     /// Ends the task with ``SessionError/Code/cancelled`` unless it has finished already.
     public func cancel() {
         perform { $0.cancel() }
+    }
+
+    /// Ends a download so that it can go on later, if it keeps its partial file
+    /// (``DownloadOptions/keepsPartialFile``).
+    ///
+    /// - Parameter receiver: Called once, on the completion queue and before the completion: with nil if the download
+    ///   has succeeded or nothing was kept.
+    public func cancel(producingResumeToken receiver: @escaping @Sendable (ResumeToken?) -> Void) {
+        cancel { [callbackQueue] token in callbackQueue.async { receiver(token) } }
+    }
+
+    /// Ends a download so that it can go on later, if it keeps its partial file
+    /// (``DownloadOptions/keepsPartialFile``), and waits until it has ended.
+    ///
+    /// - Returns: Nil if the download has succeeded or nothing was kept.
+    public func cancelProducingResumeToken() async -> ResumeToken? {
+        await withUnsafeContinuation { continuation in
+            cancel { continuation.resume(returning: $0) }
+        }
+    }
+
+    private func cancel(_ receiver: @escaping TokenReceiver) {
+        let token = storage.withLock { storage -> ResumeToken?? in
+            if storage.machine.state == .completed { return .some(storage.resumeToken) }
+            storage.tokenReceivers.append(receiver)
+            return nil
+        }
+        guard let token else { return cancel() }
+        receiver(token)
     }
 
     // MARK: What is known
@@ -137,7 +173,12 @@ public final class SessionTask: Sendable {
         }
         tellObserver(of: action)
         if action == .begin { begin() }
-        if action == .completeCancelled { finish(.failed(SessionError(.cancelled, url: originalRequest.url))) }
+        if action == .completeCancelled { finish(.failed(cancelledBeforeStart)) }
+    }
+
+    private var cancelledBeforeStart: SessionError {
+        let order = try? storage.withLock { $0.plan }?.order.get()
+        return SessionError(.cancelled, url: originalRequest.url, resumeToken: order?.resumeToken)
     }
 
     private func tellObserver(of action: SessionTaskState.Action) {
@@ -167,18 +208,23 @@ public final class SessionTask: Sendable {
     }
 
     private func complete(with outcome: CoreOutcome) {
-        let (plan, watchers) = storage.withLock { storage -> (TaskPlan?, [ProgressWatcher]) in
-            guard storage.machine.complete() else { return (nil, []) }
+        let token = outcome.download?.token ?? outcome.failure?.resumeToken
+        typealias Told = (TaskPlan?, [ProgressWatcher], [TokenReceiver])
+        let (plan, watchers, receivers) = storage.withLock { storage -> Told in
+            guard storage.machine.complete() else { return (nil, [], []) }
+            storage.resumeToken = token
             storage.response = outcome.response
             storage.error = outcome.failure
             storage.transfer = nil
             defer {
                 storage.plan = nil
                 storage.watchers = []
+                storage.tokenReceivers = []
             }
-            return (storage.plan, storage.watchers)
+            return (storage.plan, storage.watchers, storage.tokenReceivers)
         }
         for watcher in watchers { watcher(self) }
+        for receiver in receivers { receiver(token) }
         plan?.complete(self, outcome)
     }
 
@@ -193,6 +239,10 @@ public final class SessionTask: Sendable {
 
     fileprivate func decide(_ proposal: RedirectProposal) -> RedirectDecision {
         storage.withLock { $0.plan }?.observers.decide(proposal) ?? .follow
+    }
+
+    fileprivate func destination(for response: HTTPResponse) -> String {
+        storage.withLock { $0.plan }?.observers.destination?(response) ?? ""
     }
 }
 
@@ -220,6 +270,8 @@ struct TaskPlan: Sendable {
     /// An error if the request can't be sent.
     let order: Result<CoreOrder, SessionError>
     let observers: TransferObservers
+    /// Where the caller's closures are called.
+    let callbackQueue: DispatchQueue
     /// Called once, where work may be done.
     let complete: @Sendable (SessionTask, CoreOutcome) -> Void
     /// Called instead if the task goes without having been started.
@@ -261,5 +313,9 @@ private final class TaskTransfer: CoreTask, @unchecked Sendable {
 
     override func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision {
         task.decide(proposal)
+    }
+
+    override func destination(for response: HTTPResponse) -> String {
+        task.destination(for: response)
     }
 }

@@ -1,0 +1,73 @@
+// AFNetworking's form. Closures are called on the completion queue, but for destinations. Tasks must be resumed.
+extension HTTPSessionManager {
+    /// Called once with the head, if one came, the place of the file, if it is there, and the error.
+    public typealias DownloadCompletion = @Sendable (HTTPResponse?, String?, SessionError?) -> Void
+
+    /// Makes a task that downloads into a file, as ``download(_:to:options:progress:)`` does.
+    ///
+    /// - Returns: The task. If it can't be sent its error comes when it is resumed.
+    public func downloadTask(
+        for request: HTTPRequest, to path: String, options: DownloadOptions = .replacesFile,
+        progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion
+    ) -> DownloadTask {
+        makeTask(.to(path, request, options), progress, completionHandler)
+    }
+
+    /// Makes a task that downloads into a file which is named when the head of the response is there.
+    ///
+    /// - Parameter destination: Names the file, on the network's thread; nil for ``downloadDestination``.
+    public func downloadTask(
+        for request: HTTPRequest, options: DownloadOptions = .replacesFile, progress: ProgressHandler? = nil,
+        destination: DownloadDestination? = nil, completionHandler: @escaping DownloadCompletion
+    ) -> DownloadTask {
+        makeTask(.named(by: destination ?? downloadDestination, request, options), progress, completionHandler)
+    }
+
+    /// Makes a task that goes on with a download, as ``download(resuming:headers:options:progress:)`` does.
+    public func downloadTask(
+        resuming token: ResumeToken, headers: HTTPHeaders = [:],
+        options: DownloadOptions = [.replacesFile, .keepsPartialFile], progress: ProgressHandler? = nil,
+        completionHandler: @escaping DownloadCompletion
+    ) -> DownloadTask {
+        makeTask(.resuming(token, headers, options), progress, completionHandler)
+    }
+
+    private func makeTask(
+        _ plan: DownloadPlan, _ progress: ProgressHandler?, _ completion: @escaping DownloadCompletion
+    ) -> DownloadTask {
+        let target = completionTarget
+        var observers = TransferObservers()
+        let order: Result<CoreOrder, SessionError>
+        do throws(SessionError) {
+            let prepared = try prepare(plan, target.reporting(to: progress))
+            order = .success(prepared.0)
+            observers = prepared.1
+        } catch {
+            order = .failure(error)
+        }
+        return makeTask(plan.request, .download, order, observers, target) { task, outcome in
+            let ending = DownloadEnding(outcome)
+            ending.tell(of: task)
+            let report = TaskReport(task) { ending.completion(outcome, plan.file.path) }
+            return {
+                completion(outcome.response, ending.response?.filePath, ending.error)
+                report?.tell()
+            }
+        }
+    }
+}
+
+extension DownloadEnding {
+    fileprivate var response: DownloadResponse? { try? result.get() }
+
+    fileprivate var error: SessionError? {
+        if case .failure(let error) = result { error } else { nil }
+    }
+
+    /// - Parameter path: Where the file was to go, if that was known beforehand.
+    fileprivate func completion(_ outcome: CoreOutcome, _ path: String?) -> TaskCompletion {
+        TaskCompletion(
+            body: outcome.body, filePath: outcome.download?.path ?? path, error: error,
+            serializer: DataResponseSerializer(), metrics: outcome.metrics)
+    }
+}
