@@ -211,6 +211,32 @@ final class NotificationTests {
         #expect(entry?.userInfo[NSUnderlyingErrorKey] is NSError)
     }
 
+    @Test func aDownloadTaskTellsWhereItsFileIs() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let task = manager.downloadTask(for: HTTPRequest("fast"), to: path) { _, _, _ in }
+        let log = NotificationLog([.afDownloadTaskDidMoveFile, .afTaskDidComplete], of: task)
+        task.resume()
+        let entries = await log.next(2)
+        #expect(log.history == [Notification.Name.afDownloadTaskDidMoveFile, .afTaskDidComplete].map(\.rawValue))
+        let info = try #require(entries.last).userInfo
+        #expect(info[AFTaskDidCompleteKey.assetPath] as? URL == URL(fileURLWithPath: path))
+        #expect(info[AFTaskDidCompleteKey.serializedResponse] as? URL == URL(fileURLWithPath: path))
+        #expect(info[AFTaskDidCompleteKey.error] == nil)
+    }
+
+    @Test func aDownloadTaskTellsThatItsFileCouldNotMove() async throws {
+        let task = manager.downloadTask(for: HTTPRequest("fast"), to: "/nonexistent/directory/file") { _, _, _ in }
+        let log = NotificationLog([.afDownloadTaskDidFailToMoveFile, .afTaskDidComplete], of: task)
+        task.resume()
+        let entries = await log.next(2)
+        #expect(
+            log.history == [Notification.Name.afDownloadTaskDidFailToMoveFile, .afTaskDidComplete].map(\.rawValue))
+        let info = try #require(entries.last).userInfo
+        #expect((info[AFTaskDidCompleteKey.error] as? SessionError)?.code == .file)
+        #expect(info[AFTaskDidCompleteKey.serializedResponse] == nil)
+    }
+
     // MARK: Nobody else pays
 
     @Test func nothingIsPostedUnlessTheBridgeIsInstalled() async throws {

@@ -53,6 +53,23 @@ private func largeBodies() async throws {
     _ = try await manager.download(HTTPRequest(.get, "https://example.org/film"), to: "/tmp/film")
 }
 
+private func resumedDownloads() async throws {
+    do {
+        try await manager.download(HTTPRequest("film"), to: "/tmp/film", options: [.replacesFile, .keepsPartialFile])
+    } catch {
+        guard let token = error.resumeToken else { throw error }
+        try await manager.download(resuming: token)
+    }
+    try await manager.download(HTTPRequest("reports/latest")) { "/tmp/" + $0.suggestedFileName }
+}
+
+private func manyDownloads() async {
+    let items = (1...9).map { DownloadItem(HTTPRequest("films/\($0)"), to: "/tmp/film-\($0)") }
+    for await download in manager.downloads(of: items, maximumConcurrent: 3) {
+        print(download.index, (try? download.get())?.filePath ?? "failed")
+    }
+}
+
 private func linesAndEvents() async throws {
     for try await line in try await manager.stream(HTTPRequest("https://example.org/log")).lines {
         print(line)

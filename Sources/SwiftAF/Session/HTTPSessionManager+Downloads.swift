@@ -26,14 +26,25 @@ extension HTTPSessionManager {
     /// try await manager.download(HTTPRequest("reports/latest")) { "/reports/" + $0.suggestedFileName }
     /// ```
     ///
-    /// - Parameter destination: Names the file; nil for ``downloadDestination``.
+    /// - Parameter destination: Names the file.
+    /// - Throws: As ``download(_:to:options:progress:)``.
+    @discardableResult
+    public func download(
+        _ request: HTTPRequest, options: DownloadOptions = .replacesFile,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil, destination: @escaping DownloadDestination
+    ) async throws(SessionError) -> DownloadResponse {
+        try await download(.named(by: destination, request, options), progress)
+    }
+
+    /// Writes the body of a response with a status of 200 to 299 into a file that ``downloadDestination`` names.
+    ///
     /// - Throws: As ``download(_:to:options:progress:)``; ``SessionError/Code/invalidInput`` if nobody names a file.
     @discardableResult
     public func download(
         _ request: HTTPRequest, options: DownloadOptions = .replacesFile,
-        progress: (@Sendable (TransferProgress) -> Void)? = nil, destination: DownloadDestination? = nil
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DownloadResponse {
-        try await download(.named(by: destination ?? downloadDestination, request, options), progress)
+        try await download(.named(by: downloadDestination, request, options), progress)
     }
 
     /// Goes on with a download that broke off, of any manager of any process, and puts the file where it was to go.
@@ -53,7 +64,7 @@ extension HTTPSessionManager {
         try await download(.resuming(token, headers, options), progress)
     }
 
-    private func download(
+    func download(
         _ plan: DownloadPlan, _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(SessionError) -> DownloadResponse {
         let (order, observers) = try prepare(plan, progress)

@@ -94,7 +94,7 @@ public final class SessionTask: Sendable {
     /// - Parameter receiver: Called once, on the completion queue and before the completion: with nil if the download
     ///   has succeeded or nothing was kept.
     public func cancel(producingResumeToken receiver: @escaping @Sendable (ResumeToken?) -> Void) {
-        cancel { [callbackQueue] token in callbackQueue.async { receiver(token) } }
+        cancel(telling: { [callbackQueue] token in callbackQueue.async { receiver(token) } })
     }
 
     /// Ends a download so that it can go on later, if it keeps its partial file
@@ -103,11 +103,11 @@ public final class SessionTask: Sendable {
     /// - Returns: Nil if the download has succeeded or nothing was kept.
     public func cancelProducingResumeToken() async -> ResumeToken? {
         await withUnsafeContinuation { continuation in
-            cancel { continuation.resume(returning: $0) }
+            cancel(telling: { continuation.resume(returning: $0) })
         }
     }
 
-    private func cancel(_ receiver: @escaping TokenReceiver) {
+    private func cancel(telling receiver: @escaping TokenReceiver) {
         let token = storage.withLock { storage -> ResumeToken?? in
             if storage.machine.state == .completed { return .some(storage.resumeToken) }
             storage.tokenReceivers.append(receiver)

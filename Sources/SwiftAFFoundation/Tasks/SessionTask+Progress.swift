@@ -5,7 +5,7 @@ public import SwiftAF
 extension SessionTask {
     /// Follows the bytes of the response body with a `Progress`, which can also cancel, pause and resume the task.
     ///
-    /// As long as the total is not known it is -1 and the progress is indeterminate; what was received is counted
+    /// Bytes that were there before, of a download that goes on, count too. As long as the total is not known it is -1 and the progress is indeterminate; what was received is counted
     /// nevertheless. A finished task does not force the progress to 1. The progress and the task don't keep each other
     /// alive, and cancelling the task itself does not mark the progress as cancelled.
     ///
@@ -13,7 +13,9 @@ extension SessionTask {
     ///   no lock.
     /// - Returns: A new progress, without parent.
     public func downloadProgress(on queue: DispatchQueue = .main) -> Progress {
-        makeProgress(on: queue) { ($0.received, $0.receivedTotal) }
+        makeProgress(on: queue) { progress in
+            (progress.offset + progress.received, progress.receivedTotal.map { progress.offset + $0 })
+        }
     }
 
     /// Follows the bytes of the request body, as ``downloadProgress(on:)`` does those of the response body.

@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
 import Testing
 
 @testable import SwiftAF
@@ -54,7 +55,7 @@ struct DownloadTests {
         #expect(try folder.read("a/b/c") == Data("new".utf8))
     }
 
-    @Test("Where no file can be there is an error", arguments: [DownloadOptions.replacesFile, .keepsPartialFile])
+    @Test("Where no file can be there is an error", arguments: [.replacesFile, .keepsPartialFile] as [DownloadOptions])
     func unwritable(options: DownloadOptions) async throws {
         try folder.write("file", to: "a")
         for path in [folder.file("a/b"), "/proc/swiftaf"] {
@@ -78,7 +79,9 @@ struct DownloadTests {
         #expect(try folder.read("a") == Data("new".utf8))
     }
 
-    @Test("A refused status leaves nothing and tells the body", arguments: [[], [.keepsPartialFile, .resumes]])
+    @Test(
+        "A refused status leaves nothing and tells the body",
+        arguments: [[], [.keepsPartialFile, .resumes]] as [DownloadOptions])
     func refusal(options: DownloadOptions) async throws {
         let error = try await failure {
             try await manager.download(HTTPRequest("gone"), to: folder.file("a"), options: options)

@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import SwiftAF
 
 /// A server with one file at `/file`, in versions, that can be asked for in ranges, and that breaks off on order.
 struct RangeServer {

@@ -1,0 +1,180 @@
+/// One of several downloads.
+public struct DownloadItem: Sendable {
+    let plan: DownloadPlan
+
+    /// A download to a path.
+    public init(_ request: HTTPRequest, to path: String, options: DownloadOptions = .replacesFile) {
+        plan = .to(path, request, options)
+    }
+
+    /// A download into a file that is named when the head of its response is there.
+    ///
+    /// - Parameter destination: Nil for ``HTTPSessionManager/downloadDestination``.
+    public init(
+        _ request: HTTPRequest, options: DownloadOptions = .replacesFile, destination: DownloadDestination? = nil
+    ) {
+        plan = .named(by: destination, request, options)
+    }
+
+    /// A download that goes on.
+    public init(
+        resuming token: ResumeToken, headers: HTTPHeaders = [:],
+        options: DownloadOptions = [.replacesFile, .keepsPartialFile]
+    ) {
+        plan = .resuming(token, headers, options)
+    }
+}
+
+/// How one of several downloads ended.
+public struct DownloadResult: Sendable {
+    /// Of the item.
+    public let index: Int
+    public let result: Result<DownloadResponse, SessionError>
+
+    /// The response of a download that succeeded, otherwise its error.
+    public func get() throws(SessionError) -> DownloadResponse {
+        try result.get()
+    }
+}
+
+/// How far several downloads are, at one moment.
+public struct DownloadBatchProgress: Hashable, Sendable {
+    /// Of the item that moved.
+    public var index: Int
+    /// How far it is.
+    public var item: TransferProgress
+    /// The sums over all items, those that failed included. Their totals are nil until those of all items are known;
+    /// an item that has ended has no more to come.
+    public var all: TransferProgress
+}
+
+/// The sums over several transfers, as a value.
+struct DownloadTally {
+    private var items: [TransferProgress]
+    /// Of what is known.
+    private var sum = TransferProgress(sentTotal: 0, receivedTotal: 0)
+    private var unknownSent: Int
+    private var unknownReceived: Int
+
+    init(count: Int) {
+        items = Array(repeating: TransferProgress(), count: count)
+        unknownSent = count
+        unknownReceived = count
+    }
+
+    var all: TransferProgress {
+        var all = sum
+        if unknownSent > 0 { all.sentTotal = nil }
+        if unknownReceived > 0 { all.receivedTotal = nil }
+        return all
+    }
+
+    mutating func note(_ progress: TransferProgress, of index: Int) -> DownloadBatchProgress {
+        count(items[index], -1)
+        items[index] = progress
+        count(progress, 1)
+        return DownloadBatchProgress(index: index, item: progress, all: all)
+    }
+
+    /// Nothing more comes of this one.
+    mutating func end(_ index: Int) {
+        var item = items[index]
+        item.sentTotal = item.sent
+        item.receivedTotal = item.received
+        _ = note(item, of: index)
+    }
+
+    private mutating func count(_ item: TransferProgress, _ sign: Int64) {
+        sum.sent += sign * item.sent
+        sum.received += sign * item.received
+        sum.offset += sign * item.offset
+        if let total = item.sentTotal {
+            sum.sentTotal = (sum.sentTotal ?? 0) + sign * total
+        } else {
+            unknownSent += Int(sign)
+        }
+        if let total = item.receivedTotal {
+            sum.receivedTotal = (sum.receivedTotal ?? 0) + sign * total
+        } else {
+            unknownReceived += Int(sign)
+        }
+    }
+}
+
+extension HTTPSessionManager {
+    /// Downloads several files, some at once, and gives each result as its download ends. Those that fail don't stop
+    /// the others.
+    ///
+    /// ```swift
+    /// for await download in manager.downloads(of: items, maximumConcurrent: 8) {
+    ///     print(download.index, try download.get().filePath)
+    /// }
+    /// ```
+    ///
+    /// They begin at once, in order. All that have not ended are cancelled when the task that iterates is, when the
+    /// loop is left, or when nobody holds the sequence any more.
+    ///
+    /// - Parameters:
+    ///   - maximumConcurrent: At least 1. ``SessionConfiguration/maximumConnectionsPerHost`` holds beside it.
+    ///   - progress: Called on the network's thread, at most ten times a second for each item and once at its end.
+    ///     Must not block.
+    /// - Returns: A sequence for one iteration.
+    public func downloads(
+        of items: [DownloadItem], maximumConcurrent: Int = 4,
+        progress: (@Sendable (DownloadBatchProgress) -> Void)? = nil
+    ) -> AsyncStream<DownloadResult> {
+        let batch = DownloadBatch(items, downloadDestination, progress)
+        let (results, continuation) = AsyncStream.makeStream(of: DownloadResult.self)
+        let work = Task {
+            await batch.run(on: self, atOnce: max(1, maximumConcurrent)) { continuation.yield($0) }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in work.cancel() }
+        return results
+    }
+}
+
+private final class DownloadBatch: Sendable {
+    private let plans: [DownloadPlan]
+    private let tally: Guarded<DownloadTally>
+    private let progress: (@Sendable (DownloadBatchProgress) -> Void)?
+
+    init(
+        _ items: [DownloadItem], _ destination: DownloadDestination?,
+        _ progress: (@Sendable (DownloadBatchProgress) -> Void)?
+    ) {
+        plans = items.map { item in
+            var plan = item.plan
+            if plan.file.path == nil, plan.destination == nil { plan.destination = destination }
+            return plan
+        }
+        tally = Guarded(DownloadTally(count: items.count))
+        self.progress = progress
+    }
+
+    func run(
+        on manager: HTTPSessionManager, atOnce limit: Int, _ tell: @escaping @Sendable (DownloadResult) -> Void
+    ) async {
+        await withTaskGroup(of: Void.self) { group in
+            for index in plans.indices {
+                if index >= limit { await group.next() }
+                group.addTask { tell(await self.run(index, on: manager)) }
+            }
+        }
+    }
+
+    private func run(_ index: Int, on manager: HTTPSessionManager) async -> DownloadResult {
+        defer { tally.withLock { $0.end(index) } }
+        do throws(SessionError) {
+            return DownloadResult(
+                index: index, result: .success(try await manager.download(plans[index], observer(of: index))))
+        } catch {
+            return DownloadResult(index: index, result: .failure(error))
+        }
+    }
+
+    private func observer(of index: Int) -> (@Sendable (TransferProgress) -> Void)? {
+        guard let progress else { return nil }
+        return { value in progress(self.tally.withLock { $0.note(value, of: index) }) }
+    }
+}

@@ -1,0 +1,191 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Batches of downloads", .timeLimit(.minutes(2)))
+struct DownloadBatchTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+    private let folder: TestFolder
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        folder = try TestFolder()
+    }
+
+    private func items(_ names: [String], options: DownloadOptions = .replacesFile) -> [DownloadItem] {
+        names.map { DownloadItem(HTTPRequest($0), to: folder.file($0), options: options) }
+    }
+
+    private func names(_ count: Int) -> [String] {
+        let names = (0..<count).map { "f\($0)" }
+        for name in names { server.route("/" + name, .text("text of \(name)")) }
+        return names
+    }
+
+    // MARK: Sums
+
+    @Test("Totals are known when those of all are")
+    func sums() {
+        var tally = DownloadTally(count: 3)
+        #expect(tally.all == TransferProgress())
+        var told = tally.note(TransferProgress(received: 5), of: 0)
+        #expect(told.all == TransferProgress(received: 5))
+        told = tally.note(TransferProgress(sentTotal: 0, received: 5, receivedTotal: 10), of: 0)
+        #expect(told.all == TransferProgress(received: 5))
+        told = tally.note(TransferProgress(sentTotal: 0, received: 1, receivedTotal: 20, offset: 7), of: 2)
+        #expect(told.index == 2)
+        #expect(told.item.received == 1)
+        #expect(told.all == TransferProgress(received: 6, offset: 7))
+        tally.end(1)
+        #expect(tally.all == TransferProgress(sentTotal: 0, received: 6, receivedTotal: 30, offset: 7))
+        tally.end(0)
+        #expect(tally.all == TransferProgress(sentTotal: 0, received: 6, receivedTotal: 25, offset: 7))
+        tally.end(2)
+        #expect(tally.all == TransferProgress(sentTotal: 0, received: 6, receivedTotal: 6, offset: 7))
+        #expect(tally.all.fractionCompleted == 1)
+    }
+
+    // MARK: Batches
+
+    @Test("All come, each with its place", arguments: [-1, 1, 3, 100])
+    func all(atOnce: Int) async throws {
+        let names = names(10)
+        var seen: Set<Int> = []
+        for await download in manager.downloads(of: items(names), maximumConcurrent: atOnce) {
+            #expect(seen.insert(download.index).inserted)
+            #expect(try download.get().filePath == folder.file(names[download.index]))
+        }
+        #expect(seen.count == 10)
+        for name in names { #expect(try folder.read(name) == Data("text of \(name)".utf8)) }
+    }
+
+    @Test("None is a batch, too")
+    func none() async {
+        for await _ in manager.downloads(of: []) { Issue.record("there is nothing to come") }
+    }
+
+    @Test("No more at once than allowed, and the next begins when one ends")
+    func limit() async {
+        let names = (0..<4).map { "f\($0)" }
+        for name in names { server.route("/" + name, [.stall(at: name), .text(name)]) }
+        var results = manager.downloads(of: items(names), maximumConcurrent: 2).makeAsyncIterator()
+        #expect(await server.waitForStalled(at: "f0"))
+        #expect(await server.waitForStalled(at: "f1"))
+        server.open("f1")
+        #expect(await results.next()?.index == 1)
+        #expect(await server.waitForStalled(at: "f2"))
+        #expect(!server.requests.contains { $0.path == "/f3" })
+        for name in names { server.open(name) }
+        var rest: Set<Int> = []
+        while let download = await results.next() { rest.insert(download.index) }
+        #expect(rest == [0, 2, 3])
+        #expect(server.statistics.mostOpen <= 2)
+    }
+
+    @Test("Those that fail don't stop the rest")
+    func failures() async throws {
+        let names = names(4)
+        server.route("/f1", .text("not here", status: 404))
+        var items = items(names)
+        items[2] = DownloadItem(HTTPRequest("f2"), to: "")
+        var codes: [Int: SessionError.Code?] = [:]
+        for await download in manager.downloads(of: items, maximumConcurrent: 2) {
+            switch download.result {
+            case .success: codes[download.index] = .some(nil)
+            case .failure(let error): codes[download.index] = error.code
+            }
+        }
+        #expect(codes == [0: nil, 1: .status, 2: .invalidInput, 3: nil])
+        #expect(try folder.names == ["f0", "f3"])
+    }
+
+    @Test("The progress of all ends with everything")
+    func progress() async throws {
+        let names = (0..<3).map { "f\($0)" }
+        for name in names { server.route("/" + name, .respond(repeating: Data(count: 1000), count: 100)) }
+        let progress = Recorder<DownloadBatchProgress>()
+        for await download in manager.downloads(of: items(names), progress: { progress.record($0) }) {
+            #expect(throws: Never.self) { try download.get() }
+        }
+        let last = try #require(progress.values.last)
+        #expect(last.all.received == 300_000)
+        #expect(last.all.receivedTotal == 300_000)
+        #expect(last.all.fractionCompleted == 1)
+        let sums = progress.values.map(\.all.received)
+        #expect(sums == sums.sorted())
+        #expect(Set(progress.values.map(\.index)) == [0, 1, 2])
+    }
+
+    @Test("The manager's destination names those that name none")
+    func destinations() async throws {
+        let names = names(3)
+        manager.downloadDestination = { [folder] in folder.file("manager-" + $0.suggestedFileName) }
+        let items = [
+            DownloadItem(HTTPRequest(names[0])), DownloadItem(HTTPRequest(names[1]), to: folder.file("path")),
+            DownloadItem(HTTPRequest(names[2])) { [folder] _ in folder.file("closure") },
+        ]
+        for await download in manager.downloads(of: items) { _ = try download.get() }
+        #expect(try folder.names == ["closure", "manager-f0", "path"])
+    }
+
+    @Test("Tokens go on in a batch")
+    func resuming() async throws {
+        let ranges = try RangeServer()
+        ranges.breakOff()
+        let request = HTTPRequest(ranges.server.urlString("/file"))
+        let items = [DownloadItem(request, to: folder.file("a"), options: [.replacesFile, .keepsPartialFile])]
+        var tokens: [ResumeToken] = []
+        for await download in manager.downloads(of: items) {
+            if case .failure(let error) = download.result { tokens += [error.resumeToken].compactMap { $0 } }
+        }
+        for await download in manager.downloads(of: tokens.map { DownloadItem(resuming: $0) }) {
+            #expect(try download.get().resumption == .continued)
+        }
+        #expect(try folder.read("a") == RangeServer.content(1))
+    }
+
+    // MARK: Cancelling
+
+    /// Items that begin and never end.
+    private func endless(_ count: Int) -> [DownloadItem] {
+        let names = (0..<count).map { "f\($0)" }
+        for name in names {
+            server.route("/" + name, [.send("HTTP/1.1 200 OK\r\n\r\nx"), .stall(at: name), .waitForPeerClose])
+        }
+        return items(names)
+    }
+
+    @Test("Cancelling the task that iterates ends all")
+    func cancelling() async throws {
+        let items = endless(3)
+        let task = Task { [manager] in
+            var count = 0
+            for await _ in manager.downloads(of: items, maximumConcurrent: 2) { count += 1 }
+            return count
+        }
+        for name in ["f0", "f1"] { #expect(await server.waitForStalled(at: name)) }
+        task.cancel()
+        #expect(await task.value == 0)
+        for name in ["f0", "f1"] { server.open(name) }
+        #expect(await server.waitForCloses(2))
+        #expect(!server.requests.contains { $0.path == "/f2" })
+        #expect(try folder.names == [])
+    }
+
+    @Test("Leaving the loop ends all")
+    func leaving() async throws {
+        let items = endless(2)
+        server.route("/f1", .text("done"))
+        for await download in manager.downloads(of: items) {
+            #expect(download.index == 1)
+            #expect(await server.waitForStalled(at: "f0"))
+            break
+        }
+        server.open("f0")
+        #expect(await server.waitForCloses(1))
+    }
+}

@@ -1,0 +1,188 @@
+import AFTestServer
+import Dispatch
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Download tasks", .timeLimit(.minutes(2)))
+struct DownloadTaskTests {
+    private static let keeping: DownloadOptions = [.replacesFile, .keepsPartialFile]
+
+    private typealias Ending = (response: HTTPResponse?, path: String?, error: SessionError?)
+
+    private let ranges: RangeServer
+    private let manager: HTTPSessionManager
+    private let folder: TestFolder
+    private let endings = Recorder<Ending>()
+    private var path: String { folder.file("film") }
+
+    init() throws {
+        ranges = try RangeServer()
+        manager = ranges.manager
+        manager.completionQueue = DispatchQueue(label: "completions")
+        folder = try TestFolder()
+    }
+
+    private func end(_ response: HTTPResponse?, _ path: String?, _ error: SessionError?) {
+        endings.record((response, path, error))
+    }
+
+    /// A task that has received the first bytes and gets no more.
+    private func stalled(_ options: DownloadOptions) async -> DownloadTask {
+        let head = "HTTP/1.1 200 OK\r\nETag: \(RangeServer.tag(1))\r\nContent-Length: \(RangeServer.size)\r\n\r\n"
+        let start = Data(head.utf8) + RangeServer.content(1).prefix(1000)
+        ranges.server.route("/file", times: 1, [.send(start), .stall(at: "gate"), .close])
+        let named = Recorder<Int>()
+        let task = manager.downloadTask(
+            for: HTTPRequest("file"), options: options,
+            destination: { [path] response in
+                named.record(response.status)
+                return path
+            }, completionHandler: end)
+        task.resume()
+        await named.wait()
+        return task
+    }
+
+    @Test("A task is made, resumed, and ends with the path")
+    func success() async throws {
+        let task = manager.downloadTask(for: HTTPRequest("file"), to: path, completionHandler: end)
+        #expect(task.state == .suspended)
+        #expect(task.kind == .download)
+        #expect(manager.downloadTasks == [task])
+        #expect(manager.dataTasks.isEmpty)
+        task.resume()
+        let ending = await endings.wait()[0]
+        #expect(ending.response?.status == 200)
+        #expect(ending.path == path)
+        #expect(ending.error == nil)
+        #expect(task.state == .completed)
+        #expect(manager.tasks.isEmpty)
+        #expect(try folder.read("film") == RangeServer.content(1))
+        #expect(await task.cancelProducingResumeToken() == nil)
+    }
+
+    @Test("A refused status gives no path, and no file")
+    func refusal() async throws {
+        ranges.refuse(404)
+        manager.downloadTask(for: HTTPRequest("file"), to: path, completionHandler: end).resume()
+        let ending = await endings.wait()[0]
+        #expect(ending.response?.status == 404)
+        #expect(ending.path == nil)
+        #expect(ending.error?.code == .status)
+        #expect(ending.error?.body == Data("no".utf8))
+        #expect(try folder.names == [])
+    }
+
+    @Test("A file that can't be put in its place is an error of the completion")
+    func unwritable() async throws {
+        manager.downloadTask(for: HTTPRequest("file"), to: folder.file("a/b"), completionHandler: end).resume()
+        let ending = await endings.wait()[0]
+        #expect(ending.response?.status == 200)
+        #expect(ending.path == nil)
+        #expect(ending.error?.code == .file)
+    }
+
+    @Test("What can't be begun is an error of the completion")
+    func noDestination() async throws {
+        manager.downloadTask(for: HTTPRequest("file"), completionHandler: end).resume()
+        #expect(await endings.wait()[0].error?.code == .invalidInput)
+        #expect(ranges.server.requests.isEmpty)
+    }
+
+    @Test("The manager's destination is the one of the moment when the task was made")
+    func managersDestination() async throws {
+        manager.downloadDestination = { [folder] in folder.file("manager-" + $0.suggestedFileName) }
+        let task = manager.downloadTask(for: HTTPRequest("file"), completionHandler: end)
+        manager.downloadDestination = nil
+        task.resume()
+        #expect(await endings.wait()[0].path == folder.file("manager-file"))
+    }
+
+    // MARK: Cancelling
+
+    @Test("A cancelled task gives a token before its completion, and another manager's task goes on with it")
+    func producing() async throws {
+        let task = await stalled(Self.keeping)
+        let tokens = Recorder<(token: ResumeToken?, completions: Int)>()
+        task.cancel { [endings] in tokens.record(($0, endings.values.count)) }
+        let (received, completions) = await tokens.wait()[0]
+        let token = try #require(received)
+        #expect(completions == 0)
+        #expect(token.bytesReceived == 1000)
+        let ending = await endings.wait()[0]
+        #expect(ending.error?.code == .cancelled)
+        #expect(ending.error?.resumeToken == token)
+        #expect(await task.cancelProducingResumeToken() == token)
+        ranges.server.open("gate")
+
+        let other = ranges.manager
+        other.completionQueue = manager.completionQueue
+        let copy = try JSONDecoder().decode(ResumeToken.self, from: try JSONEncoder().encode(token))
+        let resumed = other.downloadTask(resuming: copy, completionHandler: end)
+        resumed.resume()
+        #expect(await endings.wait(for: 2)[1].path == path)
+        #expect(endings.values[1].response?.status == 206)
+        #expect(resumed.progress.offset == 1000)
+        #expect(try folder.read("film") == RangeServer.content(1))
+    }
+
+    @Test("It can be awaited, by many, also without a queue that runs")
+    func awaited() async throws {
+        manager.completionQueue?.suspend()
+        let task = await stalled(Self.keeping)
+        async let first = task.cancelProducingResumeToken()
+        async let second = task.cancelProducingResumeToken()
+        let tokens = await [first, second]
+        #expect(tokens[0]?.bytesReceived == 1000)
+        #expect(tokens[1] == tokens[0])
+        manager.completionQueue?.resume()
+        ranges.server.open("gate")
+    }
+
+    @Test("What was not to be kept gives no token and leaves nothing")
+    func notKept() async throws {
+        let task = await stalled(.replacesFile)
+        #expect(await task.cancelProducingResumeToken() == nil)
+        #expect(try folder.names == [])
+        ranges.server.open("gate")
+    }
+
+    @Test("A task that never began gives what it was made with")
+    func neverBegun() async throws {
+        let plain = manager.downloadTask(for: HTTPRequest("file"), to: path, completionHandler: end)
+        #expect(await plain.cancelProducingResumeToken() == nil)
+        let token = try #require(await stalled(Self.keeping).cancelProducingResumeToken())
+        ranges.server.open("gate")
+        let resuming = manager.downloadTask(resuming: token, completionHandler: end)
+        #expect(await resuming.cancelProducingResumeToken() == token)
+        let cancelled = Task { [manager] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await manager.download(resuming: token)
+        }
+        let error = await #expect(throws: SessionError.self) { try await cancelled.value }
+        #expect(error?.code == .cancelled)
+        #expect(error?.resumeToken == token)
+        #expect(try folder.names == ["film.part", "film.part.resume"])
+    }
+
+    @Test("Suspending in the middle corrupts nothing")
+    func suspending() async throws {
+        let content = RangeServer.content(1)
+        ranges.server.route(
+            "/file",
+            [
+                .send("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\n\r\n"), .send(Data(content.prefix(1000))),
+                .stall(at: "gate"), .send(Data(content.dropFirst(1000))),
+            ])
+        let task = manager.downloadTask(for: HTTPRequest("file"), to: path, completionHandler: end)
+        task.resume()
+        #expect(await ranges.server.waitForStalled(at: "gate"))
+        task.suspend()
+        ranges.server.open("gate")
+        task.resume()
+        #expect(await endings.wait()[0].path == path)
+        #expect(try folder.read("film") == content)
+    }
+}
