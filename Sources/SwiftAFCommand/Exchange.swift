@@ -1,11 +1,12 @@
 import FoundationEssentials
-import Glibc
 import SwiftAF
 import Synchronization
 
 /// Sends one request and says what came of it. A cancelled task ends it early.
 struct Exchange {
     let request: HTTPRequest
+    /// Nil for standard output.
+    let file: FileTarget?
     let options: Options
     let console: Console
 
@@ -15,7 +16,7 @@ struct Exchange {
         var outcome = await transferWithProgress(redirects)
         outcome.locations = redirects.locations
         // With a file to go to, a body goes there or nowhere.
-        if options.outputPath != nil { outcome.body = nil }
+        if file != nil { outcome.body = nil }
         if let response = outcome.response, options.isVerbose { show(HeadLines.response(response)) }
         if outcome.failure == nil { parse(&outcome) }
         if let metrics = outcome.metrics, options.printsTimings { show(Timings.lines(metrics)) }
@@ -39,10 +40,7 @@ struct Exchange {
         _ manager: HTTPSessionManager, progress: (@Sendable (TransferProgress) -> Void)?
     ) async -> Outcome {
         do throws(SessionError) {
-            if let path = options.outputPath {
-                let answer = try await manager.download(request, to: path, progress: progress)
-                return outcome(of: answer.response, file: path)
-            }
+            if let file { return outcome(of: try await file.download(request, with: manager, progress: progress)) }
             let answer = try await manager.response(for: request, progress: progress)
             return outcome(of: answer.response, body: answer.body)
         } catch {
@@ -79,19 +77,24 @@ struct Exchange {
         return outcome
     }
 
-    private func outcome(of response: HTTPResponse, file path: String) -> Outcome {
-        var outcome = outcome(of: response, body: Data())
-        outcome.file = path
-        outcome.bodyBytes = fileSize(path)
+    private func outcome(of download: DownloadResponse) -> Outcome {
+        var outcome = outcome(of: download.response, body: Data())
+        // A 416 that says the file is complete is no refusal.
+        if download.resumption == .alreadyComplete { outcome.failure = nil }
+        outcome.file = download.filePath
+        outcome.bodyBytes = Int(clamping: download.fileSize)
         return outcome
     }
 
     private func outcome(of error: SessionError) -> Outcome {
         if error.code == .status, let response = error.response {
             // The answer came; whether its status is acceptable is decided here.
-            return outcome(of: response, body: error.body ?? Data())
+            var outcome = outcome(of: response, body: error.body ?? Data())
+            note(error.resumeToken, in: &outcome)
+            return outcome
         }
-        var outcome = Outcome(failure: Failure(error))
+        var outcome = Outcome(failure: file?.problem(behind: error).map(Failure.init) ?? Failure(error))
+        note(error.resumeToken, in: &outcome)
         outcome.response = error.response
         outcome.url = error.response?.url ?? request.url
         outcome.metrics = error.metrics.hops.isEmpty ? nil : error.metrics
@@ -100,6 +103,11 @@ struct Exchange {
             outcome.bodyBytes = body.count
         }
         return outcome
+    }
+
+    private func note(_ token: ResumeToken?, in outcome: inout Outcome) {
+        guard let token, let file else { return }
+        outcome.failure?.resumption = file.advice(token)
     }
 
     private func refusal(of response: HTTPResponse) -> Failure? {
@@ -122,11 +130,6 @@ struct Exchange {
         } catch {
             outcome.failure = Failure(.serialization, .serialization, "the body is \(error)")
         }
-    }
-
-    private func fileSize(_ path: String) -> Int? {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 }
 

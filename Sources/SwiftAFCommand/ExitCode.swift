@@ -36,6 +36,8 @@ struct Failure: Error, Sendable, Equatable {
     var message: String
     /// `error.reason`: which limit, why there is no trust.
     var reason: String?
+    /// What brings the rest, if what has come of the body is kept; `error.resumable` says whether.
+    var resumption: String?
 
     init(_ exit: ExitCode, _ code: SessionError.Code, _ message: String, reason: String? = nil) {
         self.exit = exit

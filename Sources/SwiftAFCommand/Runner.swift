@@ -29,9 +29,15 @@ struct Runner: Sendable {
 
     private func exchange(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
         let request = try RequestBuilder(command: command, options: options, input: console.input).build()
+        let file: FileTarget?
+        do throws(UsageError) {
+            file = try FileTarget.of(command, options)
+        } catch {
+            throw Failure(error)
+        }
         // Tried here, because a session that can't read its anchors says so only after it was made.
         if let path = options.anchorsPath { _ = try InputFile.bytes(path) }
-        return await Exchange(request: request, options: options, console: console).run()
+        return await Exchange(request: request, file: file, options: options, console: console).run()
     }
 
     // MARK: Output
@@ -48,6 +54,7 @@ struct Runner: Sendable {
         }
         guard let failure = outcome.failure else { return }
         console.complain("swiftaf: \(failure.message.printable)")
+        if let resumption = failure.resumption { console.complain("swiftaf: \(resumption)") }
         if failure.code == "usage", !options.printsJSON { console.complain("swiftaf --help says how it is used") }
     }
 

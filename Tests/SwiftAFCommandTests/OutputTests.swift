@@ -43,6 +43,15 @@ import Testing
         #expect(line(20, of: 10).hasPrefix("100% ["))
     }
 
+    @Test func whatWasThereBeforeIsDoneButDidNotMove() {
+        let progress = TransferProgress(received: 32 << 20, receivedTotal: 64 << 20, offset: 64 << 20)
+        #expect(
+            ProgressBar(progress: progress, elapsed: .seconds(2)).line(width: 80)
+                == " 75% [=====================>       ] 96.0 MiB/128.0 MiB    16.0 MiB/s  0:02 left")
+        let endless = TransferProgress(received: .max, receivedTotal: .max, offset: 1)
+        #expect(ProgressBar(progress: endless, elapsed: .seconds(2)).line(width: 80).hasPrefix("100% ["))
+    }
+
     @Test(arguments: 0...130)
     func neverWiderThanTheTerminal(width: Int) {
         #expect(line(64 << 20, of: 256 << 20, width: width).count <= width)

@@ -109,6 +109,9 @@ extension ArgumentParser {
         guard name == "upload" || options.uploadMethod == nil else {
             throw UsageError("--method is about upload only")
         }
+        guard name == "download" || !(options.resumes || options.usesContentDisposition) else {
+            throw UsageError("--resume and --content-disposition are about download only")
+        }
         if let method = Self.methods[name] { return .request(try request(method, rest)) }
         switch name {
         case "request":
@@ -118,6 +121,8 @@ extension ArgumentParser {
             var upload = try request(options.uploadMethod ?? .post, rest)
             upload.isUpload = true
             return .request(upload)
+        case "download":
+            return .request(try download(rest))
         case "demo":
             try expectNothing(rest, after: name)
             return .demo
@@ -127,6 +132,27 @@ extension ArgumentParser {
         default:
             throw UsageError("unknown command '\(name)'")
         }
+    }
+
+    private func download(_ words: ArraySlice<String>) throws(UsageError) -> RequestCommand {
+        var download = try request(.get, words)
+        download.isDownload = true
+        let hasBodyItem = download.items.contains { item in
+            switch item {
+            case .header, .removedHeader, .query: false
+            case .field, .fieldFromFile, .filePart: true
+            }
+        }
+        guard !hasBodyItem, options.data == nil, !options.sendsForm, !options.sendsParts else {
+            throw UsageError("download sends no body; request GET URL -o PATH does")
+        }
+        if options.usesContentDisposition, options.outputPath != nil {
+            throw UsageError("-o names the file or --content-disposition does, not both")
+        }
+        if options.usesContentDisposition, options.resumes {
+            throw UsageError("--resume has to know the file before the answer names it; give it with -o")
+        }
+        return download
     }
 
     private func request(_ method: HTTPMethod, _ words: ArraySlice<String>) throws(UsageError) -> RequestCommand {

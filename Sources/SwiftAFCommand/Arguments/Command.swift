@@ -15,6 +15,8 @@ struct RequestCommand: Sendable, Equatable {
     var items: [Item] = []
     /// Items go as the parts of a form.
     var isUpload = false
+    /// The body goes to a file, and what has come of it stays if it breaks off.
+    var isDownload = false
 }
 
 /// A command line, read.

@@ -130,6 +130,10 @@ enum OptionTable {
             guard options.outputPath == nil else { throw UsageError("--output is given twice") }
             options.outputPath = try Argument.path(value, of: "--output")
         },
+        .flag("--resume", help: "download: go on with PATH.part if it is still right") { $0.resumes = true },
+        .flag("--content-disposition", help: "download: let the answer name the file, if there is none of that name") {
+            $0.usesContentDisposition = true
+        },
         .flag("--json", help: "one JSON object about the exchange on standard output") { $0.printsJSON = true },
         .flag("--timings", help: "the phases of each hop on standard error") { $0.printsTimings = true },
         .flag("-q", "--quiet", help: "no progress bar") { $0.isQuiet = true },

@@ -10,6 +10,10 @@ struct Options: Sendable, Equatable {
     var sendsParts = false
     /// The method of `upload`.
     var uploadMethod: HTTPMethod?
+    /// `download` goes on with what is there.
+    var resumes = false
+    /// `download` lets the answer name the file.
+    var usesContentDisposition = false
     /// The token of `Authorization: Bearer`.
     var bearerToken: String?
 

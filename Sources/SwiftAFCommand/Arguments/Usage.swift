@@ -9,6 +9,7 @@ enum Usage {
           swiftaf get|head|delete|post|put|patch|options URL [ITEM…] [OPTIONS]
           swiftaf request METHOD URL [ITEM…] [OPTIONS]   any method
           swiftaf upload URL [ITEM…] [OPTIONS]           a form of parts, streamed
+          swiftaf download URL [-o PATH] [OPTIONS]       to a file, named by the URL without -o
           swiftaf demo                                   a tour on an embedded server, needs no network
           swiftaf help
 

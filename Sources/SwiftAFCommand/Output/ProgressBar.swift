@@ -13,13 +13,13 @@ struct ProgressBar: Sendable {
 
     /// The line, at most `width` characters.
     func line(width: Int) -> String {
-        let (done, total) = leg
+        let (moved, done, total) = leg
         guard let total, total > 0 else {
-            return fit([Format.bytes(done), rate(done), Format.clock(elapsed)], width)
+            return fit([Format.bytes(done), rate(moved), Format.clock(elapsed)], width)
         }
         let fraction = min(1, Double(done) / Double(total))
         let percent = "\(Int(fraction * 100))%".rightAligned(to: 4)
-        let parts = ["\(Format.bytes(done))/\(Format.bytes(total))", rate(done), remaining(done, total)]
+        let parts = ["\(Format.bytes(done))/\(Format.bytes(total))", rate(moved), remaining(total - done, moved)]
         let tail = parts.joined(separator: "  ")
         // The percentage, three blanks and two brackets stand beside the bar.
         let room = width - percent.count - tail.count - 4
@@ -28,26 +28,33 @@ struct ProgressBar: Sendable {
     }
 
     /// The direction that is moving: the request's body until it is sent, then the response's.
-    private var leg: (done: Int64, total: Int64?) {
+    /// What was there before counts as done, but did not move.
+    private var leg: (moved: Int64, done: Int64, total: Int64?) {
         let isUploading = progress.received == 0 && progress.sent > 0 && progress.sent != progress.sentTotal
         return isUploading
-            ? (progress.sent, progress.sentTotal)
-            : (progress.received, progress.receivedTotal)
+            ? (progress.sent, progress.sent, progress.sentTotal)
+            : (progress.received, withOffset(progress.received), progress.receivedTotal.map(withOffset))
     }
 
-    private func rate(_ done: Int64) -> String {
-        "\(Format.bytes(Int64(bytesPerSecond(done))))/s".rightAligned(to: 12)
+    /// What a server announces may be beyond all numbers.
+    private func withOffset(_ count: Int64) -> Int64 {
+        let (sum, isTooLarge) = count.addingReportingOverflow(progress.offset)
+        return isTooLarge ? .max : sum
     }
 
-    private func bytesPerSecond(_ done: Int64) -> Double {
+    private func rate(_ moved: Int64) -> String {
+        "\(Format.bytes(Int64(bytesPerSecond(moved))))/s".rightAligned(to: 12)
+    }
+
+    private func bytesPerSecond(_ moved: Int64) -> Double {
         let seconds = elapsed.seconds
-        return seconds > 0 ? Double(done) / seconds : 0
+        return seconds > 0 ? Double(moved) / seconds : 0
     }
 
-    private func remaining(_ done: Int64, _ total: Int64) -> String {
-        let rate = bytesPerSecond(done)
+    private func remaining(_ rest: Int64, _ moved: Int64) -> String {
+        let rate = bytesPerSecond(moved)
         guard rate > 0 else { return "-:-- left" }
-        let seconds = Double(max(0, total - done)) / rate
+        let seconds = Double(max(0, rest)) / rate
         guard seconds < 360_000 else { return "-:-- left" }
         return "\(Format.clock(.seconds(Int64(seconds.rounded(.up))))) left"
     }

@@ -67,7 +67,7 @@ struct Report {
     private static func error(_ failure: Failure) -> JSONValue {
         [
             "code": .string(failure.code), "message": .string(failure.message), "reason": failure.reason.orNull,
-            "resumable": false,
+            "resumable": .bool(failure.resumption != nil),
         ]
     }
 }

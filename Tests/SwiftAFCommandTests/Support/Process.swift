@@ -22,15 +22,20 @@ final class ProgramRun {
     }
 
     /// Starts the program. Its standard error is the tests' own.
-    init(_ program: String, _ arguments: String...) throws {
+    ///
+    /// - Parameter folder: its current folder, if not the tests' own.
+    init(_ program: String, _ arguments: String..., folder: String? = nil) throws {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, streamCloseOnExec, 0, &ends) == 0 else { throw CocoaError(.fileReadUnknown) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-        var words = ([program] + arguments).map { strdup($0) } + [nil]
+        // posix_spawn can't change the folder where Swift sees it; a shell that becomes the program can.
+        let shell = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\""]
+        let command = (folder.map { shell + [$0] } ?? []) + [program] + arguments
+        var words = command.map { strdup($0) } + [nil]
         var identifier = pid_t()
-        let status = posix_spawn(&identifier, program, &actions, nil, &words, environ)
+        let status = posix_spawn(&identifier, command[0], &actions, nil, &words, environ)
         words.forEach { free($0) }
         posix_spawn_file_actions_destroy(&actions)
         close(ends[1])
