@@ -93,7 +93,9 @@ extension Interop {
             #expect(try response.json()["data"]?.string == text)
 
             let once = HTTPBody.stream(once: Pieces(of: Data(text.utf8), size: 7000))
-            let request = HTTPRequest(.post, servers.nginx.url("/to-httpbin"), body: once)
+            var request = HTTPRequest(.post, servers.nginx.url("/to-httpbin"), body: once)
+            // Asked first, nginx would redirect before anything of the body was sent, and it could still be.
+            request.continueExpectation = .never
             #expect(try await sessionError { try await manager.response(for: request) }.code == .bodyNotReplayable)
         }
 

@@ -29,7 +29,7 @@ final class NotificationTests {
 
     private static let dataRequest: @Sendable (String) -> HTTPRequest = { HTTPRequest($0) }
     private static let uploadRequest: @Sendable (String) -> HTTPRequest = {
-        HTTPRequest(.post, $0, body: .file("/dev/null"))
+        HTTPRequest(.post, $0, body: .file(#filePath))
     }
 
     private func completion(
