@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -325,10 +326,30 @@ af_status af__file_note(af__file *file, af__resume_token *token, af_failure *fai
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+/* statfs(2) names them; the header that has them is the kernel's. */
+enum { TMPFS = 0x01021994 };
+
+/**
+ * In a file system in memory, reserving means clearing every page, which writing does once more: there
+ * it is enough to know that there is room.
+ */
+static bool has_room_in_memory(const af__file *file, int64_t length, bool *is_full) {
+    struct statfs facts;
+    if (fstatfs(file->descriptor, &facts) != 0 || facts.f_type != TMPFS) return false;
+    /* No blocks: it has no limit of its own. */
+    uint64_t room = (uint64_t)facts.f_bavail * (uint64_t)facts.f_bsize;
+    *is_full = facts.f_blocks != 0 && (uint64_t)length > room;
+    return true;
+}
+
 af_status af__file_reserve(af__file *file, int64_t length, af_failure *failure) {
+    bool is_full = false;
     if (length <= 0) return AF_OK;
+    if (has_room_in_memory(file, length, &is_full)) {
+        return is_full ? af__file_failed(file, ENOSPC, failure) : AF_OK;
+    }
     if (fallocate(file->descriptor, FALLOC_FL_KEEP_SIZE, file->size, length) == 0) return AF_OK;
-    bool is_full = errno == ENOSPC || errno == EFBIG || errno == EDQUOT;
+    is_full = errno == ENOSPC || errno == EFBIG || errno == EDQUOT;
     return is_full ? af__file_failed(file, errno, failure) : AF_OK;
 }
 

@@ -117,7 +117,7 @@ struct CancellationTests {
             }
         }
         let data = make(HTTPRequest("slow"))
-        let upload = make(HTTPRequest(.post, "slow", body: .file("/dev/null")))
+        let upload = make(HTTPRequest(.post, "slow", body: .file(#filePath)))
         #expect(manager.tasks == [data, upload])
         #expect(manager.dataTasks == [data])
         #expect(manager.uploadTasks == [upload])
