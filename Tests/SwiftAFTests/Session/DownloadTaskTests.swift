@@ -28,12 +28,16 @@ struct DownloadTaskTests {
         endings.record((response, path, error))
     }
 
-    /// A task that has received some bytes. More come slowly, so that its progress is told.
+    /// A task that has received some bytes. More come slowly, so that its progress is told, but never all.
     private func begun(_ options: DownloadOptions) async -> DownloadTask {
         let head = "HTTP/1.1 200 OK\r\nETag: \(RangeServer.tag(1))\r\nContent-Length: \(RangeServer.size)\r\n\r\n"
         let body = RangeServer.content(1)
         ranges.server.route(
-            "/file", times: 1, [.send(head), .send(body, inCrumbsOf: 100, pause: .milliseconds(10)), .close])
+            "/file", times: 1,
+            [
+                .send(head), .send(body.prefix(RangeServer.half), inCrumbsOf: 100, pause: .milliseconds(10)),
+                .stall(at: "the rest"),
+            ])
         let (moves, continuation) = AsyncStream.makeStream(of: Int64.self)
         let task = manager.downloadTask(
             for: HTTPRequest("file"), options: options, progress: { continuation.yield($0.received) },
