@@ -42,6 +42,19 @@ swift_package() {
     swift "$verb" --package-path "$AF_ROOT" "$@"
 }
 
+# test_swift_slowly SCRATCH [ARGUMENT…]: the Swift tests where each is many times slower, one target after the other:
+# all at once they would keep each other from the processors for longer than they wait for anything.
+test_swift_slowly() {
+    local scratch=$1 target targets
+    shift
+    swift_package build --build-tests --scratch-path "$scratch" "$@"
+    targets=$(swift_package test list --skip-build --scratch-path "$scratch" "$@" | cut -d . -f 1 | sort -u)
+    [ -n "$targets" ] || die "there are no Swift tests"
+    for target in $targets; do
+        swift_package test --skip-build --scratch-path "$scratch" "$@" --filter "^$target\\."
+    done
+}
+
 mkdir -p "$AF_BUILD_DIR/c"
 
 AF_SUMMARY=()
