@@ -54,7 +54,7 @@ static void make(owner *owner) {
     *owner = (struct owner){.has_ended = false};
     pthread_mutex_init(&owner->lock, NULL);
     pthread_cond_init(&owner->changed, NULL);
-    af__loop_owner callbacks = {owner, take_posts, finish_turn, ended};
+    af__loop_owner callbacks = {owner, take_posts, finish_turn, ended, "loop-test"};
     check_status(af__loop_init(&owner->loop, callbacks, NULL), AF_OK);
     check_status(af__loop_reserve_alarms(&owner->loop, COUNT_OF(owner->order)), AF_OK);
 }

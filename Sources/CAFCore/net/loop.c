@@ -154,7 +154,7 @@ static void run(void *context) {
 }
 
 af_status af__loop_start(af__loop *loop, af_failure *failure) {
-    int error = af__thread_start(run, loop);
+    int error = af__thread_start(loop->owner.name, run, loop);
     if (error == 0) return AF_OK;
     af_status status = af__fail(failure, AF_EINTERNAL, "no thread for the loop: %s",
                                 strerror(error));

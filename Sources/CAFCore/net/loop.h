@@ -45,6 +45,8 @@ typedef struct af__loop_owner {
     af__turn (*finish_turn)(void *context, bool was_idle);
     /** Last of all on the loop thread; the loop's memory may be freed here. */
     void (*ended)(void *context);
+    /** Of the thread, at most 15 bytes; a literal. */
+    const char *name;
 } af__loop_owner;
 
 typedef struct af__loop {

@@ -123,7 +123,7 @@ af_status af_session_new(af_session **out, const af_session_options *options, af
     session->gathers_results = options->gather_results;
     session->on_closed = options->on_closed;
     session->context = options->context;
-    af__loop_owner owner = {session, take_posts, finish_turn, ended};
+    af__loop_owner owner = {session, take_posts, finish_turn, ended, "af-loop"};
     af_status status = af__loop_init(&session->loop, owner, failure);
     if (status != AF_OK) {
         af_free(session);

@@ -346,7 +346,8 @@ void af_task_start(af_task *task) {
     af_session *session = task->session;
     if (session->generation != af__process_generation()) {
         /* Without a thread there is nobody to complete it but the caller's own. */
-        if (af__thread_start(complete_in_child, af_task_retain(task)) != 0) af_task_release(task);
+        int error = af__thread_start("af-closed", complete_in_child, af_task_retain(task));
+        if (error != 0) af_task_release(task);
         return;
     }
     atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);

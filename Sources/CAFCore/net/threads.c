@@ -12,6 +12,7 @@
 typedef struct thread {
     af__node node;
     pthread_t id;
+    const char *name;
     void (*body)(void *context);
     void *context;
 } thread;
@@ -48,8 +49,13 @@ static void reset_in_child(void) {
     pthread_mutex_unlock(&registry.lock);
 }
 
-static void watch_forks(void) {
+static void register_handlers(void) {
     pthread_atfork(lock_before_fork, unlock_in_parent, reset_in_child);
+}
+
+void af__threads_watch_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_handlers);
 }
 
 unsigned af__process_generation(void) {
@@ -71,7 +77,7 @@ static void join_ended(void) {
 
 static void *run(void *argument) {
     thread *self = argument;
-    pthread_setname_np(pthread_self(), "af-loop");
+    pthread_setname_np(pthread_self(), self->name);
     self->body(self->context);
     pthread_mutex_lock(&registry.lock);
     self->id = pthread_self();
@@ -82,12 +88,12 @@ static void *run(void *argument) {
     return NULL;
 }
 
-int af__thread_start(void (*body)(void *context), void *context) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
+int af__thread_start(const char *name, void (*body)(void *context), void *context) {
+    af__threads_watch_forks();
     join_ended();
     thread *self = af__zalloc(sizeof *self);
     if (self == NULL) return ENOMEM;
+    self->name = name;
     self->body = body;
     self->context = context;
     sigset_t all, before;
@@ -106,6 +112,13 @@ int af__thread_start(void (*body)(void *context), void *context) {
 void af__thread_will_end(void) {
     pthread_mutex_lock(&registry.lock);
     registry.ending++;
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void af__thread_will_stay(void) {
+    pthread_mutex_lock(&registry.lock);
+    registry.ending--;
+    pthread_cond_broadcast(&registry.changed);
     pthread_mutex_unlock(&registry.lock);
 }
 

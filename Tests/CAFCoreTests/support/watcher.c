@@ -1,0 +1,116 @@
+#include "support/watcher.h"
+
+#include "support/world.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static void on_change(void *context, const af_reachability *state) {
+    watcher *watcher = context;
+    pthread_mutex_lock(&watcher->lock);
+    watcher->state = *state;
+    watcher->told++;
+    pthread_cond_broadcast(&watcher->changed);
+    pthread_mutex_unlock(&watcher->lock);
+    if (watcher->then != NULL) watcher->then(watcher);
+}
+
+static void drop(void *context) {
+    watcher *watcher = context;
+    pthread_mutex_lock(&watcher->lock);
+    watcher->dropped++;
+    pthread_cond_broadcast(&watcher->changed);
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+watcher *watcher_new(const char *host) {
+    watcher *new = calloc(1, sizeof *new);
+    assert_non_null(new);
+    pthread_mutex_init(&new->lock, NULL);
+    pthread_cond_init(&new->changed, NULL);
+    af_reach_monitor_options options = AF_REACH_MONITOR_OPTIONS_INIT;
+    options.host = host;
+    options.on_change = on_change;
+    options.drop = drop;
+    options.context = new;
+    check_status(af_reach_monitor_new(&new->monitor, &options, NULL), AF_OK);
+    return new;
+}
+
+watcher *watcher_start(const char *host) {
+    watcher *new = watcher_new(host);
+    check_status(af_reach_monitor_start(new->monitor, NULL), AF_OK);
+    return new;
+}
+
+void watcher_free(watcher *watcher) {
+    af_reach_monitor_free(watcher->monitor);
+    watcher_expect_dropped(watcher);
+    pthread_mutex_destroy(&watcher->lock);
+    pthread_cond_destroy(&watcher->changed);
+    free(watcher);
+}
+
+/** Under the lock: wait for a change; fails the test after a while. */
+static void wait_for_change(watcher *watcher, const struct timespec *deadline) {
+    int error = pthread_cond_timedwait(&watcher->changed, &watcher->lock, deadline);
+    if (error == 0) return;
+    print_error("told %zu times, last: %s over \"%s\"\n", watcher->told,
+                af_reach_status_text(watcher->state.status), watcher->state.link_name);
+    pthread_mutex_unlock(&watcher->lock);
+    fail();
+}
+
+static struct timespec end_of_patience(void) {
+    struct timespec deadline;
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += PATIENCE_MS / 1000;
+    return deadline;
+}
+
+static bool is_as(const watcher *watcher, af_reach_status status, const char *link) {
+    if (watcher->told == 0 || watcher->state.status != status) return false;
+    return link == NULL || strcmp(watcher->state.link_name, link) == 0;
+}
+
+void watcher_expect(watcher *watcher, af_reach_status status, const char *link) {
+    struct timespec deadline = end_of_patience();
+    pthread_mutex_lock(&watcher->lock);
+    while (!is_as(watcher, status, link)) wait_for_change(watcher, &deadline);
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+void watcher_expect_told(watcher *watcher, size_t count) {
+    struct timespec deadline = end_of_patience();
+    pthread_mutex_lock(&watcher->lock);
+    while (watcher->told < count) wait_for_change(watcher, &deadline);
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+void watcher_expect_dropped(watcher *watcher) {
+    struct timespec deadline = end_of_patience();
+    pthread_mutex_lock(&watcher->lock);
+    while (watcher->dropped == 0) wait_for_change(watcher, &deadline);
+    assert_int_equal(watcher->dropped, 1);
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+size_t count_threads(const char *name) {
+    DIR *directory = opendir("/proc/self/task");
+    assert_non_null(directory);
+    size_t count = 0;
+    struct dirent *entry;
+    while ((entry = readdir(directory)) != NULL) {
+        char path[300], text[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+        FILE *file = fopen(path, "re");
+        if (file == NULL) continue;
+        if (fgets(text, sizeof text, file) != NULL) text[strcspn(text, "\n")] = 0;
+        fclose(file);
+        if (strcmp(text, name) == 0) count++;
+    }
+    closedir(directory);
+    return count;
+}
