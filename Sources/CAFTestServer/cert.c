@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/ocsp.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
@@ -69,12 +70,19 @@ static bool add_extension(X509 *x509, X509 *issuer, int nid, const char *value) 
 
 static bool add_host(GENERAL_NAMES *names, const char *host) {
     unsigned char address[16];
+    char octets[256];
+    size_t octet_count = 0;
+    for (const char *at = host; *at && octet_count < sizeof octets; at++) {
+        bool nul = at[0] == '\\' && at[1] == '0';
+        octets[octet_count++] = nul ? '\0' : *at;
+        at += nul;
+    }
     bool v4 = inet_pton(AF_INET, host, address) == 1;
     bool v6 = !v4 && inet_pton(AF_INET6, host, address) == 1;
     ASN1_STRING *value = v4 || v6 ? ASN1_OCTET_STRING_new() : ASN1_IA5STRING_new();
     GENERAL_NAME *name = GENERAL_NAME_new();
-    const void *bytes = v4 || v6 ? (const void *)address : host;
-    int len = v4 ? 4 : v6 ? 16 : (int)strlen(host);
+    const void *bytes = v4 || v6 ? (const void *)address : octets;
+    int len = v4 ? 4 : v6 ? 16 : (int)octet_count;
     if (!value || !name || !ASN1_STRING_set(value, bytes, len)) {
         ASN1_STRING_free(value);
         GENERAL_NAME_free(name);
@@ -110,27 +118,54 @@ static bool add_extensions(X509 *x509, X509 *issuer, const afts_cert_options *op
     bool done = add_extension(x509, issuer, NID_subject_key_identifier, "hash") &&
                 add_extension(x509, issuer, NID_authority_key_identifier, "keyid");
     if (options->authority) {
-        return done && add_extension(x509, issuer, NID_basic_constraints, "critical,CA:TRUE") &&
+        const char *constraints = options->last_authority ? "critical,CA:TRUE,pathlen:0"
+                                                          : "critical,CA:TRUE";
+        return done && add_extension(x509, issuer, NID_basic_constraints, constraints) &&
                add_extension(x509, issuer, NID_key_usage,
-                             "critical,keyCertSign,cRLSign,digitalSignature");
+                             "critical,keyCertSign,cRLSign,digitalSignature") &&
+               (!options->name_constraints ||
+                add_extension(x509, issuer, NID_name_constraints, options->name_constraints));
     }
     return done && add_extension(x509, issuer, NID_basic_constraints, "critical,CA:FALSE") &&
            add_extension(x509, issuer, NID_key_usage,
                          "critical,digitalSignature,keyEncipherment") &&
            add_extension(x509, issuer, NID_ext_key_usage,
                          options->client ? "clientAuth" : "serverAuth") &&
+           (!options->must_staple ||
+            add_extension(x509, issuer, NID_tlsfeature, "status_request")) &&
            add_hosts(x509, hosts);
+}
+
+static void forge(X509 *x509) {
+    const ASN1_BIT_STRING *signature = NULL;
+    X509_get0_signature(&signature, NULL, x509);
+    unsigned char *bytes = (unsigned char *)(uintptr_t)ASN1_STRING_get0_data(signature);
+    bytes[ASN1_STRING_length(signature) - 1] ^= 1;
 }
 
 static bool fill(afts_cert *cert, const afts_cert_options *options, const afts_cert *issuer) {
     X509 *x509 = cert->x509;
     X509 *above = issuer ? issuer->x509 : x509;
     const char *hosts = options->hosts ? options->hosts : DEFAULT_HOSTS;
-    return X509_set_version(x509, X509_VERSION_3) && set_serial(x509) &&
-           set_validity(x509, options) && set_subject(x509, options, hosts) &&
-           X509_set_issuer_name(x509, X509_get_subject_name(above)) &&
-           X509_set_pubkey(x509, cert->key) && add_extensions(x509, above, options, hosts) &&
-           X509_sign(x509, issuer ? issuer->key : cert->key, EVP_sha256()) > 0;
+    const EVP_MD *digest = options->digest ? EVP_get_digestbyname(options->digest) : EVP_sha256();
+    bool done = digest && X509_set_version(x509, X509_VERSION_3) && set_serial(x509) &&
+                set_validity(x509, options) && set_subject(x509, options, hosts) &&
+                X509_set_issuer_name(x509, X509_get_subject_name(above)) &&
+                X509_set_pubkey(x509, cert->key) && add_extensions(x509, above, options, hosts) &&
+                X509_sign(x509, issuer ? issuer->key : cert->key, digest) > 0;
+    if (done && options->forged) {
+        forge(x509);
+    }
+    return done;
+}
+
+static EVP_PKEY *make_key(const afts_cert_options *options) {
+    if (options->key_of) {
+        EVP_PKEY_up_ref(options->key_of->key);
+        return options->key_of->key;
+    }
+    unsigned bits = options->rsa_bits ? options->rsa_bits : 2048;
+    return options->rsa ? EVP_RSA_gen(bits) : EVP_EC_gen("P-256");
 }
 
 static char *text_of(BIO *bio) {
@@ -189,7 +224,7 @@ afts_cert *afts_cert_new(const afts_cert_options *options, const afts_cert *issu
     }
     cert->self_signed = !issuer;
     cert->x509 = X509_new();
-    cert->key = options->rsa ? EVP_RSA_gen(2048) : EVP_EC_gen("P-256");
+    cert->key = make_key(options);
     if (!cert->x509 || !cert->key || !fill(cert, options, issuer) || !encode_pem(cert) ||
         !encode_chain(cert, issuer) || !encode_der(cert)) {
         afts_cert_free(cert);
@@ -285,6 +320,66 @@ uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocs
     return bytes;
 }
 
-void afts_bytes_free(uint8_t *bytes) {
+static bool fill_crl(X509_CRL *crl, const afts_cert *issuer, const afts_cert *revoked,
+                     bool expired) {
+    ASN1_TIME *this_update = ASN1_TIME_new();
+    ASN1_TIME *next_update = ASN1_TIME_new();
+    X509_REVOKED *entry = revoked ? X509_REVOKED_new() : NULL;
+    bool done = this_update && next_update && set_time(this_update, expired ? -DAY_S : -3600) &&
+                set_time(next_update, expired ? -3600 : DAY_S) &&
+                X509_CRL_set_version(crl, X509_CRL_VERSION_2) &&
+                X509_CRL_set_issuer_name(crl, X509_get_subject_name(issuer->x509)) &&
+                X509_CRL_set1_lastUpdate(crl, this_update) &&
+                X509_CRL_set1_nextUpdate(crl, next_update) && (!revoked || entry);
+    if (done && revoked) {
+        done = X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(revoked->x509)) &&
+               X509_REVOKED_set_revocationDate(entry, this_update) &&
+               X509_CRL_add0_revoked(crl, entry);
+        entry = done ? NULL : entry;
+    }
+    X509_REVOKED_free(entry);
+    ASN1_TIME_free(this_update);
+    ASN1_TIME_free(next_update);
+    return done && X509_CRL_sort(crl) && X509_CRL_sign(crl, issuer->key, EVP_sha256()) > 0;
+}
+
+char *afts_cert_crl(const afts_cert *issuer, const afts_cert *revoked, bool expired) {
+    X509_CRL *crl = X509_CRL_new();
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *text = NULL;
+    if (crl && bio && fill_crl(crl, issuer, revoked, expired) && PEM_write_bio_X509_CRL(bio, crl)) {
+        text = text_of(bio);
+    }
+    BIO_free(bio);
+    X509_CRL_free(crl);
+    ERR_clear_error();
+    return text;
+}
+
+uint8_t *afts_cert_pkcs12(const afts_cert *cert, const char *password, size_t *len) {
+    unsigned char *der = NULL;
+    PKCS12 *file = PKCS12_create(password, "test", cert->key, cert->x509, NULL, 0, 0, 0, 0, 0);
+    int der_len = file ? i2d_PKCS12(file, &der) : 0;
+    uint8_t *bytes = der_len > 0 ? afts__copy(der, (size_t)der_len) : NULL;
+    *len = bytes ? (size_t)der_len : 0;
+    OPENSSL_free(der);
+    PKCS12_free(file);
+    ERR_clear_error();
+    return bytes;
+}
+
+char *afts_cert_encrypted_key_pem(const afts_cert *cert, const char *password) {
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *text = NULL;
+    if (bio && PEM_write_bio_PKCS8PrivateKey(bio, cert->key, EVP_aes_256_cbc(), password,
+                                             (int)strlen(password), NULL, NULL)) {
+        text = text_of(bio);
+    }
+    BIO_free(bio);
+    ERR_clear_error();
+    return text;
+}
+
+void afts_bytes_free(void *bytes) {
     free(bytes);
 }

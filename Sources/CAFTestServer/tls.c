@@ -180,11 +180,9 @@ int afts__tls_setup(afts_server *server, const afts_tls *tls) {
     if (!server->tls || !make_bio_method(server)) {
         return fail(server, "OpenSSL");
     }
+    // What is too weak for a client is the client's to say.
+    SSL_CTX_set_security_level(server->tls, 0);
     int min = tls->min_version ? (int)tls->min_version : TLS1_2_VERSION;
-    if (min < TLS1_2_VERSION) {
-        // OpenSSL refuses the old versions' signatures at its default level.
-        SSL_CTX_set_security_level(server->tls, 0);
-    }
     if (!SSL_CTX_set_min_proto_version(server->tls, min) ||
         !SSL_CTX_set_max_proto_version(server->tls, (int)tls->max_version)) {
         return fail(server, "TLS versions");

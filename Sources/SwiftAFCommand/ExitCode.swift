@@ -59,7 +59,18 @@ struct Failure: Error, Sendable, Equatable {
 
     init(_ error: SessionError) {
         let (exit, code) = Self.meaning(of: error)
-        self.init(exit, code, error.message, reason: error.reason?.rawValue)
+        self.init(exit, code, error.message, reason: Self.name(of: error.reason))
+    }
+
+    /// Scripts know fewer reasons than the library.
+    private static func name(of reason: SessionError.Reason?) -> String? {
+        switch reason {
+        case .untrustedRoot?: SessionError.Reason.unknownIssuer.rawValue
+        case .nameConstraint?, .purpose?, .pathLength?, .notAnAuthority?, .badSignature?, .unknownRevocation?,
+            .malformed?, .hook?:
+            SessionError.Reason.other.rawValue
+        default: reason?.rawValue
+        }
     }
 
     /// The one place that says what each error of the library is to a script.

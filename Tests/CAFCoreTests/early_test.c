@@ -93,8 +93,9 @@ static world *tls_world(void) {
     af_session_release(world->session);
     af_session_options options = AF_SESSION_OPTIONS_INIT;
     options.connections_idle = 0;
-    options.trust.anchors = af_slice_of(afts_cert_pem(world->authority));
+    options.trust = policy_trusting(afts_cert_pem(world->authority));
     check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+    af_trust_policy_release(options.trust);
     return world;
 }
 

@@ -38,9 +38,13 @@ static void foreign_numbers_are_named_as_such(void **state) {
 
 static void every_trust_reason_has_a_name(void **state) {
     (void)state;
-    static const char *const names[] = {"accepted",   "expired",       "notYetValid", "wrongHost",
-                                        "selfSigned", "unknownIssuer", "pin",         "revoked",
-                                        "weak",       "other"};
+    static const char *const names[] = {"accepted",     "expired",           "notYetValid",
+                                        "wrongHost",    "selfSigned",        "unknownIssuer",
+                                        "pin",          "revoked",           "weak",
+                                        "other",        "untrustedRoot",     "nameConstraint",
+                                        "purpose",      "pathLength",        "notAnAuthority",
+                                        "badSignature", "unknownRevocation", "malformed",
+                                        "hook"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         assert_string_equal(af_trust_reason_name((af_trust_reason)i), names[i]);
     }

@@ -127,9 +127,10 @@ static void tls_survives_any_lack_of_memory(void **state) {
     world *world = world_new_tls();
     for (size_t n = 1;; n++) {
         af_session_options options = AF_SESSION_OPTIONS_INIT;
-        options.trust.anchors = af_slice_of(afts_cert_pem(world->authority));
+        options.trust = policy_trusting(afts_cert_pem(world->authority));
         af_session *session;
         check_status(af_session_new(&session, &options, NULL), AF_OK);
+        af_trust_policy_release(options.trust);
         call *call = call_new(world, "/");
         call->session = session;
         af__alloc_fail_at(n);

@@ -13,19 +13,21 @@ static afts_cert *new_authority(void) {
 }
 
 /** A server that shows `leaf`, and a session with `policy`. */
-static world *world_showing(const afts_cert *leaf, const af_trust_policy *policy,
+static world *world_showing(const afts_cert *leaf, const af_trust_options *policy,
                             const afts_tls *more) {
     assert_non_null(leaf);
     afts_tls tls = more != NULL ? *more : (afts_tls){0};
     tls.chain_pem = afts_cert_chain_pem(leaf);
     tls.key_pem = afts_cert_key_pem(leaf);
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.trust = *policy;
-    return world_new(&(afts_options){.tls = &tls}, &options);
+    check_status(af_trust_policy_new(&options.trust, policy, NULL), AF_OK);
+    world *world = world_new(&(afts_options){.tls = &tls}, &options);
+    af_trust_policy_release(options.trust);
+    return world;
 }
 
-static af_trust_policy trusting(const afts_cert *anchor) {
-    af_trust_policy policy = AF_TRUST_POLICY_INIT;
+static af_trust_options trusting(const afts_cert *anchor) {
+    af_trust_options policy = AF_TRUST_OPTIONS_INIT;
     policy.anchors = af_slice_of(afts_cert_pem(anchor));
     return policy;
 }
@@ -58,7 +60,7 @@ static void check_trust(world *world, const char *host, af_trust_reason expected
 
 /** One leaf of `authority` made by `options`, shown to `policy`. */
 static void check_leaf(const afts_cert_options *options, const afts_cert *authority,
-                       const af_trust_policy *policy, const char *host, af_trust_reason expected) {
+                       const af_trust_options *policy, const char *host, af_trust_reason expected) {
     afts_cert *leaf = afts_cert_new(options, authority);
     world *world = world_showing(leaf, policy, NULL);
     check_trust(world, host, expected);
@@ -71,7 +73,7 @@ static void check_leaf(const afts_cert_options *options, const afts_cert *author
 static void an_anchor_is_trusted(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
-    af_trust_policy policy = trusting(authority);
+    af_trust_options policy = trusting(authority);
     check_leaf(NULL, authority, &policy, "127.0.0.1", AF_TRUST_ACCEPTED);
     check_leaf(NULL, authority, &policy, "localhost", AF_TRUST_ACCEPTED);
     check_leaf(&(afts_cert_options){.rsa = true}, authority, &policy, "127.0.0.1",
@@ -85,7 +87,7 @@ static void an_intermediate_leads_to_the_anchor_and_may_be_one(void **state) {
     afts_cert *middle = afts_cert_new(
         &(afts_cert_options){.authority = true, .common_name = "Middle"}, root);
     assert_non_null(middle);
-    af_trust_policy policies[] = {trusting(root), trusting(middle)};
+    af_trust_options policies[] = {trusting(root), trusting(middle)};
     for (size_t i = 0; i < COUNT_OF(policies); i++) {
         check_leaf(NULL, middle, &policies[i], "127.0.0.1", AF_TRUST_ACCEPTED);
     }
@@ -96,7 +98,7 @@ static void an_intermediate_leads_to_the_anchor_and_may_be_one(void **state) {
 static void a_stranger_is_not_trusted(void **state) {
     (void)state;
     afts_cert *ours = new_authority(), *theirs = new_authority();
-    af_trust_policy policy = trusting(ours), system = AF_TRUST_POLICY_INIT;
+    af_trust_options policy = trusting(ours), system = AF_TRUST_OPTIONS_INIT;
     check_leaf(NULL, theirs, &policy, "127.0.0.1", AF_TRUST_UNKNOWN_ISSUER);
     check_leaf(NULL, theirs, &system, "127.0.0.1", AF_TRUST_UNKNOWN_ISSUER);
     check_leaf(NULL, NULL, &policy, "127.0.0.1", AF_TRUST_SELF_SIGNED);
@@ -108,7 +110,7 @@ static void a_leaf_can_be_an_anchor(void **state) {
     (void)state;
     afts_cert *leaf = afts_cert_new(NULL, NULL);
     assert_non_null(leaf);
-    af_trust_policy policy = trusting(leaf);
+    af_trust_options policy = trusting(leaf);
     world *world = world_showing(leaf, &policy, NULL);
     check_trust(world, "127.0.0.1", AF_TRUST_ACCEPTED);
     world_free(world);
@@ -118,7 +120,7 @@ static void a_leaf_can_be_an_anchor(void **state) {
 static void certificates_have_their_time(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
-    af_trust_policy policy = trusting(authority);
+    af_trust_options policy = trusting(authority);
     check_leaf(&(afts_cert_options){.not_before_s = -2 * DAY, .not_after_s = -DAY}, authority,
                &policy, "127.0.0.1", AF_TRUST_EXPIRED);
     check_leaf(&(afts_cert_options){.not_before_s = DAY, .not_after_s = 2 * DAY}, authority,
@@ -129,9 +131,9 @@ static void certificates_have_their_time(void **state) {
 static void a_clients_certificate_makes_no_server(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
-    af_trust_policy policy = trusting(authority);
+    af_trust_options policy = trusting(authority);
     check_leaf(&(afts_cert_options){.client = true}, authority, &policy, "127.0.0.1",
-               AF_TRUST_OTHER);
+               AF_TRUST_PURPOSE);
     afts_cert_free(authority);
 }
 
@@ -140,7 +142,7 @@ static void a_clients_certificate_makes_no_server(void **state) {
 static void the_certificate_must_name_the_host(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
-    af_trust_policy policy = trusting(authority);
+    af_trust_options policy = trusting(authority);
     static const struct {
         const char *names, *host;
         af_trust_reason expected;
@@ -173,7 +175,7 @@ static void the_certificate_must_name_the_host(void **state) {
 static void the_common_name_is_no_name(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
-    af_trust_policy policy = trusting(authority);
+    af_trust_options policy = trusting(authority);
     check_leaf(&(afts_cert_options){.common_name = "localhost", .hosts = ""}, authority, &policy,
                "localhost", AF_TRUST_WRONG_HOST);
     check_leaf(&(afts_cert_options){.common_name = "localhost", .hosts = "other.test"}, authority,
@@ -186,8 +188,8 @@ static void the_common_name_is_no_name(void **state) {
 static void accepting_invalid_chains_still_checks_the_name(void **state) {
     (void)state;
     afts_cert *stranger = new_authority();
-    af_trust_policy policy = AF_TRUST_POLICY_INIT;
-    policy.allow_invalid_certificates = true;
+    af_trust_options policy = AF_TRUST_OPTIONS_INIT;
+    policy.everywhere.allow_invalid_certificates = true;
     check_leaf(NULL, NULL, &policy, "127.0.0.1", AF_TRUST_ACCEPTED);
     check_leaf(NULL, stranger, &policy, "localhost", AF_TRUST_ACCEPTED);
     afts_cert_options expired = {.not_before_s = -2 * DAY, .not_after_s = -DAY};
@@ -195,7 +197,7 @@ static void accepting_invalid_chains_still_checks_the_name(void **state) {
     afts_cert_options other = {.hosts = "other.test"};
     check_leaf(&other, stranger, &policy, "localhost", AF_TRUST_WRONG_HOST);
     check_leaf(&other, NULL, &policy, "127.0.0.1", AF_TRUST_WRONG_HOST);
-    policy.skip_host_check = true;
+    policy.everywhere.skip_host_check = true;
     check_leaf(&other, stranger, &policy, "localhost", AF_TRUST_ACCEPTED);
     afts_cert_free(stranger);
 }
@@ -203,8 +205,8 @@ static void accepting_invalid_chains_still_checks_the_name(void **state) {
 static void skipping_the_name_still_checks_the_chain(void **state) {
     (void)state;
     afts_cert *authority = new_authority(), *stranger = new_authority();
-    af_trust_policy policy = trusting(authority);
-    policy.skip_host_check = true;
+    af_trust_options policy = trusting(authority);
+    policy.everywhere.skip_host_check = true;
     afts_cert_options other = {.hosts = "other.test"};
     check_leaf(&other, authority, &policy, "localhost", AF_TRUST_ACCEPTED);
     check_leaf(&other, stranger, &policy, "localhost", AF_TRUST_UNKNOWN_ISSUER);
@@ -217,7 +219,7 @@ static void skipping_the_name_still_checks_the_chain(void **state) {
 static void old_versions_are_not_spoken(void **state) {
     (void)state;
     afts_cert *authority = new_authority(), *leaf = afts_cert_new(NULL, authority);
-    af_trust_policy policy = trusting(authority);
+    af_trust_options policy = trusting(authority);
     static const struct {
         afts_tls_version version;
         const char *ciphers;
@@ -242,7 +244,7 @@ static void a_tls_session_is_resumed_within_its_session_only(void **state) {
     (void)state;
     afts_cert *authority = new_authority(), *stranger = new_authority();
     afts_cert *leaf = afts_cert_new(NULL, authority);
-    af_trust_policy lenient = trusting(authority), strict = trusting(stranger);
+    af_trust_options lenient = trusting(authority), strict = trusting(stranger);
     static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
     for (size_t i = 0; i < COUNT_OF(versions); i++) {
         afts_tls tls = {.min_version = versions[i], .max_version = versions[i]};
@@ -254,9 +256,10 @@ static void a_tls_session_is_resumed_within_its_session_only(void **state) {
         assert_int_equal(stats.handshakes_resumed, 2);
 
         af_session_options options = AF_SESSION_OPTIONS_INIT;
-        options.trust = strict;
+        check_status(af_trust_policy_new(&options.trust, &strict, NULL), AF_OK);
         af_session *session;
         check_status(af_session_new(&session, &options, NULL), AF_OK);
+        af_trust_policy_release(options.trust);
         call *call = call_new(world, "/");
         call->session = session;
         call_perform(call);
@@ -289,7 +292,7 @@ static void a_refused_server_disturbs_no_other_task(void **state) {
     (void)state;
     world *good = world_new_tls();
     afts_cert *leaf = afts_cert_new(NULL, NULL);
-    af_trust_policy policy = AF_TRUST_POLICY_INIT;
+    af_trust_options policy = AF_TRUST_OPTIONS_INIT;
     world *bad = world_showing(leaf, &policy, NULL);
     for (int i = 0; i < 20; i++) {
         call *call = call_new(good, "/");

@@ -57,20 +57,21 @@ static void run(int64_t count) {
     while (sem_wait(&finished) != 0) continue;
 }
 
-/* The returned bytes are read by af_session_new() only; the caller frees them. */
-static char *open_session(void) {
-    char *anchors = NULL;
+static void open_session(void) {
     af_failure failure;
     af_session_options session_options = AF_SESSION_OPTIONS_INIT;
     session_options.connections_per_host = 0;
     session_options.connections_idle = (uint32_t)options.in_flight;
     if (options.ca != NULL) {
         int64_t size;
-        anchors = bench_read_file(options.ca, &size);
-        session_options.trust.anchors = (af_slice){anchors, (size_t)size};
+        af_trust_options trust = AF_TRUST_OPTIONS_INIT;
+        char *anchors = bench_read_file(options.ca, &size);
+        trust.anchors = (af_slice){anchors, (size_t)size};
+        if (af_trust_policy_new(&session_options.trust, &trust, &failure) != AF_OK) fail(&failure);
+        free(anchors);
     }
     if (af_session_new(&session, &session_options, &failure) != AF_OK) fail(&failure);
-    return anchors;
+    af_trust_policy_release(session_options.trust);
 }
 
 static void describe_request(void) {
@@ -99,7 +100,7 @@ int main(int argc, char **argv) {
     options = bench_parse(argc, argv);
     sem_init(&finished, 0, 0);
     describe_request();
-    free(open_session());
+    open_session();
     if (options.warmup > 0) run(options.warmup);
     bench_begin();
     run(options.count);

@@ -44,6 +44,24 @@ const char *af_trust_reason_name(af_trust_reason reason) {
         return "weak";
     case AF_TRUST_OTHER:
         return "other";
+    case AF_TRUST_UNTRUSTED_ROOT:
+        return "untrustedRoot";
+    case AF_TRUST_NAME_CONSTRAINT:
+        return "nameConstraint";
+    case AF_TRUST_PURPOSE:
+        return "purpose";
+    case AF_TRUST_PATH_LENGTH:
+        return "pathLength";
+    case AF_TRUST_NOT_AN_AUTHORITY:
+        return "notAnAuthority";
+    case AF_TRUST_BAD_SIGNATURE:
+        return "badSignature";
+    case AF_TRUST_UNKNOWN_REVOCATION:
+        return "unknownRevocation";
+    case AF_TRUST_MALFORMED:
+        return "malformed";
+    case AF_TRUST_HOOK:
+        return "hook";
     }
     return "other";
 }

@@ -260,7 +260,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->forbids_reuse = options->connections_idle == 0;
     driver->connections_per_host = options->connections_per_host;
     driver->connections_total = options->connections_total;
-    status = af__tls_new(&driver->tls, &options->trust, failure);
+    status = af__tls_new(&driver->tls, options->trust, failure);
     if (status == AF_OK) {
         driver->multi = curl_multi_init();
         driver->share = curl_share_init();
@@ -362,6 +362,7 @@ void *af__exchange_get_context(const af__exchange *exchange) {
 
 void af__driver_end(af__driver *driver, af__exchange *exchange, af__outcome *outcome) {
     *outcome = (af__outcome){0};
+    outcome->evidence = af__tls_peer_copy_evidence(exchange->peer);
     if (exchange->is_replay)
         af__exchange_measure_replay(exchange, &outcome->hop);
     else

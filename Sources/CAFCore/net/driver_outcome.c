@@ -156,11 +156,8 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
         text = "the server had ended the connection";
     }
     if (status == AF_EUNTRUSTED || status == AF_ETLS) {
-        const char *why;
-        if (af__tls_peer_was_refused(exchange->peer, &reason, &why)) {
-            status = AF_EUNTRUSTED;
-            text = why;
-        }
+        af_status verdict = af__tls_peer_get_verdict(exchange->peer, &reason, &text);
+        if (verdict != AF_OK) status = verdict;
     }
     if (text[0] == '\0') text = curl_easy_strerror(code);
     af__fail(failure, status, "%s", text);

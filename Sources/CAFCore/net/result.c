@@ -45,12 +45,19 @@ af_status af__result_add_hop(af_result *result, const af_hop *hop) {
     return AF_OK;
 }
 
+void af__result_set_evidence(af_result *result, af__evidence *evidence) {
+    af__evidence_release(result->evidence);
+    result->evidence = evidence;
+}
+
 void af_result_free(af_result *result) {
     if (result == NULL) return;
     for (size_t i = 0; i < result->hop_count; i++) free_texts(&result->hops[i]);
     if (result->hops != &result->first_hop) af_free(result->hops);
     af__head_reader_clear(&result->reader);
     af__buffer_clear(&result->body);
+    af_trust_report_free(result->report);
+    af__evidence_release(result->evidence);
     af_free(result->path);
     af_free(result->resume_token);
     af_free(result);
@@ -90,6 +97,13 @@ af_slice af_result_get_body(const af_result *result) {
 
 af_bytes af_result_take_body(af_result *result) {
     return af__buffer_take(&result->body);
+}
+
+const af_trust_report *af_result_get_trust(af_result *result) {
+    if (result->report == NULL && result->evidence != NULL) {
+        result->report = af__evidence_report(result->evidence);
+    }
+    return result->report;
 }
 
 const af_download *af_result_get_download(const af_result *result) {

@@ -3,6 +3,7 @@
 #define AF_NET_RESULT_H
 
 #include "message/head.h"
+#include "trust/evidence.h"
 
 #include <afcore/task.h>
 
@@ -20,6 +21,8 @@ struct af_result {
     af__buffer body;
     af_download download; /**< `path` is NULL if the body went to no file. */
     char *path, *resume_token;
+    af__evidence *evidence;  /**< Of the last hop. */
+    af_trust_report *report; /**< Made of it when somebody asks. */
     /* For what is small, which is most: one block of memory then holds all of an answer. */
     af_header header_room[AF__RESULT_HEADERS];
     char text_room[AF__RESULT_TEXT];
@@ -33,5 +36,8 @@ void af__result_lend_head(af_result *result, af__head_reader *reader);
 
 /** Add a hop; takes its texts, also when it fails. AF_ENOMEM. */
 af_status af__result_add_hop(af_result *result, const af_hop *hop);
+
+/** What the last hop's server has shown; takes the reference, which may be NULL. */
+void af__result_set_evidence(af_result *result, af__evidence *evidence);
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef AF_NET_TLS_H
 #define AF_NET_TLS_H
 
-#include <afcore/trust.h>
+#include "trust/evidence.h"
 
 typedef struct af__tls af__tls;
 
@@ -17,8 +17,8 @@ typedef struct af__tls_peer af__tls_peer;
  */
 void af__tls_init_library(void);
 
-/** AF_EINVAL (anchors), AF_ENOMEM. */
-af_status af__tls_new(af__tls **out, const af_trust_policy *policy, af_failure *failure);
+/** `policy` NULL: the defaults. AF_ENOMEM. */
+af_status af__tls_new(af__tls **out, af_trust_policy *policy, af_failure *failure);
 void af__tls_free(af__tls *tls);
 
 /**
@@ -34,7 +34,14 @@ af__tls_peer *af__tls_peer_of(void *ssl);
 /** Has the server announced the end of the connection? Without that an end is a cut. */
 bool af__tls_peer_said_goodbye(const af__tls_peer *peer);
 
-/** true, with the reason, if the handshake ended because the chain was refused. */
-bool af__tls_peer_was_refused(const af__tls_peer *peer, af_trust_reason *reason, const char **text);
+/** What it has shown of itself, a reference of your own; NULL if nothing, or no peer. */
+af__evidence *af__tls_peer_copy_evidence(const af__tls_peer *peer);
+
+/**
+ * How the handshake ended for the chain: AF_OK, or AF_EUNTRUSTED and AF_ENOMEM, which say why in
+ * `*reason` and `*text`.
+ */
+af_status af__tls_peer_get_verdict(const af__tls_peer *peer, af_trust_reason *reason,
+                                   const char **text);
 
 #endif

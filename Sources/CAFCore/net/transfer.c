@@ -469,6 +469,7 @@ static void judge_end(af__transfer *transfer, const af__outcome *outcome) {
 }
 
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome) {
+    af__result_set_evidence(transfer->result, outcome->evidence);
     if (atomic_load(&transfer->is_cancelled)) {
         fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
     }

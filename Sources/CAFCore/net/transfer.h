@@ -18,8 +18,9 @@
 
 /** How a hop ended, told by whoever carried it. */
 typedef struct af__outcome {
-    af_failure failure; /**< AF_OK: the exchange was carried to its end. */
-    af_hop hop;         /**< Times, bytes, addresses; the rest is the transfer's. */
+    af_failure failure;     /**< AF_OK: the exchange was carried to its end. */
+    af_hop hop;             /**< Times, bytes, addresses; the rest is the transfer's. */
+    af__evidence *evidence; /**< A reference, of what the server has shown over TLS. */
 } af__outcome;
 
 typedef enum af__next {
@@ -133,7 +134,7 @@ bool af__transfer_rewind_body(af__transfer *transfer);
 /** Make `failure` the reason of the end, unless there is one already. */
 void af__transfer_fail(af__transfer *transfer, const af_failure *failure);
 
-/** The hop is over. */
+/** The hop is over. Takes the outcome's evidence. */
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome);
 
 /** One piece of the work after the last hop; true when it is done, or has failed. */

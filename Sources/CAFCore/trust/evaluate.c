@@ -1,99 +1,281 @@
 #include "trust/evaluate.h"
 
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "trust/pins.h"
+#include "trust/reason.h"
+
 #include <openssl/err.h>
-#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-static af_trust_reason reason_of(int error) {
-    switch (error) {
-    case X509_V_OK:
-        return AF_TRUST_ACCEPTED;
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-    case X509_V_ERR_CRL_HAS_EXPIRED:
-        return AF_TRUST_EXPIRED;
-    case X509_V_ERR_CERT_NOT_YET_VALID:
-    case X509_V_ERR_CRL_NOT_YET_VALID:
-        return AF_TRUST_NOT_YET_VALID;
-    case X509_V_ERR_HOSTNAME_MISMATCH:
-    case X509_V_ERR_IP_ADDRESS_MISMATCH:
-        return AF_TRUST_WRONG_HOST;
-    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-        return AF_TRUST_SELF_SIGNED;
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-        return AF_TRUST_UNKNOWN_ISSUER;
-    case X509_V_ERR_CERT_REVOKED:
-        return AF_TRUST_REVOKED;
-    case X509_V_ERR_EE_KEY_TOO_SMALL:
-    case X509_V_ERR_CA_KEY_TOO_SMALL:
-    case X509_V_ERR_CA_MD_TOO_WEAK:
-        return AF_TRUST_WEAK;
-    default:
-        return AF_TRUST_OTHER;
-    }
-}
+/* A level below asks for less than 112 bits: RSA 1024, SHA-1. */
+enum { DEFAULT_LEVEL = 2 };
 
-/** A URL's host may end in the root's dot; a certificate's names don't. */
-static size_t host_length(const char *host) {
-    size_t length = strlen(host);
-    return length > 1 && host[length - 1] == '.' ? length - 1 : length;
-}
-
-static bool is_address(const char *host) {
-    ASN1_OCTET_STRING *address = a2i_IPADDRESS(host);
-    ASN1_OCTET_STRING_free(address);
-    ERR_clear_error();
-    return address != NULL;
-}
+/* ---- The path ------------------------------------------------------------------------------ */
 
 static const unsigned host_flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
 
-static bool names_host(X509 *leaf, const char *host) {
-    if (is_address(host)) return X509_check_ip_asc(leaf, host, 0) == 1;
-    return X509_check_host(leaf, host, host_length(host), host_flags, NULL) == 1;
+static bool names_host(X509 *leaf, const af__trust_host *host) {
+    if (host->is_address) return X509_check_ip_asc(leaf, host->text, 0) == 1;
+    return X509_check_host(leaf, host->text, strlen(host->text), host_flags, NULL) == 1;
 }
 
-static bool prepare(const af__trust *trust, const char *host, X509_STORE_CTX *context) {
+/** What one judgement works with. */
+typedef struct judgement {
+    const af_trust_policy *policy;
+    const af__trust_rule *rule;
+    const af__trust_host *host; /**< NULL: no name is compared. */
+    X509 *leaf;
+    STACK_OF(X509) * untrusted;
+    af__verdict *verdict;
+    STACK_OF(X509) * chain; /**< The path that was verified; ours. */
+    bool is_blamed;         /**< A path to the pins is there, and has a fault. */
+} judgement;
+
+static bool prepare(const judgement *judged, bool is_partial, X509_STORE_CTX *context) {
+    const af_trust_policy *policy = judged->policy;
+    if (X509_STORE_CTX_set_default(context, "ssl_server") != 1) return false;
     X509_VERIFY_PARAM *parameters = X509_STORE_CTX_get0_param(context);
     unsigned long flags = X509_V_FLAG_TRUSTED_FIRST;
-    /* Whoever names an intermediate or the server's own certificate as an anchor means it. */
-    if (trust->has_own_anchors) flags |= X509_V_FLAG_PARTIAL_CHAIN;
+    if (is_partial) flags |= X509_V_FLAG_PARTIAL_CHAIN;
+    if (policy->has_crls) flags |= X509_V_FLAG_CRL_CHECK;
+    if (policy->has_crls && policy->checks_authorities) flags |= X509_V_FLAG_CRL_CHECK_ALL;
     X509_VERIFY_PARAM_set_flags(parameters, flags);
-    if (trust->skip_host_check) return true;
+    int level = policy->security_level != 0 ? policy->security_level : DEFAULT_LEVEL;
+    X509_VERIFY_PARAM_set_auth_level(parameters, level);
+    if (policy->time_s != 0) X509_VERIFY_PARAM_set_time(parameters, (time_t)policy->time_s);
+    const af__trust_host *host = judged->host;
+    if (host == NULL) return true;
     X509_VERIFY_PARAM_set_hostflags(parameters, host_flags);
-    if (is_address(host)) return X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1;
-    return X509_VERIFY_PARAM_set1_host(parameters, host, host_length(host)) == 1;
+    if (host->is_address) return X509_VERIFY_PARAM_set1_ip_asc(parameters, host->text) == 1;
+    return X509_VERIFY_PARAM_set1_host(parameters, host->text, strlen(host->text)) == 1;
 }
 
-static void refuse(af__verdict *verdict, af_trust_reason reason, const char *text) {
-    verdict->is_accepted = false;
+/** X509_V_OK, and then judged->chain is the path. `*depth` is that of the fault. */
+static int verify(judgement *judged, X509_STORE *store, bool is_partial, int *depth) {
+    int error = X509_V_ERR_OUT_OF_MEM;
+    X509_STORE_CTX *context = X509_STORE_CTX_new();
+    *depth = 0;
+    if (context != NULL && store != NULL &&
+        X509_STORE_CTX_init(context, store, judged->leaf, judged->untrusted) == 1 &&
+        prepare(judged, is_partial, context)) {
+        bool is_good = X509_verify_cert(context) == 1;
+        error = X509_STORE_CTX_get_error(context);
+        *depth = X509_STORE_CTX_get_error_depth(context);
+        if (is_good) {
+            judged->chain = X509_STORE_CTX_get1_chain(context);
+            error = judged->chain != NULL ? X509_V_OK : X509_V_ERR_OUT_OF_MEM;
+        } else if (error == X509_V_OK) {
+            error = X509_V_ERR_UNSPECIFIED;
+        }
+    }
+    X509_STORE_CTX_free(context);
+    ERR_clear_error();
+    return error;
+}
+
+/* ---- Verdicts ------------------------------------------------------------------------------ */
+
+static void say(af__verdict *verdict, af_trust_reason reason, int error, const char *text) {
     verdict->reason = reason;
+    verdict->error = error != X509_V_OK ? error : X509_V_ERR_APPLICATION_VERIFICATION;
     snprintf(verdict->text, sizeof verdict->text, "%s", text);
 }
 
-void af__trust_evaluate(const af__trust *trust, const char *host, X509_STORE_CTX *context,
-                        af__verdict *verdict) {
-    *verdict = (af__verdict){.is_accepted = true, .reason = AF_TRUST_ACCEPTED};
-    int error = X509_V_ERR_OUT_OF_MEM;
-    if (prepare(trust, host, context)) {
-        error = X509_verify_cert(context) == 1 ? X509_V_OK : X509_STORE_CTX_get_error(context);
-        if (error == X509_V_OK) return;
+static void blame(af__verdict *verdict, int error, int depth) {
+    verdict->depth = depth;
+    say(verdict, af__trust_reason_of(error), error, X509_verify_cert_error_string(error));
+}
+
+static void miss_pins(af__verdict *verdict) {
+    verdict->depth = 0;
+    verdict->pins = AF_PINS_MISSED;
+    say(verdict, AF_TRUST_PIN, X509_V_ERR_APPLICATION_VERIFICATION,
+        "nothing that is pinned for this host is in the certificate chain");
+}
+
+static int64_t time_of(const af_trust_policy *policy) {
+    return policy->time_s != 0 ? policy->time_s : (int64_t)time(NULL);
+}
+
+/** The chain is good, but for its pins. */
+static bool forgives(const judgement *judged) {
+    const af__trust_rule *rule = judged->rule;
+    bool is_over = rule->expires_s != 0 && time_of(judged->policy) >= rule->expires_s;
+    if (!is_over && !rule->report_only) return false;
+    miss_pins(judged->verdict);
+    judged->verdict->pins = is_over ? AF_PINS_EXPIRED : AF_PINS_REPORTED;
+    return true;
+}
+
+/** Pinned certificates as the only anchors. They may be of any kind, the server's own too. */
+static bool verify_by_pins(judgement *judged) {
+    STACK_OF(X509) *chain = judged->chain;
+    af__verdict *verdict = judged->verdict;
+    int depth;
+    judged->chain = NULL;
+    int error = verify(judged, judged->rule->store, true, &depth);
+    if (error != X509_V_OK) {
+        judged->chain = chain;
+        /* A path that ends nowhere misses the pins; any other fault is that of a path to them. */
+        judged->is_blamed = !verdict->is_verified && !af__trust_lacks_anchor(error);
+        if (judged->is_blamed) blame(verdict, error, depth);
+        return false;
     }
-    verdict->depth = X509_STORE_CTX_get_error_depth(context);
-    refuse(verdict, reason_of(error), X509_verify_cert_error_string(error));
-    if (!trust->allow_invalid_certificates || error == X509_V_ERR_OUT_OF_MEM) return;
-    /* The chain may be wrong, the name not: verification may have ended before it was compared. */
-    X509 *leaf = X509_STORE_CTX_get0_cert(context);
-    if (!trust->skip_host_check && (leaf == NULL || !names_host(leaf, host))) {
-        refuse(verdict, AF_TRUST_WRONG_HOST, "the certificate is not for this host");
-        return;
+    sk_X509_pop_free(chain, X509_free);
+    verdict->is_verified = true;
+    verdict->reason = AF_TRUST_ACCEPTED;
+    verdict->text[0] = '\0';
+    verdict->depth = 0;
+    return true;
+}
+
+static bool match_pins(judgement *judged) {
+    const af__trust_rule *rule = judged->rule;
+    bool was_verified = judged->verdict->is_verified;
+    if (af__pins_match(rule, judged->leaf, was_verified ? judged->chain : NULL)) return true;
+    if (rule->store == NULL) return false;
+    /* Of a path to the pins its end is pinned; how much more must be was asked for above. */
+    if (was_verified && rule->match != AF_PIN_MATCH_ANY) return false;
+    if (rule->match != AF_PIN_MATCH_ANY && !af__pins_hold(rule, judged->leaf)) return false;
+    return verify_by_pins(judged);
+}
+
+static void judge_pins(judgement *judged) {
+    af__verdict *verdict = judged->verdict;
+    verdict->is_accepted = false;
+    if (match_pins(judged)) {
+        verdict->pins = AF_PINS_MATCHED;
+        verdict->is_accepted = true;
+    } else if (verdict->is_verified && forgives(judged)) {
+        verdict->is_accepted = true;
+    } else if (!judged->is_blamed) {
+        miss_pins(verdict);
+    }
+}
+
+static void judge(judgement *judged) {
+    af__verdict *verdict = judged->verdict;
+    const af__trust_rule *rule = judged->rule;
+    int depth, error = verify(judged, af__policy_store(judged->policy),
+                              judged->policy->has_own_anchors, &depth);
+    verdict->is_verified = error == X509_V_OK;
+    verdict->error = error;
+    if (error != X509_V_OK) {
+        blame(verdict, error, depth);
+        if (!rule->allow_invalid_certificates || error == X509_V_ERR_OUT_OF_MEM) return;
+        /* The chain may be wrong, the name not: verification may have ended before it was compared. */
+        if (judged->host != NULL && !names_host(judged->leaf, judged->host)) {
+            say(verdict, AF_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
+                "the certificate is not for this host");
+            return;
+        }
     }
     verdict->is_accepted = true;
-    X509_STORE_CTX_set_error(context, X509_V_OK);
-    ERR_clear_error();
+    if (rule->mode != AF_PINNING_NONE) judge_pins(judged);
+}
+
+/* ---- Evidence ------------------------------------------------------------------------------ */
+
+/** The peer's certificates and the policy's; NULL when out of memory. */
+static STACK_OF(X509) * gather(const af_trust_policy *policy, const af__trust_case *trust_case) {
+    STACK_OF(X509) *all = trust_case->sent != NULL ? sk_X509_dup(trust_case->sent)
+                                                   : sk_X509_new_null();
+    int count = policy->intermediates != NULL ? sk_X509_num(policy->intermediates) : 0;
+    for (int i = 0; all != NULL && i < count; i++) {
+        if (sk_X509_push(all, sk_X509_value(policy->intermediates, i)) > 0) continue;
+        sk_X509_free(all);
+        all = NULL;
+    }
+    return all;
+}
+
+/** What was sent, the leaf first. */
+static STACK_OF(X509) * list_sent(const af__trust_case *trust_case) {
+    STACK_OF(X509) *list = sk_X509_new_null();
+    bool is_good = list != NULL && X509_add_cert(list, trust_case->leaf, X509_ADD_FLAG_UP_REF) == 1;
+    for (int i = 0; is_good && trust_case->sent != NULL && i < sk_X509_num(trust_case->sent); i++) {
+        X509 *one = sk_X509_value(trust_case->sent, i);
+        if (one == trust_case->leaf) continue;
+        is_good = X509_add_cert(list, one, X509_ADD_FLAG_UP_REF) == 1;
+    }
+    if (is_good) return list;
+    sk_X509_pop_free(list, X509_free);
+    return NULL;
+}
+
+af__evidence *af__trust_evaluate(const af_trust_policy *policy, const af__trust_case *trust_case) {
+    af__evidence *evidence = af__zalloc(sizeof *evidence);
+    if (evidence == NULL) return NULL;
+    atomic_init(&evidence->references, 1);
+    bool has_host = trust_case->host != NULL;
+    bool is_host = has_host && af__trust_host_read(&evidence->host, trust_case->host);
+    judgement judged = {.policy = policy,
+                        .rule = af__policy_rule_for(policy, is_host ? &evidence->host : NULL),
+                        .leaf = trust_case->leaf,
+                        .verdict = &evidence->verdict};
+    if (has_host && !judged.rule->skip_host_check) judged.host = &evidence->host;
+    if (has_host && !is_host) {
+        /* Nor can a rule be found for it, so that even a policy that compares no names must refuse. */
+        evidence->host.text[0] = '\0';
+        say(&evidence->verdict, AF_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
+            "this is no host that a certificate could name");
+    } else {
+        judged.untrusted = gather(policy, trust_case);
+        say(&evidence->verdict, AF_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
+        if (judged.untrusted != NULL) {
+            evidence->verdict = (af__verdict){0};
+            judge(&judged);
+        }
+        sk_X509_free(judged.untrusted);
+    }
+    evidence->chain = judged.chain != NULL ? judged.chain : list_sent(trust_case);
+    if (evidence->verdict.is_accepted) evidence->verdict.error = X509_V_OK;
+    if (evidence->chain != NULL) return evidence;
+    af__evidence_release(evidence);
+    return NULL;
+}
+
+void af__evidence_refuse(af__evidence *evidence, af_trust_reason reason, int error,
+                         const char *text) {
+    evidence->verdict.is_accepted = false;
+    evidence->verdict.depth = 0;
+    say(&evidence->verdict, reason, error, text);
+}
+
+bool af__trust_ask_hook(const af_trust_policy *policy, af__evidence *evidence) {
+    af__verdict *verdict = &evidence->verdict;
+    if (policy->hook.decide == NULL) return true;
+    af_trust_report *report = af__evidence_report(evidence);
+    if (report == NULL) {
+        af__evidence_refuse(evidence, AF_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
+        return false;
+    }
+    af_trust_answer answer = policy->hook.decide(policy->hook.context, report);
+    af_trust_report_free(report);
+    if (answer == AF_TRUST_ANSWER_REFUSE && verdict->is_accepted) {
+        af__evidence_refuse(evidence, AF_TRUST_HOOK, X509_V_ERR_APPLICATION_VERIFICATION,
+                            "refused by the policy's hook");
+    } else if (answer == AF_TRUST_ANSWER_ACCEPT) {
+        verdict->is_accepted = true;
+        verdict->error = X509_V_OK;
+    }
+    return true;
+}
+
+af__evidence *af__evidence_retain(af__evidence *evidence) {
+    if (evidence != NULL) {
+        atomic_fetch_add_explicit(&evidence->references, 1, memory_order_relaxed);
+    }
+    return evidence;
+}
+
+void af__evidence_release(af__evidence *evidence) {
+    if (evidence == NULL || atomic_fetch_sub(&evidence->references, 1) != 1) return;
+    sk_X509_pop_free(evidence->chain, X509_free);
+    af_free(evidence);
 }

@@ -4,23 +4,47 @@
 #ifndef AF_TRUST_EVALUATE_H
 #define AF_TRUST_EVALUATE_H
 
-#include "trust/anchors.h"
+#include "trust/evidence.h"
+#include "trust/policy.h"
 
-#include <afcore/trust.h>
-#include <openssl/x509_vfy.h>
+#include <openssl/x509.h>
 
 typedef struct af__verdict {
     bool is_accepted;
-    af_trust_reason reason; /**< Why not; also set if an invalid chain is let through. */
-    int depth;              /**< Of the certificate at fault; 0 is the server's own. */
-    char text[128];         /**< One line for people. */
+    bool is_verified;       /**< The chain is a verified path. */
+    af_trust_reason reason; /**< Why not; also set if a fault is let through. */
+    af_pin_outcome pins;
+    int depth;      /**< Of the certificate at fault; 0 is the server's own. */
+    int error;      /**< In OpenSSL's words; never X509_V_OK if it is not accepted. */
+    char text[128]; /**< One line for people. */
 } af__verdict;
 
+/** What was judged. Everything is borrowed. */
+typedef struct af__trust_case {
+    const char *host; /**< As it was asked for; NULL: none to compare. */
+    X509 *leaf;
+    STACK_OF(X509) * sent; /**< By the peer, the leaf among them or not. */
+} af__trust_case;
+
+/** A verdict and its chain, immutable once others see it. */
+struct af__evidence {
+    atomic_uint references;
+    af__verdict verdict;
+    STACK_OF(X509) * chain;
+    af__trust_host host; /**< Its text is empty if there was none. */
+};
+
 /**
- * Judge the chain that the handshake put into `context`. Leaves X509_V_OK in it when accepted, so
- * that nobody downstream judges otherwise.
+ * Judge, the hook's opinion not yet asked. NULL: out of memory, which accepts nothing. The
+ * reference is the caller's.
  */
-void af__trust_evaluate(const af__trust *trust, const char *host, X509_STORE_CTX *context,
-                        af__verdict *verdict);
+af__evidence *af__trust_evaluate(const af_trust_policy *policy, const af__trust_case *trust_case);
+
+/** Ask the hook, if there is one. Before anybody else sees the evidence. false: out of memory. */
+bool af__trust_ask_hook(const af_trust_policy *policy, af__evidence *evidence);
+
+/** Turn it into a refusal. Before anybody else sees the evidence. */
+void af__evidence_refuse(af__evidence *evidence, af_trust_reason reason, int error,
+                         const char *text);
 
 #endif

@@ -24,14 +24,12 @@ final class CoreSession: @unchecked Sendable {
         guard !options.userAgent.utf8.contains(where: ASCII.isLineBreakOrNul) else {
             throw SessionError(.invalidInput, message: "the user agent contains a line break or NUL")
         }
-        let anchors = try options.security.anchors.pem()
+        let policy = try CoreTrustPolicy(options.security)
         var failure = af_failure()
         var raw: OpaquePointer?
         let status = options.userAgent.withCString { userAgent in
-            anchors.withUnsafeBytes { anchors in
-                var core = af_session_options(options, userAgent: userAgent, anchors: anchors)
-                return af_session_new(&raw, &core, &failure)
-            }
+            var core = af_session_options(options, userAgent: userAgent, policy: policy)
+            return af_session_new(&raw, &core, &failure)
         }
         guard status == .AF_OK, let raw else { throw SessionError(failure) }
         self.raw = raw
@@ -78,7 +76,7 @@ package struct SessionStatistics: Hashable, Sendable {
 
 extension af_session_options {
     fileprivate init(
-        _ options: CoreSession.Options, userAgent: UnsafePointer<CChar>, anchors: UnsafeRawBufferPointer
+        _ options: CoreSession.Options, userAgent: UnsafePointer<CChar>, policy: CoreTrustPolicy
     ) {
         self.init()
         size = MemoryLayout<Self>.stride
@@ -89,39 +87,7 @@ extension af_session_options {
         user_agent = options.userAgent.isEmpty ? nil : userAgent
         // on_done resumes a Swift task or a queue: always another thread.
         gather_results = true
-        trust.size = MemoryLayout<af_trust_policy>.stride
-        trust.anchors = af_slice(anchors)
-        trust.allow_invalid_certificates = options.security.allowsInvalidCertificates
-        trust.skip_host_check = !options.security.validatesDomainName
-    }
-}
-
-extension TrustAnchors {
-    /// The certificates as PEM text, empty for the system's.
-    fileprivate func pem() throws(SessionError) -> Data {
-        switch self {
-        case .system:
-            return Data()
-        case .pem(let data):
-            guard !data.isEmpty else {
-                throw SessionError(.invalidInput, message: "there are no certificates to trust")
-            }
-            return data
-        case .file(let path):
-            return try Self.read(path)
-        }
-    }
-
-    private static func read(_ path: String) throws(SessionError) -> Data {
-        do {
-            let data = try Data(contentsOf: URL(filePath: path))
-            guard !data.isEmpty else { throw SessionError(.file, message: "\(path) is empty") }
-            return data
-        } catch let error as SessionError {
-            throw error
-        } catch {
-            throw SessionError(.file, message: "cannot read the certificates in \(path)", underlying: error)
-        }
+        trust = policy.raw
     }
 }
 

@@ -55,6 +55,15 @@ extension SessionError.Reason {
         case .AF_TRUST_REVOKED: self = .revoked
         case .AF_TRUST_WEAK: self = .weak
         case .AF_TRUST_OTHER: self = .other
+        case .AF_TRUST_UNTRUSTED_ROOT: self = .untrustedRoot
+        case .AF_TRUST_NAME_CONSTRAINT: self = .nameConstraint
+        case .AF_TRUST_PURPOSE: self = .purpose
+        case .AF_TRUST_PATH_LENGTH: self = .pathLength
+        case .AF_TRUST_NOT_AN_AUTHORITY: self = .notAnAuthority
+        case .AF_TRUST_BAD_SIGNATURE: self = .badSignature
+        case .AF_TRUST_UNKNOWN_REVOCATION: self = .unknownRevocation
+        case .AF_TRUST_MALFORMED: self = .malformed
+        case .AF_TRUST_HOOK: self = .hook
         @unknown default: self = .other
         }
     }

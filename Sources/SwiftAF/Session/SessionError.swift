@@ -237,14 +237,32 @@ extension SessionError {
         public static let wrongHost = Reason(rawValue: "wrongHost")
         /// The chain is a certificate that signed itself.
         public static let selfSigned = Reason(rawValue: "selfSigned")
-        /// The chain leads to no trusted root.
+        /// The chain leads to no trusted root: one of its certificates was not sent, or the root is unknown.
         public static let unknownIssuer = Reason(rawValue: "unknownIssuer")
+        /// The chain leads to a root, sent by the server, that is not trusted.
+        public static let untrustedRoot = Reason(rawValue: "untrustedRoot")
         /// No pinned key or certificate is in the chain.
         public static let pin = Reason(rawValue: "pin")
         /// A certificate was revoked.
         public static let revoked = Reason(rawValue: "revoked")
         /// A key or signature is too weak.
         public static let weak = Reason(rawValue: "weak")
+        /// An authority signed for names that it is not allowed to.
+        public static let nameConstraint = Reason(rawValue: "nameConstraint")
+        /// A certificate is not made for TLS servers.
+        public static let purpose = Reason(rawValue: "purpose")
+        /// More authorities stand in a row than one of them allows.
+        public static let pathLength = Reason(rawValue: "pathLength")
+        /// A certificate was signed by one that may not sign others.
+        public static let notAnAuthority = Reason(rawValue: "notAnAuthority")
+        /// A signature is wrong.
+        public static let badSignature = Reason(rawValue: "badSignature")
+        /// Whether a certificate was revoked had to be known, and was not.
+        public static let unknownRevocation = Reason(rawValue: "unknownRevocation")
+        /// A certificate breaks the rules of its format.
+        public static let malformed = Reason(rawValue: "malformed")
+        /// A hook of the policy refused the chain.
+        public static let hook = Reason(rawValue: "hook")
         /// Something else is wrong with the chain.
         public static let other = Reason(rawValue: "other")
     }

@@ -16,14 +16,23 @@ world *world_new(const afts_options *server, const af_session_options *session) 
     return new;
 }
 
+af_trust_policy *policy_trusting(const char *pem) {
+    af_trust_options options = AF_TRUST_OPTIONS_INIT;
+    af_trust_policy *policy;
+    options.anchors = af_slice_of(pem);
+    check_status(af_trust_policy_new(&policy, &options, NULL), AF_OK);
+    return policy;
+}
+
 world *world_new_tls(void) {
     afts_cert *authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
     afts_cert *leaf = afts_cert_new(NULL, authority);
     assert_non_null(leaf);
     afts_tls tls = {.chain_pem = afts_cert_chain_pem(leaf), .key_pem = afts_cert_key_pem(leaf)};
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.trust.anchors = af_slice_of(afts_cert_pem(authority));
+    options.trust = policy_trusting(afts_cert_pem(authority));
     world *new = world_new(&(afts_options){.tls = &tls}, &options);
+    af_trust_policy_release(options.trust);
     new->authority = authority;
     new->leaf = leaf;
     return new;

@@ -36,6 +36,9 @@ void world_free(world *world);
 /** Release the session and wait for its thread; the server stays. */
 void world_close_session(world *world);
 
+/** A policy that trusts this certificate (PEM) alone; yours. */
+af_trust_policy *policy_trusting(const char *pem);
+
 /** As setup and teardown of a test with a plain server. */
 int world_setup(void **state);
 int world_teardown(void **state);

@@ -61,7 +61,16 @@ typedef enum AF_OPEN_ENUM af_trust_reason {
     AF_TRUST_PIN = 6,
     AF_TRUST_REVOKED = 7,
     AF_TRUST_WEAK = 8,
-    AF_TRUST_OTHER = 9
+    AF_TRUST_OTHER = 9,
+    AF_TRUST_UNTRUSTED_ROOT = 10,   /**< The peer sent a chain up to a root that is not trusted. */
+    AF_TRUST_NAME_CONSTRAINT = 11,  /**< An authority signed for names that it is not allowed to. */
+    AF_TRUST_PURPOSE = 12,          /**< Not made for TLS servers. */
+    AF_TRUST_PATH_LENGTH = 13,      /**< More authorities in a row than one of them allows. */
+    AF_TRUST_NOT_AN_AUTHORITY = 14, /**< Signed by a certificate that may not sign others. */
+    AF_TRUST_BAD_SIGNATURE = 15,
+    AF_TRUST_UNKNOWN_REVOCATION = 16, /**< Whether it was revoked must be known, and is not. */
+    AF_TRUST_MALFORMED = 17,
+    AF_TRUST_HOOK = 18 /**< The user's hook refused it. */
 } af_trust_reason;
 
 enum { AF_FAILURE_TEXT_SIZE = 192 };

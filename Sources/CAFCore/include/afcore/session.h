@@ -19,7 +19,8 @@ typedef struct af_session_options {
     uint32_t connections_idle; /**< Kept open for reuse. 0: none is reused. */
     uint32_t idle_seconds;     /**< A connection idle for longer is not reused. */
     const char *user_agent;    /**< Sent unless a request says otherwise; NULL: none. */
-    af_trust_policy trust;
+    /** Who is trusted; NULL: the defaults of af_trust_options. The session has its own reference. */
+    af_trust_policy *trust;
     /** Called once, last, on the loop thread, when the session has ended. May be NULL. */
     void (*on_closed)(void *context);
     void *context;
@@ -32,7 +33,7 @@ typedef struct af_session_options {
 } af_session_options;
 
 #define AF_SESSION_OPTIONS_INIT                                                                    \
-    { sizeof(af_session_options), 6, 0, 64, 60, "afcore", AF_TRUST_POLICY_INIT, NULL, NULL, false }
+    { sizeof(af_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false }
 
 /** Counters of a session since it was made. */
 typedef struct af_session_statistics {
@@ -48,7 +49,7 @@ typedef struct af_session_statistics {
  * Make a session; its thread starts at once. `options` may be NULL for the defaults.
  *
  * Thread: any.    Owns: `*out` is yours, af_session_release().
- * Fails: AF_ENOMEM, AF_EINVAL (anchors that can't be read), AF_EUNSUPPORTED (libcurl without
+ * Fails: AF_ENOMEM, AF_EINVAL (options without AF_SESSION_OPTIONS_INIT), AF_EUNSUPPORTED (libcurl without
  * OpenSSL), AF_EINTERNAL (no thread or descriptor, see failure); `*out` is then NULL. `failure` may be NULL.
  */
 AF_API af_status af_session_new(af_session **out, const af_session_options *options,

@@ -8,6 +8,7 @@
 #include <afcore/base.h>
 #include <afcore/error.h>
 #include <afcore/message.h>
+#include <afcore/trust.h>
 
 AF_BEGIN_DECLS
 
@@ -438,6 +439,15 @@ AF_API af_slice af_result_get_body(const af_result *result);
  * stays in the result.
  */
 AF_API af_bytes af_result_take_body(af_result *result);
+
+/**
+ * What the last hop's server has shown of itself, and the policy's verdict on it, also if the task
+ * failed for that. On a connection that was there already: what it showed when it was made.
+ *
+ * Thread: owner.    Owns: borrowed, lives with `result`.
+ * Fails: NULL if the last hop was not over TLS or didn't come to a chain, or when out of memory.
+ */
+AF_API const af_trust_report *af_result_get_trust(af_result *result);
 
 /** What became of a partial file that was there. */
 typedef enum af_resumption {

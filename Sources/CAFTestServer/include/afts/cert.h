@@ -18,8 +18,9 @@ typedef struct afts_cert afts_cert;
 typedef struct afts_cert_options {
     /// Subject common name. NULL: the first host.
     const char *common_name;
-    /// Subject alternative names separated by commas: names, wildcards, IP addresses. NULL:
-    /// "localhost,127.0.0.1,::1". "": no alternative name at all. Ignored for an authority.
+    /// Subject alternative names separated by commas: names, wildcards, IP addresses; a 0 after a
+    /// backslash stands for NUL. NULL: "localhost,127.0.0.1,::1". "": no alternative name at all.
+    /// Ignored for an authority.
     const char *hosts;
     /// Validity in seconds from now; both 0: from a day ago for a year.
     int64_t not_before_s;
@@ -30,6 +31,20 @@ typedef struct afts_cert_options {
     bool client;
     /// RSA 2048 in place of EC P-256.
     bool rsa;
+    /// Bits of the RSA key. 0: 2048.
+    unsigned rsa_bits;
+    /// The digest that is signed, "SHA1" for example. NULL: SHA-256.
+    const char *digest;
+    /// An authority that can't make others (path length 0).
+    bool last_authority;
+    /// An authority's name constraints in OpenSSL's words: "permitted;DNS:example.test".
+    const char *name_constraints;
+    /// The server must staple an OCSP response (RFC 7633).
+    bool must_staple;
+    /// A digit of the signature is wrong.
+    bool forged;
+    /// Use this certificate's key in place of a fresh one.
+    const afts_cert *key_of;
 } afts_cert_options;
 
 /// Makes a certificate with a fresh key. `options` may be NULL; `issuer` NULL makes it self-signed.
@@ -73,8 +88,24 @@ typedef enum afts_ocsp_status {
 uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocsp_status status,
                         int64_t this_update_s, int64_t next_update_s, size_t *len);
 
-/// Frees what afts_cert_ocsp made. NULL is fine.
-void afts_bytes_free(uint8_t *bytes);
+/// Makes a revocation list of `issuer` as PEM, valid from an hour ago for a day, or, if `expired`,
+/// over since an hour. `revoked` is on it, unless NULL.
+///
+/// @return the NUL-terminated text, freed by afts_bytes_free, or NULL when OpenSSL refuses.
+char *afts_cert_crl(const afts_cert *issuer, const afts_cert *revoked, bool expired);
+
+/// Makes a PKCS #12 file of the certificate and its key.
+///
+/// @return the bytes, freed by afts_bytes_free, or NULL when OpenSSL refuses.
+uint8_t *afts_cert_pkcs12(const afts_cert *cert, const char *password, size_t *len);
+
+/// The private key as PEM, encrypted.
+///
+/// @return the NUL-terminated text, freed by afts_bytes_free, or NULL when OpenSSL refuses.
+char *afts_cert_encrypted_key_pem(const afts_cert *cert, const char *password);
+
+/// Frees what the functions above made. NULL is fine.
+void afts_bytes_free(void *bytes);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,143 @@
+/* Certificates from files and folders. */
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/failure.h"
+#include "trust/material.h"
+
+#include <afcore/trust.h>
+#include <dirent.h>
+#include <errno.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Several times what all public authorities take, and nobody's certificates are more. */
+static const uint64_t MAX_FILE = UINT64_C(16) * 1024 * 1024;
+
+static af_status fail_file(af_failure *failure, const char *path, int error) {
+    af_status status = af__fail(failure, AF_EFILE, "%s: %s", path, strerror(error));
+    if (failure != NULL) failure->system_error = error;
+    return status;
+}
+
+static af_status read_file(af__buffer *out, const char *path, af_failure *failure) {
+    char piece[16 * 1024];
+    size_t count;
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL) return fail_file(failure, path, errno);
+    af_status status = AF_OK;
+    while (status == AF_OK && (count = fread(piece, 1, sizeof piece, file)) > 0) {
+        status = af__buffer_append(out, piece, count);
+    }
+    int error = ferror(file) ? errno : 0;
+    fclose(file);
+    if (error != 0) return fail_file(failure, path, error);
+    if (status == AF_ETOOBIG) {
+        return af__fail(failure, AF_EINVAL, "%s: too long for certificates", path);
+    }
+    return status == AF_OK ? AF_OK : af__fail(failure, status, "out of memory");
+}
+
+/** Append the certificates of a file to `pem`. */
+static af_status add_file(BIO *pem, const char *path, af_failure *failure) {
+    STACK_OF(X509) *certificates = NULL;
+    af__buffer text;
+    af__buffer_init(&text, MAX_FILE);
+    af_status status = read_file(&text, path, failure);
+    if (status == AF_OK && text.size == 0) {
+        status = af__fail(failure, AF_EINVAL, "%s: the file is empty", path);
+    }
+    if (status == AF_OK) {
+        status = af__certificates_parse(&certificates, (af_slice){text.bytes, text.size}, path,
+                                        failure);
+    }
+    for (int i = 0; status == AF_OK && i < sk_X509_num(certificates); i++) {
+        if (PEM_write_bio_X509(pem, sk_X509_value(certificates, i)) != 1) {
+            status = af__fail(failure, AF_ENOMEM, "out of memory");
+        }
+    }
+    sk_X509_pop_free(certificates, X509_free);
+    af__buffer_clear(&text);
+    return status;
+}
+
+static bool is_certificate_file(const char *name) {
+    size_t size = strlen(name);
+    return size > 4 && strcmp(name + size - 4, ".cer") == 0;
+}
+
+/** Paths of files in a folder. */
+typedef struct path_list {
+    char **paths;
+    size_t count;
+} path_list;
+
+static bool add_path(path_list *list, const char *folder, const char *name) {
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char **paths = af__realloc(list->paths, (list->count + 1) * sizeof *paths);
+    if (paths == NULL) return false;
+    list->paths = paths;
+    paths[list->count] = af__alloc(size);
+    if (paths[list->count] == NULL) return false;
+    snprintf(paths[list->count++], size, "%s/%s", folder, name);
+    return true;
+}
+
+static int compare_paths(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static af_status list_folder(path_list *list, const char *folder, af_failure *failure) {
+    DIR *directory = opendir(folder);
+    if (directory == NULL) return fail_file(failure, folder, errno);
+    bool is_complete = true;
+    const struct dirent *entry;
+    while (is_complete && (entry = readdir(directory)) != NULL) {
+        if (is_certificate_file(entry->d_name)) {
+            is_complete = add_path(list, folder, entry->d_name);
+        }
+    }
+    closedir(directory);
+    if (!is_complete) return af__fail(failure, AF_ENOMEM, "out of memory");
+    /* The same folder gives the same text. */
+    if (list->count > 1) qsort(list->paths, list->count, sizeof *list->paths, compare_paths);
+    return AF_OK;
+}
+
+static af_status add_folder(BIO *pem, const char *path, af_failure *failure) {
+    path_list list = {NULL, 0};
+    af_status status = list_folder(&list, path, failure);
+    for (size_t i = 0; i < list.count; i++) {
+        if (status == AF_OK) status = add_file(pem, list.paths[i], failure);
+        af_free(list.paths[i]);
+    }
+    af_free(list.paths);
+    return status;
+}
+
+af_status af_certificates_read(af_bytes *out, const char *path, af_failure *failure) {
+    struct stat info;
+    *out = (af_bytes){NULL, 0};
+    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    if (stat(path, &info) != 0) return fail_file(failure, path, errno);
+    BIO *pem = BIO_new(BIO_s_mem());
+    if (pem == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = S_ISDIR(info.st_mode) ? add_folder(pem, path, failure)
+                                             : add_file(pem, path, failure);
+    if (status == AF_OK) {
+        char *bytes = NULL;
+        long size = BIO_get_mem_data(pem, &bytes);
+        out->bytes = af__copy_text((af_slice){bytes, (size_t)size});
+        if (out->bytes != NULL)
+            out->size = (size_t)size;
+        else
+            status = af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    BIO_free(pem);
+    ERR_clear_error();
+    return status;
+}

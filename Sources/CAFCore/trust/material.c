@@ -1,0 +1,137 @@
+#include "trust/material.h"
+
+#include "base/failure.h"
+
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char pin_scheme[] = "sha256//";
+
+enum { BASE64_SIZE = 44 }; /* Of a digest. */
+
+/* ---- Certificates and revocation lists ----------------------------------------------------- */
+
+/** DER is a SEQUENCE, and no text begins with that octet. */
+static bool is_der(af_slice text) {
+    return text.size > 0 && text.bytes[0] == 0x30;
+}
+
+static void *read_one(BIO *bio, bool is_pem, bool is_crl) {
+    if (is_crl) {
+        return is_pem ? PEM_read_bio_X509_CRL(bio, NULL, NULL, NULL) : d2i_X509_CRL_bio(bio, NULL);
+    }
+    return is_pem ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : d2i_X509_bio(bio, NULL);
+}
+
+/** Was the last failure to read nothing but the end of the text? */
+static bool is_at_end(bool is_pem) {
+    unsigned long error = ERR_peek_last_error();
+    ERR_clear_error();
+    return is_pem && ERR_GET_LIB(error) == ERR_LIB_PEM &&
+           ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
+
+/** Read all into `out`. AF_EINVAL: none, or one of them is broken. */
+static af_status read_all(OPENSSL_STACK *out, BIO *bio, bool is_pem, bool is_crl) {
+    while (is_pem || BIO_pending(bio) > 0) {
+        void *one = read_one(bio, is_pem, is_crl);
+        if (one == NULL) {
+            if (!is_at_end(is_pem)) return AF_EINVAL;
+            break;
+        }
+        if (OPENSSL_sk_push(out, one) > 0) continue;
+        if (is_crl)
+            X509_CRL_free(one);
+        else
+            X509_free(one);
+        return AF_ENOMEM;
+    }
+    return OPENSSL_sk_num(out) > 0 ? AF_OK : AF_EINVAL;
+}
+
+static void free_certificate(void *certificate) {
+    X509_free(certificate);
+}
+
+static void free_crl(void *crl) {
+    X509_CRL_free(crl);
+}
+
+static af_status parse(OPENSSL_STACK **out, af_slice text, bool is_crl, const char *what,
+                       af_failure *failure) {
+    *out = NULL;
+    if (text.size == 0) return AF_OK;
+    if (text.size > INT_MAX) return af__fail(failure, AF_EINVAL, "%s: too long", what);
+    ERR_clear_error();
+    BIO *bio = BIO_new_mem_buf(text.bytes, (int)text.size);
+    OPENSSL_STACK *all = OPENSSL_sk_new_null();
+    af_status status = AF_ENOMEM;
+    if (bio != NULL && all != NULL) status = read_all(all, bio, !is_der(text), is_crl);
+    BIO_free(bio);
+    ERR_clear_error();
+    if (status == AF_OK) {
+        *out = all;
+        return AF_OK;
+    }
+    int count = all != NULL ? OPENSSL_sk_num(all) : 0;
+    OPENSSL_sk_pop_free(all, is_crl ? free_crl : free_certificate);
+    if (status == AF_ENOMEM) return af__fail(failure, AF_ENOMEM, "out of memory");
+    const char *kind = is_crl ? "revocation list" : "certificate";
+    if (count == 0)
+        return af__fail(failure, AF_EINVAL, "%s: there is no %s that can be read", what, kind);
+    return af__fail(failure, AF_EINVAL, "%s: %s number %d can't be read", what, kind, count + 1);
+}
+
+af_status af__certificates_parse(STACK_OF(X509) * *out, af_slice text, const char *what,
+                                 af_failure *failure) {
+    OPENSSL_STACK *all;
+    af_status status = parse(&all, text, false, what, failure);
+    *out = (STACK_OF(X509) *)all;
+    return status;
+}
+
+af_status af__crls_parse(STACK_OF(X509_CRL) * *out, af_slice text, af_failure *failure) {
+    OPENSSL_STACK *all;
+    af_status status = parse(&all, text, true, "the revocation lists", failure);
+    *out = (STACK_OF(X509_CRL) *)all;
+    return status;
+}
+
+/* ---- Pins ---------------------------------------------------------------------------------- */
+
+bool af__key_digest(af__digest *out, const X509 *certificate) {
+    unsigned char *key = NULL;
+    int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key);
+    bool is_done = size > 0 &&
+                   EVP_Digest(key, (size_t)size, out->bytes, NULL, EVP_sha256(), NULL) == 1;
+    OPENSSL_free(key);
+    return is_done;
+}
+
+void af__pin_write(char out[53], const af__digest *digest) {
+    memcpy(out, pin_scheme, sizeof pin_scheme - 1);
+    EVP_EncodeBlock((unsigned char *)out + sizeof pin_scheme - 1, digest->bytes, AF__DIGEST_SIZE);
+}
+
+af_status af__pin_parse(af__digest *out, const char *text, af_failure *failure) {
+    unsigned char plain[BASE64_SIZE];
+    char again[53];
+    size_t scheme = sizeof pin_scheme - 1;
+    bool is_pin = text != NULL && strlen(text) == scheme + BASE64_SIZE &&
+                  memcmp(text, pin_scheme, scheme) == 0 &&
+                  EVP_DecodeBlock(plain, (const unsigned char *)text + scheme, BASE64_SIZE) ==
+                      AF__DIGEST_SIZE + 1;
+    ERR_clear_error();
+    if (is_pin) {
+        memcpy(out->bytes, plain, AF__DIGEST_SIZE);
+        af__pin_write(again, out);
+        /* Blanks and loose bits, which the decoder lets pass. */
+        is_pin = strcmp(again, text) == 0;
+    }
+    if (is_pin) return AF_OK;
+    return af__fail(failure, AF_EINVAL, "a pin is not \"sha256//\" and the base64 of 32 bytes");
+}

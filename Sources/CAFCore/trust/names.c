@@ -1,0 +1,78 @@
+#include "trust/names.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+static char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/** An address in the form that every other spelling of it has in common. */
+static bool read_address(af__trust_host *out) {
+    unsigned char address[16];
+    struct in_addr short_form;
+    if (inet_pton(AF_INET6, out->text, address) == 1) {
+        return inet_ntop(AF_INET6, address, out->text, sizeof out->text) != NULL;
+    }
+    /* What URL parsers take for an IPv4 address is connected to as one. */
+    const char *label = strrchr(out->text, '.');
+    label = label != NULL ? label + 1 : out->text;
+    if (!is_digit(*label) || inet_aton(out->text, &short_form) == 0) return false;
+    return inet_ntop(AF_INET, &short_form, out->text, sizeof out->text) != NULL;
+}
+
+static bool has_good_labels(const char *text) {
+    size_t length = 0;
+    for (const char *at = text; *at != '\0'; at++) {
+        unsigned char octet = (unsigned char)*at;
+        if (octet <= ' ' || octet >= 127 || strchr("*:/[]@\\", octet) != NULL) return false;
+        if (octet == '.' && length == 0) return false;
+        length = octet == '.' ? 0 : length + 1;
+    }
+    return length > 0;
+}
+
+bool af__trust_host_read(af__trust_host *out, const char *text) {
+    size_t size = strlen(text);
+    memset(out, 0, sizeof *out);
+    if (size > 2 && text[0] == '[' && text[size - 1] == ']') {
+        text++;
+        size -= 2;
+    }
+    if (size > 1 && text[size - 1] == '.') size--;
+    if (size == 0 || size >= sizeof out->text) return false;
+    for (size_t i = 0; i < size; i++) out->text[i] = lower(text[i]);
+    out->is_address = read_address(out);
+    return out->is_address || has_good_labels(out->text);
+}
+
+bool af__host_pattern_read(af__host_pattern *out, const char *text, bool includes_subdomains) {
+    out->kind = includes_subdomains ? AF__PATTERN_SUBDOMAINS : AF__PATTERN_EXACT;
+    if (text[0] == '*' && text[1] == '.') {
+        if (includes_subdomains) return false;
+        out->kind = AF__PATTERN_WILDCARD;
+        text += 2;
+    }
+    if (!af__trust_host_read(&out->host, text)) return false;
+    return out->kind == AF__PATTERN_EXACT || !out->host.is_address;
+}
+
+unsigned af__host_pattern_fit(const af__host_pattern *pattern, const af__trust_host *host) {
+    size_t size = strlen(host->text), wanted = strlen(pattern->host.text);
+    if (host->is_address != pattern->host.is_address || size < wanted) return 0;
+    size_t before = size - wanted;
+    if (strcmp(host->text + before, pattern->host.text) != 0) return 0;
+    unsigned fit = 4 * (unsigned)wanted;
+    if (before == 0) {
+        if (pattern->kind == AF__PATTERN_WILDCARD) return 0;
+        return pattern->kind == AF__PATTERN_EXACT ? fit + 3 : fit + 2;
+    }
+    bool is_below = host->text[before - 1] == '.';
+    if (!is_below || pattern->kind == AF__PATTERN_EXACT) return 0;
+    if (pattern->kind == AF__PATTERN_SUBDOMAINS) return fit + 1;
+    return memchr(host->text, '.', before - 1) == NULL ? fit + 2 : 0;
+}

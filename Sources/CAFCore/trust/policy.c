@@ -1,0 +1,210 @@
+#include "trust/policy.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "trust/anchors.h"
+
+#include <openssl/err.h>
+#include <string.h>
+
+enum { STRONGEST_LEVEL = 5 };
+
+/* ---- Rules --------------------------------------------------------------------------------- */
+
+static bool is_pinning(const af_trust_rule *rule) {
+    return rule->certificates.size > 0 || rule->pin_count > 0;
+}
+
+static af_status check_rule(const af_trust_rule *rule, af_failure *failure) {
+    if ((unsigned)rule->mode > AF_PINNING_CERTIFICATE || (unsigned)rule->match > AF_PIN_MATCH_ALL) {
+        return af__fail(failure, AF_EINVAL, "there is no such mode or match of pinning");
+    }
+    if (rule->mode == AF_PINNING_NONE && is_pinning(rule)) {
+        return af__fail(failure, AF_EINVAL, "something is pinned, but the mode would ignore it");
+    }
+    return AF_OK;
+}
+
+/** Room for the pins of a rule, and for the keys of its certificates where those are pinned. */
+static af_status read_pins(af__trust_rule *out, const af_trust_rule *rule, af_failure *failure) {
+    bool pins_keys = out->mode == AF_PINNING_PUBLIC_KEY;
+    int certificates = pins_keys && out->certificates != NULL ? sk_X509_num(out->certificates) : 0;
+    size_t capacity = rule->pin_count + (size_t)certificates;
+    if (capacity == 0) return AF_OK;
+    out->keys = capacity <= SIZE_MAX / sizeof *out->keys ? af__alloc(capacity * sizeof *out->keys)
+                                                         : NULL;
+    if (out->keys == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    for (size_t i = 0; i < rule->pin_count; i++) {
+        af_status status = af__pin_parse(&out->keys[out->key_count], rule->pins[i], failure);
+        if (status != AF_OK) return status;
+        out->key_count++;
+    }
+    for (int i = 0; i < certificates; i++) {
+        if (!af__key_digest(&out->keys[out->key_count], sk_X509_value(out->certificates, i))) {
+            return af__fail(failure, AF_ENOMEM, "out of memory");
+        }
+        out->key_count++;
+    }
+    return AF_OK;
+}
+
+static af_status read_rule(af__trust_rule *out, const af_trust_rule *rule,
+                           STACK_OF(X509_CRL) * crls, af_failure *failure) {
+    af_status status = check_rule(rule, failure);
+    if (status != AF_OK) return status;
+    out->mode = rule->mode;
+    out->match = rule->match;
+    out->expires_s = rule->expires_s;
+    out->report_only = rule->report_only;
+    out->allow_invalid_certificates = rule->allow_invalid_certificates;
+    out->skip_host_check = rule->skip_host_check;
+    status = af__certificates_parse(&out->certificates, rule->certificates,
+                                    "the pinned certificates", failure);
+    if (status == AF_OK) status = read_pins(out, rule, failure);
+    if (status == AF_OK && out->mode == AF_PINNING_CERTIFICATE && out->certificates != NULL) {
+        out->store = af__anchors_new(out->certificates, crls, false);
+        if (out->store == NULL) status = af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    return status;
+}
+
+static af_status read_host(af__trust_rule *out, const af_trust_policy *policy,
+                           const af_trust_rule *rule, af_failure *failure) {
+    if (rule->host == NULL ||
+        !af__host_pattern_read(&out->pattern, rule->host, rule->includes_subdomains)) {
+        return af__fail(failure, AF_EINVAL, "the host of a rule is none: give a name in ASCII");
+    }
+    for (const af__trust_rule *other = policy->rules + 1; other < out; other++) {
+        bool is_same = other->pattern.kind == out->pattern.kind &&
+                       strcmp(other->pattern.host.text, out->pattern.host.text) == 0;
+        if (is_same) {
+            return af__fail(failure, AF_EINVAL, "there are two rules for %s", rule->host);
+        }
+    }
+    return AF_OK;
+}
+
+static void clear_rule(af__trust_rule *rule) {
+    sk_X509_pop_free(rule->certificates, X509_free);
+    X509_STORE_free(rule->store);
+    af_free(rule->keys);
+}
+
+const af__trust_rule *af__policy_rule_for(const af_trust_policy *policy,
+                                          const af__trust_host *host) {
+    const af__trust_rule *best = &policy->rules[0];
+    unsigned best_fit = 0;
+    for (size_t i = 1; host != NULL && i < policy->rule_count; i++) {
+        unsigned fit = af__host_pattern_fit(&policy->rules[i].pattern, host);
+        if (fit <= best_fit) continue;
+        best = &policy->rules[i];
+        best_fit = fit;
+    }
+    return best;
+}
+
+/* ---- Policies ------------------------------------------------------------------------------ */
+
+static af_status read_rules(af_trust_policy *policy, const af_trust_options *options,
+                            STACK_OF(X509_CRL) * crls, af_failure *failure) {
+    size_t count = options->rule_count + 1;
+    policy->rules = options->rule_count < SIZE_MAX / sizeof *policy->rules - 1
+                        ? af__zalloc(count * sizeof *policy->rules)
+                        : NULL;
+    if (policy->rules == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (options->everywhere.host != NULL) {
+        return af__fail(failure, AF_EINVAL, "the rule for everywhere has a host");
+    }
+    policy->rule_count = 1;
+    af_status status = read_rule(&policy->rules[0], &options->everywhere, crls, failure);
+    for (size_t i = 0; i < options->rule_count && status == AF_OK; i++) {
+        af__trust_rule *rule = &policy->rules[policy->rule_count];
+        status = read_host(rule, policy, &options->rules[i], failure);
+        policy->rule_count++;
+        if (status == AF_OK) status = read_rule(rule, &options->rules[i], crls, failure);
+    }
+    return status;
+}
+
+static af_status read_anchors(af_trust_policy *policy, const af_trust_options *options,
+                              STACK_OF(X509_CRL) * crls, af_failure *failure) {
+    STACK_OF(X509) * anchors;
+    af_status status = af__certificates_parse(&anchors, options->anchors, "the anchors", failure);
+    if (status != AF_OK) return status;
+    policy->has_own_anchors = anchors != NULL;
+    if (anchors != NULL || crls != NULL) {
+        bool has_system = anchors == NULL || options->keeps_system_anchors;
+        policy->store = af__anchors_new(anchors, crls, has_system);
+        if (policy->store == NULL) status = af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    sk_X509_pop_free(anchors, X509_free);
+    return status;
+}
+
+static af_status read_options(af_trust_policy *policy, const af_trust_options *options,
+                              af_failure *failure) {
+    STACK_OF(X509_CRL) *crls = NULL;
+    if (options->security_level < 0 || options->security_level > STRONGEST_LEVEL) {
+        return af__fail(failure, AF_EINVAL, "the security level is not one of 1 to 5");
+    }
+    policy->security_level = options->security_level;
+    policy->time_s = options->time_s;
+    policy->ocsp = options->ocsp;
+    policy->checks_authorities = options->checks_authorities;
+    af_status status = af__certificates_parse(&policy->intermediates, options->intermediates,
+                                              "the intermediates", failure);
+    if (status == AF_OK) status = af__crls_parse(&crls, options->crls, failure);
+    policy->has_crls = crls != NULL;
+    if (status == AF_OK) status = read_anchors(policy, options, crls, failure);
+    if (status == AF_OK) status = read_rules(policy, options, crls, failure);
+    sk_X509_CRL_pop_free(crls, X509_CRL_free);
+    ERR_clear_error();
+    return status;
+}
+
+af_status af_trust_policy_new(af_trust_policy **out, const af_trust_options *options,
+                              af_failure *failure) {
+    static const af_trust_options defaults = AF_TRUST_OPTIONS_INIT;
+    af_failure ignored;
+    if (options == NULL) options = &defaults;
+    if (failure == NULL) failure = &ignored;
+    memset(failure, 0, sizeof *failure);
+    *out = NULL;
+    if (options->size != sizeof *options) {
+        return af__fail(failure, AF_EINVAL, "the options lack AF_TRUST_OPTIONS_INIT");
+    }
+    af_trust_policy *policy = af__zalloc(sizeof *policy);
+    af_status status = AF_ENOMEM;
+    if (policy != NULL) {
+        atomic_init(&policy->references, 1);
+        policy->hook = options->hook;
+        status = read_options(policy, options, failure);
+    } else {
+        af__fail(failure, AF_ENOMEM, "out of memory");
+        if (options->hook.release != NULL) options->hook.release(options->hook.context);
+    }
+    if (status == AF_OK)
+        *out = policy;
+    else
+        af_trust_policy_release(policy);
+    return status;
+}
+
+af_trust_policy *af_trust_policy_retain(af_trust_policy *policy) {
+    atomic_fetch_add_explicit(&policy->references, 1, memory_order_relaxed);
+    return policy;
+}
+
+void af_trust_policy_release(af_trust_policy *policy) {
+    if (policy == NULL || atomic_fetch_sub(&policy->references, 1) != 1) return;
+    for (size_t i = 0; i < policy->rule_count; i++) clear_rule(&policy->rules[i]);
+    af_free(policy->rules);
+    sk_X509_pop_free(policy->intermediates, X509_free);
+    X509_STORE_free(policy->store);
+    if (policy->hook.release != NULL) policy->hook.release(policy->hook.context);
+    af_free(policy);
+}
+
+X509_STORE *af__policy_store(const af_trust_policy *policy) {
+    return policy->store != NULL ? policy->store : af__anchors_system();
+}

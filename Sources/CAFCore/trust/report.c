@@ -1,0 +1,284 @@
+/* Evidence, written out. */
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "trust/evaluate.h"
+
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct report_block {
+    af_trust_report report; /* First: callers hold a pointer to it. */
+    af_trust_certificate *chain;
+    char *text, *host;
+} report_block;
+
+/* ---- Texts --------------------------------------------------------------------------------- */
+
+/** What was written to `bio`, which is emptied. NULL when out of memory. */
+static char *take_text(BIO *bio) {
+    char *bytes = NULL;
+    long size = BIO_get_mem_data(bio, &bytes);
+    char *text = af__copy_text((af_slice){bytes, size > 0 ? (size_t)size : 0});
+    BIO_reset(bio);
+    return text;
+}
+
+static char *name_text(BIO *bio, const X509_NAME *name) {
+    /* Escapes what is no text, but not the octets of UTF-8. */
+    unsigned long form = XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB;
+    X509_NAME_print_ex(bio, name, 0, form);
+    return take_text(bio);
+}
+
+static void write_hex(BIO *bio, const unsigned char *bytes, int size) {
+    for (int i = 0; i < size; i++) BIO_printf(bio, "%02x", bytes[i]);
+}
+
+/** A name may hold any octets; a reader must not take some of them for the end of it. */
+static void write_escaped(BIO *bio, const ASN1_STRING *name) {
+    const unsigned char *bytes = ASN1_STRING_get0_data(name);
+    for (int i = 0; i < ASN1_STRING_length(name); i++) {
+        bool is_plain = bytes[i] > ' ' && bytes[i] < 127 && bytes[i] != '\\';
+        BIO_printf(bio, is_plain ? "%c" : "\\x%02x", bytes[i]);
+    }
+}
+
+static void write_address(BIO *bio, const ASN1_OCTET_STRING *address) {
+    const unsigned char *bytes = ASN1_STRING_get0_data(address);
+    int size = ASN1_STRING_length(address);
+    if (size == 4) {
+        BIO_printf(bio, "%d.%d.%d.%d", bytes[0], bytes[1], bytes[2], bytes[3]);
+    } else if (size == 16) {
+        for (int i = 0; i < 16; i += 2) {
+            BIO_printf(bio, "%s%x", i > 0 ? ":" : "", (unsigned)bytes[i] << 8 | bytes[i + 1]);
+        }
+    } else {
+        write_hex(bio, bytes, size);
+    }
+}
+
+static char *alternative_text(BIO *bio, GENERAL_NAME *name) {
+    switch (name->type) {
+    case GEN_DNS:
+        write_escaped(bio, name->d.dNSName);
+        break;
+    case GEN_IPADD:
+        write_address(bio, name->d.iPAddress);
+        break;
+    default:
+        GENERAL_NAME_print(bio, name);
+    }
+    return take_text(bio);
+}
+
+static char *key_text(BIO *bio, X509 *certificate) {
+    EVP_PKEY *key = X509_get0_pubkey(certificate);
+    if (key == NULL) {
+        BIO_printf(bio, "unknown");
+    } else {
+        const char *type = EVP_PKEY_get0_type_name(key);
+        BIO_printf(bio, "%s %d", type != NULL ? type : "unknown", EVP_PKEY_get_bits(key));
+    }
+    return take_text(bio);
+}
+
+static char *serial_text(BIO *bio, X509 *certificate) {
+    const ASN1_INTEGER *serial = X509_get0_serialNumber(certificate);
+    write_hex(bio, ASN1_STRING_get0_data(serial), ASN1_STRING_length(serial));
+    return take_text(bio);
+}
+
+static char *signature_text(BIO *bio, const X509 *certificate) {
+    BIO_printf(bio, "%s", OBJ_nid2ln(X509_get_signature_nid(certificate)));
+    return take_text(bio);
+}
+
+/* ---- Certificates -------------------------------------------------------------------------- */
+
+static int64_t seconds_of(const ASN1_TIME *time) {
+    struct tm parts;
+    if (ASN1_TIME_to_tm(time, &parts) != 1) return 0;
+    return (int64_t)timegm(&parts);
+}
+
+static bool copy_der(af_trust_certificate *out, X509 *certificate) {
+    unsigned char *der = NULL;
+    int size = i2d_X509(certificate, &der);
+    if (size > 0) {
+        out->der.bytes = af__copy_text((af_slice){(const char *)der, (size_t)size});
+        out->der.size = (size_t)size;
+    }
+    OPENSSL_free(der);
+    return size > 0 && out->der.bytes != NULL;
+}
+
+static bool add_names(af_trust_certificate *out, BIO *bio, X509 *certificate) {
+    GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    int count = names != NULL ? sk_GENERAL_NAME_num(names) : 0;
+    const char **texts = count > 0 ? af__zalloc((size_t)count * sizeof *texts) : NULL;
+    bool is_complete = count == 0 || texts != NULL;
+    out->names = texts;
+    for (int i = 0; i < count && is_complete; i++) {
+        texts[i] = alternative_text(bio, sk_GENERAL_NAME_value(names, i));
+        is_complete = texts[i] != NULL;
+        if (is_complete) out->name_count++;
+    }
+    GENERAL_NAMES_free(names);
+    return is_complete;
+}
+
+static bool add_digests(af_trust_certificate *out, X509 *certificate) {
+    af__digest key;
+    unsigned char print[AF__DIGEST_SIZE];
+    if (!af__key_digest(&key, certificate)) return false;
+    af__pin_write(out->pin, &key);
+    if (X509_digest(certificate, EVP_sha256(), print, NULL) != 1) return false;
+    for (int i = 0; i < AF__DIGEST_SIZE; i++) {
+        snprintf(out->fingerprint + 2 * i, 3, "%02x", print[i]);
+    }
+    return true;
+}
+
+static bool describe(af_trust_certificate *out, BIO *bio, X509 *certificate) {
+    out->not_before_s = seconds_of(X509_get0_notBefore(certificate));
+    out->not_after_s = seconds_of(X509_get0_notAfter(certificate));
+    return copy_der(out, certificate) && add_digests(out, certificate) &&
+           (out->subject = name_text(bio, X509_get_subject_name(certificate))) != NULL &&
+           (out->issuer = name_text(bio, X509_get_issuer_name(certificate))) != NULL &&
+           (out->serial = serial_text(bio, certificate)) != NULL &&
+           (out->key = key_text(bio, certificate)) != NULL &&
+           (out->signature = signature_text(bio, certificate)) != NULL &&
+           add_names(out, bio, certificate);
+}
+
+static void free_text(const char *text) {
+    af_free((char *)(uintptr_t)text);
+}
+
+static void forget(af_trust_certificate *certificate) {
+    for (size_t i = 0; i < certificate->name_count; i++) free_text(certificate->names[i]);
+    af_free((void *)(uintptr_t)certificate->names);
+    free_text(certificate->der.bytes);
+    free_text(certificate->subject);
+    free_text(certificate->issuer);
+    free_text(certificate->serial);
+    free_text(certificate->key);
+    free_text(certificate->signature);
+}
+
+/* ---- Reports ------------------------------------------------------------------------------- */
+
+static bool fill(report_block *block, const af__evidence *evidence) {
+    const af__verdict *verdict = &evidence->verdict;
+    af_trust_report *report = &block->report;
+    size_t count = (size_t)sk_X509_num(evidence->chain);
+    BIO *bio = BIO_new(BIO_s_mem());
+    block->chain = af__zalloc(count * sizeof *block->chain);
+    block->text = af__copy_text(af_slice_of(verdict->text));
+    block->host = af__copy_text(af_slice_of(evidence->host.text));
+    bool is_complete = bio != NULL && block->chain != NULL && block->text != NULL &&
+                       block->host != NULL;
+    report->is_accepted = verdict->is_accepted;
+    report->reason = verdict->reason;
+    report->depth = verdict->depth;
+    report->pins = verdict->pins;
+    report->is_verified = verdict->is_verified;
+    report->text = block->text;
+    report->host = block->host;
+    report->chain = block->chain;
+    for (size_t i = 0; i < count && is_complete; i++) {
+        report->chain_count = i + 1;
+        is_complete = describe(&block->chain[i], bio, sk_X509_value(evidence->chain, (int)i));
+    }
+    BIO_free(bio);
+    ERR_clear_error();
+    return is_complete;
+}
+
+af_trust_report *af__evidence_report(const af__evidence *evidence) {
+    report_block *block = af__zalloc(sizeof *block);
+    if (block == NULL) return NULL;
+    if (fill(block, evidence)) return &block->report;
+    af_trust_report_free(&block->report);
+    return NULL;
+}
+
+void af_trust_report_free(af_trust_report *report) {
+    if (report == NULL) return;
+    report_block *block = (report_block *)(void *)report;
+    for (size_t i = 0; i < report->chain_count; i++) forget(&block->chain[i]);
+    af_free(block->chain);
+    af_free(block->text);
+    af_free(block->host);
+    af_free(block);
+}
+
+/* ---- Without a network --------------------------------------------------------------------- */
+
+/** NULL: not DER, or something follows. */
+static X509 *parse_der(af_slice der) {
+    if (der.size == 0 || der.size > LONG_MAX) return NULL;
+    const unsigned char *at = (const unsigned char *)der.bytes;
+    X509 *certificate = d2i_X509(NULL, &at, (long)der.size);
+    if (certificate != NULL && at != (const unsigned char *)der.bytes + der.size) {
+        X509_free(certificate);
+        certificate = NULL;
+    }
+    ERR_clear_error();
+    return certificate;
+}
+
+static af_status parse_chain(STACK_OF(X509) * list, const af_slice *chain, size_t count,
+                             af_failure *failure) {
+    for (size_t i = 0; i < count; i++) {
+        X509 *certificate = parse_der(chain[i]);
+        if (certificate == NULL) {
+            af__fail(failure, AF_EINVAL, "certificate number %zu of the chain can't be read",
+                     i + 1);
+            return AF_EINVAL;
+        }
+        if (sk_X509_push(list, certificate) > 0) continue;
+        X509_free(certificate);
+        return af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    return AF_OK;
+}
+
+static af_status judge_chain(af_trust_report **out, const af_trust_policy *policy,
+                             STACK_OF(X509) * list, const char *host, af_failure *failure) {
+    af__trust_case trust_case = {host, sk_X509_value(list, 0), list};
+    af__evidence *evidence = af__trust_evaluate(policy, &trust_case);
+    if (evidence == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = AF_ENOMEM;
+    const af__verdict *verdict = &evidence->verdict;
+    if (!af__trust_ask_hook(policy, evidence) || verdict->error == X509_V_ERR_OUT_OF_MEM) {
+        af__fail(failure, AF_ENOMEM, "out of memory");
+    } else if (out != NULL && (*out = af__evidence_report(evidence)) == NULL) {
+        af__fail(failure, AF_ENOMEM, "out of memory");
+    } else if (!verdict->is_accepted) {
+        status = af__fail(failure, AF_EUNTRUSTED, "%s", verdict->text);
+        if (failure != NULL) failure->trust = verdict->reason;
+    } else {
+        status = AF_OK;
+    }
+    af__evidence_release(evidence);
+    return status;
+}
+
+af_status af_trust_evaluate(af_trust_report **out, const af_trust_policy *policy,
+                            const af_slice *chain, size_t count, const char *host,
+                            af_failure *failure) {
+    if (out != NULL) *out = NULL;
+    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    if (count == 0) return af__fail(failure, AF_EINVAL, "the chain has no certificate");
+    STACK_OF(X509) *list = sk_X509_new_null();
+    if (list == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = parse_chain(list, chain, count, failure);
+    if (status == AF_OK) status = judge_chain(out, policy, list, host, failure);
+    sk_X509_pop_free(list, X509_free);
+    return status;
+}

@@ -1,0 +1,257 @@
+/*
+ * The table of docs/trust.md, cell by cell: evaluated directly, and in handshakes with a server that
+ * shows the chain. AF_PRINT_TRUST_TABLE=1 prints it as it is.
+ */
+#include "support/call.h"
+#include "support/chains.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** What stands above a column: a mode, what is pinned, and the switches. */
+typedef struct column {
+    char pinned[32];
+    af_trust_rule rule;
+} column;
+
+static const char *next_word(const char **text, char *word, size_t size) {
+    while (**text == ' ') ++*text;
+    size_t length = strcspn(*text, " ");
+    snprintf(word, size, "%.*s", (int)length, *text);
+    *text += length;
+    return word;
+}
+
+/** "key leaf I": the mode, whose certificate is pinned, I for invalid ones allowed, N for no name. */
+static void read_column(column *out, const char *head) {
+    char word[32];
+    memset(out, 0, sizeof *out);
+    next_word(&head, word, sizeof word);
+    if (strcmp(word, "key") == 0) out->rule.mode = AF_PINNING_PUBLIC_KEY;
+    if (strcmp(word, "certificate") == 0) out->rule.mode = AF_PINNING_CERTIFICATE;
+    assert_true(out->rule.mode != AF_PINNING_NONE || strcmp(word, "none") == 0);
+    while (next_word(&head, word, sizeof word)[0] != '\0') {
+        if (strcmp(word, "I") == 0)
+            out->rule.allow_invalid_certificates = true;
+        else if (strcmp(word, "N") == 0)
+            out->rule.skip_host_check = true;
+        else if (strcmp(word, "all") == 0)
+            out->rule.match = AF_PIN_MATCH_ALL;
+        else if (strcmp(word, "only") == 0)
+            out->rule.match = AF_PIN_MATCH_LEAF;
+        else
+            snprintf(out->pinned, sizeof out->pinned, "%s", word);
+    }
+}
+
+static const char *pem_named(const chains *chains, const char *name) {
+    const afts_cert *named[] = {chains->root, chains->middle, chains->leaf, chains->stranger,
+                                chains->lonely};
+    static const char *const names[] = {"root", "middle", "leaf", "stranger", "lonely"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (strcmp(names[i], name) == 0) return afts_cert_pem(named[i]);
+    }
+    assert_string_equal(name, "");
+    return "";
+}
+
+static af_trust_policy *policy_of(const chains *chains, const column *column) {
+    af_trust_options options = AF_TRUST_OPTIONS_INIT;
+    af_trust_policy *policy;
+    char pem[8192];
+    options.anchors = af_slice_of(afts_cert_pem(chains->root));
+    options.everywhere = column->rule;
+    if (strcmp(column->pinned, "path") == 0) {
+        snprintf(pem, sizeof pem, "%s%s%s", pem_named(chains, "leaf"), pem_named(chains, "middle"),
+                 pem_named(chains, "root"));
+    } else {
+        snprintf(pem, sizeof pem, "%s", pem_named(chains, column->pinned));
+    }
+    options.everywhere.certificates = af_slice_of(pem);
+    check_status(af_trust_policy_new(&policy, &options, NULL), AF_OK);
+    return policy;
+}
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+enum { MOST_COLUMNS = 24 };
+
+typedef struct table {
+    chains *chains;
+    column columns[MOST_COLUMNS];
+    char heads[MOST_COLUMNS][40];
+    size_t column_count, cells, wrong;
+    void *payload;
+} table;
+
+/** Trim a cell of a row in place; `*row` moves behind its bar. NULL at the end. */
+static char *next_cell(char **row) {
+    char *cell = *row, *end = strchr(cell, '|');
+    if (end == NULL) return NULL;
+    *row = end + 1;
+    while (*cell == ' ') cell++;
+    while (end > cell && end[-1] == ' ') end--;
+    *end = '\0';
+    return cell;
+}
+
+static void read_heads(table *table, char *row) {
+    char *cell;
+    table->column_count = 0;
+    next_cell(&row);
+    next_cell(&row);
+    while ((cell = next_cell(&row)) != NULL) {
+        assert_true(table->column_count < MOST_COLUMNS);
+        snprintf(table->heads[table->column_count], sizeof table->heads[0], "%s", cell);
+        read_column(&table->columns[table->column_count++], cell);
+    }
+}
+
+/** Called for every cell: what is the reason, "ok" if it is accepted? */
+typedef const char *judge(table *table, const chain *chain, const char *host, size_t column);
+
+static void check_row(table *table, char *row, judge *judge) {
+    const chain *chain = chain_named(table->chains, next_cell(&row));
+    const char *host = next_cell(&row);
+    bool prints = getenv("AF_PRINT_TRUST_TABLE") != NULL;
+    if (prints) print_message("| %s | %s |", chain->name, host);
+    for (size_t i = 0; i < table->column_count; i++) {
+        const char *expected = next_cell(&row);
+        const char *found = judge(table, chain, host, i);
+        if (prints) print_message(" %s |", found);
+        table->cells++;
+        if (expected != NULL && strcmp(expected, found) == 0) continue;
+        table->wrong++;
+        if (!prints) {
+            print_error("%s, %s, %s: %s and not %s\n", chain->name, host, table->heads[i], found,
+                        expected);
+        }
+    }
+    if (prints) print_message("\n");
+}
+
+/** Every table of the page whose first column is called "chain". */
+static void check_page(judge *judge, void *payload) {
+    char line[4096];
+    bool is_inside = false;
+    table table = {.chains = chains_new(), .payload = payload};
+    FILE *page = fopen(AF_DOCS "/trust.md", "r");
+    assert_non_null(page);
+    while (fgets(line, sizeof line, page) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "| chain |", 9) == 0) {
+            is_inside = true;
+            read_heads(&table, line + 1);
+        } else if (line[0] != '|') {
+            is_inside = false;
+        } else if (is_inside && strncmp(line, "|-", 2) != 0) {
+            check_row(&table, line + 1, judge);
+        }
+    }
+    fclose(page);
+    chains_free(table.chains);
+    assert_true(table.cells > 500);
+    assert_int_equal(table.wrong, 0);
+}
+
+/* ---- Directly ------------------------------------------------------------------------------ */
+
+static const char *judge_directly(table *table, const chain *chain, const char *host,
+                                  size_t column) {
+    af_slice sent[CHAIN_LONGEST];
+    af_trust_policy *policy = policy_of(table->chains, &table->columns[column]);
+    af_trust_report *report;
+    chain_slices(chain, sent);
+    af_failure failure;
+    af_status status = af_trust_evaluate(&report, policy, sent, chain->count, host, &failure);
+    assert_non_null(report);
+    assert_int_equal(report->is_accepted, status == AF_OK);
+    assert_string_equal(report->host, host);
+    assert_true(report->chain_count > 0);
+    assert_int_equal(report->chain[0].der.size, sent[0].size);
+    assert_int_equal(failure.trust, status == AF_OK ? AF_TRUST_ACCEPTED : report->reason);
+    const char *reason = status == AF_OK ? "ok" : af_trust_reason_name(report->reason);
+    af_trust_report_free(report);
+    af_trust_policy_release(policy);
+    return reason;
+}
+
+static void the_page_tells_the_truth(void **state) {
+    (void)state;
+    check_page(judge_directly, NULL);
+}
+
+/* ---- In handshakes ------------------------------------------------------------------------- */
+
+/** One server for each chain, started when it is needed. */
+typedef struct servers {
+    const chain *chains[32];
+    afts_server *servers[32];
+    size_t count;
+} servers;
+
+static afts_server *server_of(servers *servers, const chain *chain) {
+    for (size_t i = 0; i < servers->count; i++) {
+        if (strcmp(servers->chains[i]->name, chain->name) == 0) return servers->servers[i];
+    }
+    char *pem = chain_pem(chain);
+    afts_tls tls = {.chain_pem = pem, .key_pem = afts_cert_key_pem(chain->sent[0])};
+    afts_server *server = afts_server_new(&(afts_options){.tls = &tls});
+    assert_non_null(server);
+    assert_int_equal(afts_server_start(server), 0);
+    free(pem);
+    servers->chains[servers->count] = chain;
+    servers->servers[servers->count++] = server;
+    return server;
+}
+
+static const char *judge_by_handshake(table *table, const chain *chain, const char *host,
+                                      size_t column) {
+    afts_server *server = server_of(table->payload, chain);
+    size_t before = afts_server_stats(server).requests;
+    world world = {.server = server};
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.trust = policy_of(table->chains, &table->columns[column]);
+    check_status(af_session_new(&world.session, &options, NULL), AF_OK);
+    call *call = call_new(&world, "/");
+    call->request.url = text_of(&world, "https://%s:%u/", host, (unsigned)afts_server_port(server));
+    call_perform(call);
+    const af_trust_report *report = af_result_get_trust(call->result);
+    assert_non_null(report);
+    bool is_accepted = call->failure.status == AF_OK;
+    assert_int_equal(report->is_accepted, is_accepted);
+    if (!is_accepted) assert_int_equal(call->failure.trust, report->reason);
+    const char *reason = is_accepted ? "ok" : af_trust_reason_name(report->reason);
+    assert_int_equal(afts_server_stats(server).requests, before + (is_accepted ? 1 : 0));
+    call_free(call);
+    world_close_session(&world);
+    af_trust_policy_release(options.trust);
+    return reason;
+}
+
+static void handshakes_say_the_same(void **state) {
+    (void)state;
+    servers servers = {.count = 0};
+    check_page(judge_by_handshake, &servers);
+    for (size_t i = 0; i < servers.count; i++) {
+        afts_server *server = servers.servers[i];
+        afts_stats stats = afts_server_stats(server);
+        /* Of those that were refused, no byte came through. */
+        for (size_t c = 0; c < stats.accepted; c++) {
+            afts_connection *connection = afts_copy_connection(server, c);
+            assert_non_null(connection);
+            assert_int_equal(connection->received_total > 0, connection->requests > 0);
+            afts_connection_free(connection);
+        }
+        afts_server_free(server);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page_tells_the_truth),
+        cmocka_unit_test(handshakes_say_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

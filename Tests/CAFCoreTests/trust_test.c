@@ -1,0 +1,400 @@
+/* Verdicts that the table of docs/trust.md leaves open, and what reports say. */
+#include "support/chains.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- Pins ---------------------------------------------------------------------------------- */
+
+/** S28: no other spelling of a host is a way around its pins. */
+static void s28_no_spelling_of_a_host_escapes_its_pins(void **state) {
+    (void)state;
+    static const struct {
+        const char *rule, *host;
+    } cases[] = {
+        {"localhost", "LOCALHOST"},  {"localhost", "localhost."},
+        {"LocalHost.", "localhost"}, {"127.0.0.1", "127.1"},
+        {"127.0.0.1", "0x7f.1"},     {"127.0.0.1", "2130706433"},
+        {"127.0.0.1", "0177.0.0.1"}, {"::1", "[::1]"},
+        {"::1", "0:0:0:0:0:0:0:1"},  {"2001:db8::1", "2001:DB8:0::0:1"},
+    };
+    const char *pin = pin_of(made->stranger);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        af_trust_options options = trusting_root();
+        af_trust_rule rule = {.host = cases[i].rule,
+                              .mode = AF_PINNING_PUBLIC_KEY,
+                              .pins = &pin,
+                              .pin_count = 1,
+                              .skip_host_check = true};
+        options.everywhere.skip_host_check = true;
+        options.rules = &rule;
+        options.rule_count = 1;
+        check_verdict(&options, "good", cases[i].host, AF_TRUST_PIN);
+        check_verdict(&options, "good", "elsewhere.test", AF_TRUST_ACCEPTED);
+    }
+    /* What can't be compared has no rule, and is refused whatever the switches say. */
+    static const char *const nameless[] = {"b\xC3\xBC.test", "a..b", ".localhost", "", "a b",
+                                           "*.test"};
+    af_trust_options options = trusting_root();
+    options.everywhere.skip_host_check = options.everywhere.allow_invalid_certificates = true;
+    for (size_t i = 0; i < COUNT_OF(nameless); i++) {
+        af_trust_policy *policy = policy_new(&options);
+        af_trust_report *report = report_on(policy, chain_named(made, "good"), nameless[i]);
+        assert_false(report->is_accepted);
+        assert_int_equal(report->reason, AF_TRUST_WRONG_HOST);
+        af_trust_report_free(report);
+        af_trust_policy_release(policy);
+    }
+}
+
+/** S28: what the peer appends to its own certificate is not part of a verified path. */
+static void s28_an_appended_pinned_certificate_gains_nothing(void **state) {
+    (void)state;
+    static const char *const attacks[] = {"attack", "attackRoot"};
+    const afts_cert *pinned[] = {made->leaf, made->middle, made->root};
+    for (size_t i = 0; i < COUNT_OF(attacks); i++) {
+        for (size_t p = 0; p < COUNT_OF(pinned); p++) {
+            for (int mode = AF_PINNING_PUBLIC_KEY; mode <= AF_PINNING_CERTIFICATE; mode++) {
+                af_trust_options options = trusting_root();
+                options.everywhere.mode = (af_pinning_mode)mode;
+                options.everywhere.certificates = af_slice_of(afts_cert_pem(pinned[p]));
+                check_verdict(&options, attacks[i], "localhost", AF_TRUST_SELF_SIGNED);
+                options.everywhere.allow_invalid_certificates = true;
+                check_verdict(&options, attacks[i], "localhost", AF_TRUST_PIN);
+            }
+        }
+    }
+}
+
+static void a_backup_pin_is_as_good_and_pins_mix_with_certificates(void **state) {
+    (void)state;
+    const char *pins[] = {pin_of(made->stranger), pin_of(made->middle)};
+    for (int mode = AF_PINNING_PUBLIC_KEY; mode <= AF_PINNING_CERTIFICATE; mode++) {
+        af_trust_options options = trusting_root();
+        options.everywhere.mode = (af_pinning_mode)mode;
+        options.everywhere.pins = pins;
+        options.everywhere.pin_count = 1;
+        check_verdict(&options, "good", "localhost", AF_TRUST_PIN);
+        options.everywhere.pin_count = 2;
+        check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
+        options.everywhere.pin_count = 1;
+        options.everywhere.certificates = af_slice_of(afts_cert_pem(made->leaf));
+        check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
+    }
+}
+
+static void check_pin_outcome(const af_trust_options *options, const char *chain, bool is_accepted,
+                              af_pin_outcome expected) {
+    af_trust_policy *policy = policy_new(options);
+    af_trust_report *report = report_on(policy, chain_named(made, chain), "localhost");
+    assert_int_equal(report->is_accepted, is_accepted);
+    assert_int_equal(report->pins, expected);
+    if (expected > AF_PINS_MATCHED) assert_int_equal(report->reason, AF_TRUST_PIN);
+    af_trust_report_free(report);
+    af_trust_policy_release(policy);
+}
+
+static void pins_expire_and_may_only_report_but_not_for_a_chain_that_fails(void **state) {
+    (void)state;
+    const char *pin = pin_of(made->stranger);
+    af_trust_options options = trusting_root();
+    af_trust_rule *rule = &options.everywhere;
+    rule->mode = AF_PINNING_PUBLIC_KEY;
+    rule->pins = &pin;
+    rule->pin_count = 1;
+    check_pin_outcome(&options, "good", false, AF_PINS_MISSED);
+    rule->expires_s = (int64_t)time(NULL) + DAY_S;
+    check_pin_outcome(&options, "good", false, AF_PINS_MISSED);
+    rule->expires_s = (int64_t)time(NULL) - 1;
+    check_pin_outcome(&options, "good", true, AF_PINS_EXPIRED);
+    check_verdict(&options, "lonely", "localhost", AF_TRUST_SELF_SIGNED);
+    rule->allow_invalid_certificates = true;
+    check_pin_outcome(&options, "lonely", false, AF_PINS_MISSED);
+    rule->expires_s = 0;
+    rule->report_only = true;
+    check_pin_outcome(&options, "lonely", false, AF_PINS_MISSED);
+    check_pin_outcome(&options, "good", true, AF_PINS_REPORTED);
+    pin = pin_of(made->root);
+    check_pin_outcome(&options, "good", true, AF_PINS_MATCHED);
+}
+
+/* ---- Names (S29) --------------------------------------------------------------------------- */
+
+/** A leaf of the root with these names. */
+static void check_names(const char *names, const char *host, af_trust_reason expected) {
+    af_trust_options options = trusting_root();
+    af_trust_policy *policy = policy_new(&options);
+    afts_cert *leaf = afts_cert_new(&(afts_cert_options){.hosts = names}, made->root);
+    chain chain = {"", "", {leaf}, 1};
+    af_trust_report *report = report_on(policy, &chain, host);
+    af_trust_reason found = report->is_accepted ? AF_TRUST_ACCEPTED : report->reason;
+    if (found != expected) print_error("%s, %s: %s\n", names, host, report->text);
+    assert_int_equal(found, expected);
+    af_trust_report_free(report);
+    af_trust_policy_release(policy);
+    afts_cert_free(leaf);
+}
+
+static void s29_names_are_compared_as_rfc_9525_says(void **state) {
+    (void)state;
+    static const struct {
+        const char *names, *host;
+        bool is_accepted;
+    } cases[] = {
+        {"example.test", "example.test", true},
+        {"example.test", "EXAMPLE.TEST.", true},
+        {"EXAMPLE.test", "example.test", true},
+        {"*.example.test", "a.example.test", true},
+        {"*.example.test", "xn--bcher-kva.example.test", true},
+        {"*.example.test", "a.b.example.test", false},
+        {"*.example.test", "example.test", false},
+        {"*.example.test", ".example.test", false},
+        {"a*.example.test", "ab.example.test", false},
+        {"*a.example.test", "ba.example.test", false},
+        {"xn--*.example.test", "xn--bcher-kva.example.test", false},
+        {"a.*.test", "a.b.test", false},
+        {"*.*.test", "a.b.test", false},
+        {"*", "localhost", false},
+        {"*.test", "example.test", false},
+        {"xn--bcher-kva.test", "xn--bcher-kva.test", true},
+        {"xn--bcher-kva.test", "XN--BCHER-KVA.test", true},
+        {"xn--bcher-kva.test",
+         "b\xC3\xBC"
+         "cher.test",
+         false},
+        {"127.0.0.1", "127.0.0.1", true},
+        {"127.0.0.1", "127.0.0.2", false},
+        {"::1", "::1", true},
+        {"::1", "[::1]", true},
+        {"2001:db8::7", "2001:0db8:0:0::7", true},
+        {"2001:db8::7", "2001:db8::8", false},
+        {"*.0.0.1", "127.0.0.1", false},
+        {"example.test\\0.evil.test", "example.test", false},
+        {"evil.test\\0example.test", "example.test", false},
+        {"", "example.test", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        check_names(cases[i].names, cases[i].host,
+                    cases[i].is_accepted ? AF_TRUST_ACCEPTED : AF_TRUST_WRONG_HOST);
+    }
+}
+
+static void without_a_host_no_name_is_compared(void **state) {
+    (void)state;
+    af_trust_options options = trusting_root();
+    check_verdict(&options, "good", NULL, AF_TRUST_ACCEPTED);
+    check_verdict(&options, "lonely", NULL, AF_TRUST_SELF_SIGNED);
+}
+
+/* ---- Anchors, intermediates, strength, time ------------------------------------------------ */
+
+static void anchors_are_the_systems_the_given_or_both(void **state) {
+    (void)state;
+    af_trust_options options = AF_TRUST_OPTIONS_INIT;
+    check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_ISSUER);
+    options.keeps_system_anchors = true;
+    check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_ISSUER);
+    options.anchors = af_slice_of(afts_cert_pem(made->root));
+    check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
+    options.anchors = af_slice_of(afts_cert_pem(made->middle));
+    check_verdict(&options, "gap", "localhost", AF_TRUST_ACCEPTED);
+    options.anchors = af_slice_of(afts_cert_pem(made->leaf));
+    check_verdict(&options, "gap", "localhost", AF_TRUST_ACCEPTED);
+    check_verdict(&options, "sibling", "localhost", AF_TRUST_UNKNOWN_ISSUER);
+}
+
+static void intermediates_of_the_policy_fill_gaps_and_are_not_trusted(void **state) {
+    (void)state;
+    af_trust_options options = trusting_root();
+    check_verdict(&options, "gap", "localhost", AF_TRUST_UNKNOWN_ISSUER);
+    options.intermediates = af_slice_of(afts_cert_pem(made->middle));
+    check_verdict(&options, "gap", "localhost", AF_TRUST_ACCEPTED);
+    options.anchors = af_slice_of(afts_cert_pem(made->stranger));
+    check_verdict(&options, "gap", "localhost", AF_TRUST_UNKNOWN_ISSUER);
+}
+
+/** S30: each fault of a chain has a reason of its own. */
+static void s30_faults_are_told_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *chain;
+        af_trust_reason reason;
+    } cases[] = {
+        {"expired", AF_TRUST_EXPIRED},
+        {"early", AF_TRUST_NOT_YET_VALID},
+        {"lonely", AF_TRUST_SELF_SIGNED},
+        {"strangerRoot", AF_TRUST_UNTRUSTED_ROOT},
+        {"gap", AF_TRUST_UNKNOWN_ISSUER},
+        {"weakKey", AF_TRUST_WEAK},
+        {"weakDigest", AF_TRUST_WEAK},
+        {"constrained", AF_TRUST_NAME_CONSTRAINT},
+        {"client", AF_TRUST_PURPOSE},
+        {"longPath", AF_TRUST_PATH_LENGTH},
+        {"noAuthority", AF_TRUST_NOT_AN_AUTHORITY},
+        {"forged", AF_TRUST_BAD_SIGNATURE},
+    };
+    af_trust_options options = trusting_root();
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        check_verdict(&options, cases[i].chain, "localhost", cases[i].reason);
+    }
+    check_verdict(&options, "good", "elsewhere.test", AF_TRUST_WRONG_HOST);
+}
+
+static void the_security_level_is_the_policys(void **state) {
+    (void)state;
+    af_trust_options options = trusting_root();
+    options.security_level = 1;
+    check_verdict(&options, "weakKey", "localhost", AF_TRUST_ACCEPTED);
+    options.security_level = 4;
+    check_verdict(&options, "good", "localhost", AF_TRUST_WEAK);
+}
+
+static void a_policy_may_judge_at_another_time(void **state) {
+    (void)state;
+    af_trust_options options = trusting_root();
+    int64_t now = (int64_t)time(NULL);
+    options.time_s = now + (int64_t)400 * DAY_S;
+    check_verdict(&options, "good", "localhost", AF_TRUST_EXPIRED);
+    options.time_s = now - 2 * (int64_t)DAY_S;
+    check_verdict(&options, "good", "localhost", AF_TRUST_NOT_YET_VALID);
+}
+
+/* ---- Revocation ---------------------------------------------------------------------------- */
+
+static void revocation_lists_are_obeyed(void **state) {
+    (void)state;
+    char *empty = afts_cert_crl(made->middle, NULL, false);
+    char *revoked = afts_cert_crl(made->middle, made->leaf, false);
+    char *old = afts_cert_crl(made->middle, NULL, true);
+    char *of_root = afts_cert_crl(made->root, made->middle, false);
+    char both[8192];
+    af_trust_options options = trusting_root();
+    options.crls = af_slice_of(empty);
+    check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
+    check_verdict(&options, "weakMiddle", "localhost", AF_TRUST_WEAK);
+    options.checks_authorities = true;
+    check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_REVOCATION);
+    snprintf(both, sizeof both, "%s%s", empty, of_root);
+    options.crls = af_slice_of(both);
+    check_verdict(&options, "good", "localhost", AF_TRUST_REVOKED);
+    options.checks_authorities = false;
+    check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
+    options.crls = af_slice_of(revoked);
+    check_verdict(&options, "good", "localhost", AF_TRUST_REVOKED);
+    check_verdict(&options, "sibling", "localhost", AF_TRUST_ACCEPTED);
+    options.crls = af_slice_of(old);
+    check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_REVOCATION);
+    options.crls = af_slice_of(of_root);
+    check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_REVOCATION);
+    /* Pinned certificates as anchors are no way around them. */
+    options.crls = af_slice_of(revoked);
+    options.everywhere.mode = AF_PINNING_CERTIFICATE;
+    options.everywhere.certificates = af_slice_of(afts_cert_pem(made->middle));
+    options.everywhere.allow_invalid_certificates = true;
+    check_verdict(&options, "good", "localhost", AF_TRUST_REVOKED);
+    afts_bytes_free(empty);
+    afts_bytes_free(revoked);
+    afts_bytes_free(old);
+    afts_bytes_free(of_root);
+}
+
+/* ---- Reports ------------------------------------------------------------------------------- */
+
+static void a_report_shows_the_chain(void **state) {
+    (void)state;
+    af_trust_options options = trusting_root();
+    af_trust_policy *policy = policy_new(&options);
+    af_trust_report *report = report_on(policy, chain_named(made, "disordered"), "LocalHost.");
+    assert_true(report->is_accepted && report->is_verified);
+    assert_string_equal(report->host, "localhost");
+    assert_int_equal(report->pins, AF_PINS_NONE);
+    /* As it was verified, not as it was sent. */
+    assert_int_equal(report->chain_count, 3);
+    static const char *const subjects[] = {"CN=localhost", "CN=Middle", "CN=Root", "CN=Root"};
+    int64_t now = (int64_t)time(NULL);
+    for (size_t i = 0; i < 3; i++) {
+        const af_trust_certificate *one = &report->chain[i];
+        assert_string_equal(one->subject, subjects[i]);
+        assert_string_equal(one->issuer, subjects[i + 1]);
+        assert_string_equal(one->key, "EC 256");
+        assert_string_equal(one->signature, "ecdsa-with-SHA256");
+        assert_int_equal(strlen(one->fingerprint), 64);
+        assert_int_equal(strlen(one->serial), 32);
+        assert_true(one->not_before_s < now && now < one->not_after_s);
+        assert_int_equal(one->not_after_s - one->not_before_s, 366 * DAY_S);
+    }
+    assert_int_equal(report->chain[0].name_count, 1);
+    assert_string_equal(report->chain[0].names[0], "localhost");
+    size_t size;
+    const uint8_t *der = afts_cert_der(made->leaf, &size);
+    assert_int_equal(report->chain[0].der.size, size);
+    assert_memory_equal(report->chain[0].der.bytes, der, size);
+    af_trust_report_free(report);
+    af_trust_policy_release(policy);
+}
+
+static void names_in_a_report_hide_nothing(void **state) {
+    (void)state;
+    af_trust_options options = trusting_root();
+    af_trust_policy *policy = policy_new(&options);
+    afts_cert *leaf = afts_cert_new(
+        &(afts_cert_options){.common_name = "a\nb", .hosts = "a\\0b.test,192.0.2.7,2001:db8::7"},
+        made->root);
+    chain chain = {"", "", {leaf}, 1};
+    af_trust_report *report = report_on(policy, &chain, NULL);
+    const af_trust_certificate *one = &report->chain[0];
+    assert_string_equal(one->subject, "CN=a\\0Ab");
+    assert_int_equal(one->name_count, 3);
+    assert_string_equal(one->names[0], "a\\x00b.test");
+    assert_string_equal(one->names[1], "192.0.2.7");
+    assert_string_equal(one->names[2], "2001:db8:0:0:0:0:0:7");
+    af_trust_report_free(report);
+    af_trust_policy_release(policy);
+    afts_cert_free(leaf);
+}
+
+static void what_is_no_chain_is_an_error(void **state) {
+    (void)state;
+    af_slice sent[CHAIN_LONGEST], longer;
+    char bytes[4096];
+    af_trust_report *report;
+    af_failure failure;
+    af_trust_policy *policy = policy_new(NULL);
+    chain_slices(chain_named(made, "good"), sent);
+    check_status(af_trust_evaluate(&report, policy, sent, 0, NULL, &failure), AF_EINVAL);
+    assert_null(report);
+    memcpy(bytes, sent[1].bytes, sent[1].size);
+    bytes[sent[1].size] = 0;
+    longer = (af_slice){bytes, sent[1].size + 1};
+    af_slice bad[] = {longer, {bytes, sent[1].size - 1}, {"", 0}, S_INIT("no certificate")};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        sent[1] = bad[i];
+        check_status(af_trust_evaluate(&report, policy, sent, 2, NULL, &failure), AF_EINVAL);
+        assert_null(report);
+        check_contains(failure.text, "number 2");
+    }
+    check_status(af_trust_evaluate(NULL, policy, sent, 1, NULL, NULL), AF_EUNTRUSTED);
+    af_trust_policy_release(policy);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(s28_no_spelling_of_a_host_escapes_its_pins),
+        cmocka_unit_test(s28_an_appended_pinned_certificate_gains_nothing),
+        cmocka_unit_test(a_backup_pin_is_as_good_and_pins_mix_with_certificates),
+        cmocka_unit_test(pins_expire_and_may_only_report_but_not_for_a_chain_that_fails),
+        cmocka_unit_test(s29_names_are_compared_as_rfc_9525_says),
+        cmocka_unit_test(without_a_host_no_name_is_compared),
+        cmocka_unit_test(anchors_are_the_systems_the_given_or_both),
+        cmocka_unit_test(intermediates_of_the_policy_fill_gaps_and_are_not_trusted),
+        cmocka_unit_test(s30_faults_are_told_apart),
+        cmocka_unit_test(the_security_level_is_the_policys),
+        cmocka_unit_test(a_policy_may_judge_at_another_time),
+        cmocka_unit_test(revocation_lists_are_obeyed),
+        cmocka_unit_test(a_report_shows_the_chain),
+        cmocka_unit_test(names_in_a_report_hide_nothing),
+        cmocka_unit_test(what_is_no_chain_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, make_chains, free_chains);
+}
