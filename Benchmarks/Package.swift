@@ -15,6 +15,15 @@ let package = Package(
         ),
         .executableTarget(name: "bench-urlsession", dependencies: ["BenchSupport"]),
         .executableTarget(name: "bench-json", dependencies: [.product(name: "SwiftAF", package: "SwiftAF")]),
+        // Caches: ours, GLib's in C, Foundation's and AFNetworking's way in Swift.
+        .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .target(
+            name: "CBenchCache",
+            dependencies: ["CGLib", .product(name: "CAFCore", package: "SwiftAF")],
+            cSettings: [.define("_GNU_SOURCE")],
+            linkerSettings: [.linkedLibrary("m")]
+        ),
+        .executableTarget(name: "bench-cache", dependencies: ["CBenchCache"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -3,6 +3,7 @@
 #define AFCORE_H
 
 #include <afcore/base.h>
+#include <afcore/cache.h>
 #include <afcore/error.h>
 #include <afcore/message.h>
 #include <afcore/multipart.h>

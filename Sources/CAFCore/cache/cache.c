@@ -1,0 +1,592 @@
+#include "cache/cache_internal.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <unistd.h>
+
+enum {
+    LINE = 64,
+    /** Reads that a shard may be ahead of what the other shards know. */
+    READS_AHEAD = 64,
+    /** Entries that leave before a shard's lock is given up in between. */
+    AT_ONCE = 256
+};
+
+/** Costs add up without overflow: this many entries of one could come in at once. */
+static const uint64_t MOST_COST = UINT64_C(1) << 56;
+
+static const uint64_t NEVER = UINT64_MAX;
+
+/** The stamp of this thread's last use of any cache; see stamp(). */
+static _Thread_local uint64_t last_stamp;
+
+/* ---- Releasing, without a lock ------------------------------------------------------------- */
+
+_Static_assert(AF_CACHE_KEY_MAX == UINT16_MAX, "entries have two bytes for it");
+
+static void release_value(const af_cache *cache, void *value) {
+    if (cache->options.release != NULL) cache->options.release(cache->options.context, value);
+}
+
+static void free_entry(const af_cache *cache, af__entry *entry) {
+    release_value(cache, entry->value);
+    af_free(entry);
+}
+
+/*
+ * A reader retains the value after it has given the lock up, so an entry that is taken out must
+ * outlive the readers that found it. `readers` counts those under the lock, `left` those that are
+ * done. Who takes the entry out subtracts the one from the other: whoever then makes it 0 is last.
+ */
+static void begin_reading(af__entry *entry) {
+    if (entry->readers == UINT32_MAX) {
+        uint32_t left = atomic_load_explicit(&entry->left, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&entry->left, left, memory_order_relaxed);
+        entry->readers -= left;
+    }
+    entry->readers++;
+}
+
+static void end_reading(const af_cache *cache, af__entry *entry) {
+    if (atomic_fetch_add_explicit(&entry->left, 1, memory_order_acq_rel) + 1 == 0) {
+        free_entry(cache, entry);
+    }
+}
+
+static bool has_readers(const af__entry *entry) {
+    return atomic_load_explicit(&entry->left, memory_order_acquire) != entry->readers;
+}
+
+/** Free an entry that was taken out, or leave that to its last reader. */
+static void drop(const af_cache *cache, af__entry *entry) {
+    uint32_t readers = entry->readers;
+    if (!has_readers(entry) ||
+        atomic_fetch_sub_explicit(&entry->left, readers, memory_order_acq_rel) == readers) {
+        free_entry(cache, entry);
+    }
+}
+
+static af_slice key_of(const af_cache *cache, af__entry *entry) {
+    af_slice key = {af__entry_key(entry, cache->key_offset), entry->key_size};
+    return key;
+}
+
+static void drop_all(const af_cache *cache, af__entry *entry) {
+    while (entry != NULL) {
+        af__entry *next = entry->older;
+        drop(cache, entry);
+        entry = next;
+    }
+}
+
+/** Tell about entries that have left on their own, and drop them; how many there were. */
+static uint64_t let_go(const af_cache *cache, af__entry *entry, af_cache_reason reason) {
+    uint64_t count = 0;
+    while (entry != NULL) {
+        af__entry *next = entry->older;
+        if (next != NULL) __builtin_prefetch(next->value);
+        if (cache->options.on_evict != NULL) {
+            cache->options.on_evict(cache->options.context, key_of(cache, entry), entry->value,
+                                    reason);
+        }
+        drop(cache, entry);
+        entry = next;
+        count++;
+    }
+    return count;
+}
+
+/* ---- The order of use ---------------------------------------------------------------------- */
+
+static void raise_clock(af_cache *cache, uint64_t stamp) {
+    uint64_t clock = atomic_load_explicit(&cache->clock, memory_order_relaxed);
+    while (clock < stamp &&
+           !atomic_compare_exchange_weak_explicit(&cache->clock, &clock, stamp,
+                                                  memory_order_relaxed, memory_order_relaxed)) {}
+}
+
+/*
+ * A number for a use that is higher than those of the uses before: of this shard, of this thread,
+ * and of all others but for the last reads. A counter that every read wrote to would be exact for
+ * those too, and have all threads wait for its cache line.
+ */
+static uint64_t stamp(af_cache *cache, shard *shard, bool is_put) {
+    uint64_t stamp = shard->clock;
+    if (cache->shard_count > 1) {
+        uint64_t shared = atomic_load_explicit(&cache->clock, memory_order_relaxed);
+        if (stamp < shared) stamp = shared;
+        if (stamp < last_stamp) stamp = last_stamp;
+        last_stamp = stamp + 1;
+        if (is_put || stamp >= shared + READS_AHEAD) raise_clock(cache, stamp + 1);
+    }
+    return shard->clock = stamp + 1;
+}
+
+static void note_oldest(shard *shard) {
+    uint64_t stamp = shard->oldest != NULL ? shard->oldest->stamp : NEVER;
+    atomic_store_explicit(&shard->oldest_stamp, stamp, memory_order_relaxed);
+}
+
+static void unlink_entry(shard *shard, const af__entry *entry) {
+    if (entry->newer != NULL) {
+        entry->newer->older = entry->older;
+    } else {
+        shard->newest = entry->older;
+    }
+    if (entry->older != NULL) {
+        entry->older->newer = entry->newer;
+    } else {
+        shard->oldest = entry->newer;
+        note_oldest(shard);
+    }
+}
+
+static void link_newest(shard *shard, af__entry *entry) {
+    entry->newer = NULL;
+    entry->older = shard->newest;
+    shard->newest = entry;
+    if (entry->older != NULL) {
+        entry->older->newer = entry;
+    } else {
+        shard->oldest = entry;
+        note_oldest(shard);
+    }
+}
+
+static void use(af_cache *cache, shard *shard, af__entry *entry) {
+    uint64_t now = stamp(cache, shard, false);
+    if (shard->newest == entry) {
+        entry->stamp = now;
+        if (shard->oldest == entry) note_oldest(shard);
+        return;
+    }
+    unlink_entry(shard, entry);
+    entry->stamp = now;
+    link_newest(shard, entry);
+}
+
+/* ---- Under a shard's lock ------------------------------------------------------------------ */
+
+static shard *shard_of(const af_cache *cache, uint64_t hash) {
+    return &cache->shards[hash >> 32 & (cache->shard_count - 1)];
+}
+
+static size_t block_size(const af_cache *cache, size_t key_size) {
+    size_t size = cache->key_offset + key_size;
+    return size < sizeof(af__entry) ? sizeof(af__entry) : size;
+}
+
+static void count_in(af_cache *cache, shard *shard, const af__entry *entry) {
+    shard->cost += entry->cost;
+    shard->memory += block_size(cache, entry->key_size);
+    atomic_fetch_add_explicit(&cache->cost, entry->cost, memory_order_relaxed);
+    if (cache->options.max_count != 0) {
+        atomic_fetch_add_explicit(&cache->count, 1, memory_order_relaxed);
+    }
+}
+
+static void count_out(af_cache *cache, shard *shard, const af__entry *entry) {
+    shard->cost -= entry->cost;
+    shard->memory -= block_size(cache, entry->key_size);
+    atomic_fetch_sub_explicit(&cache->cost, entry->cost, memory_order_relaxed);
+    if (cache->options.max_count != 0) {
+        atomic_fetch_sub_explicit(&cache->count, 1, memory_order_relaxed);
+    }
+}
+
+/** Out of the table, the order and the sums. The caller drops it, outside the lock. */
+static void detach(af_cache *cache, shard *shard, af__entry *entry) {
+    af__table_remove(&shard->table, entry);
+    unlink_entry(shard, entry);
+    count_out(cache, shard, entry);
+}
+
+static inline int64_t expiry(const af__entry *entry) {
+    int64_t expires_us;
+    memcpy(&expires_us, (const char *)entry + AF__ENTRY_END, sizeof expires_us);
+    return expires_us;
+}
+
+static bool is_expired(const af_cache *cache, const af__entry *entry, int64_t now_us) {
+    return cache->ttl_us != 0 && now_us > expiry(entry);
+}
+
+/* ---- Leaving ------------------------------------------------------------------------------- */
+
+typedef struct goal {
+    uint64_t cost, count; /**< At most so much may stay. */
+} goal;
+
+static bool is_above(af_cache *cache, const goal *goal) {
+    return atomic_load_explicit(&cache->cost, memory_order_relaxed) > goal->cost ||
+           atomic_load_explicit(&cache->count, memory_order_relaxed) > goal->count;
+}
+
+/** The shard whose oldest entry is the oldest of all, NULL if all are empty; `*next` is the next shard's. */
+static shard *find_oldest(af_cache *cache, uint64_t *next) {
+    shard *found = NULL;
+    uint64_t first = NEVER;
+    *next = NEVER;
+    for (uint32_t i = 0; i < cache->shard_count; i++) {
+        uint64_t stamp = atomic_load_explicit(&cache->shards[i].oldest_stamp, memory_order_relaxed);
+        if (stamp < first) {
+            *next = first;
+            first = stamp;
+            found = &cache->shards[i];
+        } else if (stamp < *next) {
+            *next = stamp;
+        }
+    }
+    return found;
+}
+
+/** Move the oldest entries of a shard to the front of a list, those that are older than `next` only. */
+static void take_oldest(af_cache *cache, shard *shard, uint64_t next, const goal *goal,
+                        af__entry **last) {
+    pthread_mutex_lock(&shard->lock);
+    for (int n = 0; n < AT_ONCE && is_above(cache, goal); n++) {
+        af__entry *entry = shard->oldest;
+        if (entry == NULL || entry->stamp > next) break;
+        detach(cache, shard, entry);
+        shard->evictions++;
+        entry->older = NULL;
+        (*last)->older = entry;
+        *last = entry;
+    }
+    if (shard->oldest != NULL) {
+        /* For the next time, when the other shards have had their turns. */
+        __builtin_prefetch(shard->oldest->newer);
+        af__table_prefetch(&shard->table, shard->oldest->hash);
+    }
+    pthread_mutex_unlock(&shard->lock);
+}
+
+static uint64_t purge(af_cache *cache, const goal *goal, af_cache_reason reason) {
+    af__entry head = {.older = NULL};
+    af__entry *last = &head;
+    /* One at a time: two would together take more than was asked for. */
+    pthread_mutex_lock(&cache->purging);
+    while (is_above(cache, goal)) {
+        uint64_t next;
+        shard *shard = find_oldest(cache, &next);
+        if (shard == NULL) break;
+        take_oldest(cache, shard, next, goal, &last);
+    }
+    pthread_mutex_unlock(&cache->purging);
+    return let_go(cache, head.older, reason);
+}
+
+static void keep_limits(af_cache *cache) {
+    if (atomic_load_explicit(&cache->cost, memory_order_relaxed) > cache->options.capacity) {
+        purge(cache, &(goal){cache->options.purge_to, UINT64_MAX}, AF_CACHE_COST);
+    }
+    uint64_t max_count = cache->options.max_count;
+    if (max_count != 0 && atomic_load_explicit(&cache->count, memory_order_relaxed) > max_count) {
+        purge(cache, &(goal){UINT64_MAX, max_count}, AF_CACHE_COUNT);
+    }
+}
+
+uint64_t af_cache_trim(af_cache *cache, uint64_t cost, af_cache_reason reason) {
+    return purge(cache, &(goal){cost, UINT64_MAX}, reason);
+}
+
+/* ---- The public functions ------------------------------------------------------------------ */
+
+static int64_t now(const af_cache *cache) {
+    if (cache->ttl_us == 0) return 0;
+    const af_cache_options *options = &cache->options;
+    return options->now_us != NULL ? options->now_us(options->context) : af__now_us();
+}
+
+static af__entry *make_entry(const af_cache *cache, af_slice key, uint64_t hash, void *value,
+                             uint64_t cost) {
+    af__entry *entry = af__alloc(block_size(cache, key.size));
+    if (entry == NULL) return NULL;
+    entry->value = value;
+    entry->cost = cost;
+    entry->hash = (uint32_t)hash;
+    entry->key_size = (uint16_t)key.size;
+    entry->readers = 0;
+    atomic_init(&entry->left, 0);
+    if (cache->ttl_us != 0) {
+        int64_t expires_us = now(cache);
+        if (__builtin_add_overflow(expires_us, cache->ttl_us, &expires_us)) expires_us = INT64_MAX;
+        memcpy((char *)entry + AF__ENTRY_END, &expires_us, sizeof expires_us);
+    }
+    if (key.size != 0) memcpy(af__entry_key(entry, cache->key_offset), key.bytes, key.size);
+    return entry;
+}
+
+/** Put an entry in; false if there is no memory for it. `*old` was in its place, or is NULL. */
+static bool insert(af_cache *cache, shard *shard, af__entry *entry, af__entry **old) {
+    af_slice key = key_of(cache, entry);
+    pthread_mutex_lock(&shard->lock);
+    *old = af__table_find(&shard->table, entry->hash, key);
+    bool stored = true;
+    if (*old != NULL) {
+        af__table_replace(&shard->table, *old, entry);
+        unlink_entry(shard, *old);
+        count_out(cache, shard, *old);
+        (*old)->older = NULL;
+    } else if (af__table_reserve(&shard->table)) {
+        af__table_add(&shard->table, entry);
+    } else {
+        stored = false;
+    }
+    if (stored) {
+        entry->stamp = stamp(cache, shard, true);
+        link_newest(shard, entry);
+        count_in(cache, shard, entry);
+        shard->puts++;
+    }
+    pthread_mutex_unlock(&shard->lock);
+    return stored;
+}
+
+af_status af_cache_put(af_cache *cache, af_slice key, void *value, uint64_t cost) {
+    if (value == NULL) return AF_EINVAL;
+    if (key.size > AF_CACHE_KEY_MAX) {
+        release_value(cache, value);
+        return AF_EINVAL;
+    }
+    uint64_t hash = af__keyed_hash(&cache->seed, key);
+    af_status status = cost > cache->options.max_cost ? AF_ETOOBIG : AF_OK;
+    af__entry *old = NULL;
+    if (status == AF_OK) {
+        af__entry *entry = make_entry(cache, key, hash, value, cost);
+        if (entry == NULL || !insert(cache, shard_of(cache, hash), entry, &old)) {
+            af_free(entry);
+            status = AF_ENOMEM;
+        }
+    }
+    if (status != AF_OK) {
+        /* What was there under this key is not what belongs there any more. */
+        af_cache_remove(cache, key);
+        release_value(cache, value);
+        return status;
+    }
+    drop_all(cache, old);
+    keep_limits(cache);
+    return AF_OK;
+}
+
+void *af_cache_copy(af_cache *cache, af_slice key) {
+    if (key.size > AF_CACHE_KEY_MAX) return NULL;
+    uint64_t hash = af__keyed_hash(&cache->seed, key);
+    int64_t now_us = now(cache);
+    shard *shard = shard_of(cache, hash);
+    pthread_mutex_lock(&shard->lock);
+    af__entry *entry = af__table_find(&shard->table, (uint32_t)hash, key);
+    if (entry == NULL || is_expired(cache, entry, now_us)) {
+        shard->misses++;
+        if (entry != NULL) {
+            detach(cache, shard, entry);
+            shard->evictions++;
+            entry->older = NULL;
+        }
+        pthread_mutex_unlock(&shard->lock);
+        let_go(cache, entry, AF_CACHE_EXPIRED);
+        return NULL;
+    }
+    shard->hits++;
+    use(cache, shard, entry);
+    void *value = entry->value;
+    bool is_counted = cache->options.retain != NULL;
+    if (is_counted) begin_reading(entry);
+    pthread_mutex_unlock(&shard->lock);
+    if (is_counted) {
+        cache->options.retain(cache->options.context, value);
+        end_reading(cache, entry);
+    }
+    return value;
+}
+
+/** The entry of a key, taken out, for the caller to drop; NULL if there is none. */
+static af__entry *take_entry(af_cache *cache, af_slice key) {
+    if (key.size > AF_CACHE_KEY_MAX) return NULL;
+    uint64_t hash = af__keyed_hash(&cache->seed, key);
+    int64_t now_us = now(cache);
+    shard *shard = shard_of(cache, hash);
+    pthread_mutex_lock(&shard->lock);
+    af__entry *entry = af__table_find(&shard->table, (uint32_t)hash, key);
+    bool expired = entry != NULL && is_expired(cache, entry, now_us);
+    if (entry != NULL) {
+        detach(cache, shard, entry);
+        shard->evictions += expired;
+        entry->older = NULL;
+    }
+    pthread_mutex_unlock(&shard->lock);
+    if (!expired) return entry;
+    let_go(cache, entry, AF_CACHE_EXPIRED);
+    return NULL;
+}
+
+void *af_cache_take(af_cache *cache, af_slice key) {
+    af__entry *entry = take_entry(cache, key);
+    if (entry == NULL) return NULL;
+    void *value = entry->value;
+    if (!has_readers(entry)) {
+        af_free(entry);
+    } else {
+        /* A reader has yet to retain it: the cache's reference must stay until then. */
+        cache->options.retain(cache->options.context, value);
+        drop(cache, entry);
+    }
+    return value;
+}
+
+bool af_cache_remove(af_cache *cache, af_slice key) {
+    af__entry *entry = take_entry(cache, key);
+    if (entry == NULL) return false;
+    drop(cache, entry);
+    return true;
+}
+
+uint64_t af_cache_remove_all(af_cache *cache) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < cache->shard_count; i++) {
+        shard *shard = &cache->shards[i];
+        pthread_mutex_lock(&shard->lock);
+        af__entry *entries = shard->newest;
+        uint64_t removed = shard->table.count;
+        af__table_clear(&shard->table);
+        shard->newest = shard->oldest = NULL;
+        note_oldest(shard);
+        atomic_fetch_sub_explicit(&cache->cost, shard->cost, memory_order_relaxed);
+        if (cache->options.max_count != 0) {
+            atomic_fetch_sub_explicit(&cache->count, removed, memory_order_relaxed);
+        }
+        shard->cost = shard->memory = 0;
+        pthread_mutex_unlock(&shard->lock);
+        drop_all(cache, entries);
+        count += removed;
+    }
+    return count;
+}
+
+uint64_t af_cache_get_cost(const af_cache *cache) {
+    return atomic_load_explicit(&cache->cost, memory_order_relaxed);
+}
+
+void af_cache_get_statistics(af_cache *cache, af_cache_statistics *out) {
+    *out = (af_cache_statistics){0};
+    for (uint32_t i = 0; i < cache->shard_count; i++) {
+        shard *shard = &cache->shards[i];
+        pthread_mutex_lock(&shard->lock);
+        out->hits += shard->hits;
+        out->misses += shard->misses;
+        out->puts += shard->puts;
+        out->evictions += shard->evictions;
+        out->count += shard->table.count;
+        out->cost += shard->cost;
+        out->memory += shard->memory + (uint64_t)shard->table.bucket_count * sizeof(af__bucket);
+        pthread_mutex_unlock(&shard->lock);
+    }
+}
+
+/* ---- Memory pressure ----------------------------------------------------------------------- */
+
+static void on_pressure(void *context) {
+    af_cache *cache = context;
+    af_cache_trim(cache, cache->keep_under_pressure, AF_CACHE_PRESSURE);
+}
+
+af_status af_cache_watch_pressure(af_cache *cache, const af_pressure_options *options,
+                                  af_failure *failure) {
+    static const af_pressure_options defaults = AF_PRESSURE_INIT;
+    if (options == NULL) options = &defaults;
+    int descriptor;
+    af_status status = af__pressure_open(&descriptor, options, failure);
+    return status != AF_OK ? status : af__cache_watch(cache, descriptor, options->keep, failure);
+}
+
+af_status af__cache_watch(af_cache *cache, int descriptor, uint64_t keep, af_failure *failure) {
+    pthread_mutex_lock(&cache->purging);
+    af_status status = AF_EAGAIN;
+    if (cache->pressure == NULL) {
+        cache->keep_under_pressure = keep;
+        status = af__pressure_start(&cache->pressure, descriptor, on_pressure, cache, failure);
+    } else {
+        close(descriptor);
+        af__fail(failure, AF_EAGAIN, "this cache watches the memory pressure already");
+    }
+    pthread_mutex_unlock(&cache->purging);
+    return status;
+}
+
+/* ---- Making and freeing -------------------------------------------------------------------- */
+
+/** Four for each processor, so that two threads seldom want the same. */
+static uint32_t usual_shards(void) {
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (processors <= 1) return 1;
+    uint32_t count = 1;
+    while (count < AF_CACHE_SHARDS_MAX && count < 4 * (unsigned long)processors) count *= 2;
+    return count;
+}
+
+static bool is_valid(const af_cache_options *options) {
+    return options->size == sizeof *options && options->purge_to <= options->capacity &&
+           options->ttl_ms >= 0 && options->shards <= AF_CACHE_SHARDS_MAX &&
+           (options->shards & (options->shards - 1)) == 0;
+}
+
+static void set_limits(af_cache *cache) {
+    af_cache_options *options = &cache->options;
+    if (options->capacity > MOST_COST) options->capacity = MOST_COST;
+    if (options->purge_to > MOST_COST) options->purge_to = MOST_COST;
+    if (options->max_cost == 0 || options->max_cost > options->capacity) {
+        options->max_cost = options->capacity;
+    }
+    if (__builtin_mul_overflow(options->ttl_ms, INT64_C(1000), &cache->ttl_us)) {
+        cache->ttl_us = INT64_MAX;
+    }
+}
+
+static bool init_shards(af_cache *cache) {
+    cache->block = af__zalloc(sizeof(shard) * cache->shard_count + LINE - 1);
+    if (cache->block == NULL) return false;
+    cache->shards = (shard *)(void *)(((uintptr_t)cache->block + LINE - 1) &
+                                      ~(uintptr_t)(LINE - 1));
+    for (uint32_t i = 0; i < cache->shard_count; i++) {
+        shard *shard = &cache->shards[i];
+        af__cache_lock_init(&shard->lock);
+        note_oldest(shard);
+        shard->table.key_offset = cache->key_offset;
+    }
+    return true;
+}
+
+af_status af_cache_new(af_cache **out, const af_cache_options *options) {
+    static const af_cache_options defaults = AF_CACHE_INIT;
+    *out = NULL;
+    if (options == NULL) options = &defaults;
+    if (!is_valid(options)) return AF_EINVAL;
+    af_cache *cache = af__zalloc(sizeof *cache);
+    if (cache == NULL) return AF_ENOMEM;
+    cache->options = *options;
+    set_limits(cache);
+    cache->shard_count = options->shards != 0 ? options->shards : usual_shards();
+    cache->key_offset = AF__ENTRY_END + (cache->ttl_us != 0 ? (uint32_t)sizeof(int64_t) : 0);
+    bool has_seed = af__hash_seed_make(&cache->seed);
+    if (!has_seed || !init_shards(cache)) {
+        af_free(cache);
+        return has_seed ? AF_ENOMEM : AF_EINTERNAL;
+    }
+    af__cache_lock_init(&cache->purging);
+    *out = cache;
+    return AF_OK;
+}
+
+void af_cache_free(af_cache *cache) {
+    if (cache == NULL) return;
+    af__pressure_stop(cache->pressure);
+    af_cache_remove_all(cache);
+    for (uint32_t i = 0; i < cache->shard_count; i++) {
+        pthread_mutex_destroy(&cache->shards[i].lock);
+    }
+    pthread_mutex_destroy(&cache->purging);
+    af_free(cache->block);
+    af_free(cache);
+}

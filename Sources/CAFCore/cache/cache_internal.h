@@ -1,0 +1,57 @@
+/**
+ * What a cache is made of, for cache/ and its tests.
+ */
+#ifndef AF_CACHE_CACHE_INTERNAL_H
+#define AF_CACHE_CACHE_INTERNAL_H
+
+#include "base/failure.h"
+#include "cache/keyed_hash.h"
+#include "cache/pressure.h"
+#include "cache/table.h"
+
+#include <afcore/cache.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+/** A part of the cache: the entries whose hashes say so. Begins on a cache line of its own. */
+typedef struct shard {
+    _Alignas(64) pthread_mutex_t lock; /**< Of all that follows. */
+    uint64_t clock;                    /**< The stamp of the last use. */
+    af__table table;
+    af__entry *oldest, *newest;
+    uint64_t cost, memory;
+    uint64_t hits, misses, puts, evictions;
+    _Atomic uint64_t
+        oldest_stamp; /**< Of `oldest`, to be read without the lock. UINT64_MAX: none. */
+} shard;
+
+struct af_cache {
+    af_cache_options options; /**< With the limits that hold, never 0 for max_cost. */
+    af__hash_seed seed;
+    int64_t ttl_us;
+    uint64_t keep_under_pressure;
+    shard *shards;
+    void *block;
+    uint32_t shard_count;
+    uint32_t key_offset;    /**< In every entry, from its begin. */
+    af__pressure *pressure; /**< NULL until asked for; under `purging`. */
+    pthread_mutex_t purging;
+    char padding[64];       /**< What is written stays apart from what is only read. */
+    _Atomic uint64_t clock; /**< About the stamp of the last use in any shard. */
+    _Atomic uint64_t cost;  /**< Of all shards. */
+    _Atomic uint64_t count; /**< Of all shards, with a max_count; else 0. */
+};
+
+/** Watch a descriptor, which is taken, as af_cache_watch_pressure() does. */
+af_status af__cache_watch(af_cache *cache, int descriptor, uint64_t keep, af_failure *failure);
+
+/** What is locked here is locked for a short time: who has to wait tries a little before it sleeps. */
+static inline void af__cache_lock_init(pthread_mutex_t *lock) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+#endif

@@ -1,0 +1,29 @@
+/**
+ * Hashes of keys that strangers choose: who doesn't know the seed can't make keys collide.
+ *
+ * Keys up to AF__HASH_SHORT bytes: NH of Black and others, whose 128 bits two keys share with a
+ * probability of 2^-64, then a strongly universal multilinear hash down to 64 bits. Both are proven for
+ * a random seed, and multiply only. Longer keys: SipHash-1-3 of Aumasson and Bernstein.
+ */
+#ifndef AF_CACHE_KEYED_HASH_H
+#define AF_CACHE_KEYED_HASH_H
+
+#include <afcore/base.h>
+
+enum { AF__HASH_SHORT = 128, AF__HASH_WORDS = AF__HASH_SHORT / 8 };
+
+typedef struct af__hash_seed {
+    uint64_t block[AF__HASH_WORDS]; /**< For the words of a short key. */
+    uint64_t linear[4][2];          /**< For its 128 bits and its size; high halves first. */
+    uint64_t sip[2];
+} af__hash_seed;
+
+/** A seed that nobody knows; false if the system has no random bytes. */
+bool af__hash_seed_make(af__hash_seed *out);
+
+uint64_t af__keyed_hash(const af__hash_seed *seed, af_slice key);
+
+/** SipHash-1-3 alone. */
+uint64_t af__siphash13(const uint64_t key[2], af_slice bytes);
+
+#endif

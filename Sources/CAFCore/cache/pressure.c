@@ -1,0 +1,156 @@
+#include "cache/pressure.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static const char SYSTEM_PATH[] = "/proc/pressure/memory";
+
+struct af__pressure {
+    pthread_t thread;
+    int descriptor, end;
+    void (*on_pressure)(void *context);
+    void *context;
+};
+
+/* ---- The file ------------------------------------------------------------------------------ */
+
+/** The file of our control group, of cgroups' second version; false if that can't be told. */
+static bool find_own_group(char *path, size_t size) {
+    static const char unified[] = "0::";
+    char line[PATH_MAX];
+    FILE *groups = fopen("/proc/self/cgroup", "re");
+    if (groups == NULL) return false;
+    bool found = false;
+    while (!found && fgets(line, sizeof line, groups) != NULL) {
+        if (strncmp(line, unified, sizeof unified - 1) != 0) continue;
+        line[strcspn(line, "\n")] = '\0';
+        int length = snprintf(path, size, "/sys/fs/cgroup%s/memory.pressure",
+                              line + sizeof unified - 1);
+        found = length > 0 && (size_t)length < size;
+    }
+    fclose(groups);
+    return found;
+}
+
+static af_status fail_open(int error, const char *path, af_failure *failure) {
+    af_status status = AF_EFILE;
+    if (error == ENOENT || error == EOPNOTSUPP || error == ENOSYS || error == ENODEV) {
+        status = AF_EUNSUPPORTED;
+        af__fail(failure, status, "this kernel tells no memory pressure in %s", path);
+    } else if (error == EINVAL) {
+        status = AF_EINVAL;
+        af__fail(failure, status, "the kernel does not take this stall and window");
+    } else {
+        af__fail(failure, status, "the memory pressure in %s may not be watched", path);
+    }
+    if (failure != NULL) failure->system_error = error;
+    return status;
+}
+
+/** A descriptor, or the negative errno. */
+static int arm(const char *path, const char *trigger, size_t size) {
+    int descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) return -errno;
+    if (write(descriptor, trigger, size) >= 0) return descriptor;
+    int error = errno;
+    close(descriptor);
+    return -error;
+}
+
+af_status af__pressure_open(int *out, const af_pressure_options *options, af_failure *failure) {
+    *out = -1;
+    if (options->size != sizeof *options || options->stall_us == 0 ||
+        options->stall_us > options->window_us) {
+        return af__fail(failure, AF_EINVAL, "the stall must be longer than 0, within its window");
+    }
+    /* The kernel wants the NUL as well. */
+    char trigger[64];
+    int length = snprintf(trigger, sizeof trigger, "some %u %u", options->stall_us,
+                          options->window_us);
+    size_t size = (size_t)length + 1;
+    char group[PATH_MAX];
+    int descriptor = -ENOENT;
+    const char *path = options->path;
+    if (path != NULL) {
+        descriptor = arm(path, trigger, size);
+    } else {
+        if (find_own_group(group, sizeof group)) descriptor = arm(group, trigger, size);
+        path = SYSTEM_PATH;
+        if (descriptor < 0) descriptor = arm(path, trigger, size);
+    }
+    if (descriptor < 0) return fail_open(-descriptor, path, failure);
+    *out = descriptor;
+    return AF_OK;
+}
+
+/* ---- The thread ---------------------------------------------------------------------------- */
+
+static void *watch(void *context) {
+    af__pressure *pressure = context;
+    struct pollfd polled[] = {{pressure->end, POLLIN, 0}, {pressure->descriptor, POLLPRI, 0}};
+    for (;;) {
+        if (poll(polled, 2, -1) < 0) continue;
+        if (polled[0].revents != 0) return NULL;
+        if (polled[1].revents == POLLPRI) {
+            pressure->on_pressure(pressure->context);
+        } else {
+            /* The control group is gone; only the end is left to wait for. */
+            polled[1].fd = -1;
+        }
+    }
+}
+
+static int start_thread(af__pressure *pressure) {
+    /* A library's thread takes no signals of the program. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&pressure->thread, NULL, watch, pressure);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0) pthread_setname_np(pressure->thread, "af-pressure");
+    return error;
+}
+
+af_status af__pressure_start(af__pressure **out, int descriptor, void (*on_pressure)(void *context),
+                             void *context, af_failure *failure) {
+    *out = NULL;
+    af__pressure *pressure = af__zalloc(sizeof *pressure);
+    if (pressure == NULL) {
+        close(descriptor);
+        return af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    *pressure = (af__pressure){.descriptor = descriptor,
+                               .end = eventfd(0, EFD_CLOEXEC),
+                               .on_pressure = on_pressure,
+                               .context = context};
+    int error = pressure->end < 0 ? errno : start_thread(pressure);
+    if (error == 0) {
+        *out = pressure;
+        return AF_OK;
+    }
+    if (pressure->end >= 0) close(pressure->end);
+    close(descriptor);
+    af_free(pressure);
+    af__fail(failure, AF_EINTERNAL, "no thread can be started that watches the memory pressure");
+    if (failure != NULL) failure->system_error = error;
+    return AF_EINTERNAL;
+}
+
+void af__pressure_stop(af__pressure *pressure) {
+    if (pressure == NULL) return;
+    (void)eventfd_write(pressure->end, 1);
+    pthread_join(pressure->thread, NULL);
+    close(pressure->end);
+    close(pressure->descriptor);
+    af_free(pressure);
+}

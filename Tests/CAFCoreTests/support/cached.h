@@ -1,0 +1,43 @@
+/**
+ * Values for the tests of caches: counted, and all accounted for.
+ */
+#ifndef AF_TESTS_CACHED_H
+#define AF_TESTS_CACHED_H
+
+#include <afcore/cache.h>
+#include <stdatomic.h>
+
+/** The context of a cache's functions. */
+typedef struct cached_world {
+    atomic_size_t alive;      /**< Values whose last reference is not gone. */
+    atomic_size_t evicted[5]; /**< By reason. */
+    int64_t now_us;           /**< What the clock says. */
+} cached_world;
+
+typedef struct cached_value {
+    cached_world *world;
+    atomic_uint references;
+    uint64_t number;
+} cached_value;
+
+/** A value with one reference. */
+cached_value *cached_value_new(cached_world *world, uint64_t number);
+void cached_value_retain(void *world, void *value);
+void cached_value_release(void *world, void *value);
+
+/** Options with the functions for such values. */
+af_cache_options cached_options(cached_world *world);
+
+/** The key of a number, in room for CACHED_KEY bytes. */
+enum { CACHED_KEY = 40 };
+af_slice cached_key(char *room, uint64_t number);
+
+/** Put a new value under the key of its number. */
+af_status cached_put(af_cache *cache, cached_world *world, uint64_t number, uint64_t cost);
+
+/** Whether there is a value; it becomes the most recently used. */
+bool cached_use(af_cache *cache, cached_world *world, uint64_t number);
+
+bool cached_remove(af_cache *cache, uint64_t number);
+
+#endif
