@@ -260,7 +260,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->forbids_reuse = options->connections_idle == 0;
     driver->connections_per_host = options->connections_per_host;
     driver->connections_total = options->connections_total;
-    status = af__tls_new(&driver->tls, options->trust, failure);
+    status = af__tls_new(&driver->tls, options->trust, &options->tls, failure);
     if (status == AF_OK) {
         driver->multi = curl_multi_init();
         driver->share = curl_share_init();

@@ -3,6 +3,7 @@
 #include "net/driver_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Codes --------------------------------------------------------------------------------- */
@@ -155,9 +156,17 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
         status = AF_ELOST;
         text = "the server had ended the connection";
     }
-    if (status == AF_EUNTRUSTED || status == AF_ETLS) {
+    char complaint[AF_FAILURE_TEXT_SIZE];
+    if (status == AF_EUNTRUSTED || status == AF_ETLS || status == AF_ELOST) {
         af_status verdict = af__tls_peer_get_verdict(exchange->peer, &reason, &text);
+        const char *alert = af__tls_peer_get_complaint(exchange->peer);
+        /* libcurl takes some alerts about us for a verdict of ours. */
+        if (status == AF_EUNTRUSTED || alert != NULL) status = AF_ETLS;
         if (verdict != AF_OK) status = verdict;
+        if (status == AF_ETLS && alert != NULL) {
+            snprintf(complaint, sizeof complaint, "the server ended TLS: %s", alert);
+            text = complaint;
+        }
     }
     if (text[0] == '\0') text = curl_easy_strerror(code);
     af__fail(failure, status, "%s", text);

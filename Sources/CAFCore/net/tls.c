@@ -2,15 +2,24 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "net/tls_guard.h"
+#include "net/tls_identity.h"
 #include "trust/evaluate.h"
+#include "trust/ocsp.h"
 
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
 #include <string.h>
 
 struct af__tls {
     af_trust_policy *policy;
+    int min_version, max_version;
+    char *ciphers, *cipher_suites; /* NULL: the defaults. */
+    bool logs_keys;
+    af__identity *identities;
+    size_t identity_count;
 };
 
 struct af__tls_peer {
@@ -19,68 +28,9 @@ struct af__tls_peer {
     af__evidence *evidence; /* What was judged; NULL: nothing yet. */
     bool lacked_memory;     /* So that nothing could be judged. */
     bool said_goodbye;      /* The server sent close_notify. */
+    int complaint;          /* The alert by which it ended the connection; 0: none. */
     char host[];
 };
-
-/* ---- What can't be sent any more ----------------------------------------------------------- */
-
-/* Written once, before any other thread can look. */
-static BIO_METHOD *guard_method;
-static int guard_type;
-
-/**
- * Once the peer is gone, what is written goes nowhere and the next read tells why: first whatever
- * the peer still said, an answer to half a body for example, and then that it is gone.
- */
-static int guard_write(BIO *bio, const char *bytes, int size) {
-    bool is_broken = BIO_get_data(bio) != NULL;
-    if (is_broken) return size;
-    int count = BIO_write(BIO_next(bio), bytes, size);
-    BIO_clear_retry_flags(bio);
-    BIO_copy_next_retry(bio);
-    if (count > 0 || BIO_should_retry(bio)) return count;
-    BIO_set_data(bio, bio);
-    return size;
-}
-
-static long guard_control(BIO *bio, int command, long number, void *pointer) {
-    return BIO_next(bio) != NULL ? BIO_ctrl(BIO_next(bio), command, number, pointer) : 0;
-}
-
-static int guard_create(BIO *bio) {
-    BIO_set_init(bio, 1);
-    return 1;
-}
-
-static void make_guard_method(void) {
-    guard_type = BIO_get_new_index() | BIO_TYPE_FILTER;
-    BIO_METHOD *method = BIO_meth_new(guard_type, "af write guard");
-    if (method == NULL) return;
-    BIO_meth_set_write(method, guard_write);
-    BIO_meth_set_ctrl(method, guard_control);
-    BIO_meth_set_create(method, guard_create);
-    guard_method = method;
-}
-
-/** Over HTTP/2 an answer comes without the end of the connection, and others share that. */
-static bool speaks_http_2(const SSL *ssl) {
-    const unsigned char *protocol;
-    unsigned size;
-    SSL_get0_alpn_selected(ssl, &protocol, &size);
-    return size == 2 && memcmp(protocol, "h2", 2) == 0;
-}
-
-/** Without memory for it the connection works all the same. */
-static void guard_writes(SSL *ssl) {
-    BIO *next = SSL_get_wbio(ssl);
-    /* Tickets that come later count as the end of a handshake as well. */
-    bool is_guarded = next == NULL || BIO_method_type(next) == guard_type;
-    if (guard_method == NULL || is_guarded || speaks_http_2(ssl)) return;
-    BIO *guard = BIO_new(guard_method);
-    if (guard == NULL) return;
-    BIO_up_ref(next);
-    SSL_set0_wbio(ssl, BIO_push(guard, next));
-}
 
 /* ---- Sessions' policies and connections' peers --------------------------------------------- */
 
@@ -107,7 +57,7 @@ static int copy_evidence(CRYPTO_EX_DATA *to, const CRYPTO_EX_DATA *from, void **
 }
 
 static void prepare_once(void) {
-    make_guard_method();
+    af__tls_guard_init();
     context_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, forget_peer);
     session_index = SSL_SESSION_get_ex_new_index(0, NULL, NULL, copy_evidence, forget_evidence);
 }
@@ -116,7 +66,84 @@ void af__tls_init_library(void) {
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
-af_status af__tls_new(af__tls **out, af_trust_policy *policy, af_failure *failure) {
+/** What of the options is the same for every connection. false: OpenSSL refuses it. */
+static bool configure(const af__tls *tls, SSL_CTX *context) {
+    if (tls->policy->security_level != 0) {
+        SSL_CTX_set_security_level(context, tls->policy->security_level);
+    }
+    return SSL_CTX_set_min_proto_version(context, tls->min_version) == 1 &&
+           SSL_CTX_set_max_proto_version(context, tls->max_version) == 1 &&
+           (tls->ciphers == NULL || SSL_CTX_set_cipher_list(context, tls->ciphers) == 1) &&
+           (tls->cipher_suites == NULL ||
+            SSL_CTX_set_ciphersuites(context, tls->cipher_suites) == 1);
+}
+
+static af_status read_versions(af__tls *tls, const af_tls_options *options, af_failure *failure) {
+    int lowest = options->min_version != 0 ? (int)options->min_version : TLS1_2_VERSION;
+    int highest = (int)options->max_version;
+    bool is_good = (lowest == TLS1_2_VERSION || lowest == TLS1_3_VERSION) &&
+                   (highest == 0 || (highest >= lowest && highest <= TLS1_3_VERSION));
+    if (!is_good) return af__fail(failure, AF_EINVAL, "there are no such versions of TLS");
+    tls->min_version = lowest;
+    tls->max_version = highest;
+    return AF_OK;
+}
+
+static af_status read_identities(af__tls *tls, const af_tls_options *options, af_failure *failure) {
+    size_t count = options->client_certificate_count;
+    if (count == 0) return AF_OK;
+    if (count < SIZE_MAX / sizeof *tls->identities) {
+        tls->identities = af__zalloc(count * sizeof *tls->identities);
+    }
+    if (tls->identities == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = AF_OK;
+    for (size_t i = 0; i < count && status == AF_OK; i++) {
+        status = af__identity_read(&tls->identities[i], &options->client_certificates[i], failure);
+        if (status == AF_OK) tls->identity_count++;
+    }
+    return status;
+}
+
+/** What OpenSSL refuses shall be known now, and not at the first connection. */
+static af_status try_out(const af__tls *tls, af_failure *failure) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    if (context == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = AF_OK;
+    if (!configure(tls, context)) {
+        status = af__fail(failure, AF_EINVAL, "OpenSSL knows none of the ciphers");
+    }
+    SSL *ssl = SSL_new(context);
+    if (ssl == NULL && status == AF_OK) status = af__fail(failure, AF_ENOMEM, "out of memory");
+    for (size_t i = 0; i < tls->identity_count && status == AF_OK; i++) {
+        if (af__identity_show(&tls->identities[i], ssl)) continue;
+        status = af__fail(failure, AF_EINVAL, "OpenSSL refuses the client certificate: %s",
+                          ERR_reason_error_string(ERR_peek_last_error()));
+    }
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    ERR_clear_error();
+    return status;
+}
+
+static af_status read_options(af__tls *tls, const af_tls_options *options, af_failure *failure) {
+    af_status status = read_versions(tls, options, failure);
+    if (status != AF_OK) return status;
+    tls->logs_keys = options->logs_keys;
+    if (options->ciphers != NULL) tls->ciphers = af__copy_text(af_slice_of(options->ciphers));
+    if (options->cipher_suites != NULL) {
+        tls->cipher_suites = af__copy_text(af_slice_of(options->cipher_suites));
+    }
+    bool is_complete = (options->ciphers == NULL || tls->ciphers != NULL) &&
+                       (options->cipher_suites == NULL || tls->cipher_suites != NULL);
+    if (!is_complete) return af__fail(failure, AF_ENOMEM, "out of memory");
+    status = read_identities(tls, options, failure);
+    bool is_default = tls->ciphers == NULL && tls->cipher_suites == NULL &&
+                      tls->identity_count == 0;
+    return status == AF_OK && !is_default ? try_out(tls, failure) : status;
+}
+
+af_status af__tls_new(af__tls **out, af_trust_policy *policy, const af_tls_options *options,
+                      af_failure *failure) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, prepare_once);
     *out = NULL;
@@ -128,8 +155,9 @@ af_status af__tls_new(af__tls **out, af_trust_policy *policy, af_failure *failur
         tls->policy = af_trust_policy_retain(policy);
     else
         status = af_trust_policy_new(&tls->policy, NULL, failure);
+    if (status == AF_OK) status = read_options(tls, options, failure);
     if (status != AF_OK) {
-        af_free(tls);
+        af__tls_free(tls);
         return status;
     }
     *out = tls;
@@ -138,6 +166,10 @@ af_status af__tls_new(af__tls **out, af_trust_policy *policy, af_failure *failur
 
 void af__tls_free(af__tls *tls) {
     if (tls == NULL) return;
+    for (size_t i = 0; i < tls->identity_count; i++) af__identity_clear(&tls->identities[i]);
+    af_free(tls->identities);
+    af_free(tls->ciphers);
+    af_free(tls->cipher_suites);
     af_trust_policy_release(tls->policy);
     af_free(tls);
 }
@@ -183,12 +215,50 @@ static int verify(X509_STORE_CTX *context, void *argument) {
     return 1;
 }
 
+/**
+ * What the server stapled, or that it didn't; the last word of a handshake on its certificates.
+ * Not asked when a session is resumed, whose handshake had this one.
+ */
+static int check_staple(SSL *ssl, void *argument) {
+    af__tls_peer *peer = argument;
+    const af_trust_policy *policy = peer->tls->policy;
+    const char *bytes = NULL;
+    long size = SSL_get_tlsext_status_ocsp_resp(ssl, &bytes);
+    if (peer->evidence == NULL) return 0;
+    af_slice response = {bytes, bytes != NULL && size > 0 ? (size_t)size : 0};
+    af__trust_check_ocsp(policy, peer->evidence, response);
+    if (peer->evidence->verdict.is_accepted) return 1;
+    peer->lacked_memory = !af__trust_ask_hook(policy, peer->evidence);
+    return peer->evidence->verdict.is_accepted ? 1 : 0;
+}
+
+/** The server asks who we are. */
+static int show_identity(SSL *ssl, void *argument) {
+    const af__tls_peer *peer = argument;
+    const af__tls *tls = peer->tls;
+    af__trust_host host;
+    if (!af__trust_host_read(&host, host_of(peer, ssl))) return 1;
+    const af__identity *identity = af__identity_for(tls->identities, tls->identity_count, &host);
+    return identity == NULL || af__identity_show(identity, ssl) ? 1 : 0;
+}
+
+/** Alerts that servers send about a client certificate, or for lack of one. */
+static bool is_complaint(int alert) {
+    return (alert >= SSL_AD_NO_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN) ||
+           alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_UNKNOWN_CA ||
+           alert == SSL_AD_ACCESS_DENIED || alert == SSL_AD_DECRYPT_ERROR ||
+           alert == SSL_AD_CERTIFICATE_REQUIRED;
+}
+
 /** libcurl's BIO knows no end of file, so OpenSSL can't tell a cut connection from a closed one. */
 static void watch(const SSL *ssl, int where, int value) {
-    if (where == SSL_CB_HANDSHAKE_DONE) guard_writes((SSL *)(uintptr_t)ssl);
-    if (where != SSL_CB_READ_ALERT || (value & 0xFF) != SSL_AD_CLOSE_NOTIFY) return;
+    if (where == SSL_CB_HANDSHAKE_DONE) af__tls_guard((SSL *)(uintptr_t)ssl);
+    if (where != SSL_CB_READ_ALERT) return;
     af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
-    if (peer != NULL) peer->said_goodbye = true;
+    int alert = value & 0xFF;
+    if (peer == NULL) return;
+    if (alert == SSL_AD_CLOSE_NOTIFY) peer->said_goodbye = true;
+    if (is_complaint(alert)) peer->complaint = value;
 }
 
 af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host) {
@@ -209,7 +279,17 @@ af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host)
     /* A body that ends with the connection is complete only if the peer said so. */
     SSL_CTX_clear_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_info_callback(context, watch);
-    return peer;
+    if (tls->policy->ocsp != AF_OCSP_IGNORE) {
+        SSL_CTX_set_tlsext_status_type(context, TLSEXT_STATUSTYPE_ocsp);
+        SSL_CTX_set_tlsext_status_cb(context, check_staple);
+        SSL_CTX_set_tlsext_status_arg(context, peer);
+    }
+    if (tls->identity_count > 0) SSL_CTX_set_cert_cb(context, show_identity, peer);
+    /* libcurl obeys SSLKEYLOGFILE without being asked. */
+    if (!tls->logs_keys) SSL_CTX_set_keylog_callback(context, NULL);
+    if (configure(tls, context)) return peer;
+    af__tls_peer_release(peer);
+    return NULL;
 }
 
 af__tls_peer *af__tls_peer_of(void *ssl) {
@@ -225,6 +305,13 @@ af__tls_peer *af__tls_peer_of(void *ssl) {
 
 bool af__tls_peer_said_goodbye(const af__tls_peer *peer) {
     return peer != NULL && peer->said_goodbye;
+}
+
+const char *af__tls_peer_get_complaint(const af__tls_peer *peer) {
+    if (peer == NULL || peer->complaint == 0) return NULL;
+    /* OpenSSL 3.0 has no words for this one. */
+    if ((peer->complaint & 0xFF) == SSL_AD_CERTIFICATE_REQUIRED) return "certificate required";
+    return SSL_alert_desc_string_long(peer->complaint);
 }
 
 af__evidence *af__tls_peer_copy_evidence(const af__tls_peer *peer) {

@@ -6,6 +6,8 @@
 
 #include "trust/evidence.h"
 
+#include <afcore/tls.h>
+
 typedef struct af__tls af__tls;
 
 /** What became of one connection's handshake. Shared by the connection and its first exchange. */
@@ -17,8 +19,9 @@ typedef struct af__tls_peer af__tls_peer;
  */
 void af__tls_init_library(void);
 
-/** `policy` NULL: the defaults. AF_ENOMEM. */
-af_status af__tls_new(af__tls **out, af_trust_policy *policy, af_failure *failure);
+/** `policy` NULL: the defaults. AF_EINVAL and AF_EFILE for `options`, AF_ENOMEM. */
+af_status af__tls_new(af__tls **out, af_trust_policy *policy, const af_tls_options *options,
+                      af_failure *failure);
 void af__tls_free(af__tls *tls);
 
 /**
@@ -33,6 +36,12 @@ af__tls_peer *af__tls_peer_of(void *ssl);
 
 /** Has the server announced the end of the connection? Without that an end is a cut. */
 bool af__tls_peer_said_goodbye(const af__tls_peer *peer);
+
+/**
+ * What the server said when it ended TLS for a reason that has to do with who we are, such as a
+ * client certificate that it missed or doesn't like; NULL if it didn't. Lives forever.
+ */
+const char *af__tls_peer_get_complaint(const af__tls_peer *peer);
 
 /** What it has shown of itself, a reference of your own; NULL if nothing, or no peer. */
 af__evidence *af__tls_peer_copy_evidence(const af__tls_peer *peer);

@@ -11,6 +11,7 @@
 #include <afcore/resume.h>
 #include <afcore/session.h>
 #include <afcore/task.h>
+#include <afcore/tls.h>
 #include <afcore/trust.h>
 #include <afcore/version.h>
 

@@ -1,0 +1,85 @@
+#include "trust/ocsp.h"
+
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/ocsp.h>
+#include <openssl/x509v3.h>
+
+/* How far the clocks of a responder and ours may differ, in seconds. */
+enum { SKEW_S = 300, STATUS_REQUEST = 5 };
+
+/** RFC 7633: does the certificate promise a stapled answer? */
+static bool must_staple(const X509 *certificate) {
+    TLS_FEATURE *features = X509_get_ext_d2i(certificate, NID_tlsfeature, NULL, NULL);
+    bool is_there = false;
+    for (int i = 0; features != NULL && i < sk_ASN1_INTEGER_num(features); i++) {
+        if (ASN1_INTEGER_get(sk_ASN1_INTEGER_value(features, i)) == STATUS_REQUEST) is_there = true;
+    }
+    TLS_FEATURE_free(features);
+    ERR_clear_error();
+    return is_there;
+}
+
+/** What a responder says of the chain's first certificate; V_OCSP_CERTSTATUS_UNKNOWN if it's no use. */
+static int read_status(OCSP_BASICRESP *basic, const af__evidence *evidence, X509_STORE *store) {
+    ASN1_GENERALIZEDTIME *revoked_at, *this_update, *next_update;
+    int status, reason, found = V_OCSP_CERTSTATUS_UNKNOWN;
+    if (sk_X509_num(evidence->chain) < 2) return found;
+    X509 *leaf = sk_X509_value(evidence->chain, 0), *issuer = sk_X509_value(evidence->chain, 1);
+    if (OCSP_basic_verify(basic, evidence->chain, store, OCSP_PARTIAL_CHAIN) != 1) return found;
+    const EVP_MD *const digests[] = {EVP_sha1(), EVP_sha256()};
+    for (size_t i = 0; i < sizeof digests / sizeof *digests; i++) {
+        OCSP_CERTID *id = OCSP_cert_to_id(digests[i], leaf, issuer);
+        bool is_there = id != NULL &&
+                        OCSP_resp_find_status(basic, id, &status, &reason, &revoked_at,
+                                              &this_update, &next_update) == 1;
+        OCSP_CERTID_free(id);
+        if (!is_there) continue;
+        bool is_current = next_update != NULL &&
+                          OCSP_check_validity(this_update, next_update, SKEW_S, -1) == 1;
+        /* A revocation stays one. */
+        if (is_current || status == V_OCSP_CERTSTATUS_REVOKED) found = status;
+    }
+    return found;
+}
+
+static int judge(const af_trust_policy *policy, const af__evidence *evidence, af_slice response) {
+    int status = V_OCSP_CERTSTATUS_UNKNOWN;
+    const unsigned char *at = (const unsigned char *)response.bytes;
+    OCSP_RESPONSE *answer = response.size <= LONG_MAX
+                                ? d2i_OCSP_RESPONSE(NULL, &at, (long)response.size)
+                                : NULL;
+    bool is_good = answer != NULL &&
+                   OCSP_response_status(answer) == OCSP_RESPONSE_STATUS_SUCCESSFUL;
+    OCSP_BASICRESP *basic = is_good ? OCSP_response_get1_basic(answer) : NULL;
+    X509_STORE *store = af__policy_store(policy);
+    if (basic != NULL && store != NULL) status = read_status(basic, evidence, store);
+    OCSP_BASICRESP_free(basic);
+    OCSP_RESPONSE_free(answer);
+    ERR_clear_error();
+    return status;
+}
+
+void af__trust_check_ocsp(const af_trust_policy *policy, af__evidence *evidence,
+                          af_slice response) {
+    if (policy->ocsp == AF_OCSP_IGNORE || !evidence->verdict.is_accepted) return;
+    /* What was let through although its path is wrong has no issuer that could vouch for it. */
+    if (!evidence->verdict.is_verified) return;
+    if (response.size == 0) {
+        bool is_missed = policy->ocsp == AF_OCSP_REQUIRE ||
+                         must_staple(sk_X509_value(evidence->chain, 0));
+        if (!is_missed) return;
+        af__evidence_refuse(evidence, AF_TRUST_UNKNOWN_REVOCATION, X509_V_ERR_OCSP_VERIFY_NEEDED,
+                            "the server sent no OCSP answer, and has to");
+        return;
+    }
+    int status = judge(policy, evidence, response);
+    if (status == V_OCSP_CERTSTATUS_GOOD) return;
+    if (status == V_OCSP_CERTSTATUS_REVOKED) {
+        af__evidence_refuse(evidence, AF_TRUST_REVOKED, X509_V_ERR_CERT_REVOKED,
+                            "the certificate was revoked, says its OCSP answer");
+    } else {
+        af__evidence_refuse(evidence, AF_TRUST_UNKNOWN_REVOCATION, X509_V_ERR_OCSP_CERT_UNKNOWN,
+                            "the server's OCSP answer does not vouch for its certificate");
+    }
+}

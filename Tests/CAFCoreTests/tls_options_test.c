@@ -1,0 +1,432 @@
+/* Versions, ciphers, stapled OCSP answers, client certificates: what a session says of its own TLS. */
+#include "support/call.h"
+#include "support/files.h"
+#include "support/torture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static afts_cert *authority, *leaf;
+
+static int make_certificates(void **state) {
+    (void)state;
+    authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    leaf = afts_cert_new(NULL, authority);
+    return authority != NULL && leaf != NULL ? 0 : -1;
+}
+
+static int free_certificates(void **state) {
+    (void)state;
+    afts_cert_free(leaf);
+    afts_cert_free(authority);
+    return 0;
+}
+
+/** A server with `server`, which shows `shown`, and a session that trusts the authority. */
+static world *world_with(const afts_cert *shown, afts_tls server, const af_tls_options *client,
+                         af_ocsp_mode ocsp) {
+    af_trust_options trust = AF_TRUST_OPTIONS_INIT;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    server.chain_pem = afts_cert_chain_pem(shown);
+    server.key_pem = afts_cert_key_pem(shown);
+    trust.anchors = af_slice_of(afts_cert_pem(authority));
+    trust.ocsp = ocsp;
+    if (client != NULL) options.tls = *client;
+    check_status(af_trust_policy_new(&options.trust, &trust, NULL), AF_OK);
+    world *world = world_new(&(afts_options){.tls = &server}, &options);
+    af_trust_policy_release(options.trust);
+    return world;
+}
+
+static void check_connection(world *world, size_t index, const char *version, const char *cipher) {
+    afts_connection *connection = afts_copy_connection(world->server, index);
+    assert_non_null(connection);
+    assert_string_equal(connection->tls_version, version);
+    if (cipher != NULL) assert_string_equal(connection->tls_cipher, cipher);
+    afts_connection_free(connection);
+}
+
+/* ---- Versions and ciphers (S31) ------------------------------------------------------------ */
+
+static void s31_versions_outside_the_limits_are_not_spoken(void **state) {
+    (void)state;
+    static const struct {
+        af_tls_protocol min, max;
+        afts_tls_version server;
+        const char *expected; /**< NULL: no connection. */
+    } cases[] = {
+        {AF_TLS_DEFAULT, AF_TLS_DEFAULT, AFTS_TLS_1_2, "TLSv1.2"},
+        {AF_TLS_DEFAULT, AF_TLS_DEFAULT, AFTS_TLS_1_3, "TLSv1.3"},
+        {AF_TLS_DEFAULT, AF_TLS_DEFAULT, AFTS_TLS_1_1, NULL},
+        {AF_TLS_1_3, AF_TLS_DEFAULT, AFTS_TLS_1_2, NULL},
+        {AF_TLS_1_3, AF_TLS_DEFAULT, AFTS_TLS_1_3, "TLSv1.3"},
+        {AF_TLS_1_2, AF_TLS_1_2, AFTS_TLS_1_3, NULL},
+        {AF_TLS_1_2, AF_TLS_1_2, AFTS_TLS_ANY, "TLSv1.2"},
+        {AF_TLS_1_2, AF_TLS_1_3, AFTS_TLS_ANY, "TLSv1.3"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        af_tls_options client = {.min_version = cases[i].min, .max_version = cases[i].max};
+        afts_tls server = {.min_version = cases[i].server, .max_version = cases[i].server};
+        world *world = world_with(leaf, server, &client, AF_OCSP_IGNORE);
+        check_fetch(world, "/", cases[i].expected != NULL ? AF_OK : AF_ETLS);
+        if (cases[i].expected != NULL) check_connection(world, 0, cases[i].expected, NULL);
+        assert_int_equal(afts_server_stats(world->server).requests, cases[i].expected != NULL);
+        world_free(world);
+    }
+}
+
+static void ciphers_are_the_sessions(void **state) {
+    (void)state;
+    af_tls_options client = {.max_version = AF_TLS_1_2, .ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305"};
+    world *world = world_with(leaf, (afts_tls){0}, &client, AF_OCSP_IGNORE);
+    check_fetch(world, "/", AF_OK);
+    check_connection(world, 0, "TLSv1.2", "ECDHE-ECDSA-CHACHA20-POLY1305");
+    world_free(world);
+    client = (af_tls_options){.cipher_suites = "TLS_CHACHA20_POLY1305_SHA256"};
+    world = world_with(leaf, (afts_tls){0}, &client, AF_OCSP_IGNORE);
+    check_fetch(world, "/", AF_OK);
+    check_connection(world, 0, "TLSv1.3", "TLS_CHACHA20_POLY1305_SHA256");
+    world_free(world);
+}
+
+static void check_refused(const af_tls_options *tls, af_status expected, const char *part) {
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    af_session *session;
+    af_failure failure;
+    options.tls = *tls;
+    check_status(af_session_new(&session, &options, &failure), expected);
+    assert_null(session);
+    check_contains(failure.text, part);
+}
+
+static void options_that_openssl_refuses_make_no_session(void **state) {
+    (void)state;
+    check_refused(&(af_tls_options){.ciphers = "no cipher"}, AF_EINVAL, "ciphers");
+    check_refused(&(af_tls_options){.cipher_suites = "no suite"}, AF_EINVAL, "ciphers");
+    check_refused(&(af_tls_options){.min_version = (af_tls_protocol)0x0302}, AF_EINVAL, "versions");
+    check_refused(&(af_tls_options){.min_version = AF_TLS_1_3, .max_version = AF_TLS_1_2},
+                  AF_EINVAL, "versions");
+}
+
+/** S33: the environment alone gets no keys. */
+static void s33_keys_are_logged_only_if_asked_for(void **state) {
+    (void)state;
+    const char *path = getenv("SSLKEYLOGFILE");
+    assert_non_null(path);
+    for (int is_asked = 0; is_asked < 2; is_asked++) {
+        af_tls_options client = {.logs_keys = is_asked == 1};
+        world *world = world_with(leaf, (afts_tls){0}, &client, AF_OCSP_IGNORE);
+        check_fetch(world, "/", AF_OK);
+        world_free(world);
+        FILE *log = fopen(path, "r");
+        bool has_keys = log != NULL && fgetc(log) != EOF;
+        if (log != NULL) fclose(log);
+        if (is_asked == 0) assert_false(has_keys);
+    }
+    remove(path);
+}
+
+/* ---- Stapled answers ----------------------------------------------------------------------- */
+
+enum { NOTHING = -1, STALE = 10, OF_ANOTHER, BROKEN };
+
+static void check_staple(bool promises, int answer, af_ocsp_mode mode, afts_tls_version version,
+                         af_trust_reason expected) {
+    afts_cert *shown = afts_cert_new(&(afts_cert_options){.must_staple = promises}, authority);
+    afts_tls server = {.min_version = version, .max_version = version};
+    uint8_t *response = NULL;
+    if (answer == BROKEN) {
+        server.ocsp_response = (const uint8_t *)"no answer";
+        server.ocsp_response_len = 9;
+    } else if (answer != NOTHING) {
+        bool is_stale = answer == STALE;
+        response = afts_cert_ocsp(
+            answer == OF_ANOTHER ? leaf : shown, authority,
+            answer <= AFTS_OCSP_UNKNOWN ? (afts_ocsp_status)answer : AFTS_OCSP_GOOD,
+            is_stale ? -7200 : 0, is_stale ? -3600 : 0, &server.ocsp_response_len);
+        assert_non_null(response);
+        server.ocsp_response = response;
+    }
+    world *world = world_with(shown, server, NULL, mode);
+    call *call = call_fetch(world, "/");
+    bool is_fine = expected == AF_TRUST_ACCEPTED;
+    check_ended(call, is_fine ? AF_OK : AF_EUNTRUSTED);
+    assert_string_equal(af_trust_reason_name(call->failure.trust), af_trust_reason_name(expected));
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).requests, is_fine);
+    world_free(world);
+    afts_bytes_free(response);
+    afts_cert_free(shown);
+}
+
+static void stapled_answers_count_when_asked_for(void **state) {
+    (void)state;
+    static const struct {
+        int answer;
+        bool promises;
+        af_trust_reason ignored, checked, required;
+    } cases[] = {
+        {NOTHING, false, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION},
+        {NOTHING, true, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION,
+         AF_TRUST_UNKNOWN_REVOCATION},
+        {AFTS_OCSP_GOOD, false, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED},
+        {AFTS_OCSP_GOOD, true, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED},
+        {AFTS_OCSP_REVOKED, false, AF_TRUST_ACCEPTED, AF_TRUST_REVOKED, AF_TRUST_REVOKED},
+        {AFTS_OCSP_UNKNOWN, false, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION,
+         AF_TRUST_UNKNOWN_REVOCATION},
+        {STALE, false, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION, AF_TRUST_UNKNOWN_REVOCATION},
+        {OF_ANOTHER, true, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION,
+         AF_TRUST_UNKNOWN_REVOCATION},
+        {BROKEN, false, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION,
+         AF_TRUST_UNKNOWN_REVOCATION},
+    };
+    static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        for (size_t v = 0; v < COUNT_OF(versions); v++) {
+            bool promises = cases[i].promises;
+            int answer = cases[i].answer;
+            check_staple(promises, answer, AF_OCSP_IGNORE, versions[v], cases[i].ignored);
+            check_staple(promises, answer, AF_OCSP_CHECK, versions[v], cases[i].checked);
+            check_staple(promises, answer, AF_OCSP_REQUIRE, versions[v], cases[i].required);
+        }
+    }
+}
+
+/** S32: a session is resumed only after a handshake in which the answer was good. */
+static void s32_a_handshake_without_the_answer_leaves_nothing_to_resume(void **state) {
+    (void)state;
+    static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
+    for (size_t v = 0; v < COUNT_OF(versions); v++) {
+        afts_tls server = {.min_version = versions[v], .max_version = versions[v]};
+        world *world = world_with(leaf, server, NULL, AF_OCSP_REQUIRE);
+        for (int i = 0; i < 3; i++) check_fetch(world, "/", AF_EUNTRUSTED);
+        assert_int_equal(afts_server_stats(world->server).requests, 0);
+        assert_int_equal(afts_server_stats(world->server).handshakes_resumed, 0);
+        world_free(world);
+    }
+}
+
+/* ---- Client certificates (S33) ------------------------------------------------------------- */
+
+static const afts_cert_options of_client = {.client = true, .common_name = "Client", .hosts = ""};
+
+static void check_shown(const af_tls_options *client, const char *host, const char *subject) {
+    static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
+    for (size_t v = 0; v < COUNT_OF(versions); v++) {
+        afts_tls server = {.min_version = versions[v],
+                           .max_version = versions[v],
+                           .client_ca_pem = afts_cert_pem(authority)};
+        world *world = world_with(leaf, server, client, AF_OCSP_IGNORE);
+        call *call = call_new(world, "/");
+        call->request.url = text_of(world, "https://%s:%u/", host,
+                                    (unsigned)afts_server_port(world->server));
+        call_perform(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+        afts_connection *connection = afts_copy_connection(world->server, 0);
+        assert_string_equal(connection->client_subject, subject);
+        afts_connection_free(connection);
+        world_free(world);
+    }
+}
+
+static void a_client_certificate_comes_in_every_form(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    afts_cert *middle = afts_cert_new(
+        &(afts_cert_options){.authority = true, .common_name = "Middle"}, authority);
+    afts_cert *cert = afts_cert_new(&of_client, middle);
+    af_client_certificate source = {.certificate = af_slice_of(afts_cert_chain_pem(cert)),
+                                    .key = af_slice_of(afts_cert_key_pem(cert))};
+    const af_tls_options client = {.client_certificates = &source, .client_certificate_count = 1};
+    check_shown(&client, "localhost", "/CN=Client");
+    check_shown(NULL, "localhost", "");
+    char both[8192];
+    snprintf(both, sizeof both, "%s%s", afts_cert_key_pem(cert), afts_cert_chain_pem(cert));
+    source = (af_client_certificate){.certificate = af_slice_of(both)};
+    check_shown(&client, "localhost", "/CN=Client");
+    char *encrypted = afts_cert_encrypted_key_pem(cert, "open sesame");
+    source = (af_client_certificate){.certificate = af_slice_of(afts_cert_chain_pem(cert)),
+                                     .key = af_slice_of(encrypted),
+                                     .password = "open sesame"};
+    check_shown(&client, "localhost", "/CN=Client");
+    write_file(path_in(&folder, "cert.pem"), source.certificate);
+    write_file(path_in(&folder, "key.pem"), source.key);
+    source = (af_client_certificate){.certificate_path = path_in(&folder, "cert.pem"),
+                                     .key_path = path_in(&folder, "key.pem"),
+                                     .password = "open sesame"};
+    check_shown(&client, "localhost", "/CN=Client");
+    size_t size;
+    afts_cert *direct = afts_cert_new(&of_client, authority);
+    uint8_t *bundle = afts_cert_pkcs12(direct, "secret", &size);
+    source = (af_client_certificate){.certificate = {(const char *)bundle, size},
+                                     .password = "secret"};
+    check_shown(&client, "localhost", "/CN=Client");
+    afts_bytes_free(encrypted);
+    afts_bytes_free(bundle);
+    afts_cert_free(direct);
+    afts_cert_free(cert);
+    afts_cert_free(middle);
+    folder_remove(&folder);
+}
+
+static void a_host_has_its_own_client_certificate(void **state) {
+    (void)state;
+    static const char *const hosts[] = {NULL, "localhost", "127.0.0.1", "elsewhere.test"};
+    static const char *const names[] = {"Any", "Name", "Address", "Elsewhere"};
+    afts_cert *certs[COUNT_OF(hosts)];
+    af_client_certificate sources[COUNT_OF(hosts)];
+    for (size_t i = 0; i < COUNT_OF(hosts); i++) {
+        afts_cert_options options = of_client;
+        options.common_name = names[i];
+        certs[i] = afts_cert_new(&options, authority);
+        sources[i] = (af_client_certificate){.host = hosts[i],
+                                             .certificate = af_slice_of(afts_cert_pem(certs[i])),
+                                             .key = af_slice_of(afts_cert_key_pem(certs[i]))};
+    }
+    af_tls_options client = {.client_certificates = sources, .client_certificate_count = 4};
+    check_shown(&client, "localhost", "/CN=Name");
+    check_shown(&client, "LocalHost", "/CN=Name");
+    check_shown(&client, "127.0.0.1", "/CN=Address");
+    sources[1].host = "*.localhost";
+    check_shown(&client, "localhost", "/CN=Any");
+    sources[1].host = "localhost";
+    client.client_certificates = sources + 3;
+    client.client_certificate_count = 1;
+    check_shown(&client, "localhost", "");
+    for (size_t i = 0; i < COUNT_OF(certs); i++) afts_cert_free(certs[i]);
+}
+
+static void s33_what_is_no_certificate_or_key_is_told_at_once(void **state) {
+    (void)state;
+    afts_cert *cert = afts_cert_new(&of_client, authority);
+    afts_cert *weak = afts_cert_new(
+        &(afts_cert_options){.client = true, .rsa = true, .rsa_bits = 512, .hosts = ""}, authority);
+    char *encrypted = afts_cert_encrypted_key_pem(cert, "open sesame");
+    size_t size;
+    uint8_t *bundle = afts_cert_pkcs12(cert, "secret", &size);
+    const af_slice good = af_slice_of(afts_cert_pem(cert)), file = {(const char *)bundle, size};
+    const struct {
+        af_client_certificate source;
+        af_status status;
+        const char *part;
+    } cases[] = {
+        {{.certificate = S_INIT("no certificate")}, AF_EINVAL, "certificate can't be read"},
+        {{.certificate = good}, AF_EINVAL, "key can't be read"},
+        {{.certificate = good, .key = S_INIT("no key")}, AF_EINVAL, "key can't be read"},
+        {{.certificate = good, .key = af_slice_of(afts_cert_key_pem(leaf))},
+         AF_EINVAL,
+         "not that of"},
+        {{.certificate = good, .key = af_slice_of(encrypted)}, AF_EINVAL, "password"},
+        {{.certificate = good, .key = af_slice_of(encrypted), .password = "wrong"},
+         AF_EINVAL,
+         "password"},
+        {{.certificate = file}, AF_EINVAL, "password"},
+        {{.certificate = file, .password = "wrong"}, AF_EINVAL, "password"},
+        {{.certificate_path = "/nonexistent"}, AF_EFILE, "/nonexistent"},
+        {{.certificate = good, .key_path = "/nonexistent"}, AF_EFILE, "/nonexistent"},
+        {{.certificate_path = "/dev/null"}, AF_EINVAL, "/dev/null"},
+        {{.certificate = af_slice_of(afts_cert_pem(weak)),
+          .key = af_slice_of(afts_cert_key_pem(weak))},
+         AF_EINVAL,
+         "refuses"},
+        {{.certificate = good, .key = af_slice_of(afts_cert_key_pem(cert)), .host = "a..b"},
+         AF_EINVAL,
+         "host"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        af_tls_options options = {.client_certificates = &cases[i].source,
+                                  .client_certificate_count = 1};
+        check_refused(&options, cases[i].status, cases[i].part);
+    }
+    afts_bytes_free(encrypted);
+    afts_bytes_free(bundle);
+    afts_cert_free(weak);
+    afts_cert_free(cert);
+}
+
+/** A server that refuses the client says so in an alert, in TLS 1.3 only after the request. */
+static void a_refused_client_fails_with_tls(void **state) {
+    (void)state;
+    afts_cert *stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    afts_cert *theirs = afts_cert_new(&of_client, stranger);
+    afts_cert_options old = of_client;
+    old.not_before_s = -2 * 86400, old.not_after_s = -86400;
+    afts_cert *expired = afts_cert_new(&old, authority);
+    const afts_cert *shown[] = {NULL, theirs, expired};
+    static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
+    for (size_t i = 0; i < COUNT_OF(shown) * COUNT_OF(versions); i++) {
+        const afts_cert *one = shown[i / COUNT_OF(versions)];
+        afts_tls server = {.min_version = versions[i % COUNT_OF(versions)],
+                           .max_version = versions[i % COUNT_OF(versions)],
+                           .client_ca_pem = afts_cert_pem(authority),
+                           .client_certificate_required = true};
+        af_client_certificate source = {0};
+        af_tls_options client = {.client_certificates = &source};
+        if (one != NULL) {
+            source.certificate = af_slice_of(afts_cert_pem(one));
+            source.key = af_slice_of(afts_cert_key_pem(one));
+            client.client_certificate_count = 1;
+        }
+        world *world = world_with(leaf, server, &client, AF_OCSP_IGNORE);
+        call *call = call_new(world, "/");
+        call_send(call, "POST", S("a body"));
+        call_perform(call);
+        check_ended(call, AF_ETLS);
+        check_contains(call->failure.text, "the server ended TLS");
+        call_free(call);
+        assert_int_equal(afts_server_stats(world->server).requests, 0);
+        world_free(world);
+    }
+    afts_cert_free(expired);
+    afts_cert_free(theirs);
+    afts_cert_free(stranger);
+}
+
+static void options_survive_any_lack_of_memory(void **state) {
+    (void)state;
+    afts_cert *cert = afts_cert_new(&of_client, authority);
+    folder folder;
+    folder_make(&folder);
+    write_file(path_in(&folder, "cert.pem"), af_slice_of(afts_cert_pem(cert)));
+    write_file(path_in(&folder, "key.pem"), af_slice_of(afts_cert_key_pem(cert)));
+    const af_client_certificate source = {.certificate_path = path_in(&folder, "cert.pem"),
+                                          .key_path = path_in(&folder, "key.pem")};
+    TORTURE(n) {
+        af_session_options options = AF_SESSION_OPTIONS_INIT;
+        options.tls = (af_tls_options){.ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305",
+                                       .cipher_suites = "TLS_CHACHA20_POLY1305_SHA256",
+                                       .client_certificates = &source,
+                                       .client_certificate_count = 1};
+        af_session *session;
+        af_status status = af_session_new(&session, &options, NULL);
+        assert_true(status == AF_OK || status == AF_ENOMEM || status == AF_EINTERNAL);
+        af_session_release(session);
+        af_join_closed_sessions();
+    }
+    folder_remove(&folder);
+    afts_cert_free(cert);
+}
+
+int main(void) {
+    char log[] = "/tmp/afcore-keys-XXXXXX";
+    int file = mkstemp(log);
+    /* Before libcurl is initialised, which is when it looks. */
+    if (file < 0 || setenv("SSLKEYLOGFILE", log, 1) != 0) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(s33_keys_are_logged_only_if_asked_for),
+        cmocka_unit_test(s31_versions_outside_the_limits_are_not_spoken),
+        cmocka_unit_test(ciphers_are_the_sessions),
+        cmocka_unit_test(options_that_openssl_refuses_make_no_session),
+        cmocka_unit_test(stapled_answers_count_when_asked_for),
+        cmocka_unit_test(s32_a_handshake_without_the_answer_leaves_nothing_to_resume),
+        cmocka_unit_test(a_client_certificate_comes_in_every_form),
+        cmocka_unit_test(a_host_has_its_own_client_certificate),
+        cmocka_unit_test(s33_what_is_no_certificate_or_key_is_told_at_once),
+        cmocka_unit_test(a_refused_client_fails_with_tls),
+        cmocka_unit_test(options_survive_any_lack_of_memory),
+    };
+    return cmocka_run_group_tests(tests, make_certificates, free_certificates);
+}

@@ -1,0 +1,300 @@
+/*
+ * No verdict of one policy, or of one rule of it, serves another: not by a connection, a TLS session
+ * or a recycled handle; and who is refused has seen nothing of the request.
+ */
+#include "support/call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static afts_cert *authority, *stranger, *leaf;
+
+static int make_certificates(void **state) {
+    (void)state;
+    authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    leaf = afts_cert_new(NULL, authority);
+    return authority != NULL && stranger != NULL && leaf != NULL ? 0 : -1;
+}
+
+static int free_certificates(void **state) {
+    (void)state;
+    afts_cert_free(leaf);
+    afts_cert_free(stranger);
+    afts_cert_free(authority);
+    return 0;
+}
+
+/** How a server lets sessions be resumed. */
+typedef struct kind {
+    afts_tls_version version;
+    bool no_tickets;
+    const char *headers; /**< Whether connections stay open. */
+} kind;
+
+static const kind kinds[] = {
+    {AFTS_TLS_1_2, false, NULL}, {AFTS_TLS_1_2, false, "Connection: close"},
+    {AFTS_TLS_1_2, true, NULL},  {AFTS_TLS_1_2, true, "Connection: close"},
+    {AFTS_TLS_1_3, false, NULL}, {AFTS_TLS_1_3, false, "Connection: close"},
+    {AFTS_TLS_1_3, true, NULL},  {AFTS_TLS_1_3, true, "Connection: close"},
+};
+
+static afts_server *server_of(const kind *kind) {
+    afts_tls tls = {.chain_pem = afts_cert_chain_pem(leaf),
+                    .key_pem = afts_cert_key_pem(leaf),
+                    .min_version = kind->version,
+                    .max_version = kind->version,
+                    .no_tickets = kind->no_tickets};
+    afts_server *server = afts_server_new(&(afts_options){.tls = &tls});
+    assert_non_null(server);
+    assert_int_equal(afts_server_start(server), 0);
+    assert_int_equal(afts_route(server, NULL, "/", answer(200, kind->headers, "ok")), 0);
+    return server;
+}
+
+static af_session *session_of(const af_trust_options *trust) {
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    af_session *session;
+    check_status(af_trust_policy_new(&options.trust, trust, NULL), AF_OK);
+    check_status(af_session_new(&session, &options, NULL), AF_OK);
+    af_trust_policy_release(options.trust);
+    return session;
+}
+
+static af_trust_options strict_trust(void) {
+    af_trust_options trust = AF_TRUST_OPTIONS_INIT;
+    trust.anchors = af_slice_of(afts_cert_pem(stranger));
+    return trust;
+}
+
+static af_trust_options lax_trust(void) {
+    af_trust_options trust = strict_trust();
+    trust.everywhere.allow_invalid_certificates = true;
+    return trust;
+}
+
+/** POST with a secret; a refusal must leave no trace of it at the server. */
+static void check_post(afts_server *server, af_session *session, const char *host,
+                       af_trust_reason expected) {
+    static const af_header secret[] = {{{"Authorization", 13}, {"Bearer", 6}, AF_HEADER_SECRET}};
+    world world = {.server = server, .session = session};
+    afts_stats before = afts_server_stats(server);
+    call *call = call_new(&world, "/");
+    call->request.url = text_of(&world, "https://%s:%u/", host, (unsigned)afts_server_port(server));
+    call->request.headers = secret;
+    call->request.header_count = 1;
+    call_send(call, "POST", S("a body"));
+    call_perform(call);
+    bool is_fine = expected == AF_TRUST_ACCEPTED;
+    check_ended(call, is_fine ? AF_OK : AF_EUNTRUSTED);
+    assert_string_equal(af_trust_reason_name(call->failure.trust), af_trust_reason_name(expected));
+    const af_trust_report *report = af_result_get_trust(call->result);
+    assert_non_null(report);
+    assert_int_equal(report->is_accepted, is_fine);
+    call_free(call);
+    afts_stats after = afts_server_stats(server);
+    assert_int_equal(after.requests - before.requests, is_fine);
+    if (is_fine) return;
+    assert_int_equal(after.received, before.received);
+    assert_int_equal(after.accepted, before.accepted + 1);
+}
+
+static void a_strict_session_gets_nothing_of_a_lax_one(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        af_trust_options lax = lax_trust(), strict = strict_trust();
+        afts_server *server = server_of(&kinds[i]);
+        af_session *first = session_of(&lax), *second = session_of(&strict);
+        for (int round = 0; round < 3; round++) {
+            check_post(server, first, "localhost", AF_TRUST_ACCEPTED);
+            check_post(server, second, "localhost", AF_TRUST_UNKNOWN_ISSUER);
+        }
+        /* What was to be walked around is there: the lax session did not shake hands three times. */
+        afts_stats stats = afts_server_stats(server);
+        bool stays_open = kinds[i].headers == NULL;
+        assert_int_equal(stats.handshakes - stats.handshakes_resumed, 1);
+        assert_int_equal(stats.handshakes_resumed, stays_open ? 0 : 2);
+        af_session_release(first);
+        af_session_release(second);
+        afts_server_free(server);
+    }
+}
+
+/** One session, one server, two names for it, each with a rule of its own; handles are recycled. */
+static void a_strict_rule_gets_nothing_of_a_lax_one(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        af_trust_options trust = strict_trust();
+        const af_trust_rule rule = {.host = "localhost", .allow_invalid_certificates = true};
+        trust.rules = &rule;
+        trust.rule_count = 1;
+        afts_server *server = server_of(&kinds[i]);
+        af_session *session = session_of(&trust);
+        for (int round = 0; round < 5; round++) {
+            check_post(server, session, "localhost", AF_TRUST_ACCEPTED);
+            check_post(server, session, "127.0.0.1", AF_TRUST_UNKNOWN_ISSUER);
+            check_post(server, session, "LOCALHOST", AF_TRUST_ACCEPTED);
+            check_post(server, session, "127.1", AF_TRUST_UNKNOWN_ISSUER);
+        }
+        af_session_release(session);
+        afts_server_free(server);
+    }
+}
+
+/** S28: a pinned name stays pinned, whichever of its connections and sessions were made first. */
+static void s28_pins_hold_on_every_connection(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        af_trust_options trust = AF_TRUST_OPTIONS_INIT;
+        trust.anchors = af_slice_of(afts_cert_pem(authority));
+        const af_trust_rule rule = {.host = "localhost",
+                                    .mode = AF_PINNING_PUBLIC_KEY,
+                                    .certificates = af_slice_of(afts_cert_pem(stranger))};
+        trust.rules = &rule;
+        trust.rule_count = 1;
+        afts_server *server = server_of(&kinds[i]);
+        af_session *session = session_of(&trust);
+        for (int round = 0; round < 3; round++) {
+            check_post(server, session, "127.0.0.1", AF_TRUST_ACCEPTED);
+            check_post(server, session, "localhost", AF_TRUST_PIN);
+            check_post(server, session, "LocalHost", AF_TRUST_PIN);
+        }
+        af_session_release(session);
+        afts_server_free(server);
+    }
+}
+
+/** S27: a handshake that ended in a refusal leaves nothing that could be resumed. */
+static void s27_who_was_refused_stays_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        af_trust_options strict = strict_trust();
+        afts_server *server = server_of(&kinds[i]);
+        af_session *session = session_of(&strict);
+        for (int round = 0; round < 5; round++) {
+            check_post(server, session, "localhost", AF_TRUST_UNKNOWN_ISSUER);
+        }
+        assert_int_equal(afts_server_stats(server).handshakes_resumed, 0);
+        af_session_release(session);
+        afts_server_free(server);
+    }
+}
+
+static void a_redirect_leads_to_no_server_that_is_not_trusted(void **state) {
+    (void)state;
+    static const int statuses[] = {302, 303, 307, 308};
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        afts_server *first = server_of(&kinds[0]), *second = server_of(&kinds[5]);
+        char location[128];
+        snprintf(location, sizeof location, "Location: https://127.0.0.1:%u/",
+                 (unsigned)afts_server_port(second));
+        assert_int_equal(afts_route(first, NULL, "/", answer(statuses[i], location, "")), 0);
+        af_trust_options trust = AF_TRUST_OPTIONS_INIT;
+        trust.anchors = af_slice_of(afts_cert_pem(authority));
+        const af_trust_rule rule = {.host = "127.0.0.1", .mode = AF_PINNING_PUBLIC_KEY};
+        trust.rules = &rule;
+        trust.rule_count = 1;
+        world world = {.server = first, .session = session_of(&trust)};
+        call *call = call_new(&world, "/");
+        call->request.url = text_of(&world, "https://localhost:%u/",
+                                    (unsigned)afts_server_port(first));
+        call_send(call, "POST", S("a body"));
+        call_perform(call);
+        check_ended(call, AF_EUNTRUSTED);
+        assert_int_equal(call->failure.trust, AF_TRUST_PIN);
+        assert_int_equal(call->hop_count, 2);
+        assert_string_equal(af_result_get_trust(call->result)->host, "127.0.0.1");
+        call_free(call);
+        assert_int_equal(afts_server_stats(second).received, 0);
+        af_session_release(world.session);
+        afts_server_free(first);
+        afts_server_free(second);
+    }
+}
+
+/** Both a connection that is used again and a session that is resumed know what was shown first. */
+static void every_result_shows_the_chain(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        af_trust_options trust = AF_TRUST_OPTIONS_INIT;
+        trust.anchors = af_slice_of(afts_cert_pem(authority));
+        afts_server *server = server_of(&kinds[i]);
+        world world = {.server = server, .session = session_of(&trust)};
+        for (int round = 0; round < 3; round++) {
+            call *call = call_fetch(&world, "/");
+            check_ended(call, AF_OK);
+            const af_trust_report *report = af_result_get_trust(call->result);
+            assert_non_null(report);
+            assert_true(report->is_accepted && report->is_verified);
+            assert_int_equal(report->chain_count, 2);
+            assert_string_equal(report->host, "127.0.0.1");
+            assert_ptr_equal(report, af_result_get_trust(call->result));
+            call_free(call);
+        }
+        af_session_release(world.session);
+        afts_server_free(server);
+    }
+    world *plain = world_new(NULL, NULL);
+    call *call = call_fetch(plain, "/");
+    assert_null(af_result_get_trust(call->result));
+    call_free(call);
+    world_free(plain);
+}
+
+/* ---- The hook ------------------------------------------------------------------------------ */
+
+typedef struct witness {
+    af_trust_answer answer;
+    afts_server *server;
+    uint64_t received; /**< By the server, when the hook was asked. */
+    int asked;
+} witness;
+
+static af_trust_answer testify(void *context, const af_trust_report *report) {
+    (void)report;
+    witness *witness = context;
+    witness->asked++;
+    witness->received += afts_server_stats(witness->server).received;
+    return witness->answer;
+}
+
+static void the_hook_is_asked_before_anything_is_sent(void **state) {
+    (void)state;
+    static const struct {
+        af_trust_answer answer;
+        bool is_trusted;
+        af_trust_reason expected;
+    } cases[] = {
+        {AF_TRUST_ANSWER_KEEP, true, AF_TRUST_ACCEPTED},
+        {AF_TRUST_ANSWER_KEEP, false, AF_TRUST_UNKNOWN_ISSUER},
+        {AF_TRUST_ANSWER_ACCEPT, false, AF_TRUST_ACCEPTED},
+        {AF_TRUST_ANSWER_REFUSE, true, AF_TRUST_HOOK},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        afts_server *server = server_of(&kinds[4]);
+        witness witness = {.answer = cases[i].answer, .server = server};
+        af_trust_options trust = strict_trust();
+        if (cases[i].is_trusted) trust.anchors = af_slice_of(afts_cert_pem(authority));
+        trust.hook = (af_trust_hook){&witness, testify, NULL};
+        af_session *session = session_of(&trust);
+        check_post(server, session, "localhost", cases[i].expected);
+        assert_int_equal(witness.asked, 1);
+        assert_int_equal(witness.received, 0);
+        af_session_release(session);
+        af_join_closed_sessions();
+        afts_server_free(server);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_strict_session_gets_nothing_of_a_lax_one),
+        cmocka_unit_test(a_strict_rule_gets_nothing_of_a_lax_one),
+        cmocka_unit_test(s28_pins_hold_on_every_connection),
+        cmocka_unit_test(s27_who_was_refused_stays_refused),
+        cmocka_unit_test(a_redirect_leads_to_no_server_that_is_not_trusted),
+        cmocka_unit_test(every_result_shows_the_chain),
+        cmocka_unit_test(the_hook_is_asked_before_anything_is_sent),
+    };
+    return cmocka_run_group_tests(tests, make_certificates, free_certificates);
+}
