@@ -14,8 +14,9 @@ static void print_slice(af_slice slice) {
     fwrite(slice.bytes, 1, slice.size, stdout);
 }
 
-static af_status on_head(void *context, const af_head *head) {
+static af_status on_head(void *context, af_response *response) {
     (void)context;
+    const af_head *head = response->head;
     printf("%d\n", head->status);
     for (size_t i = 0; i < head->header_count; i++) {
         print_slice(head->headers[i].name);

@@ -176,6 +176,7 @@ static void wrong_wishes_are_refused(void **state) {
     check_invalid(call, "flags");
     call = prepare(scene, "/file", 0);
     call->request.sink.path = NULL;
+    call->events.on_head = NULL; /* Which could name it. */
     check_invalid(call, "no path");
     call = prepare(scene, "/file", 0);
     call->request.sink.path = "/tmp/folder/";
@@ -396,89 +397,6 @@ static void the_limit_counts_what_was_there(void **state) {
     check_done(scene, call, AF_RESUMPTION_CONTINUED);
 }
 
-/* ---- Named by the answer ------------------------------------------------------------------- */
-
-typedef struct naming {
-    const char *path;
-    char suggestion[AF_FILE_NAME_MAX + 1];
-    unsigned asked;
-} naming;
-
-static const char *choose(void *context, const af_head *head, const char *suggestion) {
-    call *call = context;
-    naming *naming = call->payload;
-    naming->asked += head->status == 200 ? 1 : 100;
-    snprintf(naming->suggestion, sizeof naming->suggestion, "%s", suggestion);
-    return naming->path;
-}
-
-static call *prepare_named(scene *scene, const char *path, naming *naming, unsigned flags) {
-    call *call = call_new(scene->world, path);
-    call->events.on_destination = choose;
-    call->payload = naming;
-    call->request.sink.flags = flags;
-    return call;
-}
-
-static void an_answer_can_name_its_file(void **state) {
-    scene *scene = *state;
-    static const af_sink_kind kinds[] = {AF_SINK_FILE, AF_SINK_MEMORY, AF_SINK_EVENTS};
-    scene->origin.fields = "Content-Disposition: attachment; filename=\"../n a.bin\"\r\n";
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        naming naming = {.path = scene->path};
-        call *call = prepare_named(scene, "/file", &naming, BOTH);
-        call->request.sink.kind = kinds[i];
-        call_perform(call);
-        assert_int_equal(naming.asked, 1);
-        assert_string_equal(naming.suggestion, "n a.bin");
-        assert_int_equal(atomic_load(&call->body_count), 0);
-        assert_int_equal(call->body.size, 0);
-        check_done(scene, call, AF_RESUMPTION_NONE);
-    }
-}
-
-static void nobody_has_to_name_a_file(void **state) {
-    scene *scene = *state;
-    naming naming = {.path = NULL};
-    call *call = prepare_named(scene, "/file", &naming, 0);
-    call_perform(call);
-    check_ended(call, AF_OK);
-    assert_int_equal(call->body.size, LARGE);
-    assert_null(af_result_get_download(call->result));
-    call_free(call);
-    call = prepare_named(scene, "/file", &naming, 0);
-    call->request.sink.kind = AF_SINK_FILE;
-    call_perform(call);
-    check_ended(call, AF_EINVAL);
-    check_contains(call->failure.text, "named");
-    call_free(call);
-    naming.path = "folder/";
-    call = prepare_named(scene, "/file", &naming, 0);
-    call_perform(call);
-    check_ended(call, AF_EINVAL);
-    call_free(call);
-    assert_int_equal(naming.asked, 3);
-    serve(scene->world, "/missing", answer(404, NULL, "no such thing"));
-    call = prepare_named(scene, "/missing", &naming, 0);
-    call_perform(call);
-    check_ended(call, AF_OK);
-    check_slice(call->body, "no such thing");
-    call_free(call);
-    assert_int_equal(naming.asked, 3);
-}
-
-static void what_goes_on_is_not_named_again(void **state) {
-    scene *scene = *state;
-    naming naming = {.path = "/nowhere/else"};
-    break_off(scene);
-    call *call = prepare_named(scene, "/file", &naming, BOTH);
-    call->request.sink.kind = AF_SINK_FILE;
-    call->request.sink.path = scene->path;
-    call_perform(call);
-    assert_int_equal(naming.asked, 0);
-    check_done(scene, call, AF_RESUMPTION_CONTINUED);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(a_foreign_part_is_never_gone_on_with),
@@ -497,9 +415,6 @@ int main(void) {
         SCENE_TEST(a_full_disk_keeps_what_fits),
         SCENE_TEST(what_no_disk_can_hold_is_refused_at_once),
         SCENE_TEST(the_limit_counts_what_was_there),
-        SCENE_TEST(an_answer_can_name_its_file),
-        SCENE_TEST(nobody_has_to_name_a_file),
-        SCENE_TEST(what_goes_on_is_not_named_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,17 @@ static void set_download(call *call, folder *folder) {
     call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path_in(folder, "got")};
 }
 
+static af_status name_file(call *call, af_response *response) {
+    response->path = call->payload;
+    response->flags = AF_SINK_KEEP_PARTIAL;
+    return AF_OK;
+}
+
+static void set_late_download(call *call, folder *folder) {
+    call->payload = (void *)(uintptr_t)path_in(folder, "got");
+    call->at_head = name_file;
+}
+
 static void set_upload(call *call, folder *folder) {
     call->request.method = "PUT";
     call->request.body = (af_body){.kind = AF_BODY_FILE, .path = path_in(folder, "body")};
@@ -119,6 +130,7 @@ static void trailers_survive_any_lack_of_memory(void **state) {
 
 static void files_survive_any_lack_of_memory(void **state) {
     torture(*state, "/", set_download);
+    torture(*state, "/", set_late_download);
     torture(*state, "/", set_upload);
 }
 

@@ -62,8 +62,8 @@ enum kind {
     KINDS
 };
 
-static af_status stop_at_head(call *call, const af_head *head) {
-    (void)call, (void)head;
+static af_status stop_at_head(call *call, af_response *response) {
+    (void)call, (void)response;
     return AF_EUNSUPPORTED;
 }
 

@@ -114,8 +114,8 @@ static void a_file_appears_with_the_whole_body(void **state) {
 
 static bool seen_while_running;
 
-static af_status look_for_file(call *call, const af_head *head) {
-    (void)head;
+static af_status look_for_file(call *call, af_response *response) {
+    (void)response;
     seen_while_running = file_exists(call->payload);
     return AF_OK;
 }
@@ -281,8 +281,8 @@ static af_status say_file(call *call, af_slice chunk) {
     return AF_EFILE;
 }
 
-static af_status say_unsupported(call *call, const af_head *head) {
-    (void)call, (void)head;
+static af_status say_unsupported(call *call, af_response *response) {
+    (void)call, (void)response;
     return AF_EUNSUPPORTED;
 }
 

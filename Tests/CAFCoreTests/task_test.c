@@ -131,8 +131,8 @@ static void cancelling_a_finished_task_changes_nothing(void **state) {
     call_free(call);
 }
 
-static af_status cancel_at_head(call *call, const af_head *head) {
-    (void)head;
+static af_status cancel_at_head(call *call, af_response *response) {
+    (void)response;
     af_task_cancel(call->payload);
     return AF_OK;
 }

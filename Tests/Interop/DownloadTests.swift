@@ -74,6 +74,29 @@ extension Interop {
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file"])
         }
 
+        /// Over HTTP/2 only the stream ends, and the connection is used again.
+        @Test func aBodyThatNobodyWantsDoesNotCostTheConnection() async throws {
+            var request = HTTPRequest(servers.nginx.url("/files/large.bin", .tls))
+            request.responseHandler = { _ in .cancel }
+            _ = try await manager.response(for: HTTPRequest(servers.nginx.url("/small", .tls)))
+            let error = try await sessionError { try await manager.response(for: request) }
+            #expect(error.code == .cancelled)
+            #expect(error.response?.version == .http2)
+            #expect(error.response?.contentLength == Int64(Payload.large.count))
+            let after = try await manager.response(for: HTTPRequest(servers.nginx.url("/small", .tls)))
+            #expect(after.response.metrics.hops.last?.isReused == true)
+        }
+
+        @Test(arguments: [Nginx.Listener.plain, .tls])
+        func aResponseBecomesADownload(_ listener: Nginx.Listener) async throws {
+            var request = HTTPRequest(servers.nginx.url("/files/large.bin", listener))
+            request.responseHandler = { [folder] in .download(to: folder.file($0.suggestedFileName)) }
+            let response = try await manager.response(for: request)
+            #expect(response.filePath == folder.file("large.bin"))
+            #expect(response.body.isEmpty)
+            #expect(try folder.read("large.bin") == Payload.large)
+        }
+
         @Test func aSlowBodyShowsItsProgress() async throws {
             let progress = Mutex<[TransferProgress]>([])
             let request = HTTPRequest(servers.nginx.url("/slow"))

@@ -237,6 +237,24 @@ final class NotificationTests {
         #expect(info[AFTaskDidCompleteKey.serializedResponse] == nil)
     }
 
+    @Test(arguments: [true, false])
+    func aResponseThatBecomesADownloadTellsWhereItsFileIs(isWritable: Bool) async throws {
+        let folder = isWritable ? FileManager.default.temporaryDirectory.path : "/nonexistent"
+        let path = "\(folder)/\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var request = HTTPRequest("fast")
+        request.responseHandler = { _ in .download(to: path) }
+        let task = manager.dataTask(for: request) { _, _, _ in }
+        let moving = isWritable ? Notification.Name.afDownloadTaskDidMoveFile : .afDownloadTaskDidFailToMoveFile
+        let log = NotificationLog([moving, .afTaskDidComplete], of: task)
+        task.resume()
+        let entries = await log.next(2)
+        #expect(log.history == [moving, .afTaskDidComplete].map(\.rawValue))
+        let info = try #require(entries.last).userInfo
+        #expect(info[AFTaskDidCompleteKey.assetPath] as? URL == URL(fileURLWithPath: path))
+        #expect((info[AFTaskDidCompleteKey.error] as? SessionError)?.code == (isWritable ? nil : .file))
+    }
+
     // MARK: Nobody else pays
 
     @Test func nothingIsPostedUnlessTheBridgeIsInstalled() async throws {

@@ -63,6 +63,15 @@ private func resumedDownloads() async throws {
     try await manager.download(HTTPRequest("reports/latest")) { "/tmp/" + $0.suggestedFileName }
 }
 
+private func responsesThatAreDecidedAbout() async throws {
+    manager.responseHandler = { response in
+        guard let length = response.contentLength, length < 1_000_000_000 else { return .cancel }
+        return length < 1_000_000 ? .allow : .download(to: "/tmp/" + response.suggestedFileName)
+    }
+    let report = try await manager.response(.get, "reports/latest")
+    print(report.filePath ?? "\(report.body.count) bytes")
+}
+
 private func manyDownloads() async {
     let items = (1...9).map { DownloadItem(HTTPRequest("films/\($0)"), to: "/tmp/film-\($0)") }
     for await download in manager.downloads(of: items, maximumConcurrent: 3) {

@@ -40,6 +40,16 @@ static void set_kind(af__sink *sink, af_sink_kind kind) {
     af__buffer_init(&sink->memory, kind == AF_SINK_MEMORY ? sink->limit : stages[kind]);
 }
 
+static af_status set_flags(af__sink *sink, unsigned flags, af_failure *failure) {
+    if ((flags & ~EVERY_FLAG) != 0) {
+        return af__fail(failure, AF_EINVAL, "unknown flags of a sink: %#x", flags);
+    }
+    sink->flags = flags;
+    sink->is_resumable = sink->may_resume &&
+                         (flags & (AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE)) != 0;
+    return AF_OK;
+}
+
 static af_status read_token(af__sink *sink, const af_sink *options, af_failure *failure) {
     if (options->resume_token == NULL) return AF_OK;
     if ((options->flags & AF_SINK_CONTINUE) == 0 || options->path == NULL) {
@@ -55,26 +65,26 @@ af_status af__sink_init(af__sink *sink, const af__sink_wish *wish, af_failure *f
     if (options->kind < AF_SINK_MEMORY || options->kind > AF_SINK_EVENTS) {
         return af__fail(failure, AF_EINVAL, "unknown kind of sink: %d", (int)options->kind);
     }
-    if ((options->flags & ~EVERY_FLAG) != 0) {
-        return af__fail(failure, AF_EINVAL, "unknown flags of a sink: %#x", options->flags);
-    }
-    sink->flags = options->flags;
-    sink->is_resumable = wish->may_resume &&
-                         (options->flags & (AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE)) != 0;
+    sink->may_resume = wish->may_resume;
     sink->asked_limit = wish->limit;
     set_kind(sink, options->kind);
-    if (options->kind != AF_SINK_FILE) return AF_OK;
+    af_status status = set_flags(sink, options->flags, failure);
+    if (status != AF_OK || options->kind != AF_SINK_FILE) return status;
     bool has_path = options->path != NULL && options->path[0] != '\0';
     if (!has_path && !wish->is_named_late) {
         return af__fail(failure, AF_EINVAL, "the file sink has no path");
     }
-    af_status status = read_token(sink, options, failure);
-    if (status == AF_OK && has_path) status = af__sink_set_path(sink, options->path, failure);
+    status = read_token(sink, options, failure);
+    if (status == AF_OK && has_path) {
+        status = af__sink_set_path(sink, options->path, options->flags, failure);
+    }
     if (status != AF_OK) af__sink_clear(sink);
     return status;
 }
 
-af_status af__sink_set_path(af__sink *sink, const char *path, af_failure *failure) {
+af_status af__sink_set_path(af__sink *sink, const char *path, unsigned flags, af_failure *failure) {
+    af_status status = set_flags(sink, flags, failure);
+    if (status != AF_OK) return status;
     af__file_clear(&sink->file);
     if (sink->kind != AF_SINK_FILE) set_kind(sink, AF_SINK_FILE);
     return af__file_init(&sink->file, path, sink->flags, sink->is_resumable, failure);

@@ -16,7 +16,8 @@
 typedef struct af__sink {
     af_sink_kind kind;
     unsigned flags;       /**< AF_SINK_… */
-    bool is_resumable;    /**< The flags ask for it, and the request allows it. */
+    bool may_resume;      /**< The request allows it. */
+    bool is_resumable;    /**< And the flags ask for it. */
     bool is_diverted;     /**< FILE: this answer is no success; its body goes to memory. */
     bool is_complete;     /**< FILE: everything was there; the body goes nowhere. */
     bool is_void;         /**< FILE: what was written is worth nothing. */
@@ -70,8 +71,11 @@ void af__sink_clear(af__sink *sink);
  */
 af_status af__sink_find_partial(af__sink *sink, af_slice url, af_failure *failure);
 
-/** Make it a file at `path`, whatever it was. Before it is opened. AF_EINVAL, AF_ENOMEM. */
-af_status af__sink_set_path(af__sink *sink, const char *path, af_failure *failure);
+/**
+ * Make it a file at `path`, with these AF_SINK_…, whatever it was. Before it is opened. AF_EINVAL,
+ * AF_ENOMEM.
+ */
+af_status af__sink_set_path(af__sink *sink, const char *path, unsigned flags, af_failure *failure);
 
 /**
  * Prepare for a body. Opens the file if the status is 2xx. AF_ETOOBIG if the announced length passes

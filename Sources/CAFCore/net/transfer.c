@@ -274,6 +274,14 @@ static bool give_up_expectation(af__transfer *transfer) {
     return false;
 }
 
+/** false: nobody wants the body. */
+static bool tell_head(af__transfer *transfer, af_response *response) {
+    if (transfer->events.on_head == NULL) return true;
+    count_event(transfer);
+    af_status status = transfer->events.on_head(transfer->events.context, response);
+    return status == AF_OK || fail_text(transfer, status, af_status_text(status));
+}
+
 static bool take_final_head(af__transfer *transfer) {
     const af_head *head = &transfer->reader.head;
     af_failure failure = {0};
@@ -307,12 +315,8 @@ static bool take_final_head(af__transfer *transfer) {
     transfer->progress.received_total = transfer->framing.kind == AF__FRAMING_NONE
                                             ? 0
                                             : transfer->framing.length;
-    if (transfer->events.on_head != NULL) {
-        count_event(transfer);
-        af_status status = transfer->events.on_head(transfer->events.context, head);
-        if (status != AF_OK) return fail_text(transfer, status, af_status_text(status));
-    }
-    return af__transfer_open_sink(transfer);
+    af_response response = {head, transfer->outgoing.url.text, NULL, transfer->sink.flags};
+    return tell_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
 }
 
 bool af__transfer_take_line(af__transfer *transfer, af_slice line) {

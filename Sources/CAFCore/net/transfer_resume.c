@@ -13,6 +13,13 @@ static bool is_range_field(const af_header *header) {
     return af__same_name(header->name, "Range") || af__same_name(header->name, "If-Range");
 }
 
+static const af_header *find_range_field(const af_request *request) {
+    for (size_t i = 0; request->headers != NULL && i < request->header_count; i++) {
+        if (is_range_field(&request->headers[i])) return &request->headers[i];
+    }
+    return NULL;
+}
+
 /* ---- Making -------------------------------------------------------------------------------- */
 
 af_status af__transfer_init_sink(af__transfer *transfer, const af_request *request,
@@ -22,16 +29,18 @@ af_status af__transfer_init_sink(af__transfer *transfer, const af_request *reque
         .options = &request->sink,
         .limit = request->limits.body,
         .may_resume = is_get && !af__source_exists(&transfer->source),
-        .is_named_late = events != NULL && events->on_destination != NULL,
+        .is_named_late = events != NULL && events->on_head != NULL,
     };
     af_status status = af__sink_init(&transfer->sink, &wish, failure);
-    if (status != AF_OK || !transfer->sink.is_resumable) return status;
-    transfer->wants_identity = true;
-    for (size_t i = 0; request->headers != NULL && i < request->header_count; i++) {
-        if (!is_range_field(&request->headers[i])) continue;
+    if (status != AF_OK) return status;
+    transfer->wants_identity = transfer->sink.is_resumable;
+    const af_header *range = find_range_field(request);
+    if (range == NULL) return AF_OK;
+    if (transfer->sink.is_resumable) {
         return af__fail(failure, AF_EINVAL, "a download that can be continued sets %s itself",
-                        af__same_name(request->headers[i].name, "Range") ? "Range" : "If-Range");
+                        af__same_name(range->name, "Range") ? "Range" : "If-Range");
     }
+    transfer->sink.may_resume = false;
     return AF_OK;
 }
 
@@ -118,23 +127,19 @@ bool af__transfer_judge_part(af__transfer *transfer, bool *is_refused) {
 }
 
 /** false: the task failed. */
-static bool name_file(af__transfer *transfer) {
+static bool name_file(af__transfer *transfer, const af_response *response) {
     const af_head *head = &transfer->reader.head;
     bool is_success = head->status >= 200 && head->status <= 299;
     bool is_fixed = transfer->range == AF__RANGE_ASKED || transfer->range == AF__RANGE_REFUSED;
-    if (transfer->events.on_destination == NULL || !is_success || is_fixed) return true;
-    char name[AF_FILE_NAME_MAX + 1];
+    if (response->path == NULL || !is_success || is_fixed) return true;
     af_failure failure = {0};
-    af_suggest_file_name(name, head, transfer->outgoing.url.text);
-    count_event(transfer);
-    const char *path = transfer->events.on_destination(transfer->events.context, head, name);
-    if (path == NULL) return true;
-    if (af__sink_set_path(&transfer->sink, path, &failure) == AF_OK) return true;
-    return fail(transfer, &failure);
+    af_status status = af__sink_set_path(&transfer->sink, response->path, response->flags,
+                                         &failure);
+    return status == AF_OK || fail(transfer, &failure);
 }
 
-bool af__transfer_open_sink(af__transfer *transfer) {
-    if (!name_file(transfer)) return false;
+bool af__transfer_open_sink(af__transfer *transfer, const af_response *response) {
+    if (!name_file(transfer, response)) return false;
     af_failure failure = {0};
     bool has_answer = transfer->range == AF__RANGE_ASKED || transfer->range == AF__RANGE_REFUSED;
     bool has_body = transfer->framing.kind != AF__FRAMING_NONE;

@@ -17,8 +17,8 @@ bool af__transfer_ask_for_rest(af__transfer *transfer);
  */
 bool af__transfer_judge_part(af__transfer *transfer, bool *is_refused);
 
-/** At the final head, after on_head: name the file, open the sink. false: the task failed. */
-bool af__transfer_open_sink(af__transfer *transfer);
+/** At the final head, which `response` was made of: open the sink. false: the task failed. */
+bool af__transfer_open_sink(af__transfer *transfer, const af_response *response);
 
 /** At the end: keep or remove what a failed task leaves, and tell the result of the file. */
 void af__transfer_report_file(af__transfer *transfer);

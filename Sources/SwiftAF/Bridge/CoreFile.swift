@@ -17,17 +17,19 @@ struct CoreFile: Equatable, Sendable {
         sink.kind = AF_SINK_FILE
         if let path { sink.path = texts.put(path) }
         if let token { sink.resume_token = texts.put(token.text) }
-        sink.flags = flags
+        sink.flags = options.coreFlags
         return sink
     }
+}
 
-    private var flags: UInt32 {
+extension DownloadOptions {
+    var coreFlags: UInt32 {
         var flags: UInt32 = 0
-        if !options.contains(.replacesFile) { flags |= UInt32(AF_SINK_NO_REPLACE) }
-        if options.contains(.createsFolders) { flags |= UInt32(AF_SINK_MAKE_FOLDERS) }
-        if options.contains(.keepsPartialFile) { flags |= UInt32(AF_SINK_KEEP_PARTIAL) }
-        if options.contains(.resumes) { flags |= UInt32(AF_SINK_CONTINUE) }
-        if options.contains(.synchronizes) { flags |= UInt32(AF_SINK_SYNC) }
+        if !contains(.replacesFile) { flags |= UInt32(AF_SINK_NO_REPLACE) }
+        if contains(.createsFolders) { flags |= UInt32(AF_SINK_MAKE_FOLDERS) }
+        if contains(.keepsPartialFile) { flags |= UInt32(AF_SINK_KEEP_PARTIAL) }
+        if contains(.resumes) { flags |= UInt32(AF_SINK_CONTINUE) }
+        if contains(.synchronizes) { flags |= UInt32(AF_SINK_SYNC) }
         return flags
     }
 }

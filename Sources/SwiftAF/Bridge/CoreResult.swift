@@ -12,6 +12,12 @@ struct CoreOutcome: Sendable {
     var failure: SessionError?
     /// What came of a file that the body was to go to.
     var download: CoreDownload?
+
+    /// Where the file is that the body went into, if it stands in its place.
+    var filePath: String? {
+        guard failure == nil, let download, let response else { return nil }
+        return response.isSuccessful || download.resumption == .alreadyComplete ? download.path : nil
+    }
 }
 
 /// Owns a result of the core. It crosses threads once, so that the loop does not spend time on it, and must then

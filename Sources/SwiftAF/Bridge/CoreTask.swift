@@ -15,7 +15,6 @@ class CoreTask: @unchecked Sendable {
         static let progress = Interests(rawValue: 1)
         static let redirects = Interests(rawValue: 2)
         static let head = Interests(rawValue: 4)
-        static let destination = Interests(rawValue: 8)
     }
 
     /// The answer to a piece of a body.
@@ -32,8 +31,6 @@ class CoreTask: @unchecked Sendable {
     private var body: CoreBodySource?
     /// What the last redirect was replaced by; the core reads it right after the decision.
     private var replacement: CoreReplacement?
-    /// Of the hop under way, if somebody wants to hear of it. Loop thread only, once begun.
-    private var hopURL = ""
     /// What is to go on; set before the core knows the task.
     private var resumeToken: ResumeToken?
     /// What the body's file was named; the core reads it right after the decision.
@@ -66,7 +63,6 @@ class CoreTask: @unchecked Sendable {
             error.url = order.request.url
             return error
         }
-        if order.interests.contains(.destination) { hopURL = order.request.url }
         var events = events(order.interests, takesBody: order.sink == .events)
         var task: OpaquePointer?
         var failure = af_failure()
@@ -137,11 +133,8 @@ class CoreTask: @unchecked Sendable {
 
     func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision { .follow }
 
-    /// The head of the final response, before its body. False ends the transfer.
-    func didReceiveHead(_ response: HTTPResponse) -> Bool { true }
-
-    /// The file that the body of this response, whose status is 200 to 299, should go to.
-    func destination(for response: HTTPResponse) -> String { "" }
+    /// The head of the final response, before its body.
+    func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition { .allow }
 
     /// A piece of the body. The bytes are gone when this returns.
     func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Intake { .taken }
@@ -175,22 +168,16 @@ extension CoreTask {
                 CoreTask.from(context)?.didProgress(TransferProgress(progress.pointee))
             }
         }
-        if interests.contains(.destination) {
-            events.on_destination = { context, head, _ in
-                guard let head, let task = CoreTask.from(context) else { return nil }
-                return task.nameFile(head.pointee)
-            }
-        }
-        if interests.contains(.redirects) || interests.contains(.destination) {
+        if interests.contains(.redirects) {
             events.on_redirect = { context, redirect in
                 guard let redirect, let task = CoreTask.from(context) else { return AF_REDIRECT_FAIL }
                 return task.decide(redirect)
             }
         }
         if interests.contains(.head) {
-            events.on_head = { context, head in
-                guard let head, let task = CoreTask.from(context) else { return .AF_EINTERNAL }
-                return task.didReceiveHead(HTTPResponse(head.pointee, url: "")) ? .AF_OK : .AF_ECANCELED
+            events.on_head = { context, response in
+                guard let response, let task = CoreTask.from(context) else { return .AF_EINTERNAL }
+                return task.judge(response)
             }
         }
         if takesBody {
@@ -207,19 +194,27 @@ extension CoreTask {
         return events
     }
 
-    /// An empty path is an error to the core, and so is one that it could not read to its end.
-    private func nameFile(_ head: af_head) -> UnsafePointer<CChar>? {
-        let path = destination(for: HTTPResponse(head, url: URLText(hopURL).address))
-        let text = CoreText(path.utf8.contains(0) ? "" : path)
-        destination = text
-        return text.start
+    private func judge(_ response: UnsafeMutablePointer<af_response>) -> af_status {
+        guard let head = response.pointee.head, let url = response.pointee.url else { return .AF_EINTERNAL }
+        switch didReceiveHead(HTTPResponse(head.pointee, url: String(cString: url))) {
+        case .allow:
+            return .AF_OK
+        case .cancel:
+            return .AF_ECANCELED
+        case .download(let path, let options):
+            // An empty path is an error to the core, and so is one that it could not read to its end.
+            let text = CoreText(path.utf8.contains(0) ? "" : path)
+            destination = text
+            response.pointee.path = text.start
+            response.pointee.flags = options.coreFlags
+            return .AF_OK
+        }
     }
 
     private func decide(_ redirect: UnsafeMutablePointer<af_redirect>) -> af_redirect_answer {
         let proposal = RedirectProposal(redirect.pointee)
         switch willRedirect(proposal) {
         case .follow:
-            hopURL = proposal.request.url
             return AF_REDIRECT_FOLLOW
         case .stop:
             return AF_REDIRECT_STOP
@@ -230,7 +225,6 @@ extension CoreTask {
             let replacement = CoreReplacement(request)
             replacement.apply(to: redirect)
             self.replacement = replacement
-            hopURL = request.url
             return AF_REDIRECT_FOLLOW
         }
     }

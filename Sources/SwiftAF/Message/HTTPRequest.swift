@@ -29,6 +29,9 @@ public struct HTTPRequest: Sendable {
     public var rateLimit = RateLimit()
     /// Whether the server is asked before a body is sent; nil for the session's.
     public var continueExpectation: ContinueExpectation?
+    /// Decides whether the body of the response is wanted, and where it goes; nil for the session's
+    /// ``HTTPSessionManager/responseHandler``. Downloads, which have a destination, and server-sent events don't ask.
+    public var responseHandler: ResponseHandler?
     /// What `URLRequest` says about caches, cookies and radios.
     public var hints = Hints()
 

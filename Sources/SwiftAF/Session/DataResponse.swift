@@ -3,11 +3,15 @@ public import FoundationEssentials
 /// A response and its body, whatever the status.
 public struct DataResponse: Sendable {
     public var response: HTTPResponse
+    /// Empty if it went into a file. Serializers are given it as it is.
     public var body: Data
+    /// The file that the body went into, if it became a download (``ResponseDisposition/download(to:options:)``).
+    public var filePath: String?
 
-    public init(response: HTTPResponse, body: Data = Data()) {
+    public init(response: HTTPResponse, body: Data = Data(), filePath: String? = nil) {
         self.response = response
         self.body = body
+        self.filePath = filePath
     }
 
     /// The status code.

@@ -43,8 +43,8 @@ final class Exchange: CoreTask, @unchecked Sendable {
         observers.decide(proposal)
     }
 
-    override func destination(for response: HTTPResponse) -> String {
-        observers.destination?(response) ?? ""
+    override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
+        observers.judge(response)
     }
 }
 
@@ -52,15 +52,14 @@ final class Exchange: CoreTask, @unchecked Sendable {
 struct TransferObservers: Sendable {
     var progress: (@Sendable (TransferProgress) -> Void)?
     var redirect: RedirectHandler?
-    /// Asked if no file was named before.
-    var destination: DownloadDestination?
+    var response: ResponseHandler?
     /// Every redirect is an error; the core only knows limits from 1 up.
     var refusesRedirects = false
 
     var interests: CoreTask.Interests {
         var interests: CoreTask.Interests = []
         if progress != nil { interests.insert(.progress) }
-        if destination != nil { interests.insert(.destination) }
+        if response != nil { interests.insert(.head) }
         if redirect != nil || refusesRedirects { interests.insert(.redirects) }
         return interests
     }
@@ -68,5 +67,12 @@ struct TransferObservers: Sendable {
     func decide(_ proposal: RedirectProposal) -> RedirectDecision {
         if refusesRedirects { return .fail }
         return redirect?(proposal) ?? .follow
+    }
+
+    /// What really becomes of it.
+    func judge(_ head: HTTPResponse) -> ResponseDisposition {
+        let disposition = response?(head) ?? .allow
+        if case .download = disposition, !head.isSuccessful { return .allow }
+        return disposition
     }
 }

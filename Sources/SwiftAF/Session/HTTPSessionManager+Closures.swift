@@ -227,11 +227,12 @@ extension HTTPSessionManager {
         let target = completionTarget
         let observers = observers(of: request, target.reporting(to: progress))
         return makeTask(request, request.body.taskKind, checkedOrder(request), observers, target) { task, outcome in
+            outcome.tellOfFile(of: task)
             let result = SerializedResult(outcome, serializer)
             let error = result.error as? SessionError
             let report = TaskReport(task) {
                 TaskCompletion(
-                    body: outcome.body, value: result.value, error: error,
+                    body: outcome.body, filePath: outcome.download?.path, value: result.value, error: error,
                     serializer: (serializer as? any WrappingSerializer)?.wrapped ?? serializer,
                     metrics: outcome.metrics)
             }

@@ -46,28 +46,28 @@ extension HTTPSessionManager {
             order = .failure(error)
         }
         return makeTask(plan.request, .download, order, observers, target) { task, outcome in
-            let ending = DownloadEnding(outcome)
-            ending.tell(of: task)
-            let report = TaskReport(task) { ending.completion(outcome, plan.file.path) }
+            outcome.tellOfFile(of: task)
+            let error = outcome.downloadError
+            let report = TaskReport(task) {
+                TaskCompletion(
+                    body: outcome.body, filePath: outcome.download?.path ?? plan.file.path, error: error,
+                    serializer: DataResponseSerializer(), metrics: outcome.metrics)
+            }
             return {
-                completion(outcome.response, ending.response?.filePath, ending.error)
+                completion(outcome.response, outcome.filePath, error)
                 report?.tell()
             }
         }
     }
 }
 
-extension DownloadEnding {
-    fileprivate var response: DownloadResponse? { try? result.get() }
-
-    fileprivate var error: SessionError? {
-        if case .failure(let error) = result { error } else { nil }
-    }
-
-    /// - Parameter path: Where the file was to go, if that was known beforehand.
-    fileprivate func completion(_ outcome: CoreOutcome, _ path: String?) -> TaskCompletion {
-        TaskCompletion(
-            body: outcome.body, filePath: outcome.download?.path ?? path, error: error,
-            serializer: DataResponseSerializer(), metrics: outcome.metrics)
+extension CoreOutcome {
+    fileprivate var downloadError: SessionError? {
+        do throws(SessionError) {
+            _ = try downloadResponse()
+            return nil
+        } catch {
+            return error
+        }
     }
 }

@@ -68,9 +68,9 @@ extension HTTPSessionManager {
         _ plan: DownloadPlan, _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(SessionError) -> DownloadResponse {
         let (order, observers) = try prepare(plan, progress)
-        let ending = DownloadEnding(await Exchange.run(order, observers))
-        ending.tell(of: nil)
-        return try ending.result.get()
+        let outcome = await Exchange.run(order, observers)
+        outcome.tellOfFile(of: nil)
+        return try outcome.downloadResponse()
     }
 
     /// What it takes to begin a download.
@@ -79,7 +79,7 @@ extension HTTPSessionManager {
     ) throws(SessionError) -> (CoreOrder, TransferObservers) {
         try plan.validate()
         var observers = observers(of: plan.request, progress)
-        observers.destination = plan.destination
+        observers.response = plan.responseHandler
         return (try order(plan.request, sink: .file(plan.file), interests: observers.interests), observers)
     }
 }
@@ -106,6 +106,14 @@ struct DownloadPlan: Sendable {
         return DownloadPlan(request: HTTPRequest(token.url, headers: headers), file: file)
     }
 
+    /// Nil if the file has a path.
+    var responseHandler: ResponseHandler? {
+        guard let destination else { return nil }
+        return { [options = file.options] response in
+            response.isSuccessful ? .download(to: destination(response), options: options) : .allow
+        }
+    }
+
     func validate() throws(SessionError) {
         let problem: String
         if let path = file.path {
@@ -116,28 +124,5 @@ struct DownloadPlan: Sendable {
             problem = "the download has no path, and there is no destination that names one"
         }
         throw SessionError(.invalidInput, message: problem, url: request.url)
-    }
-}
-
-/// How a download ended.
-struct DownloadEnding: Sendable {
-    let result: Result<DownloadResponse, SessionError>
-
-    init(_ outcome: CoreOutcome) {
-        do throws(SessionError) {
-            result = .success(try outcome.downloadResponse())
-        } catch {
-            result = .failure(error)
-        }
-    }
-
-    /// Tells whoever observes tasks whether the file stands in its place.
-    func tell(of task: SessionTask?) {
-        guard let observer = TaskObservation.current else { return }
-        switch result {
-        case .success(let response): observer.downloadDidMove(task, to: response.filePath)
-        case .failure(let error) where error.code == .file: observer.downloadDidFailToMove(task, error)
-        case .failure: break
-        }
     }
 }

@@ -94,16 +94,16 @@ extension HTTPSessionManager {
         _ request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> StreamedResponse {
         let observers = observers(of: request, progress)
-        // The head does not say which URL it came from; redirects do.
-        let interests = observers.interests.union([.head, .redirects])
-        let order = try order(request, sink: .events, interests: interests)
+        let order = try order(request, sink: .events, interests: observers.interests.union(.head))
         return try await StreamTransfer.open(order, observers)
     }
 
     private func perform(
         _ order: CoreOrder, _ observers: TransferObservers
     ) async throws(SessionError) -> DataResponse {
-        try await Exchange.run(order, observers).dataResponse()
+        let outcome = await Exchange.run(order, observers)
+        outcome.tellOfFile(of: nil)
+        return try outcome.dataResponse()
     }
 
     /// What a transfer tells on the way.
@@ -112,7 +112,7 @@ extension HTTPSessionManager {
     ) -> TransferObservers {
         let policy = request.redirectPolicy ?? configuration.redirectPolicy
         return TransferObservers(
-            progress: progress, redirect: redirectHandler,
+            progress: progress, redirect: redirectHandler, response: request.responseHandler ?? responseHandler,
             refusesRedirects: policy.followsRedirects && policy.maximumCount == 0)
     }
 }
@@ -122,6 +122,6 @@ extension CoreOutcome {
     func dataResponse() throws(SessionError) -> DataResponse {
         if let failure { throw failure }
         guard let response else { throw SessionError(.unknown, message: "the transfer ended without a response") }
-        return DataResponse(response: response, body: body)
+        return DataResponse(response: response, body: body, filePath: filePath)
     }
 }

@@ -40,6 +40,7 @@ public final class HTTPSessionManager: Sendable {
         var completionQueue: DispatchQueue?
         var completionGroup: DispatchGroup?
         var redirectHandler: RedirectHandler?
+        var responseHandler: ResponseHandler?
         var downloadDestination: DownloadDestination?
     }
 
@@ -112,6 +113,13 @@ public final class HTTPSessionManager: Sendable {
     public var redirectHandler: RedirectHandler? {
         get { setting { $0.redirectHandler } }
         set { set { $0.redirectHandler = newValue } }
+    }
+
+    /// Decides about the response of each request that has no ``HTTPRequest/responseHandler`` of its own; nil allows
+    /// it. Downloads, which have a destination, and server-sent events don't ask. Read when a task is made.
+    public var responseHandler: ResponseHandler? {
+        get { setting { $0.responseHandler } }
+        set { set { $0.responseHandler = newValue } }
     }
 
     /// Names the file of each download that names none itself. Read when a task is made.

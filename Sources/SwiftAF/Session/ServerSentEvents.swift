@@ -79,6 +79,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             var request = request
             request.headers.fillGap(name: HTTPHeaders.Name.accept, value: "text/event-stream")
             request.headers.fillGap(name: HTTPHeaders.Name.cacheControl, value: "no-cache")
+            request.responseHandler = { _ in .allow }
             return request
         }
         self.options = options

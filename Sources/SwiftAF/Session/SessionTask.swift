@@ -31,7 +31,6 @@ public final class SessionTask: Sendable {
 
     /// Unique among all tasks of the process.
     public let id: UInt64
-    public let kind: Kind
     /// The request as the serializer made it, before redirects.
     public let originalRequest: HTTPRequest
 
@@ -41,6 +40,7 @@ public final class SessionTask: Sendable {
     private typealias TokenReceiver = @Sendable (ResumeToken?) -> Void
 
     private struct Storage {
+        var kind: Kind
         var machine = SessionTaskState()
         /// What happens when the task starts; nil once it has.
         var plan: TaskPlan?
@@ -50,6 +50,7 @@ public final class SessionTask: Sendable {
         var priority: Float?
         var response: HTTPResponse?
         var error: SessionError?
+        var filePath: String?
         var resumeToken: ResumeToken?
         /// Called with it when the task is over.
         var tokenReceivers: [TokenReceiver] = []
@@ -60,10 +61,9 @@ public final class SessionTask: Sendable {
 
     init(_ request: HTTPRequest, kind: Kind, plan: TaskPlan) {
         id = Self.lastID.add(1, ordering: .relaxed).newValue
-        self.kind = kind
         originalRequest = request
         callbackQueue = plan.callbackQueue
-        storage = Guarded(Storage(plan: plan, priority: request.priority))
+        storage = Guarded(Storage(kind: kind, plan: plan, priority: request.priority))
     }
 
     deinit {
@@ -119,6 +119,9 @@ public final class SessionTask: Sendable {
 
     // MARK: What is known
 
+    /// A task whose response becomes a download is one from then on.
+    public var kind: Kind { storage.withLock { $0.kind } }
+
     public var state: State { storage.withLock { $0.machine.state } }
 
     /// How far it is: a snapshot that does not change.
@@ -129,6 +132,9 @@ public final class SessionTask: Sendable {
 
     /// Why the task failed, once it has. Errors of the response serializer are only told to the handler.
     public var error: SessionError? { storage.withLock { $0.error } }
+
+    /// The file that the response's body went into, once the task has completed with one.
+    public var filePath: String? { storage.withLock { $0.filePath } }
 
     /// From 0 (last) to 1 (first), at first the request's or 0.5. Counts when the task starts.
     public var priority: Float {
@@ -213,6 +219,7 @@ public final class SessionTask: Sendable {
         let (plan, watchers, receivers) = storage.withLock { storage -> Told in
             guard storage.machine.complete() else { return (nil, [], []) }
             storage.resumeToken = token
+            storage.filePath = outcome.filePath
             storage.response = outcome.response
             storage.error = outcome.failure
             storage.transfer = nil
@@ -241,8 +248,10 @@ public final class SessionTask: Sendable {
         storage.withLock { $0.plan }?.observers.decide(proposal) ?? .follow
     }
 
-    fileprivate func destination(for response: HTTPResponse) -> String {
-        storage.withLock { $0.plan }?.observers.destination?(response) ?? ""
+    fileprivate func judge(_ response: HTTPResponse) -> ResponseDisposition {
+        let disposition = storage.withLock { $0.plan }?.observers.judge(response) ?? .allow
+        if case .download = disposition { storage.withLock { $0.kind = .download } }
+        return disposition
     }
 }
 
@@ -315,7 +324,7 @@ private final class TaskTransfer: CoreTask, @unchecked Sendable {
         task.decide(proposal)
     }
 
-    override func destination(for response: HTTPResponse) -> String {
-        task.destination(for: response)
+    override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
+        task.judge(response)
     }
 }

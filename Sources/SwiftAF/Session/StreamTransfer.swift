@@ -2,8 +2,9 @@ import FoundationEssentials
 
 /// A transfer whose body is read piece by piece.
 final class StreamTransfer: CoreTask, @unchecked Sendable {
-    /// Of the hop under way. Loop thread only, once begun.
-    private var url: String
+    private let url: String
+    /// Set before the head is told of.
+    private var filePath: String?
     private let observers: TransferObservers
     private let state = Guarded(StreamState())
 
@@ -22,7 +23,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         let owner = StreamOwner(stream)
         if let error = stream.begin(order) { throw error }
         switch await stream.wait({ $0.waitForHead($1) }) {
-        case .head(let response): return StreamedResponse(response: response, bytes: .init(owner: owner))
+        case .head(let response):
+            return StreamedResponse(response: response, filePath: stream.filePath, bytes: .init(owner: owner))
         case .failed(let error): throw error
         case .chunk, .ready, .end:
             throw SessionError(.unknown, message: "the transfer ended without a response", url: url)
@@ -63,11 +65,15 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    override func didReceiveHead(_ response: HTTPResponse) -> Bool {
-        var response = response
-        response.url = URLText(url).address
-        state.withLock { [response] in $0.take(response) }?.resume(returning: .head(response))
-        return true
+    override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
+        let disposition = observers.judge(response)
+        switch disposition {
+        case .allow: break
+        case .cancel: return disposition
+        case .download(let path, _): filePath = path
+        }
+        state.withLock { $0.take(response) }?.resume(returning: .head(response))
+        return disposition
     }
 
     override func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Intake {
@@ -82,8 +88,9 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 
     override func didFinish(_ result: CoreResult) {
-        let failure = take(result, for: url).failure
-        guard let (waiter, answer) = state.withLock({ $0.finish(failure) }) else { return }
+        let outcome = take(result, for: url)
+        outcome.tellOfFile(of: nil)
+        guard let (waiter, answer) = state.withLock({ $0.finish(outcome.failure) }) else { return }
         waiter.resume(returning: answer)
     }
 
@@ -92,13 +99,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 
     override func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision {
-        let decision = observers.decide(proposal)
-        switch decision {
-        case .follow: url = proposal.request.url
-        case .replace(let request): url = request.url
-        case .stop, .fail: break
-        }
-        return decision
+        observers.decide(proposal)
     }
 }
 

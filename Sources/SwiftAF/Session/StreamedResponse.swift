@@ -12,6 +12,9 @@ public import FoundationEssentials
 public struct StreamedResponse: Sendable {
     /// The head. Trailers and metrics are only known at the end and are not in it.
     public let response: HTTPResponse
+    /// The file that the body goes into, if it became a download (``ResponseDisposition/download(to:options:)``):
+    /// ``bytes`` has then no chunks, and ends, or throws, when the file stands in its place.
+    public let filePath: String?
     /// The body.
     public let bytes: Bytes
 

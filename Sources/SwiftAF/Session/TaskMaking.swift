@@ -74,6 +74,16 @@ struct TaskReport: Sendable {
 }
 
 extension CoreOutcome {
+    /// Tells whoever observes tasks whether a file stands in its place, or could not be put there.
+    func tellOfFile(of task: SessionTask?) {
+        guard download != nil, let observer = TaskObservation.current else { return }
+        if let filePath {
+            observer.downloadDidMove(task, to: filePath)
+        } else if let failure, failure.code == .file {
+            observer.downloadDidFailToMove(task, failure)
+        }
+    }
+
     /// As far as the transfer got.
     var metrics: ResponseMetrics {
         response?.metrics ?? failure?.metrics ?? ResponseMetrics()

@@ -36,10 +36,10 @@ static void on_informational(void *context, const af_head *head) {
     count(call, &call->informational_count);
 }
 
-static af_status on_head(void *context, const af_head *head) {
+static af_status on_head(void *context, af_response *response) {
     call *call = context;
     note(call, 'h');
-    af_status status = call->at_head != NULL ? call->at_head(call, head) : AF_OK;
+    af_status status = call->at_head != NULL ? call->at_head(call, response) : AF_OK;
     count(call, &call->head_count);
     return status;
 }

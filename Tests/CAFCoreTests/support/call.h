@@ -19,7 +19,7 @@ struct call {
     af_task_events events;
     bool keeps_body; /**< EVENTS sink: collect what on_body takes in `body`. */
     /** Each may be NULL. They run on the loop thread: no assertions there. */
-    af_status (*at_head)(call *call, const af_head *head);
+    af_status (*at_head)(call *call, af_response *response);
     af_status (*at_body)(call *call, af_slice chunk);
     af_redirect_answer (*at_redirect)(call *call, af_redirect *redirect);
     void (*at_done)(call *call);

@@ -108,8 +108,8 @@ enum {
  */
 typedef struct af_sink {
     af_sink_kind kind;
-    const char *path; /**< FILE. May be NULL where on_destination names it. */
-    unsigned flags;   /**< AF_SINK_…; they also count for a file named by on_destination. */
+    const char *path; /**< FILE. May be NULL where on_head names it. */
+    unsigned flags; /**< AF_SINK_…; those of a file that on_head names, unless it changes them. */
     const char *resume_token; /**< With CONTINUE: a token, else the one beside PATH.part is used. */
 } af_sink;
 
@@ -240,12 +240,25 @@ typedef struct af_redirect {
 } af_redirect;
 
 /**
+ * The final answer, when its head has come and its body is still to come. Set `path`, valid until the
+ * callback returns, to make it a download, whatever the request's sink was. That counts for a 2xx
+ * only, and not for a download that goes on or starts over at the sink's path.
+ */
+typedef struct af_response {
+    const af_head *head;
+    const char *url;  /**< That answered: without userinfo and fragment. */
+    const char *path; /**< Editable. NULL: the body goes where the request says. */
+    /** Editable: AF_SINK_… for `path`, at first the request's. CONTINUE comes too late to count. */
+    unsigned flags;
+} af_response;
+
+/**
  * Callbacks. All run on the loop thread, none on the stack of an af_task_ call, and may call
  * anything of this library, af_task_cancel() and af_session_release() included. They must not
  * block: other tasks of the session wait meanwhile. Any may be NULL.
  *
- * Order: (on_informational* on_redirect?)* on_head? on_destination? on_body* on_done drop, with
- * on_progress and on_wake anywhere before on_done.
+ * Order: (on_informational* on_redirect?)* on_head? on_body* on_done drop, with on_progress and
+ * on_wake anywhere before on_done.
  */
 typedef struct af_task_events {
     size_t size; /**< sizeof(af_task_events), for growth. */
@@ -253,8 +266,13 @@ typedef struct af_task_events {
     af_redirect_answer (*on_redirect)(void *context, af_redirect *redirect);
     /** A 1xx answer, never taken for the final one. */
     void (*on_informational)(void *context, const af_head *head);
-    /** The final head. AF_OK goes on; anything else ends the task with that status. */
-    af_status (*on_head)(void *context, const af_head *head);
+    /**
+     * The final head, never that of a 1xx, a redirect that is followed or an answer that is of no
+     * use to a download. AF_OK lets the body come. Anything else ends the task with that status,
+     * AF_ECANCELED for an answer that is not wanted: the head is in the result, none of the body is
+     * taken, and the server is stopped, over HTTP/1.1 by closing the connection.
+     */
+    af_status (*on_head)(void *context, af_response *response);
     /**
      * EVENTS sink. AF_OK: taken. AF_EAGAIN: not taken; nothing more is read until af_task_wake(),
      * then the same bytes come again. Anything else ends the task with that status.
@@ -270,12 +288,6 @@ typedef struct af_task_events {
     /** Once per task in every case, last: on the loop, or in af_task_release() if never started. */
     void (*drop)(void *context);
     /**
-     * A 2xx answer's body is about to come: the path of the file that it should go to, whatever the
-     * request's sink was, copied right afterwards; or NULL, which changes nothing. `suggestion` is
-     * af_suggest_file_name()'s. Not asked when a download goes on or starts over at the sink's path.
-     */
-    const char *(*on_destination)(void *context, const af_head *head, const char *suggestion);
-    /**
      * An af_task_wake() has reached the loop; what was put off comes after this. Several calls may
      * be one event. From inside on_body, af_task_wake() asks for this behind all that is there to
      * be read now, up to some MiB.
@@ -284,7 +296,7 @@ typedef struct af_task_events {
 } af_task_events;
 
 #define AF_TASK_EVENTS_INIT                                                                        \
-    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* ---- The task ------------------------------------------------------------------------------ */
 

@@ -1,0 +1,348 @@
+/* What on_head decides when the final head is there: the body comes, nobody wants it, or it becomes a
+   download. Whatever it decides, the task ends once. */
+#include "support/chop.h"
+#include "support/scene.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** What on_head answers, and what it saw. */
+typedef struct decision {
+    af_status status;
+    const char *path;
+    unsigned flags;
+    bool sets_flags;
+    unsigned asked, flags_seen;
+    int status_seen;
+    char url[128], suggestion[AF_FILE_NAME_MAX + 1];
+} decision;
+
+static af_status decide(call *call, af_response *response) {
+    decision *decision = call->payload;
+    decision->asked++;
+    decision->status_seen = response->head->status;
+    decision->flags_seen = response->flags;
+    snprintf(decision->url, sizeof decision->url, "%s", response->url);
+    af_suggest_file_name(decision->suggestion, response->head, response->url);
+    response->path = decision->path;
+    if (decision->sets_flags) response->flags = decision->flags;
+    return decision->status;
+}
+
+static call *prepare_decision(scene *scene, const char *path, decision *decision) {
+    call *call = call_new(scene->world, path);
+    call->at_head = decide;
+    call->payload = decision;
+    return call;
+}
+
+static decision to_file(const char *path, unsigned flags) {
+    return (decision){.path = path, .flags = flags, .sets_flags = true};
+}
+
+/* ---- Allowing ------------------------------------------------------------------------------ */
+
+static void what_is_allowed_comes(void **state) {
+    scene *scene = *state;
+    decision decision = {.status = AF_OK};
+    call *call = prepare_decision(scene, "/file", &decision);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->body.size, LARGE);
+    assert_int_equal(decision.asked, 1);
+    assert_string_equal(decision.url, call->request.url);
+    assert_null(af_result_get_download(call->result));
+    call_free(call);
+}
+
+static void only_the_final_head_is_asked_about(void **state) {
+    scene *scene = *state;
+    afts_script *script = afts_script_new();
+    afts_interim(script, 103, "Link: <a>");
+    afts_respond(script, 200, NULL, "final", 5);
+    serve(scene->world, "/final", script);
+    serve(scene->world, "/hop", answer(302, "Location: /final", "elsewhere"));
+    for (int stops = 0; stops <= 1; stops++) {
+        decision decision = {.status = AF_OK};
+        call *call = prepare_decision(scene, "/hop", &decision);
+        if (stops) call->request.limits.redirects = -1;
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(decision.asked, 1);
+        assert_int_equal(decision.status_seen, stops ? 302 : 200);
+        assert_string_equal(decision.url, url_of(scene->world, stops ? "/hop" : "/final"));
+        assert_string_equal(call->log, stops ? "hpdx" : "rihpdx");
+        call_free(call);
+    }
+}
+
+/* ---- Declining ----------------------------------------------------------------------------- */
+
+/** A body without an end, which only the client's leaving can stop. */
+static void serve_endless(scene *scene, const char *path, const char *framing) {
+    static char block[16 * 1024];
+    afts_script *script = afts_script_new();
+    if (framing != NULL) {
+        afts_respond_chunked(script, 200, "X-Kind: endless");
+        afts_chunk_repeated(script, block, sizeof block, AFTS_FOREVER);
+    } else {
+        afts_respond_repeated(script, 200, "X-Kind: endless", block, sizeof block, AFTS_FOREVER);
+    }
+    serve(scene->world, path, script);
+}
+
+static void what_is_declined_ends_with_its_head_and_stops_the_server(void **state) {
+    scene *scene = *state;
+    static const af_sink_kind kinds[] = {AF_SINK_MEMORY, AF_SINK_EVENTS, AF_SINK_FILE};
+    serve_endless(scene, "/close", NULL);
+    serve_endless(scene, "/chunks", "chunked");
+    for (size_t i = 0; i < COUNT_OF(kinds) * 2; i++) {
+        decision decision = {.status = AF_ECANCELED};
+        call *call = prepare_decision(scene, i % 2 == 0 ? "/close" : "/chunks", &decision);
+        call->request.sink.kind = kinds[i / 2];
+        call->request.sink.path = scene->path;
+        call_perform(call);
+        check_ended(call, AF_ECANCELED);
+        assert_string_equal(call->log, "hpdx");
+        assert_int_equal(status_of(call), 200);
+        check_slice(field_of(call, "X-Kind"), "endless");
+        assert_int_equal(call->body.size, 0);
+        assert_int_equal(af_result_get_body_size(call->result), 0);
+        call_free(call);
+        assert_true(afts_wait_closed(scene->world->server, i + 1, PATIENCE_MS));
+    }
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void what_is_declined_does_not_cost_others_their_connection(void **state) {
+    scene *scene = *state;
+    serve_endless(scene, "/endless", NULL);
+    check_fetch(scene->world, "/file", AF_OK);
+    decision decision = {.status = AF_ECANCELED};
+    call *call = prepare_decision(scene, "/endless", &decision);
+    call_perform(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+    check_fetch(scene->world, "/file", AF_OK);
+}
+
+/* ---- Becoming a download ------------------------------------------------------------------- */
+
+static void an_answer_can_become_a_download(void **state) {
+    scene *scene = *state;
+    static const af_sink_kind kinds[] = {AF_SINK_FILE, AF_SINK_MEMORY, AF_SINK_EVENTS};
+    static const unsigned flags[] = {0, BOTH, AF_SINK_SYNC};
+    scene->origin.fields = "Content-Disposition: attachment; filename=\"../n a.bin\"\r\n";
+    for (size_t i = 0; i < COUNT_OF(kinds) * COUNT_OF(flags); i++) {
+        decision decision = to_file(scene->path, flags[i % COUNT_OF(flags)]);
+        call *call = prepare_decision(scene, "/file", &decision);
+        call->request.sink.kind = kinds[i / COUNT_OF(flags)];
+        call_perform(call);
+        assert_int_equal(decision.asked, 1);
+        assert_string_equal(decision.suggestion, "n a.bin");
+        assert_string_equal(af_result_get_download(call->result)->path, scene->path);
+        assert_int_equal(af_result_get_download(call->result)->size, LARGE);
+        assert_int_equal(atomic_load(&call->body_count), 0);
+        assert_int_equal(call->body.size, 0);
+        check_done(scene, call, AF_RESUMPTION_NONE);
+    }
+}
+
+static void a_download_is_whole_however_it_comes(void **state) {
+    scene *scene = *state;
+    char text[2048];
+    char body[1024];
+    memset(body, 'x', sizeof body - 1);
+    body[sizeof body - 1] = '\0';
+    int size = snprintf(text, sizeof text,
+                        "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n"
+                        "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
+                        strlen(body), body);
+    CHOPPED(piece) {
+        afts_script *script = afts_script_new();
+        afts_send_crumbs(script, text, (size_t)size, piece, 0);
+        afts_close(script);
+        serve(scene->world, "/crumbs", script);
+        decision decision = to_file(scene->path, 0);
+        call *call = prepare_decision(scene, "/crumbs", &decision);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_string_equal(call->log, "ihpdx");
+        call_free(call);
+        check_file(scene->path, af_slice_of(body));
+        assert_int_equal(unlink(scene->path), 0);
+        decision = (struct decision){.status = AF_ECANCELED};
+        call = prepare_decision(scene, "/crumbs", &decision);
+        call_perform(call);
+        check_ended(call, AF_ECANCELED);
+        assert_int_equal(status_of(call), 200);
+        call_free(call);
+    }
+}
+
+static void a_download_takes_the_flags_of_the_request_or_its_own(void **state) {
+    scene *scene = *state;
+    write_file(scene->path, S("there before"));
+    decision decision = {.path = scene->path};
+    call *call = prepare_decision(scene, "/file", &decision);
+    call->request.sink.flags = AF_SINK_NO_REPLACE;
+    call_perform(call);
+    check_ended(call, AF_EFILE);
+    assert_int_equal(call->failure.system_error, EEXIST);
+    assert_int_equal(decision.flags_seen, AF_SINK_NO_REPLACE);
+    call_free(call);
+    check_file(scene->path, S("there before"));
+    decision = to_file(scene->path, 0);
+    call = prepare_decision(scene, "/file", &decision);
+    call->request.sink.flags = AF_SINK_NO_REPLACE;
+    call_perform(call);
+    check_done(scene, call, AF_RESUMPTION_NONE);
+    decision = to_file(scene->path, 1u << 20);
+    call = prepare_decision(scene, "/file", &decision);
+    call_perform(call);
+    check_ended(call, AF_EINVAL);
+    check_contains(call->failure.text, "unknown flags");
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void a_broken_one_can_be_gone_on_with(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = BROKEN_AT;
+    decision decision = to_file(scene->path, AF_SINK_KEEP_PARTIAL);
+    call *call = prepare_decision(scene, "/file", &decision);
+    call_perform(call);
+    check_ended(call, AF_ETRUNCATED);
+    assert_string_not_equal(af_result_get_resume_token(call->result), "");
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 2);
+    scene->origin.stops_after = WHOLE;
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+}
+
+/** A part that the request itself asked for is not the beginning of a file. */
+static void a_range_of_the_requests_own_is_not_gone_on_with(void **state) {
+    scene *scene = *state;
+    af_header range = {S("Range"), S("bytes=10-"), 0};
+    decision decision = to_file(scene->path, BOTH);
+    call *call = prepare_decision(scene, "/file", &decision);
+    call->request.headers = &range;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(status_of(call), 206);
+    call_free(call);
+    check_file(scene->path, (af_slice){scene->content + 10, LARGE - 10});
+}
+
+static void another_status_than_2xx_stays_what_it_was(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/missing", answer(404, NULL, "no such thing"));
+    for (int is_file = 0; is_file <= 1; is_file++) {
+        decision decision = to_file(scene->path, 0);
+        call *call = prepare_decision(scene, "/missing", &decision);
+        if (is_file) call->request.sink.kind = AF_SINK_FILE;
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(decision.asked, 1);
+        check_slice(call->body, "no such thing");
+        call_free(call);
+    }
+    decision decision = to_file(scene->path, 0);
+    call *call = prepare_decision(scene, "/missing", &decision);
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->keeps_body = true;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "no such thing");
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void paths_of_no_use_are_errors(void **state) {
+    scene *scene = *state;
+    char inside[160];
+    snprintf(inside, sizeof inside, "%s/inside", scene->path);
+    write_file(scene->path, S("no folder"));
+    const struct {
+        const char *path;
+        af_status status;
+    } cases[] = {
+        {"", AF_EINVAL}, {"folder/", AF_EINVAL}, {inside, AF_EFILE}, {"/proc/none", AF_EFILE}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        decision decision = to_file(cases[i].path, AF_SINK_MAKE_FOLDERS);
+        call *call = prepare_decision(scene, "/file", &decision);
+        call_perform(call);
+        check_ended(call, cases[i].status);
+        assert_int_equal(status_of(call), 200);
+        call_free(call);
+    }
+    decision decision = {.path = NULL};
+    call *call = prepare_decision(scene, "/file", &decision);
+    call->request.sink.kind = AF_SINK_FILE;
+    call_perform(call);
+    check_ended(call, AF_EINVAL);
+    check_contains(call->failure.text, "named");
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 1);
+}
+
+static void what_goes_on_stays_at_its_path(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    decision decision = to_file("/nowhere/else", 0);
+    call *call = prepare_decision(scene, "/file", &decision);
+    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = scene->path, .flags = BOTH};
+    call_perform(call);
+    assert_int_equal(decision.asked, 1);
+    check_done(scene, call, AF_RESUMPTION_CONTINUED);
+}
+
+static af_status cancel_and_name(call *call, af_response *response) {
+    af_task_cancel(call->task);
+    return decide(call, response);
+}
+
+static void a_task_cancelled_meanwhile_ends_once(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = BROKEN_AT;
+    scene->origin.waits = true;
+    for (unsigned i = 0; i < 20; i++) {
+        decision decision = to_file(scene->path, i % 2 == 0 ? BOTH : 0);
+        call *call = prepare_decision(scene, "/file", &decision);
+        call->at_head = cancel_and_name;
+        /* on_head may come before call_start() has returned: cancelled from there it needs the task. */
+        af_failure failure;
+        check_status(
+            af_task_new(&call->task, call->session, &call->request, &call->events, &failure),
+            AF_OK);
+        af_task_start(call->task);
+        call_wait(call);
+        check_ended(call, AF_ECANCELED);
+        assert_int_equal(status_of(call), 200);
+        call_free(call);
+        assert_false(file_exists(scene->path));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(what_is_allowed_comes),
+        SCENE_TEST(only_the_final_head_is_asked_about),
+        SCENE_TEST(what_is_declined_ends_with_its_head_and_stops_the_server),
+        SCENE_TEST(what_is_declined_does_not_cost_others_their_connection),
+        SCENE_TEST(an_answer_can_become_a_download),
+        SCENE_TEST(a_download_is_whole_however_it_comes),
+        SCENE_TEST(a_download_takes_the_flags_of_the_request_or_its_own),
+        SCENE_TEST(a_broken_one_can_be_gone_on_with),
+        SCENE_TEST(a_range_of_the_requests_own_is_not_gone_on_with),
+        SCENE_TEST(another_status_than_2xx_stays_what_it_was),
+        SCENE_TEST(paths_of_no_use_are_errors),
+        SCENE_TEST(what_goes_on_stays_at_its_path),
+        SCENE_TEST(a_task_cancelled_meanwhile_ends_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,228 @@
+import AFTestServer
+import Dispatch
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import SwiftAF
+
+@Suite("What becomes of a response", .timeLimit(.minutes(2)))
+struct ResponseDispositionTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+    private let folder: TestFolder
+    private let asked = Recorder<HTTPResponse>()
+    private var path: String { folder.file("a") }
+
+    init() throws {
+        server = try TestServer()
+        server.route("/json", .json(#"{"a":1}"#))
+        server.route("/gone", .text("not here", status: 404))
+        server.route("/endless", .respond(repeating: Data(repeating: 0x78, count: 16384), count: nil))
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        manager.completionQueue = DispatchQueue(label: "completions")
+        folder = try TestFolder()
+    }
+
+    private func answering(_ disposition: ResponseDisposition) -> ResponseHandler {
+        { [asked] response in
+            asked.record(response)
+            return disposition
+        }
+    }
+
+    private func request(_ url: String, _ disposition: ResponseDisposition) -> HTTPRequest {
+        var request = HTTPRequest(url)
+        request.responseHandler = answering(disposition)
+        return request
+    }
+
+    private func failure(
+        sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> some Sendable
+    ) async throws -> SessionError {
+        let error = await #expect(throws: SessionError.self, sourceLocation: sourceLocation) { _ = try await body() }
+        return try #require(error, sourceLocation: sourceLocation)
+    }
+
+    // MARK: Who is asked
+
+    @Test("The final head is asked about, once, with its URL")
+    func finalHead() async throws {
+        server.route("/from", [.interim(103), .redirect(to: "/to")])
+        server.route("/to", [.interim(103), .json("[1]")])
+        let answer = try await manager.response(for: request("from", .allow))
+        #expect(try answer.json() == [1])
+        #expect(answer.filePath == nil)
+        #expect(asked.values.map(\.url) == [server.urlString("/to")])
+        #expect(asked.values.map(\.status) == [200])
+        #expect(asked.values[0].mediaType?.essence == "application/json")
+    }
+
+    @Test("The manager's is asked where the request has none")
+    func precedence() async throws {
+        manager.responseHandler = answering(.cancel)
+        #expect(try await manager.response(for: request("json", .allow)).body.count == 7)
+        #expect(asked.values.count == 1)
+        let error = try await failure { try await manager.get("json") as JSONValue }
+        #expect(error.code == .cancelled)
+        #expect(asked.values.count == 2)
+    }
+
+    @Test("Downloads and events are not asked")
+    func notAsked() async throws {
+        manager.responseHandler = answering(.cancel)
+        try await manager.download(HTTPRequest("json"), to: path)
+        try await manager.download(request("json", .cancel)) { [path] _ in path }
+        server.route(
+            "/events", .respond(headers: ["Content-Type": "text/event-stream"], body: Data("data: 1\n\n".utf8)))
+        var events = manager.events(from: request("events", .cancel)).makeAsyncIterator()
+        #expect(try await events.next()?.data == "1")
+        #expect(asked.values.isEmpty)
+    }
+
+    // MARK: Cancelling
+
+    @Test("What is cancelled ends with its head, and the server is stopped")
+    func cancelling() async throws {
+        let error = try await failure { try await manager.response(for: request("endless", .cancel)) }
+        #expect(error.code == .cancelled)
+        #expect(error.status == 200)
+        #expect(error.body == Data())
+        #expect(await server.waitForCloses(1))
+        let streamError = try await failure { try await manager.stream(request("endless", .cancel)) }
+        #expect(streamError.code == .cancelled)
+        #expect(streamError.status == 200)
+        #expect(await server.waitForCloses(2))
+    }
+
+    @Test("A task that is cancelled so completes once, with the head")
+    func cancellingTask() async throws {
+        let ends = Recorder<(HTTPResponse?, JSONValue?, SessionError?)>()
+        let task = manager.dataTask(for: request("endless", .cancel)) { ends.record(($0, $1, $2)) }
+        task.resume()
+        let end = await ends.wait()[0]
+        #expect(end.0?.status == 200)
+        #expect(end.1 == nil)
+        #expect(end.2?.code == .cancelled)
+        #expect(task.state == .completed)
+        #expect(await server.waitForCloses(1))
+        #expect(ends.values.count == 1)
+    }
+
+    // MARK: Becoming a download
+
+    @Test("An awaited response goes into a file")
+    func downloading() async throws {
+        let answer = try await manager.response(for: request("json", .download(to: path)))
+        #expect(answer.status == 200)
+        #expect(answer.filePath == path)
+        #expect(answer.body.isEmpty)
+        #expect(try folder.read("a") == Data(#"{"a":1}"#.utf8))
+        #expect(try folder.names == ["a"])
+    }
+
+    @Test("To serializers its body is empty")
+    func serializing() async throws {
+        manager.responseHandler = answering(.download(to: path))
+        #expect(try await manager.get("json") == JSONValue.null)
+        #expect(try await manager.data(for: HTTPRequest("json")) == Data())
+        #expect(try await failure { try await manager.get("json") as [String: Int] }.code == .serialization)
+        #expect(try folder.names == ["a"])
+    }
+
+    @Test("A task becomes a download, and tells its file")
+    func downloadingTask() async throws {
+        let ends = Recorder<(JSONValue?, SessionError?)>()
+        let kinds = Recorder<SessionTask.Kind>()
+        let task = manager.dataTask(
+            for: request("json", .download(to: path)),
+            progress: { [manager] _ in
+                for task in manager.downloadTasks { kinds.record(task.kind) }
+            }, completionHandler: { ends.record(($1, $2)) })
+        #expect(task.kind == .data)
+        task.resume()
+        let end = await ends.wait()[0]
+        #expect(end.0 == .null)
+        #expect(end.1 == nil)
+        #expect(task.kind == .download)
+        #expect(task.filePath == path)
+        #expect(try folder.read("a") == Data(#"{"a":1}"#.utf8))
+        #expect(ends.values.count == 1)
+    }
+
+    @Test("A stream has no chunks, and ends when the file stands in its place")
+    func downloadingStream() async throws {
+        server.route(
+            "/slow",
+            [.chunkedHead(), .chunk(Data("one".utf8)), .stall(at: "rest"), .chunk(Data("two".utf8)), .lastChunk()])
+        let stream = try await manager.stream(request("slow", .download(to: path)))
+        #expect(stream.filePath == path)
+        #expect(stream.status == 200)
+        #expect(await server.waitForStalled(at: "rest"))
+        #expect(access(path, F_OK) != 0)
+        server.open("rest")
+        for try await chunk in stream.bytes { Issue.record("a chunk of \(chunk.count)") }
+        #expect(try folder.read("a") == Data("onetwo".utf8))
+    }
+
+    @Test("Another status than 200 to 299 is allowed")
+    func refusal() async throws {
+        let answer = try await manager.response(for: request("gone", .download(to: path)))
+        #expect(answer.status == 404)
+        #expect(answer.filePath == nil)
+        #expect(answer.body == Data("not here".utf8))
+        let stream = try await manager.stream(request("gone", .download(to: path)))
+        #expect(stream.filePath == nil)
+        var body = Data()
+        for try await chunk in stream.bytes { body += chunk }
+        #expect(body == Data("not here".utf8))
+        #expect(try folder.names == [])
+    }
+
+    @Test("A file that can't be put in its place is an error with the head")
+    func unwritable() async throws {
+        try folder.write("old", to: "a")
+        let cases: [(ResponseDisposition, SessionError.Code)] = [
+            (.download(to: folder.file("a/b")), .file), (.download(to: path, options: []), .file),
+            (.download(to: folder.file("b/c")), .file), (.download(to: ""), .invalidInput),
+            (.download(to: "a\0b"), .invalidInput), (.download(to: folder.path + "/"), .invalidInput),
+        ]
+        for (disposition, code) in cases {
+            let error = try await failure { try await manager.response(for: request("json", disposition)) }
+            #expect(error.code == code)
+            #expect(error.status == 200)
+            let streamError = try await failure {
+                for try await _ in try await manager.stream(request("json", disposition)).bytes {}
+            }
+            #expect(streamError.code == code)
+        }
+        #expect(try folder.read("a") == Data("old".utf8))
+        #expect(try folder.names == ["a"])
+        _ = try await manager.response(
+            for: request("json", .download(to: folder.file("b/c"), options: [.createsFolders])))
+        #expect(try folder.read("b/c") == Data(#"{"a":1}"#.utf8))
+    }
+
+    @Test("What breaks off can be gone on with")
+    func resuming() async throws {
+        let ranges = try RangeServer()
+        ranges.breakOff()
+        let request = request("file", .download(to: path, options: [.replacesFile, .keepsPartialFile]))
+        let error = try await failure { try await ranges.manager.response(for: request) }
+        #expect(error.code == .truncated)
+        let token = try #require(error.resumeToken)
+        let answer = try await ranges.manager.download(resuming: token)
+        #expect(answer.resumption == .continued)
+        #expect(try folder.read("a") == RangeServer.content(1))
+    }
+
+    @Test("A download that is not complete leaves nothing")
+    func cancelledDownload() async throws {
+        let stream = try await manager.stream(request("endless", .download(to: path)))
+        let reading = Task { for try await _ in stream.bytes {} }
+        reading.cancel()
+        #expect(try await failure { try await reading.value }.code == .cancelled)
+        #expect(await server.waitForCloses(1))
+        #expect(try folder.names == [])
+    }
+}
