@@ -2,14 +2,10 @@
  * download URL PATH: the body goes to a file that appears only when it is whole, with progress on
  * standard error. What breaks off is gone on with by the next run.
  */
-#include <afcore/afcore.h>
+#include "example.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-typedef struct exchange {
-    int code;
-} exchange;
 
 static void on_progress(void *context, const af_progress *progress) {
     (void)context;
@@ -24,22 +20,17 @@ static void on_progress(void *context, const af_progress *progress) {
 
 static void on_done(void *context, af_result *result) {
     exchange *exchange = context;
-    const af_failure *failure = af_result_get_failure(result);
-    const af_head *head = af_result_get_head(result);
     const af_download *download = af_result_get_download(result);
     /* The answer that says so is a 416. */
     bool is_complete = download != NULL && download->resumption == AF_RESUMPTION_COMPLETE;
     fputc('\n', stderr);
-    exchange->code = 1;
-    if (failure->status != AF_OK) {
-        fprintf(stderr, "%s: %s\n", af_status_name(failure->status), failure->text);
+    if (report_failure(exchange, result)) {
         if (af_result_get_resume_token(result)[0] != '\0') {
             fprintf(stderr, "%" PRId64 " bytes are kept: run it again to go on\n", download->size);
         }
-    } else if (!is_complete && (head->status < 200 || head->status > 299)) {
-        fprintf(stderr, "status %d, nothing was written\n", head->status);
-    } else {
-        exchange->code = 0;
+    } else if (!is_complete && !is_success(result)) {
+        fprintf(stderr, "status %d, nothing was written\n", af_result_get_head(result)->status);
+        exchange->code = 1;
     }
     af_result_free(result);
 }
@@ -49,30 +40,13 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s URL PATH\n", argv[0]);
         return 2;
     }
-    af_failure failure;
-    af_session *session = NULL;
-    if (af_session_new(&session, NULL, &failure) != AF_OK) {
-        fprintf(stderr, "%s\n", failure.text);
-        return 1;
-    }
-
     af_request request = AF_REQUEST_INIT;
     request.url = argv[1];
     request.sink.kind = AF_SINK_FILE;
     request.sink.path = argv[2];
     request.sink.flags = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE;
-
-    exchange exchange = {0};
     af_task_events events = AF_TASK_EVENTS_INIT;
-    events.context = &exchange;
     events.on_progress = on_progress;
     events.on_done = on_done;
-    if (af_task_begin(NULL, session, &request, &events, &failure) != AF_OK) {
-        fprintf(stderr, "%s\n", failure.text);
-        exchange.code = 1;
-    }
-
-    af_session_release(session);
-    af_join_closed_sessions();
-    return exchange.code;
+    return perform(&request, &events);
 }

@@ -2,13 +2,9 @@
  * get URL [NAME VALUE]: prints the answer's head and streams its body to standard output as it
  * comes, whatever its size, in constant memory.
  */
-#include <afcore/afcore.h>
+#include "example.h"
 
 #include <stdio.h>
-
-typedef struct exchange {
-    int code;
-} exchange;
 
 static void print_slice(af_slice slice) {
     fwrite(slice.bytes, 1, slice.size, stdout);
@@ -34,12 +30,7 @@ static af_status on_body(void *context, af_slice chunk) {
 }
 
 static void on_done(void *context, af_result *result) {
-    exchange *exchange = context;
-    const af_failure *failure = af_result_get_failure(result);
-    if (failure->status != AF_OK) {
-        fprintf(stderr, "%s: %s\n", af_status_name(failure->status), failure->text);
-        exchange->code = 1;
-    }
+    report_failure(context, result);
     af_result_free(result);
 }
 
@@ -48,13 +39,6 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s URL [NAME VALUE]\n", argv[0]);
         return 2;
     }
-    af_failure failure;
-    af_session *session = NULL;
-    if (af_session_new(&session, NULL, &failure) != AF_OK) {
-        fprintf(stderr, "%s\n", failure.text);
-        return 1;
-    }
-
     af_header header = {{NULL, 0}, {NULL, 0}, 0};
     af_request request = AF_REQUEST_INIT;
     request.url = argv[1];
@@ -65,20 +49,9 @@ int main(int argc, char **argv) {
         request.headers = &header;
         request.header_count = 1;
     }
-
-    exchange exchange = {0};
     af_task_events events = AF_TASK_EVENTS_INIT;
-    events.context = &exchange;
     events.on_head = on_head;
     events.on_body = on_body;
     events.on_done = on_done;
-    if (af_task_begin(NULL, session, &request, &events, &failure) != AF_OK) {
-        fprintf(stderr, "%s\n", failure.text);
-        exchange.code = 1;
-    }
-
-    /* A released session completes its tasks first; joining waits for that. */
-    af_session_release(session);
-    af_join_closed_sessions();
-    return exchange.code;
+    return perform(&request, &events);
 }

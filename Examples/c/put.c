@@ -1,13 +1,9 @@
 /*
  * put URL [PATH]: sends a file with PUT, or standard input with no length known beforehand.
  */
-#include <afcore/afcore.h>
+#include "example.h"
 
 #include <stdio.h>
-
-typedef struct exchange {
-    int code;
-} exchange;
 
 /*
  * A reader must not block the loop. Input from a pipe may, and that is all right here: this session
@@ -24,16 +20,11 @@ static ptrdiff_t read_input(void *context, void *buffer, size_t size) {
 
 static void on_done(void *context, af_result *result) {
     exchange *exchange = context;
-    const af_failure *failure = af_result_get_failure(result);
-    exchange->code = 1;
-    if (failure->status != AF_OK) {
-        fprintf(stderr, "%s: %s\n", af_status_name(failure->status), failure->text);
-    } else {
-        const af_head *head = af_result_get_head(result);
+    if (!report_failure(exchange, result)) {
         af_slice body = af_result_get_body(result);
-        fprintf(stderr, "%d\n", head->status);
+        fprintf(stderr, "%d\n", af_result_get_head(result)->status);
         fwrite(body.bytes, 1, body.size, stdout);
-        exchange->code = head->status >= 200 && head->status <= 299 ? 0 : 1;
+        exchange->code = is_success(result) ? 0 : 1;
     }
     af_result_free(result);
 }
@@ -43,13 +34,6 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s URL [PATH]\n", argv[0]);
         return 2;
     }
-    af_failure failure;
-    af_session *session = NULL;
-    if (af_session_new(&session, NULL, &failure) != AF_OK) {
-        fprintf(stderr, "%s\n", failure.text);
-        return 1;
-    }
-
     af_request request = AF_REQUEST_INIT;
     request.method = "PUT";
     request.url = argv[1];
@@ -62,17 +46,7 @@ int main(int argc, char **argv) {
         request.body.reader.read = read_input;
         request.body.length = AF_LENGTH_UNKNOWN;
     }
-
-    exchange exchange = {0};
     af_task_events events = AF_TASK_EVENTS_INIT;
-    events.context = &exchange;
     events.on_done = on_done;
-    if (af_task_begin(NULL, session, &request, &events, &failure) != AF_OK) {
-        fprintf(stderr, "%s\n", failure.text);
-        exchange.code = 1;
-    }
-
-    af_session_release(session);
-    af_join_closed_sessions();
-    return exchange.code;
+    return perform(&request, &events);
 }
