@@ -52,7 +52,12 @@ final class ProgramRun {
 
     /// Ctrl-C.
     func interrupt() {
-        kill(process, SIGINT)
+        Glibc.kill(process, SIGINT)
+    }
+
+    /// What a process can't see coming.
+    func kill() {
+        Glibc.kill(process, SIGKILL)
     }
 
     /// Reads some of standard output, at least a byte unless it has ended.

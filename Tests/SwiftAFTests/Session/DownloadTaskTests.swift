@@ -183,4 +183,20 @@ struct DownloadTaskTests {
         #expect(await endings.wait()[0].path == path)
         #expect(try folder.read("film") == content)
     }
+
+    @Test("Nor does it again and again", arguments: [keeping, .replacesFile])
+    func suspendingOften(options: DownloadOptions) async throws {
+        let content = RangeServer.content(1)
+        let head = "HTTP/1.1 200 OK\r\nETag: \(RangeServer.tag(1))\r\nContent-Length: \(content.count)\r\n\r\n"
+        ranges.server.route("/file", [.send(head), .send(content, inCrumbsOf: 500)])
+        let task = manager.downloadTask(for: HTTPRequest("file"), to: path, options: options, completionHandler: end)
+        while task.state != .completed {
+            task.resume()
+            await Task.yield()
+            task.suspend()
+        }
+        #expect(await endings.wait()[0].path == path)
+        #expect(try folder.read("film") == content)
+        #expect(try folder.names == ["film"])
+    }
 }
