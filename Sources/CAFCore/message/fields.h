@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 
 #include <afcore/message.h>
+#include <string.h>
 
 /* ---- Fields that were received ------------------------------------------------------------- */
 
@@ -59,11 +60,20 @@ bool af__next_member(af_slice *list, af_slice *member);
 /** A token, RFC 9110 5.6.2. */
 bool af__is_token(af_slice text);
 
+/** The size of the token that `text` begins with; 0 if it begins with none. */
+size_t af__token_size(af_slice text);
+
 /** No CR, LF, NUL. */
 bool af__is_field_value(af_slice text);
 
-/** ASCII case aside, the same. */
-bool af__same_name(af_slice a, const char *b);
+/** ASCII case aside, the same bytes. */
+bool af__same_text(const char *a, const char *b, size_t size);
+
+/** ASCII case aside, the same. Here, so that names of another size than a literal's cost nothing. */
+static inline bool af__same_name(af_slice a, const char *b) {
+    size_t size = strlen(b);
+    return a.size == size && af__same_text(a.bytes, b, size);
+}
 
 /** "Expect: 100-continue", case aside. */
 bool af__is_continue_expectation(const af_header *header);

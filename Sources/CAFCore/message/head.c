@@ -120,13 +120,14 @@ static af_status begin_head(af__head_reader *reader, af_slice line, af_failure *
 
 static af_status take_field(af__head_reader *reader, af__fields *fields, af_slice line,
                             af_failure *failure) {
-    const char *colon = memchr(line.bytes, ':', line.size);
-    if (colon == NULL) return af__fail(failure, AF_EPROTOCOL, "a header line has no colon");
-    af_slice name = {line.bytes, (size_t)(colon - line.bytes)};
-    af_slice value = {colon + 1, line.size - name.size - 1};
-    if (!af__is_token(name)) {
-        return af__fail(failure, AF_EPROTOCOL, "the name of a header field is not a token");
+    af_slice name = {line.bytes, af__token_size(line)};
+    if (name.size == 0 || name.size == line.size || line.bytes[name.size] != ':') {
+        bool has_colon = memchr(line.bytes, ':', line.size) != NULL;
+        return af__fail(failure, AF_EPROTOCOL,
+                        has_colon ? "the name of a header field is not a token"
+                                  : "a header line has no colon");
     }
+    af_slice value = {line.bytes + name.size + 1, line.size - name.size - 1};
     if (reader->field_count == reader->limits.count) {
         return af__fail(failure, AF_ETOOBIG, "the heads of the answer have more than %u fields",
                         (unsigned)reader->limits.count);

@@ -320,7 +320,7 @@ static bool take_final_head(af__transfer *transfer) {
 }
 
 bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
-    af_failure failure = {0};
+    af_failure failure;
     af__head_step step;
     if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return false;
     if (af__head_reader_feed(&transfer->reader, line, &step, &failure) != AF_OK) {
