@@ -13,6 +13,10 @@ static bool must_fail(void) {
     return atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1 == n;
 }
 
+bool af__alloc_succeeds(void) {
+    return !must_fail();
+}
+
 static size_t at_least_one(size_t size) {
     return size != 0 ? size : 1;
 }

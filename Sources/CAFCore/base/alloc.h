@@ -12,6 +12,9 @@
 /** Uninitialised memory; NULL when out of memory. */
 void *af__alloc(size_t size);
 
+/** Counts as an allocation, for memory that comes from elsewhere; false if it is one to fail. */
+bool af__alloc_succeeds(void);
+
 /** Memory that is all zero; NULL when out of memory. */
 void *af__zalloc(size_t size);
 

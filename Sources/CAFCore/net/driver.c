@@ -195,7 +195,7 @@ static CURLcode global_result;
 
 static void init_global(void) {
     af__tls_init_library();
-    global_result = curl_global_init(CURL_GLOBAL_DEFAULT);
+    global_result = af__memory_init_libcurl();
 }
 
 static af_status check_libcurl(af_failure *failure) {
@@ -262,12 +262,14 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->connections_total = options->connections_total;
     status = af__tls_new(&driver->tls, options->trust, &options->tls, failure);
     if (status == AF_OK) {
+        driver->memory = af__memory_new();
         driver->multi = curl_multi_init();
         driver->share = curl_share_init();
         if (options->user_agent != NULL) {
             driver->user_agent = af__copy_text(af_slice_of(options->user_agent));
         }
-        bool is_complete = driver->multi != NULL && driver->share != NULL &&
+        bool is_complete = driver->memory != NULL && driver->multi != NULL &&
+                           driver->share != NULL &&
                            (options->user_agent == NULL || driver->user_agent != NULL) &&
                            set_multi(driver, options) && set_share(driver->share);
         if (!is_complete) status = af__fail(failure, AF_ENOMEM, "no memory for libcurl");
@@ -296,6 +298,7 @@ void af__driver_free(af__driver *driver) {
     af_free(driver->sockets);
     af_free(driver->user_agent);
     af__tls_free(driver->tls);
+    af__memory_free(driver->memory);
     af_free(driver);
 }
 
@@ -310,6 +313,7 @@ static void recycle(af__driver *driver, af__exchange *exchange) {
 af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer *transfer,
                            af__exchange_owner owner, af_failure *failure) {
     *out = NULL;
+    af__memory_use(driver->memory);
     af__exchange *exchange = driver->free;
     if (exchange != NULL) {
         driver->free = exchange->next_free;

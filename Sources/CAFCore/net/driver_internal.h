@@ -68,11 +68,14 @@ typedef struct af__socket {
     bool is_own;            /**< Opened by us, so we are told when it closes. */
 } af__socket;
 
+typedef struct af__memory af__memory;
+
 struct af__driver {
     af__loop *loop;
     CURLM *multi;
     CURLSH *share;
     af__tls *tls;
+    af__memory *memory;
     char *user_agent;
     const char *encodings; /**< What this libcurl decodes, for Accept-Encoding. */
     long idle_seconds;
@@ -85,6 +88,21 @@ struct af__driver {
     af__exchange *free;
     atomic_uint_fast64_t connections;
 };
+
+/** curl_global_init(), with a heap that keeps at hand what loop threads free. */
+CURLcode af__memory_init_libcurl(void);
+
+/** What one loop thread keeps. NULL when out of memory. */
+af__memory *af__memory_new(void);
+
+/** From now on this thread keeps what it frees there. */
+void af__memory_use(af__memory *memory);
+
+/** In bytes; of the thread that uses it. */
+size_t af__memory_kept(const af__memory *memory);
+
+/** Free all that is kept. On the thread that used it, or where none did. */
+void af__memory_free(af__memory *memory);
 
 /** An easy handle with everything set that no request changes. NULL when out of memory. */
 af__exchange *af__exchange_new(af__driver *driver);

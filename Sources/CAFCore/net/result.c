@@ -1,12 +1,16 @@
 #include "net/result.h"
 
 #include "base/alloc.h"
+#include "base/spares.h"
 
 #include <stddef.h>
 #include <string.h>
 
+/** A busy program makes one for each request. */
+static af__spares spares = AF__SPARES_INIT(sizeof(af_result), AF__RESULT_SPARES);
+
 af_result *af__result_new(void) {
-    af_result *result = af__alloc(sizeof *result);
+    af_result *result = af__spares_take(&spares);
     if (result == NULL) return NULL;
     /* The rooms are written before they are read. */
     memset(result, 0, offsetof(af_result, header_room));
@@ -60,7 +64,11 @@ void af_result_free(af_result *result) {
     af__evidence_release(result->evidence);
     af_free(result->path);
     af_free(result->resume_token);
-    af_free(result);
+    af__spares_give(&spares, result);
+}
+
+void af__result_free_spares(void) {
+    af__spares_empty(&spares);
 }
 
 const af_failure *af_result_get_failure(const af_result *result) {

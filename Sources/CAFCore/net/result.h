@@ -10,6 +10,9 @@
 /** Fields and bytes of a head, and bytes of a body, that need no memory of their own. */
 enum { AF__RESULT_HEADERS = 24, AF__RESULT_TEXT = 1024, AF__RESULT_BODY = 2048 };
 
+/** Results that are kept for later ones. */
+enum { AF__RESULT_SPARES = 64 };
+
 struct af_result {
     af_failure failure;
     bool has_head;
@@ -30,6 +33,9 @@ struct af_result {
 };
 
 af_result *af__result_new(void);
+
+/** Free what is kept for later results. */
+void af__result_free_spares(void);
 
 /** Let a reader's head begin in the result's memory. */
 void af__result_lend_head(af_result *result, af__head_reader *reader);

@@ -83,6 +83,9 @@ void af__session_unreference(af_session *session) {
     if (atomic_fetch_sub(&session->references, 1) != 1) return;
     af__loop_clear(&session->loop);
     af_free(session);
+    /* Another session, if there is one, soon has its own again. */
+    af__task_free_spares();
+    af__result_free_spares();
 }
 
 void af__session_hold(af_session *session) {

@@ -80,6 +80,9 @@ void af__session_unreference(af_session *session);
 void af__session_hold(af_session *session);
 void af__session_unhold(af_session *session);
 
+/** Free what is kept for later tasks. */
+void af__task_free_spares(void);
+
 /** Take the operations that were posted. Loop thread. */
 void af__task_handle(af_task *task);
 

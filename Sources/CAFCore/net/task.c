@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/spares.h"
 #include "net/session.h"
 #include "net/threads.h"
 
@@ -293,6 +294,13 @@ static void give_back(const af_request *request, const af_task_events *events) {
     if (events != NULL && events->drop != NULL) events->drop(events->context);
 }
 
+/** A busy program makes one for each request. */
+static af__spares spares = AF__SPARES_INIT(sizeof(af_task), AF__RESULT_SPARES);
+
+void af__task_free_spares(void) {
+    af__spares_empty(&spares);
+}
+
 af_status af_task_new(af_task **out, af_session *session, const af_request *request,
                       const af_task_events *events, af_failure *failure) {
     af_failure ignored;
@@ -305,7 +313,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     } else if (session->generation != af__process_generation()) {
         status = af__fail(failure, AF_ECLOSED, "the session belongs to the parent process");
     }
-    af_task *task = status == AF_OK ? af__alloc(sizeof *task) : NULL;
+    af_task *task = status == AF_OK ? af__spares_take(&spares) : NULL;
     if (task == NULL) {
         if (status == AF_OK) status = af__fail(failure, AF_ENOMEM, "out of memory");
         give_back(request, events);
@@ -314,7 +322,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     memset(task, 0, offsetof(af_task, transfer));
     status = af__transfer_init(&task->transfer, request, events, &session->events, failure);
     if (status != AF_OK) {
-        af_free(task);
+        af__spares_give(&spares, task);
         if (events != NULL && events->drop != NULL) events->drop(events->context);
         return status;
     }
@@ -394,7 +402,7 @@ void af_task_release(af_task *task) {
     void (*drop)(void *) = task->transfer.events.drop;
     void *context = task->transfer.events.context;
     af__transfer_clear(&task->transfer);
-    af_free(task);
+    af__spares_give(&spares, task);
     if (!was_started) {
         if (drop != NULL) drop(context);
         af__session_unhold(session);

@@ -92,8 +92,8 @@ AF_API void af_session_cancel_all(af_session *session);
 AF_API void af_session_get_statistics(const af_session *session, af_session_statistics *out);
 
 /**
- * Wait until the thread of every released session has ended, for programs that unload the library
- * or look for leaks at exit. Their tasks complete first, so a task that was made but never started
+ * Wait until the thread of every released session has ended, for programs that look for leaks at
+ * exit or want their memory back. Their tasks complete first, so a task that was made but never started
  * must have been released. Sessions that are still held are not waited for. The threads of
  * monitors (reachability.h) are waited for likewise, once the last one was stopped.
  *
