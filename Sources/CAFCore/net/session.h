@@ -50,7 +50,8 @@ enum {
     AF__TASK_START = 1u,
     AF__TASK_CHECK = 2u, /**< Suspended, resumed, cancelled or woken: look at the flags. */
     AF__TASK_WAKE = 4u,
-    AF__TASK_FINISHED = 8u
+    AF__TASK_FINISHED = 8u,
+    AF__TASK_NETWORK = 16u /**< A monitor has told of the network. */
 };
 
 struct af_task {
@@ -65,6 +66,11 @@ struct af_task {
     af__alarm alarm;
     af__exchange *exchange;
     int64_t started_us, connecting_since_us;
+    struct af__network_wait *network; /**< While it waits for a way to its host. */
+    int64_t network_retry_us;         /**< When it tries again without being told; 0: never. */
+    unsigned network_retries;         /**< Since the network came. */
+    bool network_came;                /**< It was waited for, and came. */
+
     bool is_connecting; /**< A connection is being made for this hop. */
     bool is_connected;  /**< The hop has a connection. */
     bool is_over;       /**< Its on_done is due. */
@@ -82,6 +88,9 @@ void af__session_unhold(af_session *session);
 
 /** Free what is kept for later tasks. */
 void af__task_free_spares(void);
+
+/** Post an operation. Any thread that has a reference. */
+void af__task_post(af_task *task, unsigned what);
 
 /** Take the operations that were posted. Loop thread. */
 void af__task_handle(af_task *task);

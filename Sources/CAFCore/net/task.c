@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "base/spares.h"
 #include "net/session.h"
+#include "net/task_network.h"
 #include "net/threads.h"
 
 #include <stddef.h>
@@ -56,6 +57,10 @@ static int64_t next_try(const af_task *task) {
     return earlier(rates, body_deadline(task));
 }
 
+static int64_t network_deadline(const af_task *task) {
+    return task->network_retry_us != 0 ? task->network_retry_us : INT64_MAX;
+}
+
 /** Forget the moments that have come; who still has to wait says so again. */
 static void stop_waiting(af_task *task, int64_t now) {
     af__transfer *transfer = &task->transfer;
@@ -69,6 +74,7 @@ static void arm(af_task *task) {
     if (task->is_settling) deadline = earlier(deadline, af__now_us());
     deadline = earlier(deadline, connect_deadline(task));
     deadline = earlier(deadline, next_try(task));
+    deadline = earlier(deadline, network_deadline(task));
     /* While idleness doesn't count it may begin to; looking again then is cheap. */
     if (task->exchange != NULL && task->transfer.timeouts.idle_ms != 0) {
         int64_t idle = idle_deadline(task);
@@ -98,6 +104,7 @@ static bool go_on(af_task *task) {
 }
 
 static void settle(af_task *task);
+static void try_again(af_task *task);
 
 static void alarm_rang(af__alarm *alarm) {
     af_task *task = AF__OWNER(alarm, af_task, alarm);
@@ -107,6 +114,8 @@ static void alarm_rang(af__alarm *alarm) {
         time_out(task, AF_TIMEOUT_TOTAL, "the task was not complete", limits->total_ms);
     } else if (task->is_settling) {
         settle(task);
+    } else if (now >= network_deadline(task)) {
+        try_again(task);
     } else if (now >= connect_deadline(task)) {
         time_out(task, AF_TIMEOUT_CONNECT, "no connection was made", limits->connect_ms);
     } else if (now >= idle_deadline(task)) {
@@ -149,6 +158,7 @@ static void leave(af_task *task) {
 static void finish(af_task *task) {
     af_session *session = task->session;
     af__loop_disarm(&session->loop, &task->alarm);
+    af__task_forget_network(task);
     af__list_remove(&task->node);
     session->active_count--;
     task->is_over = true;
@@ -186,6 +196,32 @@ static void run_hop(af_task *task) {
     finish(task);
 }
 
+/** The same hop once more. */
+static void try_again(af_task *task) {
+    af__task_forget_network(task);
+    if (is_suspended(task)) {
+        task->is_waiting = true;
+        arm(task);
+    } else {
+        run_hop(task);
+    }
+}
+
+static void heed_network(af_task *task, af__network_answer answer, const af_failure *failure) {
+    switch (answer) {
+    case AF__NETWORK_WAIT:
+        arm(task);
+        break;
+    case AF__NETWORK_RETRY:
+        try_again(task);
+        break;
+    case AF__NETWORK_FAIL:
+        af__transfer_fail(&task->transfer, failure);
+        finish(task);
+        break;
+    }
+}
+
 void af__task_exchange_ended(af_task *task) {
     af__outcome outcome;
     af__exchange *exchange = task->exchange;
@@ -195,6 +231,9 @@ void af__task_exchange_ended(af_task *task) {
     switch (af__transfer_end_hop(&task->transfer, &outcome)) {
     case AF__NEXT_HOP:
         run_hop(task);
+        break;
+    case AF__NEXT_WAIT:
+        heed_network(task, af__task_await_network(task, &outcome.failure), &outcome.failure);
         break;
     case AF__NEXT_SETTLE:
         settle(task);
@@ -244,6 +283,11 @@ static void begin(af_task *task) {
     }
 }
 
+static void look_at_network(af_task *task) {
+    if (task->network == NULL) return;
+    heed_network(task, af__task_judge_network(task), af__task_network_failure(task));
+}
+
 static void look_at_flags(af_task *task, bool is_woken) {
     if (atomic_load(&task->transfer.is_cancelled)) {
         af_failure failure = {0};
@@ -271,14 +315,16 @@ void af__task_handle(af_task *task) {
     } else if (requests & AF__TASK_START) {
         begin(task);
     } else if (task->node.next != NULL && !task->is_over) {
-        look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
+        if (requests & AF__TASK_NETWORK) look_at_network(task);
+        bool has_more = (requests & ~AF__TASK_NETWORK) != 0 && !task->is_over;
+        if (has_more) look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
     }
     af_task_release(task);
 }
 
 /* ---- On any thread ------------------------------------------------------------------------- */
 
-static void post(af_task *task, unsigned what) {
+void af__task_post(af_task *task, unsigned what) {
     unsigned before = atomic_fetch_or(&task->requests, what);
     if (before != 0) return;
     af_session *session = task->session;
@@ -360,7 +406,7 @@ void af_task_start(af_task *task) {
     }
     atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);
     af_task_retain(task); /* The loop's, until it leaves. */
-    post(task, AF__TASK_START);
+    af__task_post(task, AF__TASK_START);
 }
 
 af_status af_task_begin(af_task **out, af_session *session, const af_request *request,
@@ -379,15 +425,15 @@ void af_task_suspend(af_task *task) {
 }
 
 void af_task_resume(af_task *task) {
-    if (atomic_exchange(&task->transfer.is_suspended, false)) post(task, AF__TASK_CHECK);
+    if (atomic_exchange(&task->transfer.is_suspended, false)) af__task_post(task, AF__TASK_CHECK);
 }
 
 void af_task_cancel(af_task *task) {
-    if (!atomic_exchange(&task->transfer.is_cancelled, true)) post(task, AF__TASK_CHECK);
+    if (!atomic_exchange(&task->transfer.is_cancelled, true)) af__task_post(task, AF__TASK_CHECK);
 }
 
 void af_task_wake(af_task *task) {
-    post(task, AF__TASK_WAKE);
+    af__task_post(task, AF__TASK_WAKE);
 }
 
 af_task *af_task_retain(af_task *task) {

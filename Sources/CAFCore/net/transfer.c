@@ -16,7 +16,8 @@ enum {
     RATIO_STARTS_AT = 1024 * 1024,
     /* Decoders hand out what one read gave before the wire counter moves. */
     RATIO_SLACK = 64 * 1024,
-    DEFAULT_PROGRESS_MS = 100
+    DEFAULT_PROGRESS_MS = 100,
+    MOST_WAITS = 100 /* Each leaves a hop behind. */
 };
 
 /* ---- Making -------------------------------------------------------------------------------- */
@@ -134,6 +135,7 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     transfer->version = request->version;
     transfer->keep_encoding = request->keep_encoding;
     transfer->allow_downgrade = request->allow_downgrade;
+    transfer->waits_for_network = request->wait_for_network;
     transfer->priority = request->priority;
     transfer->expect = expectation_of(request);
     transfer->send_rate.per_second = request->max_send_rate;
@@ -453,6 +455,14 @@ static bool should_retry(const af__transfer *transfer, const af__outcome *outcom
            (!transfer->sends_body || af__source_can_rewind(&transfer->source));
 }
 
+/** No connection was made, perhaps for want of a network; nothing has been sent. */
+static bool may_wait(const af__transfer *transfer, const af__outcome *outcome) {
+    af_status status = outcome->failure.status;
+    return transfer->waits_for_network && transfer->waits < MOST_WAITS &&
+           transfer->phase == AF__PHASE_HEAD && transfer->reader.bytes == 0 &&
+           (status == AF_ECONNECT || status == AF_EDNS);
+}
+
 static void take_next(af__transfer *transfer) {
     af__outgoing_clear(&transfer->outgoing);
     transfer->outgoing = transfer->next;
@@ -479,12 +489,17 @@ af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome
     }
     bool is_over = transfer->result->failure.status != AF_OK;
     bool is_refused = transfer->phase == AF__PHASE_REFUSED;
+    bool waits = !is_over && may_wait(transfer, outcome);
     bool repeats = !is_over && (is_refused || should_retry(transfer, outcome));
-    record_hop(transfer, outcome, repeats);
+    record_hop(transfer, outcome, repeats || waits);
     if (transfer->result->failure.status != AF_OK) return AF__NEXT_FINISH;
     if (transfer->phase == AF__PHASE_DRAINING) {
         take_next(transfer);
         return AF__NEXT_HOP;
+    }
+    if (waits) {
+        transfer->waits++;
+        return AF__NEXT_WAIT;
     }
     if (is_refused) {
         transfer->expect = AF_EXPECT_NEVER;

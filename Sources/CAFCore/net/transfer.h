@@ -26,6 +26,7 @@ typedef struct af__outcome {
 typedef enum af__next {
     AF__NEXT_FINISH, /**< Nothing more: the result is complete. */
     AF__NEXT_HOP,    /**< Send `outgoing` once more or for the first time. */
+    AF__NEXT_WAIT,   /**< Once there is a way to its host, the same; if not, its outcome counts. */
     AF__NEXT_SETTLE  /**< Call af__transfer_settle() until it is done, then finish. */
 } af__next;
 
@@ -61,6 +62,7 @@ typedef struct af__transfer {
     af_http_wish version;
     bool keep_encoding, allow_downgrade;
     bool wants_identity; /**< Encoded content couldn't be continued. */
+    bool waits_for_network;
     af_expect expect;
     uint8_t priority;
 
@@ -85,6 +87,7 @@ typedef struct af__transfer {
     af__resume_answer resume_answer; /**< ASKED and REFUSED: what the final answer means. */
     const char *refusal;             /**< REFUSED: why. */
     int redirects;
+    unsigned waits;   /**< For the network. */
     uint64_t decoded; /**< Bytes of this hop's body after decoding. */
     af_progress progress;
     int64_t progress_interval_us, progress_due_us;

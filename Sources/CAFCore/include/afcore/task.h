@@ -195,6 +195,12 @@ typedef struct af_request {
      */
     uint64_t max_send_rate, max_receive_rate;
     af_expect expect;
+    /**
+     * When no connection can be made because there is no route to the host, or no name found while
+     * there is none to the internet, wait for one instead of failing, and try again when it is there
+     * (reachability.h). timeouts.total_ms counts on, and cancelling ends the wait. Each try is a hop.
+     */
+    bool wait_for_network;
 } af_request;
 
 #define AF_REQUEST_INIT                                                                            \
@@ -202,7 +208,7 @@ typedef struct af_request {
         sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
             {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
             {AF_SINK_MEMORY, NULL, 0, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC,  \
-            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC                                          \
+            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false                                   \
     }
 
 /* ---- What is told on the way --------------------------------------------------------------- */
