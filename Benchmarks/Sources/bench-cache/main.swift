@@ -43,7 +43,8 @@ func measure(_ caches: [bench_cache], _ load: bench_load, rounds: Int) -> [Figur
 }
 
 func show(_ report: Report) {
-    print("| \(report.lookups) lookups of \(report.keys) keys | ns, 1 thread | × ours | ns, 2 threads | × ours | hits |")
+    print(
+        "| \(report.lookups) lookups of \(report.keys) keys | ns, 1 thread | × ours | ns, 2 threads | × ours | hits |")
     print("|---|--:|--:|--:|--:|--:|")
     let ours = report.figures[0]
     for figure in report.figures {

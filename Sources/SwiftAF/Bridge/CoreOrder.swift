@@ -34,20 +34,20 @@ final class CoreOrder: Sendable {
     /// Validated: no text in it contains NUL.
     let request: HTTPRequest
     let session: CoreSession
-    let defaults: CoreDefaults
     let sink: Sink
     let interests: CoreTask.Interests
 
     init(
-        request: consuming HTTPRequest, session: CoreSession, defaults: CoreDefaults, sink: Sink = .memory,
+        request: consuming HTTPRequest, session: CoreSession, sink: Sink = .memory,
         interests: CoreTask.Interests = []
     ) {
         self.request = request
         self.session = session
-        self.defaults = defaults
         self.sink = sink
         self.interests = interests
     }
+
+    private var defaults: CoreDefaults { session.defaults }
 
     /// Of a download that is to go on.
     var resumeToken: ResumeToken? {
@@ -59,7 +59,7 @@ final class CoreOrder: Sendable {
         var request = request
         request.priority = priority
         return CoreOrder(
-            request: request, session: session, defaults: defaults, sink: sink, interests: interests.union(more))
+            request: request, session: session, sink: sink, interests: interests.union(more))
     }
 
     /// Gives the request to `body` in the core's form. Texts live only until `body` returns; the core copies them.

@@ -64,7 +64,8 @@ struct CoreResult: @unchecked Sendable {
         var url = url
         let size = strlen(last)
         let isExpected = url.withUTF8 { bytes in
-            bytes.count == size && bytes.elementsEqual(UnsafeRawBufferPointer(start: last, count: size))
+            guard let start = bytes.baseAddress else { return false }
+            return bytes.count == size && memcmp(start, last, size) == 0
         }
         return isExpected ? url : String(cString: last)
     }

@@ -15,12 +15,13 @@ final class CoreSession: @unchecked Sendable {
 
     /// The core lets any thread use it.
     let raw: OpaquePointer
+    let defaults: CoreDefaults
 
     /// Starts a session.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value or anchors that
     ///   can't be read as certificates, ``SessionError/Code/file`` for an unreadable file of anchors.
-    init(_ options: Options) throws(SessionError) {
+    init(_ options: Options, defaults: CoreDefaults) throws(SessionError) {
         guard !options.userAgent.utf8.contains(where: ASCII.isLineBreakOrNul) else {
             throw SessionError(.invalidInput, message: "the user agent contains a line break or NUL")
         }
@@ -33,6 +34,7 @@ final class CoreSession: @unchecked Sendable {
         }
         guard status == .AF_OK, let raw else { throw SessionError(failure) }
         self.raw = raw
+        self.defaults = defaults
     }
 
     deinit {

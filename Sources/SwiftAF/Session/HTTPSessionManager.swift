@@ -24,7 +24,6 @@ public final class HTTPSessionManager: Sendable {
 
     let base: BaseURL?
     let registry = TaskRegistry()
-    private let defaults: CoreDefaults
     private let state: Guarded<State>
 
     private struct State {
@@ -59,8 +58,9 @@ public final class HTTPSessionManager: Sendable {
     ) {
         self.configuration = configuration
         base = baseURL.map(BaseURL.init)
-        defaults = configuration.coreDefaults
-        let session = Result { () throws(SessionError) in try CoreSession(configuration.coreOptions) }
+        let session = Result { () throws(SessionError) in
+            try CoreSession(configuration.coreOptions, defaults: configuration.coreDefaults)
+        }
         let settings = Settings(
             requestSerializer: requestSerializer ?? configuration.requestSerializer,
             responseSerializer: responseSerializer)
@@ -187,7 +187,7 @@ public final class HTTPSessionManager: Sendable {
         switch session {
         case .success(let session):
             return CoreOrder(
-                request: request, session: session, defaults: defaults, sink: sink, interests: interests)
+                request: request, session: session, sink: sink, interests: interests)
         case .failure(var error):
             error.url = request.url
             throw error

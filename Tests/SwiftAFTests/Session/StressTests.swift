@@ -86,12 +86,13 @@ struct LeakTests {
         weak var task: CoreTask?
         let server = try TestServer()
         do {
-            let held = try CoreSession(SessionConfiguration().coreOptions)
+            let held = try CoreSession(
+                SessionConfiguration().coreOptions, defaults: SessionConfiguration().coreDefaults)
             session = held
             let observed = CountingTask()
             task = observed
             let order = CoreOrder(
-                request: HTTPRequest(server.url("/x")), session: held, defaults: SessionConfiguration().coreDefaults)
+                request: HTTPRequest(server.url("/x")), session: held)
             #expect(observed.begin(order) == nil)
             await observed.ends.wait()
         }
