@@ -9,6 +9,8 @@ struct Exchange {
     let file: FileTarget?
     let options: Options
     let console: Console
+    /// Hears how far it is; nil for a bar of its own.
+    var watcher: (@Sendable (TransferProgress) -> Void)?
 
     func run() async -> Outcome {
         if options.isVerbose { show(HeadLines.request(request)) }
@@ -31,8 +33,10 @@ struct Exchange {
 
     private func transferWithProgress(_ redirects: RedirectLog) async -> Outcome {
         let manager = makeManager(redirects)
+        if let watcher { return await transfer(manager, progress: watcher) }
         guard console.error.isTerminal, !options.isQuiet else { return await transfer(manager, progress: nil) }
         let display = ProgressDisplay(sink: console.error)
+        display.begin()
         return await display.accompany { await transfer(manager) { display.note($0) } }
     }
 

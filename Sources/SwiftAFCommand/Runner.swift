@@ -28,16 +28,22 @@ struct Runner: Sendable {
     }
 
     private func exchange(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
+        // Tried here, because a session that can't read its anchors says so only after it was made.
+        if let path = options.anchorsPath { _ = try InputFile.bytes(path) }
+        guard !command.moreURLs.isEmpty else { return await (try prepare(command, options)).run() }
+        var exchanges: [Exchange] = []
+        for one in command.each { exchanges.append(try prepare(one, options)) }
+        return Outcome(parts: await Batch(exchanges: exchanges, options: options, console: console).run())
+    }
+
+    private func prepare(_ command: RequestCommand, _ options: Options) throws(Failure) -> Exchange {
         let request = try RequestBuilder(command: command, options: options, input: console.input).build()
-        let file: FileTarget?
         do throws(UsageError) {
-            file = try FileTarget.of(command, options)
+            let file = try FileTarget.of(command, options)
+            return Exchange(request: request, file: file, options: options, console: console)
         } catch {
             throw Failure(error)
         }
-        // Tried here, because a session that can't read its anchors says so only after it was made.
-        if let path = options.anchorsPath { _ = try InputFile.bytes(path) }
-        return await Exchange(request: request, file: file, options: options, console: console).run()
     }
 
     // MARK: Output
@@ -52,10 +58,18 @@ struct Runner: Sendable {
         } catch {
             outcome.failure = Failure(standardOutput: error)
         }
-        guard let failure = outcome.failure else { return }
-        console.complain("swiftaf: \(failure.message.printable)")
-        if let resumption = failure.resumption { console.complain("swiftaf: \(resumption)") }
+        for part in outcome.parts { complain(part.failure, of: part.url) }
+        guard outcome.parts.isEmpty, let failure = outcome.failure else { return }
+        complain(failure)
         if failure.code == "usage", !options.printsJSON { console.complain("swiftaf --help says how it is used") }
+    }
+
+    /// - Parameter url: Which of several transfers failed.
+    private func complain(_ failure: Failure?, of url: String? = nil) {
+        guard let failure else { return }
+        let place = url.map { "\(URLQuery.withoutUserInfo($0)): " } ?? ""
+        console.complain("swiftaf: \((place + failure.message).printable)")
+        if let resumption = failure.resumption { console.complain("swiftaf: \(resumption)") }
     }
 
     private func printReport(_ outcome: inout Outcome) throws(WriteError) {

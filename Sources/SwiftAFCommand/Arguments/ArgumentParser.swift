@@ -135,8 +135,10 @@ extension ArgumentParser {
     }
 
     private func download(_ words: ArraySlice<String>) throws(UsageError) -> RequestCommand {
-        var download = try request(.get, words)
+        let more = words.dropFirst().filter(Self.isURL)
+        var download = try request(.get, words.prefix(1) + words.dropFirst().filter { !Self.isURL($0) })
         download.isDownload = true
+        download.moreURLs = more
         let hasBodyItem = download.items.contains { item in
             switch item {
             case .header, .removedHeader, .query: false
@@ -152,7 +154,30 @@ extension ArgumentParser {
         if options.usesContentDisposition, options.resumes {
             throw UsageError("--resume has to know the file before the answer names it; give it with -o")
         }
+        try checkNames(of: download)
         return download
+    }
+
+    /// A header called http would look the same, and nobody sends one.
+    private static func isURL(_ word: String) -> Bool {
+        let scheme = word.prefix { $0 != ":" }.lowercased()
+        return ["http", "https"].contains(scheme) && word.dropFirst(scheme.count).hasPrefix("://")
+    }
+
+    /// Several files are named by their URLs or by the answers, and no two of them are one.
+    private func checkNames(of download: RequestCommand) throws(UsageError) {
+        guard !download.moreURLs.isEmpty else { return }
+        guard options.outputPath == nil else {
+            throw UsageError("-o names one file; of several, each URL names its own")
+        }
+        guard !options.usesContentDisposition else { return }
+        var names: Set<String> = []
+        for one in download.each {
+            let name = try FileName.of(url: one.url)
+            guard names.insert(name).inserted else {
+                throw UsageError("two of the downloads would be '\(name.printable)'")
+            }
+        }
     }
 
     private func request(_ method: HTTPMethod, _ words: ArraySlice<String>) throws(UsageError) -> RequestCommand {

@@ -17,6 +17,18 @@ struct RequestCommand: Sendable, Equatable {
     var isUpload = false
     /// The body goes to a file, and what has come of it stays if it breaks off.
     var isDownload = false
+    /// Further URLs to download, as the first one.
+    var moreURLs: [String] = []
+
+    /// One command for each URL.
+    var each: [RequestCommand] {
+        ([url] + moreURLs).map { url in
+            var one = self
+            one.url = url
+            one.moreURLs = []
+            return one
+        }
+    }
 }
 
 /// A command line, read.

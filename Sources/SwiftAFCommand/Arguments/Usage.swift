@@ -10,6 +10,7 @@ enum Usage {
           swiftaf request METHOD URL [ITEM…] [OPTIONS]   any method
           swiftaf upload URL [ITEM…] [OPTIONS]           a form of parts, streamed
           swiftaf download URL [-o PATH] [OPTIONS]       to a file, named by the URL without -o
+          swiftaf download URL URL… [OPTIONS]            each to a file of its own, some at once
           swiftaf demo                                   a tour on an embedded server, needs no network
           swiftaf help
 

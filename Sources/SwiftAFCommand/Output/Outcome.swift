@@ -18,6 +18,8 @@ struct Outcome: Sendable {
     var metrics: ResponseMetrics?
     /// The Location of each redirect that was followed, as received.
     var locations: [String] = []
+    /// Of a run with several transfers: what each came to. The rest is then empty, but for the first failure.
+    var parts: [Outcome] = []
 
     init(failure: Failure? = nil) {
         self.failure = failure
@@ -27,6 +29,12 @@ struct Outcome: Sendable {
     init(text: String) {
         body = Data(text.utf8)
         bodyBytes = text.utf8.count
+    }
+
+    /// Several transfers, which failed if one of them did.
+    init(parts: [Outcome]) {
+        self.parts = parts
+        failure = parts.lazy.compactMap(\.failure).first
     }
 
     var exit: ExitCode { failure?.exit ?? .success }

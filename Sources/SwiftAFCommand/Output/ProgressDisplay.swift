@@ -3,37 +3,43 @@ import FoundationEssentials
 import SwiftAF
 import Synchronization
 
-/// Draws a progress bar on standard error, for transfers that last.
+/// Draws progress bars on standard error, for transfers that last: one line for each that is under way.
 final class ProgressDisplay: Sendable {
     /// Transfers that are over before are not worth a bar.
     private static let patience = DispatchTimeInterval.milliseconds(500)
     private static let interval = DispatchTimeInterval.milliseconds(100)
 
     private let sink: any ByteSink
-    private let state = Mutex(State())
+    private let lines = Mutex(ProgressLines())
     /// Everything is drawn here, one after the other.
     private let queue = DispatchQueue(label: "swiftaf.progress")
-
-    private struct State {
-        var progress = TransferProgress()
-        var hasDrawn = false
-    }
 
     init(sink: any ByteSink) {
         self.sink = sink
     }
 
-    /// Takes note of how far the transfer is. Never blocks.
-    func note(_ progress: TransferProgress) {
-        state.withLock { $0.progress = progress }
+    /// A transfer begins.
+    ///
+    /// - Parameter name: Empty for the only one.
+    func begin(_ index: Int = 0, _ name: String = "") {
+        lines.withLock { $0.begin(index, name, at: .now) }
     }
 
-    /// Runs a transfer, draws while it lasts, and leaves an empty line behind.
+    /// Takes note of how far a transfer is. Never blocks.
+    func note(_ progress: TransferProgress, of index: Int = 0) {
+        lines.withLock { $0.note(progress, of: index) }
+    }
+
+    /// One of several transfers has ended; `line` stays on the screen.
+    func end(_ index: Int, _ line: String) {
+        lines.withLock { $0.end(index, line) }
+    }
+
+    /// Runs transfers, draws while they last, and leaves an empty line behind.
     func accompany<Value: Sendable>(_ transfer: () async -> Value) async -> Value {
-        let start = ContinuousClock.now
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now() + Self.patience, repeating: Self.interval)
-        timer.setEventHandler { self.draw(since: start) }
+        timer.setEventHandler { self.draw() }
         timer.activate()
         let value = await transfer()
         timer.cancel()
@@ -41,26 +47,80 @@ final class ProgressDisplay: Sendable {
         return value
     }
 
-    private func draw(since start: ContinuousClock.Instant) {
-        let progress = state.withLock { state in
-            state.hasDrawn = true
-            return state.progress
-        }
-        let bar = ProgressBar(progress: progress, elapsed: ContinuousClock.now - start)
-        write("\r\(bar.line(width: sink.columns - 1))\u{1B}[K")
+    private func draw() {
+        write(lines.withLock { $0.draw(width: sink.columns - 1, now: .now) })
     }
 
     /// Behind what is being drawn, on the same queue.
     private func clear() async {
         await withCheckedContinuation { continuation in
             queue.async {
-                if self.state.withLock({ $0.hasDrawn }) { self.write("\r\u{1B}[K") }
+                self.write(self.lines.withLock { $0.clear(width: self.sink.columns - 1) })
                 continuation.resume()
             }
         }
     }
 
     private func write(_ text: String) {
-        try? sink.write(Data(text.utf8))
+        if !text.isEmpty { try? sink.write(Data(text.utf8)) }
+    }
+}
+
+/// The lines of several transfers, as a value: what happens comes in, text for a terminal comes out.
+struct ProgressLines {
+    private struct Row {
+        var name: String
+        var progress = TransferProgress()
+        var start: ContinuousClock.Instant
+    }
+
+    private var rows: [Int: Row] = [:]
+    /// Said once, above those that are under way.
+    private var ended: [String] = []
+    /// Lines that are on the screen and will be drawn over.
+    private var drawn = 0
+
+    mutating func begin(_ index: Int, _ name: String, at start: ContinuousClock.Instant) {
+        rows[index] = Row(name: name, start: start)
+    }
+
+    mutating func note(_ progress: TransferProgress, of index: Int) {
+        rows[index]?.progress = progress
+    }
+
+    mutating func end(_ index: Int, _ line: String) {
+        rows[index] = nil
+        ended.append(line)
+    }
+
+    /// Draws over what was drawn before.
+    mutating func draw(width: Int, now: ContinuousClock.Instant) -> String {
+        let longest = rows.values.map(\.name.count).max() ?? 0
+        let bars = rows.sorted { $0.key < $1.key }.map { _, row in
+            let bar = ProgressBar(progress: row.progress, elapsed: now - row.start)
+            guard longest > 0 else { return bar.line(width: width) }
+            let line = "\(row.name.padded(to: longest))  \(bar.line(width: max(0, width - longest - 2)))"
+            return String(line.prefix(width))
+        }
+        return replace(by: bars, width)
+    }
+
+    /// Takes what is under way off the screen; what has ended stays. Nothing, if nothing was drawn.
+    mutating func clear(width: Int) -> String {
+        drawn > 0 ? replace(by: [], width) : ""
+    }
+
+    private mutating func replace(by bars: [String], _ width: Int) -> String {
+        guard drawn > 0 || !bars.isEmpty || !ended.isEmpty else { return "" }
+        var text = "\r"
+        if drawn > 1 { text += "\u{1B}[\(drawn - 1)A" }
+        for line in ended { text += "\(line.prefix(width))\u{1B}[K\n" }
+        text += bars.map { "\($0)\u{1B}[K" }.joined(separator: "\n")
+        // What is left of more lines than there are now.
+        if bars.isEmpty { text += "\u{1B}[K" }
+        if drawn > ended.count + max(1, bars.count) { text += "\u{1B}[J" }
+        ended = []
+        drawn = max(1, bars.count)
+        return text
     }
 }

@@ -12,6 +12,18 @@ struct Report {
     }
 
     var value: JSONValue {
+        outcome.parts.isEmpty ? transfer : several
+    }
+
+    private var several: JSONValue {
+        [
+            "ok": .bool(outcome.failure == nil),
+            "downloads": .array(outcome.parts.map { Report(outcome: $0).value }),
+            "error": outcome.failure.map(Self.error) ?? .null,
+        ]
+    }
+
+    private var transfer: JSONValue {
         let response = outcome.response
         let text = outcome.body.flatMap { String(validating: $0, as: UTF8.self) }
         let base64 = text == nil ? outcome.body?.base64EncodedString() : nil

@@ -1,0 +1,194 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Synchronization
+import Testing
+
+@testable import SwiftAFCommand
+
+/// Several downloads in one command line.
+@Suite struct BatchArgumentTests {
+    private func parse(_ words: String...) -> Result<Command, UsageError> {
+        ArgumentParser.parse(["download"] + words).command
+    }
+
+    @Test func wordsThatAreURLs() throws {
+        guard case .request(let command) = try parse("http://h/a", "X:1", "HTTPS://h/b", "q==1").get()
+        else { throw UsageError("no request") }
+        #expect(command.each.map(\.url) == ["http://h/a", "HTTPS://h/b"])
+        #expect(command.each.allSatisfy { $0.items == command.items && $0.isDownload && $0.moreURLs.isEmpty })
+        #expect(command.items.count == 2)
+    }
+
+    @Test(arguments: [
+        ["http://h/a", "http://h/b", "-o", "c"], ["http://h/a", "http://h/b/a?c"], ["http://h/a", "http://h/"],
+        ["http://h/", "http://h/a"],
+    ])
+    func contradictions(words: [String]) {
+        #expect(throws: UsageError.self) { try ArgumentParser.parse(["download"] + words).command.get() }
+    }
+
+    @Test func answersNameThemAll() throws {
+        _ = try parse("http://h/a", "http://i/a", "--content-disposition").get()
+    }
+
+    @Test func onlyDownloads() throws {
+        guard case .request(let command) = try ArgumentParser.parse(["get", "http://h/", "http://i/"]).command.get()
+        else { throw UsageError("no request") }
+        #expect(command.moreURLs.isEmpty)
+    }
+}
+
+/// They go into the current folder, which only a process can choose.
+@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+struct BatchProgramTests {
+    private let program = ProgramRun.path ?? ""
+    private let server: TestServer
+    private let file: TemporaryFile
+
+    init() throws {
+        server = try TestServer()
+        file = try TemporaryFile()
+        for name in ["a", "b", "c"] { server.route("/\(name)", .text("content of \(name)")) }
+        server.route("/gone", .text("no", status: 404))
+    }
+
+    private func content(_ name: String) -> String? {
+        try? String(contentsOfFile: "\(file.folder)/\(name)", encoding: .utf8)
+    }
+
+    @Test func eachHasItsFile() throws {
+        let run = try ProgramRun(
+            program, "download", server.urlString("/a"), server.urlString("/b"), "X:1", server.urlString("/c"),
+            "--json",
+            folder: file.folder)
+        let report = try JSONValue(parsing: run.readAll())
+        #expect(run.wait() == 0)
+        #expect(report["ok"] == true)
+        #expect(report["error"] == .null)
+        #expect(report["downloads"]?.array?.map { $0["file"]?.string } == ["a", "b", "c"])
+        #expect(report["downloads"]?.array?.allSatisfy { $0["status"] == 200 } == true)
+        for name in ["a", "b", "c"] { #expect(content(name) == "content of \(name)") }
+        #expect(server.requests.allSatisfy { $0["X"] == "1" })
+    }
+
+    @Test func failuresDoNotStopTheRest() throws {
+        let run = try ProgramRun(
+            program, "download", server.urlString("/gone"), server.urlString("/a"), "--json", folder: file.folder)
+        let report = try JSONValue(parsing: run.readAll())
+        #expect(run.wait() == 2)
+        #expect(report["ok"] == false)
+        #expect(report["error"]?["code"] == "status")
+        #expect(report["downloads"]?.array?.map { $0["ok"] == true } == [false, true])
+        #expect(file.names == ["a"])
+    }
+
+    @Test func interruptsEndAll() async throws {
+        server.route("/slow/*", .stall(at: "never"))
+        let urls = (1...6).map { server.urlString("/slow/\($0)") }
+        let run = try ProgramRun(
+            program, "download", urls[0], urls[1], urls[2], urls[3], urls[4], urls[5], "--json", folder: file.folder)
+        // No more than four at once.
+        #expect(await server.waitForStalled(at: "never", count: 4))
+        #expect(server.requests.count == 4)
+        run.interrupt()
+        let report = try JSONValue(parsing: run.readAll())
+        #expect(run.wait() == 130)
+        #expect(report["downloads"]?.array?.count == 6)
+        #expect(file.names == [])
+    }
+}
+
+/// One line for each that is under way.
+@Suite struct ProgressLinesTests {
+    private let start = ContinuousClock.now
+
+    private func lines(_ names: [String]) -> ProgressLines {
+        var lines = ProgressLines()
+        for (index, name) in names.enumerated() { lines.begin(index, name, at: start) }
+        return lines
+    }
+
+    @Test func oneWithoutANameIsABar() {
+        var one = lines([""])
+        #expect(one.clear(width: 79) == "")
+        one.note(TransferProgress(received: 512, receivedTotal: 1024), of: 0)
+        let text = one.draw(width: 79, now: start + .seconds(1))
+        #expect(text.hasPrefix("\r 50% ["))
+        #expect(text.hasSuffix("512 B/1.0 KiB       512 B/s  0:01 left\u{1B}[K"))
+        #expect(one.clear(width: 79) == "\r\u{1B}[K")
+    }
+
+    @Test func severalStandUnderEachOther() {
+        var some = lines(["a", "long"])
+        some.note(TransferProgress(received: 1, receivedTotal: 2), of: 1)
+        let now = start + .seconds(1)
+        var text = some.draw(width: 79, now: now)
+        var shown = text.split(separator: "\n")
+        #expect(shown.count == 2)
+        #expect(shown[0].hasPrefix("\ra     0 B"))
+        #expect(shown[1].hasPrefix("long   50% ["))
+        #expect(shown[1].hasSuffix("1 B/2 B         1 B/s  0:01 left\u{1B}[K"))
+        // Drawn over from the first line on; what has ended goes above and stays.
+        some.end(1, "long  done")
+        text = some.draw(width: 79, now: now)
+        #expect(text.hasPrefix("\r\u{1B}[1Along  done\u{1B}[K\na  0 B"))
+        #expect(!text.contains("\u{1B}[J"))
+        some.end(0, "a  404")
+        shown = some.clear(width: 79).split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(shown == ["\ra  404\u{1B}[K", "\u{1B}[K"])
+    }
+
+    @Test func fewerLinesThanBeforeAreErased() {
+        var some = lines(["a", "b", "c"])
+        _ = some.draw(width: 79, now: start)
+        some.end(1, "b  done")
+        some.end(2, "c  done")
+        #expect(some.draw(width: 79, now: start).hasPrefix("\r\u{1B}[2Ab  done\u{1B}[K\nc  done\u{1B}[K\na"))
+        #expect(some.clear(width: 79) == "\r\u{1B}[K")
+    }
+
+    @Test func shortRunsShowNothing() {
+        var some = lines(["a", "b"])
+        some.end(0, "a  done")
+        some.end(1, "b  done")
+        #expect(some.clear(width: 79) == "")
+    }
+
+    @Test func longNamesLeaveRoom() {
+        var one = lines(["a name that is as long as the line"])
+        #expect(one.draw(width: 20, now: start) == "\ra name that is as lo\u{1B}[K")
+    }
+
+    @Test func aTerminalSeesThem() async throws {
+        let server = try TestServer()
+        for name in ["one", "two"] {
+            server.route("/\(name)", [.chunkedHead(), .chunk(Data("x".utf8)), .stall(at: "bars"), .lastChunk()])
+        }
+        // The second time that something is drawn after both have begun, there are two lines.
+        let draws = Mutex(0)
+        let terminal = MemorySink(isTerminal: true) {
+            guard server.statistics.requests == 2 else { return }
+            let count = draws.withLock { count in
+                count += 1
+                return count
+            }
+            if count == 2 { server.open("bars") }
+        }
+        let console = Console(input: -1, output: MemorySink(), error: terminal)
+        let folder = try TemporaryFile()
+        let exchanges = ["one", "two"].map { name in
+            Exchange(
+                request: HTTPRequest(server.urlString("/\(name)")),
+                file: FileTarget(name: .path("\(folder.folder)/\(name)"), options: .replacesFile), options: Options(),
+                console: console)
+        }
+        let outcomes = await Batch(exchanges: exchanges, options: Options(), console: console).run()
+        #expect(outcomes.map(\.file) == ["one", "two"].map { "\(folder.folder)/\($0)" })
+        let text = String(decoding: terminal.content, as: UTF8.self)
+        #expect(text.contains("\rone  "))
+        #expect(text.contains("\ntwo  "))
+        #expect(text.contains("one  1 B\u{1B}[K\n"))
+        #expect(text.contains("two  1 B\u{1B}[K\n"))
+    }
+}
