@@ -1,27 +1,9 @@
 /* What a slow consumer may cost: nothing but time, whatever the server sends. */
 #include "support/call.h"
 
-#include <stdio.h>
 #include <string.h>
 
-/* In the process: what libcurl and a task hold. */
-enum { HELD_AT_MOST = 2 << 20, PLENTY = 32 << 20 };
-
-/** The most that one direction of a socket's buffer may grow to: the last of three numbers. */
-static uint64_t largest_buffer(const char *path) {
-    FILE *file = fopen(path, "re");
-    unsigned long long largest = 0;
-    assert_non_null(file);
-    assert_int_equal(fscanf(file, "%*u %*u %llu", &largest), 1);
-    fclose(file);
-    return largest;
-}
-
-/** What a server can send beyond what was taken. */
-static uint64_t buffered_at_most(void) {
-    return HELD_AT_MOST + largest_buffer("/proc/sys/net/ipv4/tcp_rmem") +
-           largest_buffer("/proc/sys/net/ipv4/tcp_wmem");
-}
+enum { PLENTY = 32 << 20 };
 
 static void serve_endless(world *world, const char *path, const char *headers) {
     static char block[16 * 1024];
@@ -125,6 +107,31 @@ static void a_suspended_task_stops_the_server(void **state) {
     af_task_cancel(call->task);
     call_wait(call);
     check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+static af_redirect_answer suspend_at(call *call, af_redirect *redirect) {
+    (void)redirect;
+    af_task_suspend(call->task);
+    return AF_REDIRECT_FOLLOW;
+}
+
+static void a_suspended_task_takes_no_further_hop(void **state) {
+    world *world = *state;
+    serve(world, "/here", answer(302, "Location: /there", ""));
+    serve(world, "/there", answer(200, NULL, "there"));
+    call *call = call_new(world, "/here");
+    call->at_redirect = suspend_at;
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AF_OK);
+    af_task_start(call->task);
+    call_wait_for(call, &call->redirect_count, 1);
+    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AF_OK);
+    assert_int_equal(afts_server_stats(world->server).requests, 21);
+    af_task_resume(call->task);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "there");
     call_free(call);
 }
 
@@ -308,6 +315,7 @@ int main(void) {
         WORLD_TEST(a_held_body_stops_the_server),
         WORLD_TEST(a_slow_consumer_gets_every_byte_at_its_own_pace),
         WORLD_TEST(a_suspended_task_stops_the_server),
+        WORLD_TEST(a_suspended_task_takes_no_further_hop),
         WORLD_TEST(resuming_does_not_ask_a_holder_again),
         WORLD_TEST(a_wake_is_told_before_the_body_comes_again),
         WORLD_TEST(a_wake_from_inside_comes_without_more_of_the_body),

@@ -21,8 +21,9 @@ static const long MAX_STREAMS = 1000;
 
 /* ---- Sockets ------------------------------------------------------------------------------- */
 
+/** A socket is ready. On a connection that several share, the bytes of each tell more. */
 static void note_activity(af__exchange *exchange) {
-    if (exchange != NULL && exchange->transfer != NULL) {
+    if (exchange != NULL && exchange->transfer != NULL && !exchange->is_multiplexed) {
         exchange->last_activity_us = af__loop_now(exchange->driver->loop);
     }
 }
@@ -399,7 +400,14 @@ bool af__exchange_is_paused(const af__exchange *exchange) {
     return exchange->has_paused;
 }
 
-int64_t af__exchange_last_activity(const af__exchange *exchange) {
+int64_t af__exchange_last_activity(af__exchange *exchange) {
+    curl_off_t sent = 0, received = 0;
+    if (exchange->is_multiplexed) {
+        curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+        curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    }
+    if (sent + received != exchange->moved) exchange->last_activity_us = af__now_us();
+    exchange->moved = sent + received;
     return exchange->last_activity_us;
 }
 

@@ -54,7 +54,7 @@ bool af__exchange_continue(af__exchange *exchange);
 bool af__exchange_is_paused(const af__exchange *exchange);
 
 /** When a byte last moved in either direction, af__now_us(). */
-int64_t af__exchange_last_activity(const af__exchange *exchange);
+int64_t af__exchange_last_activity(af__exchange *exchange);
 
 /** Connections opened so far; any thread. */
 uint64_t af__driver_connections(const af__driver *driver);

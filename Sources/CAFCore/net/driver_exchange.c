@@ -104,14 +104,26 @@ static void note_connected(af__exchange *exchange) {
     exchange->owner.connected(exchange->owner.context);
 }
 
+/**
+ * libcurl before 8.0 fails on the second request of a connection in the clear that speaks HTTP/2 by
+ * prior knowledge: there each request gets its own.
+ */
+static bool must_not_share(const af__transfer *transfer) {
+    return transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE &&
+           !transfer->outgoing.url.is_https &&
+           curl_version_info(CURLVERSION_NOW)->version_num < 0x080000;
+}
+
 /** A connection from the pool was judged when it was made, by another exchange. */
 static void adopt_peer(af__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
+    exchange->is_multiplexed = exchange->transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
     if (!exchange->transfer->outgoing.url.is_https) return;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls == NULL || tls->internals == NULL) return;
     af__tls_peer_release(exchange->peer);
     exchange->peer = af__tls_peer_of(tls->internals);
+    exchange->is_multiplexed = af__tls_is_multiplexed(tls->internals);
 }
 
 static int connection_is_ready(void *context, char *remote, char *local, int remote_port,
@@ -120,6 +132,9 @@ static int connection_is_ready(void *context, char *remote, char *local, int rem
     const af__exchange *exchange = context;
     if (exchange->is_replay && !af__exchange_feed_replay(context)) return CURL_PREREQFUNC_ABORT;
     adopt_peer(context);
+    exchange->transfer->shares_connection = exchange->is_multiplexed &&
+                                            exchange->place == AF__APART_NOT &&
+                                            !must_not_share(exchange->transfer);
     note_connected(context);
     return CURL_PREREQFUNC_OK;
 }
@@ -458,7 +473,7 @@ static af_status set_version(af__exchange *exchange, af_failure *failure) {
         exchange->state.http_version = version;
     }
     /* Only where a connection may turn out to multiplex is there something to wait for. */
-    bool waits = version != CURL_HTTP_VERSION_1_1 &&
+    bool waits = version != CURL_HTTP_VERSION_1_1 && exchange->place == AF__APART_NOT &&
                  (transfer->outgoing.url.is_https || version != CURL_HTTP_VERSION_2TLS);
     if (waits != exchange->state.waits_for_multiplex) {
         SET(CURLOPT_PIPEWAIT, waits ? 1L : 0L);
@@ -468,17 +483,9 @@ static af_status set_version(af__exchange *exchange, af_failure *failure) {
 }
 
 /**
- * libcurl before 8.0 fails on the second request of a connection in the clear that speaks HTTP/2 by
- * prior knowledge: there each request gets its own.
+ * Large pieces for what may be large; a small answer shall not cost the memory of a large one. Small
+ * pieces are what makes a slow rate smooth; libcurl has no smaller buffer than 1 KiB.
  */
-static bool must_not_share(const af__transfer *transfer) {
-    return transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE &&
-           !transfer->outgoing.url.is_https &&
-           curl_version_info(CURLVERSION_NOW)->version_num < 0x080000;
-}
-
-/** Large pieces for what may be large; a small answer shall not cost the memory of a large one. */
-/** Small pieces are what makes a slow rate smooth; libcurl has no smaller buffer than 1 KiB. */
 static long receive_buffer(const af__transfer *transfer) {
     if (transfer->receive_rate.per_second != 0) {
         size_t piece = af__rate_piece(&transfer->receive_rate, SMALL_BUFFER);
@@ -506,34 +513,26 @@ static void set_buffers(af__exchange *exchange) {
     }
 }
 
-/**
- * On an HTTP/2 connection libcurl 7 reads nothing for the others while one stream's bytes wait to be
- * taken. One that always waits gets a connection that no other can join: connections are shared only
- * between handles with the same TLS options, and this one means nothing to OpenSSL.
- */
-static bool set_apart(af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
-    bool is_apart = transfer->receive_rate.per_second != 0 && transfer->outgoing.url.is_https &&
-                    transfer->version != AF_WISH_HTTP_1_1;
-    if (is_apart != exchange->state.is_apart) {
-        SET(CURLOPT_SSL_OPTIONS, is_apart ? (long)CURLSSLOPT_REVOKE_BEST_EFFORT : 0L);
-        exchange->state.is_apart = is_apart;
-    }
-    return is_apart;
+static void set_apart(af__exchange *exchange) {
+    exchange->place = af__apart_take(exchange->driver, exchange->transfer);
+    long options = af__apart_options(exchange->place);
+    if (options == exchange->state.tls_options) return;
+    SET(CURLOPT_SSL_OPTIONS, options);
+    exchange->state.tls_options = options;
 }
 
 static void set_rest(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     af__easy_state *state = &exchange->state;
-    bool is_apart = set_apart(exchange);
-    set_reuse(exchange, exchange->driver->forbids_reuse || exchange->is_replay || is_apart);
+    set_apart(exchange);
+    bool is_alone = exchange->place == AF__APART_ALONE || exchange->is_replay;
+    set_reuse(exchange, exchange->driver->forbids_reuse || is_alone);
     bool decodes = !transfer->keep_encoding;
     if (decodes != state->decodes) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
-    bool is_fresh = transfer->needs_fresh_connection || must_not_share(transfer) ||
-                    exchange->is_replay || is_apart;
+    bool is_fresh = transfer->needs_fresh_connection || must_not_share(transfer) || is_alone;
     if (is_fresh != state->is_fresh) {
         SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
         state->is_fresh = is_fresh;
@@ -584,8 +583,12 @@ void af__exchange_reset(af__exchange *exchange) {
     af__tls_peer_release(exchange->peer);
     exchange->peer = NULL;
     af__exchange_end_replay(exchange);
+    af__apart_give_back(exchange->driver, exchange->place);
+    exchange->place = AF__APART_NOT;
     exchange->transfer = NULL;
     exchange->owner = (af__exchange_owner){0};
     exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
+    exchange->is_multiplexed = false;
+    exchange->moved = 0;
     exchange->code = CURLE_OK;
 }

@@ -15,7 +15,7 @@ typedef struct af__easy_state {
     bool waits_for_multiplex;
     bool decodes;
     bool is_fresh;
-    bool is_apart;
+    long tls_options;
     bool forbids_reuse;
     long connect_ms;
     long expect_ms;
@@ -41,9 +41,12 @@ struct af__exchange {
     af__exchange_owner owner;
     af__tls_peer *peer;
     int64_t last_activity_us;
+    bool is_multiplexed; /**< What moves on the connection may be somebody else's. */
+    curl_off_t moved;    /**< Then: bytes of bodies, when last looked at. */
     bool has_paused;
     bool was_connecting;
     bool has_ended;
+    unsigned place; /**< See af__apart_take(). */
     CURLcode code;
     uint64_t serial; /**< Another one for every hop. */
 
@@ -82,6 +85,7 @@ struct af__driver {
     bool forbids_reuse;
     uint32_t connections_per_host, connections_total;
     uint32_t active;
+    unsigned places; /**< Taken, as bits; see af__apart_take(). */
     af__alarm alarm;
     af__socket **sockets; /**< By descriptor. */
     size_t socket_capacity;
@@ -113,6 +117,19 @@ af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure);
 
 /** Forget everything of the hop. */
 void af__exchange_reset(af__exchange *exchange);
+
+/** Connections of exchanges that no other may share. */
+enum {
+    AF__APART_NOT = 0,  /**< A connection as any other. */
+    AF__APART_ALONE = 7 /**< A new one, not used again; in between: one of this number. */
+};
+
+/** Must this hop have a connection to itself? The place is its own until it is given back. */
+unsigned af__apart_take(af__driver *driver, const af__transfer *transfer);
+void af__apart_give_back(af__driver *driver, unsigned place);
+
+/** The CURLOPT_SSL_OPTIONS that keep the connection of a place from everybody else. */
+long af__apart_options(unsigned place);
 
 /** What a libcurl code means to us. */
 void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure *failure);

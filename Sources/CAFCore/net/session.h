@@ -74,7 +74,8 @@ struct af_task {
     bool is_connecting; /**< A connection is being made for this hop. */
     bool is_connected;  /**< The hop has a connection. */
     bool is_over;       /**< Its on_done is due. */
-    bool is_waiting;    /**< Suspended before its first hop. */
+    bool is_waiting;    /**< Suspended between two hops, before the first or after the last. */
+    af__next next;      /**< Then: what comes when it is resumed. */
     bool is_settling;   /**< No hop is left, but work that is done in pieces. */
     bool leaves_late;   /**< Finished while an operation was being posted. */
     /* The creating thread until the start, then the loop thread; its flags are for any. */

@@ -196,15 +196,25 @@ static void run_hop(af_task *task) {
     finish(task);
 }
 
+static void settle(af_task *task);
+
+/** Once it isn't suspended. */
+static void proceed(af_task *task, af__next next) {
+    if (is_suspended(task) && task->transfer.result->failure.status == AF_OK) {
+        task->is_waiting = true;
+        task->next = next;
+        arm(task);
+        return;
+    }
+    if (next == AF__NEXT_HOP) run_hop(task);
+    if (next == AF__NEXT_SETTLE) settle(task);
+    if (next == AF__NEXT_FINISH) finish(task);
+}
+
 /** The same hop once more. */
 static void try_again(af_task *task) {
     af__task_forget_network(task);
-    if (is_suspended(task)) {
-        task->is_waiting = true;
-        arm(task);
-    } else {
-        run_hop(task);
-    }
+    proceed(task, AF__NEXT_HOP);
 }
 
 static void heed_network(af_task *task, af__network_answer answer, const af_failure *failure) {
@@ -228,19 +238,11 @@ void af__task_exchange_ended(af_task *task) {
     task->exchange = NULL;
     task->is_connecting = task->is_connected = false;
     af__driver_end(task->session->driver, exchange, &outcome);
-    switch (af__transfer_end_hop(&task->transfer, &outcome)) {
-    case AF__NEXT_HOP:
-        run_hop(task);
-        break;
-    case AF__NEXT_WAIT:
+    af__next next = af__transfer_end_hop(&task->transfer, &outcome);
+    if (next == AF__NEXT_WAIT) {
         heed_network(task, af__task_await_network(task, &outcome.failure), &outcome.failure);
-        break;
-    case AF__NEXT_SETTLE:
-        settle(task);
-        break;
-    case AF__NEXT_FINISH:
-        finish(task);
-        break;
+    } else {
+        proceed(task, next);
     }
 }
 
@@ -275,11 +277,8 @@ static void begin(af_task *task) {
     } else if (atomic_load(&task->transfer.is_cancelled)) {
         af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
         af__task_abort(task, &failure);
-    } else if (is_suspended(task)) {
-        task->is_waiting = true;
-        arm(task);
     } else {
-        run_hop(task);
+        proceed(task, AF__NEXT_HOP);
     }
 }
 
@@ -299,7 +298,7 @@ static void look_at_flags(af_task *task, bool is_woken) {
     if (is_suspended(task)) return;
     if (task->is_waiting) {
         task->is_waiting = false;
-        run_hop(task);
+        proceed(task, task->next);
         return;
     }
     go_on(task);

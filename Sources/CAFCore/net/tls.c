@@ -303,6 +303,13 @@ af__tls_peer *af__tls_peer_of(void *ssl) {
     return peer;
 }
 
+bool af__tls_is_multiplexed(const void *ssl) {
+    const unsigned char *protocol;
+    unsigned size;
+    SSL_get0_alpn_selected(ssl, &protocol, &size);
+    return size == 2 && memcmp(protocol, "h2", 2) == 0;
+}
+
 bool af__tls_peer_said_goodbye(const af__tls_peer *peer) {
     return peer != NULL && peer->said_goodbye;
 }

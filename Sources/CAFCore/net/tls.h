@@ -34,6 +34,9 @@ void af__tls_peer_release(af__tls_peer *peer);
 /** The peer of a connection, a reference of your own; `ssl` is its SSL. NULL if it has none. */
 af__tls_peer *af__tls_peer_of(void *ssl);
 
+/** Do several exchanges share the connection at a time? `ssl` is its SSL. */
+bool af__tls_is_multiplexed(const void *ssl);
+
 /** Has the server announced the end of the connection? Without that an end is a cut. */
 bool af__tls_peer_said_goodbye(const af__tls_peer *peer);
 

@@ -1,6 +1,6 @@
 #include "net/tls_guard.h"
 
-#include <string.h>
+#include "net/tls.h"
 
 /* Written once, before any other thread can look. */
 static BIO_METHOD *guard_method;
@@ -40,19 +40,11 @@ void af__tls_guard_init(void) {
     guard_method = method;
 }
 
-/** Over HTTP/2 an answer comes without the end of the connection, and others share that. */
-static bool speaks_http_2(const SSL *ssl) {
-    const unsigned char *protocol;
-    unsigned size;
-    SSL_get0_alpn_selected(ssl, &protocol, &size);
-    return size == 2 && memcmp(protocol, "h2", 2) == 0;
-}
-
 void af__tls_guard(SSL *ssl) {
     BIO *next = SSL_get_wbio(ssl);
     /* Tickets that come later count as the end of a handshake as well. */
     bool is_guarded = next == NULL || BIO_method_type(next) == guard_type;
-    if (guard_method == NULL || is_guarded || speaks_http_2(ssl)) return;
+    if (guard_method == NULL || is_guarded || af__tls_is_multiplexed(ssl)) return;
     BIO *guard = BIO_new(guard_method);
     if (guard == NULL) return;
     BIO_up_ref(next);

@@ -186,17 +186,17 @@ void af__transfer_fail(af__transfer *transfer, const af_failure *failure) {
     if (transfer->result->failure.status == AF_OK) transfer->result->failure = *failure;
 }
 
+static bool is_suspended(const af__transfer *transfer) {
+    return atomic_load_explicit(&transfer->is_suspended, memory_order_relaxed);
+}
+
 static void tell_progress(af__transfer *transfer) {
-    if (transfer->events.on_progress == NULL) return;
+    if (transfer->events.on_progress == NULL || is_suspended(transfer)) return;
     int64_t now = af__now_us();
     if (now < transfer->progress_due_us) return;
     transfer->progress_due_us = now + transfer->progress_interval_us;
     count_event(transfer);
     transfer->events.on_progress(transfer->events.context, &transfer->progress);
-}
-
-static bool is_suspended(const af__transfer *transfer) {
-    return atomic_load_explicit(&transfer->is_suspended, memory_order_relaxed);
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ bool af__transfer_begin_hop(af__transfer *transfer) {
     transfer->has_final_head = false;
     transfer->decoded = 0;
     transfer->drained = 0;
-    transfer->is_held = false;
+    transfer->is_held = transfer->shares_connection = false;
     transfer->progress.sent = 0;
     if (transfer->result->hop_count > 0) start_reader(transfer);
     if (!af__transfer_ask_for_rest(transfer)) return false;
@@ -397,7 +397,9 @@ af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t
         fail_text(transfer, AF_EPROTOCOL, "a body came before the end of the head");
         return AF__STOP;
     }
-    if (is_suspended(transfer) || transfer->is_held) return AF__HELD;
+    /* A connection that is shared can't be left unread; the body has a limit. */
+    if (is_suspended(transfer) && !transfer->shares_connection) return AF__HELD;
+    if (transfer->is_held) return AF__HELD;
     if (af__rate_holds(&transfer->receive_rate, af__now_us())) return AF__HELD;
     af__taken taken = AF__TAKEN;
     transfer->progress.received = received;

@@ -93,8 +93,9 @@ typedef struct af__transfer {
     int64_t progress_interval_us, progress_due_us;
     af__rate send_rate, receive_rate;
     atomic_bool is_cancelled, is_suspended;
-    bool is_held;      /**< on_body said "not now". */
-    af_result *result; /**< Its failure is the first one, and decides. */
+    bool shares_connection; /**< With others, which a hold of this one would stop. */
+    bool is_held;           /**< on_body said "not now". */
+    af_result *result;      /**< Its failure is the first one, and decides. */
     _Alignas(max_align_t) char room[AF__TRANSFER_ROOM]; /**< For the first hop's head. */
 } af__transfer;
 

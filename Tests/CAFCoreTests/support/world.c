@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In the process. */
+enum { HELD_AT_MOST = 2 << 20 };
+
 world *world_new(const afts_options *server, const af_session_options *session) {
     world *new = calloc(1, sizeof *new);
     assert_non_null(new);
@@ -25,11 +28,17 @@ af_trust_policy *policy_trusting(const char *pem) {
 }
 
 world *world_new_tls(void) {
+    return world_new_alpn(NULL, NULL);
+}
+
+world *world_new_alpn(const char *alpn, const af_session_options *session) {
     afts_cert *authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
     afts_cert *leaf = afts_cert_new(NULL, authority);
     assert_non_null(leaf);
-    afts_tls tls = {.chain_pem = afts_cert_chain_pem(leaf), .key_pem = afts_cert_key_pem(leaf)};
+    afts_tls tls = {
+        .chain_pem = afts_cert_chain_pem(leaf), .key_pem = afts_cert_key_pem(leaf), .alpn = alpn};
     af_session_options options = AF_SESSION_OPTIONS_INIT;
+    if (session != NULL) options = *session;
     options.trust = policy_trusting(afts_cert_pem(authority));
     world *new = world_new(&(afts_options){.tls = &tls}, &options);
     af_trust_policy_release(options.trust);
@@ -119,6 +128,21 @@ const char *seen_header(world *world, size_t index, const char *name) {
     const char *text = text_of(world, "%s", value != NULL ? value : "");
     afts_request_free(request);
     return text;
+}
+
+/** The most that one direction of a socket's buffer may grow to: the last of three numbers. */
+static uint64_t largest_buffer(const char *path) {
+    FILE *file = fopen(path, "re");
+    unsigned long long largest = 0;
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*u %*u %llu", &largest), 1);
+    fclose(file);
+    return largest;
+}
+
+uint64_t buffered_at_most(void) {
+    return HELD_AT_MOST + largest_buffer("/proc/sys/net/ipv4/tcp_rmem") +
+           largest_buffer("/proc/sys/net/ipv4/tcp_wmem");
 }
 
 size_t count_descriptors(void) {

@@ -30,6 +30,9 @@ world *world_new(const afts_options *server, const af_session_options *session);
 /** A server with a certificate for localhost, and a session that trusts its authority. */
 world *world_new_tls(void);
 
+/** The same with what the server offers by ALPN, and the other options of the session. */
+world *world_new_alpn(const char *alpn, const af_session_options *session);
+
 /** Releases the session, waits for its thread to end, frees the server. */
 void world_free(world *world);
 
@@ -66,6 +69,12 @@ afts_script *answer(int status, const char *headers, const char *body);
 
 /** The value of a field of the request that came as number `index`; "" if it is not there. */
 const char *seen_header(world *world, size_t index, const char *name);
+
+/**
+ * What a server can send beyond what a task took: all that the sockets' buffers may grow to, and
+ * what libcurl and the task hold.
+ */
+uint64_t buffered_at_most(void);
 
 /** How many descriptors this process has open. */
 size_t count_descriptors(void);

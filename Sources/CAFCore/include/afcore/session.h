@@ -15,7 +15,10 @@ AF_BEGIN_DECLS
 /** Start from AF_SESSION_OPTIONS_INIT. Everything is copied. */
 typedef struct af_session_options {
     size_t size; /**< sizeof(af_session_options), for growth. */
-    /** Open at once to one host and to all; further tasks wait. 0: no limit. */
+    /**
+     * Open at once to one host and to all; further tasks wait. 0: no limit. Over HTTP/2 one is shared
+     * by all tasks, but EVENTS and FILE sinks and limits of bytes received per second have their own.
+     */
     uint32_t connections_per_host, connections_total;
     uint32_t connections_idle; /**< Kept open for reuse. 0: none is reused. */
     uint32_t idle_seconds;     /**< A connection idle for longer is not reused. */

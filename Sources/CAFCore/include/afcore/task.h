@@ -336,7 +336,8 @@ AF_API void af_task_start(af_task *task);
 
 /**
  * Stop moving bytes until af_task_resume(). The connection stays open and the total time limit
- * runs on. Suspends do not add up.
+ * runs on. Suspends do not add up. Over HTTP/2 a body that is collected in memory goes on to come, up to its
+ * limit, for its connection is others' too; the task ends when it is resumed.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */

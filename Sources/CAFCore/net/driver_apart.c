@@ -1,0 +1,47 @@
+/*
+ * Answers that may have to wait for their reader, their disk or their rate, each on a connection to
+ * itself.
+ *
+ * Over HTTP/2 libcurl goes on reading for a stream that waits as long as others of its connection are
+ * read: version 7 collects 64 MiB for it and then fails, or, with a small buffer, reads nothing for
+ * anybody and spins. A connection of its own is not read at all meanwhile, and the server stops.
+ *
+ * Connections are shared only between handles with the same TLS options, so one that has options like
+ * no other at the time is alone on its connection, which is there for the next one with these options.
+ */
+#include "net/driver_internal.h"
+
+/* They mean something to Schannel only. */
+static const long marks[] = {CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT,
+                             CURLSSLOPT_AUTO_CLIENT_CERT};
+
+static bool may_have_to_wait(const af__transfer *transfer) {
+    return transfer->receive_rate.per_second != 0 || transfer->sink.kind != AF_SINK_MEMORY;
+}
+
+unsigned af__apart_take(af__driver *driver, const af__transfer *transfer) {
+    if (!may_have_to_wait(transfer) || transfer->version == AF_WISH_HTTP_1_1) return AF__APART_NOT;
+    if (!transfer->outgoing.url.is_https) {
+        /* Without TLS nothing marks a connection but that it is going to be closed. */
+        bool is_shared = transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
+        return is_shared ? AF__APART_ALONE : AF__APART_NOT;
+    }
+    for (unsigned place = AF__APART_NOT + 1; place < AF__APART_ALONE; place++) {
+        if ((driver->places & 1u << place) != 0) continue;
+        driver->places |= 1u << place;
+        return place;
+    }
+    return AF__APART_ALONE;
+}
+
+void af__apart_give_back(af__driver *driver, unsigned place) {
+    driver->places &= ~(1u << place);
+}
+
+long af__apart_options(unsigned place) {
+    long options = 0;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if ((place & 1u << i) != 0) options |= marks[i];
+    }
+    return options;
+}

@@ -1,0 +1,308 @@
+/*
+ * Streams of HTTP/2 that wait: they cost no more than buffers hold, and nobody but themselves any
+ * time.
+ */
+#include "base/clock.h"
+#include "support/call.h"
+#include "support/files.h"
+#include "support/h2.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MANY = 64,
+    /* More than there are connections to be set apart and used again. */
+    STREAMS = 9,
+    LARGE_FRAMES = 256,
+    FRAME = 16000
+};
+
+/* ---- The server ---------------------------------------------------------------------------- */
+
+typedef enum role {
+    ANSWERS,      /**< Each request at once. */
+    ENDLESS,      /**< The first one without end. */
+    LARGE_FIRST,  /**< The first one at length, then each at once. */
+    SILENT_FIRST, /**< The first one never, the others at once. */
+    DRIBBLING     /**< The first one in crumbs without end, the others never. */
+} role;
+
+typedef struct server {
+    role role; /**< Of the first `count` connections; the others answer. */
+    unsigned count;
+    atomic_uint requests[64]; /**< Of each connection. */
+} server;
+
+static void send_answer(h2_peer *peer, uint32_t stream) {
+    h2_send_head(peer, stream, 200, 0);
+    h2_send(peer, H2_DATA, H2_END_STREAM, stream, "fine", 4);
+}
+
+static void send_large(h2_peer *peer, uint32_t stream) {
+    static const uint8_t block[FRAME];
+    h2_send_head(peer, stream, 200, 0);
+    for (int i = 1; i < LARGE_FRAMES; i++) h2_send(peer, H2_DATA, 0, stream, block, FRAME);
+    h2_send(peer, H2_DATA, H2_END_STREAM, stream, block, FRAME);
+}
+
+static void dribble(h2_peer *peer) {
+    h2_send_head(peer, 1, 200, 0);
+    while (h2_send(peer, H2_DATA, 0, 1, ".", 1) && afts_conn_pause(peer->conn, 10) == 0) {}
+}
+
+static void serve_connection(server *server, h2_peer *peer) {
+    size_t index = afts_conn_index(peer->conn);
+    role role = index < server->count ? server->role : ANSWERS;
+    for (unsigned i = 0;; i++) {
+        uint32_t stream = h2_read_request(peer);
+        if (stream == 0) return;
+        if (index < COUNT_OF(server->requests)) atomic_fetch_add(&server->requests[index], 1);
+        if (role == DRIBBLING) {
+            if (i > 0) dribble(peer);
+        } else if (i > 0 || role == ANSWERS) {
+            send_answer(peer, stream);
+        } else if (role == LARGE_FIRST) {
+            send_large(peer, stream);
+        } else if (role == ENDLESS) {
+            h2_send_head(peer, stream, 200, 0);
+            if (!h2_send_endless(peer, stream)) return;
+        }
+    }
+}
+
+static void handle(afts_conn *conn, const struct afts_request *request, void *payload) {
+    (void)request;
+    h2_peer *peer = malloc(sizeof *peer);
+    if (peer != NULL && h2_begin(peer, conn)) serve_connection(payload, peer);
+    free(peer);
+}
+
+static world *world_of(server *server) {
+    world *world = h2_world(NULL);
+    h2_serve(world, handle, server, H2_CLOSE);
+    return world;
+}
+
+/* ---- The client ---------------------------------------------------------------------------- */
+
+static af_status hold(call *call, af_slice chunk) {
+    (void)call, (void)chunk;
+    return AF_EAGAIN;
+}
+
+/** Takes one piece each time it is woken. */
+static af_status take_one(call *call, af_slice chunk) {
+    (void)chunk;
+    atomic_uint *permits = call->payload;
+    if (atomic_load(permits) == 0) return AF_EAGAIN;
+    atomic_fetch_sub(permits, 1);
+    return AF_OK;
+}
+
+static call *start_events(world *world, af_status (*at_body)(struct call *, af_slice),
+                          void *payload) {
+    call *call = call_new(world, "/");
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->at_body = at_body;
+    call->payload = payload;
+    call_start(call);
+    return call;
+}
+
+static void stop(call *call) {
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+static void check_fine(world *world) {
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_OK);
+    check_slice(call->body, "fine");
+    assert_int_equal(call->head->version, AF_HTTP_2);
+    call_free(call);
+}
+
+static size_t connections_of(world *world) {
+    return afts_server_stats(world->server).accepted;
+}
+
+/* ---- Readers that wait --------------------------------------------------------------------- */
+
+static void a_slow_reader_stops_the_server(void **state) {
+    (void)state;
+    server server = {.role = ENDLESS, .count = 1};
+    world *world = world_of(&server);
+    atomic_uint permits = 0;
+    call *slow = start_events(world, take_one, &permits);
+    for (unsigned i = 1; i <= 300; i++) {
+        call_wait_for(slow, &slow->refused_count, i);
+        check_fine(world);
+        atomic_fetch_add(&permits, 1);
+        af_task_wake(slow->task);
+    }
+    call_wait_for(slow, &slow->refused_count, 301);
+    assert_true(atomic_load(&slow->taken) > 0);
+    uint64_t sent = afts_server_stats(world->server).sent;
+    assert_true(sent <= atomic_load(&slow->taken) + buffered_at_most());
+    stop(slow);
+    world_free(world);
+}
+
+static void neighbours_of_a_held_stream_go_on(void **state) {
+    (void)state;
+    server server = {.role = ENDLESS, .count = 1};
+    world *world = world_of(&server);
+    call *held = start_events(world, hold, NULL);
+    call_wait_for(held, &held->refused_count, 1);
+    call *calls[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        calls[i] = call_new(world, "/");
+        call_start(calls[i]);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AF_OK);
+        call_free(calls[i]);
+    }
+    assert_int_equal(atomic_load(&held->refused_count), 1);
+    assert_int_equal(atomic_load(&server.requests[0]), 1);
+    unsigned others = 0;
+    for (size_t i = 1; i < COUNT_OF(server.requests); i++) others += server.requests[i];
+    assert_int_equal(others, MANY);
+    stop(held);
+    world_free(world);
+}
+
+static void a_connection_set_apart_is_used_again(void **state) {
+    (void)state;
+    server server = {0};
+    world *world = world_of(&server);
+    folder folder;
+    folder_make(&folder);
+    for (int i = 0; i < 5; i++) {
+        call *events = start_events(world, NULL, NULL);
+        call_wait(events);
+        check_ended(events, AF_OK);
+        call_free(events);
+        call *file = call_new(world, "/");
+        file->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path_in(&folder, "file")};
+        call_perform(file);
+        check_ended(file, AF_OK);
+        call_free(file);
+        check_fine(world);
+    }
+    assert_int_equal(connections_of(world), 2);
+    folder_remove(&folder);
+    world_free(world);
+}
+
+static void as_many_streams_as_one_likes_are_held_at_once(void **state) {
+    (void)state;
+    server server = {.role = ENDLESS, .count = STREAMS};
+    world *world = world_of(&server);
+    world_close_session(world);
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.connections_per_host = 0;
+    options.trust = policy_trusting(afts_cert_pem(world->authority));
+    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+    af_trust_policy_release(options.trust);
+    call *calls[STREAMS];
+    for (size_t i = 0; i < STREAMS; i++) calls[i] = start_events(world, hold, NULL);
+    for (size_t i = 0; i < STREAMS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
+    check_fine(world);
+    assert_int_equal(connections_of(world), STREAMS + 1);
+    for (size_t i = 0; i < STREAMS; i++) stop(calls[i]);
+    /* All of them were broken off: none may be found by those that come now. */
+    for (size_t i = 0; i < STREAMS; i++) {
+        call *call = start_events(world, NULL, NULL);
+        call->keeps_body = true;
+        call_wait(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+    }
+    world_free(world);
+}
+
+/* ---- Who shares a connection --------------------------------------------------------------- */
+
+static af_status suspend(call *call, af_response *response) {
+    (void)response;
+    af_task_suspend(call->task);
+    return AF_OK;
+}
+
+static void neighbours_of_a_suspended_task_go_on(void **state) {
+    (void)state;
+    server server = {.role = LARGE_FIRST, .count = 1};
+    world *world = world_of(&server);
+    call *call = call_new(world, "/");
+    call->at_head = suspend;
+    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AF_OK);
+    af_task_start(call->task);
+    call_wait_for(call, &call->head_count, 1);
+    for (int i = 0; i < MANY; i++) check_fine(world);
+    assert_int_equal(connections_of(world), 1);
+    assert_int_equal(atomic_load(&call->done_count), 0);
+    af_task_resume(call->task);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->body.size, LARGE_FRAMES * FRAME);
+    call_free(call);
+    world_free(world);
+}
+
+/** What moves on a connection is not what moves for a task. */
+static void a_task_without_an_answer_ends_though_its_neighbours_get_theirs(void **state) {
+    (void)state;
+    server server = {.role = SILENT_FIRST, .count = 1};
+    world *world = world_of(&server);
+    call *silent = call_new(world, "/");
+    silent->request.timeouts.idle_ms = 200;
+    call_start(silent);
+    int64_t end = af__now_us() + (int64_t)PATIENCE_MS * 1000;
+    while (atomic_load(&silent->done_count) == 0 && af__now_us() < end) check_fine(world);
+    assert_int_equal(atomic_load(&silent->done_count), 1);
+    call_wait(silent);
+    check_ended(silent, AF_ETIMEOUT);
+    assert_int_equal(silent->failure.timeout, AF_TIMEOUT_IDLE);
+    call_free(silent);
+    assert_int_equal(connections_of(world), 1);
+    world_free(world);
+}
+
+static void the_crumbs_of_a_neighbour_are_no_sign_of_life(void **state) {
+    (void)state;
+    server server = {.role = DRIBBLING, .count = 1};
+    world *world = world_of(&server);
+    call *dribbling = call_new(world, "/");
+    call_start(dribbling);
+    assert_true(afts_wait_accepted(world->server, 1, PATIENCE_MS));
+    call *silent = call_new(world, "/");
+    silent->request.timeouts.idle_ms = 200;
+    call_start(silent);
+    call_wait(silent);
+    check_ended(silent, AF_ETIMEOUT);
+    assert_int_equal(silent->failure.timeout, AF_TIMEOUT_IDLE);
+    call_free(silent);
+    assert_int_equal(connections_of(world), 1);
+    assert_int_equal(atomic_load(&dribbling->done_count), 0);
+    stop(dribbling);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slow_reader_stops_the_server),
+        cmocka_unit_test(neighbours_of_a_held_stream_go_on),
+        cmocka_unit_test(a_connection_set_apart_is_used_again),
+        cmocka_unit_test(as_many_streams_as_one_likes_are_held_at_once),
+        cmocka_unit_test(neighbours_of_a_suspended_task_go_on),
+        cmocka_unit_test(a_task_without_an_answer_ends_though_its_neighbours_get_theirs),
+        cmocka_unit_test(the_crumbs_of_a_neighbour_are_no_sign_of_life),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
