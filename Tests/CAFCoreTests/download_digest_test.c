@@ -2,21 +2,10 @@
 #include "base/alloc.h"
 #include "support/scene.h"
 
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <unistd.h>
 
 /* ---- Digests ------------------------------------------------------------------------------- */
-
-static const char *digest_field(scene *scene, const EVP_MD *type, const char *form, bool is_wrong) {
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned char text[128];
-    unsigned size;
-    EVP_Digest(scene->content, LARGE, digest, &size, type, NULL);
-    if (is_wrong) digest[0] ^= 1;
-    EVP_EncodeBlock(text, digest, (int)size);
-    return text_of(scene->world, form, (char *)text);
-}
 
 typedef struct promise {
     const EVP_MD *(*type)(void);

@@ -7,6 +7,7 @@
 #include "support/files.h"
 #include "support/h2.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,7 +219,6 @@ static void as_many_streams_as_one_likes_are_held_at_once(void **state) {
     /* All of them were broken off: none may be found by those that come now. */
     for (size_t i = 0; i < STREAMS; i++) {
         call *call = start_events(world, NULL, NULL);
-        call->keeps_body = true;
         call_wait(call);
         check_ended(call, AF_OK);
         call_free(call);
@@ -252,6 +252,34 @@ static void neighbours_of_a_suspended_task_go_on(void **state) {
     check_ended(call, AF_OK);
     assert_int_equal(call->body.size, LARGE_FRAMES * FRAME);
     call_free(call);
+    world_free(world);
+}
+
+static af_status to_file(call *call, af_response *response) {
+    response->path = call->payload;
+    return AF_OK;
+}
+
+/** Nobody knew that when the connection was chosen. */
+static void what_becomes_a_download_may_share_its_connection(void **state) {
+    (void)state;
+    server server = {.role = LARGE_FIRST, .count = 1};
+    world *world = world_of(&server);
+    folder folder;
+    folder_make(&folder);
+    char path[128];
+    snprintf(path, sizeof path, "%s", path_in(&folder, "file"));
+    call *call = call_new(world, "/");
+    call->at_head = to_file;
+    call->payload = path;
+    call_start(call);
+    for (int i = 0; i < MANY; i++) check_fine(world);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(af_result_get_download(call->result)->size, LARGE_FRAMES * FRAME);
+    assert_int_equal(connections_of(world), 1);
+    call_free(call);
+    folder_remove(&folder);
     world_free(world);
 }
 
@@ -301,6 +329,7 @@ int main(void) {
         cmocka_unit_test(a_connection_set_apart_is_used_again),
         cmocka_unit_test(as_many_streams_as_one_likes_are_held_at_once),
         cmocka_unit_test(neighbours_of_a_suspended_task_go_on),
+        cmocka_unit_test(what_becomes_a_download_may_share_its_connection),
         cmocka_unit_test(a_task_without_an_answer_ends_though_its_neighbours_get_theirs),
         cmocka_unit_test(the_crumbs_of_a_neighbour_are_no_sign_of_life),
     };

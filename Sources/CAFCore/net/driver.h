@@ -22,6 +22,8 @@ typedef struct af__exchange_owner {
     void (*connected)(void *context);
     /** The request body has nothing right now; its source may know until when. */
     void (*waiting)(void *context);
+    /** The sink has a block for the writer. */
+    void (*filled)(void *context);
 } af__exchange_owner;
 
 /** AF_UNSUPPORTED: a libcurl without OpenSSL. AF_EINVAL, AF_ENOMEM, AF_EINTERNAL. */

@@ -45,3 +45,9 @@ long af__apart_options(unsigned place) {
     }
     return options;
 }
+
+bool af__must_not_share(const af__transfer *transfer) {
+    return transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE &&
+           !transfer->outgoing.url.is_https &&
+           curl_version_info(CURLVERSION_NOW)->version_num < 0x080000;
+}

@@ -67,8 +67,14 @@ static size_t take_body(char *bytes, size_t one, size_t size, void *context) {
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
     note_activity(exchange);
     af_slice chunk = {bytes, size};
-    switch (af__transfer_take_body(exchange->transfer, chunk, received)) {
+    const af__sink *sink = &exchange->transfer->sink;
+    af__taken taken = AF__HELD;
+    if (!af__sink_is_full(sink)) {
+        taken = af__transfer_take_body(exchange->transfer, chunk, received);
+    }
+    switch (taken) {
     case AF__TAKEN:
+        if (af__sink_has_block(sink)) exchange->owner.filled(exchange->owner.context);
         return size;
     case AF__HELD:
         exchange->has_paused = true;
@@ -104,16 +110,6 @@ static void note_connected(af__exchange *exchange) {
     exchange->owner.connected(exchange->owner.context);
 }
 
-/**
- * libcurl before 8.0 fails on the second request of a connection in the clear that speaks HTTP/2 by
- * prior knowledge: there each request gets its own.
- */
-static bool must_not_share(const af__transfer *transfer) {
-    return transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE &&
-           !transfer->outgoing.url.is_https &&
-           curl_version_info(CURLVERSION_NOW)->version_num < 0x080000;
-}
-
 /** A connection from the pool was judged when it was made, by another exchange. */
 static void adopt_peer(af__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
@@ -134,7 +130,7 @@ static int connection_is_ready(void *context, char *remote, char *local, int rem
     adopt_peer(context);
     exchange->transfer->shares_connection = exchange->is_multiplexed &&
                                             exchange->place == AF__APART_NOT &&
-                                            !must_not_share(exchange->transfer);
+                                            !af__must_not_share(exchange->transfer);
     note_connected(context);
     return CURL_PREREQFUNC_OK;
 }
@@ -532,7 +528,7 @@ static void set_rest(af__exchange *exchange) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
-    bool is_fresh = transfer->needs_fresh_connection || must_not_share(transfer) || is_alone;
+    bool is_fresh = transfer->needs_fresh_connection || af__must_not_share(transfer) || is_alone;
     if (is_fresh != state->is_fresh) {
         SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
         state->is_fresh = is_fresh;

@@ -128,6 +128,12 @@ enum {
 unsigned af__apart_take(af__driver *driver, const af__transfer *transfer);
 void af__apart_give_back(af__driver *driver, unsigned place);
 
+/**
+ * libcurl before 8.0 fails on the second request of a connection in the clear that speaks HTTP/2 by
+ * prior knowledge: there each request gets its own.
+ */
+bool af__must_not_share(const af__transfer *transfer);
+
 /** The CURLOPT_SSL_OPTIONS that keep the connection of a place from everybody else. */
 long af__apart_options(unsigned place);
 

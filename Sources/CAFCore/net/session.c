@@ -16,6 +16,9 @@ static void cancel_all(af_session *session) {
     for (size_t i = 0; i < count; i++) {
         af__node *node = af__list_first(&session->active);
         if (node == NULL) return;
+        /* One whose file is being closed stays until that is done, behind those that come next. */
+        af__list_remove(node);
+        af__list_append(&session->active, node);
         af__task_abort(AF__OWNER(node, af_task, node), &failure);
     }
 }
@@ -69,8 +72,29 @@ static void ended(void *context) {
     af_session *session = context;
     af__driver_free(session->driver);
     session->driver = NULL;
+    if (session->writer != NULL) af__writer_end(session->writer);
     if (session->on_closed != NULL) session->on_closed(session->context);
     af__session_unreference(session);
+}
+
+static void writer_ended(void *context) {
+    af__session_unreference(context);
+}
+
+static void start_writer(af_session *session) {
+    /* The end of its last job may still be on its way into the loop when all tasks have gone. */
+    af__session_reference(session);
+    session->writer = af__writer_new(writer_ended, session);
+    if (session->writer == NULL) af__session_unreference(session);
+}
+
+void af__session_work(af_session *session, af__job *job) {
+    if (session->writer == NULL) start_writer(session);
+    if (session->writer != NULL) {
+        af__writer_take(session->writer, job);
+    } else {
+        while (job->run(job)) {}
+    }
 }
 
 /* ---- Counting ------------------------------------------------------------------------------ */

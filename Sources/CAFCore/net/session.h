@@ -6,6 +6,7 @@
 #include "net/driver.h"
 #include "net/loop.h"
 #include "net/transfer.h"
+#include "net/writer.h"
 
 #include <afcore/session.h>
 #include <stdatomic.h>
@@ -17,8 +18,8 @@
  * have.
  * `holders` counts those for whom the session must go on: all handles together, and every task until
  * its on_done. At zero the loop is told to close: nothing can start any more.
- * `references` counts those who may still touch the memory: the loop thread, all holders together,
- * and every task until it is freed. At zero it is freed.
+ * `references` counts those who may still touch the memory: the loop thread, the writer's, all
+ * holders together, and every task until it is freed. At zero it is freed.
  */
 struct af_session {
     /* Any thread. */
@@ -33,7 +34,8 @@ struct af_session {
     void *context;
     /* Loop thread only. */
     af__driver *driver;
-    af__list active; /**< Tasks under way. */
+    af__writer *writer; /**< NULL before its first job. */
+    af__list active;    /**< Tasks under way. */
     size_t active_count;
     af__list over;        /**< Tasks whose on_done is due. */
     unsigned delay_turns; /**< That the first of them has waited. */
@@ -51,7 +53,8 @@ enum {
     AF__TASK_CHECK = 2u, /**< Suspended, resumed, cancelled or woken: look at the flags. */
     AF__TASK_WAKE = 4u,
     AF__TASK_FINISHED = 8u,
-    AF__TASK_NETWORK = 16u /**< A monitor has told of the network. */
+    AF__TASK_NETWORK = 16u, /**< A monitor has told of the network. */
+    AF__TASK_WORKED = 32u   /**< Its job on the writer is done. */
 };
 
 struct af_task {
@@ -65,6 +68,7 @@ struct af_task {
     af__node node; /**< In session->active, then in session->over. */
     af__alarm alarm;
     af__exchange *exchange;
+    af__job job;
     int64_t started_us, connecting_since_us;
     struct af__network_wait *network; /**< While it waits for a way to its host. */
     int64_t network_retry_us;         /**< When it tries again without being told; 0: never. */
@@ -76,7 +80,7 @@ struct af_task {
     bool is_over;       /**< Its on_done is due. */
     bool is_waiting;    /**< Suspended between two hops, before the first or after the last. */
     af__next next;      /**< Then: what comes when it is resumed. */
-    bool is_settling;   /**< No hop is left, but work that is done in pieces. */
+    bool is_settling;   /**< No hop is left, but work on the writer. */
     bool leaves_late;   /**< Finished while an operation was being posted. */
     /* The creating thread until the start, then the loop thread; its flags are for any. */
     af__transfer transfer;
@@ -92,6 +96,9 @@ void af__task_free_spares(void);
 
 /** Post an operation. Any thread that has a reference. */
 void af__task_post(af_task *task, unsigned what);
+
+/** Do a job on the writer, or here if there can be none. Loop thread. */
+void af__session_work(af_session *session, af__job *job);
 
 /** Take the operations that were posted. Loop thread. */
 void af__task_handle(af_task *task);

@@ -1,19 +1,9 @@
-#include "net/sink.h"
+#include "net/sink_internal.h"
 
 #include "base/alloc.h"
 #include "base/failure.h"
 
-#include <errno.h>
 #include <string.h>
-
-enum {
-    STAGE_SIZE = 64 * 1024,
-    /* A block of this size costs more to copy than to write by itself. */
-    LARGE_BLOCK = 8 * 1024,
-    HASH_BLOCK = 16 * 1024,
-    /* Between two pieces of this size the loop looks after its other tasks: some milliseconds. */
-    SETTLE_SIZE = 1024 * 1024
-};
 
 #define DEFAULT_MEMORY_LIMIT (64u * 1024u * 1024u)
 /* What Content-Length alone may reserve: more is believed once it arrives. */
@@ -30,7 +20,7 @@ void af__sink_zero(af__sink *sink) {
 }
 
 static void set_kind(af__sink *sink, af_sink_kind kind) {
-    static const uint64_t stages[] = {[AF_SINK_FILE] = STAGE_SIZE, [AF_SINK_EVENTS] = 0};
+    static const uint64_t stages[] = {[AF_SINK_FILE] = AF__SINK_STAGE, [AF_SINK_EVENTS] = 0};
     sink->kind = kind;
     sink->limit = sink->asked_limit;
     if (sink->limit == 0) {
@@ -94,6 +84,7 @@ void af__sink_clear(af__sink *sink) {
     af__file_clear(&sink->file);
     af__resume_clear(&sink->given);
     if (af__hasher_is_active(&sink->hasher)) af__hasher_clear(&sink->hasher);
+    af__sink_take_back(sink);
     af__buffer_clear(&sink->memory);
     af__sink_zero(sink);
 }
@@ -213,43 +204,19 @@ static af_status open_file(af__sink *sink, const af__sink_start *start, af_failu
 
 af_status af__sink_open(af__sink *sink, const af__sink_start *start, af_failure *failure) {
     uint64_t expected = start->length > 0 ? (uint64_t)start->length : 0;
+    sink->can_wait = start->can_wait;
     if (!start->is_encoded && expected > sink->limit) return too_big(sink, failure);
     switch (sink->kind) {
     case AF_SINK_MEMORY:
         return open_memory(sink, expected, start->is_encoded, failure);
-    case AF_SINK_FILE:
-        return open_file(sink, start, failure);
+    case AF_SINK_FILE: {
+        af_status status = open_file(sink, start, failure);
+        return status == AF_OK ? af__sink_hand_over(sink, expected, failure) : status;
+    }
     case AF_SINK_EVENTS:
         break;
     }
     return AF_OK;
-}
-
-/* ---- Digests ------------------------------------------------------------------------------- */
-
-/** Read back what was there before, or couldn't be taken when it was written. */
-static af_status catch_up(af__sink *sink, int64_t size, af_failure *failure) {
-    char block[HASH_BLOCK];
-    int64_t limit = sink->hasher.position + size;
-    if (limit > sink->file.size) limit = sink->file.size;
-    while (sink->hasher.position < limit) {
-        int64_t rest = limit - sink->hasher.position;
-        size_t wanted = rest < HASH_BLOCK ? (size_t)rest : HASH_BLOCK;
-        ssize_t count = af__file_read(&sink->file, block, wanted, sink->hasher.position);
-        if (count <= 0) return af__file_failed(&sink->file, count < 0 ? errno : EIO, failure);
-        af__hasher_take(&sink->hasher, block, (size_t)count);
-    }
-    return AF_OK;
-}
-
-/** `bytes` were just written. What comes before them is taken twice as fast as new ones come. */
-static af_status note_written(af__sink *sink, const char *bytes, size_t size, af_failure *failure) {
-    if (!af__hasher_is_active(&sink->hasher)) return AF_OK;
-    if (sink->hasher.position == sink->file.size - (int64_t)size) {
-        af__hasher_take(&sink->hasher, bytes, size);
-        return AF_OK;
-    }
-    return catch_up(sink, (int64_t)size * 2 + HASH_BLOCK, failure);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -257,34 +224,6 @@ static af_status note_written(af__sink *sink, const char *bytes, size_t size, af
 af_status af__sink_admit(af__sink *sink, size_t size, af_failure *failure) {
     if (size > sink->limit - (uint64_t)sink->offset - sink->written) return too_big(sink, failure);
     return AF_OK;
-}
-
-static af_status write_out(af__sink *sink, const char *bytes, size_t size, af_failure *failure) {
-    if (size == 0) return AF_OK;
-    af_status status = af__file_write(&sink->file, bytes, size, failure);
-    return status == AF_OK ? note_written(sink, bytes, size, failure) : status;
-}
-
-static af_status flush(af__sink *sink, af_failure *failure) {
-    af_status status = write_out(sink, sink->memory.bytes, sink->memory.size, failure);
-    sink->memory.size = 0;
-    return status;
-}
-
-static af_status write_file(af__sink *sink, af_slice bytes, af_failure *failure) {
-    bool is_large = bytes.size >= LARGE_BLOCK;
-    int64_t taken = sink->file.size + (int64_t)sink->memory.size;
-    if (sink->end != AF_LENGTH_UNKNOWN && bytes.size > (uint64_t)(sink->end - taken)) {
-        sink->is_void = true;
-        return af__fail(failure, AF_EPROTOCOL, "the body is longer than its head announced");
-    }
-    if (is_large || sink->memory.size + bytes.size > STAGE_SIZE) {
-        af_status status = flush(sink, failure);
-        if (status != AF_OK) return status;
-    }
-    if (is_large) return write_out(sink, bytes.bytes, bytes.size, failure);
-    if (af__buffer_append(&sink->memory, bytes.bytes, bytes.size) == AF_OK) return AF_OK;
-    return af__fail(failure, AF_ENOMEM, "out of memory");
 }
 
 static af_status write_memory(af__sink *sink, af_slice bytes, af_failure *failure) {
@@ -307,7 +246,7 @@ af_status af__sink_write(af__sink *sink, af_slice bytes, af_failure *failure) {
         if (bytes.size > room) bytes.size = room;
     }
     if (sink->kind == AF_SINK_FILE && !sink->is_diverted) {
-        status = write_file(sink, bytes, failure);
+        status = af__sink_write_file(sink, bytes, failure);
     } else {
         status = write_memory(sink, bytes, failure);
     }
@@ -316,57 +255,6 @@ af_status af__sink_write(af__sink *sink, af_slice bytes, af_failure *failure) {
 }
 
 /* ---- Ending -------------------------------------------------------------------------------- */
-
-static bool has_body_in_file(const af__sink *sink) {
-    return sink->kind == AF_SINK_FILE && sink->file.descriptor >= 0 && !sink->is_diverted;
-}
-
-bool af__sink_must_settle(const af__sink *sink) {
-    return has_body_in_file(sink) && af__hasher_is_active(&sink->hasher) &&
-           sink->hasher.position < sink->file.size;
-}
-
-af_status af__sink_settle(af__sink *sink, af_failure *failure) {
-    return catch_up(sink, SETTLE_SIZE, failure);
-}
-
-static af_status check_length(const af__sink *sink, af_failure *failure) {
-    if (sink->total == AF_LENGTH_UNKNOWN || sink->file.size == sink->total) return AF_OK;
-    return af__fail(failure, AF_ETRUNCATED, "the server sent %lld of %lld bytes",
-                    (long long)sink->file.size, (long long)sink->total);
-}
-
-static af_status check_digest(af__sink *sink, af_failure *failure) {
-    if (!af__hasher_is_active(&sink->hasher)) return AF_OK;
-    if (af__hasher_matches(&sink->hasher, &sink->digest)) return AF_OK;
-    sink->is_void = true;
-    return af__fail(failure, AF_EPROTOCOL, "the file is not what its %s digest promised",
-                    af__digest_name(sink->digest.kind));
-}
-
-af_status af__sink_finish(af__sink *sink, af_failure *failure) {
-    if (!has_body_in_file(sink)) return AF_OK;
-    af_status status = flush(sink, failure);
-    if (status == AF_OK) status = check_length(sink, failure);
-    while (status == AF_OK && af__sink_must_settle(sink)) status = af__sink_settle(sink, failure);
-    if (status == AF_OK) status = check_digest(sink, failure);
-    return status == AF_OK ? af__file_finish(&sink->file, failure) : status;
-}
-
-void af__sink_abandon(af__sink *sink, af_status status) {
-    if (sink->kind != AF_SINK_FILE || sink->file.descriptor < 0) return;
-    sink->file.token.received = sink->file.size;
-    if (!sink->file.is_touched) return;
-    bool keeps = (sink->flags & AF_SINK_KEEP_PARTIAL) != 0 && status != AF_ETOOBIG &&
-                 !sink->is_void;
-    if (!keeps) {
-        af__file_discard(&sink->file);
-        return;
-    }
-    /* On a full disk it keeps what fits. */
-    (void)flush(sink, NULL);
-    (void)af__file_keep(&sink->file);
-}
 
 char *af__sink_copy_token(const af__sink *sink) {
     if (!af__resume_exists(&sink->file.token)) return NULL;

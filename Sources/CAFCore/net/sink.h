@@ -13,6 +13,9 @@
 /** How much of an error's body is kept beside a file that it must not go to. */
 #define AF__ERROR_BODY_LIMIT (1024u * 1024u)
 
+/** What is under way on the writer; see af__sink_do(). */
+typedef struct af__sink_work af__sink_work;
+
 typedef struct af__sink {
     af_sink_kind kind;
     unsigned flags;       /**< AF_SINK_… */
@@ -20,7 +23,9 @@ typedef struct af__sink {
     bool is_resumable;    /**< And the flags ask for it. */
     bool is_diverted;     /**< FILE: this answer is no success; its body goes to memory. */
     bool is_complete;     /**< FILE: everything was there; the body goes nowhere. */
+    bool can_wait;        /**< Nobody else waits while the sink is full. */
     bool is_void;         /**< FILE: what was written is worth nothing. */
+    bool is_broken;       /**< FILE: a write failed, so nothing may follow. */
     uint64_t asked_limit; /**< 0: the kind's default. */
     uint64_t limit;       /**< Of the decoded body, what was there before included. */
     uint64_t written;     /**< Bytes taken. */
@@ -36,6 +41,7 @@ typedef struct af__sink {
     const char *reason; /**< Why it was restarted or can't be resumed. */
     af__digest digest;
     af__hasher hasher;
+    af__sink_work *work; /**< NULL: the file is small, and written in place. */
 } af__sink;
 
 /** What a sink has to know of the request. */
@@ -53,6 +59,7 @@ typedef struct af__sink_start {
     af_slice url;                    /**< That was asked for first. */
     int64_t length;                  /**< As announced, or AF_LENGTH_UNKNOWN. */
     bool is_encoded;                 /**< And will be decoded: `length` says nothing of it. */
+    bool can_wait;                   /**< Nobody else waits while its bytes aren't taken. */
     const af__resume_answer *answer; /**< NULL: no range was asked for. */
 } af__sink_start;
 
@@ -89,17 +96,40 @@ af_status af__sink_write(af__sink *sink, af_slice bytes, af_failure *failure);
 /** EVENTS: count what the caller took. AF_ETOOBIG before it is given to him. */
 af_status af__sink_admit(af__sink *sink, size_t size, af_failure *failure);
 
-/** Is there work left that is done in pieces, before af__sink_finish()? */
-bool af__sink_must_settle(const af__sink *sink);
+/**
+ * The body is complete, or the task has failed with `verdict`: a file is checked and gets its name, or
+ * what can be gone on with is kept, if that was asked for. AF_EFILE, AF_ETRUNCATED, AF_EPROTOCOL;
+ * `verdict` otherwise. Does nothing if the writer has ended it.
+ */
+af_status af__sink_end(af__sink *sink, af_status verdict, af_failure *failure);
 
-/** One piece of it. AF_EFILE. */
-af_status af__sink_settle(af__sink *sink, af_failure *failure);
+/*
+ * Work that may take long, for another thread than the loop's: the writer. Whoever begins some lets
+ * af__sink_do() run there, and tells af__sink_return() afterwards. Until then only what is here may
+ * be called, and af__sink_write() but at the end.
+ */
 
-/** The body is complete: a file is checked and gets its name. AF_EFILE, AF_ETRUNCATED, AF_EPROTOCOL. */
-af_status af__sink_finish(af__sink *sink, af_failure *failure);
+/** Nothing more can be taken until the writer comes back. */
+bool af__sink_is_full(const af__sink *sink);
 
-/** The task failed with `status`: keep what can be gone on with, if that was asked for. */
-void af__sink_abandon(af__sink *sink, af_status status);
+/** There is a block to be written, and none under way. */
+bool af__sink_has_block(const af__sink *sink);
+void af__sink_begin_block(af__sink *sink);
+
+/** Nothing is under way: what af__sink_end() does. false: af__sink_end() itself takes no time. */
+bool af__sink_begin_end(af__sink *sink, af_status verdict);
+
+bool af__sink_is_under_way(const af__sink *sink);
+bool af__sink_is_ending(const af__sink *sink);
+
+/** At the end: give up with `status`, unless it is too late for that. */
+void af__sink_stop(af__sink *sink, af_status status);
+
+/** On the writer. true: once more, when others had their turn. */
+bool af__sink_do(af__sink *sink);
+
+/** It has come back. What became of it, as af__sink_write() and af__sink_end(). */
+af_status af__sink_return(af__sink *sink, af_failure *failure);
 
 /** The token of what is kept, ending in NUL; NULL if nothing is, or without memory for it. */
 char *af__sink_copy_token(const af__sink *sink);

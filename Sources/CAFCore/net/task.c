@@ -71,7 +71,6 @@ static void stop_waiting(af_task *task, int64_t now) {
 
 static void arm(af_task *task) {
     int64_t deadline = after(task->started_us, task->transfer.timeouts.total_ms);
-    if (task->is_settling) deadline = earlier(deadline, af__now_us());
     deadline = earlier(deadline, connect_deadline(task));
     deadline = earlier(deadline, next_try(task));
     deadline = earlier(deadline, network_deadline(task));
@@ -88,10 +87,19 @@ static void arm(af_task *task) {
     }
 }
 
+static void say_late(af_failure *failure, af_timeout which, const char *what, uint32_t limit_ms) {
+    af__fail(failure, AF_ETIMEOUT, "%s within %u ms", what, (unsigned)limit_ms);
+    failure->timeout = which;
+}
+
+static void say_incomplete(const af_task *task, af_failure *failure) {
+    say_late(failure, AF_TIMEOUT_TOTAL, "the task was not complete",
+             task->transfer.timeouts.total_ms);
+}
+
 static void time_out(af_task *task, af_timeout which, const char *what, uint32_t limit_ms) {
     af_failure failure = {0};
-    af__fail(&failure, AF_ETIMEOUT, "%s within %u ms", what, (unsigned)limit_ms);
-    failure.timeout = which;
+    say_late(&failure, which, what, limit_ms);
     af__task_abort(task, &failure);
 }
 
@@ -103,7 +111,6 @@ static bool go_on(af_task *task) {
     return false;
 }
 
-static void settle(af_task *task);
 static void try_again(af_task *task);
 
 static void alarm_rang(af__alarm *alarm) {
@@ -111,9 +118,9 @@ static void alarm_rang(af__alarm *alarm) {
     const af_timeouts *limits = &task->transfer.timeouts;
     int64_t now = af__now_us();
     if (now >= after(task->started_us, limits->total_ms)) {
-        time_out(task, AF_TIMEOUT_TOTAL, "the task was not complete", limits->total_ms);
-    } else if (task->is_settling) {
-        settle(task);
+        af_failure failure = {0};
+        say_incomplete(task, &failure);
+        af__task_abort(task, &failure);
     } else if (now >= network_deadline(task)) {
         try_again(task);
     } else if (now >= connect_deadline(task)) {
@@ -144,6 +151,12 @@ static void connected(void *context) {
 
 static void waiting(void *context) {
     arm(context);
+}
+
+static void filled(void *context) {
+    af_task *task = context;
+    af__sink_begin_block(&task->transfer.sink);
+    af__session_work(task->session, &task->job);
 }
 
 /* ---- On the loop --------------------------------------------------------------------------- */
@@ -179,8 +192,22 @@ void af__task_complete(af_task *task) {
         leave(task);
 }
 
+/** No hop is left; what is left may be the writer's. */
+static void settle(af_task *task) {
+    af__sink *sink = &task->transfer.sink;
+    task->is_settling = true;
+    if (af__sink_is_under_way(sink)) {
+        arm(task);
+    } else if (af__sink_begin_end(sink, task->transfer.result->failure.status)) {
+        arm(task);
+        af__session_work(task->session, &task->job);
+    } else {
+        finish(task);
+    }
+}
+
 static bool start_hop(af_task *task, af_failure *failure) {
-    af__exchange_owner owner = {task, connecting, connected, waiting};
+    af__exchange_owner owner = {task, connecting, connected, waiting, filled};
     task->is_connecting = task->is_connected = false;
     if (!af__transfer_begin_hop(&task->transfer)) return false;
     af_status status = af__driver_start(task->session->driver, &task->exchange, &task->transfer,
@@ -193,10 +220,8 @@ static void run_hop(af_task *task) {
     af_failure failure = {0};
     if (start_hop(task, &failure)) return;
     if (failure.status != AF_OK) af__transfer_fail(&task->transfer, &failure);
-    finish(task);
+    settle(task);
 }
-
-static void settle(af_task *task);
 
 /** Once it isn't suspended. */
 static void proceed(af_task *task, af__next next) {
@@ -207,8 +232,7 @@ static void proceed(af_task *task, af__next next) {
         return;
     }
     if (next == AF__NEXT_HOP) run_hop(task);
-    if (next == AF__NEXT_SETTLE) settle(task);
-    if (next == AF__NEXT_FINISH) finish(task);
+    if (next == AF__NEXT_FINISH) settle(task);
 }
 
 /** The same hop once more. */
@@ -227,7 +251,7 @@ static void heed_network(af_task *task, af__network_answer answer, const af_fail
         break;
     case AF__NETWORK_FAIL:
         af__transfer_fail(&task->transfer, failure);
-        finish(task);
+        settle(task);
         break;
     }
 }
@@ -246,22 +270,17 @@ void af__task_exchange_ended(af_task *task) {
     }
 }
 
-/** A piece at a time: the loop has other tasks. */
-static void settle(af_task *task) {
-    if (af__transfer_settle(&task->transfer)) {
-        finish(task);
-    } else {
-        task->is_settling = true;
-        arm(task);
-    }
-}
-
 void af__task_abort(af_task *task, const af_failure *failure) {
+    af__sink *sink = &task->transfer.sink;
+    if (af__sink_is_ending(sink)) {
+        af__sink_stop(sink, failure->status);
+        return;
+    }
     af__transfer_fail(&task->transfer, failure);
     if (task->exchange != NULL) {
         af__task_exchange_ended(task);
-    } else {
-        finish(task);
+    } else if (!task->is_settling) {
+        settle(task);
     }
 }
 
@@ -304,6 +323,27 @@ static void look_at_flags(af_task *task, bool is_woken) {
     go_on(task);
 }
 
+/** The writer has given back the sink. */
+static void worked(af_task *task) {
+    af__transfer *transfer = &task->transfer;
+    af_failure failure;
+    if (af__sink_return(&transfer->sink, &failure) != AF_OK) {
+        if (failure.status == AF_ETIMEOUT) say_incomplete(task, &failure);
+        af__transfer_fail(transfer, &failure);
+    }
+    if (af__sink_is_ending(&transfer->sink)) {
+        finish(task);
+    } else if (task->is_settling) {
+        settle(task);
+    } else if (failure.status != AF_OK) {
+        af__task_abort(task, &failure);
+    } else {
+        if (af__sink_has_block(&transfer->sink)) filled(task);
+        bool is_paused = task->exchange != NULL && af__exchange_is_paused(task->exchange);
+        if (is_paused && go_on(task)) arm(task);
+    }
+}
+
 void af__task_handle(af_task *task) {
     unsigned requests = atomic_fetch_and(&task->requests, AF__TASK_FINISHED);
     if (requests & AF__TASK_FINISHED) {
@@ -313,10 +353,13 @@ void af__task_handle(af_task *task) {
         }
     } else if (requests & AF__TASK_START) {
         begin(task);
-    } else if (task->node.next != NULL && !task->is_over) {
-        if (requests & AF__TASK_NETWORK) look_at_network(task);
-        bool has_more = (requests & ~AF__TASK_NETWORK) != 0 && !task->is_over;
-        if (has_more) look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
+    } else {
+        bool is_active = task->node.next != NULL && !task->is_over;
+        if (is_active && (requests & AF__TASK_NETWORK)) look_at_network(task);
+        if (requests & AF__TASK_WORKED) worked(task);
+        bool has_flags = (requests & (AF__TASK_CHECK | AF__TASK_WAKE)) != 0;
+        is_active = task->node.next != NULL && !task->is_over;
+        if (has_flags && is_active) look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
     }
     af_task_release(task);
 }
@@ -330,6 +373,13 @@ void af__task_post(af_task *task, unsigned what) {
     atomic_fetch_add_explicit(&session->posts, 1, memory_order_relaxed);
     af_task_retain(task);
     af__loop_post(&session->loop, &task->post);
+}
+
+static bool run_job(af__job *job) {
+    af_task *task = AF__OWNER(job, af_task, job);
+    if (af__sink_do(&task->transfer.sink)) return true;
+    af__task_post(task, AF__TASK_WORKED);
+    return false;
 }
 
 static void give_back(const af_request *request, const af_task_events *events) {
@@ -373,6 +423,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     }
     atomic_init(&task->references, 1);
     task->alarm.ring = alarm_rang;
+    task->job.run = run_job;
     task->session = session;
     af__session_reference(session);
     af__session_hold(session);

@@ -512,14 +512,13 @@ af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome
         return AF__NEXT_HOP;
     }
     judge_end(transfer, outcome);
-    bool is_fine = transfer->result->failure.status == AF_OK;
-    return is_fine && af__sink_must_settle(&transfer->sink) ? AF__NEXT_SETTLE : AF__NEXT_FINISH;
+    return AF__NEXT_FINISH;
 }
 
 void af__transfer_finish(af__transfer *transfer) {
     af_failure failure = {0};
     af_result *result = transfer->result;
-    if (result->failure.status == AF_OK && af__sink_finish(&transfer->sink, &failure) != AF_OK) {
+    if (af__sink_end(&transfer->sink, result->failure.status, &failure) != AF_OK) {
         af__transfer_fail(transfer, &failure);
     }
     af__transfer_report_file(transfer);

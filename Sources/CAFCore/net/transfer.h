@@ -24,10 +24,9 @@ typedef struct af__outcome {
 } af__outcome;
 
 typedef enum af__next {
-    AF__NEXT_FINISH, /**< Nothing more: the result is complete. */
+    AF__NEXT_FINISH, /**< Nothing more: the sink has all. */
     AF__NEXT_HOP,    /**< Send `outgoing` once more or for the first time. */
-    AF__NEXT_WAIT,   /**< Once there is a way to its host, the same; if not, its outcome counts. */
-    AF__NEXT_SETTLE  /**< Call af__transfer_settle() until it is done, then finish. */
+    AF__NEXT_WAIT    /**< Once there is a way to its host, the same; if not, its outcome counts. */
 } af__next;
 
 typedef enum af__taken {
@@ -140,9 +139,6 @@ void af__transfer_fail(af__transfer *transfer, const af_failure *failure);
 
 /** The hop is over. Takes the outcome's evidence. */
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome);
-
-/** One piece of the work after the last hop; true when it is done, or has failed. */
-bool af__transfer_settle(af__transfer *transfer);
 
 /** Complete the result and tell on_done; nothing of the events is called afterwards. */
 void af__transfer_finish(af__transfer *transfer);

@@ -149,6 +149,7 @@ bool af__transfer_open_sink(af__transfer *transfer, const af_response *response)
         .url = asked_url(transfer),
         .length = has_body ? transfer->framing.length : 0,
         .is_encoded = transfer->framing.is_encoded && !transfer->keep_encoding,
+        .can_wait = !transfer->shares_connection,
         .answer = has_answer ? &transfer->resume_answer : NULL,
     };
     if (af__sink_open(&transfer->sink, &start, &failure) != AF_OK) return fail(transfer, &failure);
@@ -158,17 +159,10 @@ bool af__transfer_open_sink(af__transfer *transfer, const af_response *response)
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
-bool af__transfer_settle(af__transfer *transfer) {
-    af_failure failure = {0};
-    if (af__sink_settle(&transfer->sink, &failure) != AF_OK) return !fail(transfer, &failure);
-    return !af__sink_must_settle(&transfer->sink);
-}
-
 void af__transfer_report_file(af__transfer *transfer) {
     af__sink *sink = &transfer->sink;
     af_result *result = transfer->result;
     if (sink->kind != AF_SINK_FILE) return;
-    if (result->failure.status != AF_OK) af__sink_abandon(sink, result->failure.status);
     result->resume_token = af__sink_copy_token(sink);
     if (result->resume_token == NULL && af__resume_exists(&sink->file.token)) {
         (void)fail_memory(transfer);

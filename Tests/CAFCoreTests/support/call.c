@@ -128,7 +128,9 @@ void call_wait_for(call *call, atomic_uint *counter, unsigned count) {
         error = pthread_cond_timedwait(&call->changed, &call->lock, &deadline);
     }
     pthread_mutex_unlock(&call->lock);
-    if (error != 0) print_error("still waiting after events \"%s\"\n", call->log);
+    if (error != 0) {
+        print_error("still waiting after events \"%s\"; %s\n", call->log, call->failure.text);
+    }
     assert_int_equal(error, 0);
 }
 

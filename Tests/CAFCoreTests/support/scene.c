@@ -48,6 +48,16 @@ void break_off(scene *scene) {
     assert_int_equal(count_files(&scene->folder), 2);
 }
 
+const char *digest_field(scene *scene, const EVP_MD *type, const char *form, bool is_wrong) {
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned char text[128];
+    unsigned size;
+    EVP_Digest(scene->content, LARGE, digest, &size, type, NULL);
+    if (is_wrong) digest[0] ^= 1;
+    EVP_EncodeBlock(text, digest, (int)size);
+    return text_of(scene->world, form, (char *)text);
+}
+
 void check_done(scene *scene, call *call, af_resumption resumption) {
     check_ended(call, AF_OK);
     assert_int_equal(af_result_get_download(call->result)->resumption, resumption);

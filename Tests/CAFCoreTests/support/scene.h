@@ -6,6 +6,8 @@
 #include "support/files.h"
 #include "support/origin.h"
 
+#include <openssl/evp.h>
+
 enum { LARGE = 1500000, BROKEN_AT = 1200000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE };
 
 #define TAG "\"one\""
@@ -31,6 +33,9 @@ call *download(scene *scene, unsigned flags);
 
 /** A download that breaks off at BROKEN_AT and leaves a pair. */
 void break_off(scene *scene);
+
+/** A field that promises the content's digest, in one of the world's texts; `form` has its %s. */
+const char *digest_field(scene *scene, const EVP_MD *type, const char *form, bool is_wrong);
 
 /** It succeeded, and nothing but the whole file is there; then it is removed. Frees the call. */
 void check_done(scene *scene, call *call, af_resumption resumption);

@@ -85,7 +85,7 @@ enum {
      * appended only if it is the same version of the file; otherwise all comes anew.
      */
     AF_SINK_CONTINUE = 1u << 1,
-    /** Success means that file and folder are on the disk. The session's loop waits for the disk. */
+    /** Success means that file and folder are on the disk. */
     AF_SINK_SYNC = 1u << 2,
     /** A file that exists is an error, AF_EFILE with EEXIST. */
     AF_SINK_NO_REPLACE = 1u << 3,

@@ -1,0 +1,146 @@
+/*
+ * A disk that is full, and a file that may not grow: the task says so, once, and what it leaves is what
+ * it always leaves. The disk is a small file system in memory, mounted where only this process sees it.
+ */
+#include "support/scene.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { SMALL = 100 * 1000, FILLER = 560 * 1024 };
+
+static bool may_mount;
+
+static bool write_text(const char *path, const char *text) {
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return false;
+    bool is_written = write(descriptor, text, strlen(text)) == (ssize_t)strlen(text);
+    close(descriptor);
+    return is_written;
+}
+
+/** Mounts of this process alone; without rights in a user namespace that has them. */
+static bool have_own_mounts(void) {
+    char map[64];
+    if (unshare(CLONE_NEWNS) != 0) {
+        snprintf(map, sizeof map, "%u %u 1", getuid(), getuid());
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+        if (!write_text("/proc/self/uid_map", map)) return false;
+    }
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+static bool mount_disk(const char *path) {
+    return may_mount && mount("tmpfs", path, "tmpfs", 0, "size=600k") == 0;
+}
+
+/** What a task has to say, and to leave, when its file can't be written. */
+static void check_failed(scene *scene, call *call, int error, bool is_kept) {
+    check_ended(call, AF_EFILE);
+    assert_int_equal(call->failure.system_error, error);
+    check_contains(call->failure.text, strerror(error));
+    assert_int_equal(atomic_load(&call->done_count), 1);
+    const af_download *file = af_result_get_download(call->result);
+    bool has_token = af_result_get_resume_token(call->result)[0] != '\0';
+    assert_int_equal(has_token, is_kept);
+    assert_int_equal(file_exists(scene->part), is_kept);
+    assert_int_equal(file_exists(scene->note), is_kept);
+    assert_false(file_exists(scene->path));
+    if (is_kept) {
+        assert_true(file->size > 0 && file->size < LARGE);
+        check_file(scene->part, (af_slice){scene->content, (size_t)file->size});
+    }
+    call_free(call);
+}
+
+typedef struct row {
+    unsigned flags;
+    size_t size;
+    bool chunks;
+} row;
+
+static const row rows[] = {
+    {0, LARGE, false},           {0, LARGE, true},
+    {0, SMALL, false},           {0, SMALL, true},
+    {BOTH, LARGE, false},        {BOTH, LARGE, true},
+    {BOTH, SMALL, false},        {BOTH, SMALL, true},
+    {AF_SINK_SYNC, SMALL, true}, {AF_SINK_SYNC | AF_SINK_KEEP_PARTIAL, LARGE, true},
+};
+
+/** `is_told`: room for what is announced is asked for before the first byte, so nothing is begun. */
+static void check_rows(scene *scene, int error, bool is_told) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        scene->origin.content.size = rows[i].size;
+        scene->origin.chunks = rows[i].chunks;
+        bool is_kept = (rows[i].flags & AF_SINK_KEEP_PARTIAL) != 0 && (rows[i].chunks || !is_told);
+        check_failed(scene, download(scene, rows[i].flags), error, is_kept);
+        unlink(scene->part);
+        unlink(scene->note);
+    }
+}
+
+static void a_full_disk_is_an_error(void **state) {
+    scene *scene = *state;
+    if (!mount_disk(scene->folder.path)) {
+        print_message("left out: no file system can be mounted here\n");
+        skip();
+    }
+    /* So that a small file finds no room either. */
+    char *filler = calloc(1, FILLER);
+    assert_non_null(filler);
+    write_file(path_in(&scene->folder, "filler"), (af_slice){filler, FILLER});
+    free(filler);
+    check_rows(scene, ENOSPC, true);
+    /* With room again it all comes. */
+    assert_int_equal(unlink(path_in(&scene->folder, "filler")), 0);
+    scene->origin.content.size = SMALL;
+    call *call = download(scene, BOTH);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_file(scene->path, (af_slice){scene->content, SMALL});
+    assert_int_equal(umount2(scene->folder.path, MNT_DETACH), 0);
+}
+
+static void a_full_disk_is_gone_on_with_elsewhere(void **state) {
+    scene *scene = *state;
+    if (!mount_disk(scene->folder.path)) {
+        print_message("left out: no file system can be mounted here\n");
+        skip();
+    }
+    scene->origin.chunks = true;
+    check_failed(scene, download(scene, BOTH), ENOSPC, true);
+    assert_int_equal(mount(NULL, scene->folder.path, NULL, MS_REMOUNT, "size=8m"), 0);
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+    assert_int_equal(umount2(scene->folder.path, MNT_DETACH), 0);
+}
+
+/** SIGXFSZ comes with it, and ends a process that doesn't block it. */
+static void a_file_that_may_not_grow_is_an_error(void **state) {
+    scene *scene = *state;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit limit = {.rlim_cur = 50000, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    check_rows(scene, EFBIG, false);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    scene->origin.content.size = LARGE;
+    scene->origin.chunks = false;
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_NONE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(a_full_disk_is_an_error),
+        SCENE_TEST(a_full_disk_is_gone_on_with_elsewhere),
+        SCENE_TEST(a_file_that_may_not_grow_is_an_error),
+    };
+    may_mount = have_own_mounts();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
