@@ -30,11 +30,10 @@ struct Batch {
 
     private func run(_ index: Int, _ display: ProgressDisplay?) async -> Outcome {
         var exchange = exchanges[index]
-        let name = exchange.name
-        display?.begin(index, name)
+        display?.begin(index, exchange.name)
         exchange.watcher = { display?.note($0, of: index) }
         let outcome = await exchange.run()
-        display?.end(index, "\(name)  \(summary(of: outcome))")
+        display?.end(index, summary(of: outcome))
         return outcome
     }
 

@@ -130,28 +130,28 @@ struct BatchProgramTests {
         #expect(shown[1].hasPrefix("long   50% ["))
         #expect(shown[1].hasSuffix("1 B/2 B         1 B/s  0:01 left\u{1B}[K"))
         // Drawn over from the first line on; what has ended goes above and stays.
-        some.end(1, "long  done")
+        some.end(1, "done")
         text = some.draw(width: 79, now: now)
-        #expect(text.hasPrefix("\r\u{1B}[1Along  done\u{1B}[K\na  0 B"))
+        #expect(text.hasPrefix("\r\u{1B}[1Along  done\u{1B}[K\na     0 B"))
         #expect(!text.contains("\u{1B}[J"))
-        some.end(0, "a  404")
+        some.end(0, "404")
         shown = some.clear(width: 79).split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(shown == ["\ra  404\u{1B}[K", "\u{1B}[K"])
+        #expect(shown == ["\ra     404\u{1B}[K", "\u{1B}[K"])
     }
 
     @Test func fewerLinesThanBeforeAreErased() {
         var some = lines(["a", "b", "c"])
         _ = some.draw(width: 79, now: start)
-        some.end(1, "b  done")
-        some.end(2, "c  done")
+        some.end(1, "done")
+        some.end(2, "done")
         #expect(some.draw(width: 79, now: start).hasPrefix("\r\u{1B}[2Ab  done\u{1B}[K\nc  done\u{1B}[K\na"))
         #expect(some.clear(width: 79) == "\r\u{1B}[K")
     }
 
     @Test func shortRunsShowNothing() {
         var some = lines(["a", "b"])
-        some.end(0, "a  done")
-        some.end(1, "b  done")
+        some.end(0, "done")
+        some.end(1, "done")
         #expect(some.clear(width: 79) == "")
     }
 

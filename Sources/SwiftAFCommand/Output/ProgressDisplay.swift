@@ -30,9 +30,9 @@ final class ProgressDisplay: Sendable {
         lines.withLock { $0.note(progress, of: index) }
     }
 
-    /// One of several transfers has ended; `line` stays on the screen.
-    func end(_ index: Int, _ line: String) {
-        lines.withLock { $0.end(index, line) }
+    /// One of several transfers has ended; what it came to stays on the screen.
+    func end(_ index: Int, _ verdict: String) {
+        lines.withLock { $0.end(index, verdict) }
     }
 
     /// Runs transfers, draws while they last, and leaves an empty line behind.
@@ -75,6 +75,8 @@ struct ProgressLines {
     }
 
     private var rows: [Int: Row] = [:]
+    /// Of all names, so that the bars stay where they are.
+    private var longestName = 0
     /// Said once, above those that are under way.
     private var ended: [String] = []
     /// Lines that are on the screen and will be drawn over.
@@ -82,25 +84,25 @@ struct ProgressLines {
 
     mutating func begin(_ index: Int, _ name: String, at start: ContinuousClock.Instant) {
         rows[index] = Row(name: name, start: start)
+        longestName = max(longestName, name.count)
     }
 
     mutating func note(_ progress: TransferProgress, of index: Int) {
         rows[index]?.progress = progress
     }
 
-    mutating func end(_ index: Int, _ line: String) {
-        rows[index] = nil
-        ended.append(line)
+    mutating func end(_ index: Int, _ verdict: String) {
+        guard let row = rows.removeValue(forKey: index) else { return }
+        ended.append("\(row.name.padded(to: longestName))  \(verdict)")
     }
 
     /// Draws over what was drawn before.
     mutating func draw(width: Int, now: ContinuousClock.Instant) -> String {
-        let longest = rows.values.map(\.name.count).max() ?? 0
         let bars = rows.sorted { $0.key < $1.key }.map { _, row in
             let bar = ProgressBar(progress: row.progress, elapsed: now - row.start)
-            guard longest > 0 else { return bar.line(width: width) }
-            let line = "\(row.name.padded(to: longest))  \(bar.line(width: max(0, width - longest - 2)))"
-            return String(line.prefix(width))
+            guard longestName > 0 else { return bar.line(width: width) }
+            let name = row.name.padded(to: longestName)
+            return String("\(name)  \(bar.line(width: max(0, width - longestName - 2)))".prefix(width))
         }
         return replace(by: bars, width)
     }
