@@ -9,7 +9,7 @@ import Testing
 final class NotificationTests {
     private static let all: [Notification.Name] = [
         .afTaskDidResume, .afTaskDidSuspend, .afTaskDidComplete, .afSessionDidInvalidate,
-        .afDownloadTaskDidMoveFile, .afDownloadTaskDidFailToMoveFile,
+        .afDownloadTaskDidMoveFile, .afDownloadTaskDidFailToMoveFile, .afReachabilityDidChange,
     ]
 
     private let server: TestServer
@@ -50,7 +50,9 @@ final class NotificationTests {
                 "com.alamofire.networking.task.complete", "com.alamofire.networking.session.invalidate",
                 "com.alamofire.networking.session.download.file-manager-succeed",
                 "com.alamofire.networking.session.download.file-manager-error",
+                "com.alamofire.networking.reachability.change",
             ])
+        #expect(AFReachabilityDidChangeKey.status == "AFNetworkingReachabilityNotificationStatusItem")
         #expect(AFTaskDidCompleteKey.responseData == "com.alamofire.networking.complete.finish.responsedata")
         #expect(
             AFTaskDidCompleteKey.serializedResponse == "com.alamofire.networking.task.complete.serializedresponse")
@@ -170,12 +172,28 @@ final class NotificationTests {
         let log = NotificationLog([.afTaskDidComplete], of: task)
         let completion = TaskCompletion(
             body: Data(), filePath: "/tmp/file", error: error, serializer: DataResponseSerializer())
-        TaskObservation.current?.taskDidComplete(task, completion)
+        TaskObservation.observers.tell { $0.taskDidComplete(task, completion) }
         let info = try #require(await log.next().first).userInfo
         let file = URL(fileURLWithPath: "/tmp/file")
         #expect(info[AFTaskDidCompleteKey.assetPath] as? URL == file)
         #expect(info[AFTaskDidCompleteKey.serializedResponse] as? URL == (error == nil ? file : nil))
         #expect(info[AFTaskDidCompleteKey.responseData] == nil)
+    }
+
+    // MARK: Reachability
+
+    @Test(arguments: [
+        NetworkReachabilityManager(domain: "localhost"), NetworkReachabilityManager(address: "127.0.0.1"),
+    ])
+    func reachabilityIsPostedAfterTheHandlerWithTheManager(manager: NetworkReachabilityManager) async throws {
+        let log = NotificationLog([.afReachabilityDidChange], of: manager)
+        manager.statusChangeHandler = { log.note("handler \($0.status)") }
+        try manager.startMonitoring()
+        let entry = try #require(await log.next().first)
+        manager.stopMonitoring()
+        #expect(log.history == ["handler Reachable via WiFi", Notification.Name.afReachabilityDidChange.rawValue])
+        #expect(entry.isOnMainQueue)
+        #expect(entry.userInfo[AFReachabilityDidChangeKey.status] as? NSNumber == 2)
     }
 
     // MARK: Managers and files

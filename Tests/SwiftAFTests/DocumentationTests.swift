@@ -88,6 +88,16 @@ private func linesAndEvents() async throws {
     }
 }
 
+private func stateOfTheNetwork() async throws {
+    try NetworkReachabilityManager.shared.startMonitoring()
+    for await state in NetworkReachabilityManager.shared.changes {
+        print(state.status, state.link, state.linkName)
+    }
+    var patient = HTTPRequest("users/7")
+    patient.waitsForConnectivity = true
+    _ = patient
+}
+
 @Suite struct DocumentationTests {
     /// The lines of a text without their indentation, and without empty ones.
     private static func lines(of text: Substring) -> [String] {

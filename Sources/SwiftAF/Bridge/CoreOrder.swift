@@ -19,6 +19,7 @@ struct CoreDefaults: Sendable {
     var sendRate: UInt64
     var receiveRate: UInt64
     var continueExpectation: HTTPRequest.ContinueExpectation
+    var waitsForConnectivity: Bool
 }
 
 /// All that is needed to begin a task: the request, and what its session adds.
@@ -120,6 +121,7 @@ final class CoreOrder: Sendable {
         core.max_send_rate = request.rateLimit.sending.map(UInt64.init(clamping:)) ?? defaults.sendRate
         core.max_receive_rate = request.rateLimit.receiving.map(UInt64.init(clamping:)) ?? defaults.receiveRate
         core.expect = af_expect(request.continueExpectation ?? defaults.continueExpectation)
+        core.wait_for_network = request.waitsForConnectivity ?? defaults.waitsForConnectivity
         return core
     }
 

@@ -32,6 +32,8 @@ public struct HTTPRequest: Sendable {
     /// Decides whether the body of the response is wanted, and where it goes; nil for the session's
     /// ``HTTPSessionManager/responseHandler``. Downloads, which have a destination, and server-sent events don't ask.
     public var responseHandler: ResponseHandler?
+    /// Whether to wait for a route instead of failing without one; nil as the session says.
+    public var waitsForConnectivity: Bool?
     /// What `URLRequest` says about caches, cookies and radios.
     public var hints = Hints()
 

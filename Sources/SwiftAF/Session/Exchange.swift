@@ -16,6 +16,8 @@ final class Exchange: CoreTask, @unchecked Sendable {
     /// Runs a transfer to its end. Cancelling the Swift task cancels it.
     static func run(_ order: CoreOrder, _ observers: TransferObservers) async -> CoreOutcome {
         let exchange = Exchange(observers)
+        let told = TaskObservation.begin(order.request)
+        defer { TaskObservation.end(told) }
         let ending = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 exchange.continuation = continuation

@@ -157,7 +157,7 @@ public final class HTTPSessionManager: Sendable {
             for task in registry.tasks { task.cancel() }
             (try? former.get())?.cancelAll()
         }
-        if case .success = former { TaskObservation.current?.managerDidInvalidate(self) }
+        if case .success = former { TaskObservation.observers.tell { $0.managerDidInvalidate(self) } }
     }
 
     /// The core's counters since the session was made; nil after ``invalidate(cancellingTasks:)``.

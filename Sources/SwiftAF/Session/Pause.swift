@@ -18,7 +18,7 @@ final class Pause: Sendable {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 guard pause.begin(continuation) else { return continuation.resume() }
-                DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds(duration))) {
+                DispatchQueue.global().asyncAfter(deadline: .after(duration)) {
                     pause.end()
                 }
             }
@@ -43,11 +43,14 @@ final class Pause: Sendable {
         }
         waiting?.resume()
     }
+}
 
-    /// At most some decades.
-    private static func nanoseconds(_ duration: Duration) -> Int {
+extension DispatchTime {
+    /// A moment from now, at most some decades.
+    static func after(_ duration: Duration) -> DispatchTime {
         let (seconds, attoseconds) = duration.components
-        guard seconds < 1_000_000_000 else { return 1_000_000_000_000_000_000 }
-        return seconds < 0 ? 0 : Int(seconds) * 1_000_000_000 + max(0, Int(attoseconds / 1_000_000_000))
+        guard seconds < 1_000_000_000 else { return .now() + .nanoseconds(1_000_000_000_000_000_000) }
+        guard seconds >= 0, attoseconds >= 0 else { return .now() }
+        return .now() + .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
     }
 }

@@ -14,6 +14,11 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Whether a server is asked before a body is sent.
     public var continueExpectation = HTTPRequest.ContinueExpectation.automatic
 
+    /// Whether a request that finds no route to its host waits for one instead of failing with
+    /// ``SessionError/Code/connect``; or, while there is none to the internet, with ``SessionError/Code/dns``. The
+    /// total time limit counts on, and cancelling ends the wait.
+    public var waitsForConnectivity = false
+
     /// Connections open at once to one host; further requests wait. Zero: no limit.
     public var maximumConnectionsPerHost = 6
 
@@ -86,7 +91,8 @@ extension SessionConfiguration {
             decompresses: decompressesBodies,
             sendRate: UInt64(clamping: rateLimit.sending ?? 0),
             receiveRate: UInt64(clamping: rateLimit.receiving ?? 0),
-            continueExpectation: continueExpectation)
+            continueExpectation: continueExpectation,
+            waitsForConnectivity: waitsForConnectivity)
     }
 
     /// The part that is fixed for a session's life.

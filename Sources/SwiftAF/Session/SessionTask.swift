@@ -177,7 +177,7 @@ public final class SessionTask: Sendable {
             }
             return action
         }
-        tellObserver(of: action)
+        tellObservers(of: action)
         if action == .begin { begin() }
         if action == .completeCancelled { finish(.failed(cancelledBeforeStart)) }
     }
@@ -187,11 +187,11 @@ public final class SessionTask: Sendable {
         return SessionError(.cancelled, url: originalRequest.url, resumeToken: order?.resumeToken)
     }
 
-    private func tellObserver(of action: SessionTaskState.Action) {
-        guard let observer = TaskObservation.current else { return }
+    private func tellObservers(of action: SessionTaskState.Action) {
+        let observers = TaskObservation.observers.all
         switch action {
-        case .begin, .resumeTransfer: observer.taskDidResume(self)
-        case .suspendTransfer: observer.taskDidSuspend(self)
+        case .begin, .resumeTransfer: for observer in observers { observer.taskDidResume(self) }
+        case .suspendTransfer: for observer in observers { observer.taskDidSuspend(self) }
         case .nothing, .completeCancelled, .cancelTransfer: break
         }
     }

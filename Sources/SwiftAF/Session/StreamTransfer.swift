@@ -6,6 +6,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     /// Set before the head is told of.
     private var filePath: String?
     private let observers: TransferObservers
+    /// Set before it begins.
+    private var told: UInt64?
     private let state = Guarded(StreamState())
 
     private init(_ url: String, _ observers: TransferObservers) {
@@ -21,7 +23,11 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         guard !Task.isCancelled else { throw SessionError(.cancelled, url: url) }
         let stream = StreamTransfer(url, observers)
         let owner = StreamOwner(stream)
-        if let error = stream.begin(order) { throw error }
+        stream.told = TaskObservation.begin(order.request)
+        if let error = stream.begin(order) {
+            TaskObservation.end(stream.told)
+            throw error
+        }
         switch await stream.wait({ $0.waitForHead($1) }) {
         case .head(let response):
             return StreamedResponse(response: response, filePath: stream.filePath, bytes: .init(owner: owner))
@@ -90,6 +96,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     override func didFinish(_ result: CoreResult) {
         let outcome = take(result, for: url)
         outcome.tellOfFile(of: nil)
+        TaskObservation.end(told)
         guard let (waiter, answer) = state.withLock({ $0.finish(outcome.failure) }) else { return }
         waiter.resume(returning: answer)
     }

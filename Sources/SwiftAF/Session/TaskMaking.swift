@@ -57,30 +57,32 @@ struct CompletionTarget: Sendable {
 
 /// What an observer is told about the end of a task; nil, and nothing kept for it, if there is no observer.
 struct TaskReport: Sendable {
-    private let observer: any TaskObserver
+    private let observers: [any TaskObserver]
     private let task: SessionTask
     private let completion: TaskCompletion
 
     init?(_ task: SessionTask, _ completion: () -> TaskCompletion) {
-        guard let observer = TaskObservation.current else { return nil }
-        self.observer = observer
+        observers = TaskObservation.observers.all
+        guard !observers.isEmpty else { return nil }
         self.task = task
         self.completion = completion()
     }
 
     func tell() {
-        observer.taskDidComplete(task, completion)
+        for observer in observers { observer.taskDidComplete(task, completion) }
     }
 }
 
 extension CoreOutcome {
     /// Tells whoever observes tasks whether a file stands in its place, or could not be put there.
     func tellOfFile(of task: SessionTask?) {
-        guard download != nil, let observer = TaskObservation.current else { return }
-        if let filePath {
-            observer.downloadDidMove(task, to: filePath)
-        } else if let failure, failure.code == .file {
-            observer.downloadDidFailToMove(task, failure)
+        guard download != nil else { return }
+        TaskObservation.observers.tell { observer in
+            if let filePath {
+                observer.downloadDidMove(task, to: filePath)
+            } else if let failure, failure.code == .file {
+                observer.downloadDidFailToMove(task, failure)
+            }
         }
     }
 

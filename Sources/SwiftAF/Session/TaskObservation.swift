@@ -17,6 +17,21 @@ package protocol TaskObserver: Sendable {
     func downloadDidMove(_ task: SessionTask?, to path: String)
     /// A download could not be put in its place. Without a task if it was awaited.
     func downloadDidFailToMove(_ task: SessionTask?, _ error: SessionError)
+    /// A transfer begins that has no task, because it is awaited or streamed. Its number is its own among these.
+    func transferDidBegin(_ id: UInt64, _ request: HTTPRequest)
+    /// It is over. Told to whoever observes then.
+    func transferDidEnd(_ id: UInt64)
+}
+
+extension TaskObserver {
+    package func taskDidResume(_ task: SessionTask) {}
+    package func taskDidSuspend(_ task: SessionTask) {}
+    package func taskDidComplete(_ task: SessionTask, _ completion: TaskCompletion) {}
+    package func managerDidInvalidate(_ manager: HTTPSessionManager) {}
+    package func downloadDidMove(_ task: SessionTask?, to path: String) {}
+    package func downloadDidFailToMove(_ task: SessionTask?, _ error: SessionError) {}
+    package func transferDidBegin(_ id: UInt64, _ request: HTTPRequest) {}
+    package func transferDidEnd(_ id: UInt64) {}
 }
 
 /// How a task ended, for a ``TaskObserver``.
@@ -47,22 +62,26 @@ package struct TaskCompletion: Sendable {
     }
 }
 
-/// The observer of the process. Without one, asking for it costs one relaxed load.
+/// The observers of the process.
 package enum TaskObservation {
-    private static let isObserved = Atomic(false)
-    private static let observer = Guarded<(any TaskObserver)?>(nil)
+    package static let observers = ObserverList<any TaskObserver>()
 
-    /// The one that is told, if there is one.
-    package static var current: (any TaskObserver)? {
-        guard isObserved.load(ordering: .relaxed) else { return nil }
-        return observer.withLock { $0 }
+    /// Numbers transfers that have no task, apart from each other.
+    private static let lastTransfer = Atomic<UInt64>(0)
+
+    /// Tells that a transfer without a task begins.
+    ///
+    /// - Returns: What ``end(_:)`` takes; nil if nobody hears.
+    static func begin(_ request: HTTPRequest) -> UInt64? {
+        guard !observers.isEmpty else { return nil }
+        let id = lastTransfer.add(1, ordering: .relaxed).newValue
+        observers.tell { $0.transferDidBegin(id, request) }
+        return id
     }
 
-    /// Sets the one observer there is; nil for none. What happens at the same time may still be told to the old one.
-    package static func observe(with newObserver: (any TaskObserver)?) {
-        observer.withLock {
-            $0 = newObserver
-            isObserved.store(newObserver != nil, ordering: .relaxed)
-        }
+    /// Tells that it is over.
+    static func end(_ id: UInt64?) {
+        guard let id else { return }
+        observers.tell { $0.transferDidEnd(id) }
     }
 }

@@ -22,6 +22,15 @@ extension Notification.Name {
     /// error's `nsError`.
     public static let afDownloadTaskDidFailToMoveFile = Self(
         "com.alamofire.networking.session.download.file-manager-error")
+    /// `AFNetworkingReachabilityDidChangeNotification`: what a `NetworkReachabilityManager` knows was told, after its
+    /// handler. On the main queue; the object is the manager, the user info has ``AFReachabilityDidChangeKey/status``.
+    public static let afReachabilityDidChange = Self("com.alamofire.networking.reachability.change")
+}
+
+/// The key in the user info of ``Foundation/Notification/Name/afReachabilityDidChange``.
+public enum AFReachabilityDidChangeKey {
+    /// An `NSNumber`, the raw value of a `NetworkReachabilityStatus`.
+    public static let status = "AFNetworkingReachabilityNotificationStatusItem"
 }
 
 /// The keys in the user info of ``Foundation/Notification/Name/afTaskDidComplete``. Two of them lack the `task` that

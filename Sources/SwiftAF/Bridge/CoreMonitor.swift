@@ -1,0 +1,114 @@
+internal import CAFCore
+import Glibc
+
+/// Owns a monitor of the core.
+final class CoreMonitor: @unchecked Sendable {
+    /// The core lets any thread use it.
+    private let raw: OpaquePointer
+
+    typealias Receiver = @Sendable (NetworkReachability) -> Void
+
+    private final class Target {
+        let receive: Receiver
+
+        init(_ receive: @escaping Receiver) {
+            self.receive = receive
+        }
+    }
+
+    /// - Parameters:
+    ///   - host: A name or an address; nil for the internet as such.
+    ///   - receive: Called on the monitors' thread; must not block.
+    init(host: String?, _ receive: @escaping Receiver) throws(SessionError) {
+        if let host, host.utf8.contains(0) {
+            throw SessionError(.invalidInput, message: "the host contains NUL")
+        }
+        var options = af_reach_monitor_options()
+        options.size = MemoryLayout<af_reach_monitor_options>.stride
+        options.on_change = { context, state in
+            guard let context, let state else { return }
+            Unmanaged<Target>.fromOpaque(context).takeUnretainedValue().receive(NetworkReachability(state.pointee))
+        }
+        options.drop = { $0.map { Unmanaged<Target>.fromOpaque($0).release() } }
+        let target = Unmanaged.passRetained(Target(receive))
+        options.context = target.toOpaque()
+        var raw: OpaquePointer?
+        var failure = af_failure()
+        let status = Self.withText(host) { text in
+            options.host = text
+            return af_reach_monitor_new(&raw, &options, &failure)
+        }
+        guard status == .AF_OK, let raw else {
+            target.release()
+            throw SessionError(failure)
+        }
+        self.raw = raw
+    }
+
+    deinit {
+        af_reach_monitor_free(raw)
+    }
+
+    /// Begins, or begins anew: what is known is told once more.
+    func start() throws(SessionError) {
+        var failure = af_failure()
+        guard af_reach_monitor_start(raw, &failure) == .AF_OK else { throw SessionError(failure) }
+    }
+
+    /// What is being told may still arrive.
+    func stop() {
+        af_reach_monitor_stop(raw)
+    }
+
+    /// Whether a text is an IPv4 or IPv6 address, with or without a zone.
+    static func isAddress(_ text: String) -> Bool {
+        let address = text.prefix { $0 != "%" }
+        guard !text.utf8.contains(0) else { return false }
+        return withUnsafeTemporaryAllocation(of: in6_addr.self, capacity: 1) { room in
+            address.withCString { inet_pton(AF_INET6, $0, room.baseAddress) } == 1
+                || text.withCString { inet_pton(AF_INET, $0, room.baseAddress) } == 1
+        }
+    }
+
+    private static func withText<Result>(_ text: String?, _ use: (UnsafePointer<CChar>?) -> Result) -> Result {
+        guard let text else { return use(nil) }
+        return text.withCString { use($0) }
+    }
+}
+
+extension NetworkReachabilityStatus: CustomStringConvertible {
+    /// AFNetworking's words, in English: `Not Reachable`, `Reachable via WWAN`, `Reachable via WiFi`, `Unknown`.
+    public var description: String {
+        String(cString: af_reach_status_text(af_reach_status(rawValue: Int32(rawValue)) ?? .AF_REACH_UNKNOWN))
+    }
+}
+
+extension NetworkReachability {
+    fileprivate init(_ core: af_reachability) {
+        self.init(NetworkReachabilityStatus(core.status), link: NetworkLink(core.link))
+        linkName = withUnsafeBytes(of: core.link_name) { name in
+            String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}
+
+extension NetworkReachabilityStatus {
+    fileprivate init(_ core: af_reach_status) {
+        self = NetworkReachabilityStatus(rawValue: Int(core.rawValue)) ?? .unknown
+    }
+}
+
+extension NetworkLink {
+    fileprivate init(_ core: af_link_kind) {
+        self =
+            switch core {
+            case .AF_LINK_LOOPBACK: .loopback
+            case .AF_LINK_WIRED: .wired
+            case .AF_LINK_WIRELESS: .wireless
+            case .AF_LINK_CELLULAR: .cellular
+            case .AF_LINK_OTHER: .other
+            case .AF_LINK_UNKNOWN: .unknown
+            @unknown default: .unknown
+            }
+    }
+}

@@ -1,0 +1,100 @@
+import Dispatch
+
+/// What a manager knows and who hears of it. Apart from it, so that the monitor does not keep it alive.
+final class ReachabilityStorage: Sendable {
+    typealias Handler = @Sendable (NetworkReachability) -> Void
+    private typealias Listener = AsyncStream<NetworkReachability>.Continuation
+
+    private struct State {
+        var reachability = NetworkReachability()
+        /// Of the start that handlers are called for; none while it is stopped.
+        var start: Int?
+        var starts = 0
+        var handler: Handler?
+        var queue: DispatchQueue?
+        var listeners: [Int: Listener] = [:]
+        var lastListener = 0
+        var isFinished = false
+        weak var manager: NetworkReachabilityManager?
+    }
+
+    private let state = Guarded(State())
+
+    var reachability: NetworkReachability { state.withLock { $0.reachability } }
+
+    var handler: Handler? {
+        get { state.withLock { $0.handler } }
+        set { state.withLock { $0.handler = newValue } }
+    }
+
+    var queue: DispatchQueue? {
+        get { state.withLock { $0.queue } }
+        set { state.withLock { $0.queue = newValue } }
+    }
+
+    func adopt(_ manager: NetworkReachabilityManager) {
+        state.withLock { [weak manager] in $0.manager = manager }
+    }
+
+    func begin() {
+        state.withLock { state in
+            state.starts += 1
+            state.start = state.starts
+        }
+    }
+
+    func end() {
+        state.withLock { $0.start = nil }
+    }
+
+    /// The manager is gone.
+    func finish() {
+        let listeners = state.withLock { state in
+            state.isFinished = true
+            state.start = nil
+            defer { state.listeners = [:] }
+            return Array(state.listeners.values)
+        }
+        for listener in listeners { listener.finish() }
+    }
+
+    func makeStream() -> AsyncStream<NetworkReachability> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { listener in
+            let id = state.withLock { state -> Int? in
+                guard !state.isFinished else { return nil }
+                state.lastListener += 1
+                state.listeners[state.lastListener] = listener
+                // Under the lock, so that nothing newer comes before it.
+                if state.reachability.status != .unknown { listener.yield(state.reachability) }
+                return state.lastListener
+            }
+            guard let id else { return listener.finish() }
+            listener.onTermination = { [weak self] _ in self?.forget(id) }
+        }
+    }
+
+    private func forget(_ id: Int) {
+        _ = state.withLock { $0.listeners.removeValue(forKey: id) }
+    }
+
+    /// Called on the monitors' thread.
+    func receive(_ reachability: NetworkReachability) {
+        let told = state.withLock { state -> (Int, DispatchQueue)? in
+            guard let start = state.start else { return nil }
+            state.reachability = reachability
+            for listener in state.listeners.values { listener.yield(reachability) }
+            return (start, state.queue ?? .main)
+        }
+        guard let (start, queue) = told else { return }
+        queue.async { self.tell(reachability, start) }
+    }
+
+    private func tell(_ reachability: NetworkReachability, _ start: Int) {
+        let (manager, handler) = state.withLock { state in
+            state.start == start ? (state.manager, state.handler) : (nil, nil)
+        }
+        guard let manager else { return }
+        handler?(reachability)
+        ReachabilityObservation.observers.tell { $0.reachabilityDidChange(manager, reachability) }
+    }
+}

@@ -1,0 +1,147 @@
+import Dispatch
+import Testing
+
+@testable import SwiftAF
+
+/// AFNetworkReachabilityManagerTests of AFNetworking, over the loopback. What happens when links come and go is tested
+/// in C (reachability_net_test.c), in a network of its own.
+@Suite(.timeLimit(.minutes(2))) struct NetworkReachabilityManagerTests {
+    private static let makers: [@Sendable () -> NetworkReachabilityManager] = [
+        { NetworkReachabilityManager(domain: "localhost") },
+        { NetworkReachabilityManager(address: "127.0.0.1") },
+    ]
+
+    private func failure(of manager: NetworkReachabilityManager) -> SessionError.Code? {
+        do throws(SessionError) {
+            try manager.startMonitoring()
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    private func quiet(_ manager: NetworkReachabilityManager) -> NetworkReachabilityManager {
+        manager.callbackQueue = DispatchQueue(label: "reachability")
+        return manager
+    }
+
+    @Test(arguments: makers)
+    func reachabilityStartsInUnknownState(make: @Sendable () -> NetworkReachabilityManager) {
+        let manager = make()
+        #expect(manager.status == .unknown)
+        #expect(!manager.isReachable)
+        #expect(!manager.isReachableViaWWAN)
+        #expect(!manager.isReachableViaWiFi)
+        #expect(manager.localizedStatus == "Unknown")
+        manager.stopMonitoring()
+        #expect(manager.status == .unknown)
+    }
+
+    @Test(arguments: makers)
+    func theHandlerIsCalledAfterTheStart(make: @Sendable () -> NetworkReachabilityManager) async throws {
+        let manager = quiet(make())
+        let told = Recorder<NetworkReachability>()
+        manager.statusChangeHandler = { told.record($0) }
+        try manager.startMonitoring()
+        let state = try #require(await told.wait().first)
+        #expect(state == NetworkReachability(.reachableViaWiFi, link: .loopback, linkName: "lo"))
+        #expect(manager.reachability == state)
+        #expect(manager.isReachable && manager.isReachableViaWiFi && !manager.isReachableViaWWAN)
+        #expect(manager.localizedStatus == "Reachable via WiFi")
+        manager.stopMonitoring()
+        #expect(manager.status == .reachableViaWiFi)
+    }
+
+    @Test func theMainQueueIsTheDefault() async throws {
+        let manager = NetworkReachabilityManager(address: "::ffff:127.0.0.1")
+        let told = Recorder<Bool>()
+        manager.statusChangeHandler = { _ in
+            dispatchPrecondition(condition: .onQueue(.main))
+            told.record(true)
+        }
+        try manager.startMonitoring()
+        await told.wait()
+    }
+
+    @Test func startingAgainTellsTheStateAgain() async throws {
+        let manager = quiet(NetworkReachabilityManager(address: "127.0.0.1"))
+        let told = Recorder<NetworkReachability>()
+        manager.statusChangeHandler = { told.record($0) }
+        try manager.startMonitoring()
+        await told.wait()
+        try manager.startMonitoring()
+        #expect(await told.wait(for: 2).allSatisfy { $0.isReachable })
+    }
+
+    @Test func afterAStopNoHandlerIsCalled() async throws {
+        let queue = DispatchQueue(label: "held")
+        let manager = NetworkReachabilityManager(address: "127.0.0.1")
+        manager.callbackQueue = queue
+        let told = Recorder<NetworkReachability>()
+        manager.statusChangeHandler = { told.record($0) }
+        var changes = manager.changes.makeAsyncIterator()
+        queue.suspend()
+        try manager.startMonitoring()
+        // It is known, and on its way to the handler.
+        #expect(await changes.next()?.isReachable == true)
+        manager.stopMonitoring()
+        queue.resume()
+        await withCheckedContinuation { done in queue.async { done.resume() } }
+        #expect(told.values.isEmpty)
+    }
+
+    @Test func everySequenceHearsEverythingAndEndsWithTheManager() async throws {
+        var manager: NetworkReachabilityManager? = quiet(NetworkReachabilityManager(address: "127.0.0.1"))
+        let early = try #require(manager?.changes)
+        try manager?.startMonitoring()
+        var first = early.makeAsyncIterator()
+        let known = await first.next()
+        #expect(known?.status == .reachableViaWiFi)
+        // One that comes late begins with what is known.
+        var late = try #require(manager?.changes.makeAsyncIterator())
+        #expect(await late.next() == known)
+        manager = nil
+        #expect(await first.next() == nil)
+        #expect(await late.next() == nil)
+    }
+
+    @Test func managersGoWhileTheyAreStarted() async throws {
+        for _ in 0..<200 {
+            let manager = quiet(NetworkReachabilityManager(address: "127.0.0.1"))
+            manager.statusChangeHandler = { _ in }
+            try manager.startMonitoring()
+        }
+        weak var gone: NetworkReachabilityManager?
+        do {
+            let manager = quiet(NetworkReachabilityManager(domain: "localhost"))
+            gone = manager
+            try manager.startMonitoring()
+        }
+        #expect(gone == nil)
+    }
+
+    @Test(arguments: ["", "example.org", "127.0.0.1\0", "300.1.1.1", "127.0.0.1%lo"])
+    func whatIsNoAddressIsAnErrorOfTheStart(address: String) {
+        let manager = NetworkReachabilityManager(address: address)
+        #expect(failure(of: manager) == .invalidInput)
+        #expect(manager.status == .unknown)
+    }
+
+    @Test(arguments: ["", "a\0b", String(repeating: "a", count: 256)])
+    func whatIsNoNameIsAnErrorOfTheStart(domain: String) {
+        #expect(failure(of: NetworkReachabilityManager(domain: domain)) == .invalidInput)
+    }
+
+    @Test func statusesHaveAFNetworkingsNumbersAndWords() {
+        let statuses = [-1, 0, 1, 2].map { NetworkReachabilityStatus(rawValue: $0) }
+        #expect(statuses == [.unknown, .notReachable, .reachableViaWWAN, .reachableViaWiFi])
+        #expect(
+            statuses.compactMap { $0?.description } == [
+                "Unknown", "Not Reachable", "Reachable via WWAN", "Reachable via WiFi",
+            ])
+    }
+
+    @Test func thereIsOneSharedManager() {
+        #expect(NetworkReachabilityManager.shared === NetworkReachabilityManager.shared)
+    }
+}
