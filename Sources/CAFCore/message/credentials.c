@@ -11,7 +11,7 @@ static int hex_digit(char c) {
     return -1;
 }
 
-static size_t percent_decode(unsigned char *out, const char *text) {
+size_t af__percent_decode(unsigned char *out, const char *text) {
     size_t size = 0;
     while (*text != '\0') {
         int high = text[0] == '%' ? hex_digit(text[1]) : -1;
@@ -48,7 +48,7 @@ char *af__basic_credentials(const char *userinfo) {
     unsigned char *plain = af__alloc(room);
     char *credentials = af__alloc(sizeof scheme + 4 * ((room + 2) / 3) + 1);
     if (plain != NULL && credentials != NULL) {
-        size_t size = percent_decode(plain, userinfo);
+        size_t size = af__percent_decode(plain, userinfo);
         if (strchr(userinfo, ':') == NULL) plain[size++] = ':';
         memcpy(credentials, scheme, sizeof scheme - 1);
         base64(credentials + sizeof scheme - 1, plain, size);

@@ -1,14 +1,11 @@
 #include "message/host.h"
 
 #include "base/failure.h"
+#include "message/ip.h"
 #include "message/url.h"
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
-}
-
-static bool is_hex(char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 /** What a name in DNS may have, "_" and octets of internationalised names among them. */
@@ -18,51 +15,9 @@ static bool is_host_octet(char c) {
            (unsigned char)c > 127;
 }
 
-/** Four numbers up to 255, without leading zeros. */
-static bool is_ipv4(af_slice text) {
-    size_t at = 0;
-    for (int part = 0; part < 4; part++) {
-        if (part > 0 && (at == text.size || text.bytes[at++] != '.')) return false;
-        size_t start = at;
-        unsigned value = 0;
-        while (at < text.size && is_digit(text.bytes[at]) && at - start < 3) {
-            value = value * 10 + (unsigned)(text.bytes[at++] - '0');
-        }
-        bool has_leading_zero = at - start > 1 && text.bytes[start] == '0';
-        if (at == start || has_leading_zero || value > 255) return false;
-    }
-    return at == text.size;
-}
-
 bool af__is_ipv6(af_slice text) {
-    size_t at = 0;
-    int groups = 0; /* Of 16 bits. */
-    bool has_gap = false;
-    if (text.size >= 2 && text.bytes[0] == ':' && text.bytes[1] == ':') {
-        has_gap = true;
-        at = 2;
-    }
-    while (at < text.size) {
-        size_t start = at;
-        while (at < text.size && is_hex(text.bytes[at])) at++;
-        if (at < text.size && text.bytes[at] == '.') {
-            af_slice tail = {text.bytes + start, text.size - start};
-            if (!is_ipv4(tail)) return false;
-            groups += 2;
-            at = text.size;
-            break;
-        }
-        if (at == start || at - start > 4) return false;
-        groups++;
-        if (at == text.size) break;
-        if (text.bytes[at++] != ':' || at == text.size) return false;
-        if (text.bytes[at] == ':') {
-            if (has_gap) return false;
-            has_gap = true;
-            at++;
-        }
-    }
-    return has_gap ? groups < 8 : groups == 8;
+    af__ip ip;
+    return af__ip_parse(&ip, text) && ip.size == 16;
 }
 
 static af_status read_port(uint16_t *out, af_slice text, af_failure *failure) {

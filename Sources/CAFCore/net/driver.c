@@ -261,7 +261,10 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->forbids_reuse = options->connections_idle == 0;
     driver->connections_per_host = options->connections_per_host;
     driver->connections_total = options->connections_total;
-    status = af__tls_new(&driver->tls, options->trust, &options->tls, failure);
+    status = af__driver_set_proxies(driver, &options->proxies, failure);
+    if (status == AF_OK) {
+        status = af__tls_new(&driver->tls, options->trust, &options->tls, failure);
+    }
     if (status == AF_OK) {
         driver->memory = af__memory_new();
         driver->multi = curl_multi_init();
@@ -298,6 +301,7 @@ void af__driver_free(af__driver *driver) {
     for (size_t i = 0; i < driver->socket_capacity; i++) af_free(driver->sockets[i]);
     af_free(driver->sockets);
     af_free(driver->user_agent);
+    af__proxies_clear(&driver->proxies);
     af__tls_free(driver->tls);
     af__memory_free(driver->memory);
     af_free(driver);

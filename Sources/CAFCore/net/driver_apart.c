@@ -20,6 +20,11 @@ static bool may_have_to_wait(const af__transfer *transfer) {
 }
 
 unsigned af__apart_take(af__driver *driver, const af__transfer *transfer) {
+    /*
+     * libcurl compares the credentials of a proxy only where it is SOCKS: a tunnel that was made with
+     * some would serve a request with others. Those of the session are always the same.
+     */
+    if (transfer->own_proxy != NULL) return AF__APART_ALONE;
     if (!may_have_to_wait(transfer) || transfer->version == AF_WISH_HTTP_1_1) return AF__APART_NOT;
     if (!transfer->outgoing.url.is_https) {
         /* Without TLS nothing marks a connection but that it is going to be closed. */

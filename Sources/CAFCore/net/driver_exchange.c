@@ -168,6 +168,7 @@ static void set_constants(af__exchange *exchange) {
     SET(CURLOPT_FOLLOWLOCATION, 0L);
     SET(CURLOPT_PATH_AS_IS, 1L);
     SET(CURLOPT_PROXY, "");
+    SET(CURLOPT_NOPROXY, "");
     SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     SET(CURLOPT_TCP_NODELAY, 1L);
@@ -566,6 +567,8 @@ af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
     af_status status = set_version(exchange, failure);
     if (status != AF_OK) return status;
     if (set_fields(exchange) != AF_OK) return af__fail(failure, AF_ENOMEM, "out of memory");
+    status = af__exchange_set_proxy(exchange, failure);
+    if (status != AF_OK) return status;
     if (exchange->option_error == CURLE_OK) return AF_OK;
     CURLcode error = exchange->option_error;
     exchange->option_error = CURLE_OK;

@@ -2,6 +2,7 @@
 #ifndef AF_NET_DRIVER_INTERNAL_H
 #define AF_NET_DRIVER_INTERNAL_H
 
+#include "message/proxy.h"
 #include "net/driver.h"
 #include "net/tls.h"
 
@@ -16,6 +17,7 @@ typedef struct af__easy_state {
     bool decodes;
     bool is_fresh;
     long tls_options;
+    bool has_proxy;
     bool forbids_reuse;
     long connect_ms;
     long expect_ms;
@@ -78,6 +80,7 @@ struct af__driver {
     CURLM *multi;
     CURLSH *share;
     af__tls *tls;
+    af__proxies proxies;
     af__memory *memory;
     char *user_agent;
     const char *encodings; /**< What this libcurl decodes, for Accept-Encoding. */
@@ -114,6 +117,16 @@ void af__exchange_free(af__exchange *exchange);
 
 /** Set what this hop needs. */
 af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure);
+
+/** Choose the proxy of this hop, and tell libcurl. After everything else that the hop needs. */
+af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure);
+
+/** Read the environment, or take what is given. */
+af_status af__driver_set_proxies(af__driver *driver, const af_proxies *proxies,
+                                 af_failure *failure);
+
+/** What a libcurl code means that is the proxy's doing; AF_OK: it is not. */
+af_status af__exchange_judge_proxy(const af__exchange *exchange, CURLcode code);
 
 /** Forget everything of the hop. */
 void af__exchange_reset(af__exchange *exchange);

@@ -168,6 +168,8 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
             text = complaint;
         }
     }
+    af_status by_proxy = af__exchange_judge_proxy(exchange, code);
+    if (by_proxy != AF_OK) status = by_proxy;
     if (text[0] == '\0') text = curl_easy_strerror(code);
     af__fail(failure, status, "%s", text);
     if (status == AF_ETIMEOUT) failure->timeout = AF_TIMEOUT_CONNECT;

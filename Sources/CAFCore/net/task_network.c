@@ -43,13 +43,15 @@ static void drop(void *context) {
 /* ---- On the loop --------------------------------------------------------------------------- */
 
 /**
- * The way to the host of this hop. A name that was not found says nothing of its host: as long as
+ * The way to the host of this hop, or to its proxy. A name that was not found says nothing of its host: as long as
  * the internet is reachable it is simply wrong.
  */
 static const char *watched_host(const af_task *task, const af_failure *failure, char *room,
                                 size_t size) {
     if (failure->status == AF_EDNS) return NULL;
-    af_slice host = task->transfer.outgoing.url.host;
+    const af__transfer *transfer = &task->transfer;
+    af_slice host = transfer->outgoing.url.host;
+    if (transfer->via != NULL) host = af_slice_of(transfer->via->host);
     if (host.size >= size) return NULL;
     memcpy(room, host.bytes, host.size);
     room[host.size] = 0;

@@ -91,6 +91,15 @@ static af_status init_with_userinfo(af__transfer *transfer, const af_request *re
     return status;
 }
 
+static af_status init_proxy(af__transfer *transfer, const char *text, af_failure *failure) {
+    if (text == NULL) return AF_OK;
+    transfer->has_own_proxy = true;
+    if (text[0] == '\0') return AF_OK;
+    transfer->own_proxy = af__zalloc(sizeof *transfer->own_proxy);
+    if (transfer->own_proxy == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    return af__proxy_parse(transfer->own_proxy, af_slice_of(text), failure);
+}
+
 static af_status init_outgoing(af__transfer *transfer, const af_request *request,
                                af_failure *failure) {
     af__url url = {0};
@@ -149,6 +158,7 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
         status = af__fail(failure, AF_EINVAL, "unknown wish to expect: %d", (int)request->expect);
     }
     if (status == AF_OK) status = af__transfer_init_sink(transfer, request, events, failure);
+    if (status == AF_OK) status = init_proxy(transfer, request->proxy, failure);
     if (status == AF_OK) status = init_outgoing(transfer, request, failure);
     if (status == AF_OK) {
         transfer->result = af__result_new();
@@ -175,6 +185,9 @@ void af__transfer_clear(af__transfer *transfer) {
     af__source_clear(&transfer->source);
     af__sink_clear(&transfer->sink);
     af_free(transfer->location);
+    if (transfer->own_proxy != NULL) af__proxy_clear(transfer->own_proxy);
+    af_free(transfer->own_proxy);
+    transfer->own_proxy = NULL;
     af_result_free(transfer->result);
     transfer->location = NULL;
     transfer->result = NULL;

@@ -7,6 +7,7 @@
 
 #include "base/rate.h"
 #include "message/head.h"
+#include "message/proxy.h"
 #include "net/outgoing.h"
 #include "net/result.h"
 #include "net/sink.h"
@@ -65,7 +66,11 @@ typedef struct af__transfer {
     af_expect expect;
     uint8_t priority;
 
+    bool has_own_proxy;
+    af__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
+
     /* The hop that is or will be under way. */
+    const af__proxy *via; /**< Chosen by the driver; NULL: directly. */
     af__outgoing outgoing;
     bool sends_body;
     bool needs_fresh_connection; /**< A pooled one had gone stale. */

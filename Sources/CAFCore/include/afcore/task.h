@@ -201,6 +201,11 @@ typedef struct af_request {
      * (reachability.h). timeouts.total_ms counts on, and cancelling ends the wait. Each try is a hop.
      */
     bool wait_for_network;
+    /**
+     * The proxy of all its hops, written as in af_proxies; "": none; NULL: the session's choice for
+     * each. A proxy of its own means connections of its own, which nobody uses again.
+     */
+    const char *proxy;
 } af_request;
 
 #define AF_REQUEST_INIT                                                                            \
@@ -208,7 +213,7 @@ typedef struct af_request {
         sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
             {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
             {AF_SINK_MEMORY, NULL, 0, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC,  \
-            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false                                   \
+            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL                             \
     }
 
 /* ---- What is told on the way --------------------------------------------------------------- */

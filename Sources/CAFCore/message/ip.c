@@ -1,0 +1,108 @@
+#include "message/ip.h"
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static int hex_value(char c) {
+    if (is_digit(c)) return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static bool parse_ipv4(uint8_t *out, af_slice text) {
+    size_t at = 0;
+    for (int part = 0; part < 4; part++) {
+        if (part > 0 && (at == text.size || text.bytes[at++] != '.')) return false;
+        size_t start = at;
+        unsigned value = 0;
+        while (at < text.size && is_digit(text.bytes[at]) && at - start < 3) {
+            value = value * 10 + (unsigned)(text.bytes[at++] - '0');
+        }
+        bool has_leading_zero = at - start > 1 && text.bytes[start] == '0';
+        if (at == start || has_leading_zero || value > 255) return false;
+        out[part] = (uint8_t)value;
+    }
+    return at == text.size;
+}
+
+/** What is before and after "::", each as many bytes as were written. */
+typedef struct halves {
+    uint8_t bytes[2][16];
+    size_t sizes[2];
+    unsigned which; /* The half that is being read. */
+} halves;
+
+static bool put_group(halves *halves, unsigned value) {
+    size_t *size = &halves->sizes[halves->which];
+    if (halves->sizes[0] + halves->sizes[1] > 14) return false;
+    halves->bytes[halves->which][(*size)++] = (uint8_t)(value >> 8);
+    halves->bytes[halves->which][(*size)++] = (uint8_t)value;
+    return true;
+}
+
+static bool put_ipv4(halves *halves, af_slice text) {
+    uint8_t bytes[4];
+    return parse_ipv4(bytes, text) && put_group(halves, bytes[0] * 256u + bytes[1]) &&
+           put_group(halves, bytes[2] * 256u + bytes[3]);
+}
+
+static bool read_groups(halves *halves, af_slice text, size_t at) {
+    while (at < text.size) {
+        size_t start = at;
+        unsigned value = 0;
+        for (; at < text.size && hex_value(text.bytes[at]) >= 0 && at - start < 4; at++) {
+            value = value * 16 + (unsigned)hex_value(text.bytes[at]);
+        }
+        if (at < text.size && text.bytes[at] == '.') {
+            return put_ipv4(halves, (af_slice){text.bytes + start, text.size - start});
+        }
+        if (at == start || !put_group(halves, value)) return false;
+        if (at == text.size) return true;
+        if (text.bytes[at++] != ':' || at == text.size) return false;
+        if (text.bytes[at] == ':') {
+            if (halves->which == 1) return false;
+            halves->which = 1;
+            at++;
+        }
+    }
+    return true;
+}
+
+static bool parse_ipv6(uint8_t *out, af_slice text) {
+    halves halves = {.which = 0};
+    bool begins_with_gap = text.size >= 2 && text.bytes[0] == ':' && text.bytes[1] == ':';
+    if (begins_with_gap) halves.which = 1;
+    if (!read_groups(&halves, text, begins_with_gap ? 2 : 0)) return false;
+    size_t size = halves.sizes[0] + halves.sizes[1];
+    if (halves.which == 1 ? size > 14 : size != 16) return false;
+    memset(out, 0, 16);
+    memcpy(out, halves.bytes[0], halves.sizes[0]);
+    memcpy(out + 16 - halves.sizes[1], halves.bytes[1], halves.sizes[1]);
+    return true;
+}
+
+bool af__ip_parse(af__ip *out, af_slice text) {
+    memset(out, 0, sizeof *out);
+    bool is_ipv4 = parse_ipv4(out->bytes, text);
+    if (!is_ipv4 && !parse_ipv6(out->bytes, text)) return false;
+    out->size = is_ipv4 ? 4 : 16;
+    return true;
+}
+
+bool af__ip_is_in(const af__ip *ip, const af__ip *network, unsigned prefix) {
+    if (ip->size != network->size || prefix > ip->size * 8u) return false;
+    size_t whole = prefix / 8;
+    if (memcmp(ip->bytes, network->bytes, whole) != 0) return false;
+    unsigned rest = prefix % 8;
+    if (rest == 0) return true;
+    unsigned mask = 0xff00u >> rest & 0xff;
+    return ((ip->bytes[whole] ^ network->bytes[whole]) & mask) == 0;
+}
+
+bool af__ip_is_loopback(const af__ip *ip) {
+    static const uint8_t mapped[13] = {[10] = 0xff, [11] = 0xff, [12] = 127};
+    static const uint8_t one[16] = {[15] = 1};
+    if (ip->size == 4) return ip->bytes[0] == 127;
+    return memcmp(ip->bytes, one, 16) == 0 || memcmp(ip->bytes, mapped, 13) == 0;
+}

@@ -1,0 +1,300 @@
+/* Requests through proxies: what the proxy hears, what the server hears, and what neither may. */
+#include "support/call.h"
+#include "support/relay.h"
+
+#include <stdlib.h>
+
+/** "me:secret" in the Basic scheme. */
+#define BASIC "Basic bWU6c2VjcmV0"
+
+typedef struct route {
+    world *world;
+    relay *relay;
+} route;
+
+static route make_route(world *world) {
+    serve(world, "/", answer(200, NULL, "here"));
+    return (route){world, relay_new(world)};
+}
+
+static void end_route(route *route) {
+    world_close_session(route->world);
+    relay_free(route->relay);
+}
+
+/** Replace the world's session. */
+static void use(route *route, af_proxies proxies) {
+    world *world = route->world;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.proxies = proxies;
+    if (world->authority != NULL) options.trust = policy_trusting(afts_cert_pem(world->authority));
+    world_close_session(world);
+    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+    af_trust_policy_release(options.trust);
+}
+
+static void use_all(route *route, const char *scheme, const char *userinfo) {
+    use(route, (af_proxies){AF_PROXIES_GIVEN, NULL, NULL, relay_url(route->relay, scheme, userinfo),
+                            NULL});
+}
+
+static call *fetch(route *route, const char *url, af_status expected) {
+    call *call = call_new(route->world, "/");
+    af_header headers[] = {{S_INIT("Authorization"), S_INIT("Bearer token"), 0}};
+    call->request.url = url;
+    call->request.headers = headers;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, expected);
+    return call;
+}
+
+static void expect(route *route, const char *url, af_status expected) {
+    call_free(fetch(route, url, expected));
+}
+
+/** Of its "localhost", which is all that its certificate is for. */
+static const char *tls_url(world *world) {
+    return text_of(world, "https://localhost%s/", strrchr(url_of(world, ""), ':'));
+}
+
+static void check_lacks(const char *text, const char *part) {
+    if (strstr(text, part) != NULL) print_error("%s\n", text);
+    assert_null(strstr(text, part));
+}
+
+static void plain_requests_are_forwarded(void **state) {
+    route route = make_route(*state);
+    serve(route.world, "/a/b?c=d", answer(200, NULL, "query"));
+    use_all(&route, "http", "me:secret");
+    expect(&route, "http://me2:other@example.test:81/a/b?c=d#e", AF_OK);
+    const char *head = relay_seen(route.relay, 0);
+    check_contains(head, "GET http://example.test:81/a/b?c=d HTTP/1.1\r\n");
+    check_contains(head, "Host: example.test:81\r\n");
+    check_contains(head, "Proxy-Authorization: " BASIC "\r\n");
+    check_contains(head, "Authorization: Bearer token\r\n");
+    end_route(&route);
+}
+
+static void tunnels_keep_what_is_the_servers_from_the_proxy(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    use_all(&route, "http", "me:secret");
+    const char *port = strrchr(url_of(world, ""), ':');
+    expect(&route, text_of(world, "https://localhost%s/", port), AF_OK);
+    const char *head = relay_seen(route.relay, 0);
+    check_contains(head, text_of(world, "CONNECT localhost%s HTTP/1.1\r\n", port));
+    check_contains(head, "Proxy-Authorization: " BASIC "\r\n");
+    check_lacks(head, "Bearer");
+    check_lacks(head, "afcore");
+    assert_string_equal(seen_header(world, 0, "Proxy-Authorization"), "");
+    assert_string_equal(seen_header(world, 0, "Authorization"), "Bearer token");
+    end_route(&route);
+    world_free(world);
+}
+
+static void refused_tunnels_have_their_reason(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    use_all(&route, "http", NULL);
+    static const struct {
+        int status;
+        af_status expected;
+    } rows[] = {{403, AF_ECONNECT}, {502, AF_ECONNECT}, {302, AF_ECONNECT}, {407, AF_EAUTH}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        relay_refuse(route.relay, rows[i].status);
+        expect(&route, tls_url(world), rows[i].expected);
+    }
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    relay_refuse(route.relay, 0);
+    expect(&route, tls_url(world), AF_OK);
+    end_route(&route);
+    world_free(world);
+}
+
+static void a_proxy_that_wants_credentials_answers_plain_requests_itself(void **state) {
+    route route = make_route(*state);
+    serve(route.world, "/denied", answer(407, "Proxy-Authenticate: Basic", "who?"));
+    use_all(&route, "http", NULL);
+    call *call = fetch(&route, "http://example.test/denied", AF_OK);
+    assert_int_equal(status_of(call), 407);
+    call_free(call);
+    end_route(&route);
+}
+
+static void socks_looks_names_up_here_or_there(void **state) {
+    route route = make_route(*state);
+    char longest[300] = "http://";
+    memset(longest + 7, 'a', 255);
+    longest[7 + 255] = '/';
+    use_all(&route, "socks5h", NULL);
+    expect(&route, "http://example.test/", AF_OK);
+    assert_string_equal(relay_seen(route.relay, 0), "SOCKS example.test:80");
+    expect(&route, "http://[2001:db8::1]:81/", AF_OK);
+    assert_string_equal(relay_seen(route.relay, 1), "SOCKS 2001:db8::1:81");
+    /* Longer names than SOCKS has room for never come this far. */
+    expect(&route, longest, AF_OK);
+    assert_int_equal(strlen(relay_seen(route.relay, 2)), strlen("SOCKS :80") + 255);
+    use_all(&route, "socks5", NULL);
+    expect(&route, "http://localhost:82/", AF_OK);
+    check_contains(relay_seen(route.relay, 3), "1:82");
+    expect(&route, "http://no-such-host.invalid/", AF_EDNS);
+    assert_int_equal(relay_count(route.relay), 4);
+    end_route(&route);
+}
+
+static void longer_names_than_socks_has_room_for_are_refused(void **state) {
+    route route = make_route(*state);
+    use_all(&route, "socks5h", NULL);
+    char url[400] = "http://";
+    memset(url + 7, 'a', 256);
+    af_request request = AF_REQUEST_INIT;
+    request.url = url;
+    af_task *task;
+    check_status(af_task_new(&task, route.world->session, &request, NULL, NULL), AF_EINVAL);
+    assert_int_equal(relay_count(route.relay), 0);
+    end_route(&route);
+}
+
+static void socks_has_credentials_too(void **state) {
+    route route = make_route(*state);
+    relay_ask_for(route.relay, "me", "secret");
+    use_all(&route, "socks5h", "me:secret");
+    expect(&route, "http://example.test/", AF_OK);
+    use_all(&route, "socks5h", "me:wrong");
+    expect(&route, "http://example.test/", AF_EAUTH);
+    use_all(&route, "socks5h", NULL);
+    expect(&route, "http://example.test/", AF_EAUTH);
+    assert_int_equal(relay_count(route.relay), 1);
+    end_route(&route);
+}
+
+static void every_hop_has_the_proxy_of_its_url(void **state) {
+    route route = make_route(*state);
+    const char *direct = url_of(route.world, "/direct");
+    serve(route.world, "/first", answer(302, text_of(route.world, "Location: %s", direct), ""));
+    serve(route.world, "/direct", answer(302, "Location: http://example.test/", ""));
+    use(&route, (af_proxies){AF_PROXIES_GIVEN, relay_url(route.relay, "http", "me:secret"), NULL,
+                             NULL, "127.0.0.0/8"});
+    expect(&route, "http://example.test/first", AF_OK);
+    assert_int_equal(relay_count(route.relay), 2);
+    check_contains(relay_seen(route.relay, 0), "GET http://example.test/first HTTP/1.1\r\n");
+    check_contains(relay_seen(route.relay, 1), "GET http://example.test/ HTTP/1.1\r\n");
+    /* The server that is reached directly sees nothing of the proxy. */
+    afts_request *request = afts_copy_request(route.world->server, 1);
+    assert_string_equal(request->target, "/direct");
+    assert_null(afts_request_header(request, "Proxy-Authorization"));
+    assert_null(afts_request_header(request, "Proxy-Connection"));
+    assert_null(afts_request_header(request, "Authorization"));
+    afts_request_free(request);
+    end_route(&route);
+}
+
+static void fetch_through(route *route, const char *url, const char *proxy) {
+    call *call = call_new(route->world, "/");
+    call->request.url = url;
+    call->request.proxy = proxy;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+}
+
+static void a_request_has_its_own_proxy_or_none(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    use_all(&route, "http", "me:secret");
+    fetch_through(&route, tls_url(world), "");
+    assert_int_equal(relay_count(route.relay), 0);
+    /* No tunnel that was made with other credentials serves it, nor does its own serve others. */
+    fetch_through(&route, tls_url(world), NULL);
+    fetch_through(&route, tls_url(world), relay_url(route.relay, "http", "you:other"));
+    fetch_through(&route, tls_url(world), relay_url(route.relay, "http", "they:third"));
+    fetch_through(&route, tls_url(world), relay_url(route.relay, "http", NULL));
+    fetch_through(&route, tls_url(world), relay_url(route.relay, "http", NULL));
+    assert_int_equal(relay_count(route.relay), 5);
+    check_contains(relay_seen(route.relay, 0), BASIC);
+    check_lacks(relay_seen(route.relay, 1), BASIC);
+    check_lacks(relay_seen(route.relay, 3), "Proxy-Authorization");
+    fetch_through(&route, tls_url(world), NULL);
+    assert_int_equal(relay_count(route.relay), 5);
+    end_route(&route);
+    world_free(world);
+}
+
+static void the_environment_is_read_once_and_only_by_us(void **state) {
+    route route = make_route(*state);
+    setenv("http_proxy", relay_url(route.relay, "http", NULL), 1);
+    use(&route, (af_proxies)AF_PROXIES_INIT);
+    unsetenv("http_proxy");
+    expect(&route, "http://example.test/", AF_OK);
+    expect(&route, url_of(route.world, "/"), AF_OK);
+    assert_int_equal(relay_count(route.relay), 1);
+    /* Neither the proxy nor the list of those without is libcurl's to find. */
+    setenv("http_proxy", relay_url(route.relay, "http", NULL), 1);
+    setenv("no_proxy", "*", 1);
+    use(&route, (af_proxies){AF_PROXIES_NONE, NULL, NULL, NULL, NULL});
+    expect(&route, "http://no-such-host.invalid/", AF_EDNS);
+    assert_int_equal(relay_count(route.relay), 1);
+    use_all(&route, "http", NULL);
+    expect(&route, "http://example.test/", AF_OK);
+    assert_int_equal(relay_count(route.relay), 2);
+    unsetenv("http_proxy");
+    unsetenv("no_proxy");
+    end_route(&route);
+}
+
+static void a_proxy_that_cannot_be_used_is_no_reason_to_go_without(void **state) {
+    route route = make_route(*state);
+    setenv("all_proxy", "https://proxy.invalid", 1);
+    use(&route, (af_proxies)AF_PROXIES_INIT);
+    unsetenv("all_proxy");
+    expect(&route, "http://example.test/", AF_EUNSUPPORTED);
+    expect(&route, url_of(route.world, "/"), AF_OK);
+    af_session *session;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.proxies = (af_proxies){AF_PROXIES_GIVEN, "http://:1", NULL, NULL, NULL};
+    check_status(af_session_new(&session, &options, NULL), AF_EINVAL);
+    call *call = call_new(route.world, "/");
+    call->request.proxy = "ftp://x";
+    check_status(af_task_new(&call->task, route.world->session, &call->request, NULL, NULL),
+                 AF_EINVAL);
+    call->request.proxy = NULL;
+    call_perform(call);
+    call_free(call);
+    end_route(&route);
+}
+
+static void a_proxy_that_is_not_there_is_a_connection_that_fails(void **state) {
+    route route = make_route(*state);
+    const char *gone = relay_url(route.relay, "http", NULL);
+    world_close_session(route.world);
+    relay_free(route.relay);
+    route.relay = relay_new(route.world);
+    use(&route, (af_proxies){AF_PROXIES_GIVEN, NULL, NULL, gone, NULL});
+    expect(&route, "http://example.test/", AF_ECONNECT);
+    use(&route,
+        (af_proxies){AF_PROXIES_GIVEN, NULL, NULL, "socks5h://no-such-proxy.invalid", NULL});
+    expect(&route, "http://example.test/", AF_EDNS);
+    end_route(&route);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(plain_requests_are_forwarded),
+        cmocka_unit_test(tunnels_keep_what_is_the_servers_from_the_proxy),
+        cmocka_unit_test(refused_tunnels_have_their_reason),
+        WORLD_TEST(a_proxy_that_wants_credentials_answers_plain_requests_itself),
+        WORLD_TEST(socks_looks_names_up_here_or_there),
+        WORLD_TEST(longer_names_than_socks_has_room_for_are_refused),
+        WORLD_TEST(socks_has_credentials_too),
+        WORLD_TEST(every_hop_has_the_proxy_of_its_url),
+        cmocka_unit_test(a_request_has_its_own_proxy_or_none),
+        WORLD_TEST(the_environment_is_read_once_and_only_by_us),
+        WORLD_TEST(a_proxy_that_cannot_be_used_is_no_reason_to_go_without),
+        WORLD_TEST(a_proxy_that_is_not_there_is_a_connection_that_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

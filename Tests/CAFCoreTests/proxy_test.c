@@ -1,0 +1,321 @@
+/* Which proxy is asked for a URL: from what was given, and from the environment. */
+#include "message/ip.h"
+#include "message/proxy.h"
+#include "support/check.h"
+#include "support/torture.h"
+
+static void addresses_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int size;
+        uint8_t bytes[16];
+    } rows[] = {
+        {"192.0.2.1", 4, {192, 0, 2, 1}},
+        {"0.0.0.0", 4, {0}},
+        {"255.255.255.255", 4, {255, 255, 255, 255}},
+        {"::", 16, {0}},
+        {"::1", 16, {[15] = 1}},
+        {"1::", 16, {[1] = 1}},
+        {"2001:db8::8:1", 16, {0x20, 1, 0xd, 0xb8, [13] = 8, [15] = 1}},
+        {"1:2:3:4:5:6:7:8", 16, {0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8}},
+        {"::ffff:192.0.2.1", 16, {[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 1}},
+        {"FE80::A", 16, {0xfe, 0x80, [15] = 10}},
+        {"1:2:3:4:5:6:7::", 16, {0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7}},
+        {"", 0, {0}},
+        {"1.2.3", 0, {0}},
+        {"1.2.3.4.5", 0, {0}},
+        {"256.1.1.1", 0, {0}},
+        {"01.1.1.1", 0, {0}},
+        {"1.1.1.1 ", 0, {0}},
+        {":", 0, {0}},
+        {":::", 0, {0}},
+        {"1::2::3", 0, {0}},
+        {"1:2:3:4:5:6:7", 0, {0}},
+        {"1:2:3:4:5:6:7:8:9", 0, {0}},
+        {"1:2:3:4:5:6:7:8::", 0, {0}},
+        {"::1:2:3:4:5:6:7:8", 0, {0}},
+        {"12345::", 0, {0}},
+        {"::g", 0, {0}},
+        {"::1.2.3", 0, {0}},
+        {"1:2:3:4:5:6:7:1.2.3.4", 0, {0}},
+        {"::1:", 0, {0}},
+        {"fe80::1%eth0", 0, {0}},
+        {"name", 0, {0}},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af__ip ip;
+        bool is_read = af__ip_parse(&ip, af_slice_of(rows[i].text));
+        if (is_read != (rows[i].size != 0)) print_error("%s\n", rows[i].text);
+        assert_int_equal(is_read, rows[i].size != 0);
+        if (!is_read) continue;
+        assert_int_equal(ip.size, rows[i].size);
+        assert_memory_equal(ip.bytes, rows[i].bytes, 16);
+    }
+}
+
+static void proxies_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        af_status status;
+        af__proxy_kind kind;
+        const char *host;
+        uint16_t port;
+        const char *user, *password;
+    } rows[] = {
+        {"http://proxy:3128", AF_OK, AF__PROXY_HTTP, "proxy", 3128, NULL, NULL},
+        {"HTTP://proxy/", AF_OK, AF__PROXY_HTTP, "proxy", 80, NULL, NULL},
+        {"proxy:8080", AF_OK, AF__PROXY_HTTP, "proxy", 8080, NULL, NULL},
+        {"192.0.2.1", AF_OK, AF__PROXY_HTTP, "192.0.2.1", 80, NULL, NULL},
+        {"http://[2001:db8::1]:1", AF_OK, AF__PROXY_HTTP, "2001:db8::1", 1, NULL, NULL},
+        {"socks5://proxy", AF_OK, AF__PROXY_SOCKS5, "proxy", 1080, NULL, NULL},
+        {"socks5h://proxy:9050", AF_OK, AF__PROXY_SOCKS5H, "proxy", 9050, NULL, NULL},
+        {"http://me:se%3Acret@proxy", AF_OK, AF__PROXY_HTTP, "proxy", 80, "me", "se:cret"},
+        {"http://me@proxy", AF_OK, AF__PROXY_HTTP, "proxy", 80, "me", ""},
+        {"http://m%65:a:b@proxy", AF_OK, AF__PROXY_HTTP, "proxy", 80, "me", "a:b"},
+        {"http://a%zz:%@proxy", AF_OK, AF__PROXY_HTTP, "proxy", 80, "a%zz", "%"},
+        {"me:p@proxy:81", AF_OK, AF__PROXY_HTTP, "proxy", 81, "me", "p"},
+        {"https://proxy", AF_EUNSUPPORTED, 0, NULL, 0, NULL, NULL},
+        {"socks4://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"socks://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"ftp://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://proxy:0", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://proxy:65536", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://pro xy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://proxy/path", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://pro\nxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://a%0d%0aX: y:secret@proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://a:secret%00@proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://a:secret@pro xy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af__proxy proxy;
+        af_failure failure = {0};
+        af_status status = af__proxy_parse(&proxy, af_slice_of(rows[i].text), &failure);
+        if (status != rows[i].status) print_error("%s\n", rows[i].text);
+        check_status(status, rows[i].status);
+        assert_null(strstr(failure.text, "secret"));
+        if (status == AF_OK) {
+            assert_int_equal(proxy.kind, rows[i].kind);
+            assert_string_equal(proxy.host, rows[i].host);
+            assert_int_equal(proxy.port, rows[i].port);
+            assert_int_equal(proxy.user == NULL, rows[i].user == NULL);
+            if (proxy.user != NULL) assert_string_equal(proxy.user, rows[i].user);
+            if (proxy.user != NULL) assert_string_equal(proxy.password, rows[i].password);
+        } else {
+            assert_null(proxy.host);
+        }
+        af__proxy_clear(&proxy);
+    }
+}
+
+static void hosts_are_found_in_lists(void **state) {
+    (void)state;
+    static const struct {
+        const char *list, *host;
+        uint16_t port;
+        bool expected;
+    } rows[] = {
+        {"", "example.org", 80, false},
+        {"example.org", "example.org", 80, true},
+        {"example.org", "www.example.org", 443, true},
+        {"example.org", "badexample.org", 80, false},
+        {"example.org", "example.org.evil.net", 80, false},
+        {".example.org", "example.org", 80, true},
+        {".example.org", "www.example.org", 80, true},
+        {"*.example.org", "www.example.org", 80, true},
+        {"www.example.org", "example.org", 80, false},
+        {"EXAMPLE.org", "example.org", 80, true},
+        {"example.org.", "example.org", 80, true},
+        {"example.org", "example.org.", 80, true},
+        {"a, b ,c\td", "c", 80, true},
+        {"a, b ,c\td", "d", 80, true},
+        {",,a,,", "a", 80, true},
+        {"a,b", "ab", 80, false},
+        {"*", "anything", 80, true},
+        {"a,*", "anything", 80, true},
+        {"*", "2001:db8::1", 80, true},
+        {"exa*", "example", 80, false},
+        {".", "example.org", 80, false},
+        {"*.", "example.org", 80, false},
+        {"example.org:8080", "example.org", 8080, true},
+        {"example.org:8080", "www.example.org", 8080, true},
+        {"example.org:8080", "example.org", 80, false},
+        {"example.org:x", "example.org", 80, false},
+        {"example.org:", "example.org", 80, false},
+        {":80", "example.org", 80, false},
+        {"192.0.2.1", "192.0.2.1", 80, true},
+        {"192.0.2.1", "192.0.2.10", 80, false},
+        {"192.0.2.1.", "192.0.2.1", 80, true},
+        {"192.0.2.1", "192.0.2.1.", 80, true},
+        {"2.1", "192.0.2.1", 80, false},
+        {"192.0.2.1:81", "192.0.2.1", 81, true},
+        {"192.0.2.1:81", "192.0.2.1", 80, false},
+        {"192.0.2.0/24", "192.0.2.200", 80, true},
+        {"192.0.2.0/24", "192.0.3.1", 80, false},
+        {"192.0.2.77/24", "192.0.2.1", 80, true},
+        {"10.0.0.0/8", "10.255.0.1", 80, true},
+        {"10.0.0.0/8", "11.0.0.1", 80, false},
+        {"192.0.2.128/25", "192.0.2.127", 80, false},
+        {"192.0.2.128/25", "192.0.2.129", 80, true},
+        {"0.0.0.0/0", "192.0.2.1", 80, true},
+        {"0.0.0.0/0", "::1", 80, false},
+        {"0.0.0.0/0", "example.org", 80, false},
+        {"192.0.2.1/32", "192.0.2.1", 80, true},
+        {"192.0.2.1/33", "192.0.2.1", 80, false},
+        {"192.0.2.1/", "192.0.2.1", 80, false},
+        {"192.0.2.1/x", "192.0.2.1", 80, false},
+        {"192.0.2.0/24:81", "192.0.2.1", 81, true},
+        {"192.0.2.0/24:81", "192.0.2.1", 80, false},
+        {"::1", "::1", 80, true},
+        {"[::1]", "::1", 80, true},
+        {"[::1]:81", "::1", 81, true},
+        {"[::1]:81", "::1", 80, false},
+        {"[::1", "::1", 80, false},
+        {"[::1]x", "::1", 80, false},
+        {"2001:db8:0:0:0:0:0:1", "2001:db8::1", 80, true},
+        {"fd00::/8", "fd12::1", 80, true},
+        {"fd00::/8", "fe00::1", 80, false},
+        {"[fd00::]/8", "fd12::1", 80, false},
+        {"::/0", "2001:db8::1", 80, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        bool found = af__bypass_has(af_slice_of(rows[i].list), af_slice_of(rows[i].host),
+                                    rows[i].port);
+        if (found != rows[i].expected) print_error("%s in \"%s\"\n", rows[i].host, rows[i].list);
+        assert_int_equal(found, rows[i].expected);
+    }
+}
+
+/** "NAME=value" texts, the last one NULL. */
+static const char *lookup(void *context, const char *name) {
+    const char *const *texts = context;
+    size_t size = strlen(name);
+    for (; *texts != NULL; texts++) {
+        if (strncmp(*texts, name, size) == 0 && (*texts)[size] == '=') return *texts + size + 1;
+    }
+    return NULL;
+}
+
+static void check_choice(const af__proxies *proxies, const char *address, const char *expected,
+                         af_status status) {
+    af__url url;
+    const af__proxy *proxy;
+    check_status(af__url_parse(&url, af_slice_of(address), NULL), AF_OK);
+    af_status found = af__proxies_choose(proxies, &url, &proxy, NULL);
+    if (found != status) print_error("%s\n", address);
+    check_status(found, status);
+    const char *host = proxy != NULL ? proxy->host : "";
+    if (strcmp(host, expected) != 0) print_error("%s\n", address);
+    assert_string_equal(host, expected);
+    af__url_clear(&url);
+}
+
+static void the_environment_chooses(void **state) {
+    (void)state;
+    static const struct {
+        const char *variables[6];
+        const char *url, *expected;
+        af_status status;
+    } rows[] = {
+        {{NULL}, "http://a/", "", AF_OK},
+        {{"http_proxy=p"}, "http://a/", "p", AF_OK},
+        {{"http_proxy=p"}, "https://a/", "", AF_OK},
+        {{"https_proxy=p"}, "https://a/", "p", AF_OK},
+        {{"https_proxy=p"}, "http://a/", "", AF_OK},
+        {{"all_proxy=p"}, "http://a/", "p", AF_OK},
+        {{"all_proxy=p"}, "https://a/", "p", AF_OK},
+        {{"all_proxy=p", "http_proxy=q"}, "http://a/", "q", AF_OK},
+        {{"all_proxy=p", "http_proxy="}, "http://a/", "p", AF_OK},
+        {{"http_proxy=p", "HTTP_PROXY=q"}, "http://a/", "p", AF_OK},
+        {{"HTTP_PROXY=q"}, "http://a/", "q", AF_OK},
+        {{"HTTPS_PROXY=q"}, "https://a/", "q", AF_OK},
+        {{"ALL_PROXY=q"}, "https://a/", "q", AF_OK},
+        /* CGI: a client's field "Proxy" would be HTTP_PROXY. */
+        {{"HTTP_PROXY=q", "REQUEST_METHOD=GET"}, "http://a/", "", AF_OK},
+        {{"HTTP_PROXY=q", "REQUEST_METHOD="}, "http://a/", "", AF_OK},
+        {{"http_proxy=p", "REQUEST_METHOD=GET"}, "http://a/", "p", AF_OK},
+        {{"HTTPS_PROXY=q", "REQUEST_METHOD=GET"}, "https://a/", "q", AF_OK},
+        {{"all_proxy=p", "no_proxy=a"}, "http://a/", "", AF_OK},
+        {{"all_proxy=p", "no_proxy=a"}, "http://b/", "p", AF_OK},
+        {{"all_proxy=p", "NO_PROXY=a"}, "http://a/", "", AF_OK},
+        {{"all_proxy=p", "no_proxy=b", "NO_PROXY=a"}, "http://a/", "p", AF_OK},
+        {{"all_proxy=p", "no_proxy=a:443"}, "https://a/", "", AF_OK},
+        {{"all_proxy=p", "no_proxy=*"}, "https://[2001:db8::1]/", "", AF_OK},
+        /* This host itself. */
+        {{"all_proxy=p"}, "http://localhost:8080/", "", AF_OK},
+        {{"all_proxy=p"}, "http://www.localhost./", "", AF_OK},
+        {{"all_proxy=p"}, "http://127.9.9.9/", "", AF_OK},
+        {{"all_proxy=p"}, "http://[::1]/", "", AF_OK},
+        {{"all_proxy=p"}, "http://notlocalhost/", "p", AF_OK},
+        /* What can't be used is no reason to go without. */
+        {{"http_proxy=https://p"}, "http://a/", "", AF_EUNSUPPORTED},
+        {{"http_proxy=http://p:0"}, "http://a/", "", AF_EINVAL},
+        {{"http_proxy=https://p"}, "https://a/", "", AF_OK},
+        {{"http_proxy=https://p", "no_proxy=a"}, "http://a/", "", AF_OK},
+        {{"http_proxy=https://p", "all_proxy=q"}, "http://a/", "", AF_EUNSUPPORTED},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af__proxies proxies;
+        af_proxies given = AF_PROXIES_INIT;
+        void *variables = (void *)(uintptr_t)rows[i].variables;
+        check_status(af__proxies_init(&proxies, &given, lookup, variables, NULL), AF_OK);
+        check_choice(&proxies, rows[i].url, rows[i].expected, rows[i].status);
+        af__proxies_clear(&proxies);
+    }
+}
+
+static const char *forbidden_lookup(void *context, const char *name) {
+    (void)context, (void)name;
+    fail();
+    return NULL;
+}
+
+static void what_is_given_counts_alone(void **state) {
+    (void)state;
+    af__proxies proxies;
+    af_proxies given = {AF_PROXIES_GIVEN, "p", "q:1", NULL, "b"};
+    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_OK);
+    check_choice(&proxies, "http://a/", "p", AF_OK);
+    check_choice(&proxies, "https://a/", "q", AF_OK);
+    check_choice(&proxies, "https://b/", "", AF_OK);
+    /* Who names a proxy means it. */
+    check_choice(&proxies, "http://localhost/", "p", AF_OK);
+    af__proxies_clear(&proxies);
+    given.source = AF_PROXIES_NONE;
+    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_OK);
+    check_choice(&proxies, "http://a/", "", AF_OK);
+    af__proxies_clear(&proxies);
+    given.source = AF_PROXIES_GIVEN;
+    given.all = "https://p";
+    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_EUNSUPPORTED);
+    given.source = (af_proxy_source)7;
+    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_EINVAL);
+}
+
+static void any_lack_of_memory_is_told(void **state) {
+    (void)state;
+    static const char *const variables[] = {"http_proxy=u:p@h", "https_proxy=ftp://x", "no_proxy=a",
+                                            NULL};
+    TORTURE(n) {
+        af__proxies proxies;
+        af_proxies given = AF_PROXIES_INIT;
+        void *context = (void *)(uintptr_t)variables;
+        af_status status = af__proxies_init(&proxies, &given, lookup, context, NULL);
+        assert_true(status == AF_OK || status == AF_ENOMEM);
+        af__proxies_clear(&proxies);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(addresses_are_read),         cmocka_unit_test(proxies_are_read),
+        cmocka_unit_test(hosts_are_found_in_lists),   cmocka_unit_test(the_environment_chooses),
+        cmocka_unit_test(what_is_given_counts_alone), cmocka_unit_test(any_lack_of_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,33 @@
+/**
+ * A proxy that leads every host to one server, and writes down what it was asked: HTTP with and
+ * without a tunnel, SOCKS5 with and without a password.
+ */
+#ifndef AF_TESTS_RELAY_H
+#define AF_TESTS_RELAY_H
+
+#include "support/world.h"
+
+typedef struct relay relay;
+
+/** To the server of `world`. */
+relay *relay_new(world *world);
+
+/** Ends every connection. */
+void relay_free(relay *relay);
+
+/** "SCHEME://[USERINFO@]127.0.0.1:PORT", one of the world's texts. `userinfo` may be NULL. */
+const char *relay_url(relay *relay, const char *scheme, const char *userinfo);
+
+/** Answer every CONNECT with this status; 0: make the tunnel. */
+void relay_refuse(relay *relay, int status);
+
+/** Ask SOCKS clients for this user and password. NULL: for none. */
+void relay_ask_for(relay *relay, const char *user, const char *password);
+
+/** How many connections have asked for something. */
+size_t relay_count(relay *relay);
+
+/** What was asked as number `index`: a head, or "SOCKS host:port". One of the world's texts. */
+const char *relay_seen(relay *relay, size_t index);
+
+#endif
