@@ -63,7 +63,7 @@ static void prepare_once(void) {
 }
 
 void af__tls_init_library(void) {
-    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+    af__openssl_begin();
 }
 
 /** What of the options is the same for every connection. false: OpenSSL refuses it. */

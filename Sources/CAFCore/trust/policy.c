@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "trust/anchors.h"
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <string.h>
 
@@ -162,6 +163,10 @@ static af_status read_options(af_trust_policy *policy, const af_trust_options *o
     return status;
 }
 
+void af__openssl_begin(void) {
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
 af_status af_trust_policy_new(af_trust_policy **out, const af_trust_options *options,
                               af_failure *failure) {
     static const af_trust_options defaults = AF_TRUST_OPTIONS_INIT;
@@ -170,6 +175,7 @@ af_status af_trust_policy_new(af_trust_policy **out, const af_trust_options *opt
     if (failure == NULL) failure = &ignored;
     memset(failure, 0, sizeof *failure);
     *out = NULL;
+    af__openssl_begin();
     if (options->size != sizeof *options) {
         return af__fail(failure, AF_EINVAL, "the options lack AF_TRUST_OPTIONS_INIT");
     }

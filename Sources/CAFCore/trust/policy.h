@@ -11,6 +11,12 @@
 #include <openssl/x509_vfy.h>
 #include <stdatomic.h>
 
+/**
+ * Before anything else makes OpenSSL initialise itself: asks it not to tear itself down when the
+ * process exits, because loop threads may still be using it then.
+ */
+void af__openssl_begin(void);
+
 typedef struct af__trust_rule {
     af__host_pattern pattern; /**< Of the first rule, that for everywhere: unused. */
     af_pinning_mode mode;
