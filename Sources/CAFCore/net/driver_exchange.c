@@ -56,7 +56,8 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     /* Any other number than the size ends the transfer; no line is empty. */
     if (!af__transfer_take_line(exchange->transfer, line)) return 0;
     if (af__transfer_owes_body(exchange->transfer)) set_reuse(exchange, true);
-    return size;
+    exchange->has_whole_answer = af__exchange_is_answered(exchange);
+    return exchange->has_whole_answer ? 0 : size;
 }
 
 static size_t take_body(char *bytes, size_t one, size_t size, void *context) {
@@ -75,7 +76,8 @@ static size_t take_body(char *bytes, size_t one, size_t size, void *context) {
     switch (taken) {
     case AF__TAKEN:
         if (af__sink_has_block(sink)) exchange->owner.filled(exchange->owner.context);
-        return size;
+        exchange->has_whole_answer = af__exchange_is_answered(exchange);
+        return exchange->has_whole_answer ? 0 : size;
     case AF__HELD:
         exchange->has_paused = true;
         exchange->owner.waiting(exchange->owner.context);

@@ -166,6 +166,9 @@ curl_socket_t af__exchange_open_replay(af__exchange *exchange, struct curl_socka
 /** The connection is there: put the answer on it. */
 bool af__exchange_feed_replay(af__exchange *exchange);
 
+/** Has an answer that is no success come, all of it, though not all of our body went? HTTP/2 only. */
+bool af__exchange_is_answered(const af__exchange *exchange);
+
 /** The exchange has ended: what was kept may be the rest of the answer's body. */
 void af__exchange_finish_body(af__exchange *exchange);
 

@@ -107,11 +107,10 @@ static bool is_cut_short(const af__exchange *exchange, CURLcode code) {
            strstr(exchange->error_text, "unexpected eof") != NULL;
 }
 
-/** The server had ended a connection with GOAWAY when this request began on it. */
-static bool came_after_goaway(const af__exchange *exchange, CURLcode code) {
-    long connections = 0;
-    curl_easy_getinfo(exchange->easy, CURLINFO_NUM_CONNECTS, &connections);
-    return code == CURLE_HTTP2 && connections == 0 && exchange->error_text[0] == '\0' &&
+/** The server had ended the connection, with GOAWAY or without a word, before it said anything. */
+static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
+    bool is_goaway = code == CURLE_HTTP2 && exchange->error_text[0] == '\0';
+    return (is_goaway || code == CURLE_PARTIAL_FILE) &&
            exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader.bytes == 0;
 }
 
@@ -152,7 +151,7 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
         status = AF_ETOOBIG;
         text = "a line of the answer's head or trailers is too long";
     }
-    if (came_after_goaway(exchange, code)) {
+    if (is_ended_connection(exchange, code)) {
         status = AF_ELOST;
         text = "the server had ended the connection";
     }

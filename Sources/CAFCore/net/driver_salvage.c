@@ -6,6 +6,9 @@
  * once more, as the answer on a connection of its own, or is the rest of a body that has begun. Over
  * TLS net/tls keeps libcurl from noticing, so that it reads on by itself.
  *
+ * Over HTTP/2 a server may answer and leave it at that: libcurl would go on to wait for room to send
+ * the rest, so the exchange is ended here as soon as an answer that is no success is there.
+ *
  * What can't be had: the rest of a chunked or encoded body that has begun, and of a line.
  */
 #include "base/failure.h"
@@ -111,8 +114,30 @@ bool af__exchange_feed_replay(af__exchange *exchange) {
     return true;
 }
 
+/** All of its body came, as far as its own fields say how much that is. */
+static bool is_whole(const af__transfer *transfer) {
+    if (transfer->phase != AF__PHASE_BODY && transfer->phase != AF__PHASE_DRAINING) return false;
+    if (transfer->framing.kind == AF__FRAMING_NONE) return true;
+    if (transfer->framing.kind != AF__FRAMING_LENGTH || !has_plain_body(transfer)) return false;
+    bool is_drained = transfer->phase == AF__PHASE_DRAINING;
+    uint64_t taken = is_drained ? transfer->drained : transfer->decoded;
+    return taken == (uint64_t)transfer->framing.length;
+}
+
+bool af__exchange_is_answered(const af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    const af_head *head = &transfer->reader.head;
+    if (!transfer->sends_body || transfer->phase == AF__PHASE_HEAD) return false;
+    if (head->version < AF_HTTP_2 || head->status < 300 || !is_whole(transfer)) return false;
+    curl_off_t sent = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    return transfer->source.length == AF_LENGTH_UNKNOWN || sent < transfer->source.length;
+}
+
 void af__exchange_finish_body(af__exchange *exchange) {
     af__transfer *transfer = exchange->transfer;
+    /* RST_STREAM behind a whole answer: the server wants no more of our body. */
+    if (exchange->code == CURLE_HTTP2_STREAM) exchange->has_whole_answer = is_whole(transfer);
     if (exchange->code != CURLE_SEND_ERROR || transfer->phase != AF__PHASE_BODY) return;
     if (transfer->result->failure.status != AF_OK || !has_plain_body(transfer)) return;
     curl_off_t received = 0;

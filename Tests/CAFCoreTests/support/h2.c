@@ -138,6 +138,13 @@ bool h2_send_head(h2_peer *peer, uint32_t stream, int status, uint8_t flags) {
     return h2_send(peer, H2_HEADERS, flags | H2_END_HEADERS, stream, block, 5);
 }
 
+bool h2_send_sized_head(h2_peer *peer, uint32_t stream, int status, int length, uint8_t flags) {
+    /* The other name is that of static entry 28, "content-length". */
+    char block[10];
+    snprintf(block, sizeof block, "%c%c%03d%c%c%c%d", 0x08, 0x03, status, 0x0f, 28 - 15, 1, length);
+    return h2_send(peer, H2_HEADERS, flags | H2_END_HEADERS, stream, block, 9);
+}
+
 bool h2_send_endless(h2_peer *peer, uint32_t stream) {
     static const uint8_t block[H2_FRAME_MAX];
     int64_t size = sizeof block;

@@ -71,6 +71,9 @@ bool h2_send_head(h2_peer *peer, uint32_t stream, int status, uint8_t flags);
 /** A body as long as the client has room for it, and reads it; true once it wants no more. */
 bool h2_send_endless(h2_peer *peer, uint32_t stream);
 
+/** The same with a Content-Length, of one digit. */
+bool h2_send_sized_head(h2_peer *peer, uint32_t stream, int status, int length, uint8_t flags);
+
 /** RST_STREAM. */
 bool h2_send_reset(h2_peer *peer, uint32_t stream, uint32_t code);
 

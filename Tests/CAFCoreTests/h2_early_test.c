@@ -1,0 +1,185 @@
+/*
+ * HTTP/2: what a server says while a body is still on its way to it, in frames, at every kind of
+ * position. The answer counts if there is one, and nothing hangs if there is none.
+ */
+#include "support/call.h"
+#include "support/form.h"
+#include "support/h2.h"
+
+#include <stdlib.h>
+
+enum { SIZE = 4 << 20, WINDOW = 65535, LARGE_WINDOW = 1 << 20 };
+
+/* Nothing of the body, some, a frame, all that the client may send unasked, and more after that. */
+static const uint64_t positions[] = {0, 1, H2_FRAME_MAX, WINDOW, WINDOW + 100000};
+
+/** What comes once the position is reached. */
+typedef enum speech {
+    ANSWER,         /**< 413 with a body, and nothing more is said about the stream. */
+    ANSWER_NO_BODY, /**< The same without one. */
+    ANSWER_RESET,   /**< 413 with a body, then RST_STREAM(NO_ERROR), as RFC 9113 8.1 has it. */
+    SUCCESS_RESET,  /**< The same with 200. */
+    ANSWER_GOAWAY,  /**< 413, and the connection ends after it. */
+    REFUSED,        /**< RST_STREAM(REFUSED_STREAM): nothing was done. */
+    FAILED,         /**< RST_STREAM(INTERNAL_ERROR). */
+    CANCELED,       /**< RST_STREAM(CANCEL). */
+    GOAWAY_BEFORE,  /**< GOAWAY: the stream will not be looked at. */
+    GOAWAY_AFTER,   /**< GOAWAY: but this stream will; its answer comes. */
+    HALF_ANSWER,    /**< A head, half a body, and RST_STREAM(INTERNAL_ERROR). */
+    GONE            /**< The connection, without a word. */
+} speech;
+
+typedef struct server {
+    speech speech;
+    uint64_t position;
+    atomic_uint heads; /**< Of requests, also of repeated ones. */
+} server;
+
+static bool answer_early(h2_peer *peer, uint32_t stream, int status) {
+    return h2_send_sized_head(peer, stream, status, 9, 0) &&
+           h2_send(peer, H2_DATA, H2_END_STREAM, stream, "too large", 9);
+}
+
+/** false: the connection ends. */
+static bool speak(h2_peer *peer, uint32_t stream, speech speech) {
+    switch (speech) {
+    case ANSWER:
+        return answer_early(peer, stream, 413);
+    case ANSWER_NO_BODY:
+        return h2_send_sized_head(peer, stream, 413, 0, H2_END_STREAM);
+    case ANSWER_RESET:
+        return answer_early(peer, stream, 413) && h2_send_reset(peer, stream, H2_NO_ERROR);
+    case SUCCESS_RESET:
+        return answer_early(peer, stream, 200) && h2_send_reset(peer, stream, H2_NO_ERROR);
+    case ANSWER_GOAWAY:
+        return answer_early(peer, stream, 413) && h2_send_goaway(peer, stream, H2_NO_ERROR);
+    case REFUSED:
+        return h2_send_reset(peer, stream, H2_REFUSED_STREAM);
+    case FAILED:
+        return h2_send_reset(peer, stream, H2_INTERNAL_ERROR);
+    case CANCELED:
+        return h2_send_reset(peer, stream, H2_CANCEL);
+    case GOAWAY_BEFORE:
+        (void)h2_send_goaway(peer, 0, H2_NO_ERROR);
+        return false;
+    case GOAWAY_AFTER:
+        return h2_send_goaway(peer, stream, H2_NO_ERROR) && h2_send_window(peer, 0, SIZE) &&
+               h2_send_window(peer, stream, SIZE) && h2_read_body(peer, SIZE) &&
+               answer_early(peer, stream, 200);
+    case HALF_ANSWER:
+        return h2_send_head(peer, stream, 200, 0) && h2_send(peer, H2_DATA, 0, stream, "half", 4) &&
+               h2_send_reset(peer, stream, H2_INTERNAL_ERROR);
+    case GONE:
+        return false;
+    }
+    return false;
+}
+
+static bool serve_request(server *server, h2_peer *peer) {
+    uint32_t stream = h2_read_request(peer);
+    if (stream == 0) return false;
+    atomic_fetch_add(&server->heads, 1);
+    if ((peer->frame.flags & H2_END_STREAM) != 0) return answer_early(peer, stream, 200);
+    peer->received = 0;
+    if (server->position > WINDOW) {
+        h2_send_window(peer, 0, LARGE_WINDOW);
+        h2_send_window(peer, stream, LARGE_WINDOW);
+    }
+    return h2_read_body(peer, server->position) && speak(peer, stream, server->speech);
+}
+
+static void handle(afts_conn *conn, const struct afts_request *request, void *payload) {
+    (void)request;
+    h2_peer *peer = malloc(sizeof *peer);
+    if (peer != NULL && h2_begin(peer, conn)) {
+        while (serve_request(payload, peer)) {}
+    }
+    free(peer);
+}
+
+typedef struct upload {
+    char *bytes;
+    script_reader reader;
+} upload;
+
+static void send_body(call *call, upload *upload, af_body_kind kind) {
+    call->request.method = "POST";
+    call->request.body.kind = kind;
+    call->request.body.bytes = (af_slice){upload->bytes, SIZE};
+    if (kind == AF_BODY_READER) {
+        upload->reader = (script_reader){.bytes = {upload->bytes, SIZE}, .reads_once = true};
+        call->request.body.reader = reader_of(&upload->reader);
+        call->request.body.length = AF_LENGTH_UNKNOWN;
+    }
+    call_perform(call);
+}
+
+/* ---- What it comes to ---------------------------------------------------------------------- */
+
+typedef struct row {
+    speech speech;
+    af_status expected, expected_of_reader; /**< A body that can be read once. */
+    int status;                             /**< Of the answer; 0: there is none. */
+    size_t body;
+    size_t connections; /**< After one more request. */
+} row;
+
+/*
+ * libcurl repeats what was refused, on a new connection each, until it has tried often enough. It
+ * takes no notice of the reset behind a success, so there the limit of time has to.
+ */
+static const row rows[] = {
+    {ANSWER, AF_OK, AF_OK, 413, 9, 1},
+    {ANSWER_NO_BODY, AF_OK, AF_OK, 413, 0, 1},
+    {ANSWER_RESET, AF_OK, AF_OK, 413, 9, 1},
+    {SUCCESS_RESET, AF_ETIMEOUT, AF_ETIMEOUT, 200, 0, 1},
+    {ANSWER_GOAWAY, AF_OK, AF_OK, 413, 9, 2},
+    {REFUSED, AF_ELOST, AF_EREPLAY, 0, 0, 0},
+    {FAILED, AF_EPROTOCOL, AF_EPROTOCOL, 0, 0, 1},
+    {CANCELED, AF_EPROTOCOL, AF_EPROTOCOL, 0, 0, 1},
+    {GOAWAY_BEFORE, AF_ELOST, AF_ELOST, 0, 0, 2},
+    {GOAWAY_AFTER, AF_OK, AF_OK, 200, 9, 2},
+    {HALF_ANSWER, AF_EPROTOCOL, AF_EPROTOCOL, 200, 0, 1},
+    {GONE, AF_ELOST, AF_ELOST, 0, 0, 2},
+};
+
+static void check_row(const row *row, upload *upload, uint64_t position, af_body_kind kind,
+                      h2_end end) {
+    server server = {.speech = row->speech, .position = position};
+    world *world = h2_world(NULL);
+    h2_serve(world, handle, &server, end);
+    call *call = call_new(world, "/");
+    if (row->speech == SUCCESS_RESET) call->request.timeouts.idle_ms = 100;
+    send_body(call, upload, kind);
+    check_ended(call, kind == AF_BODY_READER ? row->expected_of_reader : row->expected);
+    assert_int_equal(status_of(call), row->status);
+    assert_int_equal(call->body.size, row->body);
+    assert_int_equal(call->hop_count, 1);
+    call_free(call);
+    /* Whatever happened to one stream, the next request gets its answer. */
+    check_fetch(world, "/", AF_OK);
+    if (row->connections != 0) {
+        assert_int_equal(afts_server_stats(world->server).accepted, row->connections);
+    }
+    world_free(world);
+}
+
+static void what_a_server_says_in_the_middle_of_a_body_is_heard(void **state) {
+    (void)state;
+    upload upload = {.bytes = calloc(1, SIZE)};
+    assert_non_null(upload.bytes);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        for (size_t j = 0; j < COUNT_OF(positions); j++) {
+            check_row(&rows[i], &upload, positions[j], AF_BODY_BYTES, H2_CLOSE);
+            check_row(&rows[i], &upload, positions[j], AF_BODY_READER, H2_RESET);
+        }
+    }
+    free(upload.bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_server_says_in_the_middle_of_a_body_is_heard),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
