@@ -8,7 +8,12 @@
 
 #include <stdlib.h>
 
-enum { SIZE = 8 << 20, ROUNDS = 200 };
+enum { SIZE = 8 << 20, ROUNDS = 200, FEW_ROUNDS = 20, READ = 100000 };
+
+/** AF_TEST_TASKS is set where everything is slow. */
+static size_t rounds(void) {
+    return getenv("AF_TEST_TASKS") != NULL ? FEW_ROUNDS : ROUNDS;
+}
 
 typedef struct bodies {
     folder folder;
@@ -30,7 +35,9 @@ static void bodies_remove(bodies *bodies) {
     folder_remove(&bodies->folder);
 }
 
-static call *call_sending(world *world, bodies *bodies, af_body_kind kind) {
+/** Send a body to where `script` answers, until that is over. */
+static call *send_to(world *world, afts_script *script, bodies *bodies, af_body_kind kind) {
+    serve(world, "/", script);
     call *call = call_new(world, "/");
     call->request.method = "POST";
     call->request.expect = AF_EXPECT_NEVER;
@@ -46,7 +53,16 @@ static call *call_sending(world *world, bodies *bodies, af_body_kind kind) {
         call->request.body.form = form_new();
         form_add_file(call->request.body.form, "f", bodies->path);
     }
+    call_perform(call);
     return call;
+}
+
+/** Reads some of the body; what is added comes next. */
+static afts_script *in_the_middle(void) {
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_read_body_bytes(script, READ);
+    return script;
 }
 
 /** Reads some of the body, answers and is gone. */
@@ -66,11 +82,10 @@ static void check_early(world *world, bool resets) {
     static const uint64_t positions[] = {0, 1, 65536, 1 << 20, SIZE - 1};
     bodies bodies;
     bodies_make(&bodies);
-    for (size_t i = 0; i < ROUNDS; i++) {
-        serve(world, "/", early(413, positions[i % COUNT_OF(positions)], resets));
+    for (size_t i = 0; i < rounds(); i++) {
         af_body_kind kind = (af_body_kind)(AF_BODY_BYTES + i / COUNT_OF(positions) % 4);
-        call *call = call_sending(world, &bodies, kind);
-        call_perform(call);
+        afts_script *script = early(413, positions[i % COUNT_OF(positions)], resets);
+        call *call = send_to(world, script, &bodies, kind);
         check_ended(call, AF_OK);
         assert_int_equal(status_of(call), 413);
         check_slice(call->body, "too large");
@@ -132,15 +147,11 @@ static void every_framing_is_read_in_the_end(void **state) {
     bodies bodies;
     bodies_make(&bodies);
     world *world = plain_world();
-    for (size_t i = 0; i < ROUNDS; i++) {
-        afts_script *script = afts_script_new();
-        afts_read_head_only(script);
-        afts_read_body_bytes(script, 100000);
+    for (size_t i = 0; i < rounds(); i++) {
+        afts_script *script = in_the_middle();
         afts_send_text(script, answers[i % COUNT_OF(answers)]);
         afts_reset(script);
-        serve(world, "/", script);
-        call *call = call_sending(world, &bodies, AF_BODY_BYTES);
-        call_perform(call);
+        call *call = send_to(world, script, &bodies, AF_BODY_BYTES);
         check_ended(call, AF_OK);
         assert_int_equal(status_of(call), 413);
         check_slice(call->body, "too large");
@@ -158,15 +169,11 @@ static void a_large_answer_comes_whole(void **state) {
     bodies bodies;
     bodies_make(&bodies);
     world *world = plain_world();
-    for (size_t i = 0; i < ROUNDS / 4; i++) {
-        afts_script *script = afts_script_new();
-        afts_read_head_only(script);
-        afts_read_body_bytes(script, 100000);
+    for (size_t i = 0; i < rounds() / 4; i++) {
+        afts_script *script = in_the_middle();
         afts_respond(script, 400, NULL, page, sizeof page);
         afts_close_abruptly(script);
-        serve(world, "/", script);
-        call *call = call_sending(world, &bodies, AF_BODY_FILE);
-        call_perform(call);
+        call *call = send_to(world, script, &bodies, AF_BODY_FILE);
         check_ended(call, AF_OK);
         assert_int_equal(status_of(call), 400);
         assert_int_equal(call->body.size, sizeof page);
@@ -183,15 +190,11 @@ static void an_early_redirect_is_followed(void **state) {
     bodies_make(&bodies);
     world *world = plain_world();
     serve(world, "/there", answer(200, NULL, "fine"));
-    for (size_t i = 0; i < ROUNDS / 4; i++) {
-        afts_script *script = afts_script_new();
-        afts_read_head_only(script);
-        afts_read_body_bytes(script, 100000);
+    for (size_t i = 0; i < rounds() / 4; i++) {
+        afts_script *script = in_the_middle();
         afts_respond(script, i % 2 == 0 ? 307 : 303, "Location: /there", "", 0);
         afts_close_abruptly(script);
-        serve(world, "/", script);
-        call *call = call_sending(world, &bodies, AF_BODY_FILE);
-        call_perform(call);
+        call *call = send_to(world, script, &bodies, AF_BODY_FILE);
         check_ended(call, AF_OK);
         check_slice(call->body, "fine");
         assert_int_equal(call->hop_count, 2);
@@ -210,10 +213,9 @@ static void a_success_in_the_middle_is_the_answer(void **state) {
     bodies bodies;
     bodies_make(&bodies);
     world *world = plain_world();
-    for (size_t i = 0; i < ROUNDS; i++) {
-        serve(world, "/", early(200, 100000, i % 2 == 0));
-        call *call = call_sending(world, &bodies, (af_body_kind)(AF_BODY_BYTES + i % 4));
-        call_perform(call);
+    for (size_t i = 0; i < rounds(); i++) {
+        af_body_kind kind = (af_body_kind)(AF_BODY_BYTES + i % 4);
+        call *call = send_to(world, early(200, READ, i % 2 == 0), &bodies, kind);
         check_ended(call, AF_OK);
         assert_int_equal(status_of(call), 200);
         check_slice(call->body, "too large");
@@ -229,17 +231,13 @@ static void a_connection_lost_without_an_answer_is_lost(void **state) {
     bodies_make(&bodies);
     for (int tls = 0; tls < 2; tls++) {
         world *world = tls ? tls_world() : plain_world();
-        for (size_t i = 0; i < ROUNDS / 4; i++) {
-            afts_script *script = afts_script_new();
-            afts_read_head_only(script);
-            afts_read_body_bytes(script, 100000);
+        for (size_t i = 0; i < rounds() / 4; i++) {
+            afts_script *script = in_the_middle();
             if (i % 2 == 0)
                 afts_reset(script);
             else
                 afts_close_abruptly(script);
-            serve(world, "/", script);
-            call *call = call_sending(world, &bodies, AF_BODY_FILE);
-            call_perform(call);
+            call *call = send_to(world, script, &bodies, AF_BODY_FILE);
             check_ended(call, AF_ELOST);
             assert_int_equal(call->hop_count, 1);
             assert_int_equal(status_of(call), 0);
@@ -261,15 +259,11 @@ static void half_an_answer_is_none(void **state) {
     bodies bodies;
     bodies_make(&bodies);
     world *world = plain_world();
-    for (size_t i = 0; i < ROUNDS / 4; i++) {
-        afts_script *script = afts_script_new();
-        afts_read_head_only(script);
-        afts_read_body_bytes(script, 100000);
+    for (size_t i = 0; i < rounds() / 4; i++) {
+        afts_script *script = in_the_middle();
         afts_send_text(script, rows[i % COUNT_OF(rows)].text);
         afts_close_abruptly(script);
-        serve(world, "/", script);
-        call *call = call_sending(world, &bodies, AF_BODY_FILE);
-        call_perform(call);
+        call *call = send_to(world, script, &bodies, AF_BODY_FILE);
         af_status status = call->failure.status;
         assert_true(status == rows[i % COUNT_OF(rows)].expected || status == AF_ELOST);
         call_free(call);
