@@ -269,6 +269,18 @@ static void the_environment_chooses(void **state) {
     }
 }
 
+static void a_list_of_ones_own_takes_the_place_of_no_proxy(void **state) {
+    (void)state;
+    static const char *const variables[] = {"all_proxy=p", "no_proxy=a", NULL};
+    af__proxies proxies;
+    af_proxies given = {AF_PROXIES_ENVIRONMENT, "q", NULL, NULL, "b"};
+    void *context = (void *)(uintptr_t)variables;
+    check_status(af__proxies_init(&proxies, &given, lookup, context, NULL), AF_OK);
+    check_choice(&proxies, "http://a/", "p", AF_OK);
+    check_choice(&proxies, "http://b/", "", AF_OK);
+    af__proxies_clear(&proxies);
+}
+
 static const char *forbidden_lookup(void *context, const char *name) {
     (void)context, (void)name;
     fail();
@@ -313,9 +325,13 @@ static void any_lack_of_memory_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_are_read),         cmocka_unit_test(proxies_are_read),
-        cmocka_unit_test(hosts_are_found_in_lists),   cmocka_unit_test(the_environment_chooses),
-        cmocka_unit_test(what_is_given_counts_alone), cmocka_unit_test(any_lack_of_memory_is_told),
+        cmocka_unit_test(addresses_are_read),
+        cmocka_unit_test(proxies_are_read),
+        cmocka_unit_test(hosts_are_found_in_lists),
+        cmocka_unit_test(the_environment_chooses),
+        cmocka_unit_test(a_list_of_ones_own_takes_the_place_of_no_proxy),
+        cmocka_unit_test(what_is_given_counts_alone),
+        cmocka_unit_test(any_lack_of_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,9 @@ static void read_environment(af_proxies *out, af__variable *variable, void *cont
     if (out->http == NULL && !is_cgi) out->http = variable(context, "HTTP_PROXY");
     out->https = small_or_capital(variable, context, "https_proxy", "HTTPS_PROXY");
     out->all = small_or_capital(variable, context, "all_proxy", "ALL_PROXY");
-    out->bypass = small_or_capital(variable, context, "no_proxy", "NO_PROXY");
+    if (out->bypass == NULL) {
+        out->bypass = small_or_capital(variable, context, "no_proxy", "NO_PROXY");
+    }
 }
 
 static af_status set_bypass(af__proxies *proxies, const char *list, af_failure *failure) {
@@ -148,7 +150,7 @@ static af_status set_bypass(af__proxies *proxies, const char *list, af_failure *
 af_status af__proxies_init(af__proxies *out, const af_proxies *given, af__variable *variable,
                            void *context, af_failure *failure) {
     memset(out, 0, sizeof *out);
-    af_proxies all = *given;
+    af_proxies all = *given; /* With the environment only its list of those without counts. */
     bool is_given = given->source == AF_PROXIES_GIVEN;
     if (given->source == AF_PROXIES_NONE) return AF_OK;
     if (!is_given && given->source != AF_PROXIES_ENVIRONMENT) {

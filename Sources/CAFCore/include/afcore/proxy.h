@@ -31,7 +31,7 @@ typedef enum AF_OPEN_ENUM af_proxy_source {
  */
 typedef struct af_proxies {
     af_proxy_source source;
-    /* GIVEN. Each may be NULL. Copied. */
+    /* GIVEN; `bypass` with ENVIRONMENT, too, instead of no_proxy. Each may be NULL. Copied. */
     const char *http;  /**< For URLs that begin with http. */
     const char *https; /**< For those with https. */
     const char *all;   /**< For those of either that has none of its own. */
