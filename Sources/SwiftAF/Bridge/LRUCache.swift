@@ -1,0 +1,218 @@
+internal import CAFCore
+
+/// A cache in memory: what was least recently used leaves first, by what it costs.
+///
+/// ```swift
+/// let thumbnails = LRUCache<String, Thumbnail>(capacity: 20 << 20)
+/// thumbnails.insert(thumbnail, for: url, cost: thumbnail.byteCount)
+/// let again = thumbnails.value(for: url)
+/// ```
+///
+/// Once the costs of all entries together pass ``capacity``, the oldest leave until ``preferredCostAfterPurge`` at most is
+/// left; so a purge is rare and takes many. Reading makes an entry the newest. All calls cost the same however much the
+/// cache holds, may come from any thread at any time, and wait for others only for moments: the locks are the core's, one
+/// for each part of the cache.
+///
+/// Keys are told apart by their bytes, and hashed so that nobody who chooses keys can make them collide. If there is no
+/// memory for a cache or an entry, it is not kept; that is no error.
+public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
+    /// The cost beyond which entries leave.
+    public let capacity: Int
+    /// What may be left after that.
+    public let preferredCostAfterPurge: Int
+
+    /// Nil only if there was no memory for it. The core lets all threads use it.
+    private nonisolated(unsafe) let core: OpaquePointer?
+    private let relay: EvictionRelay
+
+    private final class Box: Sendable {
+        let value: Value
+
+        init(_ value: Value) {
+            self.value = value
+        }
+    }
+
+    /// Makes a cache; at first with AFNetworking's two marks.
+    ///
+    /// - Parameters:
+    ///   - capacity: Entries leave when their costs together are more than this.
+    ///   - preferredCostAfterPurge: Until so much is left; at most the capacity.
+    ///   - maximumEntryCost: What costs more is not kept. Nil for the capacity.
+    ///   - countLimit: So many entries at most. Nil for any number.
+    ///   - timeToLive: How long an entry is given out after it was put in. Nil for ever.
+    ///   - keepsExactOrder: The order of use is exact for each thread in any case. True makes it exact between threads
+    ///     too, and has all wait for one lock; for caches that are asked some thousand times a second, not millions.
+    ///   - onEviction: Told about each entry that left on its own, on the thread that caused it, with no lock held.
+    public init(
+        capacity: Int = 100 << 20,
+        preferredCostAfterPurge: Int = 60 << 20,
+        maximumEntryCost: Int? = nil,
+        countLimit: Int? = nil,
+        timeToLive: Duration? = nil,
+        keepsExactOrder: Bool = false,
+        onEviction: (@Sendable (Value, LRUCacheEviction) -> Void)? = nil
+    ) {
+        self.capacity = max(0, capacity)
+        self.preferredCostAfterPurge = min(max(0, preferredCostAfterPurge), self.capacity)
+        relay = EvictionRelay { object, reason in
+            onEviction?(unsafeDowncast(object, to: Box.self).value, reason)
+        }
+        var options = af_cache_options.initial
+        options.capacity = UInt64(self.capacity)
+        options.purge_to = UInt64(self.preferredCostAfterPurge)
+        options.max_cost = UInt64(max(0, maximumEntryCost ?? 0))
+        options.max_count = UInt64(max(0, countLimit ?? 0))
+        options.ttl_ms = timeToLive.map { max(1, Int64($0.coreMilliseconds)) } ?? 0
+        options.shards = keepsExactOrder ? 1 : 0
+        options.context = Unmanaged.passUnretained(relay).toOpaque()
+        if onEviction != nil { options.on_evict = EvictionRelay.onEvict }
+        var made: OpaquePointer?
+        _ = af_cache_new(&made, &options)
+        core = made
+    }
+
+    deinit {
+        af_cache_free(core)
+    }
+
+    /// The value of a key, which becomes the most recently used.
+    public func value(for key: Key) -> Value? {
+        key.withCacheKey { take(af_cache_copy(core, af_slice(keyBytes: $0))) }
+    }
+
+    /// Keeps a value under a key, instead of the one that is there.
+    ///
+    /// - Parameter cost: What it takes, in bytes or whatever the capacity counts.
+    /// - Returns: Whether it was kept. If not, nothing is kept under the key: it costs more than an entry may, the key is
+    ///   longer than 65,535 bytes, or there is no memory.
+    @discardableResult
+    public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
+        guard let core else { return false }
+        let object = Unmanaged.passRetained(Box(value)).toOpaque()
+        return key.withCacheKey { af_cache_put(core, af_slice(keyBytes: $0), object, UInt64(max(0, cost))) } == .AF_OK
+    }
+
+    /// Removes the value of a key and gives it back, if there is one.
+    @discardableResult
+    public func removeValue(for key: Key) -> Value? {
+        key.withCacheKey { take(af_cache_take(core, af_slice(keyBytes: $0))) }
+    }
+
+    /// Removes everything; how many entries there were.
+    @discardableResult
+    public func removeAll() -> Int {
+        core.map { Int(af_cache_remove_all($0)) } ?? 0
+    }
+
+    /// Lets the oldest entries leave until their costs together are at most this; how many have left.
+    @discardableResult
+    public func trim(toCost cost: Int) -> Int {
+        core.map { Int(af_cache_trim($0, UInt64(max(0, cost)), .AF_CACHE_COST)) } ?? 0
+    }
+
+    /// The costs of all entries together.
+    public var cost: Int { core.map { Int(af_cache_get_cost($0)) } ?? 0 }
+
+    /// Counters since the cache was made.
+    public var statistics: LRUCacheStatistics {
+        var counters = af_cache_statistics()
+        if let core { af_cache_get_statistics(core, &counters) }
+        return LRUCacheStatistics(
+            hits: Int(counters.hits), misses: Int(counters.misses), insertions: Int(counters.puts),
+            evictions: Int(counters.evictions), count: Int(counters.count), cost: Int(counters.cost))
+    }
+
+    /// From now on lets entries leave whenever the kernel says that memory is short, as AFNetworking does on a memory
+    /// warning: the oldest first, until `cost` is left. A thread sleeps until that happens.
+    ///
+    /// - Throws: ``SessionError/Code/unsupported`` if this kernel tells no memory pressure (PSI),
+    ///   ``SessionError/Code/file`` if it doesn't tell us, ``SessionError/Code/unknown`` if it is watched already.
+    public func watchMemoryPressure(keeping cost: Int = 0) throws(SessionError) {
+        guard let core else { throw SessionError(.outOfMemory) }
+        var options = af_pressure_options(
+            size: MemoryLayout<af_pressure_options>.size, stall_us: 150_000, window_us: 2_000_000, path: nil,
+            keep: UInt64(max(0, cost)))
+        let status = af_cache_watch_pressure(core, &options, nil)
+        guard status == .AF_OK else {
+            throw SessionError(SessionError.Code(status), message: "the memory pressure can't be watched")
+        }
+    }
+
+    private func take(_ object: UnsafeMutableRawPointer?) -> Value? {
+        object.map { Unmanaged<Box>.fromOpaque($0).takeRetainedValue().value }
+    }
+}
+
+/// Why an entry left a cache on its own.
+public enum LRUCacheEviction: Sendable, Hashable {
+    /// The costs of all entries together passed the capacity.
+    case cost
+    /// There were more entries than the limit.
+    case count
+    /// Its time to live was over when it was asked for.
+    case expired
+    /// The system was short of memory.
+    case memoryPressure
+}
+
+/// What a cache has done since it was made; `count` and `cost` are of now.
+public struct LRUCacheStatistics: Sendable, Hashable {
+    public var hits: Int
+    public var misses: Int
+    public var insertions: Int
+    /// Entries that left on their own.
+    public var evictions: Int
+    public var count: Int
+    public var cost: Int
+}
+
+/// Takes an eviction from the core to a closure.
+private final class EvictionRelay: Sendable {
+    let tell: @Sendable (AnyObject, LRUCacheEviction) -> Void
+
+    init(_ tell: @escaping @Sendable (AnyObject, LRUCacheEviction) -> Void) {
+        self.tell = tell
+    }
+
+    static let onEvict:
+        @convention(c) (UnsafeMutableRawPointer?, af_slice, UnsafeMutableRawPointer?, af_cache_reason) ->
+            Void = { context, _, value, reason in
+                guard let context, let value else { return }
+                let relay = Unmanaged<EvictionRelay>.fromOpaque(context).takeUnretainedValue()
+                relay.tell(Unmanaged<AnyObject>.fromOpaque(value).takeUnretainedValue(), LRUCacheEviction(reason))
+            }
+}
+
+extension LRUCacheEviction {
+    fileprivate init(_ reason: af_cache_reason) {
+        self =
+            switch reason {
+            case .AF_CACHE_COUNT: .count
+            case .AF_CACHE_EXPIRED: .expired
+            case .AF_CACHE_PRESSURE: .memoryPressure
+            default: .cost
+            }
+    }
+}
+
+extension af_cache_options {
+    /// The macro AF_CACHE_INIT, with references to objects counted.
+    fileprivate static var initial: af_cache_options {
+        var options = af_cache_options()
+        options.size = MemoryLayout<af_cache_options>.size
+        options.retain = { _, value in
+            if let value { _ = Unmanaged<AnyObject>.fromOpaque(value).retain() }
+        }
+        options.release = { _, value in
+            if let value { Unmanaged<AnyObject>.fromOpaque(value).release() }
+        }
+        return options
+    }
+}
+
+extension af_slice {
+    fileprivate init(keyBytes bytes: UnsafeRawBufferPointer) {
+        self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), size: bytes.count)
+    }
+}
