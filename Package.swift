@@ -17,12 +17,14 @@ let package = Package(
         .library(name: "SwiftAF", targets: ["SwiftAF"]),
         .library(name: "SwiftAFCompression", targets: ["SwiftAFCompression"]),
         .library(name: "SwiftAFFoundation", targets: ["SwiftAFFoundation"]),
+        .library(name: "SwiftAFImage", targets: ["SwiftAFImage"]),
         .library(name: "AFTestServer", targets: ["AFTestServer"]),
         .library(name: "CAFCore", targets: ["CAFCore"]),
         .executable(name: "swiftaf", targets: ["swiftaf"]),
     ],
     traits: [
-        .trait(name: "Compression", description: "gzip for request bodies, with zlib (zlib1g-dev)")
+        .trait(name: "Compression", description: "gzip for request bodies, with zlib (zlib1g-dev)"),
+        .trait(name: "Images", description: "Decoding and writing images, with gdk-pixbuf (libgdk-pixbuf-2.0-dev)"),
     ],
     targets: [
         // The core, libafcore: C11 over libcurl and OpenSSL.
@@ -48,6 +50,14 @@ let package = Package(
             dependencies: [
                 "SwiftAF", .target(name: "CZlib", condition: .when(traits: ["Compression"])),
             ],
+            swiftSettings: swiftStyle
+        ),
+
+        // Images: cached and downloaded; decoded by gdk-pixbuf only with the trait.
+        .systemLibrary(name: "CGdkPixbuf"),
+        .target(
+            name: "SwiftAFImage",
+            dependencies: ["SwiftAF", .target(name: "CGdkPixbuf", condition: .when(traits: ["Images"]))],
             swiftSettings: swiftStyle
         ),
 
@@ -87,6 +97,7 @@ let package = Package(
                 .target(name: "CZlib", condition: .when(traits: ["Compression"])),
             ]
         ),
+        .testTarget(name: "SwiftAFImageTests", dependencies: ["SwiftAFImage", "SwiftAF", "AFTestServer"]),
         // Counts allocations by standing in for malloc, in the tests' executable only.
         .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
         .testTarget(

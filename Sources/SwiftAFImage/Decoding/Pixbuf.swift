@@ -1,0 +1,183 @@
+#if Images
+    internal import CGdkPixbuf
+    internal import FoundationEssentials
+    internal import SwiftAF
+
+    /// gdk-pixbuf: the only file that knows it.
+    enum Pixbuf {
+        static func decode(_ data: Data, options: ImageDecodingOptions) throws -> Image {
+            let loaded = try Loaded(data, options: options)
+            guard let pixbuf = gdk_pixbuf_loader_get_pixbuf(loaded.loader) else { throw damaged }
+            return try image(pixbuf, scale: options.scale)
+        }
+
+        static func decodeFrames(_ data: Data, options: ImageDecodingOptions) throws -> [ImageFrame] {
+            let loaded = try Loaded(data, options: options, wantsAll: true)
+            guard let animation = gdk_pixbuf_loader_get_animation(loaded.loader) else { throw damaged }
+            if gdk_pixbuf_animation_is_static_image(animation) != 0 {
+                guard let pixbuf = gdk_pixbuf_loader_get_pixbuf(loaded.loader) else { throw damaged }
+                return [ImageFrame(image: try image(pixbuf, scale: options.scale), duration: .zero)]
+            }
+            var now = GTimeVal()
+            guard let iterator = gdk_pixbuf_animation_get_iter(animation, &now) else { throw damaged }
+            defer { g_object_unref(UnsafeMutableRawPointer(iterator)) }
+            var frames: [ImageFrame] = []
+            var time = 0
+            while frames.count < loaded.frameCount {
+                guard let pixbuf = gdk_pixbuf_animation_iter_get_pixbuf(iterator) else { throw damaged }
+                // The last frame of an animation that ends is shown for ever: -1.
+                let delay = Int(gdk_pixbuf_animation_iter_get_delay_time(iterator))
+                let duration: Duration = delay < 0 ? .zero : .milliseconds(delay)
+                frames.append(ImageFrame(image: try image(pixbuf, scale: options.scale), duration: duration))
+                guard delay >= 0 else { break }
+                time += max(1, delay)
+                now = GTimeVal(tv_sec: time / 1000, tv_usec: time % 1000 * 1000)
+                gdk_pixbuf_animation_iter_advance(iterator, &now)
+            }
+            return frames
+        }
+
+        static func encode(_ image: Image, as format: Image.FileFormat) throws -> Data {
+            try image.withPixels { pixels in
+                guard
+                    let pixbuf = gdk_pixbuf_new_from_data(
+                        pixels.baseAddress?.assumingMemoryBound(to: guchar.self), GDK_COLORSPACE_RGB, 1, 8,
+                        Int32(image.pixelWidth), Int32(image.pixelHeight), Int32(image.bytesPerRow), nil, nil)
+                else { throw SessionError(.outOfMemory) }
+                defer { g_object_unref(UnsafeMutableRawPointer(pixbuf)) }
+                var bytes: UnsafeMutablePointer<CChar>?
+                var size: gsize = 0
+                let isWritten: Int32
+                switch format {
+                case .png:
+                    isWritten = cgdkpixbuf_save(pixbuf, "png", nil, &bytes, &size)
+                case .jpeg(let quality):
+                    var text = Array("\(min(max(quality, 0), 100))".utf8CString)
+                    isWritten = cgdkpixbuf_save(pixbuf, "jpeg", &text, &bytes, &size)
+                }
+                guard isWritten != 0, let bytes else {
+                    throw SessionError(.serialization, message: "the image can't be written")
+                }
+                defer { g_free(bytes) }
+                return Data(bytes: bytes, count: Int(size))
+            }
+        }
+
+        static let damaged = SessionError(.serialization, message: "the image is damaged")
+
+        /// A copy of the pixels, turned as the camera was.
+        private static func image(_ pixbuf: OpaquePointer, scale: Double) throws -> Image {
+            guard let turned = gdk_pixbuf_apply_embedded_orientation(pixbuf) else { throw SessionError(.outOfMemory) }
+            defer { g_object_unref(UnsafeMutableRawPointer(turned)) }
+            let width = Int(gdk_pixbuf_get_width(turned))
+            let height = Int(gdk_pixbuf_get_height(turned))
+            let channels = Int(gdk_pixbuf_get_n_channels(turned))
+            let stride = Int(gdk_pixbuf_get_rowstride(turned))
+            guard let source = gdk_pixbuf_read_pixels(turned), channels == 3 || channels == 4 else { throw damaged }
+            let image = Image(pixelWidth: width, pixelHeight: height, scale: scale, hasAlpha: channels == 4) { pixels in
+                guard var target = pixels.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+                for row in 0..<height {
+                    var from = source + row * stride
+                    if channels == 4 {
+                        target.update(from: from, count: width * 4)
+                        target += width * 4
+                        continue
+                    }
+                    for _ in 0..<width {
+                        target[0] = from[0]
+                        target[1] = from[1]
+                        target[2] = from[2]
+                        target[3] = 255
+                        target += 4
+                        from += 3
+                    }
+                }
+            }
+            guard let image else { throw damaged }
+            return image
+        }
+    }
+
+    /// A file that was read to its end without an error.
+    private final class Loaded {
+        let loader: OpaquePointer
+        let frameCount: Int
+
+        init(_ data: Data, options: ImageDecodingOptions, wantsAll: Bool = false) throws {
+            guard let type = ImageType(sniffing: data) else {
+                throw SessionError(.serialization, message: "the data is not an image of a known type")
+            }
+            frameCount = type == .gif ? GIFFrames.count(data, limit: options.maximumFrameCount) : 1
+            guard frameCount <= options.maximumFrameCount else {
+                throw SessionError(.tooLarge, message: "the image has more than \(options.maximumFrameCount) frames")
+            }
+            guard let loader = gdk_pixbuf_loader_new_with_type(type.rawValue, nil) else {
+                throw SessionError(.unsupported, message: "gdk-pixbuf can't read \(type.rawValue) here")
+            }
+            self.loader = loader
+            let gate = Gate(options, frames: wantsAll ? frameCount : 1)
+            let isRead = withExtendedLifetime(gate) { Self.feed(data, to: loader, gate) }
+            if let refusal = gate.refusal { throw refusal }
+            guard isRead, gate.wasAsked else { throw Pixbuf.damaged }
+            guard type.isWhole(data) else {
+                throw SessionError(.serialization, message: "the image is cut off")
+            }
+        }
+
+        deinit {
+            g_object_unref(UnsafeMutableRawPointer(loader))
+        }
+
+        /// In pieces, so that nothing is read of an image that is refused.
+        private static func feed(
+            _ data: Data, to loader: OpaquePointer, _ gate: Gate
+        ) -> Bool {
+            cgdkpixbuf_on_size(loader, Gate.onSize, Unmanaged.passUnretained(gate).toOpaque())
+            let isWritten = data.withUnsafeBytes { bytes in
+                var at = 0
+                while at < bytes.count, gate.refusal == nil {
+                    let piece = bytes[at..<min(bytes.count, at + 16 << 10)]
+                    guard
+                        let start = UnsafeRawBufferPointer(rebasing: piece).baseAddress,
+                        gdk_pixbuf_loader_write(
+                            loader, start.assumingMemoryBound(to: guchar.self), gsize(piece.count), nil) != 0
+                    else { return false }
+                    at += piece.count
+                }
+                return gate.refusal == nil
+            }
+            let isClosed = gdk_pixbuf_loader_close(loader, nil) != 0
+            return isWritten && isClosed
+        }
+    }
+
+    /// Hears the size of an image before memory is taken for it.
+    private final class Gate {
+        private let options: ImageDecodingOptions
+        private let frames: Int
+        private(set) var refusal: SessionError?
+        private(set) var wasAsked = false
+
+        init(_ options: ImageDecodingOptions, frames: Int) {
+            self.options = options
+            self.frames = frames
+        }
+
+        static let onSize: cgdkpixbuf_size_prepared = { loader, width, height, context in
+            guard let loader, let context else { return }
+            Unmanaged<Gate>.fromOpaque(context).takeUnretainedValue().judge(loader, Int(width), Int(height))
+        }
+
+        private func judge(_ loader: OpaquePointer, _ width: Int, _ height: Int) {
+            wasAsked = true
+            do {
+                let size = try options.decodedSize(ofWidth: width, height: height, frames: frames)
+                if size != (width, height) { gdk_pixbuf_loader_set_size(loader, Int32(size.width), Int32(size.height)) }
+            } catch {
+                refusal = error
+                // gdk-pixbuf's own word for: only the size was wanted.
+                gdk_pixbuf_loader_set_size(loader, 0, 0)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,112 @@
+internal import SwiftAF
+
+/// Makes another image of an image, after it was decoded.
+public protocol ImageProcessing: Sendable {
+    /// What it does, with its parameters: images that were made by different processors are cached apart by it.
+    var identifier: String { get }
+    /// Called on any thread, by many at once.
+    func process(_ image: Image) throws -> Image
+}
+
+/// Makes an image smaller, in proportion, until it fits into a size. Each new pixel is the mean of those it covers. An
+/// image that fits stays as it is.
+public struct ResizeProcessor: ImageProcessing, Hashable {
+    /// In pixels.
+    public let width, height: Int
+
+    public init(width: Int, height: Int) {
+        self.width = max(1, width)
+        self.height = max(1, height)
+    }
+
+    public var identifier: String { "resize(\(width),\(height))" }
+
+    public func process(_ image: Image) throws -> Image {
+        let factor = min(
+            Double(width) / Double(image.pixelWidth), Double(height) / Double(image.pixelHeight))
+        guard factor < 1 else { return image }
+        let newWidth = max(1, Int((Double(image.pixelWidth) * factor).rounded()))
+        let newHeight = max(1, Int((Double(image.pixelHeight) * factor).rounded()))
+        let resized = image.withPixels { source in
+            Image(pixelWidth: newWidth, pixelHeight: newHeight, scale: image.scale, hasAlpha: image.hasAlpha) {
+                target in
+                for row in 0..<newHeight {
+                    let rows = Self.covered(row, of: newHeight, from: image.pixelHeight)
+                    for column in 0..<newWidth {
+                        let columns = Self.covered(column, of: newWidth, from: image.pixelWidth)
+                        let mean = Self.mean(source, rows, columns, bytesPerRow: image.bytesPerRow)
+                        target.storeBytes(of: mean, toByteOffset: (row * newWidth + column) * 4, as: UInt32.self)
+                    }
+                }
+            }
+        }
+        return resized ?? image
+    }
+
+    private static func covered(_ index: Int, of count: Int, from all: Int) -> Range<Int> {
+        let start = index * all / count
+        return start..<max(start + 1, (index + 1) * all / count)
+    }
+
+    /// Colours count as much as they cover: what can't be seen has none.
+    private static func mean(
+        _ pixels: UnsafeRawBufferPointer, _ rows: Range<Int>, _ columns: Range<Int>, bytesPerRow: Int
+    ) -> UInt32 {
+        var red = 0, green = 0, blue = 0, alpha = 0
+        for row in rows {
+            for column in columns {
+                let at = row * bytesPerRow + column * 4
+                let weight = Int(pixels[at + 3])
+                red += Int(pixels[at]) * weight
+                green += Int(pixels[at + 1]) * weight
+                blue += Int(pixels[at + 2]) * weight
+                alpha += weight
+            }
+        }
+        guard alpha > 0 else { return 0 }
+        let count = rows.count * columns.count
+        let bytes = [red, green, blue].map { UInt32(($0 + alpha / 2) / alpha) } + [UInt32((alpha + count / 2) / count)]
+        return (bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24).littleEndian
+    }
+}
+
+/// Rounds the corners of an image.
+public struct RoundCornersProcessor: ImageProcessing, Hashable {
+    /// In pixels; at most half of the shorter side counts.
+    public let radius: Int
+
+    public init(radius: Int) {
+        self.radius = max(0, radius)
+    }
+
+    public var identifier: String { "roundCorners(\(radius))" }
+
+    public func process(_ image: Image) throws -> Image {
+        let radius = Double(min(radius, min(image.pixelWidth, image.pixelHeight) / 2))
+        guard radius > 0 else { return image }
+        let rounded = image.withPixels { source in
+            Image(pixelWidth: image.pixelWidth, pixelHeight: image.pixelHeight, scale: image.scale) { target in
+                target.copyMemory(from: source)
+                for row in 0..<image.pixelHeight {
+                    let vertical = Self.beyond(row, of: image.pixelHeight, radius)
+                    guard vertical > 0 else { continue }
+                    for column in 0..<image.pixelWidth {
+                        let horizontal = Self.beyond(column, of: image.pixelWidth, radius)
+                        guard horizontal > 0 else { continue }
+                        let distance = (vertical * vertical + horizontal * horizontal).squareRoot()
+                        let coverage = min(max(radius - distance + 0.5, 0), 1)
+                        let at = row * image.bytesPerRow + column * 4 + 3
+                        target[at] = UInt8((Double(target[at]) * coverage).rounded())
+                    }
+                }
+            }
+        }
+        return rounded ?? image
+    }
+
+    /// How far the middle of a pixel is beyond where the corner begins.
+    private static func beyond(_ index: Int, of count: Int, _ radius: Double) -> Double {
+        let middle = Double(index) + 0.5
+        return max(radius - middle, middle - (Double(count) - radius), 0)
+    }
+}

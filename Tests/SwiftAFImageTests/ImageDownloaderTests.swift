@@ -1,0 +1,404 @@
+import AFTestServer
+import Dispatch
+import FoundationEssentials
+import SwiftAF
+import Synchronization
+import Testing
+
+@testable import SwiftAFImage
+
+/// Answers with sizes that ``TextDecoder`` reads, when it is told to; notes how many it works on.
+private final class ScriptedFetcher: ImageFetching {
+    struct Record {
+        var active = 0
+        var mostActive = 0
+        var perURL: [String: Int] = [:]
+        var twiceAtATime = false
+        var fetched: [String] = []
+    }
+
+    private let record = Mutex(Record())
+    private let gate: Gate?
+    private let status: Int
+
+    init(gate: Gate? = nil, status: Int = 200) {
+        self.gate = gate
+        self.status = status
+    }
+
+    var snapshot: Record { record.withLock { $0 } }
+
+    func fetch(_ request: HTTPRequest) async throws(SessionError) -> DataResponse {
+        let url = request.url
+        record.withLock { record in
+            record.active += 1
+            record.mostActive = max(record.mostActive, record.active)
+            record.perURL[url, default: 0] += 1
+            if record.perURL[url, default: 0] > 1 { record.twiceAtATime = true }
+            record.fetched.append(url)
+        }
+        await gate?.pass()
+        await Task.yield()
+        record.withLock { record in
+            record.active -= 1
+            record.perURL[url, default: 0] -= 1
+        }
+        if Task.isCancelled { throw SessionError(.cancelled) }
+        let response = HTTPResponse(status: status, headers: ["Content-Type": "image/png"], url: url)
+        return DataResponse(response: response, body: Data("4x2".utf8))
+    }
+}
+
+/// Holds tasks until it is opened.
+private final class Gate: Sendable {
+    private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let passes = state.withLock { state in
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if passes { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isOpen = true
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}
+
+/// Counts what a cache is asked.
+private final class PromptedCache: ImageRequestCache {
+    private let inner = AutoPurgingImageCache()
+    private let keeps: Bool
+    let asked = Atomic(0)
+    let added = Atomic(0)
+
+    init(keeps: Bool) {
+        self.keeps = keeps
+    }
+
+    func shouldCache(_ image: Image, for request: HTTPRequest, additionalIdentifier: String?) -> Bool {
+        asked.add(1, ordering: .relaxed)
+        return keeps
+    }
+
+    func add(_ image: Image, identifier: String) {
+        added.add(1, ordering: .relaxed)
+        inner.add(image, identifier: identifier)
+    }
+
+    func removeImage(identifier: String) -> Bool { inner.removeImage(identifier: identifier) }
+    func removeAllImages() -> Bool { inner.removeAllImages() }
+    func image(identifier: String) -> Image? { inner.image(identifier: identifier) }
+}
+
+/// AFNetworking's tests of its image downloader, and what they leave out.
+@Suite(.timeLimit(.minutes(5)))
+struct ImageDownloaderTests {
+    private let serializer = ImageResponseSerializer(decoder: TextDecoder())
+    private let queue = DispatchQueue(label: "completions")
+    private let request = HTTPRequest("http://h/a.png")
+
+    private func downloader(
+        _ fetcher: any ImageFetching = ScriptedFetcher(), active: Int = 4,
+        prioritization: ImageDownloadPrioritization = .fifo,
+        cache: (any ImageRequestCache)? = AutoPurgingImageCache()
+    ) -> ImageDownloader {
+        ImageDownloader(
+            fetcher: fetcher, responseSerializer: serializer, downloadPrioritization: prioritization,
+            maximumActiveDownloads: active, imageCache: cache, completionQueue: queue)
+    }
+
+    /// The results of downloads, in the order they came.
+    private final class Results: Sendable {
+        private let state = Mutex<[(name: String, result: Result<DownloadedImage, SessionError>)]>([])
+        private let group = DispatchGroup()
+
+        func expect(_ name: String) -> ImageDownloader.Completion {
+            group.enter()
+            return { result in
+                self.state.withLock { $0.append((name, result)) }
+                self.group.leave()
+            }
+        }
+
+        func all() async -> [(name: String, result: Result<DownloadedImage, SessionError>)] {
+            await withCheckedContinuation { continuation in
+                group.notify(queue: .global()) { continuation.resume() }
+            }
+            return state.withLock { $0 }
+        }
+    }
+
+    @Test("the default downloader is one, with four at once in order")
+    func defaults() {
+        #expect(ImageDownloader.default === ImageDownloader.default)
+        #expect(ImageDownloader.default.maximumActiveDownloads == 4)
+        #expect(ImageDownloader.default.downloadPrioritization == .fifo)
+        #expect(ImageDownloader.default.imageCache is AutoPurgingImageCache)
+    }
+
+    @Test("an image comes with its response; from the cache without, and without receipt")
+    func cached() async throws {
+        let downloader = downloader()
+        let first = try await downloader.image(for: request)
+        #expect(first.image.pixelWidth == 4 && first.response?.status == 200)
+        let second = try await downloader.image(for: request)
+        #expect(second.response == nil && second.image.isIdentical(to: first.image))
+        let results = Results()
+        #expect(downloader.download(request, completion: results.expect("cached")) == nil)
+        let result = try #require(await results.all().first?.result.get())
+        #expect(result.response == nil && result.image.isIdentical(to: first.image))
+    }
+
+    @Test("a request that ignores caches is answered by the server")
+    func ignoringCaches() async throws {
+        let fetcher = ScriptedFetcher()
+        let downloader = downloader(fetcher)
+        _ = try await downloader.image(for: request)
+        var fresh = request
+        fresh.hints.cachePolicy = .reloadIgnoringLocalCacheData
+        #expect(try await downloader.image(for: fresh).response != nil)
+        #expect(fetcher.snapshot.fetched.count == 2)
+    }
+
+    @Test("the cache is asked whether it wants an image", arguments: [true, false])
+    func shouldCache(keeps: Bool) async throws {
+        let fetcher = ScriptedFetcher()
+        let cache = PromptedCache(keeps: keeps)
+        let downloader = downloader(fetcher, cache: cache)
+        let first = try await downloader.image(for: request)
+        let second = try await downloader.image(for: request)
+        #expect(first.image.isIdentical(to: second.image) == keeps)
+        #expect(cache.asked.load(ordering: .relaxed) == (keeps ? 1 : 2))
+        #expect(cache.added.load(ordering: .relaxed) == (keeps ? 1 : 0))
+    }
+
+    @Test("who asks at the same time for the same gets the same, in order")
+    func merging() async throws {
+        let gate = Gate()
+        let fetcher = ScriptedFetcher(gate: gate)
+        let downloader = downloader(fetcher)
+        let results = Results()
+        let ids = [UUID(), UUID(), UUID()]
+        let receipts = ids.map { downloader.download(request, receiptID: $0, completion: results.expect("\($0)")) }
+        #expect(receipts.map { $0?.id } == ids)
+        gate.open()
+        let all = await results.all()
+        #expect(all.map(\.name) == ids.map { "\($0)" })
+        let images = try all.map { try $0.result.get().image }
+        #expect(images.allSatisfy { $0.isIdentical(to: images[0]) })
+        #expect(fetcher.snapshot.fetched.count == 1)
+    }
+
+    @Test("requests that differ in what changes the answer are not merged")
+    func notMerged() async throws {
+        let gate = Gate()
+        let fetcher = ScriptedFetcher(gate: gate)
+        let downloader = downloader(fetcher)
+        let results = Results()
+        var authorized = request
+        authorized.headers["Authorization"] = "Bearer a"
+        downloader.download(request, completion: results.expect("plain"))
+        downloader.download(authorized, completion: results.expect("authorized"))
+        gate.open()
+        #expect(await results.all().count == 2)
+        #expect(fetcher.snapshot.fetched.count == 2)
+    }
+
+    @Test("cancelling one of two lets the other complete")
+    func cancelOneOfTwo() async throws {
+        let gate = Gate()
+        let downloader = downloader(ScriptedFetcher(gate: gate))
+        let results = Results()
+        let first = try #require(downloader.download(request, completion: results.expect("first")))
+        downloader.download(request, completion: results.expect("second"))
+        downloader.cancel(first)
+        downloader.cancel(first)
+        gate.open()
+        let all = await results.all()
+        #expect(all.map(\.name) == ["first", "second"])
+        #expect(code { try all[0].result.get() } == .cancelled)
+        #expect(try all[1].result.get().image.pixelWidth == 4)
+    }
+
+    @Test("what was cancelled is not cached, and can be downloaded again")
+    func cancelAndAgain() async throws {
+        let gate = Gate()
+        let cache = AutoPurgingImageCache()
+        let downloader = downloader(ScriptedFetcher(gate: gate), cache: cache)
+        let results = Results()
+        let requests = (0..<6).map { HTTPRequest("http://h/\($0)") }
+        for request in requests {
+            if let receipt = downloader.download(request, completion: results.expect(request.url)) {
+                downloader.cancel(receipt)
+            }
+        }
+        let cancelled = await results.all()
+        #expect(cancelled.count == 6)
+        for (_, result) in cancelled { #expect(code { try result.get() } == .cancelled) }
+        #expect(cache.memoryUsage == 0)
+        gate.open()
+        for request in requests { #expect(try await downloader.image(for: request).image.pixelWidth == 4) }
+        #expect(downloader.counts == (0, 0))
+    }
+
+    @Test("a cancelled task cancels its image")
+    func cancelledTask() async throws {
+        let gate = Gate()
+        let downloader = downloader(ScriptedFetcher(gate: gate))
+        let task = Task { try await downloader.image(for: request) }
+        task.cancel()
+        #expect(await code { try await task.value } == .cancelled)
+        gate.open()
+    }
+
+    @Test("a failure reaches everybody", arguments: [404, 500])
+    func failures(status: Int) async throws {
+        let cache = AutoPurgingImageCache()
+        let downloader = downloader(ScriptedFetcher(status: status), cache: cache)
+        let results = Results()
+        downloader.download(request, completion: results.expect("first"))
+        downloader.download(request, completion: results.expect("second"))
+        for (_, result) in await results.all() { #expect(code { try result.get() } == .status) }
+        #expect(cache.memoryUsage == 0)
+    }
+
+    @Test("a URL that is none is an error")
+    func invalidURL() async throws {
+        let downloader = ImageDownloader(responseSerializer: serializer, completionQueue: queue)
+        #expect(await code { try await downloader.image(for: HTTPRequest("")) } == .invalidInput)
+    }
+
+    @Test("completions come on the queue, never before the call returns")
+    func completionQueue() async throws {
+        let key = DispatchSpecificKey<Bool>()
+        queue.setSpecific(key: key, value: true)
+        let downloader = downloader()
+        let results = Results()
+        let expected = results.expect("first")
+        downloader.download(request) { result in
+            #expect(DispatchQueue.getSpecific(key: key) == true)
+            expected(result)
+        }
+        _ = await results.all()
+    }
+
+    @Test("processed images are cached apart")
+    func processors() async throws {
+        let fetcher = ScriptedFetcher()
+        let downloader = downloader(fetcher)
+        let small = try await downloader.image(for: request, processors: [ResizeProcessor(width: 2, height: 2)])
+        let whole = try await downloader.image(for: request)
+        #expect((small.image.pixelWidth, whole.image.pixelWidth) == (2, 4))
+        let again = try await downloader.image(for: request, processors: [ResizeProcessor(width: 2, height: 2)])
+        #expect(again.image.isIdentical(to: small.image))
+        #expect(fetcher.snapshot.fetched.count == 2)
+    }
+
+    @Test("what is prefetched is in the cache, and waits behind what somebody asked for")
+    func prefetch() async throws {
+        let gate = Gate()
+        let fetcher = ScriptedFetcher(gate: gate)
+        let downloader = downloader(fetcher, active: 1)
+        #expect(downloader.prefetch([HTTPRequest("http://h/1"), HTTPRequest("http://h/2")]).count == 2)
+        let results = Results()
+        downloader.download(request, completion: results.expect("asked"))
+        downloader.download(HTTPRequest("http://h/2"), priority: -1, completion: results.expect("prefetched"))
+        gate.open()
+        #expect(await results.all().map(\.name) == ["asked", "prefetched"])
+        #expect(fetcher.snapshot.fetched == ["http://h/1", request.url, "http://h/2"])
+    }
+
+    @Test("a downloader may be let go with downloads under way")
+    func released() async throws {
+        let gate = Gate()
+        let results = Results()
+        downloader(ScriptedFetcher(gate: gate)).download(request, completion: results.expect("late"))
+        gate.open()
+        #expect(try await results.all().first?.result.get().image.pixelWidth == 4)
+    }
+
+    @Test("an image behind a redirect, over the network")
+    func redirect() async throws {
+        let server = try TestServer()
+        server.route("/a", .redirect(to: "/b"))
+        server.route("/b", .respond(200, headers: ["Content-Type": "image/png"], body: Data("7x3".utf8)))
+        let downloader = ImageDownloader(responseSerializer: serializer, completionQueue: queue)
+        let image = try await downloader.image(for: HTTPRequest(server.urlString("/a")))
+        #expect(image.image.pixelWidth == 7)
+    }
+
+    /// `AF_TEST_ROUNDS` sets the number of rounds, for tools under which everything is slow.
+    @Test("500 requests for 50 images, half of them cancelled, many times over")
+    func storm() async throws {
+        var random = SystemRandomNumberGenerator()
+        let rounds = ProcessInfo.processInfo.environment["AF_TEST_ROUNDS"].flatMap { Int($0) } ?? 1000
+        for round in 0..<rounds {
+            let fetcher = ScriptedFetcher()
+            let downloader = downloader(
+                fetcher, prioritization: round % 2 == 0 ? .fifo : .lifo,
+                cache: round % 4 < 2 ? nil : AutoPurgingImageCache())
+            let storm = Storm(count: 500)
+            let order = (0..<500).shuffled(using: &random)
+            DispatchQueue.concurrentPerform(iterations: 2) { half in
+                for number in order where number % 2 == half {
+                    let receipt = downloader.download(
+                        HTTPRequest("http://h/\(number % 50)"), completion: storm.completion(number))
+                    guard number < 250, let receipt else { continue }
+                    downloader.cancel(receipt)
+                }
+            }
+            await storm.end()
+            let record = fetcher.snapshot
+            #expect(!record.twiceAtATime)
+            #expect(record.mostActive <= 4)
+            #expect(storm.calledOnceEach)
+            #expect(storm.wrong == 0)
+        }
+    }
+
+    /// Who was called how often, and with what.
+    private final class Storm: Sendable {
+        private struct State {
+            var calls: [Int]
+            var failures = 0
+        }
+
+        private let state: Mutex<State>
+        private let group = DispatchGroup()
+
+        init(count: Int) {
+            state = Mutex(State(calls: [Int](repeating: 0, count: count)))
+        }
+
+        func completion(_ number: Int) -> ImageDownloader.Completion {
+            group.enter()
+            return { result in
+                self.state.withLock { state in
+                    state.calls[number] += 1
+                    if case .failure(let error) = result, error.code != .cancelled || number >= 250 {
+                        state.failures += 1
+                    }
+                }
+                self.group.leave()
+            }
+        }
+
+        func end() async {
+            await withCheckedContinuation { continuation in
+                group.notify(queue: .global()) { continuation.resume() }
+            }
+        }
+
+        var calledOnceEach: Bool { state.withLock { $0.calls.allSatisfy { $0 == 1 } } }
+        var wrong: Int { state.withLock { $0.failures } }
+    }
+}

@@ -1,0 +1,229 @@
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFImage
+
+struct ImageTests {
+    @Test("an image has a size, a scale and a cost")
+    func shape() throws {
+        let image = Pictures.image(850, 300)
+        #expect(image.byteCount == 1_020_000)
+        #expect(image.bytesPerRow == 3400)
+        let twice = image.withScale(2)
+        #expect(twice.size == (425, 150))
+        #expect(twice.byteCount == image.byteCount)
+        #expect(twice.isIdentical(to: image) && twice != image)
+        #expect(image == Pictures.image(850, 300) && !image.isIdentical(to: Pictures.image(850, 300)))
+        #expect(image.withScale(0).scale == 1 && image.withScale(.nan).scale == 1)
+        #expect(image.description == "Image(850 × 300 pixels, scale 1.0)")
+    }
+
+    @Test("sizes that make no sense are no image", arguments: [(0, 1), (1, 0), (-1, 1), (65_536, 1), (65_535, 65_535)])
+    func impossible(width: Int, height: Int) {
+        #expect(Image(pixelWidth: width, pixelHeight: height, fill: { _ in }) == nil)
+    }
+
+    @Test("an error while pixels are made gets out")
+    func throwing() {
+        #expect(throws: SessionError.self) {
+            try Image(pixelWidth: 1, pixelHeight: 1) { _ in throw SessionError(.unknown) }
+        }
+    }
+
+    @Test("limits are kept, and what is too large is made smaller")
+    func limits() throws {
+        var options = ImageDecodingOptions()
+        options.maximumPixelCount = 1000
+        options.maximumDimension = 100
+        #expect(try options.decodedSize(ofWidth: 100, height: 10) == (100, 10))
+        #expect(code { try options.decodedSize(ofWidth: 100, height: 11) } == .tooLarge)
+        #expect(code { try options.decodedSize(ofWidth: 101, height: 1) } == .tooLarge)
+        #expect(code { try options.decodedSize(ofWidth: .max, height: .max) } == .tooLarge)
+        #expect(code { try options.decodedSize(ofWidth: 100, height: 10, frames: 2) } == .tooLarge)
+        #expect(code { try options.decodedSize(ofWidth: 0, height: 10) } == .serialization)
+        options.maximumPixelSize = 30
+        #expect(try options.decodedSize(ofWidth: 60, height: 10) == (30, 5))
+        #expect(try options.decodedSize(ofWidth: 1, height: 90) == (1, 30))
+        #expect(try options.decodedSize(ofWidth: 30, height: 30) == (30, 30))
+    }
+
+    @Test("resizing keeps proportions and what lies behind")
+    func resize() throws {
+        let checks = Image(pixelWidth: 4, pixelHeight: 2) { pixels in
+            for at in 0..<8 {
+                let isRed = at % 2 == 0
+                pixels[at * 4] = isRed ? 200 : 0
+                pixels[at * 4 + 1] = isRed ? 0 : 99
+                pixels[at * 4 + 3] = isRed ? 255 : 0
+            }
+        }
+        let half = try ResizeProcessor(width: 2, height: 9).process(try #require(checks))
+        #expect((half.pixelWidth, half.pixelHeight) == (2, 1))
+        // What can't be seen has no colour to add.
+        #expect(half.withPixels { Array($0) } == [200, 0, 0, 128, 200, 0, 0, 128])
+        #expect(try ResizeProcessor(width: 4, height: 2).process(half).isIdentical(to: half))
+        let dot = try ResizeProcessor(width: 0, height: 0).process(Pictures.image(50, 3))
+        #expect((dot.pixelWidth, dot.pixelHeight) == (1, 1))
+    }
+
+    @Test("rounded corners are cut off, the middle stays")
+    func roundCorners() throws {
+        let image = Pictures.image(20, 20)
+        let rounded = try RoundCornersProcessor(radius: 5).process(image)
+        rounded.withPixels { pixels in
+            #expect(pixels[3] == 0)
+            #expect(pixels[19 * 4 + 3] == 0)
+            #expect(pixels[pixels.count - 1] == 0)
+            #expect(pixels[(10 * 20 + 10) * 4 + 3] == 255)
+            #expect(pixels[10 * 4 + 3] == 255)
+        }
+        #expect(try RoundCornersProcessor(radius: 0).process(image).isIdentical(to: image))
+        #expect(try RoundCornersProcessor(radius: .max).process(image).pixelWidth == 20)
+    }
+}
+
+struct ImageResponseSerializerTests {
+    private func response(_ type: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, headers: ["Content-Type": type], url: "http://h/a")
+    }
+
+    @Test("an image of an acceptable type is decoded, at the scale")
+    func decodes() throws {
+        var serializer = ImageResponseSerializer(decoder: TextDecoder())
+        serializer.imageScale = 2
+        let copy = serializer
+        let image = try copy.serialize(response("image/png"), body: Data("4x2".utf8))
+        #expect(image.size == (2, 1))
+        #expect(copy.validation == serializer.validation && copy.imageScale == 2)
+        #expect(
+            code {
+                try serializer.serialize(response("text/html"), body: Data("4x2".utf8))
+            } == .contentType)
+        #expect(
+            code {
+                try serializer.serialize(response("image/png", status: 404), body: Data("4x2".utf8))
+            } == .status)
+    }
+
+    @Test("what can't be decoded is an error", arguments: ["", "<html>"])
+    func undecodable(body: String) {
+        for decoder: any ImageDecoding in [TextDecoder(), SystemImageDecoder()] {
+            do {
+                let serializer = ImageResponseSerializer(decoder: decoder)
+                let image = try serializer.serialize(response("image/png"), body: Data(body.utf8))
+                Issue.record("decoded: \(image)")
+            } catch {
+                let error = error as? SessionError
+                #expect(
+                    error?.code == .serialization || (error?.code == .unsupported && !SystemImageDecoder.isAvailable))
+            }
+        }
+    }
+}
+
+/// AFNetworking's tests of its image cache: an image of 850 × 300 pixels costs 1,020,000 bytes.
+struct AutoPurgingImageCacheTests {
+    private let cache = AutoPurgingImageCache()
+    private let image = Pictures.image(850, 300)
+    private let request = HTTPRequest("http://h/logo.png")
+
+    @Test("an image is found by its identifier, and removed by it")
+    func identifiers() {
+        cache.add(image, identifier: "logo")
+        #expect(cache.image(identifier: "logo")?.isIdentical(to: image) == true)
+        let other = Pictures.image(2, 2)
+        cache.add(other, identifier: "logo")
+        #expect(cache.image(identifier: "logo")?.isIdentical(to: other) == true)
+        #expect(cache.removeImage(identifier: "logo"))
+        #expect(!cache.removeImage(identifier: "logo"))
+        #expect(cache.image(identifier: "logo") == nil)
+    }
+
+    @Test("an image is found by its request and identifier, and by nothing else")
+    func requests() {
+        cache.add(image, for: request, additionalIdentifier: nil)
+        cache.add(image, for: request, additionalIdentifier: "round")
+        #expect(cache.image(for: request, additionalIdentifier: nil) != nil)
+        #expect(cache.image(for: request, additionalIdentifier: "round") != nil)
+        #expect(cache.image(for: request, additionalIdentifier: "square") == nil)
+        #expect(cache.image(for: HTTPRequest("http://h/other.png"), additionalIdentifier: nil) == nil)
+        #expect(cache.image(for: HTTPRequest("http://h/logo.pnground"), additionalIdentifier: nil) == nil)
+        #expect(!cache.removeImage(for: request, additionalIdentifier: "square"))
+        #expect(cache.removeImage(for: request, additionalIdentifier: nil))
+        #expect(cache.image(for: request, additionalIdentifier: "round") != nil)
+        #expect(cache.removeImage(for: request, additionalIdentifier: "round"))
+        #expect(!cache.removeImage(for: request, additionalIdentifier: "round"))
+    }
+
+    @Test("an image without identifier is not one with it")
+    func missingIdentifier() {
+        cache.add(image, for: request, additionalIdentifier: "round")
+        #expect(cache.image(for: request, additionalIdentifier: nil) == nil)
+        #expect(!cache.removeImage(for: request, additionalIdentifier: nil))
+        #expect(cache.image(for: request, additionalIdentifier: "round") != nil)
+    }
+
+    @Test("what changes the answer changes the key")
+    func keys() {
+        var keys = Set<String>()
+        var authorized = request
+        authorized.headers["Authorization"] = "Bearer a"
+        var other = authorized
+        other.headers["Authorization"] = "Bearer b"
+        var webp = request
+        webp.headers["Accept"] = "image/webp"
+        for request in [request, authorized, other, webp, HTTPRequest(.post, "http://h/logo.png")] {
+            keys.insert(ImageCacheKey.identifier(for: request))
+        }
+        #expect(keys.count == 5)
+        var traced = HTTPRequest("http://h/logo.png#top")
+        traced.headers["X-Request-ID"] = "7"
+        #expect(ImageCacheKey.identifier(for: traced) == ImageCacheKey.identifier(for: request))
+    }
+
+    @Test("memory usage follows adding, replacing and removing")
+    func memoryUsage() {
+        #expect(cache.memoryCapacity == 100 << 20 && cache.preferredMemoryUsageAfterPurge == 60 << 20)
+        #expect(cache.memoryUsage == 0)
+        cache.add(image, identifier: "logo")
+        #expect(cache.memoryUsage == 1_020_000)
+        cache.add(image.withScale(2), identifier: "logo")
+        #expect(cache.memoryUsage == 1_020_000)
+        cache.removeImage(identifier: "logo")
+        #expect(cache.memoryUsage == 0)
+        #expect(!cache.removeAllImages())
+        cache.add(image, identifier: "logo")
+        #expect(cache.removeAllImages())
+        #expect(cache.memoryUsage == 0)
+    }
+
+    @Test("with the capacity passed, the images that were not used longest leave", arguments: [false, true])
+    func purge(touchesFirst: Bool) {
+        let cost = image.byteCount
+        let cache = AutoPurgingImageCache(memoryCapacity: 10 * cost, preferredMemoryUsageAfterPurge: 6 * cost)
+        for number in 1...10 {
+            cache.add(image, identifier: "\(number)")
+            #expect(cache.memoryUsage == number * cost)
+        }
+        if touchesFirst { #expect(cache.image(identifier: "1") != nil) }
+        cache.add(image, identifier: "11")
+        #expect(cache.memoryUsage == 6 * cost)
+        let kept = (1...11).filter { cache.image(identifier: "\($0)") != nil }
+        #expect(kept == (touchesFirst ? [1, 7, 8, 9, 10, 11] : [6, 7, 8, 9, 10, 11]))
+    }
+
+    @Test("an image that could never stay displaces none")
+    func tooLarge() {
+        let cache = AutoPurgingImageCache(memoryCapacity: 1000, preferredMemoryUsageAfterPurge: 600)
+        cache.add(Pictures.image(10, 10), identifier: "small")
+        cache.add(image, identifier: "large")
+        #expect(cache.image(identifier: "large") == nil)
+        #expect(cache.image(identifier: "small") != nil)
+    }
+
+    @Test("every image is kept unless a cache decides otherwise")
+    func shouldCache() {
+        #expect(cache.shouldCache(image, for: request, additionalIdentifier: nil))
+    }
+}

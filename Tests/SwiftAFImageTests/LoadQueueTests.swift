@@ -1,0 +1,128 @@
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAFImage
+
+/// A queue behind a reference, so that it can change inside an expectation.
+private final class Subject {
+    private var queue: LoadQueue<String>
+
+    init(maximumActive: Int, prioritization: ImageDownloadPrioritization) {
+        queue = LoadQueue(maximumActive: maximumActive, prioritization: prioritization)
+    }
+
+    var activeCount: Int { queue.activeCount }
+    var queuedCount: Int { queue.queuedCount }
+
+    func isKnown(_ key: String) -> Bool { queue.isKnown(key) }
+    func isWanted(_ run: Int) -> Bool { queue.isWanted(run) }
+    func next() -> (key: String, run: Int)? { queue.next() }
+    func finish(_ run: Int) -> [LoadQueue<String>.Waiting] { queue.finish(run) }
+
+    func add(_ waiting: LoadQueue<String>.Waiting, for key: String, priority: Int) {
+        queue.add(waiting, for: key, priority: priority)
+    }
+
+    func cancel(_ id: UUID, for key: String) -> (handler: String, givenUp: Int?)? {
+        queue.cancel(id, for: key)
+    }
+}
+
+/// Who waits for what, without threads.
+struct LoadQueueTests {
+    private func waiting(_ name: String, _ id: UUID = UUID()) -> LoadQueue<String>.Waiting {
+        LoadQueue.Waiting(receiptID: id, handler: name)
+    }
+
+    private func keys(_ queue: Subject) -> [String] {
+        var keys: [String] = []
+        while let next = queue.next() { keys.append(next.key) }
+        return keys
+    }
+
+    @Test("in the order of asking, or the other way round", arguments: [ImageDownloadPrioritization.fifo, .lifo])
+    func order(prioritization: ImageDownloadPrioritization) {
+        let queue = Subject(maximumActive: 9, prioritization: prioritization)
+        for key in ["a", "b", "c"] { queue.add(waiting(key), for: key, priority: 0) }
+        queue.add(waiting("d"), for: "d", priority: 1)
+        queue.add(waiting("e"), for: "e", priority: -1)
+        queue.add(waiting("f"), for: "f", priority: 1)
+        #expect(
+            keys(queue)
+                == (prioritization == .fifo ? ["d", "f", "a", "b", "c", "e"] : ["f", "d", "c", "b", "a", "e"]))
+    }
+
+    @Test("never more than allowed, and the next when one has ended")
+    func limit() throws {
+        let queue = Subject(maximumActive: 2, prioritization: .fifo)
+        for key in ["a", "b", "c"] { queue.add(waiting(key), for: key, priority: 0) }
+        let first = try #require(queue.next())
+        _ = try #require(queue.next())
+        #expect(queue.next() == nil)
+        #expect((queue.activeCount, queue.queuedCount) == (2, 1))
+        #expect(queue.finish(first.run).map(\.handler) == ["a"])
+        #expect(queue.finish(first.run).isEmpty)
+        #expect(queue.next()?.key == "c")
+    }
+
+    @Test("who asks for the same joins, in order; a higher priority lifts all")
+    func merge() throws {
+        let queue = Subject(maximumActive: 1, prioritization: .fifo)
+        queue.add(waiting("1"), for: "a", priority: 0)
+        queue.add(waiting("2"), for: "b", priority: 0)
+        queue.add(waiting("3"), for: "c", priority: 0)
+        queue.add(waiting("4"), for: "c", priority: 5)
+        queue.add(waiting("5"), for: "c", priority: 1)
+        let next = try #require(queue.next())
+        #expect(next.key == "c")
+        queue.add(waiting("6"), for: "c", priority: 9)
+        #expect(queue.finish(next.run).map(\.handler) == ["3", "4", "5", "6"])
+        #expect(queue.next()?.key == "a")
+    }
+
+    @Test("one of several is cancelled, the others get it")
+    func cancelOne() throws {
+        let queue = Subject(maximumActive: 1, prioritization: .fifo)
+        let id = UUID()
+        queue.add(waiting("1", id), for: "a", priority: 0)
+        queue.add(waiting("2"), for: "a", priority: 0)
+        let next = try #require(queue.next())
+        let cancelled = try #require(queue.cancel(id, for: "a"))
+        #expect(cancelled.handler == "1" && cancelled.givenUp == nil)
+        #expect(queue.cancel(id, for: "a") == nil)
+        #expect(queue.finish(next.run).map(\.handler) == ["2"])
+    }
+
+    @Test("cancelling one that waits gives no place away that it never had")
+    func cancelQueued() throws {
+        let queue = Subject(maximumActive: 1, prioritization: .fifo)
+        let id = UUID()
+        queue.add(waiting("1"), for: "a", priority: 0)
+        queue.add(waiting("2", id), for: "b", priority: 0)
+        queue.add(waiting("3"), for: "c", priority: 0)
+        _ = try #require(queue.next())
+        #expect(queue.cancel(id, for: "b")?.givenUp == nil)
+        #expect(!queue.isKnown("b"))
+        #expect(queue.next() == nil)
+        #expect((queue.activeCount, queue.queuedCount) == (1, 1))
+    }
+
+    @Test("one that is given up keeps its place until it has ended, and is not loaded twice at a time")
+    func givenUp() throws {
+        let queue = Subject(maximumActive: 2, prioritization: .fifo)
+        let id = UUID()
+        queue.add(waiting("1", id), for: "a", priority: 0)
+        let first = try #require(queue.next())
+        #expect(queue.cancel(id, for: "a")?.givenUp == first.run)
+        #expect(!queue.isWanted(first.run) && queue.activeCount == 1)
+        queue.add(waiting("2"), for: "a", priority: 0)
+        queue.add(waiting("3"), for: "b", priority: 0)
+        #expect(queue.next()?.key == "b")
+        #expect(queue.next() == nil)
+        #expect(queue.finish(first.run).isEmpty)
+        let second = try #require(queue.next())
+        #expect(second.key == "a" && queue.isWanted(second.run))
+        #expect(queue.finish(second.run).map(\.handler) == ["2"])
+        #expect(!queue.isKnown("a"))
+    }
+}

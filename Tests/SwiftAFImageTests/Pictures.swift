@@ -1,0 +1,94 @@
+import FoundationEssentials
+import SwiftAF
+import SwiftAFImage
+import Synchronization
+
+/// Files and images for tests, made here byte for byte.
+enum Pictures {
+    /// An image whose pixels tell where they are.
+    static func image(_ width: Int, _ height: Int, scale: Double = 1) -> Image {
+        let made = Image(pixelWidth: width, pixelHeight: height, scale: scale) { pixels in
+            for at in pixels.indices { pixels[at] = at % 4 == 3 ? 255 : UInt8(truncatingIfNeeded: at * 7) }
+        }
+        return made ?? image(1, 1)
+    }
+
+    /// A GIF of 1 × 1 pixels with so many frames, each shown for 20 ms; its head claims a size.
+    static func gif(frames: Int, width: UInt16 = 1, height: UInt16 = 1) -> Data {
+        var file = Data("GIF89a".utf8)
+        file.append(contentsOf: littleEndian(width) + littleEndian(height) + [0x80, 0, 0, 0, 0, 0, 255, 255, 255])
+        for _ in 0..<frames {
+            file.append(contentsOf: [0x21, 0xF9, 4, 0, 2, 0, 0, 0])
+            file.append(contentsOf: [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x4C, 1, 0])
+        }
+        file.append(0x3B)
+        return file
+    }
+
+    /// A BMP of 24 bits whose head claims a size, with so many bytes behind it.
+    static func bmp(width: Int32, height: Int32, bytes: Int) -> Data {
+        var file = Data("BM".utf8)
+        file.append(contentsOf: littleEndian(UInt32(54 + bytes)) + [0, 0, 0, 0] + littleEndian(UInt32(54)))
+        file.append(contentsOf: littleEndian(UInt32(40)) + littleEndian(width) + littleEndian(height))
+        file.append(contentsOf: [1, 0, 24, 0] + [UInt8](repeating: 0, count: 24))
+        file.append(Data(repeating: 0x40, count: bytes))
+        return file
+    }
+
+    /// The head of a PNG that claims a size, checksum and all, and the begin of its pixels.
+    static func pngHead(width: UInt32, height: UInt32) -> Data {
+        let header =
+            Array("IHDR".utf8) + bigEndian(width) + bigEndian(height) + [8, 6, 0, 0, 0]
+        var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13])
+        file.append(contentsOf: header + bigEndian(checksum(header)))
+        file.append(contentsOf: [0, 0, 0x10, 0] + Array("IDAT".utf8) + [0x78, 0x9C, 0, 0])
+        return file
+    }
+
+    private static func checksum(_ bytes: [UInt8]) -> UInt32 {
+        var sum = ~UInt32(0)
+        for byte in bytes {
+            sum ^= UInt32(byte)
+            for _ in 0..<8 { sum = sum & 1 == 0 ? sum >> 1 : sum >> 1 ^ 0xEDB8_8320 }
+        }
+        return ~sum
+    }
+
+    private static func littleEndian<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+        withUnsafeBytes(of: number.littleEndian, Array.init)
+    }
+
+    private static func bigEndian<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+        withUnsafeBytes(of: number.bigEndian, Array.init)
+    }
+}
+
+/// Decodes `WIDTHxHEIGHT`, so that everything but decoding is tested without a library.
+struct TextDecoder: ImageDecoding {
+    func decode(_ data: Data, options: ImageDecodingOptions) throws -> Image {
+        let numbers = String(decoding: data, as: UTF8.self).split(separator: "x").compactMap { Int($0) }
+        guard numbers.count == 2,
+            let image = Image(pixelWidth: numbers[0], pixelHeight: numbers[1], scale: options.scale, fill: { _ in })
+        else { throw SessionError(.serialization, message: "no text of a size") }
+        return image
+    }
+}
+
+/// The code of the error that `body` throws; nil if it throws none.
+func code<Value>(_ body: () throws -> Value) -> SessionError.Code? {
+    do {
+        _ = try body()
+        return nil
+    } catch {
+        return (error as? SessionError)?.code ?? .unknown
+    }
+}
+
+func code<Value>(_ body: () async throws -> Value) async -> SessionError.Code? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return (error as? SessionError)?.code ?? .unknown
+    }
+}

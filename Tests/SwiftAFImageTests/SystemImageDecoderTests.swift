@@ -1,0 +1,189 @@
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFImage
+
+@Suite("Without the trait, images need a decoder of one's own", .enabled(if: !SystemImageDecoder.isAvailable))
+struct UnavailableDecoderTests {
+    @Test("decoding and writing say so")
+    func unavailable() {
+        #expect(
+            code {
+                try SystemImageDecoder().decode(Pictures.gif(frames: 1), options: ImageDecodingOptions())
+            } == .unsupported)
+        #expect(
+            code {
+                try SystemImageDecoder().decodeFrames(Pictures.gif(frames: 1), options: ImageDecodingOptions())
+            } == .unsupported)
+        #expect(code { try Pictures.image(1, 1).data(as: .png) } == .unsupported)
+    }
+}
+
+@Suite("gdk-pixbuf's decoders", .enabled(if: SystemImageDecoder.isAvailable))
+struct SystemImageDecoderTests {
+    private let decoder = SystemImageDecoder()
+
+    private func decode(_ data: Data, _ change: (inout ImageDecodingOptions) -> Void = { _ in }) throws -> Image {
+        var options = ImageDecodingOptions()
+        change(&options)
+        return try decoder.decode(data, options: options)
+    }
+
+    /// The code of the error that decoding ends with, nil if there is none.
+    private func failure(
+        _ data: Data, _ change: (inout ImageDecodingOptions) -> Void = { _ in }
+    ) -> SessionError.Code? {
+        do {
+            _ = try decode(data, change)
+            return nil
+        } catch {
+            return (error as? SessionError)?.code
+        }
+    }
+
+    @Test("what is written as PNG is read as it was")
+    func png() throws {
+        let image = Pictures.image(37, 11)
+        let file = try image.data(as: .png)
+        #expect(ImageType(sniffing: file) == .png)
+        #expect(try decode(file) == image)
+        #expect(try decode(file) { $0.scale = 2 }.size == (18.5, 5.5))
+    }
+
+    @Test("what is written as JPEG is read in its size")
+    func jpeg() throws {
+        let file = try Pictures.image(64, 40).data(as: .jpeg(quality: 90))
+        let image = try decode(file)
+        #expect((image.pixelWidth, image.pixelHeight, image.hasAlpha) == (64, 40, false))
+        #expect(try Pictures.image(64, 40).data(as: .jpeg(quality: -5)).count < file.count)
+        #expect(image.withPixels { pixels in (0..<pixels.count / 4).allSatisfy { pixels[$0 * 4 + 3] == 255 } })
+    }
+
+    @Test("BMP and GIF are read")
+    func others() throws {
+        let bmp = try decode(Pictures.bmp(width: 4, height: 2, bytes: 24))
+        #expect((bmp.pixelWidth, bmp.pixelHeight) == (4, 2))
+        #expect(bmp.withPixels { Array($0.prefix(4)) } == [0x40, 0x40, 0x40, 255])
+        #expect(try decode(Pictures.gif(frames: 3)).pixelWidth == 1)
+    }
+
+    @Test("the type is what the file is, not what it is called")
+    func types() {
+        #expect(ImageType(sniffing: Data("GIF89a".utf8)) == .gif)
+        #expect(ImageType(sniffing: Data([0xFF, 0xD8, 0xFF])) == .jpeg)
+        #expect(ImageType(sniffing: Data([0x4D, 0x4D, 0, 0x2A])) == .tiff)
+        #expect(ImageType(sniffing: Data([0, 0, 1, 0])) == .ico)
+        #expect(ImageType(sniffing: Data("RIFF____WEBP".utf8)) == .webp)
+        #expect(ImageType(sniffing: Data("RIFF____WAVE".utf8)) == nil)
+        #expect(ImageType(sniffing: Data("#define a_width 1".utf8)) == .xbm)
+        // Formats that can fetch or execute what is in them are none of ours.
+        #expect(ImageType(sniffing: Data("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8)) == nil)
+        #expect(ImageType(sniffing: Data()) == nil)
+        #expect(failure(Data("<svg/>".utf8)) == .serialization)
+    }
+
+    @Test("large images are made smaller while they are decoded")
+    func downsampling() throws {
+        for format in [Image.FileFormat.png, .jpeg(quality: 90)] {
+            let file = try Pictures.image(400, 100).data(as: format)
+            let image = try decode(file) { $0.maximumPixelSize = 40 }
+            #expect((image.pixelWidth, image.pixelHeight) == (40, 10))
+        }
+    }
+
+    @Test("the camera's orientation is applied")
+    func orientation() throws {
+        var file = try Pictures.image(30, 10).data(as: .jpeg(quality: 90))
+        // An Exif segment that says: turned by a quarter.
+        let exif: [UInt8] =
+            [0xFF, 0xE1, 0, 34] + Array("Exif".utf8) + [0, 0] + Array("MM".utf8) + [0, 42, 0, 0, 0, 8, 0, 1]
+            + [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0] + [0, 0, 0, 0]
+        file.insert(contentsOf: exif, at: file.startIndex + 2)
+        let image = try decode(file)
+        #expect((image.pixelWidth, image.pixelHeight) == (10, 30))
+    }
+
+    @Test("all frames of an animation, with their times")
+    func frames() throws {
+        let frames = try decoder.decodeFrames(Pictures.gif(frames: 3), options: ImageDecodingOptions())
+        #expect(frames.count == 3)
+        #expect(frames.allSatisfy { $0.duration == .milliseconds(20) && $0.image.pixelWidth == 1 })
+        let still = try decoder.decodeFrames(
+            try Pictures.image(2, 2).data(as: .png), options: ImageDecodingOptions())
+        #expect(still.count == 1 && still[0].duration == .zero)
+        #expect(GIFFrames.count(Pictures.gif(frames: 3), limit: 100) == 3)
+        #expect(GIFFrames.count(Pictures.gif(frames: 300), limit: 100) == 101)
+    }
+
+    @Test("a size beyond the limits is refused before memory is taken for it")
+    func bombs() {
+        #expect(failure(Pictures.pngHead(width: 100_000, height: 100_000)) == .tooLarge)
+        #expect(failure(Pictures.pngHead(width: 20_000, height: 20_000)) == .tooLarge)
+        #expect(failure(Pictures.bmp(width: 30_000, height: 30_000, bytes: 100)) == .tooLarge)
+        #expect(failure(Pictures.gif(frames: 1, width: 65_535, height: 65_535)) == .tooLarge)
+        #expect(failure(Pictures.gif(frames: 1), { $0.maximumPixelCount = 0 }) == .tooLarge)
+    }
+
+    @Test("too many frames are refused")
+    func frameBombs() throws {
+        #expect(failure(Pictures.gif(frames: 5000)) == .tooLarge)
+        #expect(
+            code {
+                try decoder.decodeFrames(Pictures.gif(frames: 5000), options: ImageDecodingOptions())
+            } == .tooLarge)
+        var options = ImageDecodingOptions()
+        options.maximumPixelCount = 20_000
+        #expect(
+            code {
+                try decoder.decodeFrames(Pictures.gif(frames: 3, width: 100, height: 100), options: options)
+            } == .tooLarge)
+        #expect(
+            try decoder.decode(Pictures.gif(frames: 3, width: 100, height: 100), options: options).pixelWidth == 100)
+    }
+
+    @Test("files that are cut off anywhere are an error")
+    func truncated() throws {
+        let files = [
+            try Pictures.image(40, 40).data(as: .png), try Pictures.image(40, 40).data(as: .jpeg(quality: 80)),
+            Pictures.bmp(width: 40, height: 40, bytes: 4800),
+        ]
+        for file in files {
+            #expect(failure(file) == nil)
+            for size in stride(from: 0, to: file.count - 20, by: 37) {
+                if let code = failure(Data(file.prefix(size))) {
+                    #expect(code == .serialization)
+                } else {
+                    Issue.record("\(size) of \(file.count) bytes were taken for an image")
+                }
+            }
+        }
+    }
+
+    @Test("damaged files are an image or an error, never more")
+    func damaged() throws {
+        let files = [
+            try Pictures.image(20, 20).data(as: .png), try Pictures.image(20, 20).data(as: .jpeg(quality: 80)),
+            Pictures.bmp(width: 20, height: 20, bytes: 1200), Pictures.gif(frames: 4),
+        ]
+        for file in files {
+            for at in file.indices where at % 3 == 0 {
+                var damaged = file
+                damaged[at] ^= UInt8(truncatingIfNeeded: 1 << at % 8 | 0x55)
+                _ = failure(damaged) { $0.maximumPixelCount = 1_000_000 }
+                var options = ImageDecodingOptions()
+                options.maximumPixelCount = 1_000_000
+                _ = try? decoder.decodeFrames(damaged, options: options)
+            }
+        }
+    }
+
+    @Test("a file that says it is another")
+    func liars() throws {
+        var file = try Pictures.image(8, 8).data(as: .png)
+        file.replaceSubrange(0..<8, with: [0xFF, 0xD8, 0xFF, 0xE0, 0, 0x10, 0x4A, 0x46])
+        #expect(failure(file) == .serialization)
+        #expect(failure(Data("GIF89a".utf8) + file) != nil)
+        #expect(failure(Data("BM".utf8) + Data(count: 200)) == .serialization)
+    }
+}
