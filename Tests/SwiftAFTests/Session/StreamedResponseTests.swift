@@ -145,6 +145,21 @@ struct StreamedResponseTests {
         #expect(await server.waitForCloses(1))
     }
 
+    @Test("Cancelling the task that reads an endless body stops the server")
+    func cancelledInTheMiddle() async throws {
+        server.route("/endless", .respond(repeating: Data(repeating: 7, count: 65_536), count: nil))
+        let response = try await manager.stream(HTTPRequest(server.url("/endless")))
+        let chunks = Recorder<Int>()
+        let reader = Task {
+            for try await chunk in response.bytes { chunks.record(chunk.count) }
+        }
+        await chunks.wait(for: 3)
+        reader.cancel()
+        await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        #expect(await server.waitForCloses(1))
+        #expect(response.status == 200)
+    }
+
     @Test("A task that is cancelled already sends nothing")
     func cancelledBefore() async throws {
         let url = server.url("/x")
