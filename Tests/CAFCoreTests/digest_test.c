@@ -2,7 +2,7 @@
 #include "message/date.h"
 #include "message/digest.h"
 #include "message/fields.h"
-#include "support/check.h"
+#include "support/head.h"
 
 #include <string.h>
 
@@ -74,29 +74,6 @@ static void what_is_no_date_is_refused(void **state) {
     }
     int64_t seconds;
     assert_false(af__date_parse(S("Sun, 06 Nov 1994 08:49:37\0GMT"), &seconds));
-}
-
-enum { MOST_FIELDS = 8 };
-
-/** A head written as its fields, "Name: value" each; the text must live as long. */
-typedef struct written {
-    af_header headers[MOST_FIELDS];
-    af_head head;
-} written;
-
-static void write_head(written *out, int status, const char *fields) {
-    *out = (written){0};
-    out->head = (af_head){.status = status, .version = AF_HTTP_1_1, .headers = out->headers};
-    while (*fields != '\0') {
-        size_t size = strcspn(fields, "\n");
-        const char *colon = memchr(fields, ':', size);
-        assert_non_null(colon);
-        assert_true(out->head.header_count < MOST_FIELDS);
-        af_header *header = &out->headers[out->head.header_count++];
-        header->name = (af_slice){fields, (size_t)(colon - fields)};
-        header->value = af__trim((af_slice){colon + 1, size - header->name.size - 1});
-        fields += size + (fields[size] == '\n' ? 1 : 0);
-    }
 }
 
 /* ---- Digests ------------------------------------------------------------------------------- */

@@ -2,38 +2,13 @@
 #include "message/resume.h"
 
 #include "base/alloc.h"
-#include "support/check.h"
+#include "support/head.h"
 #include "support/torture.h"
 
 #include <afcore/resume.h>
 #include <afcore/task.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_FIELDS = 8 };
-
-/** A head written as its fields, "Name: value" each; the text must live as long. */
-typedef struct written {
-    af_header headers[MOST_FIELDS];
-    af_head head;
-    af__framing framing;
-} written;
-
-static void write_head(written *out, int status, const char *fields) {
-    *out = (written){0};
-    out->head = (af_head){.status = status, .version = AF_HTTP_1_1, .headers = out->headers};
-    while (*fields != '\0') {
-        size_t size = strcspn(fields, "\n");
-        const char *colon = memchr(fields, ':', size);
-        assert_non_null(colon);
-        assert_true(out->head.header_count < MOST_FIELDS);
-        af_header *header = &out->headers[out->head.header_count++];
-        header->name = (af_slice){fields, (size_t)(colon - fields)};
-        header->value = af__trim((af_slice){colon + 1, size - header->name.size - 1});
-        fields += size + (fields[size] == '\n' ? 1 : 0);
-    }
-    check_status(af__head_framing(&out->head, false, &out->framing, NULL), AF_OK);
-}
 
 /* Of nothing at all. */
 #define MD5_OF_NOTHING "1B2M2Y8AsgTpgAmY7PhCfg=="
