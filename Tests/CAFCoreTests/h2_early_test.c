@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { SIZE = 4 << 20, WINDOW = 65535, LARGE_WINDOW = 1 << 20 };
+enum { SIZE = 4 << 20, WINDOW = 65535, LARGE_WINDOW = 1 << 20, IDLE_MS = 2000 };
 
 /* Nothing of the body, some, a frame, all that the client may send unasked, and more after that. */
 static const uint64_t positions[] = {0, 1, H2_FRAME_MAX, WINDOW, WINDOW + 100000};
@@ -149,7 +149,7 @@ static void check_row(const row *row, upload *upload, uint64_t position, af_body
     world *world = h2_world(NULL);
     h2_serve(world, handle, &server, end);
     call *call = call_new(world, "/");
-    if (row->speech == SUCCESS_RESET) call->request.timeouts.idle_ms = 100;
+    if (row->speech == SUCCESS_RESET) call->request.timeouts.idle_ms = IDLE_MS;
     send_body(call, upload, kind);
     check_ended(call, kind == AF_BODY_READER ? row->expected_of_reader : row->expected);
     assert_int_equal(status_of(call), row->status);
@@ -169,7 +169,9 @@ static void what_a_server_says_in_the_middle_of_a_body_is_heard(void **state) {
     upload upload = {.bytes = calloc(1, SIZE)};
     assert_non_null(upload.bytes);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        for (size_t j = 0; j < COUNT_OF(positions); j++) {
+        /* Where time has to pass, once is enough. */
+        size_t count = rows[i].speech == SUCCESS_RESET ? 1 : COUNT_OF(positions);
+        for (size_t j = 0; j < count; j++) {
             check_row(&rows[i], &upload, positions[j], AF_BODY_BYTES, H2_CLOSE);
             check_row(&rows[i], &upload, positions[j], AF_BODY_READER, H2_RESET);
         }
