@@ -1,3 +1,4 @@
+import AFTestServer
 import Foundation
 import SwiftAF
 import Testing
@@ -70,6 +71,36 @@ extension Interop {
             }
             #expect(error.reason == .wrongHost)
             #expect(try await response(.wrongHost) { $0.security.validatesDomainName = false }.status == 200)
+        }
+
+        @Test func anHTTP2ConnectionOfAFormerPolicyServesNobody() async throws {
+            let manager = servers.manager()
+            let request = HTTPRequest(servers.nginx.url("/small", .tls))
+            let first = try await manager.response(for: request)
+            let second = try await manager.response(for: request)
+            #expect(first.response.version == .http2)
+            #expect(second.response.headers["X-Connection"] == first.response.headers["X-Connection"])
+            let policy = manager.securityPolicy
+            manager.securityPolicy.pinningMode = .publicKey
+            let error = try await sessionError { try await manager.response(for: request) }
+            #expect(error.reason == .pin)
+            manager.securityPolicy = policy
+            let third = try await manager.response(for: request)
+            #expect(third.response.headers["X-Connection"] != first.response.headers["X-Connection"])
+        }
+
+        @Test func pinsOfACertificateMatch() async throws {
+            let pinned = Set([Data(servers.authority.pem.utf8)])
+            let right = try await response(.tls) {
+                $0.security.pinning = .init(mode: .certificate, certificates: pinned)
+            }
+            #expect(right.status == 200)
+            let other = try Data(TestCertificate.makeAuthority().pem.utf8)
+            let error = try await sessionError {
+                try await response(.tls) { $0.security.pinning = .init(mode: .certificate, certificates: [other]) }
+            }
+            #expect(error.reason == .pin)
+            #expect(error.trust?.chain.count == 2)
         }
 
         @Test func anchorsCanBeAFile() async throws {

@@ -54,6 +54,7 @@ struct CoreResult: @unchecked Sendable {
         var error = SessionError(failure.pointee, url: url, response: response, body: response == nil ? nil : body)
         if error.code == .bodySource, let cause = bodyFailure() { error = error.replacing(by: cause) }
         error.metrics = metrics
+        if error.code == .untrusted { error.trust = af_result_get_trust(raw).map { TrustReport($0.pointee) } }
         if let token = download?.token { error.resumeToken = token }
         return CoreOutcome(response: response, body: body, failure: error, download: download)
     }

@@ -11,6 +11,7 @@ final class CoreSession: @unchecked Sendable {
         var idleSeconds: UInt32
         var userAgent: String
         var security: SecurityPolicy
+        var tls: TLSOptions
     }
 
     /// The core lets any thread use it.
@@ -19,19 +20,25 @@ final class CoreSession: @unchecked Sendable {
 
     /// Starts a session.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value or anchors that
-    ///   can't be read as certificates, ``SessionError/Code/file`` for an unreadable file of anchors.
+    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value and for what
+    ///   can't be read of the trust policy or the TLS options, ``SessionError/Code/file`` for an unreadable file of
+    ///   certificates.
     init(_ options: Options, defaults: CoreDefaults) throws(SessionError) {
         guard !options.userAgent.utf8.contains(where: ASCII.isLineBreakOrNul) else {
             throw SessionError(.invalidInput, message: "the user agent contains a line break or NUL")
         }
         let policy = try CoreTrustPolicy(options.security)
+        let arena = CoreArena()
+        let tls = try arena.options(options.tls)
         var failure = af_failure()
         var raw: OpaquePointer?
         let status = options.userAgent.withCString { userAgent in
             var core = af_session_options(options, userAgent: userAgent, policy: policy)
+            core.tls = tls
             return af_session_new(&raw, &core, &failure)
         }
+        // What the options point to.
+        withExtendedLifetime((arena, policy)) {}
         guard status == .AF_OK, let raw else { throw SessionError(failure) }
         self.raw = raw
         self.defaults = defaults

@@ -1,24 +1,18 @@
 internal import CAFCore
-import FoundationEssentials
+public import FoundationEssentials
 
 /// Owns one reference to a trust policy of the core, which never changes.
 final class CoreTrustPolicy: @unchecked Sendable {
     let raw: OpaquePointer
 
-    /// - Throws: ``SessionError/Code/invalidInput`` for anchors that can't be read as certificates,
-    ///   ``SessionError/Code/file`` for an unreadable file of them.
+    /// - Throws: ``SessionError/Code/invalidInput`` for what can't be read as certificates, revocation lists, pins or
+    ///   hosts, ``SessionError/Code/file`` for an unreadable file of anchors.
     init(_ policy: SecurityPolicy) throws(SessionError) {
-        let anchors = try policy.anchors.pem()
+        let arena = CoreArena()
+        var options = try arena.options(policy)
         var failure = af_failure()
         var raw: OpaquePointer?
-        let status = anchors.withUnsafeBytes { anchors in
-            var options = af_trust_options()
-            options.size = MemoryLayout<af_trust_options>.stride
-            options.anchors = af_slice(anchors)
-            options.everywhere.allow_invalid_certificates = policy.allowsInvalidCertificates
-            options.everywhere.skip_host_check = !policy.validatesDomainName
-            return af_trust_policy_new(&raw, &options, &failure)
-        }
+        let status = withExtendedLifetime(arena) { af_trust_policy_new(&raw, &options, &failure) }
         guard status == .AF_OK, let raw else { throw SessionError(failure) }
         self.raw = raw
     }
@@ -28,9 +22,133 @@ final class CoreTrustPolicy: @unchecked Sendable {
     }
 }
 
+extension SecurityPolicy {
+    /// Judges a chain as a handshake with a host would, without a network. OCSP is not looked at.
+    ///
+    /// - Parameters:
+    ///   - chain: DER; the server's certificate first, the others in any order.
+    ///   - host: Nil compares no name.
+    /// - Returns: The verdict's report, if it is accepted.
+    /// - Throws: ``SessionError/Code/untrusted``, with the reason and ``SessionError/trust``;
+    ///   ``SessionError/Code/invalidInput`` for a chain or a policy that can't be read.
+    @discardableResult
+    public func evaluate(_ chain: [Data], host: String? = nil) throws(SessionError) -> TrustReport {
+        let policy = try CoreTrustPolicy(self)
+        let arena = CoreArena()
+        let name = try arena.copy(host, "the host")
+        let slices = chain.map { arena.copy($0) }
+        var failure = af_failure()
+        var report: UnsafeMutablePointer<af_trust_report>?
+        let status = withExtendedLifetime((policy, arena)) {
+            af_trust_evaluate(&report, policy.raw, slices, slices.count, name, &failure)
+        }
+        defer { af_trust_report_free(report) }
+        if status == .AF_OK, let report { return TrustReport(report.pointee) }
+        var error = SessionError(failure)
+        error.trust = report.map { TrustReport($0.pointee) }
+        throw error
+    }
+
+    /// The certificates of all files in a folder whose names end in `.cer`, each in PEM.
+    ///
+    /// - Throws: ``SessionError/Code/file`` if it can't be read, ``SessionError/Code/invalidInput`` for a file without
+    ///   a certificate.
+    public static func certificates(inFolder path: String) throws(SessionError) -> Set<Data> {
+        let pem = String(decoding: try Data(certificatesAt: path), as: UTF8.self)
+        let end = "-----END CERTIFICATE-----\n"
+        return Set(pem.split(separator: end).map { Data(($0 + end).utf8) })
+    }
+}
+
+extension CoreArena {
+    fileprivate func options(_ policy: SecurityPolicy) throws(SessionError) -> af_trust_options {
+        var options = af_trust_options()
+        options.size = MemoryLayout<af_trust_options>.stride
+        options.anchors = copy(try policy.anchors.bytes())
+        options.keeps_system_anchors = policy.keepsSystemAnchors
+        options.intermediates = copy(Data(joining: policy.intermediates, as: "CERTIFICATE"))
+        options.crls = copy(Data(joining: policy.revocationLists, as: "X509 CRL"))
+        options.checks_authorities = policy.checksRevocationOfAuthorities
+        options.ocsp =
+            switch policy.ocsp {
+            case .ignored: AF_OCSP_IGNORE
+            case .checked: AF_OCSP_CHECK
+            case .required: AF_OCSP_REQUIRE
+            }
+        if let level = policy.securityLevel {
+            guard 1...5 ~= level else {
+                throw SessionError(.invalidInput, message: "the security level is not one of 1 to 5")
+            }
+            options.security_level = Int32(level)
+        }
+        options.time_s = policy.verificationDate.map { max(1, Int64(unixTime: $0)) } ?? 0
+        options.everywhere = try rule(
+            policy.pinning, policy.allowsInvalidCertificates, policy.validatesDomainName)
+        var rules: [af_trust_rule] = []
+        for rule in policy.rules {
+            var core = try self.rule(rule.pinning, rule.allowsInvalidCertificates, rule.validatesDomainName)
+            core.host = try copy(rule.host, "the host of a rule")
+            core.includes_subdomains = rule.includesSubdomains
+            rules.append(core)
+        }
+        options.rules = copy(rules)
+        options.rule_count = rules.count
+        if let handler = policy.handler { options.hook = handler.hook }
+        return options
+    }
+
+    private func rule(
+        _ pinning: SecurityPolicy.Pinning, _ allowsInvalid: Bool, _ validatesName: Bool
+    ) throws(SessionError) -> af_trust_rule {
+        var rule = af_trust_rule()
+        rule.mode =
+            switch pinning.mode {
+            case .none: AF_PINNING_NONE
+            case .publicKey: AF_PINNING_PUBLIC_KEY
+            case .certificate: AF_PINNING_CERTIFICATE
+            }
+        rule.match =
+            switch pinning.match {
+            case .any: AF_PIN_MATCH_ANY
+            case .leaf: AF_PIN_MATCH_LEAF
+            case .all: AF_PIN_MATCH_ALL
+            }
+        rule.certificates = copy(Data(joining: Array(pinning.certificates), as: "CERTIFICATE"))
+        var pins: [UnsafePointer<CChar>?] = []
+        for key in pinning.keys { pins.append(try copy(key, "a pin")) }
+        rule.pins = copy(pins)
+        rule.pin_count = pins.count
+        rule.expires_s = pinning.expires.map { max(1, Int64(unixTime: $0)) } ?? 0
+        rule.report_only = pinning.onlyReports
+        rule.allow_invalid_certificates = allowsInvalid
+        rule.skip_host_check = !validatesName
+        return rule
+    }
+}
+
+extension TrustHandler {
+    /// With a reference that the policy gives back.
+    fileprivate var hook: af_trust_hook {
+        af_trust_hook(
+            context: Unmanaged.passRetained(self).toOpaque(),
+            decide: { context, report in
+                guard let context, let report else { return AF_TRUST_ANSWER_KEEP }
+                let handler = Unmanaged<TrustHandler>.fromOpaque(context).takeUnretainedValue()
+                switch handler.decide(TrustReport(report.pointee)) {
+                case .keep: return AF_TRUST_ANSWER_KEEP
+                case .accept: return AF_TRUST_ANSWER_ACCEPT
+                case .refuse: return AF_TRUST_ANSWER_REFUSE
+                }
+            },
+            release: { context in
+                if let context { Unmanaged<TrustHandler>.fromOpaque(context).release() }
+            })
+    }
+}
+
 extension TrustAnchors {
-    /// The certificates as PEM text, empty for the system's.
-    fileprivate func pem() throws(SessionError) -> Data {
+    /// The certificates, empty for the system's.
+    fileprivate func bytes() throws(SessionError) -> Data {
         switch self {
         case .system:
             return Data()
@@ -40,19 +158,45 @@ extension TrustAnchors {
             }
             return data
         case .file(let path):
-            return try Self.read(path)
+            let data = try Data(certificatesAt: path)
+            guard !data.isEmpty else { throw SessionError(.file, message: "\(path) has no certificates") }
+            return data
         }
     }
+}
 
-    private static func read(_ path: String) throws(SessionError) -> Data {
-        do {
-            let data = try Data(contentsOf: URL(filePath: path))
-            guard !data.isEmpty else { throw SessionError(.file, message: "\(path) is empty") }
-            return data
-        } catch let error as SessionError {
-            throw error
-        } catch {
-            throw SessionError(.file, message: "cannot read the certificates in \(path)", underlying: error)
+extension Data {
+    /// The certificates of a file or of a folder's `.cer` files, as PEM.
+    fileprivate init(certificatesAt path: String) throws(SessionError) {
+        let arena = CoreArena()
+        var bytes = af_bytes()
+        var failure = af_failure()
+        let name = try arena.copy(path, "a path")
+        let status = withExtendedLifetime(arena) { af_certificates_read(&bytes, name, &failure) }
+        guard status == .AF_OK else { throw SessionError(failure) }
+        defer { af_free(bytes.bytes) }
+        self.init(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.size))
+    }
+
+    /// Pieces that are DER or PEM each, as one PEM text.
+    fileprivate init(joining pieces: [Data], as label: String) {
+        self.init()
+        for piece in pieces {
+            if piece.first == 0x30 {
+                let lines = piece.base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+                append(contentsOf: "-----BEGIN \(label)-----\n\(lines)\n-----END \(label)-----\n".utf8)
+            } else {
+                append(piece)
+                append(UInt8(ascii: "\n"))
+            }
         }
+    }
+}
+
+extension Int64 {
+    /// Seconds since 1970, as near as a number can be.
+    init(unixTime date: Date) {
+        let seconds = date.timeIntervalSince1970
+        self = seconds >= 9e15 ? 9_000_000_000_000_000 : seconds > 0 ? Int64(seconds) : 0
     }
 }

@@ -27,9 +27,17 @@ public final class HTTPSessionManager: Sendable {
     private let state: Guarded<State>
 
     private struct State {
-        /// Nil once invalidated; an error if it could not be made.
+        /// An error if it could not be made, or once the manager is invalidated.
         var session: Result<CoreSession, SessionError>
+        /// Sessions under policies that went before, while something is under way in them.
+        var drained: [Drained] = []
+        var security: SecurityPolicy
+        var isInvalidated = false
         var settings: Settings
+    }
+
+    private struct Drained {
+        weak var session: CoreSession?
     }
 
     /// What can be changed at any time and is read when a task is made.
@@ -64,7 +72,7 @@ public final class HTTPSessionManager: Sendable {
         let settings = Settings(
             requestSerializer: requestSerializer ?? configuration.requestSerializer,
             responseSerializer: responseSerializer)
-        state = Guarded(State(session: session, settings: settings))
+        state = Guarded(State(session: session, security: configuration.security, settings: settings))
     }
 
     /// Makes a session with a base that is a `URL`.
@@ -128,6 +136,31 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.downloadDestination = newValue } }
     }
 
+    /// Which servers are trusted. Another policy comes with another session: what is under way completes in the old
+    /// one, and nothing of that, neither a connection nor a TLS session, serves what is made afterwards. A policy that
+    /// can't be read is the error of every request.
+    public var securityPolicy: SecurityPolicy {
+        get { state.withLock { $0.security } }
+        set {
+            var options = configuration.coreOptions
+            options.security = newValue
+            let session = Result { () throws(SessionError) in
+                try CoreSession(options, defaults: configuration.coreDefaults)
+            }
+            let former = state.withLock { state -> Result<CoreSession, SessionError>? in
+                guard !state.isInvalidated else { return nil }
+                let former = state.session
+                state.drained.removeAll { $0.session == nil }
+                if case .success(let session) = former { state.drained.append(Drained(session: session)) }
+                state.session = session
+                state.security = newValue
+                return former
+            }
+            // Let go outside of the lock.
+            _ = former
+        }
+    }
+
     // MARK: Tasks
 
     /// Tasks that were made by this manager and have not completed, in the order they were made. A snapshot, which
@@ -149,13 +182,18 @@ public final class HTTPSessionManager: Sendable {
     ///   let it complete.
     public func invalidate(cancellingTasks: Bool) {
         let closed = SessionError(.closed)
-        let former = state.withLock { state in
-            defer { state.session = .failure(closed) }
-            return state.session
+        let (former, drained) = state.withLock { state in
+            defer {
+                state.session = .failure(closed)
+                state.drained = []
+                state.isInvalidated = true
+            }
+            return (state.session, state.drained.compactMap(\.session))
         }
         if cancellingTasks {
             for task in registry.tasks { task.cancel() }
             (try? former.get())?.cancelAll()
+            for session in drained { session.cancelAll() }
         }
         if case .success = former { TaskObservation.observers.tell { $0.managerDidInvalidate(self) } }
     }

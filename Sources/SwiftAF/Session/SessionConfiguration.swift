@@ -46,8 +46,11 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Whether compressed bodies are asked for and decoded.
     public var decompressesBodies = true
 
-    /// Which servers are trusted.
+    /// Which servers are trusted at first; see ``HTTPSessionManager/securityPolicy``.
     public var security = SecurityPolicy.default
+
+    /// Versions of TLS, ciphers, client certificates.
+    public var tls = TLSOptions()
 
     public init() {}
 
@@ -103,7 +106,8 @@ extension SessionConfiguration {
             idleConnections: UInt32(clamping: maximumIdleConnections),
             idleSeconds: UInt32(clamping: idleConnectionLifetime.components.seconds),
             userAgent: userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? "",
-            security: security)
+            security: security,
+            tls: tls)
     }
 
     /// The serializer of a session that is given none.

@@ -92,6 +92,12 @@ public struct SessionError: Error, Sendable {
         set { update { $0.metrics = newValue } }
     }
 
+    /// What the server showed of itself and what the policy had to say about it, with ``Code/untrusted``.
+    public var trust: TrustReport? {
+        get { storage.trust }
+        set { update { $0.trust = newValue } }
+    }
+
     /// What is needed to go on with a download that kept its partial file; see
     /// ``HTTPSessionManager/download(resuming:headers:options:progress:)``.
     public var resumeToken: ResumeToken? {
@@ -367,6 +373,7 @@ extension SessionError {
         var body: Data?
         var parsedBody: (any Sendable)?
         var metrics: ResponseMetrics?
+        var trust: TrustReport?
         var resumeToken: ResumeToken?
         var underlying: (any Error)?
         var systemError: Int32?
@@ -385,6 +392,7 @@ extension SessionError {
             copy.body = body
             copy.parsedBody = parsedBody
             copy.metrics = metrics
+            copy.trust = trust
             copy.resumeToken = resumeToken
             copy.underlying = underlying
             copy.systemError = systemError

@@ -1,0 +1,49 @@
+internal import CAFCore
+import FoundationEssentials
+
+extension TrustReport {
+    init(_ report: af_trust_report) {
+        self.init(
+            isAccepted: report.is_accepted,
+            reason: SessionError.Reason(report.reason),
+            depth: Int(report.depth),
+            message: String(cString: report.text),
+            pins: PinOutcome(report.pins),
+            isVerified: report.is_verified,
+            host: String(cString: report.host),
+            chain: UnsafeBufferPointer(start: report.chain, count: report.chain_count).map(TrustCertificate.init))
+    }
+}
+
+extension TrustReport.PinOutcome {
+    fileprivate init(_ outcome: af_pin_outcome) {
+        switch outcome {
+        case .AF_PINS_NONE: self = .none
+        case .AF_PINS_MATCHED: self = .matched
+        case .AF_PINS_MISSED: self = .missed
+        case .AF_PINS_EXPIRED: self = .expired
+        case .AF_PINS_REPORTED: self = .reported
+        @unknown default: self = .none
+        }
+    }
+}
+
+extension TrustCertificate {
+    fileprivate init(_ one: af_trust_certificate) {
+        let names = UnsafeBufferPointer(start: one.names, count: one.name_count)
+        self.init(
+            der: Data(one.der.buffer),
+            subject: String(cString: one.subject),
+            issuer: String(cString: one.issuer),
+            serial: String(cString: one.serial),
+            key: String(cString: one.key),
+            signature: String(cString: one.signature),
+            notBefore: Date(timeIntervalSince1970: TimeInterval(one.not_before_s)),
+            notAfter: Date(timeIntervalSince1970: TimeInterval(one.not_after_s)),
+            names: names.compactMap { $0.map { String(cString: $0) } },
+            pin: withUnsafeBytes(of: one.pin) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) },
+            fingerprint: withUnsafeBytes(of: one.fingerprint) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            })
+    }
+}

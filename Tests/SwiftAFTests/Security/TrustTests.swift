@@ -1,0 +1,149 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Synchronization
+import Testing
+
+/// Policies in sessions: what they refuse has seen nothing, and another policy means another session.
+@Suite("Trust in sessions", .timeLimit(.minutes(2)))
+struct TrustTests {
+    private let authority: TestCertificate
+    private let server: TestServer
+
+    init() throws {
+        authority = try .makeAuthority()
+        server = try TestServer(tls: .init(authority.issue()))
+        server.route("/", .text("ok"))
+    }
+
+    private func configuration(
+        _ change: (inout SessionConfiguration) -> Void = { _ in }
+    ) -> SessionConfiguration {
+        var configuration = SessionConfiguration()
+        configuration.security.anchors = .pem(Data(authority.pem.utf8))
+        change(&configuration)
+        return configuration
+    }
+
+    private func status(_ manager: HTTPSessionManager) async throws -> Int {
+        try await manager.response(for: HTTPRequest(server.urlString("/"))).status
+    }
+
+    private func error(_ manager: HTTPSessionManager) async throws -> SessionError {
+        do {
+            _ = try await status(manager)
+        } catch let error as SessionError {
+            return error
+        }
+        Issue.record("nothing was refused")
+        return SessionError(.unknown)
+    }
+
+    @Test("A refusal comes with its report, and the server has seen no byte")
+    func refusal() async throws {
+        let manager = HTTPSessionManager(
+            configuration: configuration {
+                $0.security.pinning = .init(mode: .publicKey)
+            })
+        let error = try await error(manager)
+        #expect(error.code == .untrusted)
+        #expect(error.reason == .pin)
+        #expect(error.trust?.pins == .missed)
+        #expect(error.trust?.chain.count == 2)
+        #expect(await server.waitForOpen(atMost: 0))
+        #expect(server.statistics.requests == 0)
+        #expect(server.connections.allSatisfy { $0.received.isEmpty })
+    }
+
+    @Test("Another policy of a manager takes nothing along and lets what is under way complete")
+    func replacement() async throws {
+        server.route("/slow", .stall(at: "gate").then(.text("late")))
+        let manager = HTTPSessionManager(configuration: configuration())
+        let slow = Task { try await manager.response(for: HTTPRequest(server.urlString("/slow"))).text() }
+        #expect(await server.waitForStalled(at: "gate"))
+        #expect(try await status(manager) == 200)
+        var strict = manager.securityPolicy
+        strict.pinning = .init(mode: .publicKey)
+        manager.securityPolicy = strict
+        #expect(manager.securityPolicy == strict)
+        let requests = server.statistics.requests
+        #expect(try await error(manager).reason == .pin)
+        #expect(server.statistics.requests == requests)
+        server.open("gate")
+        #expect(try await slow.value == "late")
+        manager.securityPolicy = configuration().security
+        #expect(try await status(manager) == 200)
+    }
+
+    @Test("A policy that can't be read is the error of every request, until there is a good one")
+    func unreadable() async throws {
+        let manager = HTTPSessionManager(configuration: configuration())
+        let good = manager.securityPolicy
+        manager.securityPolicy.anchors = .pem(Data("nonsense".utf8))
+        #expect(try await error(manager).code == .invalidInput)
+        manager.securityPolicy = good
+        #expect(try await status(manager) == 200)
+        manager.invalidate(cancellingTasks: false)
+        manager.securityPolicy = .default
+        #expect(try await error(manager).code == .closed)
+    }
+
+    @Test("The end of a manager reaches sessions of former policies")
+    func invalidation() async throws {
+        server.route("/slow", .stall(at: "gate").then(.text("late")))
+        let manager = HTTPSessionManager(configuration: configuration())
+        let slow = Task { try await manager.response(for: HTTPRequest(server.urlString("/slow"))) }
+        #expect(await server.waitForStalled(at: "gate"))
+        manager.securityPolicy = .default
+        manager.invalidate(cancellingTasks: true)
+        await #expect { try await slow.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+    }
+
+    @Test("The handler is asked inside the handshake")
+    func handler() async throws {
+        let seen = Mutex<[TrustReport]>([])
+        let server = server
+        let manager = HTTPSessionManager(
+            configuration: configuration {
+                $0.security.anchors = .system
+                $0.security.handler = TrustHandler { report in
+                    seen.withLock { $0.append(report) }
+                    return server.statistics.requests == 0 ? .accept : .refuse
+                }
+            })
+        #expect(try await status(manager) == 200)
+        #expect(seen.withLock { $0.map(\.reason) } == [.unknownIssuer])
+    }
+
+    @Test("Client certificates are shown to their hosts", arguments: [TestServer.TLSVersion.v1_2, .v1_3])
+    func clientCertificates(version: TestServer.TLSVersion) async throws {
+        var tls = TestServer.TLS(try authority.issue())
+        tls.minimumVersion = version
+        tls.maximumVersion = version
+        tls.clientAuthorityPEM = authority.pem
+        tls.requiresClientCertificate = true
+        let server = try TestServer(tls: tls)
+        let client = try authority.issueClient(commonName: "Client")
+        let certificate = ClientCertificate(
+            Data(client.pem.utf8), key: Data(client.keyPEM.utf8), host: "127.0.0.1")
+        #expect(!"\(certificate)".contains("PRIVATE"))
+        let manager = HTTPSessionManager(configuration: configuration { $0.tls.clientCertificates = [certificate] })
+        #expect(try await manager.response(for: HTTPRequest(server.urlString("/"))).status == 200)
+        #expect(server.connections.first?.tls?.clientSubject?.contains("Client") == true)
+        let stranger = HTTPSessionManager(configuration: configuration())
+        await #expect { try await stranger.response(for: HTTPRequest(server.urlString("/"))) } throws: {
+            ($0 as? SessionError)?.code == .tls
+        }
+    }
+
+    @Test("The lowest version is kept")
+    func versions() async throws {
+        var tls = TestServer.TLS(try authority.issue())
+        tls.maximumVersion = .v1_2
+        let server = try TestServer(tls: tls)
+        let manager = HTTPSessionManager(configuration: configuration { $0.tls.minimumVersion = .v1_3 })
+        await #expect { try await manager.response(for: HTTPRequest(server.urlString("/"))) } throws: {
+            ($0 as? SessionError)?.code == .tls
+        }
+    }
+}
