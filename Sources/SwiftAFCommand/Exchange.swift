@@ -8,6 +8,7 @@ struct Exchange {
     /// Nil for standard output.
     let file: FileTarget?
     let options: Options
+    let configuration: SessionConfiguration
     let console: Console
     /// Hears how far it is; nil for a bar of its own.
     var watcher: (@Sendable (TransferProgress) -> Void)?
@@ -53,10 +54,6 @@ struct Exchange {
     }
 
     private func makeManager(_ redirects: RedirectLog) -> HTTPSessionManager {
-        var configuration = SessionConfiguration()
-        configuration.security.allowsInvalidCertificates = options.allowsInvalidCertificates
-        configuration.security.validatesDomainName = options.validatesHostName
-        if let path = options.anchorsPath { configuration.security.anchors = .file(path) }
         let manager = HTTPSessionManager(configuration: configuration)
         manager.redirectHandler = { [console, options] proposal in
             redirects.note(proposal)

@@ -63,7 +63,7 @@ struct Failure: Error, Sendable, Equatable {
     }
 
     /// Scripts know fewer reasons than the library.
-    private static func name(of reason: SessionError.Reason?) -> String? {
+    static func name(of reason: SessionError.Reason?) -> String? {
         switch reason {
         case .untrustedRoot?: SessionError.Reason.unknownIssuer.rawValue
         case .nameConstraint?, .purpose?, .pathLength?, .notAnAuthority?, .badSignature?, .unknownRevocation?,

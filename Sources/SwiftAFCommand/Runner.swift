@@ -20,6 +20,8 @@ struct Runner: Sendable {
             case .success(.help): return Outcome(text: Usage.text)
             case .success(.version): return Outcome(text: Versions.text)
             case .success(.demo): return await demo(invocation.options)
+            case .success(.trust(let authority)):
+                return try await TrustInquiry(authority: authority, options: invocation.options).run()
             case .success(.request(let command)): return try await exchange(command, invocation.options)
             }
         } catch {
@@ -28,19 +30,21 @@ struct Runner: Sendable {
     }
 
     private func exchange(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
-        // Tried here, because a session that can't read its anchors says so only after it was made.
-        if let path = options.anchorsPath { _ = try InputFile.bytes(path) }
-        guard !command.moreURLs.isEmpty else { return await (try prepare(command, options)).run() }
+        let configuration = try options.configuration()
+        guard !command.moreURLs.isEmpty else { return await (try prepare(command, options, configuration)).run() }
         var exchanges: [Exchange] = []
-        for one in command.each { exchanges.append(try prepare(one, options)) }
+        for one in command.each { exchanges.append(try prepare(one, options, configuration)) }
         return Outcome(parts: await Batch(exchanges: exchanges, options: options, console: console).run())
     }
 
-    private func prepare(_ command: RequestCommand, _ options: Options) throws(Failure) -> Exchange {
+    private func prepare(
+        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration
+    ) throws(Failure) -> Exchange {
         let request = try RequestBuilder(command: command, options: options, input: console.input).build()
         do throws(UsageError) {
             let file = try FileTarget.of(command, options)
-            return Exchange(request: request, file: file, options: options, console: console)
+            return Exchange(
+                request: request, file: file, options: options, configuration: configuration, console: console)
         } catch {
             throw Failure(error)
         }
@@ -87,6 +91,7 @@ struct Runner: Sendable {
 
     /// The body of an answer; of one that was cut off or refused on the way, nothing.
     private func printBody(of outcome: Outcome) throws(WriteError) {
+        if let report = outcome.trust { return try console.output.write(Data(TrustText.text(report).utf8)) }
         guard outcome.failure.map({ [.status, .authentication].contains($0.exit) }) ?? true,
             let body = outcome.body, !body.isEmpty
         else { return }

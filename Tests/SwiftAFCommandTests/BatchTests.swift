@@ -181,7 +181,7 @@ struct BatchProgramTests {
             Exchange(
                 request: HTTPRequest(server.urlString("/\(name)")),
                 file: FileTarget(name: .path("\(folder.folder)/\(name)"), options: .replacesFile), options: Options(),
-                console: console)
+                configuration: SessionConfiguration(), console: console)
         }
         let outcomes = await Batch(exchanges: exchanges, options: Options(), console: console).run()
         #expect(outcomes.map(\.file) == ["one", "two"].map { "\(folder.folder)/\($0)" })

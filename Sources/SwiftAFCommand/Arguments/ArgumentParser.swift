@@ -106,6 +106,9 @@ extension ArgumentParser {
         }
         guard let name = words.first else { throw UsageError("a command is missing") }
         let rest = words.dropFirst()
+        guard options.certificatePath != nil || (options.keyPath == nil && options.keyPassword == nil) else {
+            throw UsageError("--key and --key-password need --cert")
+        }
         guard name == "upload" || options.uploadMethod == nil else {
             throw UsageError("--method is about upload only")
         }
@@ -123,6 +126,8 @@ extension ArgumentParser {
             return .request(upload)
         case "download":
             return .request(try download(rest))
+        case "trust":
+            return .trust(authority: try authority(rest))
         case "demo":
             try expectNothing(rest, after: name)
             return .demo
@@ -178,6 +183,15 @@ extension ArgumentParser {
                 throw UsageError("two of the downloads would be '\(name.printable)'")
             }
         }
+    }
+
+    /// HOST[:PORT], as it stands in a URL.
+    private func authority(_ words: ArraySlice<String>) throws(UsageError) -> String {
+        guard let authority = words.first, words.count == 1 else { throw UsageError("trust needs HOST[:PORT]") }
+        guard !authority.isEmpty, !authority.utf8.contains(where: { "/?#@\\ ".utf8.contains($0) }) else {
+            throw UsageError("trust needs HOST[:PORT], and no URL")
+        }
+        return authority
     }
 
     private func request(_ method: HTTPMethod, _ words: ArraySlice<String>) throws(UsageError) -> RequestCommand {

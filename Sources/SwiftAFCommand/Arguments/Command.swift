@@ -5,6 +5,8 @@ enum Command: Sendable, Equatable {
     case help
     case version
     case demo
+    /// What a server shows of itself; the words behind `trust`.
+    case trust(authority: String)
     case request(RequestCommand)
 }
 

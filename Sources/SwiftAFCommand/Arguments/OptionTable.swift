@@ -105,6 +105,30 @@ enum OptionTable {
             $0.allowsInvalidCertificates = true
         },
         .flag("--no-host-check", help: "do not check the name in the certificate") { $0.validatesHostName = false },
+        .value("--pin", placeholder: "PIN", help: "sha256//BASE64 of a key that the chain must have; repeatable") {
+            $0.pins.append($1)
+        },
+        .value("--pin-cert", placeholder: "PATH", help: "a certificate (DER or PEM) that it must have; repeatable") {
+            options, value throws(UsageError) in
+            options.pinnedCertificatePaths.append(try Argument.path(value, of: "--pin-cert"))
+        },
+        .value("--cert", placeholder: "PATH", help: "client certificate: PEM, or PKCS #12 with its key") {
+            options, value throws(UsageError) in
+            options.certificatePath = try Argument.path(value, of: "--cert")
+        },
+        .value("--key", placeholder: "PATH", help: "its key, if it is in another file") {
+            options, value throws(UsageError) in
+            options.keyPath = try Argument.path(value, of: "--key")
+        },
+        .value("--key-password", placeholder: "P", help: "the key's password") { $0.keyPassword = $1 },
+        .value("--tls-min", placeholder: "VERSION", help: "the lowest version of TLS: 1.2 (default) or 1.3") {
+            options, value throws(UsageError) in
+            switch value {
+            case "1.2": options.minimumTLS = .v1_2
+            case "1.3": options.minimumTLS = .v1_3
+            default: throw UsageError("--tls-min is 1.2 or 1.3")
+            }
+        },
     ]
 
     private static let limits: [OptionEntry] = [

@@ -29,6 +29,14 @@ struct Options: Sendable, Equatable {
     var anchorsPath: String?
     var allowsInvalidCertificates = false
     var validatesHostName = true
+    /// Keys as `sha256//…`, and paths of certificates.
+    var pins: [String] = []
+    var pinnedCertificatePaths: [String] = []
+    /// Paths of a client certificate and its key, and the key's password.
+    var certificatePath: String?
+    var keyPath: String?
+    var keyPassword: String?
+    var minimumTLS: TLSOptions.Version?
 
     /// Where the body goes; nil for standard output.
     var outputPath: String?

@@ -16,6 +16,8 @@ struct Outcome: Sendable {
     /// The body as JSON, if it is and was asked for.
     var json: JSONValue?
     var metrics: ResponseMetrics?
+    /// What `trust` was asked for.
+    var trust: TrustReport?
     /// The Location of each redirect that was followed, as received.
     var locations: [String] = []
     /// Of a run with several transfers: what each came to. The rest is then empty, but for the first failure.

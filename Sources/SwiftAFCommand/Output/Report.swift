@@ -1,7 +1,8 @@
 import FoundationEssentials
 import SwiftAF
 
-/// The object that `--json` prints. Its fields are always all there; those without a value are null.
+/// The object that `--json` prints. Its fields are always all there; those without a value are null. That of `trust`
+/// has one more.
 struct Report {
     let outcome: Outcome
 
@@ -12,7 +13,12 @@ struct Report {
     }
 
     var value: JSONValue {
-        outcome.parts.isEmpty ? transfer : several
+        if let trust = outcome.trust, case .object(var fields) = transfer {
+            // Only `trust` adds it: scripts count on the fields of the others.
+            fields["trust"] = TrustText.value(trust)
+            return .object(fields)
+        }
+        return outcome.parts.isEmpty ? transfer : several
     }
 
     private var several: JSONValue {

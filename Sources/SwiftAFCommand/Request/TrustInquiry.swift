@@ -1,0 +1,78 @@
+import FoundationEssentials
+import SwiftAF
+import Synchronization
+
+/// Shakes hands with a server and looks at what it shows. Nothing is asked of it.
+struct TrustInquiry {
+    /// HOST[:PORT]
+    let authority: String
+    let options: Options
+
+    func run() async throws(Failure) -> Outcome {
+        var configuration = try options.configuration()
+        configuration.timeouts.total = options.timeouts.total
+        let seen = Seen()
+        configuration.security.handler = TrustHandler { report in
+            seen.note(report)
+            // Whatever the verdict is, no request follows.
+            return .refuse
+        }
+        let manager = HTTPSessionManager(configuration: configuration)
+        let request = HTTPRequest(.head, "https://\(authority)/")
+        let failure: Failure
+        do throws(SessionError) {
+            _ = try await manager.response(for: request)
+            failure = Failure(SessionError(.unknown, message: "the server showed no certificate"))
+        } catch {
+            failure = Failure(error)
+        }
+        guard let report = seen.report else { throw failure }
+        var outcome = Outcome()
+        outcome.trust = report
+        outcome.url = request.url
+        if !report.isAccepted {
+            outcome.failure = Failure(SessionError(.untrusted, reason: report.reason, message: report.message))
+        }
+        return outcome
+    }
+
+    private final class Seen: Sendable {
+        private let first = Mutex<TrustReport?>(nil)
+
+        var report: TrustReport? { first.withLock { $0 } }
+
+        func note(_ report: TrustReport) {
+            first.withLock { $0 = $0 ?? report }
+        }
+    }
+}
+
+extension Options {
+    /// The part of a session's configuration that is about TLS and trust.
+    ///
+    /// - Throws: Files that can't be read, because a session says so only after it was made.
+    func configuration() throws(Failure) -> SessionConfiguration {
+        var configuration = SessionConfiguration()
+        configuration.security.allowsInvalidCertificates = allowsInvalidCertificates
+        configuration.security.validatesDomainName = validatesHostName
+        if let path = anchorsPath {
+            _ = try InputFile.bytes(path)
+            configuration.security.anchors = .file(path)
+        }
+        configuration.security.pinning.keys = pins
+        for path in pinnedCertificatePaths {
+            configuration.security.pinning.certificates.insert(try InputFile.bytes(path))
+        }
+        if !pins.isEmpty { configuration.security.pinningMode = .publicKey }
+        if !pinnedCertificatePaths.isEmpty { configuration.security.pinningMode = .certificate }
+        if let certificatePath {
+            _ = try InputFile.bytes(certificatePath)
+            if let keyPath { _ = try InputFile.bytes(keyPath) }
+            configuration.tls.clientCertificates = [
+                ClientCertificate(path: certificatePath, keyPath: keyPath, password: keyPassword)
+            ]
+        }
+        if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
+        return configuration
+    }
+}

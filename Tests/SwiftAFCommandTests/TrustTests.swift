@@ -1,0 +1,133 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// Pins, client certificates, versions of TLS, and `trust`.
+@Suite struct TrustTests {
+    let authority: TestCertificate
+    let leaf: TestCertificate
+    let server: TestServer
+    let anchors: TemporaryFile
+
+    init() throws {
+        authority = try .makeAuthority()
+        leaf = try authority.issue()
+        server = try TestServer(tls: .init(leaf))
+        server.route("/", .text("ok"))
+        anchors = try TemporaryFile(authority.pem)
+    }
+
+    private func pin(_ certificate: TestCertificate) -> String {
+        "sha256//" + certificate.publicKeySHA256.base64EncodedString()
+    }
+
+    private func get(_ arguments: String...) async -> Run {
+        await swiftaf(["get", server.urlString(), "--json"] + arguments)
+    }
+
+    private func expectRefused(_ run: Run, _ reason: String) {
+        #expect(run.exit == 5)
+        #expect(run.code == "untrusted")
+        #expect(run.json["error"]?["reason"]?.string == reason)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func pinsOfKeys() async throws {
+        let other = try pin(.makeAuthority())
+        expectRefused(await get("--cacert", anchors.path, "--pin", other), "pin")
+        expectRefused(await get("--insecure", "--pin", other), "pin")
+        // Of a chain that was not verified only the leaf counts.
+        expectRefused(await get("--insecure", "--pin", pin(authority)), "pin")
+        #expect(await get("--insecure", "--pin", pin(leaf)).exit == 0)
+        #expect(await get("--cacert", anchors.path, "--pin", other, "--pin", pin(authority)).exit == 0)
+        #expect(await get("--cacert", anchors.path, "--pin", "sha256//short").exit == 1)
+    }
+
+    @Test func pinsOfCertificates() async throws {
+        let own = try TemporaryFile(leaf.pem)
+        let other = try TemporaryFile(TestCertificate.makeAuthority().pem)
+        expectRefused(await get("--cacert", anchors.path, "--pin-cert", other.path), "pin")
+        expectRefused(await get("--insecure", "--pin-cert", other.path), "pin")
+        #expect(await get("--cacert", anchors.path, "--pin-cert", own.path).exit == 0)
+        #expect(await get("--insecure", "--pin-cert", own.path).exit == 0)
+        #expect(await get("--insecure", "--pin-cert", anchors.path).exit == 0)
+        #expect(await get("--cacert", anchors.path, "--pin-cert", other.path, "--pin", pin(leaf)).exit == 0)
+        #expect(await get("--pin-cert", "/no/such/file").exit == 1)
+    }
+
+    @Test func pinsHoldAfterRedirects() async throws {
+        let second = try TestServer(tls: .init(authority.issue()))
+        server.route("/", .redirect(to: second.urlString("/")))
+        let run = await get("--cacert", anchors.path, "--pin", pin(leaf))
+        #expect(run.exit == 5)
+        #expect(run.json["error"]?["reason"]?.string == "pin")
+        #expect(second.requests.isEmpty)
+    }
+
+    @Test func clientCertificates() async throws {
+        var tls = TestServer.TLS(leaf)
+        tls.clientAuthorityPEM = authority.pem
+        tls.requiresClientCertificate = true
+        let server = try TestServer(tls: tls)
+        let client = try authority.issueClient(commonName: "Client")
+        let certificate = try TemporaryFile(client.pem)
+        let key = try TemporaryFile(client.keyPEM)
+        let both = try TemporaryFile(client.pem + client.keyPEM)
+        let base = ["get", server.urlString(), "--json", "--cacert", anchors.path]
+        #expect(await swiftaf(base + ["--cert", certificate.path, "--key", key.path]).exit == 0)
+        #expect(await swiftaf(base + ["--cert", both.path]).exit == 0)
+        let missing = await swiftaf(base)
+        #expect(missing.exit == 5)
+        #expect(missing.code == "tls")
+        #expect(await swiftaf(base + ["--cert", certificate.path]).exit == 1)
+        #expect(await swiftaf(base + ["--cert", "/no/such/file"]).exit == 1)
+        #expect(await swiftaf(base + ["--key", key.path]).code == "usage")
+        #expect(await swiftaf(base + ["--key-password", "x"]).code == "usage")
+    }
+
+    @Test func versions() async throws {
+        var tls = TestServer.TLS(leaf)
+        tls.maximumVersion = .v1_2
+        let server = try TestServer(tls: tls)
+        let base = ["get", server.urlString(), "--json", "--cacert", anchors.path]
+        #expect(await swiftaf(base + ["--tls-min", "1.2"]).exit == 0)
+        let refused = await swiftaf(base + ["--tls-min", "1.3"])
+        #expect(refused.exit == 5)
+        #expect(refused.code == "tls")
+        #expect(await swiftaf(base + ["--tls-min", "1.1"]).code == "usage")
+    }
+
+    @Test func scriptsKnowTheReasonsOfTheContract() async throws {
+        let rooted = try TestServer(tls: .init(chainPEM: leaf.chainPEM + authority.pem, keyPEM: leaf.keyPEM))
+        let run = await swiftaf("get", rooted.urlString(), "--json")
+        #expect(run.json["error"]?["reason"]?.string == "unknownIssuer")
+        let client = try TestServer(tls: .init(authority.issueClient(commonName: "Client")))
+        let purpose = await swiftaf("get", client.urlString(), "--json", "--cacert", anchors.path)
+        #expect(purpose.json["error"]?["reason"]?.string == "other")
+    }
+
+    @Test func trustShowsTheChain() async throws {
+        let target = "127.0.0.1:\(server.port)"
+        let good = await swiftaf("trust", target, "--cacert", anchors.path)
+        #expect(good.exit == 0)
+        for part in ["accepted", "CN=localhost", "names        localhost, 127.0.0.1", pin(leaf), pin(authority)] {
+            #expect(good.text.contains(part))
+        }
+        let bad = await swiftaf("trust", target)
+        #expect(bad.exit == 5)
+        #expect(bad.text.contains("refused, unknownIssuer"))
+        #expect(bad.text.contains(pin(leaf)))
+        let json = await swiftaf("trust", target, "--json")
+        #expect(json.code == "untrusted")
+        #expect(json.json["trust"]?["reason"] == "unknownIssuer")
+        #expect(json.json["trust"]?["chain"]?[0]?["pin"]?.string == pin(leaf))
+        #expect(server.requests.isEmpty)
+        for wrong in [[], ["https://host/"], ["host/path"], ["a@b"], ["a", "b"]] {
+            #expect(await swiftaf(["trust"] + wrong).exit == 1)
+        }
+        #expect(await swiftaf("trust", "127.0.0.1:1").exit == 3)
+    }
+}
