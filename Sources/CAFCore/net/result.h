@@ -7,8 +7,8 @@
 
 #include <afcore/task.h>
 
-/** Fields and bytes of a head, and bytes of a body, that need no memory of their own. */
-enum { AF__RESULT_HEADERS = 24, AF__RESULT_TEXT = 1024, AF__RESULT_BODY = 2048 };
+/** Fields and bytes of a head that need no memory of their own. */
+enum { AF__RESULT_HEADERS = 24, AF__RESULT_TEXT = 1024 };
 
 /** Results that are kept for later ones. */
 enum { AF__RESULT_SPARES = 64 };
@@ -29,7 +29,7 @@ struct af_result {
     /* For what is small, which is most: one block of memory then holds all of an answer. */
     af_header header_room[AF__RESULT_HEADERS];
     char text_room[AF__RESULT_TEXT];
-    char body_room[AF__RESULT_BODY];
+    char body_room[AF_BODY_SHORT];
 };
 
 af_result *af__result_new(void);

@@ -23,9 +23,6 @@ struct CoreOutcome: Sendable {
 /// Owns a result of the core. It crosses threads once, so that the loop does not spend time on it, and must then
 /// be given to ``take(for:bodyFailure:)`` or ``discard()`` exactly once.
 struct CoreResult: @unchecked Sendable {
-    /// In bytes. The core keeps bodies up to this size in the result itself.
-    private static let largestCopy = 2048
-
     private let raw: OpaquePointer
 
     init(taking raw: OpaquePointer) {
@@ -74,7 +71,7 @@ struct CoreResult: @unchecked Sendable {
     /// Short bodies are copied: that is cheaper than keeping memory of the core for them.
     private func takeBody() -> Data {
         let bytes = af_result_get_body(raw)
-        guard bytes.size > Self.largestCopy else { return Data(bytes.buffer) }
+        guard bytes.size > Int(AF_BODY_SHORT) else { return Data(bytes.buffer) }
         return Data(taking: af_result_take_body(raw))
     }
 

@@ -455,8 +455,11 @@ AF_API uint64_t af_result_get_body_size(const af_result *result);
  */
 AF_API af_slice af_result_get_body(const af_result *result);
 
+/** Bytes of a body that need no memory of their own: one of at most so many lies in its result. */
+enum { AF_BODY_SHORT = 2048 };
+
 /**
- * The body collected in memory; one of more than a few kilobytes without a copy.
+ * The body collected in memory; one of more than AF_BODY_SHORT bytes without a copy.
  *
  * Thread: owner.    Owns: yours, af_free(bytes.bytes).
  * Fails: empty if there is none; also if there is no memory to copy a short one to, which then
