@@ -78,7 +78,8 @@ import Testing
             "get", "u", "--form", "--bearer", "t", "--connect-timeout", "0.3", "--idle-timeout", "0", "--timeout", "9",
             "--max-redirects", "0", "--no-redirects", "--http1.1", "--no-compressed", "--cacert", "ca.pem",
             "--insecure",
-            "--no-host-check", "--max-body", "10", "--max-headers", "20", "--limit-rate", "30", "-o", "f", "--json",
+            "--no-host-check", "--max-body", "10", "--max-headers", "20", "--limit-rate", "30", "--proxy", "p",
+            "--noproxy", "a,b", "-o", "f", "--json",
             "--timings", "-q", "-v"
         ).1
         var expected = Options()
@@ -93,6 +94,7 @@ import Testing
         expected.validatesHostName = false
         expected.limits = .init(maximumBodySize: 10, maximumHeaderBytes: 20)
         expected.rateLimit = 30
+        expected.proxies = ProxyConfiguration(all: "p", bypass: "a,b")
         expected.outputPath = "f"
         (expected.printsJSON, expected.printsTimings) = (true, true)
         (expected.isQuiet, expected.isVerbose) = (true, true)

@@ -12,6 +12,7 @@ final class CoreSession: @unchecked Sendable {
         var userAgent: String
         var security: SecurityPolicy
         var tls: TLSOptions
+        var proxies: ProxyConfiguration
     }
 
     /// The core lets any thread use it.
@@ -20,8 +21,8 @@ final class CoreSession: @unchecked Sendable {
 
     /// Starts a session.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value and for what
-    ///   can't be read of the trust policy or the TLS options, ``SessionError/Code/file`` for an unreadable file of
+    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value for proxies that
+    ///   are none and for what can't be read of the trust policy or the TLS options, ``SessionError/Code/file`` for an unreadable file of
     ///   certificates.
     init(_ options: Options, defaults: CoreDefaults) throws(SessionError) {
         guard !options.userAgent.utf8.contains(where: ASCII.isLineBreakOrNul) else {
@@ -30,15 +31,17 @@ final class CoreSession: @unchecked Sendable {
         let policy = try CoreTrustPolicy(options.security)
         let arena = CoreArena()
         let tls = try arena.options(options.tls)
+        let proxies = try CoreProxies(options.proxies)
         var failure = af_failure()
         var raw: OpaquePointer?
         let status = options.userAgent.withCString { userAgent in
             var core = af_session_options(options, userAgent: userAgent, policy: policy)
             core.tls = tls
+            core.proxies = proxies.raw
             return af_session_new(&raw, &core, &failure)
         }
         // What the options point to.
-        withExtendedLifetime((arena, policy)) {}
+        withExtendedLifetime((arena, policy, proxies)) {}
         guard status == .AF_OK, let raw else { throw SessionError(failure) }
         self.raw = raw
         self.defaults = defaults

@@ -34,6 +34,8 @@ public struct HTTPRequest: Sendable {
     public var responseHandler: ResponseHandler?
     /// Whether to wait for a route instead of failing without one; nil as the session says.
     public var waitsForConnectivity: Bool?
+    /// The proxy of all its hops; nil for the session's choice.
+    public var proxy: Proxy?
     /// What `URLRequest` says about caches, cookies and radios.
     public var hints = Hints()
 

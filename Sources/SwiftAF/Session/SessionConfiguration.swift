@@ -46,6 +46,9 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Whether compressed bodies are asked for and decoded.
     public var decompressesBodies = true
 
+    /// Between the session and its servers. At first what the environment says.
+    public var proxies = ProxyConfiguration.environment
+
     /// Which servers are trusted at first; see ``HTTPSessionManager/securityPolicy``.
     public var security = SecurityPolicy.default
 
@@ -107,7 +110,7 @@ extension SessionConfiguration {
             idleSeconds: UInt32(clamping: idleConnectionLifetime.components.seconds),
             userAgent: userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? "",
             security: security,
-            tls: tls)
+            tls: tls, proxies: proxies)
     }
 
     /// The serializer of a session that is given none.

@@ -92,6 +92,14 @@ enum OptionTable {
         .flag("--http2-prior-knowledge", help: "HTTP/2 without asking, also in the clear") {
             $0.httpVersion = .http2PriorKnowledge
         },
+        .value("--proxy", placeholder: "URL", help: "http, socks5 or socks5h (what the environment says)") {
+            options, value throws(UsageError) in
+            guard !value.isEmpty else { throw UsageError("--proxy needs a URL; --noproxy '*' is for none") }
+            options.proxies = ProxyConfiguration(all: value, bypass: options.proxies.bypass)
+        },
+        .value("--noproxy", placeholder: "LIST", help: "hosts to be reached directly, as in no_proxy; * for all") {
+            options, value in options.proxies.bypass = value
+        },
         .flag("--compressed", help: "ask for compressed bodies and decode them (default)") { $0.decompresses = true },
         .flag("--no-compressed", help: "ask for the body as it is") { $0.decompresses = false },
     ]

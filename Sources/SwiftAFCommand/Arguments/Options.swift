@@ -25,6 +25,8 @@ struct Options: Sendable, Equatable {
     var httpVersion = HTTPVersionPreference.automatic
     var decompresses = true
 
+    var proxies = ProxyConfiguration.environment
+
     /// Path of the only trust anchors; nil for the system's.
     var anchorsPath: String?
     var allowsInvalidCertificates = false

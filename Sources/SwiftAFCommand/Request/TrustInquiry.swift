@@ -48,11 +48,12 @@ struct TrustInquiry {
 }
 
 extension Options {
-    /// The part of a session's configuration that is about TLS and trust.
+    /// The part of a session's configuration that is about proxies, TLS and trust.
     ///
     /// - Throws: Files that can't be read, because a session says so only after it was made.
     func configuration() throws(Failure) -> SessionConfiguration {
         var configuration = SessionConfiguration()
+        configuration.proxies = proxies
         configuration.security.allowsInvalidCertificates = allowsInvalidCertificates
         configuration.security.validatesDomainName = validatesHostName
         if let path = anchorsPath {
