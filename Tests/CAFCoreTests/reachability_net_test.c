@@ -47,14 +47,13 @@ static void the_internet_is_reached_over_the_default_route(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start(NULL);
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
-    assert_int_equal(watcher->state.link, AF_LINK_WIRED);
+    af_reachability now = watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    assert_int_equal(now.link, AF_LINK_WIRED);
     network_ip("route del default");
-    watcher_expect(watcher, AF_REACH_NONE, "");
-    assert_int_equal(watcher->state.link, AF_LINK_UNKNOWN);
+    now = watcher_expect(watcher, AF_REACH_NONE, "");
+    assert_int_equal(now.link, AF_LINK_UNKNOWN);
     network_ip("route add default via 192.0.2.2");
     watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
-    af_reachability now;
     af_reach_monitor_get_state(watcher->monitor, &now);
     assert_int_equal(now.status, AF_REACH_VIA_WIFI);
     watcher_free(watcher);
@@ -105,11 +104,11 @@ static void another_link_takes_over(void **state) {
     watcher_free(spare);
     watcher *watcher = watcher_start(NULL);
     watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
-    size_t told = watcher->told;
+    size_t told = watcher_told(watcher);
     /* Its route is still there when the kernel says that the link is off. */
     network_switch("v0", false);
     watcher_expect(watcher, AF_REACH_VIA_WIFI, "w0");
-    assert_int_equal(watcher->told, told + 1);
+    assert_int_equal(watcher_told(watcher), told + 1);
     watcher_free(watcher);
     network_ip("link del w0");
 }

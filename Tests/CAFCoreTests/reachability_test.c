@@ -64,9 +64,8 @@ static void hosts_that_are_none_are_refused(void **state) {
 static void a_start_tells_the_state_once(void **state) {
     (void)state;
     watcher *watcher = watcher_start(home);
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "lo");
-    assert_int_equal(watcher->state.link, AF_LINK_LOOPBACK);
-    af_reachability now;
+    af_reachability now = watcher_expect(watcher, AF_REACH_VIA_WIFI, "lo");
+    assert_int_equal(now.link, AF_LINK_LOOPBACK);
     af_reach_monitor_get_state(watcher->monitor, &now);
     assert_int_equal(now.status, AF_REACH_VIA_WIFI);
     check_status(af_reach_monitor_start(watcher->monitor, NULL), AF_OK);

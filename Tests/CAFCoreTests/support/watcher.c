@@ -75,11 +75,20 @@ static bool is_as(const watcher *watcher, af_reach_status status, const char *li
     return link == NULL || strcmp(watcher->state.link_name, link) == 0;
 }
 
-void watcher_expect(watcher *watcher, af_reach_status status, const char *link) {
+af_reachability watcher_expect(watcher *watcher, af_reach_status status, const char *link) {
     struct timespec deadline = end_of_patience();
     pthread_mutex_lock(&watcher->lock);
     while (!is_as(watcher, status, link)) wait_for_change(watcher, &deadline);
+    af_reachability state = watcher->state;
     pthread_mutex_unlock(&watcher->lock);
+    return state;
+}
+
+size_t watcher_told(watcher *watcher) {
+    pthread_mutex_lock(&watcher->lock);
+    size_t told = watcher->told;
+    pthread_mutex_unlock(&watcher->lock);
+    return told;
 }
 
 void watcher_expect_told(watcher *watcher, size_t count) {

@@ -14,6 +14,7 @@ typedef struct watcher {
     af_reach_monitor *monitor;
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    /* Under the lock. */
     af_reachability state; /**< The last that was told. */
     size_t told, dropped;
     /** Called in on_change, not under the lock. May be NULL. */
@@ -30,8 +31,11 @@ watcher *watcher_start(const char *host);
 /** Frees the monitor, unless that has been done, and waits until it is dropped. */
 void watcher_free(watcher *watcher);
 
-/** Wait until the last state told has this status and is of this link; NULL: of any. */
-void watcher_expect(watcher *watcher, af_reach_status status, const char *link);
+/** Wait until the last state told has this status and is of this link; NULL: of any. That state. */
+af_reachability watcher_expect(watcher *watcher, af_reach_status status, const char *link);
+
+/** How many were told so far. */
+size_t watcher_told(watcher *watcher);
 
 /** Wait until so many were told in all. */
 void watcher_expect_told(watcher *watcher, size_t count);
