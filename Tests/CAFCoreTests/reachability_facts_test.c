@@ -236,6 +236,26 @@ static void what_was_lost_is_read_again(void **state) {
     af__reach_facts_clear(&facts);
 }
 
+/** On another socket there is no answer to wait for, and what one of the old would say counts no more. */
+static void a_new_start_waits_for_no_answer(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    af__reach_facts_init(&facts, kind_by_name, NULL);
+    af__reach_request former, request;
+    assert_true(af__reach_facts_ask(&facts, &former));
+    assert_false(af__reach_facts_ask(&facts, &request));
+    af__reach_facts_restart(&facts);
+    assert_true(af__reach_facts_ask(&facts, &request));
+    datagram old = {.size = 0};
+    put_message(&old, NLMSG_DONE, 0, former.header.nlmsg_seq);
+    take(&facts, &old);
+    assert_int_equal(facts.stage, AF__REACH_READING_LINKS);
+    af__reach_facts_restart(&facts);
+    read_all(&facts, &nothing, &nothing);
+    assert_int_equal(facts.stage, AF__REACH_KNOWN);
+    af__reach_facts_clear(&facts);
+}
+
 /** Whatever is lost in the middle of reading: it is read once more, when the kernel has ended. */
 static void what_is_lost_while_reading_is_read_again(void **state) {
     (void)state;
@@ -445,6 +465,7 @@ int main(void) {
         cmocka_unit_test(a_bridge_that_drops_a_port_deletes_no_link),
         cmocka_unit_test(the_kind_of_a_link_is_read_once),
         cmocka_unit_test(what_was_lost_is_read_again),
+        cmocka_unit_test(a_new_start_waits_for_no_answer),
         cmocka_unit_test(what_is_lost_while_reading_is_read_again),
         cmocka_unit_test(an_end_that_belongs_to_no_question_ends_nothing),
         cmocka_unit_test(a_kernel_that_refuses_is_not_asked_forever),

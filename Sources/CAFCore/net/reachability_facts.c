@@ -52,6 +52,12 @@ void af__reach_facts_lose(af__reach_facts *facts) {
     if (!is_reading(facts)) facts->stage = AF__REACH_NOTHING;
 }
 
+void af__reach_facts_restart(af__reach_facts *facts) {
+    facts->is_stale = true;
+    facts->refusals = 0;
+    facts->stage = AF__REACH_NOTHING;
+}
+
 void af__reach_facts_refuse(af__reach_facts *facts) {
     facts->stage = ++facts->refusals < MOST_REFUSALS ? AF__REACH_NOTHING : AF__REACH_BROKEN;
 }

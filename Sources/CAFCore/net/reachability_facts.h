@@ -80,6 +80,9 @@ void af__reach_facts_take(af__reach_facts *facts, const void *datagram, size_t s
 /** Messages were lost. */
 void af__reach_facts_lose(af__reach_facts *facts);
 
+/** Everything is to be read anew, and no request is under way any more. */
+void af__reach_facts_restart(af__reach_facts *facts);
+
 /** A request could not be sent. */
 void af__reach_facts_refuse(af__reach_facts *facts);
 

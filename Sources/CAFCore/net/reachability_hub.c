@@ -162,6 +162,23 @@ static void ask(af__reach_hub *hub) {
     }
 }
 
+/**
+ * Messages were lost, answers and refusals perhaps among them, and a socket that still has an old
+ * question under way takes no new one. A new socket knows of none.
+ */
+static bool start_over(af__reach_hub *hub) {
+    int fresh = af__reach_open();
+    if (fresh < 0) {
+        af__reach_facts_lose(&hub->facts);
+        return true;
+    }
+    af__loop_unwatch(&hub->loop, &hub->watch);
+    close(hub->netlink);
+    hub->netlink = hub->watch.descriptor = fresh;
+    af__reach_facts_restart(&hub->facts);
+    return af__loop_watch(&hub->loop, &hub->watch, AF__READABLE, true) == AF_OK;
+}
+
 static void netlink_ready(af__watch *watch, unsigned readiness) {
     (void)readiness;
     af__reach_hub *hub = AF__OWNER(watch, af__reach_hub, watch);
@@ -172,7 +189,7 @@ static void netlink_ready(af__watch *watch, unsigned readiness) {
         if (size > 0) {
             af__reach_facts_take(&hub->facts, hub->buffer, (size_t)size);
         } else if (size == -ENOBUFS) {
-            af__reach_facts_lose(&hub->facts);
+            if (!start_over(hub)) return;
         } else {
             af__loop_unwatch(&hub->loop, watch);
             return;
