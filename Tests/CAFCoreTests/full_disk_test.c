@@ -34,7 +34,7 @@ static bool have_own_mounts(void) {
         if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
         if (!write_text("/proc/self/uid_map", map)) return false;
     }
-    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+    return mount("none", "/", "none", MS_REC | MS_PRIVATE, "") == 0;
 }
 
 static bool mount_disk(const char *path) {
@@ -116,7 +116,7 @@ static void a_full_disk_is_gone_on_with_elsewhere(void **state) {
     }
     scene->origin.chunks = true;
     check_failed(scene, download(scene, BOTH), ENOSPC, true);
-    assert_int_equal(mount(NULL, scene->folder.path, NULL, MS_REMOUNT, "size=8m"), 0);
+    assert_int_equal(mount("none", scene->folder.path, "none", MS_REMOUNT, "size=8m"), 0);
     check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
     assert_int_equal(umount2(scene->folder.path, MNT_DETACH), 0);
 }
