@@ -17,7 +17,7 @@ private final class ScriptedFetcher: ImageFetching {
         var fetched: [String] = []
     }
 
-    private let record = Mutex(Record())
+    private let record = Guarded(Record())
     private let gate: Gate?
     private let status: Int
 
@@ -51,7 +51,7 @@ private final class ScriptedFetcher: ImageFetching {
 
 /// Holds tasks until it is opened.
 private final class Gate: Sendable {
-    private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
+    private let state = Guarded((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
 
     func pass() async {
         await withCheckedContinuation { continuation in
@@ -118,7 +118,7 @@ struct ImageDownloaderTests {
 
     /// The results of downloads, in the order they came.
     private final class Results: Sendable {
-        private let state = Mutex<[(name: String, result: Result<DownloadedImage, SessionError>)]>([])
+        private let state = Guarded<[(name: String, result: Result<DownloadedImage, SessionError>)]>([])
         private let group = DispatchGroup()
 
         func expect(_ name: String) -> ImageDownloader.Completion {
@@ -372,11 +372,11 @@ struct ImageDownloaderTests {
             var failures = 0
         }
 
-        private let state: Mutex<State>
+        private let state: Guarded<State>
         private let group = DispatchGroup()
 
         init(count: Int) {
-            state = Mutex(State(calls: [Int](repeating: 0, count: count)))
+            state = Guarded(State(calls: [Int](repeating: 0, count: count)))
         }
 
         func completion(_ number: Int) -> ImageDownloader.Completion {

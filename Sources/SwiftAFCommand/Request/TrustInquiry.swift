@@ -1,6 +1,5 @@
 import FoundationEssentials
 import SwiftAF
-import Synchronization
 
 /// Shakes hands with a server and looks at what it shows. Nothing is asked of it.
 struct TrustInquiry {
@@ -37,7 +36,7 @@ struct TrustInquiry {
     }
 
     private final class Seen: Sendable {
-        private let first = Mutex<TrustReport?>(nil)
+        private let first = Guarded<TrustReport?>(nil)
 
         var report: TrustReport? { first.withLock { $0 } }
 

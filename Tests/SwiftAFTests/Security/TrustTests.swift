@@ -1,7 +1,6 @@
 import AFTestServer
 import FoundationEssentials
 import SwiftAF
-import Synchronization
 import Testing
 
 /// Policies in sessions: what they refuse has seen nothing, and another policy means another session.
@@ -101,7 +100,7 @@ struct TrustTests {
 
     @Test("The handler is asked inside the handshake")
     func handler() async throws {
-        let seen = Mutex<[TrustReport]>([])
+        let seen = Guarded<[TrustReport]>([])
         let server = server
         let manager = HTTPSessionManager(
             configuration: configuration {
