@@ -85,7 +85,7 @@ let package = Package(
 
         .testTarget(name: "SwiftAFTests", dependencies: ["SwiftAF", "AFTestServer"]),
         .testTarget(name: "SwiftAFFoundationTests", dependencies: ["SwiftAFFoundation", "SwiftAF", "AFTestServer"]),
-        .testTarget(name: "AFTestServerTests", dependencies: ["AFTestServer"]),
+        .testTarget(name: "AFTestServerTests", dependencies: ["AFTestServer", "SwiftAF"]),
         .testTarget(
             name: "SwiftAFCommandTests",
             dependencies: ["SwiftAFCommand", "SwiftAF", "AFTestServer"]

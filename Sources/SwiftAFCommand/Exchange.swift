@@ -1,6 +1,5 @@
 import FoundationEssentials
 import SwiftAF
-import Synchronization
 
 /// Sends one request and says what came of it. A cancelled task ends it early.
 struct Exchange {
@@ -136,7 +135,7 @@ struct Exchange {
 
 /// Remembers what redirects said.
 private final class RedirectLog: Sendable {
-    private let noted = Mutex<[String]>([])
+    private let noted = Guarded<[String]>([])
 
     var locations: [String] { noted.withLock { $0 } }
 

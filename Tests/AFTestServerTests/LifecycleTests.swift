@@ -1,11 +1,11 @@
 import AFTestServer
 import Dispatch
 import FoundationEssentials
-import Synchronization
+import SwiftAF
 import Testing
 
 private final class Box: Sendable {
-    let last = Mutex<TestServer?>(nil)
+    let last = Guarded<TestServer?>(nil)
 }
 
 @Suite struct LifecycleTests {

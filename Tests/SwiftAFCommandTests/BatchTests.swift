@@ -1,7 +1,6 @@
 import AFTestServer
 import FoundationEssentials
 import SwiftAF
-import Synchronization
 import Testing
 
 @testable import SwiftAFCommand
@@ -166,7 +165,7 @@ struct BatchProgramTests {
             server.route("/\(name)", [.chunkedHead(), .chunk(Data("x".utf8)), .stall(at: "bars"), .lastChunk()])
         }
         // The second time that something is drawn after both have begun, there are two lines.
-        let draws = Mutex(0)
+        let draws = Guarded(0)
         let terminal = MemorySink(isTerminal: true) {
             guard server.statistics.requests == 2 else { return }
             let count = draws.withLock { count in

@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import SwiftAF
-import Synchronization
 
 /// What was posted about an object, in order.
 final class NotificationLog: Sendable {
@@ -16,8 +15,8 @@ final class NotificationLog: Sendable {
 
     private let entries: AsyncStream<Entry>
     private let continuation: AsyncStream<Entry>.Continuation
-    private let names = Mutex<[String]>([])
-    private let tokens = Mutex<[Token]>([])
+    private let names = Guarded<[String]>([])
+    private let tokens = Guarded<[Token]>([])
 
     init() {
         DispatchQueue.main.setSpecific(key: Self.mainKey, value: ())

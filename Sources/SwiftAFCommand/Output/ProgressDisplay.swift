@@ -1,7 +1,6 @@
 import Dispatch
 import FoundationEssentials
 import SwiftAF
-import Synchronization
 
 /// Draws progress bars on standard error, for transfers that last: one line for each that is under way.
 final class ProgressDisplay: Sendable {
@@ -10,7 +9,7 @@ final class ProgressDisplay: Sendable {
     private static let interval = DispatchTimeInterval.milliseconds(100)
 
     private let sink: any ByteSink
-    private let lines = Mutex(ProgressLines())
+    private let lines = Guarded(ProgressLines())
     /// Everything is drawn here, one after the other.
     private let queue = DispatchQueue(label: "swiftaf.progress")
 

@@ -2,7 +2,6 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import SwiftAF
-import Synchronization
 
 @testable import SwiftAFCommand
 
@@ -47,7 +46,7 @@ final class MemorySink: ByteSink {
     let columns = 80
     private let failure: Int32?
     private let onWrite: @Sendable () -> Void
-    private let bytes = Mutex(Data())
+    private let bytes = Guarded(Data())
 
     init(isTerminal: Bool = false, failure: Int32? = nil, onWrite: @escaping @Sendable () -> Void = {}) {
         self.isTerminal = isTerminal
