@@ -129,14 +129,14 @@ bench_outcome bench_cache_measure(const bench_cache *cache, const bench_load *lo
     worker workers[2] = {{cache, instance, load, load->lookups[0], 0},
                          {cache, instance, load, load->lookups[1], 0}};
     work(&workers[0]);
-    double start = now_ns(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
+    double start = now_ns(threads);
     pthread_t other;
     if (threads == 2 && pthread_create(&other, NULL, work, &workers[1]) != 0) abort();
     work(&workers[0]);
     if (threads == 2) pthread_join(other, NULL);
     double lookups = (double)load->lookup_count * threads;
     bench_outcome outcome = {
-        (now_ns(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC) - start) / lookups, 0};
+        (now_ns(threads) - start) / lookups, 0};
     outcome.hit_rate = (double)(workers[0].hits + (threads == 2 ? workers[1].hits : 0)) / lookups;
     cache->free(instance);
     return outcome;
