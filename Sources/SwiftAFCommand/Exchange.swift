@@ -14,9 +14,9 @@ struct Exchange {
 
     func run() async -> Outcome {
         if options.isVerbose { show(HeadLines.request(request)) }
-        let redirects = RedirectLog()
-        var outcome = await transferWithProgress(redirects)
-        outcome.locations = redirects.locations
+        let log = ExchangeLog()
+        var outcome = await transferWithProgress(log)
+        outcome.locations = log.locations
         // With a file to go to, a body goes there or nowhere.
         if file != nil { outcome.body = nil }
         if let response = outcome.response, options.isVerbose { show(HeadLines.response(response)) }
@@ -31,8 +31,8 @@ struct Exchange {
 
     // MARK: The transfer
 
-    private func transferWithProgress(_ redirects: RedirectLog) async -> Outcome {
-        let manager = makeManager(redirects)
+    private func transferWithProgress(_ log: ExchangeLog) async -> Outcome {
+        let manager = makeManager(log)
         if let watcher { return await transfer(manager, progress: watcher) }
         guard console.error.isTerminal, !options.isQuiet else { return await transfer(manager, progress: nil) }
         let display = ProgressDisplay(sink: console.error)
@@ -52,17 +52,38 @@ struct Exchange {
         }
     }
 
-    private func makeManager(_ redirects: RedirectLog) -> HTTPSessionManager {
+    private func makeManager(_ log: ExchangeLog) -> HTTPSessionManager {
         let manager = HTTPSessionManager(configuration: configuration)
         manager.redirectHandler = { [console, options] proposal in
-            redirects.note(proposal)
+            log.note(proposal)
             if options.isVerbose {
                 let lines = HeadLines.response(proposal.response) + HeadLines.request(proposal.request)
                 lines.forEach(console.complain)
             }
             return .follow
         }
+        manager.interceptor = options.retryPolicy.map { policy in
+            CompositeInterceptor(attempts(log), policy)
+        }
         return manager
+    }
+
+    /// Notes what is to be known of each attempt; it decides nothing.
+    private func attempts(_ log: ExchangeLog) -> Interceptor {
+        Interceptor(
+            adapt: { request, attempt in
+                let former = log.begin()
+                if attempt.number > 1, options.isVerbose {
+                    if let response = former?.response { show(HeadLines.response(response)) }
+                    if let error = former?.error { show(["* \(error.message.printable)"]) }
+                    show(HeadLines.request(request))
+                }
+                return request
+            },
+            retry: { _, outcome in
+                log.note(outcome)
+                return .doNotRetry
+            })
     }
 
     // MARK: What came of it
@@ -133,14 +154,34 @@ struct Exchange {
     }
 }
 
-/// Remembers what redirects said.
-private final class RedirectLog: Sendable {
-    private let noted = Guarded<[String]>([])
+/// Remembers what happened in the current attempt.
+private final class ExchangeLog: Sendable {
+    private struct State {
+        var locations: [String] = []
+        var outcome: AttemptOutcome?
+    }
 
-    var locations: [String] { noted.withLock { $0 } }
+    private let state = Guarded(State())
+
+    /// What redirects said.
+    var locations: [String] { state.withLock { $0.locations } }
+
+    /// An attempt begins.
+    ///
+    /// - Returns: What came of the one before.
+    func begin() -> AttemptOutcome? {
+        state.withLock { state in
+            defer { state = State() }
+            return state.outcome
+        }
+    }
+
+    func note(_ outcome: AttemptOutcome) {
+        state.withLock { $0.outcome = outcome }
+    }
 
     func note(_ proposal: RedirectProposal) {
         let location = proposal.response.headers.first(HTTPHeaders.Name.location) ?? ""
-        noted.withLock { $0.append(location) }
+        state.withLock { $0.locations.append(location) }
     }
 }

@@ -63,6 +63,25 @@ final class CoreOrder: Sendable {
             request: request, session: session, sink: sink, interests: interests.union(more))
     }
 
+    /// The same for another request.
+    func with(request: HTTPRequest) throws(SessionError) -> CoreOrder {
+        try request.validate()
+        return CoreOrder(request: request, session: session, sink: sink, interests: interests)
+    }
+
+    /// The same once more. A download goes on with what has come of it, if that was kept.
+    func resuming(after failure: SessionError?) -> CoreOrder {
+        guard failure?.resumeToken != nil, case .file(var file) = sink, file.path != nil else { return self }
+        file.options.insert(.resumes)
+        return CoreOrder(request: request, session: session, sink: .file(file), interests: interests)
+    }
+
+    /// Nil without a limit.
+    var totalTimeout: Duration? {
+        let limit = request.timeouts.total ?? .milliseconds(defaults.totalMilliseconds)
+        return limit > .zero ? limit : nil
+    }
+
     /// Gives the request to `body` in the core's form. Texts live only until `body` returns; the core copies them.
     ///
     /// - Parameter body: The source of a body that is pulled.

@@ -18,6 +18,8 @@ final class CoreSession: @unchecked Sendable {
     /// The core lets any thread use it.
     let raw: OpaquePointer
     let defaults: CoreDefaults
+    /// Those that wait between two transfers.
+    let cancellations = CancellationList()
 
     /// Starts a session.
     ///
@@ -51,8 +53,9 @@ final class CoreSession: @unchecked Sendable {
         af_session_release(raw)
     }
 
-    /// Cancels every task that was begun.
+    /// Cancels every task that was begun, and what waits to begin another.
     func cancelAll() {
+        cancellations.cancelAll()
         af_session_cancel_all(raw)
     }
 

@@ -83,6 +83,20 @@ public struct HTTPBody: Sendable {
         }
     }
 
+    /// Whether the same bytes can be sent once more. Not those of a sequence that can be read only once, nor of a form
+    /// with such a part.
+    public var isReplayable: Bool {
+        switch content {
+        case .none, .data, .file: true
+        case .reader: false
+        case .stream(let stream): stream.isReplayable
+        case .form(let form):
+            form.parts.allSatisfy { part in
+                if case .stream(let stream, _) = part { stream.isReplayable } else { true }
+            }
+        }
+    }
+
     /// Whether there is no body at all. An empty one is a body.
     public var isNone: Bool {
         if case .none = content { true } else { false }

@@ -39,6 +39,10 @@ public struct HTTPRequest: Sendable {
     /// What `URLRequest` says about caches, cookies and radios.
     public var hints = Hints()
 
+    /// Adapts this request and decides about repeating it, before the session's
+    /// ``HTTPSessionManager/interceptor`` does. Nil for that alone.
+    public var interceptor: (any RequestInterceptor)?
+
     /// Makes a request for a URL that is text.
     public init(_ method: HTTPMethod, _ url: String, headers: HTTPHeaders = [:], body: HTTPBody = .none) {
         self.method = method

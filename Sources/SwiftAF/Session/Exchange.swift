@@ -13,11 +13,22 @@ final class Exchange: CoreTask, @unchecked Sendable {
         self.observers = observers
     }
 
-    /// Runs a transfer to its end. Cancelling the Swift task cancels it.
+    /// Runs a transfer to its end, in as many attempts as it takes. Cancelling the Swift task cancels it.
     static func run(_ order: CoreOrder, _ observers: TransferObservers) async -> CoreOutcome {
-        let exchange = Exchange(observers)
         let told = TaskObservation.begin(order.request)
         defer { TaskObservation.end(told) }
+        guard let interceptor = observers.interceptor else { return await send(order, observers) }
+        let loop = AttemptLoop(interceptor)
+        return await withTaskCancellationHandler {
+            await loop.run(order) { await send($0, observers) }
+        } onCancel: {
+            loop.interrupt()
+        }
+    }
+
+    /// Makes one attempt.
+    private static func send(_ order: CoreOrder, _ observers: TransferObservers) async -> CoreOutcome {
+        let exchange = Exchange(observers)
         let ending = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 exchange.continuation = continuation
@@ -55,6 +66,8 @@ struct TransferObservers: Sendable {
     var progress: (@Sendable (TransferProgress) -> Void)?
     var redirect: RedirectHandler?
     var response: ResponseHandler?
+    /// Nil if there is one attempt, of the request as it is.
+    var interceptor: (any RequestInterceptor)?
     /// Every redirect is an error; the core only knows limits from 1 up.
     var refusesRedirects = false
 

@@ -111,8 +111,12 @@ extension HTTPSessionManager {
         of request: HTTPRequest, _ progress: (@Sendable (TransferProgress) -> Void)?
     ) -> TransferObservers {
         let policy = request.redirectPolicy ?? configuration.redirectPolicy
+        let handlers = handlers
         return TransferObservers(
-            progress: progress, redirect: redirectHandler, response: request.responseHandler ?? responseHandler,
+            progress: progress, redirect: handlers.redirect, response: request.responseHandler ?? handlers.response,
+            interceptor: request.interceptor.map { own in
+                handlers.interceptor.map { CompositeInterceptor(own, $0) } ?? own
+            } ?? handlers.interceptor,
             refusesRedirects: policy.followsRedirects && policy.maximumCount == 0)
     }
 }

@@ -46,9 +46,15 @@ public final class HTTPSessionManager: Sendable {
         var responseSerializer: any ResponseSerializer
         var completionQueue: DispatchQueue?
         var completionGroup: DispatchGroup?
-        var redirectHandler: RedirectHandler?
-        var responseHandler: ResponseHandler?
+        var handlers = Handlers()
         var downloadDestination: DownloadDestination?
+    }
+
+    /// Who has a say in every transfer.
+    struct Handlers {
+        var redirect: RedirectHandler?
+        var response: ResponseHandler?
+        var interceptor: (any RequestInterceptor)?
     }
 
     /// Makes a session. What is wrong with the base URL or the configuration is the error of every request.
@@ -119,15 +125,23 @@ public final class HTTPSessionManager: Sendable {
 
     /// Decides about each redirect that would be followed; nil follows. Read when a task is made.
     public var redirectHandler: RedirectHandler? {
-        get { setting { $0.redirectHandler } }
-        set { set { $0.redirectHandler = newValue } }
+        get { handlers.redirect }
+        set { set { $0.handlers.redirect = newValue } }
     }
 
     /// Decides about the response of each request that has no ``HTTPRequest/responseHandler`` of its own; nil allows
     /// it. Downloads, which have a destination, and server-sent events don't ask. Read when a task is made.
     public var responseHandler: ResponseHandler? {
-        get { setting { $0.responseHandler } }
-        set { set { $0.responseHandler = newValue } }
+        get { handlers.response }
+        set { set { $0.handlers.response = newValue } }
+    }
+
+    /// Adapts each request before it is sent, and decides whether it is sent again: a ``RetryPolicy``, a
+    /// ``BearerAuthenticator``, one of your own, or a ``CompositeInterceptor`` of several. At first nil: every request is
+    /// sent once. ``HTTPRequest/interceptor`` comes before it. Read when a task is made.
+    public var interceptor: (any RequestInterceptor)? {
+        get { handlers.interceptor }
+        set { set { $0.handlers.interceptor = newValue } }
     }
 
     /// Names the file of each download that names none itself. Read when a task is made.
@@ -204,6 +218,8 @@ public final class HTTPSessionManager: Sendable {
     }
 
     // MARK: What requests need
+
+    var handlers: Handlers { setting { $0.handlers } }
 
     private func setting<Value: Sendable>(_ get: (Settings) -> Value) -> Value {
         state.withLock { get($0.settings) }

@@ -210,6 +210,8 @@ extension SessionError {
         public static let outOfMemory = Code(rawValue: "outOfMemory")
         /// The session was invalidated.
         public static let closed = Code(rawValue: "closed")
+        /// An interceptor of the program refused the request, or failed; ``SessionError/underlying`` is its error.
+        public static let interceptor = Code(rawValue: "interceptor")
         /// None of the above.
         public static let unknown = Code(rawValue: "unknown")
     }
@@ -301,6 +303,7 @@ extension SessionError.Code {
         .unsupported: "not supported here",
         .outOfMemory: "out of memory",
         .closed: "the session was invalidated",
+        .interceptor: "an interceptor ended the request",
     ]
 }
 

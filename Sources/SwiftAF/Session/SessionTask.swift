@@ -45,6 +45,10 @@ public final class SessionTask: Sendable {
         /// What happens when the task starts; nil once it has.
         var plan: TaskPlan?
         var transfer: CoreTask?
+        /// Of a task that may take several attempts.
+        var loop: AttemptLoop?
+        /// An attempt that waits until the task runs again.
+        var turn: UnsafeContinuation<Void, Never>?
         var progress = TransferProgress()
         var watchers: [ProgressWatcher] = []
         var priority: Float?
@@ -170,13 +174,20 @@ public final class SessionTask: Sendable {
             let action = change(&storage.machine)
             switch action {
             case .nothing, .completeCancelled: break
-            case .begin: storage.transfer = TaskTransfer(self)
+            case .begin:
+                if let interceptor = storage.plan?.observers.interceptor {
+                    storage.loop = AttemptLoop(interceptor)
+                } else {
+                    storage.transfer = TaskTransfer(self)
+                }
             case .suspendTransfer: storage.transfer?.suspend()
             case .resumeTransfer: storage.transfer?.resume()
             case .cancelTransfer: storage.transfer?.cancel()
             }
             return action
         }
+        if action == .cancelTransfer { storage.withLock { $0.loop }?.interrupt() }
+        if action == .cancelTransfer || action == .resumeTransfer { giveTurn() }
         tellObservers(of: action)
         if action == .begin { begin() }
         if action == .completeCancelled { finish(.failed(cancelledBeforeStart)) }
@@ -197,15 +208,57 @@ public final class SessionTask: Sendable {
     }
 
     private func begin() {
-        let (plan, transfer, priority) = storage.withLock { ($0.plan, $0.transfer, $0.priority) }
-        guard let plan, let transfer else { return }
+        let (plan, transfer, loop, priority) = storage.withLock { ($0.plan, $0.transfer, $0.loop, $0.priority) }
+        guard let plan else { return }
         do throws(SessionError) {
             let order = try plan.order.get().with(
                 priority: priority, interests: plan.observers.interests.union(.progress))
-            if let error = transfer.begin(order) { throw error }
+            if let loop {
+                Task { self.complete(with: await loop.run(order) { await self.send($0) }) }
+            } else if let error = transfer?.begin(order) {
+                throw error
+            }
         } catch {
             finish(.failed(error))
         }
+    }
+
+    // MARK: Attempts
+
+    /// Makes one attempt, as soon as the task is not suspended.
+    private func send(_ order: CoreOrder) async -> CoreOutcome {
+        await waitForTurn()
+        let transfer = TaskTransfer(self, url: order.request.url)
+        let isCancelled = storage.withLock { storage in
+            guard storage.machine.state != .cancelling else { return true }
+            if storage.machine.state == .suspended { transfer.suspend() }
+            storage.transfer = transfer
+            return false
+        }
+        if isCancelled { return CoreOutcome(failure: SessionError(.cancelled, url: order.request.url)) }
+        return await withUnsafeContinuation { continuation in
+            transfer.continuation = continuation
+            if let error = transfer.begin(order) { continuation.resume(returning: .failed(error)) }
+        }.outcome
+    }
+
+    private func waitForTurn() async {
+        await withUnsafeContinuation { continuation in
+            let mustWait = storage.withLock { storage in
+                guard storage.machine.state == .suspended else { return false }
+                storage.turn = continuation
+                return true
+            }
+            if !mustWait { continuation.resume() }
+        }
+    }
+
+    private func giveTurn() {
+        let turn = storage.withLock { storage in
+            defer { storage.turn = nil }
+            return storage.turn
+        }
+        turn?.resume()
     }
 
     /// Completes the task on a thread where work may be done.
@@ -223,6 +276,7 @@ public final class SessionTask: Sendable {
             storage.response = outcome.response
             storage.error = outcome.failure
             storage.transfer = nil
+            storage.loop = nil
             defer {
                 storage.plan = nil
                 storage.watchers = []
@@ -305,15 +359,18 @@ private enum TaskEnding: Sendable {
 /// The transfer of a task. Holds the task, so that it lives until it has completed.
 private final class TaskTransfer: CoreTask, @unchecked Sendable {
     private let task: SessionTask
+    let url: String
+    /// Waits for the end if this is one of several attempts. Set before the transfer begins.
+    var continuation: UnsafeContinuation<TaskEnding, Never>?
 
-    init(_ task: SessionTask) {
+    init(_ task: SessionTask, url: String? = nil) {
         self.task = task
+        self.url = url ?? task.originalRequest.url
     }
 
-    var url: String { task.originalRequest.url }
-
     override func didFinish(_ result: CoreResult) {
-        task.finish(.finished(result, self))
+        let ending = TaskEnding.finished(result, self)
+        if let continuation { continuation.resume(returning: ending) } else { task.finish(ending) }
     }
 
     override func didProgress(_ progress: TransferProgress) {

@@ -15,8 +15,28 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         self.observers = observers
     }
 
-    /// Begins a transfer and returns when the head has come. Cancelling the Swift task meanwhile cancels it.
+    /// Begins a transfer and returns when the head has come that counts. Cancelling the Swift task meanwhile cancels it.
     static func open(
+        _ order: CoreOrder, _ observers: TransferObservers
+    ) async throws(SessionError) -> StreamedResponse {
+        guard let interceptor = observers.interceptor else { return try await send(order, observers) }
+        let loop = AttemptLoop(interceptor)
+        let opening = await withTaskCancellationHandler {
+            await loop.run(order) { order in
+                do throws(SessionError) {
+                    return StreamOpening(result: .success(try await send(order, observers)))
+                } catch {
+                    return StreamOpening(failure: error)
+                }
+            }
+        } onCancel: {
+            loop.interrupt()
+        }
+        return try opening.result.get()
+    }
+
+    /// Makes one attempt.
+    private static func send(
         _ order: CoreOrder, _ observers: TransferObservers
     ) async throws(SessionError) -> StreamedResponse {
         let url = order.request.url
@@ -107,6 +127,25 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
 
     override func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision {
         observers.decide(proposal)
+    }
+}
+
+/// How an attempt to open a stream went.
+private struct StreamOpening: AttemptAnswer {
+    let result: Result<StreamedResponse, SessionError>
+
+    init(result: Result<StreamedResponse, SessionError>) {
+        self.result = result
+    }
+
+    init(failure: SessionError) {
+        result = .failure(failure)
+    }
+
+    var response: HTTPResponse? { (try? result.get())?.response ?? failure?.response }
+
+    var failure: SessionError? {
+        if case .failure(let error) = result { error } else { nil }
     }
 }
 

@@ -28,7 +28,8 @@ struct OptionEntry: Sendable {
 /// Every option there is, in the order of the usage text.
 enum OptionTable {
     static let groups: [(title: String, entries: [OptionEntry])] = [
-        ("Body", body), ("Credentials", credentials), ("Time limits", timeouts), ("Redirects", redirects),
+        ("Body", body), ("Credentials", credentials), ("Time limits", timeouts), ("Retries", retries),
+        ("Redirects", redirects),
         ("Protocol", versions), ("Trust", trust), ("Size limits", limits), ("Output", output), ("About", about),
     ]
 
@@ -76,6 +77,15 @@ enum OptionTable {
             options, value throws(UsageError) in
             options.timeouts.total = try Argument.seconds(value, of: "--timeout")
         },
+    ]
+
+    private static let retries: [OptionEntry] = [
+        .value(
+            "--retry", placeholder: "N",
+            help: "repeats if lost, late, 429 or 503; never of POST and PATCH (0)"
+        ) { options, value throws(UsageError) in
+            options.retries = try Argument.count(value, of: "--retry", in: 0...1_000_000)
+        }
     ]
 
     private static let redirects: [OptionEntry] = [

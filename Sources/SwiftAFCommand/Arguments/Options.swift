@@ -21,6 +21,8 @@ struct Options: Sendable, Equatable {
     var limits = HTTPRequest.Limits()
     /// Bytes per second, both ways; nil for no limit.
     var rateLimit: Int?
+    /// Repeats at most of a request that failed.
+    var retries = 0
     var redirects = RedirectPolicy.follow
     var httpVersion = HTTPVersionPreference.automatic
     var decompresses = true

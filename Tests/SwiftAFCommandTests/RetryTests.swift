@@ -1,0 +1,166 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// `--retry N`: what is sent again, how often, and what comes of it.
+@Suite(.timeLimit(.minutes(3))) struct RetryTests {
+    private let server: TestServer
+    private let file: TemporaryFile
+
+    init() throws {
+        server = try TestServer()
+        file = try TemporaryFile(Data("body".utf8))
+        server.route("/x", .text("done"))
+    }
+
+    private var busy: Script { .respond(503, headers: ["Retry-After": "0"]) }
+
+    @Test(arguments: [
+        ("get", 503), ("head", 503), ("put", 503), ("delete", 503), ("options", 503), ("get", 429), ("put", 429),
+    ])
+    func statuses(verb: String, status: Int) async {
+        server.route("/x", times: 2, .respond(status, headers: ["Retry-After": "0"]))
+        let run = await swiftaf([verb, server.urlString("/x"), "--retry", "2", "--json"])
+        #expect(run.exit == 0)
+        #expect(run.json["status"]?.integer == 200)
+        #expect(server.requests.count == 3)
+    }
+
+    @Test(arguments: [408, 425, 500, 502, 504, 400, 401, 404, 418])
+    func otherStatuses(status: Int) async {
+        server.route("/x", times: 1, .respond(status, headers: ["Retry-After": "0"]))
+        let run = await swiftaf(["get", server.urlString("/x"), "--retry", "2", "--json"])
+        #expect(run.exit == (status == 401 ? 7 : 2))
+        #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [["post"], ["patch"], ["request", "POST"], ["request", "PURGE"], ["upload"]])
+    func otherMethods(verb: [String]) async {
+        server.route("/x", times: 1, busy)
+        let items = verb == ["upload"] ? ["a=b"] : []
+        let run = await swiftaf(verb + [server.urlString("/x")] + items + ["--retry", "2", "--json"])
+        #expect(run.exit == 2)
+        server.route("/x", times: 1, .reset)
+        let lost = await swiftaf(verb + [server.urlString("/x")] + items + ["--retry", "2", "--json"])
+        #expect(lost.exit == 3)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func failures() async {
+        server.route("/lost", times: 1, .reset)
+        server.route("/lost", .text("done"))
+        server.route("/cut", times: 1, .truncated(body: Data("do".utf8), promising: 4))
+        server.route("/cut", .text("done"))
+        server.route("/slow", times: 1, [.stall(at: "slow"), .text("late")])
+        server.route("/slow", .text("done"))
+        for (path, limit) in [("/lost", "60"), ("/cut", "60"), ("/slow", "0.5")] {
+            let words = ["get", server.urlString(path), "--idle-timeout", limit]
+            let run = await swiftaf(words + ["--retry", "5"])
+            #expect(run.exit == 0)
+            #expect(run.text == "done")
+        }
+        server.open("slow")
+        #expect(server.requests.filter { $0.path == "/cut" }.count == 2)
+    }
+
+    @Test func refusedConnection() async throws {
+        let closed = try TestServer()
+        let url = closed.urlString("/")
+        closed.stop()
+        let run = await swiftaf(["get", url, "--retry", "1", "--json", "-v"])
+        #expect(run.exit == 3)
+        #expect(run.code == "connect")
+        // Both attempts are shown.
+        #expect(run.error.split(separator: "\n").filter { $0.hasPrefix("> GET") }.count == 2)
+    }
+
+    @Test func none() async {
+        server.route("/x", times: 1, busy)
+        #expect(await swiftaf(["get", server.urlString("/x"), "--json"]).exit == 2)
+        server.route("/x", times: 1, busy)
+        #expect(await swiftaf(["get", server.urlString("/x"), "--retry", "0", "--json"]).exit == 2)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func atMost() async {
+        server.route("/x", busy)
+        let run = await swiftaf(["get", server.urlString("/x"), "--retry", "3", "--json"])
+        #expect(run.exit == 2)
+        #expect(run.json["status"]?.integer == 503)
+        #expect(server.requests.count == 4)
+    }
+
+    @Test func waitBeyondTheTimeLimit() async {
+        server.route("/x", .respond(503, headers: ["Retry-After": "3600"]))
+        let run = await swiftaf(["get", server.urlString("/x"), "--retry", "3", "--timeout", "30", "--json"])
+        #expect(run.exit == 2)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func oneTimeLimit() async {
+        server.route("/x", times: 1, busy)
+        server.route("/x", .stall(at: "x"))
+        let run = await swiftaf(["get", server.urlString("/x"), "--retry", "9", "--timeout", "1.5", "--json"])
+        #expect(run.exit == 4)
+        #expect(run.json["error"]?["reason"] == "total")
+        server.open("x")
+    }
+
+    @Test func standardInput() async throws {
+        let pipe = try InputPipe()
+        pipe.send(Data("body".utf8))
+        server.route("/x", times: 1, busy)
+        let words = ["put", server.urlString("/x"), "-d", "@-", "--retry", "2", "--json"]
+        #expect(await swiftaf(words, input: pipe.reading).exit == 2)
+        #expect(server.requests.map(\.bodyText) == ["body"])
+    }
+
+    @Test func file() async {
+        server.route("/x", times: 1, busy)
+        let run = await swiftaf(["put", server.urlString("/x"), "-d", "@" + file.path, "--retry", "1"])
+        #expect(run.exit == 0)
+        #expect(server.requests.map(\.bodyText) == ["body", "body"])
+    }
+
+    @Test func redirects() async {
+        server.route("/y", .redirect(to: "/x"))
+        server.route("/x", times: 1, busy)
+        let run = await swiftaf(["get", server.urlString("/y"), "--retry", "1", "--json"])
+        #expect(run.exit == 0)
+        // Those of the last attempt.
+        #expect(run.json["redirects"]?.array?.count == 1)
+        #expect(run.json["redirects"]?.array?.first?["location"] == "/x")
+        #expect(server.requests.map(\.path) == ["/y", "/x", "/y", "/x"])
+    }
+
+    @Test func download() async throws {
+        let whole = Data(repeating: 7, count: 200_000)
+        server.route("/film") { request, connection in
+            guard let range = request["Range"] else {
+                return try connection.respond(headers: ["ETag": "\"1\""], body: whole)
+            }
+            let start = Int(range.dropFirst("bytes=".count).dropLast()) ?? 0
+            let fields: Script.Headers = [
+                "ETag": "\"1\"", "Content-Range": "bytes \(start)-\(whole.count - 1)/\(whole.count)",
+            ]
+            try connection.respond(206, headers: fields, body: whole[start...])
+        }
+        server.route(
+            "/film", times: 1,
+            .truncated(headers: ["ETag": "\"1\""], body: whole.prefix(80_000), promising: whole.count))
+        let path = file.folder + "/film"
+        let run = await swiftaf(["download", server.urlString("/film"), "-o", path, "--retry", "1", "--json"])
+        #expect(run.exit == 0)
+        #expect(try Data(contentsOf: URL(filePath: path)) == whole)
+        #expect(server.requests.last?["Range"] == "bytes=80000-")
+    }
+
+    @Test(arguments: ["-1", "x", "", "1.5"])
+    func wrong(count: String) async {
+        #expect(await swiftaf(["get", server.urlString("/x"), "--retry", count]).exit == 1)
+        #expect(server.requests.isEmpty)
+    }
+}

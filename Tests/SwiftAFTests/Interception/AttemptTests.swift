@@ -1,0 +1,471 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Attempts: what is sent, what comes back, and what ends them", .timeLimit(.minutes(3)))
+struct AttemptTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+    private let outcomes = Recorder<AttemptOutcome>()
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        manager.completionQueue = .global()
+        manager.interceptor = always
+        server.route("/x", .text("done"))
+    }
+
+    /// Numbers what is sent, notes what came of it, and sends again at once, five times at most.
+    private var always: Interceptor {
+        Interceptor(
+            adapt: { request, attempt in
+                var request = request
+                request.headers.add(name: "X-Attempt", value: String(attempt.number))
+                return request
+            },
+            retry: { [outcomes] _, outcome in
+                outcomes.record(outcome)
+                return outcome.attempt.number <= 5 ? .retry : .doNotRetry
+            })
+    }
+
+    /// Wants a repeat in an hour.
+    private var patient: Interceptor {
+        Interceptor(retry: { [outcomes] _, outcome in
+            outcomes.record(outcome)
+            return .retry(after: .seconds(3600))
+        })
+    }
+
+    private var attempts: [String?] { server.requests.map { $0["X-Attempt"] } }
+
+    private func fail(_ times: Int = 2) {
+        server.route("/x", times: times, .text("busy", status: 503))
+    }
+
+    // MARK: Ways to send
+
+    @Test("Awaited: each attempt is adapted anew, and the last answer counts")
+    func awaited() async throws {
+        fail()
+        let text: String = try await manager.get("x")
+        #expect(text == "done")
+        #expect(attempts == ["1", "2", "3"])
+        #expect(outcomes.values.map(\.status) == [503, 503])
+        #expect(outcomes.values.map(\.attempt.earlierStatuses) == [[], [503]])
+        #expect(outcomes.values.map(\.metrics.hops.count) == [1, 1])
+    }
+
+    @Test("Awaited: when nobody wants more, the last answer stands as it came")
+    func exhausted() async throws {
+        server.route("/x", .text("busy", status: 503))
+        let response = try await manager.response(.get, "x")
+        #expect(response.status == 503)
+        #expect(try response.text() == "busy")
+        #expect(server.requests.count == 6)
+    }
+
+    @Test("A connection that is lost, a body that is cut off")
+    func failures() async throws {
+        server.route("/x", times: 1, .reset)
+        server.route("/y", times: 1, .truncated(body: Data("do".utf8), promising: 4))
+        server.route("/y", .text("done"))
+        for path in ["x", "y"] {
+            let text: String = try await manager.get(path)
+            #expect(text == "done")
+        }
+        #expect(outcomes.values.compactMap(\.error?.code).last == .truncated)
+    }
+
+    @Test("An upload from a file and a form are sent whole each time")
+    func uploads() async throws {
+        let folder = try TestFolder()
+        let path = folder.file("upload")
+        try folder.write(String(repeating: "a", count: 100_000), to: "upload")
+        fail(1)
+        let response = try await manager.response(for: HTTPRequest(.put, "x", body: .file(path)))
+        #expect(response.status == 200)
+        #expect(server.requests.map(\.body) == Array(repeating: Data(repeating: 0x61, count: 100_000), count: 2))
+        fail(1)
+        var form = MultipartFormData()
+        try form.append(Data("value".utf8), name: "field")
+        #expect(try await manager.response(for: HTTPRequest(.put, "x", body: .multipart(form))).status == 200)
+        let bodies = server.requests.suffix(2).map(\.body)
+        #expect(bodies[0] == bodies[1] && !bodies[0].isEmpty)
+    }
+
+    @Test("A body that can be read once is sent once, and its answer stands")
+    func once() async throws {
+        fail()
+        let chunks = AsyncStream<Data> { continuation in
+            continuation.yield(Data("once".utf8))
+            continuation.finish()
+        }
+        let response = try await manager.response(for: HTTPRequest(.put, "x", body: .stream(once: chunks)))
+        #expect(response.status == 503)
+        #expect(server.requests.count == 1)
+        #expect(outcomes.values.isEmpty)
+    }
+
+    @Test("A stream that can be made anew is")
+    func replayedStream() async throws {
+        fail(1)
+        let body = HTTPBody.stream {
+            AsyncStream<Data> { continuation in
+                continuation.yield(Data("again".utf8))
+                continuation.finish()
+            }
+        }
+        #expect(try await manager.response(for: HTTPRequest(.put, "x", body: body)).status == 200)
+        #expect(server.requests.map(\.bodyText) == ["again", "again"])
+    }
+
+    @Test("A download goes on from what was kept")
+    func download() async throws {
+        let server = try RangeServer()
+        server.breakOff()
+        server.refuse(503)
+        let manager = server.manager
+        manager.interceptor = always
+        let folder = try TestFolder()
+        let done = try await manager.download(
+            HTTPRequest("file"), to: folder.file("film"), options: [.replacesFile, .keepsPartialFile])
+        #expect(done.resumption == .continued)
+        #expect(try folder.read("film") == RangeServer.content(1))
+        #expect(outcomes.values.map(\.status) == [200, 503])
+        #expect(outcomes.values.map(\.error?.code) == [.truncated, nil])
+        #expect(server.server.requests.last?["Range"] == "bytes=\(RangeServer.half)-")
+    }
+
+    @Test("A download that keeps nothing begins again")
+    func downloadAnew() async throws {
+        server.route("/x", times: 1, .truncated(headers: ["ETag": "\"1\""], body: Data("do".utf8), promising: 4))
+        let folder = try TestFolder()
+        let done = try await manager.download(HTTPRequest("x"), to: folder.file("film"))
+        #expect(done.resumption == .none)
+        #expect(try folder.read("film") == Data("done".utf8))
+        #expect(try folder.names == ["film"])
+    }
+
+    @Test("A stream: heads that don't count are not handed on")
+    func streamed() async throws {
+        fail()
+        let response = try await manager.stream(HTTPRequest("x"))
+        #expect(response.status == 200)
+        var body = Data()
+        for try await chunk in response.bytes { body += chunk }
+        #expect(body == Data("done".utf8))
+        #expect(attempts == ["1", "2", "3"])
+    }
+
+    @Test("A stream is not taken back once its head was handed on")
+    func streamedBreak() async throws {
+        server.route("/x", .truncated(body: Data("do".utf8), promising: 4))
+        let response = try await manager.stream(HTTPRequest("x"))
+        await #expect(throws: SessionError.self) { for try await _ in response.bytes {} }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("A task handle: one task, one completion, over all attempts")
+    func handles() async throws {
+        fail()
+        let ends = Recorder<(Int?, SessionError?)>()
+        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { response, _, error in
+            ends.record((response?.status, error))
+        }
+        #expect(task.state == .suspended)
+        task.resume()
+        let end = await ends.wait()[0]
+        #expect(end.0 == 200 && end.1 == nil)
+        #expect(task.state == .completed)
+        #expect(task.response?.status == 200)
+        #expect(attempts == ["1", "2", "3"])
+        #expect(ends.values.count == 1)
+        #expect(manager.tasks.isEmpty)
+    }
+
+    @Test("A download task")
+    func downloadTask() async throws {
+        fail(1)
+        let folder = try TestFolder()
+        let ends = Recorder<String?>()
+        manager.downloadTask(for: HTTPRequest("x"), to: folder.file("film")) { _, path, _ in ends.record(path) }
+            .resume()
+        #expect(await ends.wait() == [folder.file("film")])
+        #expect(attempts == ["1", "2"])
+    }
+
+    // MARK: Who has a say
+
+    @Test("The request's interceptor comes before the session's")
+    func composition() async throws {
+        fail(1)
+        let order = Recorder<String>()
+        func mark(_ name: String, _ decision: RetryDecision) -> Interceptor {
+            Interceptor(
+                adapt: { request, _ in
+                    var request = request
+                    request.headers.add(name: "X-By", value: name)
+                    return request
+                },
+                retry: { _, _ in
+                    order.record(name)
+                    return decision
+                })
+        }
+        manager.interceptor = CompositeInterceptor(mark("c", .retry), mark("d", .doNotRetry))
+        var request = HTTPRequest("x")
+        request.interceptor = CompositeInterceptor([mark("a", .doNotRetry), mark("b", .doNotRetry)])
+        #expect(try await manager.response(for: request).status == 200)
+        #expect(server.requests.map { $0.values("X-By") } == [["a", "b", "c", "d"], ["a", "b", "c", "d"]])
+        #expect(order.values == ["a", "b", "c"])
+    }
+
+    @Test("What is adapted is validated")
+    func invalid() async throws {
+        manager.interceptor = Interceptor(adapt: { request, _ in
+            var request = request
+            request.headers.add(name: "X", value: "a\r\nB: c")
+            return request
+        })
+        #expect(await error()?.code == .invalidInput)
+        #expect(server.requests.isEmpty)
+    }
+
+    private struct Refusal: Error {}
+
+    private func error(of request: HTTPRequest = HTTPRequest("x")) async -> SessionError? {
+        do {
+            _ = try await manager.response(for: request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("Errors of interceptors are the request's")
+    func refusals() async throws {
+        manager.interceptor = Interceptor(adapt: { _, _ in throw Refusal() })
+        let own = await error()
+        #expect(own?.code == .interceptor)
+        #expect(own?.underlying is Refusal)
+        #expect(own?.url == server.urlString("/x"))
+        manager.interceptor = Interceptor(adapt: { _, _ in throw SessionError(.authentication) })
+        #expect(await error()?.code == .authentication)
+        #expect(server.requests.isEmpty)
+        fail(1)
+        manager.interceptor = Interceptor(retry: { _, _ in .fail(with: Refusal()) })
+        let late = await error()
+        #expect(late?.code == .interceptor)
+        #expect(late?.status == 503)
+    }
+
+    @Test("Acceptable answers are not asked about")
+    func accepted() async throws {
+        server.route("/moved", .redirect(to: "/x"))
+        server.route("/same", .status(304))
+        for path in ["x", "moved", "same"] { _ = try await manager.response(.get, path) }
+        #expect(outcomes.values.isEmpty)
+        #expect(server.requests.count == 4)
+    }
+
+    // MARK: What ends them
+
+    @Test("A task that is cancelled while it waits for its next attempt ends at once")
+    func cancelledWait() async throws {
+        manager.interceptor = patient
+        fail()
+        let task = Task { [manager] in try await manager.response(.get, "x") }
+        await outcomes.wait()
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("So does a stream")
+    func cancelledStream() async throws {
+        manager.interceptor = patient
+        fail()
+        let task = Task { [manager] in try await manager.stream(HTTPRequest("x")) }
+        await outcomes.wait()
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+    }
+
+    @Test("So does a handle, and a session that is ended with its tasks")
+    func cancelledHandles() async throws {
+        manager.interceptor = patient
+        fail(3)
+        let ends = Recorder<SessionError?>()
+        func start() -> DataTask {
+            let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
+            task.resume()
+            return task
+        }
+        let task = start()
+        await outcomes.wait()
+        #expect(task.state == .running)
+        task.cancel()
+        #expect(await ends.wait()[0]?.code == .cancelled)
+        #expect(task.state == .completed)
+
+        let awaited = Task { [manager] in try await manager.response(.get, "x") }
+        _ = start()
+        await outcomes.wait(for: 3)
+        manager.invalidate(cancellingTasks: true)
+        #expect(await ends.wait(for: 2)[1]?.code == .cancelled)
+        await #expect { try await awaited.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        #expect(server.requests.count == 3)
+    }
+
+    @Test("An interceptor that never answers keeps nobody from cancelling")
+    func deafInterceptor() async throws {
+        let asked = Recorder<Bool>()
+        let released = Recorder<Bool>()
+        manager.interceptor = Interceptor(adapt: { request, _ in
+            asked.record(true)
+            // Waits for the test, not for its own cancellation.
+            await released.wait()
+            return request
+        })
+        let task = Task { [manager] in try await manager.response(.get, "x") }
+        await asked.wait()
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        released.record(true)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("Nor the total time limit from passing")
+    func deafInterceptorAndLimit() async throws {
+        let released = Recorder<Bool>()
+        manager.interceptor = Interceptor(adapt: { request, _ in
+            await released.wait()
+            return request
+        })
+        var request = HTTPRequest("x")
+        request.timeouts.total = .milliseconds(20)
+        #expect(await error(of: request)?.reason == .total)
+        released.record(true)
+    }
+
+    @Test("A wait that would outlast the total time limit is not begun")
+    func noTime() async throws {
+        manager.interceptor = patient
+        fail()
+        var request = HTTPRequest("x")
+        request.timeouts.total = .seconds(60)
+        #expect(try await manager.response(for: request).status == 503)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("Each attempt has what is left of the total time limit")
+    func limit() async throws {
+        fail()
+        let limits = Recorder<Duration?>()
+        var request = HTTPRequest("x")
+        request.timeouts.total = .seconds(3600)
+        request.interceptor = Interceptor(retry: { request, _ in
+            limits.record(request.timeouts.total)
+            return .retry
+        })
+        #expect(try await manager.response(for: request).status == 200)
+        let rest = limits.values.compactMap { $0 }
+        try #require(rest.count == 2)
+        #expect(.seconds(3600) > rest[0] && rest[0] > rest[1] && rest[1] > .zero)
+    }
+
+    @Test("The total time limit of the session does, too, and no attempt follows when it has passed")
+    func sessionLimit() async throws {
+        var configuration = SessionConfiguration()
+        configuration.timeouts.total = .milliseconds(50)
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        manager.interceptor = Interceptor(retry: { _, _ in .retry })
+        server.route("/x", .stall(at: "x"))
+        await #expect { _ = try await manager.response(.get, "x") } throws: {
+            ($0 as? SessionError)?.reason == .total
+        }
+        #expect(server.requests.count <= 1)
+        server.open("x")
+    }
+
+    @Test("A suspended task makes no attempt until it is resumed")
+    func suspended() async throws {
+        let gate = Recorder<Bool>()
+        manager.interceptor = Interceptor(retry: { [outcomes] _, outcome in
+            outcomes.record(outcome)
+            await gate.wait()
+            return .retry
+        })
+        fail(1)
+        let ends = Recorder<SessionError?>()
+        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
+        task.resume()
+        await outcomes.wait()
+        task.suspend()
+        gate.record(true)
+        #expect(task.state == .suspended)
+        // A later request of the same session is answered, this one is not even sent.
+        manager.interceptor = nil
+        for _ in 0..<5 { _ = try await manager.response(.get, "y") }
+        #expect(server.requests.filter { $0.path == "/x" }.count == 1)
+        task.resume()
+        #expect(await ends.wait()[0] == nil)
+        #expect(server.requests.filter { $0.path == "/x" }.count == 2)
+    }
+
+    @Test("A task that is suspended between attempts can be cancelled")
+    func suspendedAndCancelled() async throws {
+        let gate = Recorder<Bool>()
+        manager.interceptor = Interceptor(retry: { [outcomes] _, outcome in
+            outcomes.record(outcome)
+            await gate.wait()
+            return .retry
+        })
+        fail(1)
+        let ends = Recorder<SessionError?>()
+        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
+        task.resume()
+        await outcomes.wait()
+        task.suspend()
+        gate.record(true)
+        task.cancel()
+        #expect(await ends.wait()[0]?.code == .cancelled)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("Many at once, some cancelled: each ends once")
+    func many() async throws {
+        server.route("/x", times: 100, .text("busy", status: 503))
+        let ends = Recorder<SessionError?>()
+        let tasks = (0..<100).map { _ in
+            manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
+        }
+        for task in tasks { task.resume() }
+        for task in tasks.prefix(30) { task.suspend() }
+        for task in tasks[10..<50] { task.cancel() }
+        for task in tasks.prefix(10) { task.resume() }
+        let all = await ends.wait(for: 100)
+        #expect(all.count == 100)
+        #expect(tasks.allSatisfy { $0.state == .completed })
+    }
+
+    @Test("A retry policy at work")
+    func policy() async throws {
+        var policy = RetryPolicy(maximumRetries: 2)
+        policy.baseDelay = .milliseconds(1)
+        manager.interceptor = policy
+        fail(2)
+        let text: String = try await manager.get("x")
+        #expect(text == "done")
+        fail(3)
+        #expect(try await manager.response(.get, "x").status == 503)
+        #expect(try await manager.response(.post, "x").status == 200)
+        fail(1)
+        #expect(try await manager.response(.post, "x").status == 503)
+        #expect(server.requests.count == 8)
+    }
+}
