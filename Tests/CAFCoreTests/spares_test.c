@@ -142,6 +142,34 @@ static void what_libcurl_frees_on_a_loop_thread_is_used_again(void **state) {
     curl_slist_free_all(copied(EACH));
 }
 
+/** A text that libcurl makes longer bit by bit. */
+static void escape(void) {
+    enum { SIZE = 900 };
+    char text[SIZE];
+    memset(text, ' ', SIZE);
+    char *escaped = curl_easy_escape(NULL, text, SIZE);
+    assert_non_null(escaped);
+    assert_int_equal(strlen(escaped), 3 * SIZE);
+    assert_int_equal(strspn(escaped, "%20"), 3 * SIZE);
+    curl_free(escaped);
+}
+
+static void what_grows_leaves_its_former_blocks_for_the_next_time(void **state) {
+    (void)state;
+    if (!AF__KEEPS_SPARES) skip();
+    enum { TIMES = 100 };
+    escape();
+    af__memory *memory = af__memory_new();
+    assert_non_null(memory);
+    af__memory_use(memory);
+    escape();
+    size_t kept = af__memory_kept(memory);
+    assert_true(kept > 0);
+    for (size_t i = 0; i < TIMES; i++) escape();
+    assert_int_equal(af__memory_kept(memory), kept);
+    af__memory_free(memory);
+}
+
 static int init_libcurl(void **state) {
     (void)state;
     return af__memory_init_libcurl() == CURLE_OK ? 0 : -1;
@@ -160,6 +188,7 @@ int main(void) {
         cmocka_unit_test(a_block_that_is_kept_counts_as_an_allocation_too),
         cmocka_unit_test(a_block_belongs_to_one_thread_at_a_time),
         cmocka_unit_test(what_libcurl_frees_on_a_loop_thread_is_used_again),
+        cmocka_unit_test(what_grows_leaves_its_former_blocks_for_the_next_time),
     };
     return cmocka_run_group_tests(tests, init_libcurl, clean_up_libcurl);
 }

@@ -56,10 +56,6 @@ static void *take_zeroed(size_t count, size_t size) {
     return taken != NULL ? memset(taken, 0, count * size) : NULL;
 }
 
-static void *take_again(void *memory, size_t size) {
-    return realloc(memory, size);
-}
-
 static char *take_copy(const char *text) {
     size_t size = strlen(text) + 1;
     char *copy = take(size);
@@ -94,6 +90,19 @@ static bool stay_loaded(void) {
     if (dladdr1(address, &info, (void **)&part, RTLD_DL_LINKMAP) == 0 || part == NULL) return false;
     bool is_program = part->l_name[0] == '\0';
     return is_program || dlopen(part->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
+}
+
+/** Among what is kept, too: else blocks would wander from the sizes that are asked for to others. */
+static void *take_again(void *taken, size_t size) {
+    if (own == NULL || size == 0 || size > LARGEST) return realloc(taken, size);
+    if (taken == NULL) return take(size);
+    size_t room = malloc_usable_size(taken);
+    if (room >= size && room / 2 <= size) return taken;
+    void *other = take(size);
+    if (other == NULL) return NULL;
+    memcpy(other, taken, room < size ? room : size);
+    give(taken);
+    return other;
 }
 
 CURLcode af__memory_init_libcurl(void) {
