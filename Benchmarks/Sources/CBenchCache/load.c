@@ -135,8 +135,7 @@ bench_outcome bench_cache_measure(const bench_cache *cache, const bench_load *lo
     work(&workers[0]);
     if (threads == 2) pthread_join(other, NULL);
     double lookups = (double)load->lookup_count * threads;
-    bench_outcome outcome = {
-        (now_ns(threads) - start) / lookups, 0};
+    bench_outcome outcome = {(now_ns(threads) - start) / lookups, 0};
     outcome.hit_rate = (double)(workers[0].hits + (threads == 2 ? workers[1].hits : 0)) / lookups;
     cache->free(instance);
     return outcome;

@@ -97,6 +97,8 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
         entry->wanted = 0;
         entry->exchange = NULL;
         if (!entry->is_own) forget_socket(driver, entry);
+        /* libcurl 7 would give the next question the answer to this one. */
+        if (driver->is_abandoning) shutdown(descriptor, SHUT_RDWR);
         return 0;
     }
     unsigned wanted = 0;
@@ -105,7 +107,9 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     char *exchange = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
     entry->exchange = entry->last = (af__exchange *)(void *)exchange;
-    entry->last_serial = entry->last->serial;
+    /* Handles of libcurl's own, which ask for a name over HTTPS, belong to no exchange of ours. */
+    if (entry->last != NULL) entry->last_serial = entry->last->serial;
+    if (!entry->is_own && !entry->is_registered) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     entry->wanted = wanted;
     if (entry->is_registered && entry->watched == wanted) return 0;
     if (af__loop_watch(driver->loop, &entry->watch, wanted, !entry->is_registered) != AF_OK) {
@@ -263,6 +267,10 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->connections_total = options->connections_total;
     status = af__driver_set_proxies(driver, &options->proxies, failure);
     if (status == AF_OK) {
+        status = af__network_new(&driver->network, &options->network,
+                                 options->connections_total != 0, failure);
+    }
+    if (status == AF_OK) {
         status = af__tls_new(&driver->tls, options->trust, &options->tls, failure);
     }
     if (status == AF_OK) {
@@ -302,6 +310,7 @@ void af__driver_free(af__driver *driver) {
     af_free(driver->sockets);
     af_free(driver->user_agent);
     af__proxies_clear(&driver->proxies);
+    af__network_free(driver->network);
     af__tls_free(driver->tls);
     af__memory_free(driver->memory);
     af_free(driver);
@@ -309,8 +318,31 @@ void af__driver_free(af__driver *driver) {
 
 /* ---- Exchanges ----------------------------------------------------------------------------- */
 
+/** libcurl's own handles that ask for its name may still be under way: they go with it. */
+static bool must_go(const af__driver *driver, const af__exchange *exchange) {
+    bool is_done = exchange->has_ended && exchange->code == CURLE_OK;
+    return af__network_doh_host(driver->network) != NULL && !is_done;
+}
+
+static void free_exchange(af__driver *driver, af__exchange *exchange) {
+    for (size_t i = 0; i < driver->socket_capacity; i++) {
+        af__socket *entry = driver->sockets[i];
+        if (entry == NULL) continue;
+        if (entry->last == exchange) entry->last = NULL;
+        if (entry->exchange == exchange) entry->exchange = NULL;
+    }
+    driver->is_abandoning = true;
+    af__exchange_free(exchange);
+    driver->is_abandoning = false;
+}
+
 static void recycle(af__driver *driver, af__exchange *exchange) {
+    bool goes = must_go(driver, exchange);
     af__exchange_reset(exchange);
+    if (goes) {
+        free_exchange(driver, exchange);
+        return;
+    }
     exchange->next_free = driver->free;
     driver->free = exchange;
 }

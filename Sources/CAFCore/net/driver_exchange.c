@@ -112,24 +112,12 @@ static void note_connected(af__exchange *exchange) {
     exchange->owner.connected(exchange->owner.context);
 }
 
-/** A connection from the pool was judged when it was made, by another exchange. */
-static void adopt_peer(af__exchange *exchange) {
-    const struct curl_tlssessioninfo *tls = NULL;
-    exchange->is_multiplexed = exchange->transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
-    if (!exchange->transfer->outgoing.url.is_https) return;
-    curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
-    if (tls == NULL || tls->internals == NULL) return;
-    af__tls_peer_release(exchange->peer);
-    exchange->peer = af__tls_peer_of(tls->internals);
-    exchange->is_multiplexed = af__tls_is_multiplexed(tls->internals);
-}
-
 static int connection_is_ready(void *context, char *remote, char *local, int remote_port,
                                int local_port) {
     (void)remote, (void)local, (void)remote_port, (void)local_port;
     const af__exchange *exchange = context;
     if (exchange->is_replay && !af__exchange_feed_replay(context)) return CURL_PREREQFUNC_ABORT;
-    adopt_peer(context);
+    af__exchange_adopt_peer(context);
     exchange->transfer->shares_connection = exchange->is_multiplexed &&
                                             exchange->place == AF__APART_NOT &&
                                             !af__must_not_share(exchange->transfer);
@@ -145,17 +133,6 @@ static int resolver_starts(void *resolver, void *reserved, void *context) {
         exchange->owner.connecting(exchange->owner.context);
     }
     return 0;
-}
-
-static CURLcode prepare_tls(CURL *easy, void *ssl_context, void *context) {
-    (void)easy;
-    af__exchange *exchange = context;
-    af__tls_peer_release(exchange->peer);
-    char *host = af__copy_text(exchange->transfer->outgoing.url.host);
-    exchange->peer = host != NULL ? af__tls_prepare(exchange->driver->tls, ssl_context, host)
-                                  : NULL;
-    af_free(host);
-    return exchange->peer != NULL ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
 
 /* ---- Options that no request changes ------------------------------------------------------- */
@@ -204,7 +181,7 @@ static void set_constants(af__exchange *exchange) {
     SET(CURLOPT_CAINFO, NULL);
     SET(CURLOPT_CAPATH, NULL);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    SET(CURLOPT_SSL_CTX_FUNCTION, prepare_tls);
+    SET(CURLOPT_SSL_CTX_FUNCTION, af__exchange_prepare_tls);
     SET(CURLOPT_SSL_CTX_DATA, exchange);
 }
 
@@ -226,6 +203,7 @@ af__exchange *af__exchange_new(af__driver *driver) {
                                        .upload_buffer_size = SMALL_UPLOAD_BUFFER};
     if (exchange->easy != NULL) {
         set_constants(exchange);
+        check_option(exchange, af__exchange_set_network(exchange));
         SET(CURLOPT_HTTP_VERSION, exchange->state.http_version);
         SET(CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
         SET(CURLOPT_BUFFERSIZE, exchange->state.buffer_size);

@@ -18,6 +18,7 @@ typedef struct af__easy_state {
     bool is_fresh;
     long tls_options;
     bool has_proxy;
+    bool has_own_socket;
     bool forbids_reuse;
     long connect_ms;
     long expect_ms;
@@ -74,6 +75,7 @@ typedef struct af__socket {
 } af__socket;
 
 typedef struct af__memory af__memory;
+typedef struct af__network af__network;
 
 struct af__driver {
     af__loop *loop;
@@ -81,6 +83,7 @@ struct af__driver {
     CURLSH *share;
     af__tls *tls;
     af__proxies proxies;
+    af__network *network; /**< NULL: as the system does it. */
     af__memory *memory;
     char *user_agent;
     const char *encodings; /**< What this libcurl decodes, for Accept-Encoding. */
@@ -88,7 +91,8 @@ struct af__driver {
     bool forbids_reuse;
     uint32_t connections_per_host, connections_total;
     uint32_t active;
-    unsigned places; /**< Taken, as bits; see af__apart_take(). */
+    bool is_abandoning; /**< What libcurl lets go of now is in the middle of something. */
+    unsigned places;    /**< Taken, as bits; see af__apart_take(). */
     af__alarm alarm;
     af__socket **sockets; /**< By descriptor. */
     size_t socket_capacity;
@@ -127,6 +131,32 @@ af_status af__driver_set_proxies(af__driver *driver, const af_proxies *proxies,
 
 /** What a libcurl code means that is the proxy's doing; AF_OK: it is not. */
 af_status af__exchange_judge_proxy(const af__exchange *exchange, CURLcode code);
+
+/**
+ * The ways to the hosts of a session. `*out` is NULL if nothing of the options is set. AF_EINVAL,
+ * AF_EUNSUPPORTED, AF_ENOMEM.
+ */
+af_status af__network_new(af__network **out, const af_network_options *options,
+                          bool has_total_limit, af_failure *failure);
+void af__network_free(af__network *network);
+
+/** The server that is asked for names over HTTPS; NULL: none is. */
+const char *af__network_doh_host(const af__network *network);
+
+/** What no request changes, for a new handle. */
+CURLcode af__exchange_set_network(af__exchange *exchange);
+
+/** Does this hop go to a Unix-domain socket, its own or the session's? */
+bool af__exchange_uses_socket(const af__exchange *exchange);
+
+/** Set the socket of this hop. */
+CURLcode af__exchange_set_socket(af__exchange *exchange);
+
+/** CURLOPT_SSL_CTX_FUNCTION; the context is an exchange. */
+CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context);
+
+/** A connection from the pool was judged when it was made, by another exchange. */
+void af__exchange_adopt_peer(af__exchange *exchange);
 
 /** Forget everything of the hop. */
 void af__exchange_reset(af__exchange *exchange);

@@ -29,11 +29,11 @@ static void write_address(char *out, size_t size, const af__proxy *proxy) {
              is_ipv6 ? "]" : "", (unsigned)proxy->port);
 }
 
-/** An answer that is played back comes from this very process. */
+/** An answer that is played back comes from this very process, what a socket is asked from here. */
 static af_status choose(af__exchange *exchange, const af__proxy **out, af_failure *failure) {
     const af__transfer *transfer = exchange->transfer;
     *out = NULL;
-    if (exchange->is_replay) return AF_OK;
+    if (exchange->is_replay || af__exchange_uses_socket(exchange)) return AF_OK;
     if (transfer->has_own_proxy) {
         *out = transfer->own_proxy;
         return AF_OK;
@@ -44,6 +44,8 @@ static af_status choose(af__exchange *exchange, const af__proxy **out, af_failur
 af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
     const af__proxy *proxy;
     af__transfer *transfer = exchange->transfer;
+    CURLcode code = af__exchange_set_socket(exchange);
+    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
     af_status status = choose(exchange, &proxy, failure);
     if (status != AF_OK) return status;
     transfer->via = proxy;

@@ -310,6 +310,11 @@ bool af__tls_is_multiplexed(const void *ssl) {
     return size == 2 && memcmp(protocol, "h2", 2) == 0;
 }
 
+bool af__tls_offer_http_1_1(void *ssl_context) {
+    static const unsigned char protocols[] = "\x08http/1.1";
+    return SSL_CTX_set_alpn_protos(ssl_context, protocols, sizeof protocols - 1) == 0;
+}
+
 bool af__tls_peer_said_goodbye(const af__tls_peer *peer) {
     return peer != NULL && peer->said_goodbye;
 }

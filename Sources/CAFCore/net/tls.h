@@ -37,6 +37,9 @@ af__tls_peer *af__tls_peer_of(void *ssl);
 /** Do several exchanges share the connection at a time? `ssl` is its SSL. */
 bool af__tls_is_multiplexed(const void *ssl);
 
+/** By ALPN, and nothing else. Before its connection is made. false: out of memory. */
+bool af__tls_offer_http_1_1(void *ssl_context);
+
 /** Has the server announced the end of the connection? Without that an end is a cut. */
 bool af__tls_peer_said_goodbye(const af__tls_peer *peer);
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "message/credentials.h"
+#include "message/route.h"
 #include "net/transfer_internal.h"
 #include "net/transfer_resume.h"
 
@@ -100,6 +101,17 @@ static af_status init_proxy(af__transfer *transfer, const char *text, af_failure
     return af__proxy_parse(transfer->own_proxy, af_slice_of(text), failure);
 }
 
+static af_status init_socket(af__transfer *transfer, const char *path, af_failure *failure) {
+    if (path == NULL) return AF_OK;
+    if (path[0] != '\0' && transfer->own_proxy != NULL) {
+        return af__fail(failure, AF_EINVAL, "the request has a proxy and a socket");
+    }
+    af_status status = af__route_check_socket(path, failure);
+    if (status != AF_OK) return status;
+    transfer->unix_socket = af__copy_text(af_slice_of(path));
+    return transfer->unix_socket != NULL ? AF_OK : af__fail(failure, AF_ENOMEM, "out of memory");
+}
+
 static af_status init_outgoing(af__transfer *transfer, const af_request *request,
                                af_failure *failure) {
     af__url url = {0};
@@ -159,6 +171,7 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     }
     if (status == AF_OK) status = af__transfer_init_sink(transfer, request, events, failure);
     if (status == AF_OK) status = init_proxy(transfer, request->proxy, failure);
+    if (status == AF_OK) status = init_socket(transfer, request->unix_socket, failure);
     if (status == AF_OK) status = init_outgoing(transfer, request, failure);
     if (status == AF_OK) {
         transfer->result = af__result_new();
@@ -188,6 +201,8 @@ void af__transfer_clear(af__transfer *transfer) {
     if (transfer->own_proxy != NULL) af__proxy_clear(transfer->own_proxy);
     af_free(transfer->own_proxy);
     transfer->own_proxy = NULL;
+    af_free(transfer->unix_socket);
+    transfer->unix_socket = NULL;
     af_result_free(transfer->result);
     transfer->location = NULL;
     transfer->result = NULL;

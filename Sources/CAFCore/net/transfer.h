@@ -68,6 +68,7 @@ typedef struct af__transfer {
 
     bool has_own_proxy;
     af__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
+    char *unix_socket;    /**< NULL: the session's; "": none. */
 
     /* The hop that is or will be under way. */
     const af__proxy *via; /**< Chosen by the driver; NULL: directly. */

@@ -13,6 +13,7 @@ final class CoreSession: @unchecked Sendable {
         var security: SecurityPolicy
         var tls: TLSOptions
         var proxies: ProxyConfiguration
+        var network: NetworkOptions
     }
 
     /// The core lets any thread use it.
@@ -34,12 +35,14 @@ final class CoreSession: @unchecked Sendable {
         let arena = CoreArena()
         let tls = try arena.options(options.tls)
         let proxies = try CoreProxies(options.proxies)
+        let network = try arena.options(options.network)
         var failure = af_failure()
         var raw: OpaquePointer?
         let status = options.userAgent.withCString { userAgent in
             var core = af_session_options(options, userAgent: userAgent, policy: policy)
             core.tls = tls
             core.proxies = proxies.raw
+            core.network = network
             return af_session_new(&raw, &core, &failure)
         }
         // What the options point to.

@@ -103,6 +103,7 @@ extension HTTPRequest {
         }
         if let priority, !(0...1).contains(priority) { throw invalid("the priority is not between 0 and 1") }
         if let length = body.length, length < 0 { throw invalid("the body's length is negative") }
+        if let path = unixSocket, path.utf8.contains(0) { throw invalid("the path of the socket contains NUL") }
         if let path = body.filePath, path.isEmpty || path.utf8.contains(0) {
             throw invalid("the body's file path is empty or contains NUL")
         }

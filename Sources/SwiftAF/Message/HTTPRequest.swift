@@ -36,6 +36,9 @@ public struct HTTPRequest: Sendable {
     public var waitsForConnectivity: Bool?
     /// The proxy of all its hops; nil for the session's choice.
     public var proxy: Proxy?
+    /// A Unix-domain socket that all its hops go to, whatever host their URLs name: a path, or `@` and a name in the
+    /// abstract namespace. Empty for none, nil for the session's. No proxy is asked then; both are an error.
+    public var unixSocket: String?
     /// What `URLRequest` says about caches, cookies and radios.
     public var hints = Hints()
 

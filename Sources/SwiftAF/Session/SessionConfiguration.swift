@@ -49,6 +49,9 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Between the session and its servers. At first what the environment says.
     public var proxies = ProxyConfiguration.environment
 
+    /// How hosts are reached: names, addresses, interfaces, sockets.
+    public var network = NetworkOptions()
+
     /// Which servers are trusted at first; see ``HTTPSessionManager/securityPolicy``.
     public var security = SecurityPolicy.default
 
@@ -110,7 +113,7 @@ extension SessionConfiguration {
             idleSeconds: UInt32(clamping: idleConnectionLifetime.components.seconds),
             userAgent: userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? "",
             security: security,
-            tls: tls, proxies: proxies)
+            tls: tls, proxies: proxies, network: network)
     }
 
     /// The serializer of a session that is given none.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { MOST_CONNECTIONS = 64, HEAD_SIZE = 4096 };
@@ -21,6 +22,7 @@ struct relay {
     world *world;
     int listener;
     uint16_t port, target;
+    char path[108]; /* Of a Unix-domain socket, as its clients write it; "": TCP. */
     pthread_t thread;
     pthread_mutex_t lock;
     visit visits[MOST_CONNECTIONS];
@@ -178,7 +180,11 @@ static void serve_plain(visit *visit, char *head) {
 static void *run_visit(void *context) {
     visit *visit = context;
     char head[HEAD_SIZE] = "";
-    if (recv(visit->client, head, 1, MSG_PEEK) == 1 && head[0] == 5) {
+    if (visit->relay->path[0] != '\0') {
+        note(visit->relay, visit->relay->path);
+        visit->server = connect_to(visit->relay->target);
+        splice_both(visit);
+    } else if (recv(visit->client, head, 1, MSG_PEEK) == 1 && head[0] == 5) {
         serve_socks(visit);
     } else if (read_head(visit->client, head)) {
         note(visit->relay, head);
@@ -211,12 +217,34 @@ static void *run_relay(void *context) {
     return NULL;
 }
 
-relay *relay_new(world *world) {
+static relay *make(world *world) {
     relay *new = calloc(1, sizeof *new);
     assert_non_null(new);
     new->world = world;
     new->target = (uint16_t)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
     pthread_mutex_init(&new->lock, NULL);
+    return new;
+}
+
+relay *relay_new_at(world *world, const char *path) {
+    relay *new = make(world);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t size = strlen(path);
+    assert_in_range(size, 1, sizeof address.sun_path - 1);
+    memcpy(new->path, path, size + 1);
+    memcpy(address.sun_path, path, size);
+    bool is_abstract = path[0] == '@';
+    if (is_abstract) address.sun_path[0] = '\0';
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + !is_abstract);
+    new->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(new->listener, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(listen(new->listener, 64), 0);
+    assert_int_equal(pthread_create(&new->thread, NULL, run_relay, new), 0);
+    return new;
+}
+
+relay *relay_new(world *world) {
+    relay *new = make(world);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     new->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -232,6 +260,7 @@ void relay_free(relay *relay) {
     shutdown(relay->listener, SHUT_RDWR);
     pthread_join(relay->thread, NULL);
     close(relay->listener);
+    if (relay->path[0] == '/') unlink(relay->path);
     for (size_t i = 0; i < relay->visit_count; i++) {
         visit *visit = &relay->visits[i];
         shutdown(visit->client, SHUT_RDWR);

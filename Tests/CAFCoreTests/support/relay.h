@@ -12,6 +12,12 @@ typedef struct relay relay;
 /** To the server of `world`. */
 relay *relay_new(world *world);
 
+/**
+ * At a Unix-domain socket, a path or "@" and an abstract name: every connection leads to the server
+ * of `world` as it is, and is written down by this path.
+ */
+relay *relay_new_at(world *world, const char *path);
+
 /** Ends every connection. */
 void relay_free(relay *relay);
 

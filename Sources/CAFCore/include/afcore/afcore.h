@@ -7,6 +7,7 @@
 #include <afcore/error.h>
 #include <afcore/message.h>
 #include <afcore/multipart.h>
+#include <afcore/network.h>
 #include <afcore/proxy.h>
 #include <afcore/reachability.h>
 #include <afcore/resume.h>

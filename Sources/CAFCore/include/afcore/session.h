@@ -6,6 +6,7 @@
 
 #include <afcore/base.h>
 #include <afcore/error.h>
+#include <afcore/network.h>
 #include <afcore/proxy.h>
 #include <afcore/task.h>
 #include <afcore/tls.h>
@@ -37,12 +38,15 @@ typedef struct af_session_options {
     bool gather_results;
     af_tls_options tls; /**< Versions, ciphers, client certificates. */
     af_proxies proxies; /**< Between the session and its servers. At first the environment's. */
+    af_network_options network; /**< How hosts are reached. */
 } af_session_options;
 
 #define AF_SESSION_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(af_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,               \
-            {AF_TLS_DEFAULT, AF_TLS_DEFAULT, NULL, NULL, NULL, 0, false}, AF_PROXIES_INIT          \
+            {AF_TLS_DEFAULT, AF_TLS_DEFAULT, NULL, NULL, NULL, 0, false}, AF_PROXIES_INIT, {       \
+            NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL                                          \
+        }                                                                                          \
     }
 
 /** Counters of a session since it was made. */
@@ -60,8 +64,8 @@ typedef struct af_session_statistics {
  *
  * Thread: any.    Owns: `*out` is yours, af_session_release().
  * Fails: AF_ENOMEM, AF_EINVAL (options without AF_SESSION_OPTIONS_INIT, TLS versions, ciphers,
- * client certificates or proxies that are none), AF_EFILE (a client certificate's), AF_EUNSUPPORTED (libcurl without
- * OpenSSL), AF_EINTERNAL (no thread or descriptor, see failure); `*out` is then NULL. `failure` may be NULL.
+ * client certificates, proxies or ways to hosts that are none), AF_EFILE (a client certificate's), AF_EUNSUPPORTED (libcurl without
+ * OpenSSL; see af_network_options), AF_EINTERNAL (no thread or descriptor, see failure); `*out` is then NULL. `failure` may be NULL.
  */
 AF_API af_status af_session_new(af_session **out, const af_session_options *options,
                                 af_failure *failure);

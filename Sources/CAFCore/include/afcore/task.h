@@ -206,6 +206,13 @@ typedef struct af_request {
      * each. A proxy of its own means connections of its own, which nobody uses again.
      */
     const char *proxy;
+    /**
+     * A Unix-domain socket that all its hops go to, whatever host their URLs name: a path, or "@" and a
+     * name in the abstract namespace; at most 107 bytes. "": none; NULL: the session's
+     * (af_network_options). No proxy is asked then, and naming one as well is AF_EINVAL. Connections
+     * are used again for the same socket only.
+     */
+    const char *unix_socket;
 } af_request;
 
 #define AF_REQUEST_INIT                                                                            \
@@ -213,7 +220,7 @@ typedef struct af_request {
         sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
             {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
             {AF_SINK_MEMORY, NULL, 0, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC,  \
-            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL                             \
+            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL, NULL                       \
     }
 
 /* ---- What is told on the way --------------------------------------------------------------- */

@@ -1,0 +1,32 @@
+internal import CAFCore
+
+extension CoreArena {
+    /// The core's options, which live as long as the arena.
+    func options(_ network: NetworkOptions) throws(SessionError) -> af_network_options {
+        var options = af_network_options()
+        var overrides: [af_host_override] = []
+        for override in network.hostOverrides {
+            var core = af_host_override()
+            core.host = try copy(override.host, "the host of an override")
+            core.port = override.port
+            core.addresses = try copy(override.addresses.joined(separator: ","), "an address of an override")
+            overrides.append(core)
+        }
+        options.overrides = copy(overrides)
+        options.override_count = overrides.count
+        if !network.dnsServers.isEmpty {
+            options.dns_servers = try copy(network.dnsServers.joined(separator: ","), "a DNS server")
+        }
+        options.doh_url = try copy(network.dnsOverHTTPS, "the URL for names")
+        options.ip_version =
+            switch network.ipVersion {
+            case .any: .AF_IP_ANY
+            case .v4: .AF_IP_V4
+            case .v6: .AF_IP_V6
+            }
+        options.happy_eyeballs_ms = network.happyEyeballsDelay?.coreMilliseconds ?? 0
+        options.interface = try copy(network.interface, "the interface")
+        options.unix_socket = try copy(network.unixSocket, "the path of the socket")
+        return options
+    }
+}

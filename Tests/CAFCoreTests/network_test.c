@@ -1,0 +1,384 @@
+/* The ways to hosts, over real sockets: overrides, links, addresses, Unix-domain sockets, DoH. */
+#include "support/call.h"
+#include "support/relay.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static af_session *try_session(const af_network_options *network, af_status expected) {
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    af_session *session;
+    af_failure failure;
+    options.network = *network;
+    check_status(af_session_new(&session, &options, &failure), expected);
+    assert_int_equal(session != NULL, expected == AF_OK);
+    return session;
+}
+
+/** Replace the world's session. */
+static void use(world *world, af_network_options network) {
+    world_close_session(world);
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.network = network;
+    if (world->authority != NULL) options.trust = policy_trusting(afts_cert_pem(world->authority));
+    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+    af_trust_policy_release(options.trust);
+}
+
+static uint16_t port_of(world *world) {
+    return (uint16_t)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
+}
+
+static call *fetch(world *world, const char *url, const char *socket, af_status expected) {
+    call *call = call_new(world, "/");
+    call->request.url = url;
+    call->request.unix_socket = socket;
+    call_perform(call);
+    check_ended(call, expected);
+    return call;
+}
+
+static void expect(world *world, const char *url, const char *socket, af_status expected) {
+    call_free(fetch(world, url, socket, expected));
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static void an_override_stands_for_a_name_on_its_port_alone(void **state) {
+    world *world = *state;
+    uint16_t port = port_of(world);
+    serve(world, "/", answer(200, NULL, "here"));
+    const af_host_override overrides[] = {{"Example.test.", port, "127.0.0.1"},
+                                          {"gone.invalid", 81, "127.0.0.1"}};
+    use(world, (af_network_options){.overrides = overrides, .override_count = 2});
+    for (int round = 0; round < 3; round++) {
+        expect(world, text_of(world, "http://example.test:%u/", port), NULL, AF_OK);
+        expect(world, text_of(world, "http://EXAMPLE.test.:%u/", port), NULL, AF_OK);
+        expect(world, text_of(world, "http://gone.invalid:%u/", port), NULL, AF_EDNS);
+    }
+    check_contains(seen_header(world, 0, "Host"), "example.test:");
+    /* What was made for one session's overrides is no other's. */
+    use(world, (af_network_options){0});
+    expect(world, text_of(world, "http://example.test:%u/", port), NULL, AF_EDNS);
+}
+
+static void every_host_may_have_one_override(void **state) {
+    world *world = *state;
+    uint16_t port = port_of(world);
+    serve(world, "/", answer(200, NULL, "here"));
+    const af_host_override override = {"*", port, "127.0.0.1"};
+    use(world, (af_network_options){.overrides = &override, .override_count = 1});
+    expect(world, text_of(world, "http://a.invalid:%u/", port), NULL, AF_OK);
+    expect(world, text_of(world, "http://b.invalid:%u/", port), NULL, AF_OK);
+}
+
+static void an_override_leads_to_the_proxy_too(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "here"));
+    relay *relay = relay_new(world);
+    const char *address = relay_url(relay, "http", NULL);
+    uint16_t port = (uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10);
+    const af_host_override override = {"proxy.invalid", port, "127.0.0.1"};
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.network = (af_network_options){.overrides = &override, .override_count = 1};
+    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL,
+                                   text_of(world, "http://proxy.invalid:%u", port), NULL};
+    world_close_session(world);
+    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+    expect(world, "http://example.test/", NULL, AF_OK);
+    assert_int_equal(relay_count(relay), 1);
+    world_close_session(world);
+    relay_free(relay);
+}
+
+static void options_that_make_no_sense_make_no_session(void **state) {
+    (void)state;
+    const af_host_override bad = {"a", 80, "b"};
+    const af_network_options rows[] = {
+        {.overrides = &bad, .override_count = 1},
+        {.override_count = 1},
+        {.dns_servers = "dns.test"},
+        {.doh_url = "http://dns.test/"},
+        {.ip_version = (af_ip_version)3},
+        {.happy_eyeballs_ms = 60001},
+        {.interface = "host!a.test"},
+        {.unix_socket = "@"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) try_session(&rows[i], AF_EINVAL);
+}
+
+static void what_this_libcurl_cannot_do_is_unsupported(void **state) {
+    (void)state;
+    const af_network_options servers = {.dns_servers = "192.0.2.1"};
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    af_session *session;
+    af_failure failure;
+    options.network = servers;
+    af_status status = af_session_new(&session, &options, &failure);
+    if (status != AF_OK) {
+        check_status(status, AF_EUNSUPPORTED);
+        check_contains(failure.text, "c-ares");
+    }
+    af_session_release(session);
+    options.network = (af_network_options){.doh_url = "https://dns.test/"};
+    options.connections_total = 4;
+    check_status(af_session_new(&session, &options, &failure), AF_EUNSUPPORTED);
+}
+
+/* ---- Addresses and links ------------------------------------------------------------------- */
+
+static void one_family_of_addresses_may_be_asked_for(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "here"));
+    const af_host_override override = {"both.test", port_of(world), "::1,127.0.0.1"};
+    const char *url = text_of(world, "http://both.test:%u/", port_of(world));
+    use(world,
+        (af_network_options){.overrides = &override, .override_count = 1, .happy_eyeballs_ms = 10});
+    expect(world, url, NULL, AF_OK);
+    use(world, (af_network_options){.ip_version = AF_IP_V4});
+    expect(world, text_of(world, "http://localhost:%u/", port_of(world)), NULL, AF_OK);
+    use(world, (af_network_options){.ip_version = AF_IP_V6});
+    expect(world, text_of(world, "http://localhost:%u/", port_of(world)), NULL, AF_ECONNECT);
+}
+
+static void connections_leave_by_the_address_that_is_named(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "here"));
+    use(world, (af_network_options){.interface = "host!127.0.0.5"});
+    call *call = fetch(world, url_of(world, "/"), NULL, AF_OK);
+    assert_string_equal(call->hops[0].local_address, "127.0.0.5");
+    call_free(call);
+    use(world, (af_network_options){.interface = "lo"});
+    expect(world, url_of(world, "/"), NULL, AF_OK);
+    use(world, (af_network_options){.interface = "if!af-none0"});
+    expect(world, url_of(world, "/"), NULL, AF_ECONNECT);
+}
+
+/* ---- Unix-domain sockets ------------------------------------------------------------------- */
+
+typedef struct path {
+    char text[64];
+} path;
+
+static path path_of(const char *mark, const char *name) {
+    path path;
+    snprintf(path.text, sizeof path.text, "%safcore-%ld-%s", mark, (long)getpid(), name);
+    return path;
+}
+
+static void a_session_may_live_at_a_socket(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "here"));
+    const path paths[] = {path_of("/tmp/", "session"), path_of("@", "session")};
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        relay *relay = relay_new_at(world, paths[i].text);
+        use(world, (af_network_options){.unix_socket = paths[i].text});
+        expect(world, "http://any.invalid/", NULL, AF_OK);
+        assert_int_equal(relay_count(relay), 1);
+        /* None at all, for one request. */
+        expect(world, "http://any.invalid/", "", AF_EDNS);
+        expect(world, url_of(world, "/"), "", AF_OK);
+        assert_int_equal(relay_count(relay), 1);
+        expect(world, "http://any.invalid/", NULL, AF_OK);
+        /* libcurl 7 knows connections by an address, which an abstract name is not. */
+        if (i == 0) assert_int_equal(relay_count(relay), 1);
+        world_close_session(world);
+        relay_free(relay);
+    }
+}
+
+/** S21: neither another socket's requests nor those over TCP, whatever their order. */
+static void connections_of_a_socket_serve_no_other(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "here"));
+    char url[64];
+    snprintf(url, sizeof url, "%s", url_of(world, "/"));
+    const path first = path_of("/tmp/", "first"), second = path_of("/tmp/", "second");
+    const path abstract = path_of("@/tmp/", "first");
+    relay *relays[] = {relay_new_at(world, first.text), relay_new_at(world, second.text),
+                       relay_new_at(world, abstract.text)};
+    for (int round = 0; round < 3; round++) {
+        expect(world, url, NULL, AF_OK);
+        expect(world, url, first.text, AF_OK);
+        expect(world, url, second.text, AF_OK);
+        expect(world, url, abstract.text, AF_OK);
+        expect(world, url, second.text, AF_OK);
+        expect(world, url, NULL, AF_OK);
+        expect(world, url, first.text, AF_OK);
+    }
+    for (size_t i = 0; i < 2; i++) assert_int_equal(relay_count(relays[i]), 1);
+    assert_int_equal(relay_count(relays[2]), 3);
+    assert_int_equal(afts_server_stats(world->server).accepted, 6);
+    world_close_session(world);
+    for (size_t i = 0; i < COUNT_OF(relays); i++) relay_free(relays[i]);
+}
+
+static void no_proxy_is_asked_for_a_socket(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "here"));
+    const path path = path_of("/tmp/", "direct");
+    relay *relay = relay_new_at(world, path.text);
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL, "http://proxy.invalid", NULL};
+    world_close_session(world);
+    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+    expect(world, "http://any.invalid/", path.text, AF_OK);
+    expect(world, "http://any.invalid/", NULL, AF_EDNS);
+    afts_request *request = afts_copy_request(world->server, 0);
+    assert_string_equal(request->target, "/");
+    afts_request_free(request);
+    call *call = call_new(world, "/");
+    call->request.proxy = "http://proxy.invalid";
+    call->request.unix_socket = path.text;
+    check_status(af_task_new(&call->task, world->session, &call->request, NULL, NULL), AF_EINVAL);
+    call->request.unix_socket = call->request.proxy = NULL;
+    call_perform(call);
+    call_free(call);
+    world_close_session(world);
+    relay_free(relay);
+}
+
+static void a_socket_that_is_not_there_is_a_connection_that_fails(void **state) {
+    world *world = *state;
+    expect(world, "http://any.invalid/", "/tmp/afcore-no-such-socket", AF_ECONNECT);
+}
+
+/* ---- Names over HTTPS ---------------------------------------------------------------------- */
+
+typedef struct dns {
+    world *world;        /**< The server that is asked. */
+    atomic_bool is_mute; /**< It says that it doesn't know. */
+} dns;
+
+/** Every name of type A is 127.0.0.1; of another type there is nothing. */
+static void answer_dns(afts_conn *conn, const afts_request *request, void *payload) {
+    dns *dns = payload;
+    unsigned char reply[512];
+    size_t size = request->body_len;
+    if (size < 17 || size > 400) return;
+    memcpy(reply, request->body, size);
+    bool has_address = reply[size - 3] == 1 && !atomic_load(&dns->is_mute);
+    reply[2] = 0x81;
+    reply[3] = atomic_load(&dns->is_mute) ? 0x83 : 0x80;
+    reply[7] = has_address ? 1 : 0;
+    if (has_address) {
+        static const unsigned char record[] = {0xc0, 12, 0, 1, 0,   1, 0, 0,
+                                               0,    60, 0, 4, 127, 0, 0, 1};
+        memcpy(reply + size, record, sizeof record);
+        size += sizeof record;
+    }
+    afts_conn_respond(conn, 200, "Content-Type: application/dns-message", reply, size);
+}
+
+static af_network_options ask(dns *dns) {
+    dns->world = world_new_tls();
+    afts_script *script = afts_script_new();
+    afts_handle(script, answer_dns, dns, NULL);
+    serve(dns->world, "/dns-query", script);
+    const char *port = strrchr(url_of(dns->world, ""), ':');
+    return (af_network_options){
+        .doh_url = text_of(dns->world, "https://localhost%s/dns-query", port)};
+}
+
+static void use_doh(world *world, dns *dns, const af_network_options *network, bool is_trusted) {
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.network = *network;
+    if (is_trusted) options.trust = policy_trusting(afts_cert_pem(dns->world->authority));
+    world_close_session(world);
+    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+    af_trust_policy_release(options.trust);
+}
+
+static void names_are_asked_for_over_https(void **state) {
+    world *world = *state;
+    dns dns = {0};
+    af_network_options network = ask(&dns);
+    serve(world, "/", answer(200, NULL, "here"));
+    use_doh(world, &dns, &network, true);
+    const char *url = text_of(world, "http://over-https.invalid:%u/", port_of(world));
+    expect(world, url, NULL, AF_OK);
+    expect(world, url, NULL, AF_OK);
+    assert_in_range(afts_server_stats(dns.world->server).requests, 1, 2);
+    afts_request *request = afts_copy_request(dns.world->server, 0);
+    assert_string_equal(request->method, "POST");
+    assert_string_equal(afts_request_header(request, "Content-Type"), "application/dns-message");
+    afts_request_free(request);
+    world_close_session(world);
+    world_free(dns.world);
+}
+
+/** S50: neither for a name that isn't known there nor for a server that isn't trusted. */
+static void names_over_https_have_no_other_way(void **state) {
+    world *world = *state;
+    dns dns = {0};
+    af_network_options network = ask(&dns);
+    atomic_store(&dns.is_mute, true);
+    serve(world, "/", answer(200, NULL, "here"));
+    /* The system knows the host name of this machine. */
+    char name[256] = "";
+    assert_int_equal(gethostname(name, sizeof name - 1), 0);
+    const char *url = text_of(world, "http://%s:%u/", name, port_of(world));
+    use_doh(world, &dns, &network, true);
+    expect(world, url, NULL, AF_EDNS);
+    assert_true(afts_server_stats(dns.world->server).requests > 0);
+    atomic_store(&dns.is_mute, false);
+    use_doh(world, &dns, &network, false);
+    size_t requests = afts_server_stats(dns.world->server).requests;
+    expect(world, url, NULL, AF_EDNS);
+    assert_int_equal(afts_server_stats(dns.world->server).requests, requests);
+    assert_int_equal(afts_server_stats(world->server).requests, 0);
+    world_close_session(world);
+    world_free(dns.world);
+}
+
+/** libcurl's own handles are at work for it when it goes. */
+static void who_waits_for_a_name_over_https_can_be_cancelled(void **state) {
+    world *world = *state;
+    dns dns = {0};
+    af_network_options network = ask(&dns);
+    serve(world, "/", answer(200, NULL, "here"));
+    afts_script *gated = afts_script_new();
+    afts_stall(gated, "open");
+    afts_handle(gated, answer_dns, &dns, NULL);
+    serve(dns.world, "/dns-query", gated);
+    use_doh(world, &dns, &network, true);
+    for (unsigned round = 0; round < 4; round++) {
+        call *call = call_new(world, "/");
+        call->request.url = text_of(world, "http://name-%u.invalid:%u/", round, port_of(world));
+        size_t asked = afts_server_stats(dns.world->server).requests;
+        call_start(call);
+        assert_true(afts_wait_requests(dns.world->server, asked + 1, PATIENCE_MS));
+        af_task_cancel(call->task);
+        call_wait(call);
+        check_ended(call, AF_ECANCELED);
+        call_free(call);
+        /* On a connection that still has an answer to come nobody else asks. */
+        assert_true(afts_server_stats(dns.world->server).accepted > asked);
+    }
+    afts_release(dns.world->server, "open", 1000);
+    expect(world, text_of(world, "http://over-https.invalid:%u/", port_of(world)), NULL, AF_OK);
+    world_close_session(world);
+    world_free(dns.world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(an_override_stands_for_a_name_on_its_port_alone),
+        WORLD_TEST(every_host_may_have_one_override),
+        WORLD_TEST(an_override_leads_to_the_proxy_too),
+        cmocka_unit_test(options_that_make_no_sense_make_no_session),
+        cmocka_unit_test(what_this_libcurl_cannot_do_is_unsupported),
+        WORLD_TEST(one_family_of_addresses_may_be_asked_for),
+        WORLD_TEST(connections_leave_by_the_address_that_is_named),
+        WORLD_TEST(a_session_may_live_at_a_socket),
+        WORLD_TEST(connections_of_a_socket_serve_no_other),
+        WORLD_TEST(no_proxy_is_asked_for_a_socket),
+        WORLD_TEST(a_socket_that_is_not_there_is_a_connection_that_fails),
+        WORLD_TEST(names_are_asked_for_over_https),
+        WORLD_TEST(names_over_https_have_no_other_way),
+        WORLD_TEST(who_waits_for_a_name_over_https_can_be_cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

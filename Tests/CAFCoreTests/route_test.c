@@ -1,0 +1,176 @@
+/* What callers say about the ways to their hosts: checked, and written as libcurl has it. */
+#include "base/alloc.h"
+#include "message/route.h"
+#include "support/check.h"
+#include "support/torture.h"
+
+#include <stdio.h>
+
+static void overrides_are_written_for_libcurl(void **state) {
+    (void)state;
+    static const struct {
+        af_host_override given;
+        const char *expected; /**< NULL: refused. */
+        const char *reason;
+    } rows[] = {
+        {{"example.test", 80, "192.0.2.1"}, "example.test:80:192.0.2.1", NULL},
+        {{"EXAMPLE.test.", 443, "192.0.2.1, ::1"}, "example.test:443:192.0.2.1,[::1]", NULL},
+        {{"*", 8443, "2001:db8::1"}, "*:8443:[2001:db8::1]", NULL},
+        {{"xn--bcher-kva.test", 1, "::"}, "xn--bcher-kva.test:1:[::]", NULL},
+        {{"b\xc3\xbc"
+          "cher.test",
+          80, "192.0.2.1"},
+         NULL,
+         "ASCII"},
+        {{"", 80, "192.0.2.1"}, NULL, "host"},
+        {{"a:80", 80, "192.0.2.1"}, NULL, "host"},
+        {{"me@a", 80, "192.0.2.1"}, NULL, "host"},
+        {{"a b", 80, "192.0.2.1"}, NULL, "host"},
+        {{"a\r\nb", 80, "192.0.2.1"}, NULL, "host"},
+        {{"-a,b", 80, "192.0.2.1"}, NULL, "host"},
+        {{"+a", 80, "192.0.2.1"}, NULL, "host"},
+        {{"[::1]", 80, "192.0.2.1"}, NULL, "host"},
+        {{"**", 80, "192.0.2.1"}, NULL, "host"},
+        {{NULL, 80, "192.0.2.1"}, NULL, "host"},
+        {{"a", 0, "192.0.2.1"}, NULL, "port"},
+        {{"a", 80, NULL}, NULL, "addresses"},
+        {{"a", 80, ""}, NULL, "address"},
+        {{"a", 80, "192.0.2.1,"}, NULL, "IP address"},
+        {{"a", 80, "b.test"}, NULL, "\"b.test\""},
+        {{"a", 80, "[::1]"}, NULL, "IP address"},
+        {{"a", 80, "192.0.2.1:80"}, NULL, "IP address"},
+        {{"a", 80, "::1\n-b:80"}, NULL, "IP address"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char *line;
+        af_failure failure = {0};
+        af_status status = af__route_write_override(&line, &rows[i].given, false, &failure);
+        if (rows[i].expected == NULL) {
+            check_status(status, AF_EINVAL);
+            assert_null(line);
+            check_contains(failure.text, rows[i].reason);
+        } else {
+            check_status(status, AF_OK);
+            assert_string_equal(line, rows[i].expected);
+        }
+        af_free(line);
+    }
+}
+
+static void absolute_names_are_overridden_too(void **state) {
+    (void)state;
+    const af_host_override rows[] = {
+        {"a.test", 80, "::1"}, {"a.test.", 80, "::1"}, {"*", 80, "::1"}};
+    const char *const expected[] = {"a.test.:80:[::1]", "a.test.:80:[::1]", "*:80:[::1]"};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char *line;
+        check_status(af__route_write_override(&line, &rows[i], true, NULL), AF_OK);
+        assert_string_equal(line, expected[i]);
+        af_free(line);
+    }
+}
+
+static void interfaces_are_never_looked_up_as_hosts(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"eth0", "if!eth0"},
+        {"if!eth0", "if!eth0"},
+        {"if!10.0.0.1", "if!10.0.0.1"},
+        {"vrf-blue", "if!vrf-blue"},
+        {"192.0.2.1", "host!192.0.2.1"},
+        {"host!192.0.2.1", "host!192.0.2.1"},
+        {"::1", "host!::1"},
+        {"host!example.test", NULL},
+        {"name.longer.than.a.link.test", NULL},
+        {"", NULL},
+        {"if!", NULL},
+        {"host!", NULL},
+        {"eth0:1", NULL},
+        {"eth 0", NULL},
+        {"eth0\n", NULL},
+        {"a/b", NULL},
+        {"if!if!a", NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char *text;
+        af_status status = af__route_write_interface(&text, rows[i][0], NULL);
+        check_status(status, rows[i][1] != NULL ? AF_OK : AF_EINVAL);
+        if (rows[i][1] != NULL) assert_string_equal(text, rows[i][1]);
+        af_free(text);
+    }
+}
+
+static void servers_of_names_are_addresses(void **state) {
+    (void)state;
+    static const struct {
+        const char *list;
+        bool is_good;
+    } rows[] = {
+        {"192.0.2.1", true},
+        {"192.0.2.1,192.0.2.2:5353", true},
+        {"[2001:db8::1]:53, ::1", true},
+        {"", false},
+        {",", false},
+        {"dns.test", false},
+        {"192.0.2.1:0", false},
+        {"192.0.2.1:99999", false},
+        {"me@192.0.2.1", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        check_status(af__route_check_servers(rows[i].list, NULL),
+                     rows[i].is_good ? AF_OK : AF_EINVAL);
+    }
+    char *host;
+    check_status(af__route_write_doh_host(&host, "https://DNS.test:8443/dns-query", NULL), AF_OK);
+    assert_string_equal(host, "dns.test");
+    af_free(host);
+    static const char *const bad[] = {"http://dns.test/", "dns.test", "https://me@dns.test/", "",
+                                      "https://dns.test/\r\n"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        check_status(af__route_write_doh_host(&host, bad[i], NULL), AF_EINVAL);
+        assert_null(host);
+    }
+}
+
+static void sockets_have_room_for_their_path(void **state) {
+    (void)state;
+    char path[AF__SOCKET_PATH_LONGEST + 2];
+    memset(path, 'a', sizeof path);
+    path[AF__SOCKET_PATH_LONGEST] = '\0';
+    check_status(af__route_check_socket(path, NULL), AF_OK);
+    path[AF__SOCKET_PATH_LONGEST] = 'a';
+    path[AF__SOCKET_PATH_LONGEST + 1] = '\0';
+    check_status(af__route_check_socket(path, NULL), AF_EINVAL);
+    check_status(af__route_check_socket("@name", NULL), AF_OK);
+    check_status(af__route_check_socket("@", NULL), AF_EINVAL);
+    check_status(af__route_check_socket("", NULL), AF_OK);
+}
+
+static void memory_may_run_out(void **state) {
+    (void)state;
+    const af_host_override given = {"example.test", 80, "192.0.2.1,::1"};
+    TORTURE(round) {
+        char *line, *interface, *host;
+        af_status statuses[] = {af__route_write_override(&line, &given, true, NULL),
+                                af__route_write_interface(&interface, "eth0", NULL),
+                                af__route_write_doh_host(&host, "https://dns.test/", NULL)};
+        for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+            assert_true(statuses[i] == AF_OK || statuses[i] == AF_ENOMEM);
+        }
+        af_free(line);
+        af_free(interface);
+        af_free(host);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(overrides_are_written_for_libcurl),
+        cmocka_unit_test(absolute_names_are_overridden_too),
+        cmocka_unit_test(interfaces_are_never_looked_up_as_hosts),
+        cmocka_unit_test(servers_of_names_are_addresses),
+        cmocka_unit_test(sockets_have_room_for_their_path),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
