@@ -55,6 +55,28 @@ static void set_late_download(call *call, folder *folder) {
     call->at_head = name_file;
 }
 
+static const af_credentials me = {"me", "secret", NULL, 0, false};
+
+static void set_credentials(call *call, folder *folder) {
+    set_post(call, folder);
+    call->request.credentials = &me;
+}
+
+/** Answered already while it is asked. Without memory the answer is another one, or none. */
+static af_challenge_answer answer_later(void *context, const af_challenge *challenge,
+                                        af_credentials *credentials) {
+    call *call = context;
+    (void)credentials;
+    af_challenge_answer answer = challenge->failures > 0 ? AF_CHALLENGE_DEFAULT : AF_CHALLENGE_USE;
+    af_status status = af_task_answer_challenge(call->task, challenge->number, answer, &me);
+    return status == AF_OK ? AF_CHALLENGE_LATER : AF_CHALLENGE_DEFAULT;
+}
+
+static void set_later(call *call, folder *folder) {
+    (void)folder;
+    call->events.on_challenge = answer_later;
+}
+
 static void set_upload(call *call, folder *folder) {
     call->request.method = "PUT";
     call->request.body = (af_body){.kind = AF_BODY_FILE, .path = path_in(folder, "body")};
@@ -134,6 +156,13 @@ static void files_survive_any_lack_of_memory(void **state) {
     torture(*state, "/", set_upload);
 }
 
+static void challenges_survive_any_lack_of_memory(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(401, "WWW-Authenticate: Digest realm=r, nonce=n, qop=auth", "who?"));
+    torture(world, "/", set_credentials);
+    torture(world, "/", set_later);
+}
+
 static void tls_survives_any_lack_of_memory(void **state) {
     (void)state;
     world *world = world_new_tls();
@@ -200,6 +229,7 @@ int main(void) {
         WORLD_TEST(a_post_survives_any_lack_of_memory),
         WORLD_TEST(a_redirect_survives_any_lack_of_memory),
         WORLD_TEST(trailers_survive_any_lack_of_memory),
+        WORLD_TEST(challenges_survive_any_lack_of_memory),
         WORLD_TEST(files_survive_any_lack_of_memory),
         cmocka_unit_test(tls_survives_any_lack_of_memory),
         WORLD_TEST(names_survive_any_lack_of_memory),

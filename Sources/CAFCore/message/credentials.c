@@ -1,6 +1,7 @@
 #include "message/credentials.h"
 
 #include "base/alloc.h"
+#include "base/failure.h"
 
 #include <string.h>
 
@@ -42,20 +43,145 @@ static void base64(char *out, const unsigned char *bytes, size_t size) {
     *out = '\0';
 }
 
-char *af__basic_credentials(const char *userinfo) {
+/** "Basic …" for `size` bytes. */
+static char *basic(const unsigned char *plain, size_t size) {
     static const char scheme[] = "Basic ";
+    char *field = af__alloc(sizeof scheme + 4 * ((size + 2) / 3));
+    if (field == NULL) return NULL;
+    memcpy(field, scheme, sizeof scheme - 1);
+    base64(field + sizeof scheme - 1, plain, size);
+    return field;
+}
+
+char *af__basic_credentials(const char *userinfo) {
     size_t room = strlen(userinfo) + 2;
     unsigned char *plain = af__alloc(room);
-    char *credentials = af__alloc(sizeof scheme + 4 * ((room + 2) / 3) + 1);
-    if (plain != NULL && credentials != NULL) {
-        size_t size = af__percent_decode(plain, userinfo);
-        if (strchr(userinfo, ':') == NULL) plain[size++] = ':';
-        memcpy(credentials, scheme, sizeof scheme - 1);
-        base64(credentials + sizeof scheme - 1, plain, size);
-    } else {
-        af_free(credentials);
-        credentials = NULL;
-    }
-    if (plain != NULL) af__free_secret(plain, room);
+    if (plain == NULL) return NULL;
+    size_t size = af__percent_decode(plain, userinfo);
+    if (strchr(userinfo, ':') == NULL) plain[size++] = ':';
+    char *credentials = basic(plain, size);
+    af__free_secret(plain, room);
     return credentials;
+}
+
+static char *join(const char *first, const char *second, const char *third) {
+    size_t sizes[] = {strlen(first), strlen(second), strlen(third)};
+    char *text = af__alloc(sizes[0] + sizes[1] + sizes[2] + 1);
+    if (text == NULL) return NULL;
+    memcpy(text, first, sizes[0]);
+    memcpy(text + sizes[0], second, sizes[1]);
+    memcpy(text + sizes[0] + sizes[1], third, sizes[2] + 1);
+    return text;
+}
+
+char *af__basic_field(const char *user, const char *password) {
+    char *plain = join(user, ":", password);
+    if (plain == NULL) return NULL;
+    size_t size = strlen(plain);
+    char *field = basic((const unsigned char *)plain, size);
+    af__free_secret(plain, size);
+    return field;
+}
+
+char *af__bearer_field(const char *token) {
+    return join("Bearer ", token, "");
+}
+
+/* ---- Identities ---------------------------------------------------------------------------- */
+
+enum {
+    LONGEST_TEXT = 64 * 1024,
+    ALL_SCHEMES = AF_AUTH_BASIC | AF_AUTH_BEARER | AF_AUTH_DIGEST | AF_AUTH_NTLM | AF_AUTH_NEGOTIATE
+};
+
+/** `text` may have lost its NUL, where it was decoded. */
+static af_status check_text(const char *text, size_t size, const char *what, af_failure *failure) {
+    if (size > LONGEST_TEXT) return af__fail(failure, AF_EINVAL, "the %s is too long", what);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < ' ' || c == 0x7f) {
+            return af__fail(failure, AF_EINVAL, "the %s holds a control character", what);
+        }
+    }
+    return AF_OK;
+}
+
+static char *put_text(char **room, const char *text) {
+    if (text == NULL) return NULL;
+    size_t size = strlen(text) + 1;
+    char *copy = memcpy(*room, text, size);
+    *room += size;
+    return copy;
+}
+
+static size_t size_of(const char *text) {
+    return text != NULL ? strlen(text) + 1 : 0;
+}
+
+static af_status copy_identity(af__identity **out, const af_credentials *from,
+                               af_failure *failure) {
+    const char *password = from->user != NULL && from->password == NULL ? "" : from->password;
+    size_t size = sizeof **out + size_of(from->user) + size_of(password) + size_of(from->token);
+    af__identity *identity = *out = af__alloc(size);
+    if (identity == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    char *room = identity->texts;
+    identity->size = size;
+    identity->credentials = *from;
+    identity->credentials.user = put_text(&room, from->user);
+    identity->credentials.password = put_text(&room, password);
+    identity->credentials.token = put_text(&room, from->token);
+    return AF_OK;
+}
+
+/** User and password of a URL; the first colon parts them before they are decoded. */
+static af_status copy_userinfo(af__identity **out, const af_credentials *credentials,
+                               const char *userinfo, af_failure *failure) {
+    size_t room = 2 * strlen(userinfo) + 3;
+    char *user = af__alloc(room);
+    if (user == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    const char *colon = strchr(userinfo, ':');
+    size_t size = colon != NULL ? (size_t)(colon - userinfo) : strlen(userinfo);
+    memcpy(user, userinfo, size);
+    user[size] = '\0';
+    size = af__percent_decode((unsigned char *)user, user);
+    char *password = user + size + 1;
+    size_t password_size = colon != NULL ? af__percent_decode((unsigned char *)password, colon + 1)
+                                         : 0;
+    user[size] = password[password_size] = '\0';
+    af_credentials found = *credentials;
+    found.user = user;
+    found.password = password;
+    af_status status = check_text(user, size, "URL's user name", failure);
+    if (status == AF_OK) {
+        status = check_text(password, password_size, "URL's password", failure);
+    }
+    if (status == AF_OK) status = copy_identity(out, &found, failure);
+    af__free_secret(user, room);
+    return status;
+}
+
+static af_status check_given(const char *text, const char *what, af_failure *failure) {
+    return text != NULL ? check_text(text, strlen(text), what, failure) : AF_OK;
+}
+
+af_status af__identity_new(af__identity **out, const af_credentials *credentials,
+                           const char *userinfo, af_failure *failure) {
+    *out = NULL;
+    if ((credentials->schemes & ~(unsigned)ALL_SCHEMES) != 0) {
+        return af__fail(failure, AF_EINVAL, "unknown schemes of authentication");
+    }
+    if (credentials->token != NULL && credentials->token[0] == '\0') {
+        return af__fail(failure, AF_EINVAL, "the token is empty");
+    }
+    if (credentials->user == NULL && credentials->token == NULL && userinfo != NULL) {
+        return copy_userinfo(out, credentials, userinfo, failure);
+    }
+    af_status status = check_given(credentials->user, "user name", failure);
+    if (status == AF_OK) status = check_given(credentials->password, "password", failure);
+    if (status == AF_OK) status = check_given(credentials->token, "token", failure);
+    return status == AF_OK ? copy_identity(out, credentials, failure) : status;
+}
+
+void af__identity_free(af__identity *identity) {
+    if (identity != NULL) af__free_secret(identity, identity->size);
 }

@@ -188,6 +188,11 @@ af_status af__head_reader_feed(af__head_reader *reader, af_slice line, af__head_
     return af__fail(failure, AF_EINTERNAL, "the reader of heads is in no state");
 }
 
+void af__head_reader_reopen(af__head_reader *reader) {
+    reader->state = AF__HEAD_AT_STATUS;
+    af__fields_restart(&reader->trailers);
+}
+
 void af__head_reader_finish(af__head_reader *reader) {
     af__fields_bind(&reader->trailers, 0);
 }

@@ -59,6 +59,9 @@ void af__head_reader_clear(af__head_reader *reader);
 af_status af__head_reader_feed(af__head_reader *reader, af_slice line, af__head_step *step,
                                af_failure *failure);
 
+/** The final head was not the last: another one follows. What was counted stays counted. */
+void af__head_reader_reopen(af__head_reader *reader);
+
 /** Make `trailers.headers` point into its text; call once after the last line. */
 void af__head_reader_finish(af__head_reader *reader);
 

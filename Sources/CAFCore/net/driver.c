@@ -339,7 +339,7 @@ static void free_exchange(af__driver *driver, af__exchange *exchange) {
 static void recycle(af__driver *driver, af__exchange *exchange) {
     bool goes = must_go(driver, exchange);
     af__exchange_reset(exchange);
-    if (goes) {
+    if (goes || exchange->state.connection_auth) {
         free_exchange(driver, exchange);
         return;
     }
@@ -421,6 +421,13 @@ void af__driver_end(af__driver *driver, af__exchange *exchange, af__outcome *out
 
 bool af__exchange_continue(af__exchange *exchange) {
     exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+    /* The answer was there before it was known that it is none. */
+    exchange->has_whole_answer = af__exchange_is_answered(exchange);
+    if (exchange->has_whole_answer) {
+        exchange->has_ended = true;
+        exchange->code = CURLE_WRITE_ERROR;
+        return false;
+    }
     if (!exchange->has_paused) return true;
     exchange->has_paused = false;
     /* Bytes that were held are delivered inside this call and may be held again at once. */

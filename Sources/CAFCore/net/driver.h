@@ -61,6 +61,9 @@ int64_t af__exchange_last_activity(af__exchange *exchange);
 /** Connections opened so far; any thread. */
 uint64_t af__driver_connections(const af__driver *driver);
 
+/** Which of AF_AUTH_NTLM and AF_AUTH_NEGOTIATE this libcurl can do. */
+unsigned af__driver_auth_schemes(void);
+
 /** Could the next hop have to wait for a connection to become free? */
 bool af__driver_is_crowded(const af__driver *driver);
 

@@ -10,6 +10,7 @@
  * no other at the time is alone on its connection, which is there for the next one with these options.
  */
 #include "net/driver_internal.h"
+#include "net/transfer_auth.h"
 
 /* They mean something to Schannel only. */
 static const long marks[] = {CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT,
@@ -25,6 +26,12 @@ unsigned af__apart_take(af__driver *driver, const af__transfer *transfer) {
      * some would serve a request with others. Those of the session are always the same.
      */
     if (transfer->own_proxy != NULL) return AF__APART_ALONE;
+    /*
+     * What is authenticated is the connection, and several versions of libcurl confused who may use it
+     * (CVE-2026-1965, CVE-2026-5545): nobody may.
+     */
+    unsigned scheme;
+    if (af__transfer_connection_auth(transfer, &scheme) != NULL) return AF__APART_ALONE;
     if (!may_have_to_wait(transfer) || transfer->version == AF_WISH_HTTP_1_1) return AF__APART_NOT;
     if (!transfer->outgoing.url.is_https) {
         /* Without TLS nothing marks a connection but that it is going to be closed. */

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "net/driver_internal.h"
+#include "net/transfer_auth.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -306,6 +307,10 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
     if (status == AF_OK) {
         status = add_default(exchange, text, "User-Agent", driver->user_agent, count);
     }
+    const char *authorization = af__transfer_authorization(transfer);
+    if (status == AF_OK) {
+        status = add_default(exchange, text, "Authorization", authorization, count);
+    }
     for (size_t i = 0; i < outgoing->header_count && status == AF_OK; i++) {
         /* libcurl says it, where it can and before it waits. */
         if (af__is_continue_expectation(&outgoing->headers[i])) continue;
@@ -428,7 +433,7 @@ static void set_method(af__exchange *exchange) {
 static af_status set_version(af__exchange *exchange, af_failure *failure) {
     const af__transfer *transfer = exchange->transfer;
     long version = CURL_HTTP_VERSION_2TLS;
-    switch (transfer->version) {
+    switch (exchange->state.connection_auth ? AF_WISH_HTTP_1_1 : transfer->version) {
     case AF_WISH_AUTOMATIC:
     case AF_WISH_HTTP_2:
         break;
@@ -536,6 +541,7 @@ static void set_rest(af__exchange *exchange) {
         state->weight = weight;
     }
     set_buffers(exchange);
+    af__exchange_set_auth(exchange);
 }
 
 af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {

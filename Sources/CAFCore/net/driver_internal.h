@@ -19,6 +19,7 @@ typedef struct af__easy_state {
     long tls_options;
     bool has_proxy;
     bool has_own_socket;
+    bool connection_auth; /**< libcurl authenticates the connection. */
     bool forbids_reuse;
     long connect_ms;
     long expect_ms;
@@ -157,6 +158,9 @@ CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context);
 
 /** A connection from the pool was judged when it was made, by another exchange. */
 void af__exchange_adopt_peer(af__exchange *exchange);
+
+/** Tell libcurl for whom to authenticate the connection, if for anybody. */
+void af__exchange_set_auth(af__exchange *exchange);
 
 /** Forget everything of the hop. */
 void af__exchange_reset(af__exchange *exchange);

@@ -35,6 +35,8 @@ static af_status status_of(CURLcode code) {
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
         return AF_ELOST;
+    case CURLE_TOO_MANY_REDIRECTS: /* Rounds of authentication; libcurl follows no redirects. */
+        return AF_EAUTH;
     case CURLE_SEND_FAIL_REWIND:
         return AF_EREPLAY;
     case CURLE_SSL_CONNECT_ERROR:
@@ -90,7 +92,8 @@ static bool is_long_line(const af__exchange *exchange, CURLcode code) {
 /** Closed in the middle of the head, which libcurl takes for no answer or for a short body. */
 static bool is_cut_head(const af__exchange *exchange, CURLcode code) {
     return (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE) &&
-           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader.bytes > 0;
+           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader.bytes > 0 &&
+           !exchange->transfer->has_pending_head;
 }
 
 /** A body that ends with the connection is complete only if a TLS server said so. */
@@ -151,6 +154,7 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
         status = AF_ETOOBIG;
         text = "a line of the answer's head or trailers is too long";
     }
+    if (status == AF_EAUTH) text = "authentication of the connection takes too many rounds";
     if (is_ended_connection(exchange, code)) {
         status = AF_ELOST;
         text = "the server had ended the connection";

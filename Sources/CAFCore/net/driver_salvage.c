@@ -31,7 +31,8 @@ static bool has_plain_body(const af__transfer *transfer) {
 
 static bool may_have_answer(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
-    if (transfer == NULL || exchange->has_ended || exchange->is_replay || !transfer->sends_body ||
+    if (transfer == NULL || exchange->has_ended || exchange->is_replay ||
+        exchange->state.connection_auth || !transfer->sends_body ||
         transfer->outgoing.url.is_https || transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE ||
         transfer->result->failure.status != AF_OK || atomic_load(&transfer->is_cancelled)) {
         return false;
@@ -116,10 +117,11 @@ bool af__exchange_feed_replay(af__exchange *exchange) {
 
 /** All of its body came, as far as its own fields say how much that is. */
 static bool is_whole(const af__transfer *transfer) {
-    if (transfer->phase != AF__PHASE_BODY && transfer->phase != AF__PHASE_DRAINING) return false;
+    bool is_drained = transfer->phase == AF__PHASE_DRAINING ||
+                      transfer->phase == AF__PHASE_CHALLENGED;
+    if (transfer->phase != AF__PHASE_BODY && !is_drained) return false;
     if (transfer->framing.kind == AF__FRAMING_NONE) return true;
     if (transfer->framing.kind != AF__FRAMING_LENGTH || !has_plain_body(transfer)) return false;
-    bool is_drained = transfer->phase == AF__PHASE_DRAINING;
     uint64_t taken = is_drained ? transfer->drained : transfer->decoded;
     return taken == (uint64_t)transfer->framing.length;
 }

@@ -54,7 +54,8 @@ enum {
     AF__TASK_WAKE = 4u,
     AF__TASK_FINISHED = 8u,
     AF__TASK_NETWORK = 16u, /**< A monitor has told of the network. */
-    AF__TASK_WORKED = 32u   /**< Its job on the writer is done. */
+    AF__TASK_WORKED = 32u,  /**< Its job on the writer is done. */
+    AF__TASK_ANSWERED = 64u /**< A challenge has been answered. */
 };
 
 struct af_task {
@@ -64,6 +65,7 @@ struct af_task {
     atomic_bool was_started;
     af__post post;
     af_session *session;
+    _Atomic(struct af__reply *) reply; /**< To a challenge; the loop takes it. */
     /* Loop thread only. */
     af__node node; /**< In session->active, then in session->over. */
     af__alarm alarm;
@@ -102,6 +104,18 @@ void af__session_work(af_session *session, af__job *job);
 
 /** Take the operations that were posted. Loop thread. */
 void af__task_handle(af_task *task);
+
+/** Go on with what follows after a hop. Loop thread. */
+void af__task_proceed(af_task *task, af__next next);
+
+/** Both directions move on, and the time limits are looked at anew. Loop thread. */
+void af__task_go_on(af_task *task);
+
+/** Take the answer to a challenge, if it is still wanted. Loop thread. */
+void af__task_take_answer(af_task *task);
+
+/** Forget an answer that nobody takes. */
+void af__task_drop_answer(af_task *task);
 
 /** Go on after the exchange ended. Loop thread. */
 void af__task_exchange_ended(af_task *task);

@@ -5,6 +5,7 @@
 #include "net/session.h"
 #include "net/task_network.h"
 #include "net/threads.h"
+#include "net/transfer_auth.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -109,6 +110,10 @@ static bool go_on(af_task *task) {
     if (af__exchange_continue(task->exchange)) return true;
     af__task_exchange_ended(task);
     return false;
+}
+
+void af__task_go_on(af_task *task) {
+    if (go_on(task)) arm(task);
 }
 
 static void try_again(af_task *task);
@@ -224,7 +229,11 @@ static void run_hop(af_task *task) {
 }
 
 /** Once it isn't suspended. */
-static void proceed(af_task *task, af__next next) {
+void af__task_proceed(af_task *task, af__next next) {
+    if (next == AF__NEXT_ASK) {
+        arm(task);
+        return;
+    }
     if (is_suspended(task) && task->transfer.result->failure.status == AF_OK) {
         task->is_waiting = true;
         task->next = next;
@@ -238,7 +247,7 @@ static void proceed(af_task *task, af__next next) {
 /** The same hop once more. */
 static void try_again(af_task *task) {
     af__task_forget_network(task);
-    proceed(task, AF__NEXT_HOP);
+    af__task_proceed(task, AF__NEXT_HOP);
 }
 
 static void heed_network(af_task *task, af__network_answer answer, const af_failure *failure) {
@@ -266,7 +275,7 @@ void af__task_exchange_ended(af_task *task) {
     if (next == AF__NEXT_WAIT) {
         heed_network(task, af__task_await_network(task, &outcome.failure), &outcome.failure);
     } else {
-        proceed(task, next);
+        af__task_proceed(task, next);
     }
 }
 
@@ -297,7 +306,7 @@ static void begin(af_task *task) {
         af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
         af__task_abort(task, &failure);
     } else {
-        proceed(task, AF__NEXT_HOP);
+        af__task_proceed(task, AF__NEXT_HOP);
     }
 }
 
@@ -317,7 +326,7 @@ static void look_at_flags(af_task *task, bool is_woken) {
     if (is_suspended(task)) return;
     if (task->is_waiting) {
         task->is_waiting = false;
-        proceed(task, task->next);
+        af__task_proceed(task, task->next);
         return;
     }
     go_on(task);
@@ -357,6 +366,8 @@ void af__task_handle(af_task *task) {
         bool is_active = task->node.next != NULL && !task->is_over;
         if (is_active && (requests & AF__TASK_NETWORK)) look_at_network(task);
         if (requests & AF__TASK_WORKED) worked(task);
+        is_active = task->node.next != NULL && !task->is_over;
+        if (is_active && (requests & AF__TASK_ANSWERED)) af__task_take_answer(task);
         bool has_flags = (requests & (AF__TASK_CHECK | AF__TASK_WAKE)) != 0;
         is_active = task->node.next != NULL && !task->is_over;
         if (has_flags && is_active) look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
@@ -416,6 +427,10 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     }
     memset(task, 0, offsetof(af_task, transfer));
     status = af__transfer_init(&task->transfer, request, events, &session->events, failure);
+    if (status == AF_OK) {
+        status = af__transfer_allow_schemes(&task->transfer, af__driver_auth_schemes(), failure);
+        if (status != AF_OK) af__transfer_clear(&task->transfer);
+    }
     if (status != AF_OK) {
         af__spares_give(&spares, task);
         if (events != NULL && events->drop != NULL) events->drop(events->context);
@@ -498,6 +513,7 @@ void af_task_release(af_task *task) {
     void (*drop)(void *) = task->transfer.events.drop;
     void *context = task->transfer.events.context;
     af__transfer_clear(&task->transfer);
+    af__task_drop_answer(task);
     af__spares_give(&spares, task);
     if (!was_started) {
         if (drop != NULL) drop(context);

@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
-#include "message/credentials.h"
 #include "message/route.h"
+#include "net/transfer_auth.h"
 #include "net/transfer_internal.h"
 #include "net/transfer_resume.h"
 
@@ -40,58 +40,6 @@ static void start_reader(af__transfer *transfer) {
     af__result_lend_head(transfer->result, &transfer->reader);
 }
 
-static bool gives_header(const af_request *request, const char *name) {
-    for (size_t i = 0; i < request->header_count; i++) {
-        if (af__same_name(request->headers[i].name, name)) return true;
-    }
-    return false;
-}
-
-static af__room room_of(af__transfer *transfer) {
-    return (af__room){transfer->room, sizeof transfer->room};
-}
-
-/**
- * With fields in front of the request's own: the user and password of the URL, as any credential of
- * the first origin's, and the type of a form. Each may be NULL.
- */
-static af_status init_with_fields(af__transfer *transfer, const af_request *request, af__url *url,
-                                  const char *credentials, const char *content_type,
-                                  af_failure *failure) {
-    af_header *headers = af__alloc((request->header_count + 2) * sizeof *headers);
-    if (headers == NULL) {
-        af__url_clear(url);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
-    }
-    size_t count = 0;
-    if (credentials != NULL) {
-        headers[count++] = (af_header){af_slice_of("Authorization"), af_slice_of(credentials),
-                                       AF_HEADER_SECRET};
-    }
-    if (content_type != NULL) {
-        headers[count++] = (af_header){af_slice_of("Content-Type"), af_slice_of(content_type), 0};
-    }
-    if (request->header_count > 0) {
-        memcpy(headers + count, request->headers, request->header_count * sizeof *headers);
-    }
-    af_status status = af__outgoing_init(&transfer->outgoing, room_of(transfer), request->method,
-                                         url, headers, count + request->header_count, failure);
-    af_free(headers);
-    return status;
-}
-
-static af_status init_with_userinfo(af__transfer *transfer, const af_request *request, af__url *url,
-                                    const char *content_type, af_failure *failure) {
-    char *credentials = af__basic_credentials(url->userinfo);
-    if (credentials == NULL) {
-        af__url_clear(url);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
-    }
-    af_status status = init_with_fields(transfer, request, url, credentials, content_type, failure);
-    af__free_secret(credentials, strlen(credentials));
-    return status;
-}
-
 static af_status init_proxy(af__transfer *transfer, const char *text, af_failure *failure) {
     if (text == NULL) return AF_OK;
     transfer->has_own_proxy = true;
@@ -110,29 +58,6 @@ static af_status init_socket(af__transfer *transfer, const char *path, af_failur
     if (status != AF_OK) return status;
     transfer->unix_socket = af__copy_text(af_slice_of(path));
     return transfer->unix_socket != NULL ? AF_OK : af__fail(failure, AF_ENOMEM, "out of memory");
-}
-
-static af_status init_outgoing(af__transfer *transfer, const af_request *request,
-                               af_failure *failure) {
-    af__url url = {0};
-    if (request->url == NULL) return af__fail(failure, AF_EINVAL, "the request has no URL");
-    if (request->headers == NULL && request->header_count > 0) {
-        return af__fail(failure, AF_EINVAL, "the request counts headers but has none");
-    }
-    af_status status = af__url_parse(&url, af_slice_of(request->url), failure);
-    if (status != AF_OK) return status;
-    const char *content_type = NULL;
-    if (request->body.kind == AF_BODY_MULTIPART && !gives_header(request, "Content-Type")) {
-        content_type = af_multipart_get_content_type(request->body.form);
-    }
-    if (url.userinfo != NULL && !gives_header(request, "Authorization")) {
-        return init_with_userinfo(transfer, request, &url, content_type, failure);
-    }
-    if (content_type != NULL) {
-        return init_with_fields(transfer, request, &url, NULL, content_type, failure);
-    }
-    return af__outgoing_init(&transfer->outgoing, room_of(transfer), request->method, &url,
-                             request->headers, request->header_count, failure);
 }
 
 /** A field of the request's own, or the wish to send none, is as good as the choice. */
@@ -172,7 +97,8 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     if (status == AF_OK) status = af__transfer_init_sink(transfer, request, events, failure);
     if (status == AF_OK) status = init_proxy(transfer, request->proxy, failure);
     if (status == AF_OK) status = init_socket(transfer, request->unix_socket, failure);
-    if (status == AF_OK) status = init_outgoing(transfer, request, failure);
+    if (status == AF_OK) status = af__transfer_init_outgoing(transfer, request, failure);
+    if (status == AF_OK) status = af__transfer_init_auth(transfer, request, events, failure);
     if (status == AF_OK) {
         transfer->result = af__result_new();
         if (transfer->result == NULL) status = af__fail(failure, AF_ENOMEM, "out of memory");
@@ -198,6 +124,7 @@ void af__transfer_clear(af__transfer *transfer) {
     af__source_clear(&transfer->source);
     af__sink_clear(&transfer->sink);
     af_free(transfer->location);
+    af__transfer_clear_auth(transfer);
     if (transfer->own_proxy != NULL) af__proxy_clear(transfer->own_proxy);
     af_free(transfer->own_proxy);
     transfer->own_proxy = NULL;
@@ -232,13 +159,13 @@ static void tell_progress(af__transfer *transfer) {
 bool af__transfer_begin_hop(af__transfer *transfer) {
     af_failure failure = {0};
     transfer->phase = AF__PHASE_HEAD;
-    transfer->has_final_head = false;
+    transfer->has_final_head = transfer->has_pending_head = false;
     transfer->decoded = 0;
     transfer->drained = 0;
     transfer->is_held = transfer->shares_connection = false;
     transfer->progress.sent = 0;
     if (transfer->result->hop_count > 0) start_reader(transfer);
-    if (!af__transfer_ask_for_rest(transfer)) return false;
+    if (!af__transfer_ask_for_rest(transfer) || !af__transfer_prepare_auth(transfer)) return false;
     if (!transfer->sends_body) {
         transfer->progress.sent_total = 0;
         return true;
@@ -312,9 +239,23 @@ static bool tell_head(af__transfer *transfer, af_response *response) {
     return status == AF_OK || fail_text(transfer, status, af_status_text(status));
 }
 
+bool af__transfer_accept_head(af__transfer *transfer) {
+    bool is_refused;
+    if (!af__transfer_judge_part(transfer, &is_refused) || is_refused) return is_refused;
+    transfer->phase = AF__PHASE_BODY;
+    transfer->has_final_head = true;
+    transfer->progress.received_total = transfer->framing.kind == AF__FRAMING_NONE
+                                            ? 0
+                                            : transfer->framing.length;
+    af_response response = {&transfer->reader.head, transfer->outgoing.url.text, NULL,
+                            transfer->sink.flags};
+    return tell_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
+}
+
 static bool take_final_head(af__transfer *transfer) {
     const af_head *head = &transfer->reader.head;
     af_failure failure = {0};
+    transfer->has_pending_head = false;
     if (head->status == EXPECTATION_FAILED && head->version < AF_HTTP_2 &&
         af__transfer_expects(transfer)) {
         return give_up_expectation(transfer);
@@ -337,22 +278,33 @@ static bool take_final_head(af__transfer *transfer) {
     bool follows = plan.follow;
     af__url_clear(&plan.target);
     if (!goes_on || follows) return goes_on;
-    bool is_refused;
-    if (!af__transfer_judge_part(transfer, &is_refused) || is_refused) return is_refused;
+    switch (af__transfer_meet_challenge(transfer)) {
+    case AF__MET_ANSWER:
+        break;
+    case AF__MET_REPEAT:
+    case AF__MET_ASKED:
+        return true;
+    case AF__MET_FAILED:
+        return false;
+    }
+    return af__transfer_accept_head(transfer);
+}
 
-    transfer->phase = AF__PHASE_BODY;
-    transfer->has_final_head = true;
-    transfer->progress.received_total = transfer->framing.kind == AF__FRAMING_NONE
-                                            ? 0
-                                            : transfer->framing.length;
-    af_response response = {head, transfer->outgoing.url.text, NULL, transfer->sink.flags};
-    return tell_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
+/** A round of authentication on the connection is followed by the next, or its head was the last. */
+static bool take_line_between_rounds(af__transfer *transfer, af_slice line) {
+    static const char mark[] = "HTTP/";
+    bool is_next = line.size >= sizeof mark - 1 && memcmp(line.bytes, mark, sizeof mark - 1) == 0;
+    if (!is_next) return take_final_head(transfer);
+    transfer->has_pending_head = false;
+    af__head_reader_reopen(&transfer->reader);
+    return true;
 }
 
 bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
     af_failure failure;
     af__head_step step;
     if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return false;
+    if (transfer->has_pending_head && !take_line_between_rounds(transfer, line)) return false;
     if (af__head_reader_feed(&transfer->reader, line, &step, &failure) != AF_OK) {
         return fail(transfer, &failure);
     }
@@ -367,7 +319,8 @@ bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
         }
         return true;
     case AF__HEAD_FINAL:
-        return take_final_head(transfer);
+        transfer->has_pending_head = af__transfer_is_between_rounds(transfer);
+        return transfer->has_pending_head || take_final_head(transfer);
     }
     return true;
 }
@@ -417,7 +370,11 @@ void af__transfer_wake(af__transfer *transfer) {
 
 af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t received) {
     if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return AF__STOP;
-    if (transfer->phase == AF__PHASE_DRAINING) {
+    if (transfer->has_pending_head && !take_final_head(transfer)) return AF__STOP;
+    if (transfer->phase == AF__PHASE_ASKED) {
+        return af__transfer_keep_body(transfer, bytes, received);
+    }
+    if (transfer->phase == AF__PHASE_DRAINING || transfer->phase == AF__PHASE_CHALLENGED) {
         transfer->drained += bytes.size;
         return transfer->drained <= DRAIN_LIMIT ? AF__TAKEN : AF__STOP;
     }
@@ -512,16 +469,17 @@ static void judge_end(af__transfer *transfer, const af__outcome *outcome) {
     }
 }
 
-af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome) {
-    af__result_set_evidence(transfer->result, outcome->evidence);
-    if (atomic_load(&transfer->is_cancelled)) {
-        fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
-    }
+af__next af__transfer_judge_hop(af__transfer *transfer, const af__outcome *outcome) {
     bool is_over = transfer->result->failure.status != AF_OK;
+    if (!is_over && transfer->phase == AF__PHASE_ASKED) {
+        af__transfer_keep_outcome(transfer, outcome);
+        return AF__NEXT_ASK;
+    }
     bool is_refused = transfer->phase == AF__PHASE_REFUSED;
+    bool is_challenged = transfer->phase == AF__PHASE_CHALLENGED;
     bool waits = !is_over && may_wait(transfer, outcome);
     bool repeats = !is_over && (is_refused || should_retry(transfer, outcome));
-    record_hop(transfer, outcome, repeats || waits);
+    record_hop(transfer, outcome, repeats || waits || is_challenged);
     if (transfer->result->failure.status != AF_OK) return AF__NEXT_FINISH;
     if (transfer->phase == AF__PHASE_DRAINING) {
         take_next(transfer);
@@ -535,6 +493,10 @@ af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome
         transfer->expect = AF_EXPECT_NEVER;
         return AF__NEXT_HOP;
     }
+    if (is_challenged) {
+        transfer->was_retried = transfer->needs_fresh_connection = false;
+        return AF__NEXT_HOP;
+    }
     if (repeats) {
         transfer->was_retried = transfer->needs_fresh_connection = true;
         return AF__NEXT_HOP;
@@ -543,9 +505,21 @@ af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome
     return AF__NEXT_FINISH;
 }
 
+af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome) {
+    af__result_set_evidence(transfer->result, outcome->evidence);
+    if (atomic_load(&transfer->is_cancelled)) {
+        fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
+    }
+    if (transfer->has_pending_head && outcome->failure.status == AF_OK) {
+        (void)take_final_head(transfer);
+    }
+    return af__transfer_judge_hop(transfer, outcome);
+}
+
 void af__transfer_finish(af__transfer *transfer) {
     af_failure failure = {0};
     af_result *result = transfer->result;
+    af__transfer_end_asked(transfer);
     if (af__sink_end(&transfer->sink, result->failure.status, &failure) != AF_OK) {
         af__transfer_fail(transfer, &failure);
     }

@@ -6,6 +6,7 @@
 #define AF_NET_TRANSFER_H
 
 #include "base/rate.h"
+#include "message/credentials.h"
 #include "message/head.h"
 #include "message/proxy.h"
 #include "net/outgoing.h"
@@ -27,7 +28,8 @@ typedef struct af__outcome {
 typedef enum af__next {
     AF__NEXT_FINISH, /**< Nothing more: the sink has all. */
     AF__NEXT_HOP,    /**< Send `outgoing` once more or for the first time. */
-    AF__NEXT_WAIT    /**< Once there is a way to its host, the same; if not, its outcome counts. */
+    AF__NEXT_WAIT,   /**< Once there is a way to its host, the same; if not, its outcome counts. */
+    AF__NEXT_ASK /**< Nothing, before a challenge is answered; then af__transfer_resume_hop(). */
 } af__next;
 
 typedef enum af__taken {
@@ -37,10 +39,12 @@ typedef enum af__taken {
 } af__taken;
 
 typedef enum af__phase {
-    AF__PHASE_HEAD,     /**< Waiting for the final head of the hop. */
-    AF__PHASE_BODY,     /**< Its body goes to the sink. */
-    AF__PHASE_DRAINING, /**< A redirect, or a part of no use: its body goes nowhere. */
-    AF__PHASE_REFUSED,  /**< 417: the same again without asking first. */
+    AF__PHASE_HEAD,      /**< Waiting for the final head of the hop. */
+    AF__PHASE_BODY,      /**< Its body goes to the sink. */
+    AF__PHASE_DRAINING,  /**< A redirect, or a part of no use: its body goes nowhere. */
+    AF__PHASE_REFUSED,   /**< 417: the same again without asking first. */
+    AF__PHASE_ASKED,     /**< 401, 407: it is not known yet whether its body goes anywhere. */
+    AF__PHASE_CHALLENGED /**< 401, 407: its body goes nowhere, then the same with credentials. */
 } af__phase;
 
 /** Bytes of a request's fields that need no memory of their own. */
@@ -78,6 +82,7 @@ typedef struct af__transfer {
     bool was_retried;
     af__phase phase;
     bool has_final_head;
+    bool has_pending_head; /**< The head may be one of several rounds of authentication. */
     af__head_reader reader;
     af__framing framing;
     af__outgoing next; /**< DRAINING: what to send after this hop. */
@@ -86,6 +91,8 @@ typedef struct af__transfer {
     uint64_t drained;
 
     /* The whole task. */
+    struct af__auth *auth; /**< NULL: it never answers a challenge. */
+    atomic_uint awaited;   /**< The number of the challenge that waits for its answer; 0: none. */
     af__source source;
     af__sink sink;
     af__range range;
@@ -145,6 +152,9 @@ void af__transfer_fail(af__transfer *transfer, const af_failure *failure);
 
 /** The hop is over. Takes the outcome's evidence. */
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome);
+
+/** AF__NEXT_ASK was the last word, and the challenge has been answered. */
+af__next af__transfer_resume_hop(af__transfer *transfer);
 
 /** Complete the result and tell on_done; nothing of the events is called afterwards. */
 void af__transfer_finish(af__transfer *transfer);

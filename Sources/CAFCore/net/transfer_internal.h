@@ -23,10 +23,20 @@ static inline bool fail_text(af__transfer *transfer, af_status status, const cha
     return fail(transfer, &failure);
 }
 
+/** The head of the first hop, checked and copied. */
+af_status af__transfer_init_outgoing(af__transfer *transfer, const af_request *request,
+                                     af_failure *failure);
+
 /**
  * Ask whether to follow, and make the next hop. true: go on, the plan's `follow` says how; false:
  * the task has failed.
  */
 bool af__transfer_follow(af__transfer *transfer, af__redirect_plan *plan);
+
+/** The final head is that of the answer, whose body is still to come. false: nobody wants it. */
+bool af__transfer_accept_head(af__transfer *transfer);
+
+/** What follows after a hop. */
+af__next af__transfer_judge_hop(af__transfer *transfer, const af__outcome *outcome);
 
 #endif

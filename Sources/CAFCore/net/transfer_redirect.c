@@ -1,6 +1,7 @@
 /* The way from a redirect to the next hop: what it would send, the hook's word, the checks. */
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "net/transfer_auth.h"
 #include "net/transfer_internal.h"
 
 /** What the next hop would send, with the fields that may cross, for the hook to edit. */
@@ -84,6 +85,9 @@ static bool make_next(af__transfer *transfer, const af__redirect_plan *plan,
     }
     if (init_next(transfer, plan, redirect, &url, &failure) != AF_OK) {
         return fail(transfer, &failure);
+    }
+    if (!af__url_same_origin(&transfer->outgoing.url, &transfer->next.url)) {
+        af__transfer_leave_origin(transfer);
     }
     transfer->next_sends_body = plan->keeps_body;
     transfer->redirects++;

@@ -2,6 +2,7 @@
 #ifndef AFCORE_H
 #define AFCORE_H
 
+#include <afcore/auth.h>
 #include <afcore/base.h>
 #include <afcore/cache.h>
 #include <afcore/error.h>

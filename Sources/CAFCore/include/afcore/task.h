@@ -5,6 +5,7 @@
 #ifndef AFCORE_TASK_H
 #define AFCORE_TASK_H
 
+#include <afcore/auth.h>
 #include <afcore/base.h>
 #include <afcore/error.h>
 #include <afcore/message.h>
@@ -213,6 +214,12 @@ typedef struct af_request {
      * are used again for the same socket only.
      */
     const char *unix_socket;
+    /**
+     * For 401 answers of the URL's origin, or before one. Without a user and a token, those of the URL
+     * count, which otherwise are sent as Basic at once. A field Authorization of the request's own goes out
+     * until there is a challenge to answer.
+     */
+    const af_credentials *credentials;
 } af_request;
 
 #define AF_REQUEST_INIT                                                                            \
@@ -220,7 +227,7 @@ typedef struct af_request {
         sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
             {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
             {AF_SINK_MEMORY, NULL, 0, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC,  \
-            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL, NULL                       \
+            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL, NULL, NULL                 \
     }
 
 /* ---- What is told on the way --------------------------------------------------------------- */
@@ -275,7 +282,7 @@ typedef struct af_response {
  * anything of this library, af_task_cancel() and af_session_release() included. They must not
  * block: other tasks of the session wait meanwhile. Any may be NULL.
  *
- * Order: (on_informational* on_redirect?)* on_head? on_body* on_done drop, with on_progress and
+ * Order: (on_informational* (on_redirect | on_challenge)?)* on_head? on_body* on_done drop, with on_progress and
  * on_wake anywhere before on_done.
  */
 typedef struct af_task_events {
@@ -285,8 +292,8 @@ typedef struct af_task_events {
     /** A 1xx answer, never taken for the final one. */
     void (*on_informational)(void *context, const af_head *head);
     /**
-     * The final head, never that of a 1xx, a redirect that is followed or an answer that is of no
-     * use to a download. AF_OK lets the body come. Anything else ends the task with that status,
+     * The final head, never that of a 1xx, a redirect that is followed, a challenge that is answered or an
+     * answer that is of no use to a download. AF_OK lets the body come. Anything else ends the task with that status,
      * AF_ECANCELED for an answer that is not wanted: the head is in the result, none of the body is
      * taken, and the server is stopped, over HTTP/1.1 by closing the connection.
      */
@@ -311,10 +318,18 @@ typedef struct af_task_events {
      * be read now, up to some MiB.
      */
     void (*on_wake)(void *context);
+    /**
+     * A 401 or 407 with a challenge that this library knows how to answer, after whatever was sent of our own
+     * accord. USE: `credentials`, at first those that are proposed or AF_CREDENTIALS_INIT, are copied when the
+     * callback has returned. LATER: the task waits; its total time limit runs on. At most ten times for
+     * the server and as often for the proxy.
+     */
+    af_challenge_answer (*on_challenge)(void *context, const af_challenge *challenge,
+                                        af_credentials *credentials);
 } af_task_events;
 
 #define AF_TASK_EVENTS_INIT                                                                        \
-    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* ---- The task ------------------------------------------------------------------------------ */
 
@@ -377,6 +392,18 @@ AF_API void af_task_cancel(af_task *task);
  * Thread: any.    Owns: nothing.    Fails: never.
  */
 AF_API void af_task_wake(af_task *task);
+
+/**
+ * Answer a challenge after AF_CHALLENGE_LATER, from then on or already while on_challenge runs. With
+ * AF_CHALLENGE_USE the credentials are copied; otherwise they may be NULL.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: AF_EINVAL (no challenge of that number waits: it was answered already or the task is over; another LATER;
+ * credentials that are none), AF_ENOMEM; nothing has changed then.
+ */
+AF_API af_status af_task_answer_challenge(af_task *task, uint32_t number,
+                                          af_challenge_answer answer,
+                                          const af_credentials *credentials);
 
 /**
  * A further reference.

@@ -1,0 +1,148 @@
+#include "support/guard.h"
+
+#include "base/alloc.h"
+#include "message/credentials.h"
+#include "net/digest_access.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** The challenge as it is told now, with its nonce. */
+static void write_challenge(guard *guard, const char *challenge, char *out, size_t size) {
+    const char *mark = strstr(challenge, "%u");
+    if (mark == NULL) {
+        snprintf(out, size, "%s", challenge);
+    } else {
+        snprintf(out, size, "%.*s%u%s", (int)(mark - challenge), challenge,
+                 atomic_load(&guard->nonce), mark + 2);
+    }
+}
+
+/** The first challenge that `value` is made of. */
+static bool read_challenge(const char *value, af__challenge *out) {
+    af_header header = {S("WWW-Authenticate"), af_slice_of(value), 0};
+    af_head head = {401, AF_HTTP_1_1, {NULL, 0}, &header, 1};
+    af__challenge_reader reader;
+    af__challenge_reader_init(&reader, &head, false);
+    return af__challenge_next(&reader, out);
+}
+
+/** The answer of a client is read as a challenge is; it has the same form. */
+static bool is_right_digest(const guard *guard, const char *told, const char *answer,
+                            const afts_request *request) {
+    af__challenge given, challenge;
+    af__access_terms terms;
+    af__access access;
+    af_slice count, cnonce = {NULL, 0}, qop;
+    char *expected = NULL, *nonce = NULL;
+    if (!read_challenge(told, &challenge) || !read_challenge(answer, &given)) return false;
+    if (!af__access_terms_read(&challenge, true, &terms)) return false;
+    if (!af__challenge_find(&given, "qop", &qop)) qop = (af_slice){NULL, 0};
+    if (af__access_init(&access, &terms) != AF_OK) return false;
+    if (af__challenge_find(&given, "nc", &count)) {
+        access.count = (uint32_t)strtoul(count.bytes, NULL, 16) - 1;
+    }
+    if (af__challenge_find(&given, "cnonce", &cnonce)) nonce = af__copy_text(cnonce);
+    af__access_request asked = {
+        .user = guard->user,
+        .password = guard->password,
+        .method = request->method,
+        .target = request->target,
+        .body = {(const char *)request->body, request->body_len},
+        .cnonce = nonce,
+    };
+    bool is_right = af__access_answer(&access, &asked, &expected, NULL) == AF_OK &&
+                    strcmp(expected, answer) == 0;
+    af__access_clear(&access);
+    af_free(nonce);
+    af_free(expected);
+    return is_right;
+}
+
+static bool is_right_field(const char *expected, const char *answer) {
+    char *field = (char *)(uintptr_t)expected;
+    bool is_right = field != NULL && strcmp(field, answer) == 0;
+    if (field != NULL) af__free_secret(field, strlen(field));
+    return is_right;
+}
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/** A nonce may be used up; a right answer to it then gets another one. */
+static bool uses_up_nonce(guard *guard) {
+    if (guard->nonce_serves == 0 || atomic_fetch_add(&guard->answers, 1) < guard->nonce_serves) {
+        return false;
+    }
+    atomic_fetch_add(&guard->nonce, 1);
+    atomic_store(&guard->answers, 0);
+    return true;
+}
+
+static bool offers(const guard *guard, const char *scheme) {
+    for (size_t i = 0; i < COUNT_OF(guard->challenges) && guard->challenges[i] != NULL; i++) {
+        if (strstr(guard->challenges[i], scheme) != NULL) return true;
+    }
+    return false;
+}
+
+static bool is_known(guard *guard, const char *answer, const afts_request *request,
+                     bool *is_stale) {
+    if (answer == NULL) return false;
+    if (begins(answer, "Bearer ")) {
+        return guard->token != NULL && is_right_field(af__bearer_field(guard->token), answer);
+    }
+    if (guard->user == NULL) return false;
+    if (begins(answer, "Basic ")) {
+        return offers(guard, "Basic") &&
+               is_right_field(af__basic_field(guard->user, guard->password), answer);
+    }
+    /* What is in such a message is libcurl's business. */
+    if (begins(answer, "NTLM TlRMTVNTUAAD")) return true;
+    for (size_t i = 0; i < COUNT_OF(guard->challenges) && guard->challenges[i] != NULL; i++) {
+        char told[1024];
+        write_challenge(guard, guard->challenges[i], told, sizeof told);
+        if (!begins(told, "Digest") || !is_right_digest(guard, told, answer, request)) continue;
+        *is_stale = uses_up_nonce(guard);
+        return !*is_stale;
+    }
+    return false;
+}
+
+static void ask(guard *guard, afts_conn *conn, bool is_stale, bool begins_ntlm) {
+    char headers[4096] = "Content-Type: text/plain";
+    const char *name = guard->is_proxy ? "Proxy-Authenticate" : "WWW-Authenticate";
+    for (size_t i = 0; i < COUNT_OF(guard->challenges) && guard->challenges[i] != NULL; i++) {
+        char told[1024];
+        write_challenge(guard, guard->challenges[i], told, sizeof told);
+        if (strcmp(told, "NTLM") == 0 && begins_ntlm) {
+            snprintf(told, sizeof told, "%s", NTLM_CHALLENGE);
+        }
+        size_t at = strlen(headers);
+        snprintf(headers + at, sizeof headers - at, "\r\n%s: %s%s", name, told,
+                 is_stale ? ", stale=true" : "");
+    }
+    atomic_fetch_add(&guard->asked, 1);
+    afts_conn_respond(conn, guard->is_proxy ? 407 : 401, headers, "who?", 4);
+}
+
+static void watch(afts_conn *conn, const afts_request *request, void *payload) {
+    guard *guard = payload;
+    bool is_stale = false;
+    const char *answer = afts_request_header(request, guard->is_proxy ? "Proxy-Authorization"
+                                                                      : "Authorization");
+    if (is_known(guard, answer, request, &is_stale)) {
+        atomic_fetch_add(&guard->admitted, 1);
+        afts_conn_respond(conn, 200, NULL, "in", 2);
+    } else {
+        ask(guard, conn, is_stale, answer != NULL && begins(answer, "NTLM TlRMTVNTUAAB"));
+    }
+}
+
+void guard_path(world *world, const char *path, guard *guard) {
+    afts_script *script = afts_script_new();
+    afts_handle(script, watch, guard, NULL);
+    serve(world, path, script);
+}
