@@ -111,6 +111,9 @@ public final class ImageDownloader: Sendable {
         state.withLock { ($0.queue.activeCount, $0.queue.queuedCount) }
     }
 
+    /// How many wait for an image.
+    var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
+
     // MARK: Downloading
 
     /// Downloads an image.
@@ -173,10 +176,29 @@ public final class ImageDownloader: Sendable {
         cancelled?.call(.failure(SessionError(.cancelled, message: "the image is not wanted any more")))
     }
 
+    // MARK: For views
+
+    /// The image of a request, if it is in the cache and may be taken from there.
+    func cachedImage(for request: HTTPRequest, processors: [any ImageProcessing]) -> Image? {
+        guard request.mayBeAnsweredFromCache else { return nil }
+        return imageCache?.image(for: request, additionalIdentifier: Self.identifier(of: processors))
+    }
+
+    /// Downloads an image, with the completion on the main actor.
+    func downloadForMainActor(
+        _ request: HTTPRequest, _ receipt: ImageDownloadReceipt, _ processors: [any ImageProcessing],
+        completion: @escaping @MainActor @Sendable (Result<DownloadedImage, SessionError>) -> Void
+    ) {
+        let handler = Handler(queue: nil) { result in
+            Task { @MainActor in completion(result) }
+        }
+        begin(request, receipt.id, processors, 0, handler)
+    }
+
     // MARK: Loading
 
     /// What two requests for the same image share.
-    private static func key(of request: HTTPRequest, _ processors: [any ImageProcessing]) -> String {
+    static func key(of request: HTTPRequest, _ processors: [any ImageProcessing]) -> String {
         ImageCacheKey.identifier(for: request, additionalIdentifier: identifier(of: processors))
     }
 
@@ -189,10 +211,7 @@ public final class ImageDownloader: Sendable {
         _ request: HTTPRequest, _ receiptID: UUID, _ processors: [any ImageProcessing], _ priority: Int,
         _ handler: Handler
     ) -> ImageDownloadReceipt? {
-        let identifier = Self.identifier(of: processors)
-        if request.mayBeAnsweredFromCache,
-            let image = imageCache?.image(for: request, additionalIdentifier: identifier)
-        {
+        if let image = cachedImage(for: request, processors: processors) {
             handler.call(.success(DownloadedImage(image: image, response: nil)))
             return nil
         }
@@ -201,7 +220,7 @@ public final class ImageDownloader: Sendable {
             state.queue.add(
                 LoadQueue.Waiting(receiptID: receiptID, handler: handler), for: key, priority: priority)
             state.orders[key] = Order(
-                request: request, processors: processors, additionalIdentifier: identifier)
+                request: request, processors: processors, additionalIdentifier: Self.identifier(of: processors))
         }
         startWaiting()
         return ImageDownloadReceipt(id: receiptID, key: key)

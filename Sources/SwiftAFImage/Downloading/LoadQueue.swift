@@ -45,6 +45,9 @@ struct LoadQueue<Handler> {
     /// How many wait to be loaded.
     var queuedCount: Int { queue.count }
 
+    /// How many wait for an image, whether it is being loaded or not.
+    var waitingCount: Int { loads.values.reduce(0) { $0 + $1.waiting.count } }
+
     /// The image of a run that has not ended.
     func key(of run: Int) -> String? { runs[run] }
 

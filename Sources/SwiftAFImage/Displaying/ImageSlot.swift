@@ -1,0 +1,27 @@
+/// One of the images of a view: a picture has one, a button one and a background for each of its states.
+public struct ImageSlot: Sendable, Hashable {
+    public enum Layer: Sendable, Hashable, CaseIterable {
+        case image, background
+    }
+
+    /// What a control looks different for.
+    public enum ControlState: Sendable, Hashable, CaseIterable {
+        case normal, highlighted, selected, disabled
+    }
+
+    public var layer: Layer
+    public var state: ControlState
+
+    public init(_ layer: Layer, _ state: ControlState = .normal) {
+        self.layer = layer
+        self.state = state
+    }
+
+    /// The only one of a picture; that of a button which is neither highlighted, nor selected, nor disabled.
+    public static let image = ImageSlot(.image)
+    /// The background of a button in the same state.
+    public static let background = ImageSlot(.background)
+
+    public static func image(_ state: ControlState) -> ImageSlot { ImageSlot(.image, state) }
+    public static func background(_ state: ControlState) -> ImageSlot { ImageSlot(.background, state) }
+}

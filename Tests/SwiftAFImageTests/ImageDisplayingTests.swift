@@ -1,0 +1,301 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFImage
+
+/// AFUIImageViewTests and AFUIButtonTests of AFNetworking, and what they leave out.
+@MainActor
+@Suite(.timeLimit(.minutes(2)))
+struct ImageDisplayingTests {
+    /// What was told to the closures of one call.
+    private struct Told {
+        var request: HTTPRequest
+        var response: HTTPResponse?
+        var image: Image?
+        var error: SessionError?
+    }
+
+    private let placeholder = Pictures.image(9, 9)
+
+    private func downloader(_ fetcher: any ImageFetching) -> ImageDownloader {
+        ImageDownloader(fetcher: fetcher, responseSerializer: ImageResponseSerializer(decoder: TextDecoder()))
+    }
+
+    /// A view whose images are as wide as their URLs are told to be.
+    private func view(_ gate: Gate? = nil, status: Int = 200) -> RecordingImageView {
+        RecordingImageView(downloader(ScriptedFetcher(gate: gate, status: status)))
+    }
+
+    private func success(_ told: Happenings<Told>) -> ImageSuccess {
+        { told.add(Told(request: $0, response: $1, image: $2)) }
+    }
+
+    private func failure(_ told: Happenings<Told>) -> ImageFailure {
+        { told.add(Told(request: $0, response: $1, error: $2)) }
+    }
+
+    // MARK: Pictures
+
+    @Test("an image comes from a URL, asked for as an image")
+    func fromURL() async throws {
+        let server = try TestServer()
+        server.route("/a", .respond(200, headers: ["Content-Type": "image/png"], body: Data("7x3".utf8)))
+        let view = RecordingImageView(downloader(HTTPSessionManager()))
+        view.setImage(from: server.url("/a"))
+        #expect(view.widths == [])
+        await view.shown.wait()
+        #expect(view.widths == [7])
+        #expect(server.requests.first?["Accept"] == "image/*")
+    }
+
+    @Test("the same again goes on with what is under way, and all are told")
+    func duplicate() async throws {
+        let gate = Gate()
+        let fetcher = ScriptedFetcher(gate: gate)
+        let view = RecordingImageView(downloader(fetcher))
+        let told = Happenings<Told>()
+        let request = HTTPRequest("http://h/a")
+        view.setImage(for: request, placeholder: placeholder)
+        view.setImage(for: request, placeholder: placeholder, success: success(told))
+        view.setImage(for: request, placeholder: placeholder, success: success(told))
+        gate.open()
+        await told.wait(for: 2)
+        #expect(view.widths == [9, 4])
+        #expect(fetcher.snapshot.fetched.count == 1)
+        #expect(!view.imageLoads.isLoading(.image))
+    }
+
+    @Test("if there is no image, the placeholder stays", arguments: [404, 500])
+    func placeholder(status: Int) async throws {
+        let view = view(status: status)
+        let told = Happenings<Told>()
+        view.setImage(for: HTTPRequest("http://h/a"), placeholder: placeholder, failure: failure(told))
+        let failed = try #require(await told.wait().first)
+        #expect(failed.error?.code == .status && failed.response?.status == status)
+        #expect(view.shown.all.map(\.image) == [placeholder])
+    }
+
+    @Test("what is in the cache is there at once, without response and placeholder")
+    func cached() async throws {
+        let view = view()
+        let request = HTTPRequest("http://h/a")
+        let downloaded = try await view.imageDownloader.image(for: request)
+        let told = Happenings<Told>()
+        view.setImage(for: request, placeholder: placeholder)
+        view.setImage(for: request, placeholder: placeholder, success: success(told))
+        #expect(view.shown.all.count == 1)
+        #expect(view.shown.all.first?.image?.isIdentical(to: downloaded.image) == true)
+        #expect(told.all.count == 1 && told.all[0].response == nil)
+        #expect(told.all.first?.image?.isIdentical(to: downloaded.image) == true)
+    }
+
+    @Test("a request that ignores caches is answered by the server")
+    func ignoringCaches() async throws {
+        let view = view()
+        var request = HTTPRequest("http://h/a")
+        _ = try await view.imageDownloader.image(for: request)
+        request.hints.cachePolicy = .reloadIgnoringLocalCacheData
+        let told = Happenings<Told>()
+        view.setImage(for: request, success: success(told))
+        #expect(told.all.isEmpty)
+        #expect(await told.wait().first?.response?.status == 200)
+    }
+
+    @Test("what is prefetched is what a view asks for")
+    func prefetched() async throws {
+        let view = view()
+        _ = try await view.imageDownloader.image(for: HTTPRequest(imageAt: "http://h/a"))
+        view.setImage(from: "http://h/a")
+        #expect(view.widths == [4])
+    }
+
+    @Test("cancelled, and downloaded at once again", arguments: [ImageSlot.image, .background, .background(.selected)])
+    func cancelAndAgain(slot: ImageSlot) async throws {
+        let view = view()
+        let told = Happenings<Told>()
+        let request = HTTPRequest("http://h/a")
+        view.setImage(for: request, in: slot, success: success(told), failure: failure(told))
+        view.cancelImageDownload(in: slot)
+        #expect(!view.imageLoads.isLoading(slot))
+        view.setImage(for: request, in: slot, success: success(told), failure: failure(told))
+        await told.wait()
+        view.setImage(from: "http://h/other", in: slot)
+        await view.shown.wait()
+        // Neither closure of the first call was called.
+        #expect(told.all.count == 1 && told.all[0].error == nil)
+    }
+
+    @Test("without a URL the placeholder is shown, and what was under way is not", arguments: [true, false])
+    func noURL(hasPlaceholder: Bool) async throws {
+        let gate = Gate()
+        let view = view(gate)
+        view.setImage(from: "http://h/a")
+        let told = Happenings<Told>()
+        var request = HTTPRequest("")
+        request.headers["X-Mark"] = "7"
+        view.setImage(for: request, placeholder: hasPlaceholder ? placeholder : nil, failure: failure(told))
+        #expect(told.all.count == 1)
+        #expect(told.all.first?.request.headers["X-Mark"] == "7")
+        #expect(told.all.first?.error?.code == .invalidInput && told.all.first?.response == nil)
+        gate.open()
+        view.setImage(from: "http://h/b")
+        await view.shown.wait(for: 2)
+        #expect(view.widths == [hasPlaceholder ? 9 : 0, 4])
+    }
+
+    @Test("no URL is no crash")
+    func nilURL() {
+        let view = view()
+        view.setImage(from: nil)
+        view.cancelImageDownload()
+        view.cancelImageDownloads()
+        #expect(view.widths == [0])
+    }
+
+    @Test("text that is no URL fails")
+    func badURL() async throws {
+        let view = RecordingImageView(downloader(HTTPSessionManager()))
+        let told = Happenings<Told>()
+        view.setImage(for: HTTPRequest("http://[::"), placeholder: placeholder, failure: failure(told))
+        #expect(await told.wait().first?.error?.code == .invalidInput)
+        #expect(view.widths == [9])
+    }
+
+    @Test("with a closure for it, the image is the closure's to show")
+    func successClosure() async throws {
+        let view = view()
+        let told = Happenings<Told>()
+        view.setImage(for: HTTPRequest("http://h/a"), success: success(told))
+        let succeeded = try #require(await told.wait().first)
+        #expect(succeeded.image?.pixelWidth == 4 && succeeded.response?.status == 200)
+        #expect(succeeded.request.url == "http://h/a")
+        #expect(view.widths.isEmpty)
+    }
+
+    @Test("of several images the last that was asked for is shown, in whatever order they come")
+    func stale() async throws {
+        let fetcher = GatedFetcher()
+        let view = RecordingImageView(downloader(fetcher))
+        let told = Happenings<Told>()
+        view.setImage(for: HTTPRequest("http://h/1"), success: success(told), failure: failure(told))
+        // Somebody else wants the first one too, so that it comes although the view has given it up.
+        async let first = view.imageDownloader.image(for: HTTPRequest("http://h/1"))
+        while view.imageDownloader.waitingCount < 2 { await Task.yield() }
+        view.setImage(for: HTTPRequest("http://h/22"))
+        fetcher.open("http://h/22")
+        await view.shown.wait()
+        fetcher.open("http://h/1")
+        #expect(try await first.image.pixelWidth == 10)
+        view.setImage(from: "http://h/333", placeholder: placeholder)
+        fetcher.open("http://h/333")
+        await view.shown.wait(for: 3)
+        #expect(view.widths == [11, 9, 12])
+        #expect(told.all.isEmpty)
+    }
+
+    @Test("a view that goes gives up what it waits for")
+    func gone() async throws {
+        let fetcher = GatedFetcher()
+        let downloader = downloader(fetcher)
+        weak var gone: RecordingImageView?
+        let told = Happenings<Told>()
+        do {
+            let view = RecordingImageView(downloader)
+            view.setImage(for: HTTPRequest("http://h/1"), success: success(told), failure: failure(told))
+            view.setImage(from: "http://h/2", in: .background)
+            gone = view
+        }
+        #expect(gone == nil)
+        #expect(downloader.waitingCount == 0)
+        fetcher.open("http://h/1")
+        fetcher.open("http://h/2")
+        fetcher.open("http://h/3")
+        _ = try await downloader.image(for: HTTPRequest("http://h/3"))
+        #expect(told.all.isEmpty)
+    }
+
+    @Test("processed images are shown, and cached apart")
+    func processed() async throws {
+        let view = view()
+        view.setImage(for: HTTPRequest("http://h/a"), processors: [ResizeProcessor(width: 2, height: 2)])
+        await view.shown.wait()
+        view.setImage(for: HTTPRequest("http://h/a"), processors: [ResizeProcessor(width: 2, height: 2)])
+        view.setImage(for: HTTPRequest("http://h/a"))
+        await view.shown.wait(for: 3)
+        #expect(view.widths == [2, 2, 4])
+    }
+
+    @Test("the downloader that all views share can be another one")
+    func sharedDownloader() async throws {
+        let usual = ImageLoads.sharedDownloader
+        #expect(usual === ImageDownloader.default)
+        defer { ImageLoads.sharedDownloader = usual }
+        let shared = downloader(ScriptedFetcher())
+        ImageLoads.sharedDownloader = shared
+        let view = RecordingImageView()
+        #expect(view.imageDownloader === shared)
+        view.setImage(from: "http://h/a")
+        await view.shown.wait()
+        #expect(view.widths == [4])
+        let other = downloader(ScriptedFetcher())
+        view.imageLoads.downloader = other
+        #expect(view.imageDownloader === other)
+    }
+
+    // MARK: Buttons
+
+    @Test("each state and layer of a button has an image of its own")
+    func slots() async throws {
+        let fetcher = GatedFetcher()
+        let button = RecordingImageView(downloader(fetcher))
+        let slots = ImageSlot.Layer.allCases.flatMap { layer in
+            ImageSlot.ControlState.allCases.map { ImageSlot(layer, $0) }
+        }
+        for (index, slot) in slots.enumerated() {
+            let url = "http://h/" + String(repeating: "x", count: index)
+            button.setImage(from: url, in: slot)
+            fetcher.open(url)
+        }
+        let cancelled = ImageSlot.background(.highlighted)
+        button.cancelImageDownload(in: cancelled)
+        await button.shown.wait(for: slots.count - 1)
+        let widths = Dictionary(uniqueKeysWithValues: button.shown.all.map { ($0.slot, $0.image?.pixelWidth ?? 0) })
+        for (index, slot) in slots.enumerated() {
+            #expect(widths[slot] == (slot == cancelled ? nil : 9 + index))
+        }
+    }
+
+    @Test("the background of a button changes, and nothing else")
+    func background() async throws {
+        let button = view()
+        button.setImage(from: "http://h/a", in: .background)
+        await button.shown.wait()
+        #expect(button.shown.all.map(\.slot) == [.background])
+        #expect(ImageSlot.background == .background(.normal) && ImageSlot.image == .image(.normal))
+    }
+}
+
+/// Answers each URL, once it is opened, with an image as wide as the URL is long.
+private final class GatedFetcher: ImageFetching {
+    private let gates = Guarded<[String: Gate]>([:])
+
+    private func gate(_ url: String) -> Gate {
+        gates.withLock { gates in
+            let gate = gates[url] ?? Gate()
+            gates[url] = gate
+            return gate
+        }
+    }
+
+    func open(_ url: String) {
+        gate(url).open()
+    }
+
+    func fetch(_ request: HTTPRequest) async throws(SessionError) -> DataResponse {
+        await gate(request.url).pass()
+        let response = HTTPResponse(status: 200, headers: ["Content-Type": "image/png"], url: request.url)
+        return DataResponse(response: response, body: Data("\(request.url.count)x1".utf8))
+    }
+}

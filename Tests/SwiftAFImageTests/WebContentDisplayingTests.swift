@@ -1,0 +1,122 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFImage
+
+/// AFWKWebViewTests of AFNetworking, and what they leave out.
+@MainActor
+@Suite(.timeLimit(.minutes(2)))
+final class WebContentDisplayingTests {
+    private let server: TestServer
+    private let view: RecordingWebView
+
+    init() throws {
+        server = try TestServer()
+        view = RecordingWebView(HTTPSessionManager(baseURL: server.urlString("/")))
+        server.route(
+            "/page", .respond(200, headers: ["Content-Type": "text/html; charset=utf-8"], body: Data("<p>Grüße".utf8)))
+    }
+
+    @Test("a page is shown without anybody asking for its progress")
+    func page() async {
+        view.loadText(HTTPRequest("page"))
+        let content = WebContent(
+            data: Data("<p>Grüße".utf8), mimeType: "text/html", textEncoding: "utf-8",
+            baseURL: server.urlString("/page"))
+        #expect(await view.events.wait(for: 3) == [.started, .content(content), .finished])
+    }
+
+    @Test("progress is told, up to the end")
+    func progress() async {
+        server.route(
+            "/bytes", .respond(200, headers: ["Content-Type": "application/zip"], body: Data(count: 1 << 20)))
+        let told = Happenings<TransferProgress>()
+        let task = view.loadData(HTTPRequest("bytes"), progress: { told.add($0) })
+        await view.events.wait(for: 3)
+        #expect(told.all.last?.received == 1 << 20 && told.all.last?.fractionCompleted == 1)
+        #expect(task.state == .completed)
+        #expect(view.contents.first?.mimeType == "application/zip" && view.contents.first?.textEncoding == nil)
+    }
+
+    @Test("the request's own fields reach the server")
+    func customHeaders() async {
+        view.loadText(HTTPRequest("page", headers: ["X-Custom": "7"]))
+        await view.events.wait(for: 3)
+        #expect(server.requests.first?["X-Custom"] == "7")
+    }
+
+    @Test("what success gives is what is shown")
+    func success() async {
+        view.loadText(HTTPRequest("page"), success: { response, text in "\(response.status) \(text)" })
+        await view.events.wait(for: 3)
+        view.loadData(
+            HTTPRequest("page"), mimeType: "text/plain", textEncoding: "latin1", success: { _, data in data.prefix(2) })
+        await view.events.wait(for: 6)
+        #expect(view.contents.map { String(decoding: $0.data, as: UTF8.self) } == ["200 <p>Grüße", "<p"])
+        #expect(view.contents.last?.mimeType == "text/plain" && view.contents.last?.textEncoding == "latin1")
+    }
+
+    @Test("a text is read in the charset that the response names, else as UTF-8")
+    func charset() async {
+        server.route(
+            "/latin", .respond(200, headers: ["Content-Type": "text/plain; charset=iso-8859-1"], body: Data([0xE9])))
+        server.route(
+            "/unknown", .respond(200, headers: ["Content-Type": "text/plain; charset=none"], body: Data("é".utf8)))
+        view.loadText(HTTPRequest("latin"))
+        await view.events.wait(for: 3)
+        view.loadText(HTTPRequest("unknown"))
+        await view.events.wait(for: 6)
+        #expect(view.contents.map { String(decoding: $0.data, as: UTF8.self) } == ["é", "é"])
+        #expect(view.contents.allSatisfy { $0.textEncoding == "utf-8" && $0.mimeType == "text/plain" })
+    }
+
+    @Test("links are relative to what answered, behind redirects")
+    func baseURL() async {
+        server.route("/here", .redirect(to: "/page"))
+        view.loadText(HTTPRequest("here"))
+        await view.events.wait(for: 3)
+        #expect(view.contents.first?.baseURL == server.urlString("/page"))
+    }
+
+    @Test("a failure is told, and nothing is shown")
+    func failure() async {
+        server.route("/nothing", .status(404))
+        let failed = Happenings<SessionError>()
+        view.loadText(HTTPRequest("nothing"), failure: { failed.add($0) })
+        #expect(await failed.wait().first?.status == 404)
+        #expect(view.events.all == [.started])
+    }
+
+    @Test("a load takes the place of the one before, which is cancelled and not shown", arguments: [true, false])
+    func replaced(byAnother: Bool) async {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let failed = Happenings<SessionError>()
+        let task = view.loadText(HTTPRequest("slow"), failure: { failed.add($0) })
+        if byAnother { view.loadText(HTTPRequest("page")) } else { view.cancelLoading() }
+        #expect(await failed.wait().first?.code == .cancelled)
+        server.open("slow")
+        if byAnother { await view.events.wait(for: 4) }
+        #expect(view.contents.count == (byAnother ? 1 : 0))
+        #expect(task.state == .completed)
+    }
+
+    @Test("a view that goes stops its load")
+    func gone() async {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let failed = Happenings<SessionError>()
+        do {
+            let gone = RecordingWebView(HTTPSessionManager(baseURL: server.urlString("/")))
+            gone.loadText(HTTPRequest("slow"), failure: { failed.add($0) })
+        }
+        #expect(await failed.wait().first?.code == .cancelled)
+        server.open("slow")
+    }
+
+    @Test("views without a manager of their own share one")
+    func sharedManager() {
+        #expect(WebContentLoads().manager == nil)
+        #expect(WebContentLoads.sharedManager === WebContentLoads.sharedManager)
+    }
+}
