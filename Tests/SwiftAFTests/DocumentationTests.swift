@@ -98,6 +98,13 @@ private func stateOfTheNetwork() async throws {
     _ = patient
 }
 
+private func attempts() {
+    let bearer = BearerAuthenticator(for: "https://api.example.org") { expired in
+        BearerToken(try await manager.post("token", as: String.self))
+    }
+    manager.interceptor = CompositeInterceptor(bearer, RetryPolicy(maximumRetries: 3))
+}
+
 @Suite struct DocumentationTests {
     /// The lines of a text without their indentation, and without empty ones.
     private static func lines(of text: Substring) -> [String] {

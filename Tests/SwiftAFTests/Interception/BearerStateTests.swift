@@ -1,0 +1,113 @@
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Which token goes, and who refreshes it")
+struct BearerStateTests {
+    private static let now = Date(timeIntervalSince1970: 1_000_000)
+    private static let start = ContinuousClock.now
+    private static let error = SessionError(.authentication)
+
+    private static func name(_ step: BearerState.Step) -> String {
+        switch step {
+        case .use(let token): "use \(token.value)"
+        case .useAndRefresh(let token): "use \(token.value), refresh"
+        case .refresh: "refresh"
+        case .fail: "fail"
+        case .ignore: "ignore"
+        }
+    }
+
+    @Test(
+        "By its expiry",
+        arguments: [
+            (nil, nil, "use a"), (nil, 60, "use a"), (61, 60, "use a"), (60, 60, "use a, refresh"),
+            (1, 60, "use a, refresh"), (1, nil, "use a"), (1, 0, "use a"), (0, nil, "refresh"), (0, 60, "refresh"),
+            (-1, nil, "refresh"),
+        ] as [(Double?, Double?, String)])
+    func expiry(rest: Double?, leeway: Double?, expected: String) {
+        let state = BearerState(token: BearerToken("a", expires: rest.map { Self.now + $0 }))
+        let step = state.prepare(start: Self.start, now: Self.now, leeway: leeway.map { .seconds($0) })
+        #expect(Self.name(step) == expected)
+    }
+
+    @Test("Without one, one is asked for")
+    func none() {
+        let state = BearerState(token: nil)
+        #expect(Self.name(state.prepare(start: Self.start, now: Self.now, leeway: nil)) == "refresh")
+        #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "ignore")
+    }
+
+    @Test("A refused token is compared with the current one")
+    func refused() {
+        var state = BearerState(token: BearerToken("a"))
+        #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "refresh")
+        #expect(Self.name(state.judge(refused: "x", start: Self.start)) == "ignore")
+        state.finish(.success(BearerToken("b")), from: BearerToken("a"), at: Self.start)
+        #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "use b")
+        #expect(Self.name(state.judge(refused: "b", start: Self.start)) == "refresh")
+        state.set(nil)
+        #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "refresh")
+        #expect(Self.name(state.judge(refused: "x", start: Self.start)) == "ignore")
+    }
+
+    @Test("A failed refresh fails those that were under way, and nobody later")
+    func failed() {
+        var state = BearerState(token: BearerToken("a"))
+        state.finish(.failure(Self.error), from: BearerToken("a"), at: Self.start + .seconds(5))
+        #expect(Self.name(state.judge(refused: "a", start: Self.start + .seconds(5))) == "fail")
+        #expect(Self.name(state.judge(refused: "a", start: Self.start + .seconds(6))) == "refresh")
+        state.set(BearerToken("b"))
+        #expect(Self.name(state.judge(refused: "b", start: Self.start)) == "refresh")
+        #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "use b")
+    }
+
+    @Test("A token that was set during a refresh stays")
+    func overtaken() {
+        var state = BearerState(token: BearerToken("a"))
+        state.set(BearerToken("mine"))
+        state.finish(.success(BearerToken("b")), from: BearerToken("a"), at: Self.start)
+        #expect(state.token?.value == "mine")
+        state.finish(.failure(Self.error), from: BearerToken("a"), at: Self.start + .seconds(9))
+        #expect(Self.name(state.judge(refused: "mine", start: Self.start)) == "refresh")
+    }
+
+    @Test("Former tokens are forgotten in the end")
+    func memory() {
+        var state = BearerState(token: BearerToken("0"))
+        for number in 1...16 { state.set(BearerToken("\(number)")) }
+        #expect(Self.name(state.judge(refused: "0", start: Self.start)) == "use 16")
+        state.set(BearerToken("17"))
+        #expect(Self.name(state.judge(refused: "0", start: Self.start)) == "ignore")
+    }
+
+    @Test("A token is in no description")
+    func descriptions() {
+        let token = BearerToken("secret-token")
+        var text = ""
+        dump(token, to: &text)
+        for shown in ["\(token)", String(reflecting: token), text, "\(Optional(token) as Any)"] {
+            #expect(!shown.contains("secret-token"))
+        }
+    }
+
+    @Test(
+        "Origins",
+        arguments: [
+            ("https://a.org", "https://a.org:443/x?y", true), ("http://a.org:80", "HTTP://A.ORG", true),
+            ("https://a.org", "http://a.org", false), ("https://a.org", "https://a.org:444", false),
+            ("https://a.org", "https://b.org", false), ("https://[::1]:8", "https://[::1]:8/", true),
+            ("https://a.org", "https://a.org@b.org/", false), ("https://a.org", "https://x:y@a.org/", true),
+            ("https://a.org", "https://a.org:", true), ("https://a.org", "https://a.org:x", false),
+        ])
+    func origins(left: String, right: String, isSame: Bool) throws {
+        let origin = try #require(Origin(left))
+        #expect((Origin(right) == origin) == isSame)
+    }
+
+    @Test(arguments: ["", "a.org", "//a.org", "ftp://a.org", "https://", "https://a.org:99999"])
+    func noOrigin(text: String) {
+        #expect(Origin(text) == nil)
+    }
+}

@@ -1,0 +1,234 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Bearer tokens: one refresh for all, and nowhere else", .timeLimit(.minutes(5)))
+struct BearerTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+    /// What was to be refreshed, each time.
+    private let refreshes = Recorder<BearerToken?>()
+
+    init() throws {
+        server = try TestServer()
+        var configuration = SessionConfiguration()
+        configuration.maximumConnectionsPerHost = 0
+        manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        manager.completionQueue = .global()
+        accept("new", at: "/x")
+    }
+
+    private struct NoLuck: Error {}
+
+    private func accept(_ token: String, at path: String) {
+        server.route(path) { request, connection in
+            let isAccepted = request["Authorization"] == "Bearer \(token)"
+            try connection.respond(isAccepted ? 200 : 401, body: Data("answer".utf8))
+        }
+    }
+
+    /// Gives "new" for any other token, when `gate` has been recorded.
+    private func authenticator(
+        _ token: BearerToken? = BearerToken("old"), leeway: Duration? = nil, gate: Recorder<Bool>? = nil,
+        fails: Bool = false
+    ) -> BearerAuthenticator {
+        BearerAuthenticator(for: server.urlString("/"), token: token, refreshingBefore: leeway) { [refreshes] token in
+            refreshes.record(token)
+            await gate?.wait()
+            if fails { throw NoLuck() }
+            return BearerToken("new")
+        }
+    }
+
+    private func statuses(_ count: Int) async -> [Result<Int, SessionError>] {
+        await withTaskGroup(of: Result<Int, SessionError>.self) { group in
+            for _ in 0..<count {
+                group.addTask {
+                    do throws(SessionError) {
+                        return .success(try await manager.response(.get, "x").status)
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test("A hundred refused at once: one refresh, and all are sent again with the new token")
+    func once() async throws {
+        server.route("/x", times: 100, [.stall(at: "old"), .status(401)])
+        manager.interceptor = authenticator()
+        async let all = statuses(100)
+        #expect(await server.waitForStalled(at: "old", count: 100))
+        server.open("old")
+        let statuses = try await all.map { try $0.get() }
+        #expect(statuses == Array(repeating: 200, count: 100))
+        #expect(refreshes.values == [BearerToken("old")])
+        #expect(server.requests.count == 200)
+    }
+
+    @Test("Again and again, in whatever order they come", arguments: 0..<10)
+    func races(round: Int) async throws {
+        manager.interceptor = authenticator()
+        let statuses = try await statuses(100).map { try $0.get() }
+        #expect(statuses == Array(repeating: 200, count: 100))
+        #expect(refreshes.values.count == 1)
+    }
+
+    @Test("With handles, too")
+    func handles() async throws {
+        manager.interceptor = authenticator()
+        let ends = Recorder<Int?>()
+        for _ in 0..<100 {
+            manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { response, _, _ in
+                ends.record(response?.status)
+            }.resume()
+        }
+        #expect(await ends.wait(for: 100) == Array(repeating: 200, count: 100))
+        #expect(refreshes.values.count == 1)
+    }
+
+    @Test("A refresh that fails fails them all, once and with one error")
+    func failing() async throws {
+        server.route("/x", times: 100, [.stall(at: "old"), .status(401)])
+        manager.interceptor = authenticator(fails: true)
+        async let all = statuses(100)
+        #expect(await server.waitForStalled(at: "old", count: 100))
+        server.open("old")
+        for result in await all {
+            guard case .failure(let error) = result else {
+                Issue.record("a request was answered")
+                continue
+            }
+            #expect(error.code == .authentication)
+            #expect(error.underlying is NoLuck)
+        }
+        #expect(refreshes.values.count == 1)
+        #expect(server.requests.count == 100)
+        // Who comes later may try anew.
+        _ = await statuses(1)
+        #expect(refreshes.values.count == 2)
+    }
+
+    @Test("A late 401 for a token that was replaced meanwhile refreshes nothing")
+    func late() async throws {
+        manager.interceptor = authenticator()
+        server.route("/late", times: 1, [.stall(at: "late"), .status(401)])
+        accept("new", at: "/late")
+        async let late = manager.response(.get, "late")
+        #expect(await server.waitForStalled(at: "late"))
+        #expect(try await manager.response(.get, "x").status == 200)
+        server.open("late")
+        #expect(try await late.status == 200)
+        #expect(refreshes.values.count == 1)
+    }
+
+    @Test("Who is cancelled ends at once; the refresh goes on for the others", arguments: [0, 1])
+    func cancelled(position: Int) async throws {
+        let gate = Recorder<Bool>()
+        manager.interceptor = authenticator(nil, gate: gate)
+        // The first of them has started the refresh.
+        let first = Task { try await manager.response(.get, "x").status }
+        await refreshes.wait()
+        let second = Task { try await manager.response(.get, "x").status }
+        let (gone, other) = position == 0 ? (first, second) : (second, first)
+        gone.cancel()
+        await #expect { try await gone.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        gate.record(true)
+        #expect(try await other.value == 200)
+        #expect(refreshes.values.count == 1)
+    }
+
+    @Test("Without a token, or with one that has expired, one is asked for before anything is sent")
+    func beforehand() async throws {
+        for token in [nil, BearerToken("old", expires: Date(timeIntervalSinceNow: -1))] {
+            manager.interceptor = authenticator(token)
+            #expect(try await manager.response(.get, "x").status == 200)
+        }
+        #expect(server.requests.map { $0["Authorization"] } == ["Bearer new", "Bearer new"])
+        #expect(refreshes.values.count == 2)
+    }
+
+    @Test("One that will soon expire is used while the next is asked for")
+    func ahead() async throws {
+        accept("old", at: "/x")
+        let gate = Recorder<Bool>()
+        let token = BearerToken("old", expires: Date(timeIntervalSinceNow: 3600))
+        let authenticator = authenticator(token, leeway: .seconds(7200), gate: gate)
+        manager.interceptor = authenticator
+        for _ in 0..<3 { #expect(try await manager.response(.get, "x").status == 200) }
+        await refreshes.wait()
+        #expect(refreshes.values.count == 1)
+        gate.record(true)
+    }
+
+    @Test("A refresh over the same manager is left alone, and doesn't wait for itself")
+    func sameManager() async throws {
+        server.route("POST /token", .text("new"))
+        let refreshes = refreshes
+        manager.interceptor = BearerAuthenticator(for: server.urlString("/")) { [weak manager] token in
+            refreshes.record(token)
+            return BearerToken(try await manager?.post("token", as: String.self) ?? "")
+        }
+        #expect(try await manager.response(.get, "x").status == 200)
+        #expect(server.requests.map { $0["Authorization"] } == [nil, "Bearer new"])
+        #expect(refreshes.values.count == 1)
+    }
+
+    @Test("The token goes to its origin alone, and a foreign 401 refreshes nothing")
+    func origins() async throws {
+        let other = try TestServer()
+        other.route("/x", .status(401))
+        server.route("/moved", .redirect(to: other.urlString("/x")))
+        manager.interceptor = authenticator(BearerToken("new"))
+        #expect(try await manager.response(.get, other.urlString("/x")).status == 401)
+        #expect(try await manager.response(.get, "moved").status == 401)
+        #expect(other.requests.map { $0["Authorization"] } == [nil, nil])
+        #expect(server.requests.map { $0["Authorization"] } == ["Bearer new"])
+        #expect(refreshes.values.isEmpty)
+    }
+
+    @Test("Requests with an Authorization of their own are left alone")
+    func own() async throws {
+        manager.interceptor = authenticator()
+        var request = HTTPRequest("x", headers: ["Authorization": "Bearer mine"])
+        #expect(try await manager.response(for: request).status == 401)
+        request.headers.removeDefault("Authorization")
+        #expect(try await manager.response(for: request).status == 401)
+        #expect(server.requests.map { $0["Authorization"] } == ["Bearer mine", nil])
+        #expect(refreshes.values.isEmpty)
+    }
+
+    @Test("A server that refuses every token is asked three times")
+    func hopeless() async throws {
+        server.route("/x", .status(401))
+        manager.interceptor = authenticator()
+        #expect(try await manager.response(.get, "x").status == 401)
+        #expect(server.requests.count == 3)
+        #expect(refreshes.values.count == 2)
+    }
+
+    @Test("A token that can't be a header is an error, which doesn't show it")
+    func malformed() async throws {
+        manager.interceptor = authenticator(BearerToken("secret\r\nX: y"))
+        await #expect { _ = try await manager.response(.get, "x") } throws: { error in
+            "\(error)".contains("invalidInput") && !"\(error)".contains("secret")
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("Beside a retry policy")
+    func composed() async throws {
+        var policy = RetryPolicy()
+        policy.baseDelay = .zero
+        manager.interceptor = CompositeInterceptor(authenticator(), policy)
+        server.route("/x", times: 1, .status(503))
+        server.route("/x", times: 1, .status(401))
+        server.route("/x", times: 1, .status(503))
+        #expect(try await manager.response(.get, "x").status == 200)
+        #expect(server.requests.map { $0["Authorization"] } == ["old", "old", "new", "new"].map { "Bearer \($0)" })
+    }
+}
