@@ -58,7 +58,7 @@ final class CoreOrder: Sendable {
     /// The same with another priority and more to tell.
     func with(priority: Float?, interests more: CoreTask.Interests) -> CoreOrder {
         var request = request
-        request.priority = priority
+        if request.priority != priority { request.priority = priority }
         return CoreOrder(
             request: request, session: session, sink: sink, interests: interests.union(more))
     }

@@ -15,13 +15,13 @@ struct CoreOutcome: Sendable {
 
     /// Where the file is that the body went into, if it stands in its place.
     var filePath: String? {
-        guard failure == nil, let download, let response else { return nil }
+        guard let download, failure == nil, let response else { return nil }
         return response.isSuccessful || download.resumption == .alreadyComplete ? download.path : nil
     }
 }
 
 /// Owns a result of the core. It crosses threads once, so that the loop does not spend time on it, and must then
-/// be given to ``take(for:bodyFailure:)`` or ``discard()`` exactly once.
+/// be given to ``take(for:bodyFailure:)``, ``takeResponse(for:)`` or ``discard()`` exactly once.
 struct CoreResult: @unchecked Sendable {
     private let raw: OpaquePointer
 
@@ -54,6 +54,17 @@ struct CoreResult: @unchecked Sendable {
         if error.code == .untrusted { error.trust = af_result_get_trust(raw).map { TrustReport($0.pointee) } }
         if let token = download?.token { error.resumeToken = token }
         return CoreOutcome(response: response, body: body, failure: error, download: download)
+    }
+
+    /// Head and body of a transfer that neither failed nor had to do with a file; the result is freed. Nil of any other.
+    func takeResponse(for url: String) -> (HTTPResponse, Data)? {
+        let failure = af_result_get_failure(raw)
+        guard failure == nil || failure?.pointee.status == .AF_OK, af_result_get_download(raw) == nil,
+            let head = af_result_get_head(raw)
+        else { return nil }
+        defer { af_result_free(raw) }
+        let url = lastURL(expecting: url)
+        return (makeResponse(head, url: url, metrics(lastURL: url)), takeBody())
     }
 
     /// The URL that was asked last: usually the one that was given, and then the same text.

@@ -122,6 +122,12 @@ class CoreTask: @unchecked Sendable {
         return outcome
     }
 
+    /// The response of a result that tells of nothing else, as most; then the result was taken. On any thread.
+    final func takeResponse(_ result: CoreResult, for url: String) -> (HTTPResponse, Data)? {
+        handover.begin()
+        return result.takeResponse(for: url)
+    }
+
     // MARK: Events, on the loop thread
 
     /// The task has ended. `result` must be taken with ``take(_:for:)``, once, on any thread, or discarded here.

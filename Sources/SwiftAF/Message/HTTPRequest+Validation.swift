@@ -12,7 +12,11 @@ extension HTTPRequest {
         for name in headers.removedDefaults where !ASCII.isToken(name) {
             throw invalid("the name of a removed header is not a token")
         }
-        try validateOptions()
+        if let length = body.length, length < 0 { throw invalid("the body's length is negative") }
+        if let path = body.filePath, path.isEmpty || path.utf8.contains(0) {
+            throw invalid("the body's file path is empty or contains NUL")
+        }
+        if hasSettings { try validateSettings() }
     }
 
     private func validateURL() throws(SessionError) {
@@ -89,7 +93,7 @@ extension HTTPRequest {
         }
     }
 
-    private func validateOptions() throws(SessionError) {
+    private func validateSettings() throws(SessionError) {
         try validate(timeouts.connect, "connect")
         try validate(timeouts.idle, "idle")
         try validate(timeouts.total, "total")
@@ -102,11 +106,7 @@ extension HTTPRequest {
             throw invalid("the redirect limit is negative")
         }
         if let priority, !(0...1).contains(priority) { throw invalid("the priority is not between 0 and 1") }
-        if let length = body.length, length < 0 { throw invalid("the body's length is negative") }
         if let path = unixSocket, path.utf8.contains(0) { throw invalid("the path of the socket contains NUL") }
-        if let path = body.filePath, path.isEmpty || path.utf8.contains(0) {
-            throw invalid("the body's file path is empty or contains NUL")
-        }
     }
 
     private func validate(_ timeout: Duration?, _ name: String) throws(SessionError) {

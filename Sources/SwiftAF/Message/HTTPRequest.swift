@@ -13,38 +13,8 @@ public struct HTTPRequest: Sendable {
     /// What to send after the head.
     public var body: HTTPBody
 
-    /// Time limits; each that is nil is the session's.
-    public var timeouts = Timeouts()
-    /// Size limits; each that is nil is the session's.
-    public var limits = Limits()
-    /// What to do with a redirect; nil for the session's policy.
-    public var redirectPolicy: RedirectPolicy?
-    /// The wished version of HTTP; nil for the session's.
-    public var httpVersion: HTTPVersionPreference?
-    /// Whether to ask for compressed bodies and decode them; nil for the session's.
-    public var decompressesBody: Bool?
-    /// 0 (last) to 1 (first) among the requests of the session that wait for a connection, and HTTP/2's weight.
-    public var priority: Float?
-    /// Bytes per second at most; each that is nil is the session's.
-    public var rateLimit = RateLimit()
-    /// Whether the server is asked before a body is sent; nil for the session's.
-    public var continueExpectation: ContinueExpectation?
-    /// Decides whether the body of the response is wanted, and where it goes; nil for the session's
-    /// ``HTTPSessionManager/responseHandler``. Downloads, which have a destination, and server-sent events don't ask.
-    public var responseHandler: ResponseHandler?
-    /// Whether to wait for a route instead of failing without one; nil as the session says.
-    public var waitsForConnectivity: Bool?
-    /// The proxy of all its hops; nil for the session's choice.
-    public var proxy: Proxy?
-    /// A Unix-domain socket that all its hops go to, whatever host their URLs name: a path, or `@` and a name in the
-    /// abstract namespace. Empty for none, nil for the session's. No proxy is asked then; both are an error.
-    public var unixSocket: String?
-    /// What `URLRequest` says about caches, cookies and radios.
-    public var hints = Hints()
-
-    /// Adapts this request and decides about repeating it, before the session's
-    /// ``HTTPSessionManager/interceptor`` does. Nil for that alone.
-    public var interceptor: (any RequestInterceptor)?
+    /// All that is below; nil while none of it was set, which keeps most requests small.
+    private var settings: Settings?
 
     /// Makes a request for a URL that is text.
     public init(_ method: HTTPMethod, _ url: String, headers: HTTPHeaders = [:], body: HTTPBody = .none) {
@@ -86,6 +56,132 @@ public struct HTTPRequest: Sendable {
         case "http": 80
         case "https": 443
         default: nil
+        }
+    }
+}
+
+// MARK: - How it differs from what the session does
+
+extension HTTPRequest {
+    /// Time limits; each that is nil is the session's.
+    public var timeouts: Timeouts {
+        get { settings?.values.timeouts ?? Timeouts() }
+        set { update { $0.timeouts = newValue } }
+    }
+
+    /// Size limits; each that is nil is the session's.
+    public var limits: Limits {
+        get { settings?.values.limits ?? Limits() }
+        set { update { $0.limits = newValue } }
+    }
+
+    /// What to do with a redirect; nil for the session's policy.
+    public var redirectPolicy: RedirectPolicy? {
+        get { settings?.values.redirectPolicy }
+        set { update { $0.redirectPolicy = newValue } }
+    }
+
+    /// The wished version of HTTP; nil for the session's.
+    public var httpVersion: HTTPVersionPreference? {
+        get { settings?.values.httpVersion }
+        set { update { $0.httpVersion = newValue } }
+    }
+
+    /// Whether to ask for compressed bodies and decode them; nil for the session's.
+    public var decompressesBody: Bool? {
+        get { settings?.values.decompressesBody }
+        set { update { $0.decompressesBody = newValue } }
+    }
+
+    /// 0 (last) to 1 (first) among the requests of the session that wait for a connection, and HTTP/2's weight.
+    public var priority: Float? {
+        get { settings?.values.priority }
+        set { update { $0.priority = newValue } }
+    }
+
+    /// Bytes per second at most; each that is nil is the session's.
+    public var rateLimit: RateLimit {
+        get { settings?.values.rateLimit ?? RateLimit() }
+        set { update { $0.rateLimit = newValue } }
+    }
+
+    /// Whether the server is asked before a body is sent; nil for the session's.
+    public var continueExpectation: ContinueExpectation? {
+        get { settings?.values.continueExpectation }
+        set { update { $0.continueExpectation = newValue } }
+    }
+
+    /// Decides whether the body of the response is wanted, and where it goes; nil for the session's
+    /// ``HTTPSessionManager/responseHandler``. Downloads, which have a destination, and server-sent events don't ask.
+    public var responseHandler: ResponseHandler? {
+        get { settings?.values.responseHandler }
+        set { update { $0.responseHandler = newValue } }
+    }
+
+    /// Whether to wait for a route instead of failing without one; nil as the session says.
+    public var waitsForConnectivity: Bool? {
+        get { settings?.values.waitsForConnectivity }
+        set { update { $0.waitsForConnectivity = newValue } }
+    }
+
+    /// The proxy of all its hops; nil for the session's choice.
+    public var proxy: Proxy? {
+        get { settings?.values.proxy }
+        set { update { $0.proxy = newValue } }
+    }
+
+    /// A Unix-domain socket that all its hops go to, whatever host their URLs name: a path, or `@` and a name in the
+    /// abstract namespace. Empty for none, nil for the session's. No proxy is asked then; both are an error.
+    public var unixSocket: String? {
+        get { settings?.values.unixSocket }
+        set { update { $0.unixSocket = newValue } }
+    }
+
+    /// What `URLRequest` says about caches, cookies and radios.
+    public var hints: Hints {
+        get { settings?.values.hints ?? Hints() }
+        set { update { $0.hints = newValue } }
+    }
+
+    /// Adapts this request and decides about repeating it, before the session's
+    /// ``HTTPSessionManager/interceptor`` does. Nil for that alone.
+    public var interceptor: (any RequestInterceptor)? {
+        get { settings?.values.interceptor }
+        set { update { $0.interceptor = newValue } }
+    }
+
+    /// Whether anything of it was set.
+    var hasSettings: Bool { settings != nil }
+
+    private mutating func update(_ change: (inout Settings.Values) -> Void) {
+        var values = settings?.values ?? Settings.Values()
+        change(&values)
+        settings = Settings(values)
+    }
+
+    /// Shared by copies of a request, and never changed.
+    private final class Settings: Sendable {
+        struct Values: Sendable {
+            var timeouts = Timeouts()
+            var limits = Limits()
+            var redirectPolicy: RedirectPolicy?
+            var httpVersion: HTTPVersionPreference?
+            var decompressesBody: Bool?
+            var priority: Float?
+            var rateLimit = RateLimit()
+            var continueExpectation: ContinueExpectation?
+            var responseHandler: ResponseHandler?
+            var waitsForConnectivity: Bool?
+            var proxy: Proxy?
+            var unixSocket: String?
+            var hints = Hints()
+            var interceptor: (any RequestInterceptor)?
+        }
+
+        let values: Values
+
+        init(_ values: Values) {
+            self.values = values
         }
     }
 }

@@ -99,8 +99,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
     /// Adds what this serializer has and the request lacks: headers, time limits, hints.
     package func fillGaps(of request: inout HTTPRequest) {
         request.headers.fillGaps(from: headers)
-        request.timeouts.fillGaps(from: timeouts)
-        request.hints.fillGaps(from: hints)
+        if timeouts != HTTPRequest.Timeouts() { request.timeouts.fillGaps(from: timeouts) }
+        if hints != HTTPRequest.Hints() { request.hints.fillGaps(from: hints) }
     }
 
     private func query(for request: HTTPRequest, _ parameters: Parameters?) throws -> String? {

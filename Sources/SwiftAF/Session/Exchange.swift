@@ -26,8 +26,38 @@ final class Exchange: CoreTask, @unchecked Sendable {
         }
     }
 
-    /// Makes one attempt.
+    /// The response of a transfer that is run to its end. Nothing is copied on the way that most don't need.
+    // Inlined, because every async function that is called, and that returns, asks for its executor.
+    @inline(__always)
+    static func response(
+        _ order: CoreOrder, _ observers: TransferObservers
+    ) async throws(SessionError) -> DataResponse {
+        guard observers.interceptor == nil else { return try await run(order, observers).answer() }
+        let told = TaskObservation.begin(order.request)
+        defer { TaskObservation.end(told) }
+        let (exchange, result) = try await attempt(order, observers)
+        if let (response, body) = exchange.takeResponse(result, for: order.request.url) {
+            return DataResponse(response: response, body: body)
+        }
+        return try exchange.take(result, for: order.request.url).answer()
+    }
+
     private static func send(_ order: CoreOrder, _ observers: TransferObservers) async -> CoreOutcome {
+        do throws(SessionError) {
+            let (exchange, result) = try await attempt(order, observers)
+            return exchange.take(result, for: order.request.url)
+        } catch {
+            return CoreOutcome(body: .init(), failure: error)
+        }
+    }
+
+    /// Makes one attempt. The result must be taken from the exchange.
+    ///
+    /// - Throws: Why it did not begin.
+    @inline(__always)
+    private static func attempt(
+        _ order: CoreOrder, _ observers: TransferObservers
+    ) async throws(SessionError) -> (Exchange, CoreResult) {
         let exchange = Exchange(observers)
         let ending = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
@@ -39,8 +69,8 @@ final class Exchange: CoreTask, @unchecked Sendable {
             exchange.cancel()
         }
         switch ending {
-        case .finished(let result): return exchange.take(result, for: order.request.url)
-        case .refused(let error): return CoreOutcome(body: .init(), failure: error)
+        case .finished(let result): return (exchange, result)
+        case .refused(let error): throw error
         }
     }
 

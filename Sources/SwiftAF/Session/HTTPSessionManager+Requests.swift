@@ -1,6 +1,5 @@
 public import FoundationEssentials
 
-// Every awaited request goes through `perform`, the one funnel.
 extension HTTPSessionManager {
     /// Sends a request as it is and gives the response, whatever its status.
     ///
@@ -13,7 +12,7 @@ extension HTTPSessionManager {
         for request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DataResponse {
         let observers = observers(of: request, progress)
-        return try await perform(try order(request, interests: observers.interests), observers)
+        return try await Exchange.response(try order(request, interests: observers.interests), observers)
     }
 
     /// Serializes and sends a request and gives the response, whatever its status.
@@ -98,14 +97,6 @@ extension HTTPSessionManager {
         return try await StreamTransfer.open(order, observers)
     }
 
-    private func perform(
-        _ order: CoreOrder, _ observers: TransferObservers
-    ) async throws(SessionError) -> DataResponse {
-        let outcome = await Exchange.run(order, observers)
-        outcome.tellOfFile(of: nil)
-        return try outcome.dataResponse()
-    }
-
     /// What a transfer tells on the way.
     func observers(
         of request: HTTPRequest, _ progress: (@Sendable (TransferProgress) -> Void)?
@@ -122,6 +113,12 @@ extension HTTPSessionManager {
 }
 
 extension CoreOutcome {
+    /// The response of a transfer that did not fail; observers hear of its file, if it has one.
+    func answer() throws(SessionError) -> DataResponse {
+        tellOfFile(of: nil)
+        return try dataResponse()
+    }
+
     /// The response of a transfer that did not fail.
     func dataResponse() throws(SessionError) -> DataResponse {
         if let failure { throw failure }
