@@ -58,6 +58,9 @@ bool af__exchange_is_paused(const af__exchange *exchange);
 /** When a byte last moved in either direction, af__now_us(). */
 int64_t af__exchange_last_activity(af__exchange *exchange);
 
+/** A host in A-labels and lower case, without a dot at its end. false: this libcurl can't tell. */
+bool af__driver_host_to_ascii(char *out, size_t size, af_slice host);
+
 /** Connections opened so far; any thread. */
 uint64_t af__driver_connections(const af__driver *driver);
 

@@ -311,6 +311,7 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
     if (status == AF_OK) {
         status = add_default(exchange, text, "Authorization", authorization, count);
     }
+    if (status == AF_OK) status = add_default(exchange, text, "Cookie", transfer->cookies, count);
     for (size_t i = 0; i < outgoing->header_count && status == AF_OK; i++) {
         /* libcurl says it, where it can and before it waits. */
         if (af__is_continue_expectation(&outgoing->headers[i])) continue;

@@ -97,6 +97,20 @@ void af__session_work(af_session *session, af__job *job) {
     }
 }
 
+/* ---- What is remembered -------------------------------------------------------------------- */
+
+static void set_store(af_session *session, const af_session_options *options) {
+    session->store.cookie_policy = options->cookie_policy;
+    session->store.to_ascii = af__driver_host_to_ascii;
+    if (options->cookies != NULL) {
+        session->store.cookies = af_cookie_jar_retain(options->cookies);
+    }
+}
+
+static void clear_store(af_session *session) {
+    af_cookie_jar_release(session->store.cookies);
+}
+
 /* ---- Counting ------------------------------------------------------------------------------ */
 
 void af__session_reference(af_session *session) {
@@ -106,6 +120,7 @@ void af__session_reference(af_session *session) {
 void af__session_unreference(af_session *session) {
     if (atomic_fetch_sub(&session->references, 1) != 1) return;
     af__loop_clear(&session->loop);
+    clear_store(session);
     af_free(session);
     /* Another session, if there is one, soon has its own again. */
     af__task_free_spares();
@@ -142,6 +157,10 @@ af_status af_session_new(af_session **out, const af_session_options *options, af
     if (options->size != sizeof *options) {
         return af__fail(failure, AF_EINVAL, "the options lack AF_SESSION_OPTIONS_INIT");
     }
+    if ((unsigned)options->cookie_policy > AF_COOKIES_MAIN_DOCUMENT) {
+        return af__fail(failure, AF_EINVAL, "unknown policy of cookies: %d",
+                        (int)options->cookie_policy);
+    }
     af_session *session = af__zalloc(sizeof *session);
     if (session == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
     af__list_init(&session->active);
@@ -149,10 +168,12 @@ af_status af_session_new(af_session **out, const af_session_options *options, af
     session->generation = af__process_generation();
     session->gathers_results = options->gather_results;
     session->on_closed = options->on_closed;
+    set_store(session, options);
     session->context = options->context;
     af__loop_owner owner = {session, take_posts, finish_turn, ended, "af-loop"};
     af_status status = af__loop_init(&session->loop, owner, failure);
     if (status != AF_OK) {
+        clear_store(session);
         af_free(session);
         return status;
     }
@@ -169,6 +190,7 @@ af_status af_session_new(af_session **out, const af_session_options *options, af
     if (status != AF_OK) {
         if (session->driver != NULL) af__driver_free(session->driver);
         af__loop_clear(&session->loop);
+        clear_store(session);
         af_free(session);
         return status;
     }

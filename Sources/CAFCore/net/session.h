@@ -30,6 +30,7 @@ struct af_session {
     atomic_uint_fast64_t tasks, posts, events;
     af__loop loop;
     bool gathers_results;
+    af__store store;
     void (*on_closed)(void *context);
     void *context;
     /* Loop thread only. */

@@ -440,6 +440,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     task->alarm.ring = alarm_rang;
     task->job.run = run_job;
     task->session = session;
+    if (session->store.cookies != NULL) task->transfer.store = &session->store;
     af__session_reference(session);
     af__session_hold(session);
     *out = task;

@@ -7,6 +7,7 @@
 #include "net/transfer_auth.h"
 #include "net/transfer_internal.h"
 #include "net/transfer_resume.h"
+#include "net/transfer_store.h"
 
 #include <string.h>
 
@@ -96,6 +97,7 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     }
     if (status == AF_OK) status = af__transfer_init_sink(transfer, request, events, failure);
     if (status == AF_OK) status = init_proxy(transfer, request->proxy, failure);
+    if (status == AF_OK) status = af__transfer_init_store(transfer, request, failure);
     if (status == AF_OK) status = init_socket(transfer, request->unix_socket, failure);
     if (status == AF_OK) status = af__transfer_init_outgoing(transfer, request, failure);
     if (status == AF_OK) status = af__transfer_init_auth(transfer, request, events, failure);
@@ -128,6 +130,7 @@ void af__transfer_clear(af__transfer *transfer) {
     if (transfer->own_proxy != NULL) af__proxy_clear(transfer->own_proxy);
     af_free(transfer->own_proxy);
     transfer->own_proxy = NULL;
+    af__transfer_clear_store(transfer);
     af_free(transfer->unix_socket);
     transfer->unix_socket = NULL;
     af_result_free(transfer->result);
@@ -165,6 +168,7 @@ bool af__transfer_begin_hop(af__transfer *transfer) {
     transfer->is_held = transfer->shares_connection = false;
     transfer->progress.sent = 0;
     if (transfer->result->hop_count > 0) start_reader(transfer);
+    if (!af__transfer_consult_store(transfer)) return false;
     if (!af__transfer_ask_for_rest(transfer) || !af__transfer_prepare_auth(transfer)) return false;
     if (!transfer->sends_body) {
         transfer->progress.sent_total = 0;
@@ -256,6 +260,7 @@ static bool take_final_head(af__transfer *transfer) {
     const af_head *head = &transfer->reader.head;
     af_failure failure = {0};
     transfer->has_pending_head = false;
+    if (!af__transfer_fill_store(transfer)) return false;
     if (head->status == EXPECTATION_FAILED && head->version < AF_HTTP_2 &&
         af__transfer_expects(transfer)) {
         return give_up_expectation(transfer);

@@ -14,6 +14,7 @@
 #include "net/sink.h"
 #include "net/source.h"
 
+#include <afcore/cookie.h>
 #include <afcore/task.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -47,6 +48,14 @@ typedef enum af__phase {
     AF__PHASE_CHALLENGED /**< 401, 407: its body goes nowhere, then the same with credentials. */
 } af__phase;
 
+/** What a session remembers of its servers. */
+typedef struct af__store {
+    af_cookie_jar *cookies; /**< NULL: none are kept. */
+    af_cookie_policy cookie_policy;
+    /** A host in A-labels, that ends in NUL and in no dot. false: it can't be told. */
+    bool (*to_ascii)(char *out, size_t size, af_slice host);
+} af__store;
+
 /** Bytes of a request's fields that need no memory of their own. */
 enum { AF__TRANSFER_ROOM = 640 };
 
@@ -74,7 +83,12 @@ typedef struct af__transfer {
     af__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
     char *unix_socket;    /**< NULL: the session's; "": none. */
 
+    const af__store *store; /**< The session's; NULL: it remembers nothing. */
+    bool ignores_cookies;
+    char *document_host; /**< Of the main document, where that is known and asked for. */
+
     /* The hop that is or will be under way. */
+    char *cookies;        /**< What Cookie says; NULL: nothing. A secret. */
     const af__proxy *via; /**< Chosen by the driver; NULL: directly. */
     af__outgoing outgoing;
     bool sends_body;

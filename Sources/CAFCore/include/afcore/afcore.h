@@ -5,6 +5,7 @@
 #include <afcore/auth.h>
 #include <afcore/base.h>
 #include <afcore/cache.h>
+#include <afcore/cookie.h>
 #include <afcore/error.h>
 #include <afcore/message.h>
 #include <afcore/multipart.h>

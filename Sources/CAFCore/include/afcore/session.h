@@ -5,6 +5,7 @@
 #define AFCORE_SESSION_H
 
 #include <afcore/base.h>
+#include <afcore/cookie.h>
 #include <afcore/error.h>
 #include <afcore/network.h>
 #include <afcore/proxy.h>
@@ -39,14 +40,20 @@ typedef struct af_session_options {
     af_tls_options tls; /**< Versions, ciphers, client certificates. */
     af_proxies proxies; /**< Between the session and its servers. At first the environment's. */
     af_network_options network; /**< How hosts are reached. */
+    /**
+     * Where cookies are kept and sent from; NULL: none are. The session has its own reference, and other
+     * sessions may use the same jar. A request with a Cookie of its own, or the wish to send none,
+     * sends what it says, and nothing of the jar.
+     */
+    af_cookie_jar *cookies;
+    af_cookie_policy cookie_policy;
 } af_session_options;
 
 #define AF_SESSION_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(af_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,               \
-            {AF_TLS_DEFAULT, AF_TLS_DEFAULT, NULL, NULL, NULL, 0, false}, AF_PROXIES_INIT, {       \
-            NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL                                          \
-        }                                                                                          \
+            {AF_TLS_DEFAULT, AF_TLS_DEFAULT, NULL, NULL, NULL, 0, false}, AF_PROXIES_INIT,         \
+            {NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL}, NULL, AF_COOKIES_ALWAYS               \
     }
 
 /** Counters of a session since it was made. */

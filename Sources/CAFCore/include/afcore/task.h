@@ -220,6 +220,9 @@ typedef struct af_request {
      * until there is a challenge to answer.
      */
     const af_credentials *credentials;
+    bool ignore_cookies; /**< Neither send nor keep cookies of the session's jar. */
+    /** Of what the user looks at, for AF_COOKIES_MAIN_DOCUMENT; NULL: this request's own first URL. */
+    const char *main_document_url;
 } af_request;
 
 #define AF_REQUEST_INIT                                                                            \
@@ -227,7 +230,7 @@ typedef struct af_request {
         sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
             {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
             {AF_SINK_MEMORY, NULL, 0, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC,  \
-            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL, NULL, NULL                 \
+            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL, NULL, NULL, false, NULL    \
     }
 
 /* ---- What is told on the way --------------------------------------------------------------- */

@@ -1,0 +1,247 @@
+#include "message/cookie.h"
+
+#include "message/fields.h"
+#include "message/ip.h"
+
+/* ---- Dates --------------------------------------------------------------------------------- */
+
+typedef struct moment {
+    int day, month, year, hour, minute, second; /* -1: not seen yet. */
+} moment;
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_delimiter(char c) {
+    unsigned char u = (unsigned char)c;
+    return u == 0x09 || (u >= 0x20 && u <= 0x2f) || (u >= 0x3b && u <= 0x40) ||
+           (u >= 0x5b && u <= 0x60) || (u >= 0x7b && u <= 0x7e);
+}
+
+/** A number of `least` to `most` digits at the start, with no digit behind it; its size, or 0. */
+static size_t read_digits(af_slice text, size_t least, size_t most, int *out) {
+    size_t size = 0;
+    int value = 0;
+    while (size < text.size && is_digit(text.bytes[size])) {
+        if (size == most) return 0;
+        value = value * 10 + (text.bytes[size++] - '0');
+    }
+    if (size < least) return 0;
+    *out = value;
+    return size;
+}
+
+static bool read_time(moment *moment, af_slice token) {
+    int parts[3];
+    for (int i = 0; i < 3; i++) {
+        size_t size = read_digits(token, 1, 2, &parts[i]);
+        if (size == 0) return false;
+        token = (af_slice){token.bytes + size, token.size - size};
+        if (i == 2) break;
+        if (token.size == 0 || token.bytes[0] != ':') return false;
+        token = (af_slice){token.bytes + 1, token.size - 1};
+    }
+    moment->hour = parts[0];
+    moment->minute = parts[1];
+    moment->second = parts[2];
+    return true;
+}
+
+static bool read_month(moment *moment, af_slice token) {
+    static const char names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
+    if (token.size < 3) return false;
+    for (int i = 0; i < 12; i++) {
+        if (!af__same_text(token.bytes, names + 3 * i, 3)) continue;
+        moment->month = i;
+        return true;
+    }
+    return false;
+}
+
+static void read_token(moment *moment, af_slice token) {
+    if (moment->hour < 0 && read_time(moment, token)) return;
+    if (moment->day < 0 && read_digits(token, 1, 2, &moment->day) != 0) return;
+    if (moment->month < 0 && read_month(moment, token)) return;
+    if (moment->year < 0) read_digits(token, 2, 4, &moment->year);
+}
+
+static int days_in(int month, int year) {
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return month == 1 && is_leap ? 29 : days[month];
+}
+
+static int64_t days_before(int year) {
+    int64_t last = year - 1;
+    return last * 365 + last / 4 - last / 100 + last / 400;
+}
+
+bool af__cookie_date(af_slice text, int64_t *seconds) {
+    moment moment = {-1, -1, -1, -1, -1, -1};
+    size_t at = 0;
+    while (at < text.size) {
+        while (at < text.size && is_delimiter(text.bytes[at])) at++;
+        size_t start = at;
+        while (at < text.size && !is_delimiter(text.bytes[at])) at++;
+        if (at > start) read_token(&moment, (af_slice){text.bytes + start, at - start});
+    }
+    if (moment.year >= 70 && moment.year <= 99) moment.year += 1900;
+    if (moment.year >= 0 && moment.year <= 69) moment.year += 2000;
+    if (moment.day < 1 || moment.month < 0 || moment.year < 1601 || moment.hour < 0) return false;
+    if (moment.day > days_in(moment.month, moment.year)) return false;
+    if (moment.hour > 23 || moment.minute > 59 || moment.second > 59) return false;
+    int64_t days = days_before(moment.year) - days_before(1970) + moment.day - 1;
+    for (int i = 0; i < moment.month; i++) days += days_in(i, moment.year);
+    *seconds = ((days * 24 + moment.hour) * 60 + moment.minute) * 60 + moment.second;
+    return true;
+}
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+static bool is_control(char c) {
+    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
+}
+
+static bool has_control(af_slice text) {
+    for (size_t i = 0; i < text.size; i++) {
+        if (is_control(text.bytes[i])) return true;
+    }
+    return false;
+}
+
+bool af__cookie_is_clean(af_slice name, af_slice value, const char **why) {
+    *why = NULL;
+    if (has_control(name) || has_control(value)) *why = "the cookie has a control character";
+    if (name.size == 0 && value.size == 0) *why = "the cookie has neither name nor value";
+    if (name.size + value.size > AF__COOKIE_LONGEST) *why = "the cookie is too long";
+    return *why == NULL;
+}
+
+/** Cut at the first `mark`, both parts trimmed. false: there is none, and all is `first`. */
+static bool cut(af_slice text, char mark, af_slice *first, af_slice *second) {
+    const char *found = text.size > 0 ? memchr(text.bytes, mark, text.size) : NULL;
+    size_t size = found != NULL ? (size_t)(found - text.bytes) : text.size;
+    *first = af__trim((af_slice){text.bytes, size});
+    *second = found != NULL ? af__trim((af_slice){found + 1, text.size - size - 1})
+                            : (af_slice){"", 0};
+    return found != NULL;
+}
+
+static bool read_age(af_slice value, int64_t *out) {
+    bool is_negative = value.size > 0 && value.bytes[0] == '-';
+    size_t at = is_negative ? 1 : 0;
+    int64_t age = 0;
+    if (at == value.size) return false;
+    for (; at < value.size; at++) {
+        if (!is_digit(value.bytes[at])) return false;
+        if (age <= AF__COOKIE_LONGEST_LIFE) age = age * 10 + (value.bytes[at] - '0');
+    }
+    *out = is_negative ? 0 : age;
+    return true;
+}
+
+static af_same_site read_same_site(af_slice value) {
+    if (af__same_name(value, "Strict")) return AF_SAME_SITE_STRICT;
+    if (af__same_name(value, "Lax")) return AF_SAME_SITE_LAX;
+    return af__same_name(value, "None") ? AF_SAME_SITE_NONE : AF_SAME_SITE_UNSET;
+}
+
+typedef struct lifetime {
+    int64_t age, date;
+    bool has_age, has_date;
+} lifetime;
+
+static void heed(af__cookie_line *out, lifetime *life, af_slice name, af_slice value) {
+    if (value.size > AF__COOKIE_LONGEST_ATTRIBUTE) return;
+    if (af__same_name(name, "Expires")) {
+        life->has_date = af__cookie_date(value, &life->date) || life->has_date;
+    } else if (af__same_name(name, "Max-Age")) {
+        life->has_age = read_age(value, &life->age) || life->has_age;
+    } else if (af__same_name(name, "Domain")) {
+        if (value.size > 0 && value.bytes[0] == '.') {
+            value = (af_slice){value.bytes + 1, value.size - 1};
+        }
+        out->domain = value;
+    } else if (af__same_name(name, "Path")) {
+        bool is_absolute = value.size > 0 && value.bytes[0] == '/';
+        out->path = is_absolute ? value : (af_slice){"", 0};
+    } else if (af__same_name(name, "Secure")) {
+        out->secure = true;
+    } else if (af__same_name(name, "HttpOnly")) {
+        out->http_only = true;
+    } else if (af__same_name(name, "SameSite")) {
+        out->same_site = read_same_site(value);
+    }
+}
+
+static int64_t end_of(const lifetime *life, int64_t now) {
+    int64_t latest = now + AF__COOKIE_LONGEST_LIFE;
+    if (!life->has_age && !life->has_date) return AF_COOKIE_SESSION;
+    if (life->has_age && life->age == 0) return 0;
+    int64_t end = life->has_age ? now + life->age : life->date;
+    return end < latest ? end : latest;
+}
+
+bool af__cookie_read(af__cookie_line *out, af_slice line, int64_t now, const char **why) {
+    *out = (af__cookie_line){.name = {"", 0}, .domain = {"", 0}, .path = {"", 0}};
+    lifetime life = {0};
+    const char *end = line.size > 0 ? memchr(line.bytes, ';', line.size) : NULL;
+    size_t size = end != NULL ? (size_t)(end - line.bytes) : line.size;
+    if (has_control(line)) {
+        *why = "the cookie has a control character";
+        return false;
+    }
+    if (!cut((af_slice){line.bytes, size}, '=', &out->name, &out->value)) {
+        out->value = out->name;
+        out->name = (af_slice){"", 0};
+    }
+    if (!af__cookie_is_clean(out->name, out->value, why)) return false;
+    while (size < line.size) {
+        const char *start = line.bytes + size + 1;
+        size_t left = line.size - size - 1;
+        const char *next = left > 0 ? memchr(start, ';', left) : NULL;
+        af_slice name, value, attribute = {start, next != NULL ? (size_t)(next - start) : left};
+        cut(attribute, '=', &name, &value);
+        heed(out, &life, name, value);
+        size += 1 + attribute.size;
+    }
+    out->expires = end_of(&life, now);
+    return true;
+}
+
+static bool begins_with(af_slice text, const char *prefix) {
+    size_t size = strlen(prefix);
+    return text.size >= size && af__same_text(text.bytes, prefix, size);
+}
+
+bool af__cookie_keeps_promise(af_slice name, bool secure, bool host_only, af_slice path) {
+    if (begins_with(name, "__Secure-")) return secure;
+    if (!begins_with(name, "__Host-")) return true;
+    return secure && host_only && path.size == 1 && path.bytes[0] == '/';
+}
+
+/* ---- Paths and domains --------------------------------------------------------------------- */
+
+af_slice af__cookie_default_path(af_slice url_path) {
+    const char *slash = url_path.size > 0 && url_path.bytes[0] == '/'
+                            ? memrchr(url_path.bytes, '/', url_path.size)
+                            : NULL;
+    if (slash == NULL || slash == url_path.bytes) return (af_slice){"/", 1};
+    return (af_slice){url_path.bytes, (size_t)(slash - url_path.bytes)};
+}
+
+bool af__cookie_path_matches(af_slice url_path, af_slice cookie_path) {
+    if (cookie_path.size == 0 || url_path.size < cookie_path.size) return false;
+    if (memcmp(url_path.bytes, cookie_path.bytes, cookie_path.size) != 0) return false;
+    return url_path.size == cookie_path.size || cookie_path.bytes[cookie_path.size - 1] == '/' ||
+           url_path.bytes[cookie_path.size] == '/';
+}
+
+bool af__cookie_domain_matches(af_slice host, af_slice domain) {
+    af__ip ip;
+    if (domain.size == 0 || host.size < domain.size) return false;
+    size_t above = host.size - domain.size;
+    if (memcmp(host.bytes + above, domain.bytes, domain.size) != 0) return false;
+    return above == 0 || (host.bytes[above - 1] == '.' && !af__ip_parse(&ip, host));
+}

@@ -1,0 +1,20 @@
+/**
+ * What a session remembers of its servers, applied to a transfer: cookies. Loop thread.
+ */
+#ifndef AF_NET_TRANSFER_STORE_H
+#define AF_NET_TRANSFER_STORE_H
+
+#include "net/transfer.h"
+
+/** Copy what the request says of it. AF_EINVAL, AF_ENOMEM. */
+af_status af__transfer_init_store(af__transfer *transfer, const af_request *request,
+                                  af_failure *failure);
+void af__transfer_clear_store(af__transfer *transfer);
+
+/** Before a hop is sent. A failure is the transfer's. */
+bool af__transfer_consult_store(af__transfer *transfer);
+
+/** A final head has come, of a redirect as well. A failure is the transfer's. */
+bool af__transfer_fill_store(af__transfer *transfer);
+
+#endif

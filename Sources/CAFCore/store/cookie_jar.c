@@ -1,0 +1,467 @@
+#include "store/cookie_jar.h"
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "message/fields.h"
+#include "message/ip.h"
+#include "store/suffixes.h"
+
+#include <stdlib.h>
+
+/* ---- Cookies in the jar -------------------------------------------------------------------- */
+
+static bool same(af_slice a, af_slice b) {
+    return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
+}
+
+static size_t bucket_of(af_slice domain) {
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < domain.size; i++) {
+        hash = (hash ^ (unsigned char)domain.bytes[i]) * 16777619u;
+    }
+    return (hash ^ hash >> 16) % AF__COOKIE_BUCKETS;
+}
+
+static af_slice place(char **room, af_slice text) {
+    af_slice placed = {*room, text.size};
+    if (text.size > 0) memcpy(*room, text.bytes, text.size);
+    (*room)[text.size] = '\0';
+    *room += text.size + 1;
+    return placed;
+}
+
+/** A copy of all that `from` says, with its texts behind it. */
+static af__jar_cookie *copy(const af__jar_cookie *from) {
+    size_t size = from->name.size + from->value.size + from->domain.size + from->path.size + 4;
+    af__jar_cookie *cookie = af__alloc(sizeof *cookie + size);
+    if (cookie == NULL) return NULL;
+    char *room = (char *)(cookie + 1);
+    *cookie = *from;
+    cookie->name = place(&room, from->name);
+    cookie->value = place(&room, from->value);
+    cookie->domain = place(&room, from->domain);
+    cookie->path = place(&room, from->path);
+    return cookie;
+}
+
+/** Values are secrets. */
+static void drop(af__jar_cookie *cookie) {
+    size_t size = cookie->name.size + cookie->value.size + cookie->domain.size + cookie->path.size +
+                  4;
+    af__free_secret(cookie, sizeof *cookie + size);
+}
+
+static void take_out(af_cookie_jar *jar, af__jar_cookie **link) {
+    af__jar_cookie *cookie = *link;
+    *link = cookie->next;
+    jar->count--;
+    if (cookie->expires != AF_COOKIE_SESSION) jar->has_changed = true;
+    drop(cookie);
+}
+
+static bool has_expired(const af__jar_cookie *cookie, int64_t now) {
+    return cookie->expires <= now;
+}
+
+/* ---- Making room --------------------------------------------------------------------------- */
+
+static void take_out_expired(af_cookie_jar *jar, int64_t now) {
+    for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
+        af__jar_cookie **link = &jar->buckets[i];
+        while (*link != NULL) {
+            if (has_expired(*link, now))
+                take_out(jar, link);
+            else
+                link = &(*link)->next;
+        }
+    }
+}
+
+/** Is `a` to go before `b`? Those without Secure do, then those that were not used for longest. */
+static bool goes_before(const af__jar_cookie *a, const af__jar_cookie *b, bool minds_secure) {
+    if (minds_secure && a->secure != b->secure) return !a->secure;
+    return a->used < b->used;
+}
+
+static uint32_t count_in(const af_cookie_jar *jar, af_slice domain) {
+    uint32_t count = 0;
+    for (const af__jar_cookie *cookie = jar->buckets[bucket_of(domain)]; cookie != NULL;
+         cookie = cookie->next) {
+        if (same(cookie->domain, domain)) count++;
+    }
+    return count;
+}
+
+static void take_out_of_domain(af_cookie_jar *jar, af_slice domain) {
+    af__jar_cookie **first = NULL;
+    for (af__jar_cookie **link = &jar->buckets[bucket_of(domain)]; *link != NULL;
+         link = &(*link)->next) {
+        if (!same((*link)->domain, domain)) continue;
+        if (first == NULL || goes_before(*link, *first, true)) first = link;
+    }
+    if (first != NULL) take_out(jar, first);
+}
+
+static void take_out_of_all(af_cookie_jar *jar) {
+    af__jar_cookie **first = NULL;
+    for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
+        for (af__jar_cookie **link = &jar->buckets[i]; *link != NULL; link = &(*link)->next) {
+            if (first == NULL || goes_before(*link, *first, false)) first = link;
+        }
+    }
+    if (first != NULL) take_out(jar, first);
+}
+
+static void make_room(af_cookie_jar *jar, af_slice domain, int64_t now) {
+    bool is_full = jar->count >= jar->most || count_in(jar, domain) >= jar->most_per_domain;
+    if (!is_full) return;
+    take_out_expired(jar, now);
+    while (count_in(jar, domain) >= jar->most_per_domain) take_out_of_domain(jar, domain);
+    while (jar->count >= jar->most) take_out_of_all(jar);
+}
+
+/* ---- Putting in ---------------------------------------------------------------------------- */
+
+static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
+    for (af__jar_cookie **link = &jar->buckets[bucket_of(wanted->domain)]; *link != NULL;
+         link = &(*link)->next) {
+        const af__jar_cookie *cookie = *link;
+        if (cookie->host_only == wanted->host_only && same(cookie->name, wanted->name) &&
+            same(cookie->domain, wanted->domain) && same(cookie->path, wanted->path)) {
+            return link;
+        }
+    }
+    return NULL;
+}
+
+/** Who reads along on http must not replace, or stand in front of, what https has set. */
+static bool covers_secure(const af_cookie_jar *jar, const af__jar_cookie *new) {
+    for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
+        for (const af__jar_cookie *old = jar->buckets[i]; old != NULL; old = old->next) {
+            bool is_near = old->secure && same(old->name, new->name) &&
+                           (af__cookie_domain_matches(old->domain, new->domain) ||
+                            af__cookie_domain_matches(new->domain, old->domain));
+            if (is_near && af__cookie_path_matches(new->path, old->path)) return true;
+        }
+    }
+    return false;
+}
+
+static af_status insert(af_cookie_jar *jar, af__jar_cookie *new, int64_t now) {
+    af__jar_cookie *cookie = copy(new);
+    if (cookie == NULL) return AF_ENOMEM;
+    cookie->created = cookie->used = ++jar->clock;
+    af__jar_cookie **old = find(jar, new);
+    if (old != NULL) {
+        cookie->created = (*old)->created;
+        take_out(jar, old);
+    }
+    if (has_expired(cookie, now)) {
+        drop(cookie);
+        return AF_OK;
+    }
+    make_room(jar, cookie->domain, now);
+    size_t bucket = bucket_of(cookie->domain);
+    cookie->next = jar->buckets[bucket];
+    jar->buckets[bucket] = cookie;
+    jar->count++;
+    if (cookie->expires != AF_COOKIE_SESSION) jar->has_changed = true;
+    return AF_OK;
+}
+
+static bool has_tab(af_slice text) {
+    return text.size > 0 && memchr(text.bytes, '\t', text.size) != NULL;
+}
+
+/** What has to hold of every cookie, whoever has it. */
+static bool is_good(const af__jar_cookie *cookie, const char **why) {
+    if (!af__cookie_is_clean(cookie->name, cookie->value, why)) return false;
+    /* A field of the file ends with a tab. */
+    if (has_tab(cookie->name) || has_tab(cookie->path)) *why = "the cookie has a tab in its name";
+    if (cookie->path.size == 0 || cookie->path.bytes[0] != '/') *why = "the cookie's path is none";
+    af_slice promise = cookie->name.size > 0 ? cookie->name : cookie->value;
+    bool is_kept = cookie->name.size > 0
+                       ? af__cookie_keeps_promise(promise, cookie->secure, cookie->host_only,
+                                                  cookie->path)
+                       : af__cookie_keeps_promise(promise, false, false, cookie->path);
+    if (!is_kept) *why = "the cookie isn't what the prefix of its name says";
+    return *why == NULL;
+}
+
+/** The domain that a server wishes, in lower case, in `room`; or its own. */
+static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, char *room,
+                          const char **why) {
+    af_slice own = af_slice_of(host);
+    for (size_t i = 0; i < wish.size; i++) {
+        char c = wish.bytes[i];
+        room[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    }
+    room[wish.size] = '\0';
+    if (wish.size > 0 && room[wish.size - 1] == '.') room[--wish.size] = '\0';
+    af_slice domain = {room, wish.size};
+    bool is_own = same(domain, own);
+    out->host_only = wish.size == 0;
+    out->domain = out->host_only ? own : domain;
+    if (out->host_only) return true;
+    if (!af__cookie_domain_matches(own, domain)) {
+        *why = "the cookie's domain is not its host's";
+        return false;
+    }
+    af__ip ip;
+    bool is_narrow = af__ip_parse(&ip, own) || af__suffixes_have(room);
+    if (is_narrow && !is_own) {
+        *why = "the cookie's domain is a public suffix";
+        return false;
+    }
+    out->host_only = is_narrow;
+    return true;
+}
+
+af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, af_slice line,
+                              int64_t now, const char **why) {
+    af__cookie_line read;
+    char room[AF__COOKIE_LONGEST_ATTRIBUTE + 1];
+    *why = NULL;
+    if (!af__cookie_read(&read, line, now, why)) return AF_EINVAL;
+    af__jar_cookie new = {.name = read.name,
+                          .value = read.value,
+                          .path = read.path,
+                          .expires = read.expires,
+                          .secure = read.secure,
+                          .http_only = read.http_only,
+                          .same_site = read.same_site};
+    if (read.path.size == 0 || has_tab(read.path)) new.path = af__cookie_default_path(site->path);
+    if (!choose_domain(&new, read.domain, site->host, room, why)) return AF_EINVAL;
+    if (new.secure && !site->is_secure) *why = "a secure cookie came over http";
+    if (*why != NULL || !is_good(&new, why)) return AF_EINVAL;
+    pthread_mutex_lock(&jar->lock);
+    bool is_covered = !new.secure && !site->is_secure &&covers_secure(jar, &new);
+    af_status status = is_covered ? AF_EINVAL : insert(jar, &new, now);
+    pthread_mutex_unlock(&jar->lock);
+    if (is_covered) *why = "over http the cookie would stand for a secure one";
+    return status;
+}
+
+static bool is_domain(af_slice text) {
+    af__ip ip;
+    if (af__ip_parse(&ip, text)) return true;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.bytes[i];
+        bool is_inner = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+        if (!is_inner && (c != '.' || i == 0 || text.bytes[i - 1] == '.')) return false;
+    }
+    return text.size > 0 && text.size <= 255 && text.bytes[text.size - 1] != '.';
+}
+
+af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t now,
+                             const char **why) {
+    af__ip ip;
+    *why = NULL;
+    if (given->name == NULL || given->value == NULL || given->domain == NULL ||
+        given->path == NULL || (unsigned)given->same_site > AF_SAME_SITE_STRICT) {
+        *why = "the cookie is not complete";
+        return AF_EINVAL;
+    }
+    af__jar_cookie new = {.name = af_slice_of(given->name),
+                          .value = af_slice_of(given->value),
+                          .domain = af_slice_of(given->domain),
+                          .path = af_slice_of(given->path),
+                          .expires = given->expires,
+                          .host_only = given->host_only,
+                          .secure = given->secure,
+                          .http_only = given->http_only,
+                          .same_site = given->same_site};
+    if (new.path.size > AF__COOKIE_LONGEST_ATTRIBUTE) *why = "the cookie's path is too long";
+    if (!is_domain(new.domain)) *why = "the cookie's domain is no host";
+    bool is_wide = *why == NULL && !new.host_only;
+    if (is_wide && (af__ip_parse(&ip, new.domain) || af__suffixes_have(given->domain))) {
+        *why = "the cookie's domain is a public suffix";
+    }
+    /* Names with semicolons would be several; values with them, too. */
+    if (strpbrk(given->name, ";=") != NULL || strchr(given->value, ';') != NULL ||
+        strchr(given->path, ';') != NULL) {
+        *why = "the cookie has a semicolon, or its name an equals sign";
+    }
+    for (const char *at = given->path; *at != '\0'; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7f) *why = "the cookie has a control character";
+    }
+    if (*why != NULL || !is_good(&new, why)) return AF_EINVAL;
+    pthread_mutex_lock(&jar->lock);
+    af_status status = insert(jar, &new, now);
+    pthread_mutex_unlock(&jar->lock);
+    return status;
+}
+
+/* ---- Taking along -------------------------------------------------------------------------- */
+
+typedef struct selection {
+    af__jar_cookie **cookies;
+    size_t count, capacity;
+    bool lacks_memory;
+} selection;
+
+static void select_cookie(selection *selection, af__jar_cookie *cookie) {
+    if (selection->count == selection->capacity) {
+        size_t capacity = selection->capacity * 2 + 16;
+        af__jar_cookie **cookies = af__realloc(selection->cookies, capacity * sizeof *cookies);
+        if (cookies == NULL) {
+            selection->lacks_memory = true;
+            return;
+        }
+        selection->cookies = cookies;
+        selection->capacity = capacity;
+    }
+    selection->cookies[selection->count++] = cookie;
+}
+
+static void select_domain(const af_cookie_jar *jar, const af__cookie_site *site, af_slice domain,
+                          bool is_host, int64_t now, selection *out) {
+    for (af__jar_cookie *cookie = jar->buckets[bucket_of(domain)]; cookie != NULL;
+         cookie = cookie->next) {
+        bool is_sent = same(cookie->domain, domain) && (is_host || !cookie->host_only) &&
+                       (site->is_secure || !cookie->secure) && !has_expired(cookie, now) &&
+                       af__cookie_path_matches(site->path, cookie->path);
+        if (is_sent) select_cookie(out, cookie);
+    }
+}
+
+/** Longer paths first, then those that have been there for longer. */
+static int compare(const void *left, const void *right) {
+    const af__jar_cookie *a = *(af__jar_cookie *const *)left;
+    const af__jar_cookie *b = *(af__jar_cookie *const *)right;
+    if (a->path.size != b->path.size) return a->path.size > b->path.size ? -1 : 1;
+    if (a->created == b->created) return 0;
+    return a->created < b->created ? -1 : 1;
+}
+
+/** Under the lock. */
+static void select_for(const af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
+                       selection *out) {
+    af__ip ip;
+    if (site == NULL) {
+        for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
+            for (af__jar_cookie *cookie = jar->buckets[i]; cookie != NULL; cookie = cookie->next) {
+                if (!has_expired(cookie, now)) select_cookie(out, cookie);
+            }
+        }
+    } else {
+        af_slice host = af_slice_of(site->host);
+        bool is_address = af__ip_parse(&ip, host);
+        select_domain(jar, site, host, true, now, out);
+        const char *dot = host.bytes;
+        while (!is_address && (dot = strchr(dot, '.')) != NULL) {
+            select_domain(jar, site, af_slice_of(++dot), false, now, out);
+        }
+    }
+    if (out->count > 1) qsort(out->cookies, out->count, sizeof *out->cookies, compare);
+}
+
+static af_status write_selection(const selection *selection, uint64_t *clock, char **out) {
+    af__buffer text;
+    af__buffer_init(&text, AF__COOKIES_LONGEST + 1);
+    af_status status = AF_OK;
+    size_t count = selection->count < AF__COOKIES_MOST ? selection->count : AF__COOKIES_MOST;
+    for (size_t i = 0; i < count && status == AF_OK; i++) {
+        af__jar_cookie *cookie = selection->cookies[i];
+        size_t before = text.size;
+        if (before > 0) status = af__buffer_append(&text, "; ", 2);
+        if (status == AF_OK && cookie->name.size > 0) {
+            status = af__buffer_append_two(&text, cookie->name, (af_slice){"=", 1});
+        }
+        if (status == AF_OK) {
+            status = af__buffer_append(&text, cookie->value.bytes, cookie->value.size);
+        }
+        cookie->used = ++*clock;
+        /* One that is too long for what is left; others may fit. */
+        if (status == AF_ETOOBIG) {
+            text.size = before;
+            status = AF_OK;
+        }
+    }
+    if (status == AF_OK && text.size > 0) {
+        *out = af__copy_text((af_slice){text.bytes, text.size});
+        if (*out == NULL) status = AF_ENOMEM;
+    }
+    if (text.size > 0) memset(text.bytes, 0, text.size);
+    af__buffer_clear(&text);
+    return status;
+}
+
+af_status af__cookie_jar_write(af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
+                               char **out) {
+    selection selection = {0};
+    *out = NULL;
+    pthread_mutex_lock(&jar->lock);
+    select_for(jar, site, now, &selection);
+    af_status status = selection.lacks_memory ? AF_ENOMEM
+                                              : write_selection(&selection, &jar->clock, out);
+    pthread_mutex_unlock(&jar->lock);
+    af_free(selection.cookies);
+    return status;
+}
+
+static af_cookie tell(const af__jar_cookie *cookie, char **room) {
+    af_cookie told = AF_COOKIE_INIT;
+    told.name = place(room, cookie->name).bytes;
+    told.value = place(room, cookie->value).bytes;
+    told.domain = place(room, cookie->domain).bytes;
+    told.path = place(room, cookie->path).bytes;
+    told.expires = cookie->expires;
+    told.host_only = cookie->host_only;
+    told.secure = cookie->secure;
+    told.http_only = cookie->http_only;
+    told.same_site = cookie->same_site;
+    return told;
+}
+
+static af_cookie_list *make_list(const selection *selection) {
+    size_t count = selection->count, size = sizeof(af_cookie_list) + count * sizeof(af_cookie);
+    for (size_t i = 0; i < count; i++) {
+        const af__jar_cookie *cookie = selection->cookies[i];
+        size += cookie->name.size + cookie->value.size + cookie->domain.size + cookie->path.size;
+    }
+    af_cookie_list *list = af__alloc(size + count * 4);
+    if (list == NULL) return NULL;
+    af_cookie *cookies = (af_cookie *)(void *)(list + 1);
+    char *room = (char *)(cookies + count);
+    for (size_t i = 0; i < count; i++) cookies[i] = tell(selection->cookies[i], &room);
+    *list = (af_cookie_list){cookies, count};
+    return list;
+}
+
+af_status af__cookie_jar_list(af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
+                              af_cookie_list **out) {
+    selection selection = {0};
+    *out = NULL;
+    pthread_mutex_lock(&jar->lock);
+    select_for(jar, site, now, &selection);
+    if (!selection.lacks_memory) *out = make_list(&selection);
+    pthread_mutex_unlock(&jar->lock);
+    af_free(selection.cookies);
+    return *out != NULL ? AF_OK : AF_ENOMEM;
+}
+
+static bool is_meant(af_slice text, const char *wanted) {
+    return wanted == NULL || same(text, af_slice_of(wanted));
+}
+
+size_t af_cookie_jar_delete(af_cookie_jar *jar, const char *name, const char *domain,
+                            const char *path) {
+    size_t count = 0;
+    pthread_mutex_lock(&jar->lock);
+    for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
+        af__jar_cookie **link = &jar->buckets[i];
+        while (*link != NULL) {
+            const af__jar_cookie *cookie = *link;
+            if (is_meant(cookie->name, name) && is_meant(cookie->domain, domain) &&
+                is_meant(cookie->path, path)) {
+                take_out(jar, link);
+                count++;
+            } else {
+                link = &(*link)->next;
+            }
+        }
+    }
+    pthread_mutex_unlock(&jar->lock);
+    return count;
+}

@@ -1,0 +1,54 @@
+#include "store/suffixes.h"
+
+#include "message/ip.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+typedef struct psl psl;
+
+/* As libpsl.h has them. */
+static const psl *list;
+static int (*is_suffix)(const psl *list, const char *domain);
+static const char *(*registrable_domain)(const psl *list, const char *domain);
+
+/** A symbol as a function: C knows no conversion between the two. */
+static bool find(void *library, const char *name, void *function, size_t size) {
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, size);
+    return symbol != NULL;
+}
+
+static void load(void) {
+    const psl *(*builtin)(void);
+    psl *(*latest)(const char *path);
+    void *library = dlopen("libpsl.so.5", RTLD_LAZY | RTLD_LOCAL);
+    if (library == NULL) return;
+    bool is_usable = find(library, "psl_is_public_suffix", &is_suffix, sizeof is_suffix) &&
+                     find(library, "psl_registrable_domain", &registrable_domain,
+                          sizeof registrable_domain);
+    if (!is_usable) return;
+    /* The system's file is younger than what was built in. */
+    if (find(library, "psl_latest", &latest, sizeof latest)) list = latest(NULL);
+    if (list == NULL && find(library, "psl_builtin", &builtin, sizeof builtin)) list = builtin();
+}
+
+bool af__suffixes_are_known(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return list != NULL;
+}
+
+bool af__suffixes_have(const char *domain) {
+    return !af__suffixes_are_known() || is_suffix(list, domain) != 0;
+}
+
+bool af__suffixes_join(const char *host, const char *other) {
+    af__ip ip;
+    if (strcmp(host, other) == 0) return true;
+    bool is_address = af__ip_parse(&ip, af_slice_of(host)) || af__ip_parse(&ip, af_slice_of(other));
+    if (is_address || !af__suffixes_are_known()) return false;
+    const char *first = registrable_domain(list, host);
+    const char *second = registrable_domain(list, other);
+    return first != NULL && second != NULL && strcmp(first, second) == 0;
+}

@@ -1,0 +1,20 @@
+/**
+ * Public suffixes: names like "co.uk" below which everybody can have one. Asked of the libpsl that
+ * libcurl brings along; where there is none, every name counts as a suffix for those below it, so that
+ * nobody's cookies reach another host. Any thread.
+ */
+#ifndef AF_STORE_SUFFIXES_H
+#define AF_STORE_SUFFIXES_H
+
+#include <afcore/base.h>
+
+/** Is there a list? */
+bool af__suffixes_are_known(void);
+
+/** `domain` ends in NUL, in lower case and ASCII. */
+bool af__suffixes_have(const char *domain);
+
+/** Are both hosts of one site: the same, or with the same name below a public suffix? */
+bool af__suffixes_join(const char *host, const char *other);
+
+#endif

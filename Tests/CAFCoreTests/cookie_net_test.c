@@ -1,0 +1,241 @@
+/* Cookies over the wire: kept from every answer, sent with every hop, as its own URL says. */
+#include "support/call.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/** A server under three names, and a session with a jar. */
+typedef struct site {
+    world *world;
+    af_cookie_jar *jar;
+    unsigned port;
+} site;
+
+static void use(site *site, af_cookie_policy policy) {
+    const uint16_t port = (uint16_t)site->port;
+    const af_host_override overrides[] = {{"example.test", port, "127.0.0.1"},
+                                          {"www.example.test", port, "127.0.0.1"},
+                                          {"other.test", port, "127.0.0.1"},
+                                          {"xn--bcher-kva.test", port, "127.0.0.1"}};
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.network = (af_network_options){.overrides = overrides, .override_count = 4};
+    options.cookies = site->jar;
+    options.cookie_policy = policy;
+    world_close_session(site->world);
+    check_status(af_session_new(&site->world->session, &options, NULL), AF_OK);
+}
+
+static site make_site(world *world) {
+    site site = {.world = world};
+    site.port = (unsigned)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
+    check_status(af_cookie_jar_new(&site.jar, NULL, NULL), AF_OK);
+    use(&site, AF_COOKIES_ALWAYS);
+    serve(world, "/", answer(200, NULL, "here"));
+    return site;
+}
+
+static void end_site(site *site) {
+    world_close_session(site->world);
+    af_cookie_jar_release(site->jar);
+}
+
+static const char *at(site *site, const char *host, const char *path) {
+    return text_of(site->world, "http://%s:%u%s", host, site->port, path);
+}
+
+static void fetch(site *site, const char *url, const af_header *header, af_status expected) {
+    call *call = call_new(site->world, "/");
+    call->request.url = url;
+    call->request.headers = header;
+    call->request.header_count = header != NULL ? 1 : 0;
+    call_perform(call);
+    check_ended(call, expected);
+    call_free(call);
+}
+
+/** The Cookie of the request that came last; NULL if it had none. */
+static const char *last_cookie(site *site) {
+    size_t count = afts_server_stats(site->world->server).requests;
+    afts_request *request = afts_copy_request(site->world->server, count - 1);
+    const char *value = afts_request_header(request, "Cookie");
+    const char *text = value != NULL ? text_of(site->world, "%s", value) : NULL;
+    afts_request_free(request);
+    return text;
+}
+
+static void check_cookie(site *site, const char *url, const char *expected) {
+    fetch(site, url, NULL, AF_OK);
+    const char *sent = last_cookie(site);
+    if (expected == NULL) assert_null(sent);
+    if (expected != NULL) assert_string_equal(sent != NULL ? sent : "none", expected);
+}
+
+static size_t count_in(af_cookie_jar *jar) {
+    af_cookie_list *list;
+    check_status(af_cookie_jar_copy(jar, NULL, &list, NULL), AF_OK);
+    size_t count = list->count;
+    af_cookie_list_free(list);
+    return count;
+}
+
+static void answers_set_what_requests_send(void **state) {
+    site site = make_site(*state);
+    serve(site.world, "/set",
+          answer(200, "Set-Cookie: a=1\r\nSet-Cookie: b=2; Path=/deep\r\nSet-Cookie: c=\1", ""));
+    check_cookie(&site, at(&site, "example.test", "/set"), NULL);
+    check_cookie(&site, at(&site, "example.test", "/"), "a=1");
+    serve(site.world, "/deep/x?q=/", answer(200, NULL, ""));
+    check_cookie(&site, at(&site, "example.test", "/deep/x?q=/"), "b=2; a=1");
+    check_cookie(&site, at(&site, "www.example.test", "/"), NULL);
+    check_cookie(&site, at(&site, "EXAMPLE.test.", "/"), "a=1");
+    assert_int_equal(count_in(site.jar), 2);
+    /* Another session with the same jar. */
+    use(&site, AF_COOKIES_ALWAYS);
+    check_cookie(&site, at(&site, "example.test", "/"), "a=1");
+    end_site(&site);
+}
+
+static void every_hop_has_the_cookies_of_its_url(void **state) {
+    site site = make_site(*state);
+    char location[128];
+    snprintf(location, sizeof location,
+             "Set-Cookie: first=1\r\nSet-Cookie: all=1; Domain=example.test\r\nLocation: %s",
+             at(&site, "www.example.test", "/second"));
+    serve(site.world, "/first", answer(302, location, ""));
+    snprintf(location, sizeof location, "Set-Cookie: second=1\r\nLocation: %s",
+             at(&site, "other.test", "/"));
+    serve(site.world, "/second", answer(302, location, ""));
+    check_cookie(&site, at(&site, "example.test", "/first"), NULL);
+    afts_request *second = afts_copy_request(site.world->server, 1);
+    assert_string_equal(afts_request_header(second, "Cookie"), "all=1");
+    afts_request_free(second);
+    check_cookie(&site, at(&site, "www.example.test", "/"), "all=1; second=1");
+    check_cookie(&site, at(&site, "example.test", "/"), "first=1; all=1");
+    end_site(&site);
+}
+
+/** S1, S20. */
+static void what_the_caller_says_of_cookies_and_hosts_stays_his(void **state) {
+    site site = make_site(*state);
+    serve(site.world, "/set", answer(200, "Set-Cookie: jar=1", ""));
+    fetch(&site, at(&site, "example.test", "/set"), NULL, AF_OK);
+    /* His Cookie is sent, and nothing else; it does not cross to another origin, where the jar's does. */
+    const af_header own = {S_INIT("Cookie"), S_INIT("own=1"), 0};
+    fetch(&site, at(&site, "example.test", "/"), &own, AF_OK);
+    assert_string_equal(last_cookie(&site), "own=1");
+    serve(site.world, "/away",
+          answer(302, text_of(site.world, "Location: %s", at(&site, "example.test", "/")), ""));
+    fetch(&site, at(&site, "other.test", "/away"), &own, AF_OK);
+    assert_string_equal(last_cookie(&site), "jar=1");
+    const af_header none = {S_INIT("Cookie"), S_INIT(""), AF_HEADER_REMOVE};
+    fetch(&site, at(&site, "example.test", "/"), &none, AF_OK);
+    assert_null(last_cookie(&site));
+    /* A Host of his chooses no cookies, neither to send nor to keep. */
+    const af_header host = {S_INIT("Host"), S_INIT("example.test"), 0};
+    fetch(&site, at(&site, "other.test", "/"), &host, AF_OK);
+    assert_null(last_cookie(&site));
+    serve(site.world, "/host", answer(200, "Set-Cookie: host=1", ""));
+    fetch(&site, at(&site, "other.test", "/host"), &host, AF_OK);
+    check_cookie(&site, at(&site, "example.test", "/"), "jar=1");
+    check_cookie(&site, at(&site, "other.test", "/"), "host=1");
+    end_site(&site);
+}
+
+static void a_request_can_do_without(void **state) {
+    site site = make_site(*state);
+    serve(site.world, "/set", answer(200, "Set-Cookie: a=1", ""));
+    fetch(&site, at(&site, "example.test", "/set"), NULL, AF_OK);
+    call *call = call_new(site.world, "/");
+    serve(site.world, "/again", answer(200, "Set-Cookie: b=1", ""));
+    call->request.url = at(&site, "example.test", "/again");
+    call->request.ignore_cookies = true;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    assert_null(last_cookie(&site));
+    check_cookie(&site, at(&site, "example.test", "/"), "a=1");
+    end_site(&site);
+}
+
+static void fetch_for(site *site, const char *host, const char *document, const char *cookie) {
+    serve(site->world, "/set", answer(200, text_of(site->world, "Set-Cookie: %s", cookie), ""));
+    call *call = call_new(site->world, "/");
+    call->request.url = at(site, host, "/set");
+    call->request.main_document_url = document;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+}
+
+static void policies_say_which_are_kept(void **state) {
+    site site = make_site(*state);
+    use(&site, AF_COOKIES_NEVER);
+    fetch_for(&site, "example.test", NULL, "a=1");
+    assert_int_equal(count_in(site.jar), 0);
+    use(&site, AF_COOKIES_MAIN_DOCUMENT);
+    fetch_for(&site, "example.test", NULL, "b=1");
+    fetch_for(&site, "www.example.test", "https://example.test/page", "c=1");
+    assert_int_equal(count_in(site.jar), 2);
+    fetch_for(&site, "other.test", "https://example.test/page", "d=1");
+    assert_int_equal(count_in(site.jar), 2);
+    /* What is there is sent whatever the policy. */
+    use(&site, AF_COOKIES_NEVER);
+    check_cookie(&site, at(&site, "example.test", "/"), "b=1");
+    af_session *session;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.cookie_policy = (af_cookie_policy)3;
+    check_status(af_session_new(&session, &options, NULL), AF_EINVAL);
+    call *call = call_new(site.world, "/");
+    call->request.main_document_url = "nowhere";
+    check_status(af_task_new(&call->task, site.world->session, &call->request, NULL, NULL),
+                 AF_EINVAL);
+    call->request.main_document_url = NULL;
+    call_perform(call);
+    call_free(call);
+    end_site(&site);
+}
+
+/** S14: the name that the server hears is the one that cookies are for. */
+static void names_in_other_scripts_are_the_same_names(void **state) {
+    site site = make_site(*state);
+    serve(site.world, "/set", answer(200, "Set-Cookie: a=1", ""));
+    call *call = call_new(site.world, "/");
+    call->request.url = at(&site,
+                           "b\xc3\xbc"
+                           "cher.test",
+                           "/set");
+    call_perform(call);
+    /* Only in a locale that can write it; others refuse the name. */
+    bool is_known = call->failure.status == AF_OK;
+    call_free(call);
+    if (is_known) check_cookie(&site, at(&site, "xn--bcher-kva.test", "/"), "a=1");
+    end_site(&site);
+}
+
+static void answers_with_too_many_are_heeded_in_part(void **state) {
+    site site = make_site(*state);
+    char fields[4096] = "X: 1";
+    size_t size = strlen(fields);
+    for (int i = 0; i < 80; i++) {
+        size += (size_t)snprintf(fields + size, sizeof fields - size, "\r\nSet-Cookie: a%d=1", i);
+    }
+    serve(site.world, "/set", answer(200, fields, ""));
+    fetch(&site, at(&site, "example.test", "/set"), NULL, AF_OK);
+    assert_int_equal(count_in(site.jar), 50);
+    end_site(&site);
+}
+
+int main(void) {
+    setlocale(LC_ALL, "C.UTF-8");
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(answers_set_what_requests_send),
+        WORLD_TEST(every_hop_has_the_cookies_of_its_url),
+        WORLD_TEST(what_the_caller_says_of_cookies_and_hosts_stays_his),
+        WORLD_TEST(a_request_can_do_without),
+        WORLD_TEST(policies_say_which_are_kept),
+        WORLD_TEST(names_in_other_scripts_are_the_same_names),
+        WORLD_TEST(answers_with_too_many_are_heeded_in_part),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

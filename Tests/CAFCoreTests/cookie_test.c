@@ -1,0 +1,599 @@
+/* Cookies: how lines are read, what a jar keeps, replaces, gives up and sends, and its file. */
+#include "base/alloc.h"
+#include "store/cookie_jar.h"
+#include "store/suffixes.h"
+#include "support/check.h"
+#include "support/files.h"
+#include "support/torture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/** Of the tests that have a clock. */
+enum { NOW = 1000000 };
+
+static af_cookie_jar *make_jar(void) {
+    af_cookie_jar *jar;
+    check_status(af_cookie_jar_new(&jar, NULL, NULL), AF_OK);
+    return jar;
+}
+
+static af__cookie_site site_of(const char *url) {
+    bool is_secure = strncmp(url, "https://", 8) == 0;
+    static char host[256];
+    const char *start = url + (is_secure ? 8 : 7), *slash = strchr(start, '/');
+    snprintf(host, sizeof host, "%.*s", (int)(slash - start), start);
+    return (af__cookie_site){host, af_slice_of(slash), is_secure};
+}
+
+static af_status keep(af_cookie_jar *jar, const char *url, const char *line) {
+    const char *why;
+    af__cookie_site site = site_of(url);
+    return af__cookie_jar_keep(jar, &site, af_slice_of(line), NOW, &why);
+}
+
+static void check_sent(af_cookie_jar *jar, const char *url, int64_t now, const char *expected) {
+    char *sent;
+    af__cookie_site site = site_of(url);
+    check_status(af__cookie_jar_write(jar, &site, now, &sent), AF_OK);
+    if (strcmp(sent != NULL ? sent : "", expected) != 0) print_error("%s: %s\n", url, sent);
+    assert_string_equal(sent != NULL ? sent : "", expected);
+    af_free(sent);
+}
+
+/** What is sent to `to` when `from` has set `line`; "" if nothing is. */
+static void check_way(const char *from, const char *line, const char *to, const char *expected) {
+    af_cookie_jar *jar = make_jar();
+    af_status status = keep(jar, from, line);
+    assert_true(status == AF_OK || status == AF_EINVAL);
+    check_sent(jar, to, NOW, expected);
+    af_cookie_jar_release(jar);
+}
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+static void dates_are_read_however_they_are_written(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t seconds; /**< -1: none. */
+    } rows[] = {
+        {"Sun, 06 Nov 1994 08:49:37 GMT", 784111777},
+        {"Sunday, 06-Nov-94 08:49:37 GMT", 784111777},
+        {"Sun Nov  6 08:49:37 1994", 784111777},
+        {"6 nov 1994 8:49:37", 784111777},
+        {"08:49:37 1994 november 06", 784111777},
+        {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
+        {"01 Jan 69 00:00:00", 3124224000},
+        {"29 Feb 2000 00:00:00", 951782400},
+        {"29 Feb 1900 00:00:00", -1},
+        {"31 Apr 2000 00:00:00", -1},
+        {"06 Nov 1600 08:49:37", -1},
+        {"06 Nov 1994 24:00:00", -1},
+        {"06 Nov 1994 08:60:37", -1},
+        {"06 Nov 1994 08:49", -1},
+        {"06 Nov 1994", -1},
+        {"0 Nov 1994 08:49:37", -1},
+        {"32 Nov 1994 08:49:37", -1},
+        {"06 Xyz 1994 08:49:37", -1},
+        {"", -1},
+        {"99999999999999999999", -1},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        int64_t seconds = -1;
+        bool is_date = af__cookie_date(af_slice_of(rows[i].text), &seconds);
+        if (is_date != (rows[i].seconds >= 0)) print_error("%s\n", rows[i].text);
+        assert_int_equal(is_date, rows[i].seconds >= 0);
+        if (is_date) assert_int_equal(seconds, rows[i].seconds);
+    }
+}
+
+static void lines_are_taken_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *name, *value, *domain, *path;
+        int64_t expires;
+        bool secure, http_only;
+        af_same_site same_site;
+    } rows[] = {
+        {"a=b", "a", "b", "", "", AF_COOKIE_SESSION, false, false, AF_SAME_SITE_UNSET},
+        {"a = b ; Secure;HttpOnly", "a", "b", "", "", AF_COOKIE_SESSION, true, true, 0},
+        {"a=\"b c\"; SAMESITE=lax", "a", "\"b c\"", "", "", AF_COOKIE_SESSION, 0, 0,
+         AF_SAME_SITE_LAX},
+        {"a=b=c; samesite=Strict", "a", "b=c", "", "", AF_COOKIE_SESSION, 0, 0,
+         AF_SAME_SITE_STRICT},
+        {"a=; SameSite=None; SameSite=x", "a", "", "", "", AF_COOKIE_SESSION, 0, 0, 0},
+        {"=b", "", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
+        {"b", "", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Domain=.Ex.Test; Path=/x", "a", "b", "Ex.Test", "/x", AF_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Path=x; Domain=", "a", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Path=/x; Path=", "a", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Max-Age=10", "a", "b", "", "", NOW + 10, 0, 0, 0},
+        {"a=b; Max-Age=10; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "a", "b", "", "", NOW + 10, 0, 0,
+         0},
+        {"a=b; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "a", "b", "", "", 0, 0, 0, 0},
+        {"a=b; Max-Age=0", "a", "b", "", "", 0, 0, 0, 0},
+        {"a=b; Max-Age=-5", "a", "b", "", "", 0, 0, 0, 0},
+        {"a=b; Max-Age=1x", "a", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Max-Age=", "a", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Max-Age=99999999999999999999999999", "a", "b", "", "", NOW + AF__COOKIE_LONGEST_LIFE,
+         0, 0, 0},
+        {"a=b; Expires=Sun, 06 Nov 2094 08:49:37 GMT", "a", "b", "", "",
+         NOW + AF__COOKIE_LONGEST_LIFE, 0, 0, 0},
+        {"a=b;;;=;Secure=no", "a", "b", "", "", AF_COOKIE_SESSION, true, false, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af__cookie_line read;
+        const char *why = NULL;
+        assert_true(af__cookie_read(&read, af_slice_of(rows[i].line), NOW, &why));
+        check_slice(read.name, rows[i].name);
+        check_slice(read.value, rows[i].value);
+        check_slice(read.domain, rows[i].domain);
+        check_slice(read.path, rows[i].path);
+        assert_int_equal(read.expires, rows[i].expires);
+        assert_int_equal(read.secure, rows[i].secure);
+        assert_int_equal(read.http_only, rows[i].http_only);
+        assert_int_equal(read.same_site, rows[i].same_site);
+    }
+}
+
+/** S17: control bytes and sizes. */
+static void lines_that_are_no_cookies_are_refused(void **state) {
+    (void)state;
+    af__cookie_line read;
+    const char *why;
+    static char large[AF__COOKIE_LONGEST + 3];
+    memset(large, 'a', sizeof large);
+    large[1] = '=';
+    assert_true(af__cookie_read(&read, (af_slice){large, sizeof large - 2}, NOW, &why));
+    assert_true(af__cookie_read(&read, (af_slice){large, sizeof large - 1 - 1}, NOW, &why));
+    assert_false(af__cookie_read(&read, (af_slice){large, sizeof large}, NOW, &why));
+    const af_slice rows[] = {S(""),       S("="),       S(" ; Secure"), S("a=\0b"),
+                             S("a\1=b"),  S("a=b\x7f"), S("a=b\r\nc"),  S("a=b; Path=/\1"),
+                             S("a=b\x1b")};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_false(af__cookie_read(&read, rows[i], NOW, &why));
+        assert_non_null(why);
+    }
+    assert_true(af__cookie_read(&read, S("a=b\tc"), NOW, &why));
+    /* An attribute that is too long isn't heeded. */
+    static char path[2000] = "a=b; Path=/";
+    memset(path + 11, 'x', sizeof path - 11);
+    assert_true(af__cookie_read(&read, (af_slice){path, sizeof path}, NOW, &why));
+    check_slice(read.path, "");
+}
+
+/* ---- Which go where ------------------------------------------------------------------------ */
+
+/** S16, S18: names that only end alike, and paths that only begin alike. */
+static void cookies_go_where_they_belong(void **state) {
+    (void)state;
+    static const char *const rows[][4] = {
+        {"http://example.test/", "a=b", "http://example.test/", "a=b"},
+        {"http://example.test/", "a=b", "https://example.test/x", "a=b"},
+        {"http://example.test/", "a=b", "http://www.example.test/", ""},
+        {"http://example.test/", "a=b; Domain=example.test", "http://www.example.test/", "a=b"},
+        {"http://example.test/", "a=b; Domain=.EXAMPLE.test", "http://a.b.example.test/", "a=b"},
+        {"http://www.example.test/", "a=b; Domain=example.test", "http://example.test/", "a=b"},
+        {"http://example.test/", "a=b; Domain=example.test", "http://notexample.test/", ""},
+        {"http://notexample.test/", "a=b; Domain=example.test", "http://example.test/", ""},
+        {"http://notexample.test/", "a=b; Domain=example.test", "http://notexample.test/", ""},
+        {"http://example.test/", "a=b; Domain=www.example.test", "http://www.example.test/", ""},
+        {"http://example.test/", "a=b; Domain=other.test", "http://other.test/", ""},
+        {"http://example.test/", "a=b; Domain=example.test.", "http://www.example.test/", "a=b"},
+        {"http://10.0.0.1/", "a=b", "http://10.0.0.1/", "a=b"},
+        {"http://10.0.0.1/", "a=b; Domain=10.0.0.1", "http://10.0.0.1/", "a=b"},
+        {"http://10.0.0.1/", "a=b; Domain=0.0.1", "http://11.0.0.1/", ""},
+        {"http://10.0.0.1/", "a=b; Domain=0.0.1", "http://10.0.0.1/", ""},
+        {"http://x/a/b", "a=b", "http://x/a/c", "a=b"},
+        {"http://x/a/b", "a=b", "http://x/a", "a=b"},
+        {"http://x/a/b", "a=b", "http://x/ab", ""},
+        {"http://x/a/b", "a=b", "http://x/", ""},
+        {"http://x/a/b", "a=b; Path=/", "http://x/c", "a=b"},
+        {"http://x/", "a=b; Path=/a", "http://x/a", "a=b"},
+        {"http://x/", "a=b; Path=/a", "http://x/a/", "a=b"},
+        {"http://x/", "a=b; Path=/a", "http://x/ab", ""},
+        {"http://x/", "a=b; Path=/a/", "http://x/a", ""},
+        {"http://x/", "a=b; Path=/A", "http://x/a", ""},
+        {"http://x/", "a=b; Path=\"/\"", "http://x/y", "a=b"},
+        {"http://x/", "a=b; Path=//", "http://x/", ""},
+        {"http://x/a", "a=b; Path=/x\ty", "http://x/c", "a=b"},
+        {"https://x/", "a=b; Secure", "https://x/", "a=b"},
+        {"https://x/", "a=b; Secure", "http://x/", ""},
+        {"http://x/", "a=b; Secure", "https://x/", ""},
+        {"http://x/", "=b", "http://x/", "b"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        check_way(rows[i][0], rows[i][1], rows[i][2], rows[i][3]);
+    }
+}
+
+/** S14. */
+static void nobody_sets_cookies_for_a_public_suffix(void **state) {
+    (void)state;
+    static const char *const rows[][4] = {
+        {"http://a.co.uk/", "a=b; Domain=co.uk", "http://b.co.uk/", ""},
+        {"http://a.co.uk/", "a=b; Domain=CO.UK", "http://b.co.uk/", ""},
+        {"http://a.co.uk/", "a=b; Domain=co.uk.", "http://b.co.uk/", ""},
+        {"http://a.co.uk/", "a=b; Domain=.co.uk", "http://a.co.uk/", ""},
+        {"http://a.com/", "a=b; Domain=com", "http://b.com/", ""},
+        {"http://a.test/", "a=b; Domain=test", "http://b.test/", ""},
+        {"http://a.xn--fiqs8s/", "a=b; Domain=xn--fiqs8s", "http://b.xn--fiqs8s/", ""},
+        /* A suffix may set some for itself, and for nobody below. */
+        {"http://co.uk/", "a=b; Domain=co.uk", "http://co.uk/", "a=b"},
+        {"http://co.uk/", "a=b; Domain=co.uk", "http://a.co.uk/", ""},
+        {"http://localhost/", "a=b; Domain=localhost", "http://localhost/", "a=b"},
+        {"http://a.b.co.uk/", "a=b; Domain=b.co.uk", "http://c.b.co.uk/", "a=b"},
+    };
+    assert_true(af__suffixes_are_known());
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        check_way(rows[i][0], rows[i][1], rows[i][2], rows[i][3]);
+    }
+    assert_true(af__suffixes_join("a.b.co.uk", "b.co.uk"));
+    assert_true(af__suffixes_join("10.0.0.1", "10.0.0.1"));
+    assert_false(af__suffixes_join("a.co.uk", "b.co.uk"));
+    assert_false(af__suffixes_join("10.0.0.1", "11.0.0.1"));
+    assert_false(af__suffixes_join("co.uk", "a.co.uk"));
+}
+
+/** S15. */
+static void http_neither_replaces_nor_hides_what_https_has_set(void **state) {
+    (void)state;
+    af_cookie_jar *jar = make_jar();
+    check_status(
+        keep(jar, "https://www.example.test/a/b", "id=secret; Secure; Domain=example.test"), AF_OK);
+    check_status(keep(jar, "http://www.example.test/a/b", "id=evil; Domain=example.test"),
+                 AF_EINVAL);
+    check_status(keep(jar, "http://www.example.test/a/b", "id=evil; Path=/a/b"), AF_EINVAL);
+    check_status(keep(jar, "http://example.test/a/b", "id=; Domain=example.test; Max-Age=0"),
+                 AF_EINVAL);
+    check_status(keep(jar, "http://example.test/a", "id=other; Path=/"), AF_OK);
+    check_status(keep(jar, "http://example.test/a", "other=1"), AF_OK);
+    check_sent(jar, "https://www.example.test/a/b", NOW, "id=secret");
+    check_status(keep(jar, "https://www.example.test/a/b", "id=new; Domain=example.test"), AF_OK);
+    check_sent(jar, "http://www.example.test/a/b", NOW, "id=new");
+    af_cookie_jar_release(jar);
+}
+
+static void prefixes_of_names_are_promises(void **state) {
+    (void)state;
+    static const char *const rows[][3] = {
+        {"https://x.test/", "__Secure-a=b; Secure", "__Secure-a=b"},
+        {"https://x.test/", "__Secure-a=b", ""},
+        {"http://x.test/", "__Secure-a=b; Secure", ""},
+        {"https://x.test/", "__Host-a=b; Secure; Path=/", "__Host-a=b"},
+        {"https://x.test/", "__Host-a=b; Secure", "__Host-a=b"},
+        {"https://x.test/y/", "__Host-a=b; Secure", ""},
+        {"https://x.test/", "__Host-a=b; Path=/", ""},
+        {"https://x.test/", "__Host-a=b; Secure; Path=/; Domain=x.test", ""},
+        {"https://x.test/", "__HOST-a=b; Path=/", ""},
+        {"https://x.test/", "=__Host-a=b; Secure; Path=/", ""},
+        {"https://x.test/", "__Secure-a", ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        check_way(rows[i][0], rows[i][1], "https://x.test/y/z", rows[i][2]);
+    }
+}
+
+static void the_order_is_by_path_then_by_age(void **state) {
+    (void)state;
+    af_cookie_jar *jar = make_jar();
+    keep(jar, "http://x/a/b", "one=1; Path=/");
+    keep(jar, "http://x/a/b", "two=2; Path=/a/b");
+    keep(jar, "http://x/a/b", "three=3; Path=/");
+    keep(jar, "http://x/a/b", "one=4; Path=/");
+    check_sent(jar, "http://x/a/b", NOW, "two=2; one=4; three=3");
+    af_cookie_jar_release(jar);
+}
+
+static void cookies_end(void **state) {
+    (void)state;
+    af_cookie_jar *jar = make_jar();
+    keep(jar, "http://x/", "a=1; Max-Age=10");
+    keep(jar, "http://x/", "b=2");
+    check_sent(jar, "http://x/", NOW + 9, "a=1; b=2");
+    check_sent(jar, "http://x/", NOW + 10, "b=2");
+    keep(jar, "http://x/", "b=; Max-Age=0");
+    check_sent(jar, "http://x/", NOW, "a=1");
+    keep(jar, "http://x/", "a=; Expires=Thu, 01 Jan 1970 00:00:00 GMT");
+    check_sent(jar, "http://x/", NOW, "");
+    assert_int_equal(jar->count, 0);
+    af_cookie_jar_release(jar);
+}
+
+/** S17. */
+static void jars_have_limits(void **state) {
+    (void)state;
+    af_cookie_jar *jar;
+    af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
+    options.most_per_domain = 3;
+    options.most = 5;
+    check_status(af_cookie_jar_new(&jar, &options, NULL), AF_OK);
+    keep(jar, "https://x.test/", "secure=1; Secure");
+    keep(jar, "https://x.test/", "old=1");
+    keep(jar, "https://x.test/", "new=1");
+    check_sent(jar, "https://x.test/", NOW, "secure=1; old=1; new=1");
+    keep(jar, "https://x.test/", "newer=1");
+    check_sent(jar, "https://x.test/", NOW, "secure=1; new=1; newer=1");
+    for (int i = 0; i < 20; i++) {
+        char url[32];
+        snprintf(url, sizeof url, "http://y%d.test/", i);
+        keep(jar, url, "a=1");
+        assert_in_range(jar->count, 1, 5);
+    }
+    af_cookie_jar_release(jar);
+    /* One request has so many bytes of them. */
+    jar = make_jar();
+    char line[3002];
+    memset(line, 'v', sizeof line - 1);
+    line[sizeof line - 1] = '\0';
+    line[1] = '=';
+    for (char name = 'a'; name < 'e'; name++) {
+        line[0] = name;
+        check_status(keep(jar, "http://x/", line), AF_OK);
+    }
+    check_status(keep(jar, "http://x/", "small=1"), AF_OK);
+    char *sent;
+    af__cookie_site site = site_of("http://x/");
+    check_status(af__cookie_jar_write(jar, &site, NOW, &sent), AF_OK);
+    assert_in_range(strlen(sent), 6000, AF__COOKIES_LONGEST);
+    check_contains(sent, "; small=1");
+    af_free(sent);
+    af_cookie_jar_release(jar);
+}
+
+/* ---- The public functions ------------------------------------------------------------------ */
+
+static size_t count_all(af_cookie_jar *jar) {
+    af_cookie_list *list;
+    check_status(af_cookie_jar_copy(jar, NULL, &list, NULL), AF_OK);
+    size_t count = list->count;
+    af_cookie_list_free(list);
+    return count;
+}
+
+static void programs_list_set_and_delete(void **state) {
+    (void)state;
+    af_cookie_jar *jar = make_jar();
+    af_cookie cookie = AF_COOKIE_INIT;
+    cookie.name = "a";
+    cookie.value = "1";
+    cookie.domain = "example.test";
+    cookie.host_only = false;
+    cookie.same_site = AF_SAME_SITE_LAX;
+    cookie.http_only = true;
+    cookie.expires = (int64_t)time(NULL) + 1000;
+    check_status(af_cookie_jar_set(jar, &cookie, NULL), AF_OK);
+    check_status(af_cookie_jar_receive(jar, "https://EXAMPLE.test./x/y", S("b=2; Secure"), NULL),
+                 AF_OK);
+    af_cookie_list *list;
+    check_status(af_cookie_jar_copy(jar, "https://example.test/x/", &list, NULL), AF_OK);
+    assert_int_equal(list->count, 2);
+    assert_string_equal(list->cookies[0].name, "b");
+    assert_string_equal(list->cookies[0].path, "/x");
+    assert_true(list->cookies[0].secure && list->cookies[0].host_only);
+    assert_int_equal(list->cookies[1].same_site, AF_SAME_SITE_LAX);
+    assert_true(list->cookies[1].http_only && !list->cookies[1].host_only);
+    assert_int_equal(list->cookies[1].expires, cookie.expires);
+    af_cookie_list_free(list);
+    assert_int_equal(af_cookie_jar_delete(jar, "a", "example.test", "/y"), 0);
+    assert_int_equal(af_cookie_jar_delete(jar, "a", NULL, "/"), 1);
+    assert_int_equal(count_all(jar), 1);
+    assert_int_equal(af_cookie_jar_delete(jar, NULL, NULL, NULL), 1);
+    assert_int_equal(count_all(jar), 0);
+    af_cookie_jar_release(jar);
+}
+
+static void what_is_no_cookie_cannot_be_set(void **state) {
+    (void)state;
+    af_cookie_jar *jar = make_jar();
+    static const struct {
+        const char *name, *value, *domain, *path;
+        bool host_only;
+    } rows[] = {
+        {NULL, "1", "x.test", "/", true},        {"a", "1", NULL, "/", true},
+        {"a\r", "1", "x.test", "/", true},       {"a", "1\n", "x.test", "/", true},
+        {"a", "1; Path=/", "x.test", "/", true}, {"a=b", "1", "x.test", "/", true},
+        {"a", "1", "co.uk", "/", false},         {"a", "1", "X.test", "/", true},
+        {"a", "1", ".x.test", "/", true},        {"a", "1", "x\t.test", "/", true},
+        {"a", "1", "x.test", "y", true},         {"a", "1", "x.test", "/\n", true},
+        {"__Host-a", "1", "x.test", "/", true},  {"a", "1", "10.0.0.1", "/", false},
+        {"a\t", "1", "x.test", "/", true},       {"", "", "x.test", "/", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af_cookie cookie = AF_COOKIE_INIT;
+        af_failure failure = {0};
+        cookie.name = rows[i].name;
+        cookie.value = rows[i].value;
+        cookie.domain = rows[i].domain;
+        cookie.path = rows[i].path;
+        cookie.host_only = rows[i].host_only;
+        check_status(af_cookie_jar_set(jar, &cookie, &failure), AF_EINVAL);
+        assert_int_not_equal(strlen(failure.text), 0);
+    }
+    check_status(af_cookie_jar_receive(jar, "ftp://x.test/", S("a=b"), NULL), AF_EINVAL);
+    check_status(af_cookie_jar_receive(jar, "http://b\xc3\xbc.test/", S("a=b"), NULL), AF_EINVAL);
+    check_status(af_cookie_jar_receive(jar, "http://x.test/", S("a=\1"), NULL), AF_EINVAL);
+    assert_int_equal(count_all(jar), 0);
+    af_cookie_jar_release(jar);
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static char *read_file(const char *path) {
+    static char text[4096];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static af_cookie_jar *jar_at(const char *path, af_status expected) {
+    af_cookie_jar *jar;
+    af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
+    options.path = path;
+    check_status(af_cookie_jar_new(&jar, &options, NULL), expected);
+    return jar;
+}
+
+/** S19. */
+static void jars_outlive_their_process_in_a_file_of_their_owner(void **state) {
+    folder folder;
+    (void)state;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "jar");
+    af_cookie_jar *jar = jar_at(path, AF_OK);
+    const char *url = "https://www.example.test/a/";
+    check_status(
+        af_cookie_jar_receive(jar, url, S("a=1; Max-Age=1000; HttpOnly; SameSite=Strict"), NULL),
+        AF_OK);
+    check_status(
+        af_cookie_jar_receive(jar, url,
+                              S("b=x\ty; Max-Age=1000; Secure; Domain=example.test; Path=/"), NULL),
+        AF_OK);
+    check_status(af_cookie_jar_receive(jar, url, S("c=; Max-Age=1000"), NULL), AF_OK);
+    check_status(af_cookie_jar_receive(jar, url, S("session=1"), NULL), AF_OK);
+    af_cookie_jar_release(jar);
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    char *text = read_file(path);
+    check_contains(text, "# Netscape HTTP Cookie File\n");
+    check_contains(text, "# SameSite=Strict\n#HttpOnly_www.example.test\tFALSE\t/a\tFALSE\t");
+    check_contains(text, ".example.test\tTRUE\t/\tTRUE\t");
+    assert_null(strstr(text, "session"));
+    jar = jar_at(path, AF_OK);
+    af_cookie_list *list;
+    check_status(af_cookie_jar_copy(jar, url, &list, NULL), AF_OK);
+    assert_int_equal(list->count, 3);
+    assert_int_equal(list->cookies[0].same_site, AF_SAME_SITE_STRICT);
+    assert_true(list->cookies[0].http_only && list->cookies[0].host_only);
+    assert_string_equal(list->cookies[1].value, "");
+    assert_string_equal(list->cookies[2].value, "x\ty");
+    assert_true(list->cookies[2].secure && !list->cookies[2].host_only);
+    assert_int_equal(list->cookies[2].same_site, AF_SAME_SITE_UNSET);
+    af_cookie_list_free(list);
+    /* Nothing has changed: the file is left alone. */
+    unlink(path);
+    af_cookie_jar_release(jar);
+    assert_int_not_equal(stat(path, &info), 0);
+    folder_remove(&folder);
+}
+
+static void files_that_cannot_be_used_are_errors(void **state) {
+    folder folder;
+    af_failure failure;
+    (void)state;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "none/jar");
+    af_cookie_jar *jar = jar_at(path, AF_OK);
+    check_status(af_cookie_jar_save(jar, NULL, &failure), AF_EFILE);
+    assert_int_not_equal(failure.system_error, 0);
+    af_cookie_jar_release(jar);
+    jar_at(folder.path, AF_EFILE);
+    jar = make_jar();
+    check_status(af_cookie_jar_save(jar, NULL, NULL), AF_EINVAL);
+    af_cookie_jar_release(jar);
+    folder_remove(&folder);
+}
+
+/** S19: a file is input as any other. */
+static void hostile_files_are_read_line_by_line(void **state) {
+    folder folder;
+    (void)state;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "jar");
+    static const char good[] = "x.test\tFALSE\t/\tFALSE\t99999999999\tgood\t1\n";
+    static const char *const bad[] = {
+        "",
+        "\n\n\t\t\t\n",
+        "x.test\n",
+        "x.test\tFALSE\t/\tFALSE\n",
+        "x.test\tFALSE\t/\tFALSE\tsoon\ta\t1\n",
+        "x.test\tFALSE\t/\tFALSE\t-1\ta\t1\n",
+        "x.test\tFALSE\t/\tFALSE\t99999999999999999999999999999\ta\t1\n",
+        "co.uk\tTRUE\t/\tFALSE\t99999999999\ta\t1\n",
+        "x.test\tFALSE\ty\tFALSE\t99999999999\ta\t1\n",
+        "x test\tFALSE\t/\tFALSE\t99999999999\ta\t1\n",
+        "x.test\tFALSE\t/\tFALSE\t99999999999\t__Host-a\t1\n",
+        "x.test\tFALSE\t/\tFALSE\t99999999999\ta\t\1\n",
+        "x.test\tFALSE\t/\tFALSE\t1\texpired\t1\n",
+        "# SameSite=\n#HttpOnly_\n#\n",
+        "\377\376\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        char text[1024];
+        int size = snprintf(text, sizeof text, "%s%s", bad[i], good);
+        write_file(path, (af_slice){text, (size_t)size});
+        af_cookie_jar *jar = jar_at(path, AF_OK);
+        assert_int_equal(count_all(jar), 1);
+        af_cookie_jar_release(jar);
+        /* Cut anywhere, and with NULs. */
+        for (int cut = 0; cut < size; cut++) {
+            char saved = text[cut];
+            write_file(path, (af_slice){text, (size_t)cut});
+            af_cookie_jar_release(jar_at(path, AF_OK));
+            text[cut] = '\0';
+            write_file(path, (af_slice){text, (size_t)size});
+            af_cookie_jar_release(jar_at(path, AF_OK));
+            text[cut] = saved;
+        }
+    }
+    folder_remove(&folder);
+}
+
+static void memory_may_run_out(void **state) {
+    folder folder;
+    (void)state;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "jar");
+    TORTURE(round) {
+        af_cookie_jar *jar;
+        af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
+        options.path = path;
+        af_status status = af_cookie_jar_new(&jar, &options, NULL);
+        if (status == AF_OK) {
+            af_cookie_list *list;
+            char *sent;
+            af__cookie_site site = site_of("http://x.test/");
+            af_cookie_jar_receive(jar, "http://x.test/", S("a=1; Max-Age=1000"), NULL);
+            af__cookie_jar_write(jar, &site, (int64_t)time(NULL), &sent);
+            af_free(sent);
+            status = af_cookie_jar_copy(jar, NULL, &list, NULL);
+            assert_true(status == AF_OK || status == AF_ENOMEM);
+            af_cookie_list_free(list);
+            status = af_cookie_jar_save(jar, NULL, NULL);
+            assert_true(status == AF_OK || status == AF_ENOMEM);
+            af_cookie_jar_release(jar);
+        } else {
+            check_status(status, AF_ENOMEM);
+        }
+    }
+    folder_remove(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dates_are_read_however_they_are_written),
+        cmocka_unit_test(lines_are_taken_apart),
+        cmocka_unit_test(lines_that_are_no_cookies_are_refused),
+        cmocka_unit_test(cookies_go_where_they_belong),
+        cmocka_unit_test(nobody_sets_cookies_for_a_public_suffix),
+        cmocka_unit_test(http_neither_replaces_nor_hides_what_https_has_set),
+        cmocka_unit_test(prefixes_of_names_are_promises),
+        cmocka_unit_test(the_order_is_by_path_then_by_age),
+        cmocka_unit_test(cookies_end),
+        cmocka_unit_test(jars_have_limits),
+        cmocka_unit_test(programs_list_set_and_delete),
+        cmocka_unit_test(what_is_no_cookie_cannot_be_set),
+        cmocka_unit_test(jars_outlive_their_process_in_a_file_of_their_owner),
+        cmocka_unit_test(files_that_cannot_be_used_are_errors),
+        cmocka_unit_test(hostile_files_are_read_line_by_line),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
