@@ -117,6 +117,7 @@ final class CoreOrder: Sendable {
         var size = CoreTexts.size(of: request.method.rawValue) + CoreTexts.size(of: request.url)
         size += CoreTexts.size(of: request.headers) + copiedBodySize
         if let proxy = request.proxy { size += CoreTexts.size(of: proxy.coreText) }
+        if let document = request.mainDocumentURL { size += CoreTexts.size(of: document) }
         if let socket = request.unixSocket { size += CoreTexts.size(of: socket) }
         if let path = request.body.filePath { size += CoreTexts.size(of: path) }
         if case .file(let file) = sink { size += file.textSize }
@@ -143,6 +144,8 @@ final class CoreOrder: Sendable {
         core.max_receive_rate = request.rateLimit.receiving.map(UInt64.init(clamping:)) ?? defaults.receiveRate
         core.expect = af_expect(request.continueExpectation ?? defaults.continueExpectation)
         core.proxy = request.proxy.flatMap { texts.put($0.coreText) }
+        core.ignore_cookies = !request.handlesCookies
+        core.main_document_url = request.mainDocumentURL.flatMap { texts.put($0) }
         core.unix_socket = request.unixSocket.flatMap { texts.put($0) }
         core.wait_for_network = request.waitsForConnectivity ?? defaults.waitsForConnectivity
         return core

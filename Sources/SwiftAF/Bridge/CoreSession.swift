@@ -14,6 +14,8 @@ final class CoreSession: @unchecked Sendable {
         var tls: TLSOptions
         var proxies: ProxyConfiguration
         var network: NetworkOptions
+        var cookieStorage: CookieStorage?
+        var cookieAcceptPolicy: HTTPCookie.AcceptPolicy
     }
 
     /// The core lets any thread use it.
@@ -43,6 +45,8 @@ final class CoreSession: @unchecked Sendable {
             core.tls = tls
             core.proxies = proxies.raw
             core.network = network
+            core.cookies = options.cookieStorage?.raw
+            core.cookie_policy = af_cookie_policy(options.cookieAcceptPolicy)
             return af_session_new(&raw, &core, &failure)
         }
         // What the options point to.

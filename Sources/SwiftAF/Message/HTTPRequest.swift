@@ -137,6 +137,12 @@ extension HTTPRequest {
         set { update { $0.unixSocket = newValue } }
     }
 
+    /// Of what the user looks at, for ``HTTPCookie/AcceptPolicy/onlyFromMainDocumentDomain``; nil for the request's own URL.
+    public var mainDocumentURL: String? {
+        get { settings?.values.mainDocumentURL }
+        set { update { $0.mainDocumentURL = newValue } }
+    }
+
     /// What `URLRequest` says about caches, cookies and radios.
     public var hints: Hints {
         get { settings?.values.hints ?? Hints() }
@@ -174,6 +180,7 @@ extension HTTPRequest {
             var waitsForConnectivity: Bool?
             var proxy: Proxy?
             var unixSocket: String?
+            var mainDocumentURL: String?
             var hints = Hints()
             var interceptor: (any RequestInterceptor)?
         }

@@ -6,8 +6,8 @@ extension HTTPRequest {
     public struct Hints: Hashable, Sendable, Codable {
         /// Which answers may come from a cache. A session without a cache has nothing to choose from.
         public var cachePolicy: CachePolicy?
-        /// Whether cookies that were received are sent, and received ones kept. A session without a cookie store
-        /// does neither.
+        /// Whether cookies that were received are sent, and received ones kept. A session without a
+        /// ``SessionConfiguration/cookieStorage`` does neither.
         public var handlesCookies: Bool?
         /// Whether a request may be sent on a connection before the answer to the one in front of it. HTTP/2 does
         /// so always; for HTTP/1.1 no effect: libcurl gave it up, because servers never got it right.

@@ -52,6 +52,13 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// How hosts are reached: names, addresses, interfaces, sockets.
     public var network = NetworkOptions()
 
+    /// Where cookies are kept and sent from; nil for none. A request with a `Cookie` of its own sends that, and nothing
+    /// from here.
+    public var cookieStorage: CookieStorage?
+
+    /// Which cookies of servers are kept.
+    public var cookieAcceptPolicy = HTTPCookie.AcceptPolicy.always
+
     /// Which servers are trusted at first; see ``HTTPSessionManager/securityPolicy``.
     public var security = SecurityPolicy.default
 
@@ -113,7 +120,8 @@ extension SessionConfiguration {
             idleSeconds: UInt32(clamping: idleConnectionLifetime.components.seconds),
             userAgent: userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? "",
             security: security,
-            tls: tls, proxies: proxies, network: network)
+            tls: tls, proxies: proxies, network: network,
+            cookieStorage: cookieStorage, cookieAcceptPolicy: cookieAcceptPolicy)
     }
 
     /// The serializer of a session that is given none.

@@ -1,0 +1,64 @@
+public import FoundationEssentials
+
+/// A cookie (RFC 6265bis).
+public struct HTTPCookie: Hashable, Sendable {
+    /// Told and kept, but not obeyed: there are no documents here that could be of another site.
+    public enum SameSite: Hashable, Sendable {
+        case none
+        case lax
+        case strict
+    }
+
+    public var name: String
+    public var value: String
+    /// A name in ASCII or an address, in lower case, without a dot in front.
+    public var domain: String
+    /// Begins with a slash.
+    public var path: String
+    /// Nil for one that ends with its storage.
+    public var expiresDate: Date?
+    /// For ``domain`` itself, not for the names below it.
+    public var isHostOnly: Bool
+    /// Sent over https only.
+    public var isSecure: Bool
+    /// Not for scripts.
+    public var isHTTPOnly: Bool
+    public var sameSite: SameSite?
+
+    public init(
+        name: String, value: String, domain: String, path: String = "/", expiresDate: Date? = nil,
+        isHostOnly: Bool = true, isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite? = nil
+    ) {
+        self.name = name
+        self.value = value
+        self.domain = domain
+        self.path = path
+        self.expiresDate = expiresDate
+        self.isHostOnly = isHostOnly
+        self.isSecure = isSecure
+        self.isHTTPOnly = isHTTPOnly
+        self.sameSite = sameSite
+    }
+
+    /// Which cookies of servers are kept. What is in a storage is sent whatever this says.
+    public enum AcceptPolicy: Hashable, Sendable {
+        case always
+        case never
+        /// Those of hosts of the same site as ``HTTPRequest/mainDocumentURL``.
+        case onlyFromMainDocumentDomain
+    }
+}
+
+extension HTTPCookie: CustomStringConvertible {
+    /// Without the value, which may be a secret.
+    public var description: String { "\(name) of \(domain)\(path)" }
+}
+
+extension HTTPRequest {
+    /// Whether cookies of the session's storage are sent, and those of the answer kept there; true unless
+    /// ``Hints/handlesCookies`` says otherwise.
+    public var handlesCookies: Bool {
+        get { hints.handlesCookies ?? true }
+        set { hints.handlesCookies = newValue }
+    }
+}

@@ -1,0 +1,99 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+/// Cookies, as far as they cross into Swift; what is kept and sent is tested in C (cookie_test.c, cookie_net_test.c).
+@Suite struct CookieTests {
+    private let server: TestServer
+    private let storage: CookieStorage
+
+    init() throws {
+        server = try TestServer()
+        server.route(
+            "/set", .respond(200, headers: ["Set-Cookie": "a=1; Path=/; HttpOnly; SameSite=Lax; Max-Age=1000"]))
+        server.route("/", .respond(200))
+        storage = try CookieStorage()
+    }
+
+    private func manager(_ policy: HTTPCookie.AcceptPolicy = .always) -> HTTPSessionManager {
+        var configuration = SessionConfiguration.default
+        configuration.cookieStorage = storage
+        configuration.cookieAcceptPolicy = policy
+        return HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+    }
+
+    private func lastCookie() -> String? { server.requests.last?["Cookie"] }
+
+    @Test func whatServersSetIsSentAgain() async throws {
+        let manager = manager()
+        _ = try await manager.response(.get, "/set")
+        _ = try await manager.response(.get, "/")
+        #expect(lastCookie() == "a=1")
+        let cookie = try #require(try storage.cookies(for: server.urlString("/")).first)
+        #expect(cookie.name == "a" && cookie.value == "1" && cookie.path == "/" && cookie.domain == "127.0.0.1")
+        #expect(cookie.isHTTPOnly && cookie.isHostOnly && !cookie.isSecure && cookie.sameSite == .lax)
+        #expect(try #require(cookie.expiresDate) > Date())
+        // Another policy of trust is another session with the same storage.
+        manager.securityPolicy = SecurityPolicy.default
+        _ = try await manager.response(.get, "/")
+        #expect(lastCookie() == "a=1")
+        storage.deleteCookie(cookie)
+        _ = try await manager.response(.get, "/")
+        #expect(lastCookie() == nil)
+    }
+
+    @Test func aRequestCanDoWithout() async throws {
+        let manager = manager()
+        var request = HTTPRequest(server.urlString("/set"))
+        request.handlesCookies = false
+        _ = try await manager.response(for: request)
+        #expect(try storage.cookies().isEmpty)
+        // Without a storage there are none.
+        _ = try await HTTPSessionManager().response(for: HTTPRequest(server.urlString("/set")))
+        #expect(try storage.cookies().isEmpty)
+    }
+
+    @Test func policiesSayWhichAreKept() async throws {
+        _ = try await manager(.never).response(.get, "/set")
+        #expect(try storage.cookies().isEmpty)
+        var request = HTTPRequest(server.urlString("/set"))
+        request.mainDocumentURL = "https://example.org/"
+        let manager = manager(.onlyFromMainDocumentDomain)
+        _ = try await manager.response(for: request)
+        #expect(try storage.cookies().isEmpty)
+        request.mainDocumentURL = nil
+        _ = try await manager.response(for: request)
+        #expect(try storage.cookies().count == 1)
+    }
+
+    @Test func storagesAreSetAndSaved() throws {
+        let folder = try TestFolder()
+        let path = folder.file("jar")
+        let kept = HTTPCookie(
+            name: "a", value: "1", domain: "example.test", expiresDate: Date(timeIntervalSince1970: 4_000_000_000),
+            isHostOnly: false, isSecure: true, sameSite: .strict)
+        do {
+            let storage = try CookieStorage(path: path)
+            try storage.setCookie(kept)
+            try storage.receive("b=2", from: "http://example.test/")
+            #expect(storage.description(of: "http://www.example.test/") == [])
+            #expect(storage.description(of: "https://www.example.test/") == ["a"])
+        }
+        #expect(try CookieStorage(path: path).cookies() == [kept])
+        for cookie in [
+            HTTPCookie(name: "a\r\n", value: "1", domain: "example.test"),
+            HTTPCookie(name: "a\0", value: "1", domain: "example.test"),
+            HTTPCookie(name: "a", value: "1", domain: "co.uk", isHostOnly: false),
+        ] {
+            #expect { try storage.setCookie(cookie) } throws: { ($0 as? SessionError)?.code == .invalidInput }
+        }
+        #expect { try storage.save() } throws: { ($0 as? SessionError)?.code == .invalidInput }
+    }
+}
+
+extension CookieStorage {
+    fileprivate func description(of url: String) -> [String] {
+        ((try? cookies(for: url)) ?? []).map(\.name)
+    }
+}
