@@ -64,7 +64,7 @@ let package = Package(
         // The command line program: what can be tested is a library, `swiftaf` only calls it.
         .target(
             name: "SwiftAFCommand",
-            dependencies: ["SwiftAF", "AFTestServer"],
+            dependencies: ["SwiftAF", "SwiftAFImage", "AFTestServer"],
             swiftSettings: swiftStyle
         ),
         .executableTarget(
@@ -88,7 +88,7 @@ let package = Package(
         .testTarget(name: "AFTestServerTests", dependencies: ["AFTestServer", "SwiftAF"]),
         .testTarget(
             name: "SwiftAFCommandTests",
-            dependencies: ["SwiftAFCommand", "SwiftAF", "AFTestServer"]
+            dependencies: ["SwiftAFCommand", "SwiftAFImage", "SwiftAF", "AFTestServer"]
         ),
         .testTarget(
             name: "SwiftAFCompressionTests",

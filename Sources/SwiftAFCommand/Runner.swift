@@ -1,9 +1,13 @@
 import FoundationEssentials
 import SwiftAF
+import SwiftAFImage
 
 /// A run of the program, with its streams given: what a test calls instead of starting a process.
 struct Runner: Sendable {
     let console: Console
+    /// Makes the pictures of `image`.
+    var imageDecoder: any ImageDecoding = SystemImageDecoder()
+    var environment = ProcessInfo.processInfo.environment
 
     /// Does what the arguments after the program's name say. Cancelling the task is what Ctrl-C does.
     func run(_ arguments: [String]) async -> ExitCode {
@@ -31,10 +35,27 @@ struct Runner: Sendable {
 
     private func exchange(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
         let configuration = try options.configuration()
+        if command.showsPicture { return try await picture(command, options, configuration) }
         guard !command.moreURLs.isEmpty else { return await (try prepare(command, options, configuration)).run() }
         var exchanges: [Exchange] = []
         for one in command.each { exchanges.append(try prepare(one, options, configuration)) }
         return Outcome(parts: await Batch(exchanges: exchanges, options: options, console: console).run())
+    }
+
+    private func picture(
+        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration
+    ) async throws(Failure) -> Outcome {
+        try PictureView.refuseWithout(imageDecoder)
+        var outcome = await (try prepare(command, options, configuration)).run()
+        guard outcome.failure == nil else { return outcome }
+        let graphics = TerminalGraphics(environment: environment, isTerminal: console.output.isTerminal)
+        let view = PictureView(decoder: imageDecoder, graphics: graphics, columns: console.output.columns)
+        do throws(Failure) {
+            outcome.picture = try view.text(of: outcome.body ?? Data())
+        } catch {
+            outcome.failure = error
+        }
+        return outcome
     }
 
     private func prepare(
@@ -92,6 +113,7 @@ struct Runner: Sendable {
     /// The body of an answer; of one that was cut off or refused on the way, nothing.
     private func printBody(of outcome: Outcome) throws(WriteError) {
         if let report = outcome.trust { return try console.output.write(Data(TrustText.text(report).utf8)) }
+        if let picture = outcome.picture { return try console.output.write(picture) }
         guard outcome.failure.map({ [.status, .authentication].contains($0.exit) }) ?? true,
             let body = outcome.body, !body.isEmpty
         else { return }

@@ -24,14 +24,14 @@ import Testing
 
     @Test func uploadUntilItIsSent() {
         #expect(line(0, of: nil, sent: 1 << 20, sentTotal: 4 << 20).hasPrefix(" 25% ["))
-        #expect(line(0, of: nil, sent: 1 << 20, sentTotal: nil).hasPrefix("1.0 MiB  "))
+        #expect(line(0, of: nil, sent: 1 << 20, sentTotal: nil).hasPrefix("| 1.0 MiB  "))
         #expect(line(5, of: 10, sent: 4 << 20, sentTotal: 4 << 20).hasPrefix(" 50% ["))
     }
 
     @Test func withoutATotal() {
-        #expect(line(3 << 20, of: nil) == "3.0 MiB     1.5 MiB/s  0:02")
-        #expect(line(0, of: nil, after: .zero) == "0 B         0 B/s  0:00")
-        #expect(line(10, of: 0) == "10 B         5 B/s  0:02")
+        #expect(line(3 << 20, of: nil) == "| 3.0 MiB     1.5 MiB/s  0:02")
+        #expect(line(0, of: nil, after: .zero) == "| 0 B         0 B/s  0:00")
+        #expect(line(10, of: 0) == "| 10 B         5 B/s  0:02")
     }
 
     @Test func stalled() {

@@ -126,6 +126,13 @@ extension ArgumentParser {
             return .request(upload)
         case "download":
             return .request(try download(rest))
+        case "image":
+            guard options.outputPath == nil else {
+                throw UsageError("image shows a picture; get URL -o PATH keeps it")
+            }
+            var picture = try request(.get, rest)
+            picture.showsPicture = true
+            return .request(picture)
         case "trust":
             return .trust(authority: try authority(rest))
         case "demo":

@@ -19,6 +19,8 @@ struct RequestCommand: Sendable, Equatable {
     var isUpload = false
     /// The body goes to a file, and what has come of it stays if it breaks off.
     var isDownload = false
+    /// The answer is a picture to be shown.
+    var showsPicture = false
     /// Further URLs to download, as the first one.
     var moreURLs: [String] = []
 

@@ -11,6 +11,7 @@ enum Usage {
           swiftaf upload URL [ITEM…] [OPTIONS]           a form of parts, streamed
           swiftaf download URL [-o PATH] [OPTIONS]       to a file, named by the URL without -o
           swiftaf download URL URL… [OPTIONS]            each to a file of its own, some at once
+          swiftaf image URL [ITEM…] [OPTIONS]            a picture, in the terminal
           swiftaf trust HOST[:PORT] [OPTIONS]            its certificates, pins to paste, the verdict
           swiftaf demo                                   a tour on an embedded server, needs no network
           swiftaf help

@@ -4,7 +4,7 @@ import SwiftAF
 
 extension Demo {
     static let stops: [Stop] = [
-        get, post, many, stream, redirect, trust, timeout, limit, cancellation,
+        get, post, many, stream, redirect, trust, timeout, limit, cancellation, images,
     ]
 
     private struct Person: Codable, Sendable {

@@ -11,6 +11,8 @@ struct Outcome: Sendable {
     var body: Data?
     /// Bytes of the body after decoding.
     var bodyBytes: Int?
+    /// What is printed instead of the body: the picture that it is.
+    var picture: Data?
     /// The file that the body is in.
     var file: String?
     /// The body as JSON, if it is and was asked for.

@@ -15,7 +15,7 @@ struct ProgressBar: Sendable {
     func line(width: Int) -> String {
         let (moved, done, total) = leg
         guard let total, total > 0 else {
-            return fit([Format.bytes(done), rate(moved), Format.clock(elapsed)], width)
+            return fit(["\(spinner) \(Format.bytes(done))", rate(moved), Format.clock(elapsed)], width)
         }
         let fraction = min(1, Double(done) / Double(total))
         let percent = "\(Int(fraction * 100))%".rightAligned(to: 4)
@@ -25,6 +25,12 @@ struct ProgressBar: Sendable {
         let room = width - percent.count - tail.count - 4
         guard room >= 10 else { return fit([percent] + parts, width) }
         return "\(percent) [\(bar(fraction, room))] \(tail)"
+    }
+
+    /// Turns, where nobody knows how much is left.
+    private var spinner: Character {
+        let turns: [Character] = ["|", "/", "-", "\\"]
+        return turns[Int(max(0, elapsed.seconds) * 10) % turns.count]
     }
 
     /// The direction that is moving: the request's body until it is sent, then the response's.

@@ -5,16 +5,21 @@ import SwiftAF
 /// Draws progress bars on standard error, for transfers that last: one line for each that is under way.
 final class ProgressDisplay: Sendable {
     /// Transfers that are over before are not worth a bar.
-    private static let patience = DispatchTimeInterval.milliseconds(500)
+    private static let patience = Duration.milliseconds(500)
     private static let interval = DispatchTimeInterval.milliseconds(100)
 
     private let sink: any ByteSink
     private let lines = Guarded(ProgressLines())
     /// Everything is drawn here, one after the other.
     private let queue = DispatchQueue(label: "swiftaf.progress")
+    /// Says when there is something to show.
+    private let activity = NetworkActivityIndicatorManager()
+    private let timer = Guarded<DrawingTimer?>(nil)
 
     init(sink: any ByteSink) {
         self.sink = sink
+        activity.activationDelay = Self.patience
+        activity.callbackQueue = queue
     }
 
     /// A transfer begins.
@@ -36,14 +41,23 @@ final class ProgressDisplay: Sendable {
 
     /// Runs transfers, draws while they last, and leaves an empty line behind.
     func accompany<Value: Sendable>(_ transfer: () async -> Value) async -> Value {
-        let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: .now() + Self.patience, repeating: Self.interval)
-        timer.setEventHandler { self.draw() }
-        timer.activate()
+        activity.visibilityHandler = { [weak self] isVisible in self?.setDrawing(isVisible) }
+        activity.isEnabled = true
         let value = await transfer()
-        timer.cancel()
+        activity.isEnabled = false
         await clear()
         return value
+    }
+
+    /// On the queue.
+    private func setDrawing(_ isDrawing: Bool) {
+        let next = isDrawing ? DrawingTimer(queue, Self.interval) { [weak self] in self?.draw() } : nil
+        timer.withLock { $0 = next }
+        if !isDrawing { erase() }
+    }
+
+    private func erase() {
+        write(lines.withLock { $0.clear(width: sink.columns - 1) })
     }
 
     private func draw() {
@@ -54,7 +68,7 @@ final class ProgressDisplay: Sendable {
     private func clear() async {
         await withCheckedContinuation { continuation in
             queue.async {
-                self.write(self.lines.withLock { $0.clear(width: self.sink.columns - 1) })
+                self.setDrawing(false)
                 continuation.resume()
             }
         }
@@ -62,6 +76,23 @@ final class ProgressDisplay: Sendable {
 
     private func write(_ text: String) {
         if !text.isEmpty { try? sink.write(Data(text.utf8)) }
+    }
+}
+
+/// Calls something again and again, as long as it exists.
+private final class DrawingTimer: Sendable {
+    /// Dispatch lets any thread use it; the type only does not say so.
+    private nonisolated(unsafe) let source: any DispatchSourceTimer
+
+    init(_ queue: DispatchQueue, _ interval: DispatchTimeInterval, _ action: @escaping @Sendable () -> Void) {
+        source = DispatchSource.makeTimerSource(queue: queue)
+        source.schedule(deadline: .now(), repeating: interval)
+        source.setEventHandler(handler: action)
+        source.activate()
+    }
+
+    deinit {
+        source.cancel()
     }
 }
 

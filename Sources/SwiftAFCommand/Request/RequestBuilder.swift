@@ -15,7 +15,8 @@ struct RequestBuilder {
         request.headers = try headers()
         try addBody(to: &request)
         request.headers.fillGaps(from: [
-            HTTPHeaders.Name.accept: "*/*", HTTPHeaders.Name.userAgent: Versions.userAgent,
+            HTTPHeaders.Name.accept: command.showsPicture ? "image/*" : "*/*",
+            HTTPHeaders.Name.userAgent: Versions.userAgent,
         ])
         request.timeouts = options.timeouts
         request.limits = options.limits

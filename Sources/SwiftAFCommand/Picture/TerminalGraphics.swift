@@ -1,0 +1,111 @@
+import FoundationEssentials
+import SwiftAFImage
+
+/// How a terminal shows pictures. Pure: an image in, bytes for the terminal out.
+enum TerminalGraphics: Sendable, Equatable {
+    /// The graphics protocol of kitty: pixels.
+    case kitty
+    /// Two pixels in each character cell, in 24-bit colours.
+    case halfBlocks
+
+    /// What a terminal can, by what it says of itself in the environment. Terminals within terminals can less.
+    init(environment: [String: String], isTerminal: Bool) {
+        let type = environment["TERM"] ?? ""
+        let isNested = environment["TMUX"] != nil || type.hasPrefix("screen") || type.hasPrefix("tmux")
+        let isKitty =
+            environment["KITTY_WINDOW_ID"] != nil || ["xterm-kitty", "xterm-ghostty"].contains(type)
+            || ["ghostty", "WezTerm"].contains(environment["TERM_PROGRAM"])
+        self = isTerminal && isKitty && !isNested ? .kitty : .halfBlocks
+    }
+
+    /// The most pixels that a picture may have to be as wide as the terminal, and at most so tall that one can still find
+    /// its top. How wide a cell is in pixels is not known; few have fewer than eight.
+    func room(columns: Int) -> (width: Int, height: Int) {
+        let columns = max(1, min(columns, 1000))
+        return switch self {
+        case .kitty: (columns * 8, columns * 16)
+        case .halfBlocks: (columns, columns * 2)
+        }
+    }
+
+    func text(of image: Image) -> Data {
+        switch self {
+        case .kitty: Self.kittyText(of: image)
+        case .halfBlocks: Self.blocks(of: image)
+        }
+    }
+
+    // MARK: kitty
+
+    /// Of Base64, in one escape sequence: what the protocol allows.
+    private static let chunk = 4096
+
+    private static func kittyText(of image: Image) -> Data {
+        let pixels = image.withPixels { Data($0) }.base64EncodedData()
+        var text = Data()
+        var at = 0
+        while at < pixels.count {
+            let end = min(pixels.count, at + chunk)
+            // Transmit and show RGBA, and don't answer: nobody would read that.
+            let first = at == 0 ? "a=T,f=32,q=2,s=\(image.pixelWidth),v=\(image.pixelHeight)," : ""
+            text += "\u{1B}_G\(first)m=\(end < pixels.count ? 1 : 0);".utf8
+            text += pixels[at..<end]
+            text += "\u{1B}\\".utf8
+            at = end
+        }
+        return text + "\n".utf8
+    }
+
+    // MARK: Half blocks
+
+    private struct Colour: Equatable {
+        let red, green, blue: UInt8
+
+        /// Nil where what lies behind is seen rather than this.
+        init?(_ pixels: UnsafeRawBufferPointer, at offset: Int) {
+            guard offset + 3 < pixels.count, pixels[offset + 3] >= 128 else { return nil }
+            (red, green, blue) = (pixels[offset], pixels[offset + 1], pixels[offset + 2])
+        }
+
+        var code: String { "2;\(red);\(green);\(blue)" }
+    }
+
+    private static func blocks(of image: Image) -> Data {
+        image.withPixels { pixels in
+            var text = ""
+            for row in stride(from: 0, to: image.pixelHeight, by: 2) {
+                var line = BlockLine()
+                for column in 0..<image.pixelWidth {
+                    let at = row * image.bytesPerRow + column * Image.bytesPerPixel
+                    line.add(Colour(pixels, at: at), Colour(pixels, at: at + image.bytesPerRow))
+                }
+                text += line.ended
+            }
+            return Data(text.utf8)
+        }
+    }
+
+    /// One line of cells, which says a colour only where it changes.
+    private struct BlockLine {
+        private var text = ""
+        private var front: Colour?
+        private var back: Colour?
+
+        mutating func add(_ top: Colour?, _ bottom: Colour?) {
+            switch (top, bottom) {
+            case (nil, nil): put(" ", front, nil)
+            case (nil, let bottom?): put("\u{2584}", bottom, nil)
+            case (let top?, let bottom): put("\u{2580}", top, bottom)
+            }
+        }
+
+        private mutating func put(_ sign: Character, _ front: Colour?, _ back: Colour?) {
+            if let front, front != self.front { text += "\u{1B}[38;\(front.code)m" }
+            if back != self.back { text += back.map { "\u{1B}[48;\($0.code)m" } ?? "\u{1B}[49m" }
+            (self.front, self.back) = (front, back)
+            text.append(sign)
+        }
+
+        var ended: String { text + (front == nil && back == nil ? "\n" : "\u{1B}[0m\n") }
+    }
+}
