@@ -9,7 +9,7 @@ static af_status decide(const char *base, const char *location, int status, cons
     check_status(af__url_parse(&url, af_slice_of(base), NULL), AF_OK);
     af_header header = {S("location"), af_slice_of(location), 0};
     af_head head = {status, AF_HTTP_1_1, {NULL, 0}, &header, location != NULL ? 1 : 0};
-    af__redirect_question question = {&head, &url, method, has_body, 0, 20, false};
+    af__redirect_question question = {&head, &url, method, has_body, 0, 20, false, NULL, NULL};
     af_status result = af__redirect_decide(&question, plan, failure);
     af__url_clear(&url);
     return result;
@@ -133,7 +133,7 @@ static void a_downgrade_can_be_allowed(void **state) {
     check_status(af__url_parse(&url, S("https://h/"), NULL), AF_OK);
     af_header header = {S("Location"), S("http://h/"), 0};
     af_head head = {301, AF_HTTP_2, {NULL, 0}, &header, 1};
-    af__redirect_question question = {&head, &url, "GET", false, 0, 1, true};
+    af__redirect_question question = {&head, &url, "GET", false, 0, 1, true, NULL, NULL};
     af__redirect_plan plan;
     check_status(af__redirect_decide(&question, &plan, NULL), AF_OK);
     assert_true(plan.follow);
@@ -151,7 +151,7 @@ static void several_locations_must_agree(void **state) {
                            {S("LOCATION"), S("/a"), 0},
                            {S("Location"), S("/b"), 0}};
     af_head head = {302, AF_HTTP_1_1, {NULL, 0}, headers, 3};
-    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false};
+    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL};
     af__redirect_plan plan;
     af_failure failure;
     check_status(af__redirect_decide(&question, &plan, &failure), AF_OK);
@@ -181,8 +181,8 @@ static void the_limit_counts_what_was_followed(void **state) {
     af_header header = {S("Location"), S("/"), 0};
     af_head head = {302, AF_HTTP_1_1, {NULL, 0}, &header, 1};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__redirect_question question = {&head,          &url, "GET", false, cases[i].followed,
-                                          cases[i].limit, false};
+        af__redirect_question question = {&head,          &url,  "GET", false, cases[i].followed,
+                                          cases[i].limit, false, NULL,  NULL};
         af__redirect_plan plan;
         af_failure failure;
         af_status status = af__redirect_decide(&question, &plan, &failure);
@@ -240,7 +240,7 @@ static void out_of_memory_is_not_a_bad_redirect(void **state) {
     check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
     af_header header = {S("Location"), S("//user:password@other/x y"), 0};
     af_head head = {302, AF_HTTP_1_1, {NULL, 0}, &header, 1};
-    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false};
+    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL};
     TORTURE(n) {
         af__redirect_plan plan;
         af_failure failure = {.status = AF_OK};

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     af_head head = {.status = statuses[choice & 7], .headers = headers};
     head.header_count = split((const char *)data + 1, size - 1, headers);
     af__redirect_question question = {
-        &head, &base, methods[choice >> 3 & 3], (choice & 0x40) != 0, 0, 20, false};
+        &head, &base, methods[choice >> 3 & 3], (choice & 0x40) != 0, 0, 20, false, NULL, NULL};
     af__redirect_plan plan;
     af_failure failure;
     af_status status = af__redirect_decide(&question, &plan, &failure);

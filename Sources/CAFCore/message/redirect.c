@@ -38,6 +38,14 @@ static af_status find_target(const af__redirect_question *question, af_slice loc
     if (status != AF_OK) {
         return af__fail(failure, AF_EREDIRECT, "the redirect can't be followed: %s", reason.text);
     }
+    if (!out->is_https && question->wants_https != NULL &&
+        question->wants_https(question->context, out)) {
+        status = af__url_upgrade(out, failure);
+        if (status != AF_OK) {
+            af__url_clear(out);
+            return status;
+        }
+    }
     if (question->url->is_https && !out->is_https && !question->allow_downgrade) {
         af__url_clear(out);
         return af__fail(failure, AF_EREDIRECT, "the redirect leads from https to http");

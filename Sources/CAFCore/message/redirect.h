@@ -16,6 +16,9 @@ typedef struct af__redirect_question {
     int followed;         /**< Redirects followed so far. */
     int limit;            /**< At most so many; negative: none is followed. */
     bool allow_downgrade; /**< From https to http. */
+    /** Must this http URL be an https one? Asked with `context`; NULL: none must. */
+    bool (*wants_https)(const void *context, const af__url *url);
+    const void *context;
 } af__redirect_question;
 
 typedef struct af__redirect_plan {

@@ -317,6 +317,24 @@ bool af__url_same_origin(const af__url *a, const af__url *b) {
            memcmp(host.bytes, other.bytes, host.size) == 0;
 }
 
+af_status af__url_upgrade(af__url *url, af_failure *failure) {
+    static const size_t old_size = sizeof "http" - 1, new_size = sizeof "https" - 1;
+    size_t size = strlen(url->text) - old_size;
+    char *text = af__alloc(new_size + size + 1);
+    if (text == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    memcpy(text, "https", new_size);
+    memcpy(text + new_size, url->text + old_size, size + 1);
+    af__url upgraded = {0};
+    af_status status = af__url_parse(&upgraded, (af_slice){text, new_size + size}, failure);
+    af_free(text);
+    if (status != AF_OK) return status;
+    upgraded.userinfo = url->userinfo;
+    url->userinfo = NULL;
+    af__url_clear(url);
+    *url = upgraded;
+    return AF_OK;
+}
+
 void af__url_clear(af__url *url) {
     af_free(url->text);
     if (url->userinfo != NULL) af__free_secret(url->userinfo, strlen(url->userinfo));

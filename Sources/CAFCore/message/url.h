@@ -47,6 +47,12 @@ af_status af__url_resolve(af__url *out, const af__url *base, af_slice reference,
 /** Scheme, host (one trailing dot aside) and port are the same. */
 bool af__url_same_origin(const af__url *a, const af__url *b);
 
+/**
+ * An http URL becomes the https one of the same host: port 80 becomes 443, others stay. Its userinfo
+ * stays. AF_ENOMEM, AF_EINVAL if it gets too long: it is as it was.
+ */
+af_status af__url_upgrade(af__url *url, af_failure *failure);
+
 /** Free what it holds; it is empty afterwards. */
 void af__url_clear(af__url *url);
 

@@ -105,10 +105,12 @@ static void set_store(af_session *session, const af_session_options *options) {
     if (options->cookies != NULL) {
         session->store.cookies = af_cookie_jar_retain(options->cookies);
     }
+    if (options->hsts != NULL) session->store.hsts = af_hsts_retain(options->hsts);
 }
 
 static void clear_store(af_session *session) {
     af_cookie_jar_release(session->store.cookies);
+    af_hsts_release(session->store.hsts);
 }
 
 /* ---- Counting ------------------------------------------------------------------------------ */

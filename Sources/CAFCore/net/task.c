@@ -440,7 +440,8 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     task->alarm.ring = alarm_rang;
     task->job.run = run_job;
     task->session = session;
-    if (session->store.cookies != NULL) task->transfer.store = &session->store;
+    bool remembers = session->store.cookies != NULL || session->store.hsts != NULL;
+    if (remembers) task->transfer.store = &session->store;
     af__session_reference(session);
     af__session_hold(session);
     *out = task;

@@ -276,6 +276,8 @@ static bool take_final_head(af__transfer *transfer) {
         .followed = transfer->redirects,
         .limit = transfer->limits.redirects,
         .allow_downgrade = transfer->allow_downgrade,
+        .wants_https = af__transfer_wants_https,
+        .context = transfer,
     };
     af__redirect_plan plan = {0};
     if (af__redirect_decide(&question, &plan, &failure) != AF_OK) return fail(transfer, &failure);
@@ -511,6 +513,7 @@ af__next af__transfer_judge_hop(af__transfer *transfer, const af__outcome *outco
 }
 
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome) {
+    af__transfer_remember(transfer, outcome->evidence);
     af__result_set_evidence(transfer->result, outcome->evidence);
     if (atomic_load(&transfer->is_cancelled)) {
         fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));

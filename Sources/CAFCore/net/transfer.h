@@ -15,6 +15,7 @@
 #include "net/source.h"
 
 #include <afcore/cookie.h>
+#include <afcore/hsts.h>
 #include <afcore/task.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -52,6 +53,7 @@ typedef enum af__phase {
 typedef struct af__store {
     af_cookie_jar *cookies; /**< NULL: none are kept. */
     af_cookie_policy cookie_policy;
+    af_hsts *hsts; /**< NULL: http stays http. */
     /** A host in A-labels, that ends in NUL and in no dot. false: it can't be told. */
     bool (*to_ascii)(char *out, size_t size, af_slice host);
 } af__store;

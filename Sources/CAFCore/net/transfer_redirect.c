@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "net/transfer_auth.h"
 #include "net/transfer_internal.h"
+#include "net/transfer_store.h"
 
 /** What the next hop would send, with the fields that may cross, for the hook to edit. */
 static af_status propose(const af__transfer *transfer, const af__redirect_plan *plan,
@@ -70,6 +71,11 @@ static bool make_next(af__transfer *transfer, const af__redirect_plan *plan,
     af_failure failure = {0};
     af__url url = {0};
     if (af__url_parse(&url, af_slice_of(redirect->url), &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    if (!url.is_https && af__transfer_wants_https(transfer, &url) &&
+        af__url_upgrade(&url, &failure) != AF_OK) {
+        af__url_clear(&url);
         return fail(transfer, &failure);
     }
     if (transfer->outgoing.url.is_https && !url.is_https && !transfer->allow_downgrade) {

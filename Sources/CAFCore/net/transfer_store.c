@@ -4,6 +4,7 @@
 #include "message/fields.h"
 #include "net/transfer_internal.h"
 #include "store/cookie_jar.h"
+#include "store/hsts.h"
 #include "store/suffixes.h"
 
 #include <string.h>
@@ -59,6 +60,42 @@ void af__transfer_clear_store(af__transfer *transfer) {
     transfer->document_host = NULL;
 }
 
+/* ---- Https only ---------------------------------------------------------------------------- */
+
+bool af__transfer_wants_https(const void *context, const af__url *url) {
+    const af__transfer *transfer = context;
+    host_room host;
+    if (transfer->store == NULL || transfer->store->hsts == NULL) return false;
+    /* Whose name can't be told might be any, also one that wants it. */
+    if (!read_host(transfer->store, url->host, host)) return true;
+    return af__hsts_wants(transfer->store->hsts, host, (int64_t)time(NULL));
+}
+
+static bool upgrade(af__transfer *transfer) {
+    af_failure failure = {0};
+    af__url *url = &transfer->outgoing.url;
+    if (url->is_https || !af__transfer_wants_https(transfer, url)) return true;
+    return af__url_upgrade(url, &failure) == AF_OK || fail(transfer, &failure);
+}
+
+void af__transfer_remember(af__transfer *transfer, const af__evidence *evidence) {
+    host_room host;
+    af__hsts_field field;
+    const af_head *head = &transfer->reader.head;
+    bool is_asked = transfer->store != NULL && transfer->store->hsts != NULL &&
+                    transfer->outgoing.url.is_https;
+    if (!is_asked || transfer->reader.state != AF__HEAD_DONE) return;
+    if (!af__evidence_is_faultless(evidence)) return;
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (!af__same_name(head->headers[i].name, "Strict-Transport-Security")) continue;
+        /* The first one counts. Without memory this time is as if it had not been said. */
+        bool is_read = af__hsts_read(&field, head->headers[i].value) &&
+                       read_host(transfer->store, transfer->outgoing.url.host, host);
+        if (is_read) af__hsts_keep(transfer->store->hsts, host, &field, (int64_t)time(NULL));
+        return;
+    }
+}
+
 /* ---- Cookies ------------------------------------------------------------------------------- */
 
 static bool uses_cookies(const af__transfer *transfer) {
@@ -89,6 +126,7 @@ static bool choose_cookies(af__transfer *transfer) {
 bool af__transfer_consult_store(af__transfer *transfer) {
     if (transfer->store == NULL) return true;
     forget_cookies(transfer);
+    if (!upgrade(transfer)) return false;
     return !uses_cookies(transfer) || choose_cookies(transfer);
 }
 

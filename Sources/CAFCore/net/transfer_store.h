@@ -1,5 +1,6 @@
 /**
- * What a session remembers of its servers, applied to a transfer: cookies. Loop thread.
+ * What a session remembers of its servers, applied to a transfer: cookies, hosts that want https. Loop
+ * thread.
  */
 #ifndef AF_NET_TRANSFER_STORE_H
 #define AF_NET_TRANSFER_STORE_H
@@ -10,6 +11,12 @@
 af_status af__transfer_init_store(af__transfer *transfer, const af_request *request,
                                   af_failure *failure);
 void af__transfer_clear_store(af__transfer *transfer);
+
+/** Must this http URL be an https one? `transfer` is an af__transfer. */
+bool af__transfer_wants_https(const void *transfer, const af__url *url);
+
+/** A hop has ended; what its server has shown of itself over TLS may be NULL. */
+void af__transfer_remember(af__transfer *transfer, const af__evidence *evidence);
 
 /** Before a hop is sent. A failure is the transfer's. */
 bool af__transfer_consult_store(af__transfer *transfer);

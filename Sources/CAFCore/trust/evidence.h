@@ -13,6 +13,9 @@ typedef struct af__evidence af__evidence;
 af__evidence *af__evidence_retain(af__evidence *evidence);
 void af__evidence_release(af__evidence *evidence);
 
+/** Was a chain verified, with nothing of it let through? NULL was not. */
+bool af__evidence_is_faultless(const af__evidence *evidence);
+
 /** Written out for people and programs; af_trust_report_free(). NULL when out of memory. */
 af_trust_report *af__evidence_report(const af__evidence *evidence);
 

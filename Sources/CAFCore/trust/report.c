@@ -199,6 +199,11 @@ static bool fill(report_block *block, const af__evidence *evidence) {
     return is_complete;
 }
 
+bool af__evidence_is_faultless(const af__evidence *evidence) {
+    return evidence != NULL && evidence->verdict.is_accepted && evidence->verdict.is_verified &&
+           evidence->verdict.reason == AF_TRUST_ACCEPTED;
+}
+
 af_trust_report *af__evidence_report(const af__evidence *evidence) {
     report_block *block = af__zalloc(sizeof *block);
     if (block == NULL) return NULL;

@@ -7,6 +7,7 @@
 #include <afcore/cache.h>
 #include <afcore/cookie.h>
 #include <afcore/error.h>
+#include <afcore/hsts.h>
 #include <afcore/message.h>
 #include <afcore/multipart.h>
 #include <afcore/network.h>

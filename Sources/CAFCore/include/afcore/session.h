@@ -7,6 +7,7 @@
 #include <afcore/base.h>
 #include <afcore/cookie.h>
 #include <afcore/error.h>
+#include <afcore/hsts.h>
 #include <afcore/network.h>
 #include <afcore/proxy.h>
 #include <afcore/task.h>
@@ -47,13 +48,19 @@ typedef struct af_session_options {
      */
     af_cookie_jar *cookies;
     af_cookie_policy cookie_policy;
+    /**
+     * Hosts that want https only: http URLs of theirs, of redirects as well, become https before anything
+     * is sent, and what they say about it over https, with a chain without fault, is remembered. NULL:
+     * neither. The session has its own reference, and other sessions may use the same store.
+     */
+    af_hsts *hsts;
 } af_session_options;
 
 #define AF_SESSION_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(af_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,               \
             {AF_TLS_DEFAULT, AF_TLS_DEFAULT, NULL, NULL, NULL, 0, false}, AF_PROXIES_INIT,         \
-            {NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL}, NULL, AF_COOKIES_ALWAYS               \
+            {NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL}, NULL, AF_COOKIES_ALWAYS, NULL         \
     }
 
 /** Counters of a session since it was made. */

@@ -1,0 +1,378 @@
+#include "store/hsts.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "message/fields.h"
+#include "message/ip.h"
+#include "store/file.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+enum {
+    BUCKETS = 256,
+    MOST = 10000,
+    LONGEST_HOST = 255,
+    LONGEST_FILE = 8 * 1024 * 1024,
+    LONGEST_LINE = 512
+};
+
+/* A hundred years: longer than that is as good as ever, and no sum of it overflows. */
+static const int64_t LONGEST_AGE = INT64_C(100) * 366 * 86400;
+
+typedef struct entry {
+    struct entry *next;
+    int64_t expires;
+    bool includes_subdomains;
+    char host[];
+} entry;
+
+struct af_hsts {
+    atomic_uint references;
+    pthread_mutex_t lock;
+    char *path; /* NULL: none. */
+    uint32_t most;
+    /* Under the lock. */
+    entry *buckets[BUCKETS];
+    size_t count;
+    bool has_changed; /* Since it was written. */
+};
+
+static int64_t current(void) {
+    return (int64_t)time(NULL);
+}
+
+/* ---- The field ----------------------------------------------------------------------------- */
+
+static af_slice without_quotes(af_slice text) {
+    bool is_quoted = text.size >= 2 && text.bytes[0] == '"' && text.bytes[text.size - 1] == '"';
+    return is_quoted ? (af_slice){text.bytes + 1, text.size - 2} : text;
+}
+
+static bool read_age(af_slice text, int64_t *out) {
+    int64_t age = 0;
+    if (text.size == 0) return false;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
+        if (age <= LONGEST_AGE) age = age * 10 + (text.bytes[i] - '0');
+    }
+    *out = age < LONGEST_AGE ? age : LONGEST_AGE;
+    return true;
+}
+
+bool af__hsts_read(af__hsts_field *out, af_slice value) {
+    bool has_age = false;
+    *out = (af__hsts_field){0};
+    while (value.size > 0) {
+        const char *end = memchr(value.bytes, ';', value.size);
+        size_t size = end != NULL ? (size_t)(end - value.bytes) : value.size;
+        af_slice directive = af__trim((af_slice){value.bytes, size});
+        size_t step = end != NULL ? size + 1 : size;
+        value = (af_slice){value.bytes + step, value.size - step};
+        const char *equals = directive.size > 0 ? memchr(directive.bytes, '=', directive.size)
+                                                : NULL;
+        size_t name_size = equals != NULL ? (size_t)(equals - directive.bytes) : directive.size;
+        af_slice name = af__trim((af_slice){directive.bytes, name_size});
+        if (af__same_name(name, "max-age")) {
+            if (has_age || equals == NULL) return false;
+            af_slice age = {equals + 1, directive.size - name_size - 1};
+            if (!read_age(without_quotes(af__trim(age)), &out->age)) return false;
+            has_age = true;
+        } else if (af__same_name(name, "includeSubDomains")) {
+            if (out->includes_subdomains || equals != NULL) return false;
+            out->includes_subdomains = true;
+        }
+    }
+    return has_age;
+}
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+static entry **bucket_of(af_hsts *hsts, const char *host) {
+    uint32_t hash = 2166136261u;
+    for (; *host != '\0'; host++) hash = (hash ^ (unsigned char)*host) * 16777619u;
+    return &hsts->buckets[(hash ^ hash >> 16) % BUCKETS];
+}
+
+static entry **find(af_hsts *hsts, const char *host) {
+    entry **link = bucket_of(hsts, host);
+    while (*link != NULL && strcmp((*link)->host, host) != 0) link = &(*link)->next;
+    return link;
+}
+
+static void take_out(af_hsts *hsts, entry **link) {
+    entry *entry = *link;
+    *link = entry->next;
+    hsts->count--;
+    hsts->has_changed = true;
+    af_free(entry);
+}
+
+/** The one that would end first, which includes those that have. */
+static void take_out_first(af_hsts *hsts) {
+    entry **first = NULL;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (entry **link = &hsts->buckets[i]; *link != NULL; link = &(*link)->next) {
+            if (first == NULL || (*link)->expires < (*first)->expires) first = link;
+        }
+    }
+    if (first != NULL) take_out(hsts, first);
+}
+
+/** Only what is known of this very host changes, never of those above or below it. */
+static af_status put(af_hsts *hsts, const char *host, int64_t expires, bool includes_subdomains,
+                     int64_t now) {
+    size_t size = strlen(host) + 1;
+    entry **link = find(hsts, host), *old = *link;
+    if (expires <= now) {
+        if (old != NULL) take_out(hsts, link);
+        return AF_OK;
+    }
+    if (old != NULL) {
+        hsts->has_changed = true;
+        old->expires = expires;
+        old->includes_subdomains = includes_subdomains;
+        return AF_OK;
+    }
+    entry *new = af__alloc(sizeof *new + size);
+    if (new == NULL) return AF_ENOMEM;
+    while (hsts->count >= hsts->most) take_out_first(hsts);
+    link = bucket_of(hsts, host);
+    new->next = *link;
+    new->expires = expires;
+    new->includes_subdomains = includes_subdomains;
+    memcpy(new->host, host, size);
+    *link = new;
+    hsts->count++;
+    hsts->has_changed = true;
+    return AF_OK;
+}
+
+af_status af__hsts_keep(af_hsts *hsts, const char *host, const af__hsts_field *field, int64_t now) {
+    af__ip ip;
+    if (af__ip_parse(&ip, af_slice_of(host))) return AF_OK;
+    int64_t expires = field->age > 0 ? now + field->age : 0;
+    pthread_mutex_lock(&hsts->lock);
+    af_status status = put(hsts, host, expires, field->includes_subdomains, now);
+    pthread_mutex_unlock(&hsts->lock);
+    return status;
+}
+
+bool af__hsts_wants(af_hsts *hsts, const char *host, int64_t now) {
+    af__ip ip;
+    if (af__ip_parse(&ip, af_slice_of(host))) return false;
+    pthread_mutex_lock(&hsts->lock);
+    bool is_wanted = false;
+    for (const char *name = host; name != NULL && !is_wanted;) {
+        const entry *entry = *find(hsts, name);
+        is_wanted = entry != NULL && entry->expires > now &&
+                    (name == host || entry->includes_subdomains);
+        name = strchr(name, '.');
+        if (name != NULL) name++;
+    }
+    pthread_mutex_unlock(&hsts->lock);
+    return is_wanted;
+}
+
+/* ---- Hosts of programs and files ----------------------------------------------------------- */
+
+/** In lower case, without a dot at its end. false: it is no name. */
+static bool read_host(const char *text, char out[LONGEST_HOST + 1]) {
+    af__ip ip;
+    size_t size = strlen(text);
+    if (size > 1 && text[size - 1] == '.') size--;
+    if (size == 0 || size > LONGEST_HOST) return false;
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+        if (c >= 'A' && c <= 'Z') c = (char)(c + 32);
+        bool is_inner = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+        if (!is_inner && (c != '.' || i == 0 || text[i - 1] == '.')) return false;
+        out[i] = c;
+    }
+    out[size] = '\0';
+    return !af__ip_parse(&ip, af_slice_of(out));
+}
+
+af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires, bool includes_subdomains,
+                      af_failure *failure) {
+    char name[LONGEST_HOST + 1];
+    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    if (host == NULL || !read_host(host, name)) {
+        return af__fail(failure, AF_EINVAL, "the host is not a name in ASCII");
+    }
+    pthread_mutex_lock(&hsts->lock);
+    af_status status = put(hsts, name, expires, includes_subdomains, current());
+    pthread_mutex_unlock(&hsts->lock);
+    return status == AF_OK ? AF_OK : af__fail(failure, status, "out of memory");
+}
+
+bool af_hsts_has(af_hsts *hsts, const char *host) {
+    char name[LONGEST_HOST + 1];
+    return read_host(host, name) && af__hsts_wants(hsts, name, current());
+}
+
+size_t af_hsts_delete(af_hsts *hsts, const char *host) {
+    char name[LONGEST_HOST + 1];
+    if (host != NULL && !read_host(host, name)) return 0;
+    pthread_mutex_lock(&hsts->lock);
+    size_t before = hsts->count;
+    if (host != NULL) {
+        entry **link = find(hsts, name);
+        if (*link != NULL) take_out(hsts, link);
+    }
+    for (size_t i = 0; host == NULL && i < BUCKETS; i++) {
+        while (hsts->buckets[i] != NULL) take_out(hsts, &hsts->buckets[i]);
+    }
+    size_t count = before - hsts->count;
+    pthread_mutex_unlock(&hsts->lock);
+    return count;
+}
+
+/* ---- The file ------------------------------------------------------------------------------ */
+
+static bool read_moment(const char *text, int64_t *out) {
+    struct tm parts = {0};
+    int used = 0;
+    if (strcmp(text, "\"unlimited\"") == 0) {
+        *out = AF_HSTS_FOREVER;
+        return true;
+    }
+    int count = sscanf(text, "\"%4d%2d%2d %2d:%2d:%2d\"%n", &parts.tm_year, &parts.tm_mon,
+                       &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &used);
+    if (count != 6 || used == 0 || text[used] != '\0' || parts.tm_year < 1900) return false;
+    parts.tm_year -= 1900;
+    parts.tm_mon -= 1;
+    *out = (int64_t)timegm(&parts);
+    return true;
+}
+
+static af_status read_line(af_hsts *hsts, char *line, int64_t now) {
+    char name[LONGEST_HOST + 1];
+    int64_t expires;
+    bool includes_subdomains = line[0] == '.';
+    char *space = strchr(line, ' ');
+    if (line[0] == '#' || space == NULL) return AF_OK;
+    *space = '\0';
+    bool is_good = read_host(line + (includes_subdomains ? 1 : 0), name) &&
+                   read_moment(space + 1, &expires);
+    return is_good ? put(hsts, name, expires, includes_subdomains, now) : AF_OK;
+}
+
+static af_status load(af_hsts *hsts, const char *path, af_failure *failure) {
+    char line[LONGEST_LINE];
+    af__buffer text;
+    af__buffer_init(&text, LONGEST_FILE);
+    af_status status = af__file_load(&text, path, failure);
+    af_slice rest = {text.bytes, text.size};
+    while (status == AF_OK && rest.size > 0) {
+        const char *end = memchr(rest.bytes, '\n', rest.size);
+        size_t size = end != NULL ? (size_t)(end - rest.bytes) : rest.size;
+        if (size < sizeof line && memchr(rest.bytes, '\0', size) == NULL) {
+            memcpy(line, rest.bytes, size);
+            line[size] = '\0';
+            status = read_line(hsts, line, current());
+            if (status != AF_OK) af__fail(failure, status, "out of memory");
+        }
+        size_t step = end != NULL ? size + 1 : size;
+        rest = (af_slice){rest.bytes + step, rest.size - step};
+    }
+    af__buffer_clear(&text);
+    return status;
+}
+
+static af_status write_entry(af__buffer *text, const entry *entry) {
+    char line[LONGEST_LINE], moment[64] = "unlimited";
+    time_t expires = (time_t)entry->expires;
+    struct tm parts;
+    bool is_year = entry->expires < AF_HSTS_FOREVER && gmtime_r(&expires, &parts) != NULL &&
+                   parts.tm_year < 8100;
+    if (is_year) strftime(moment, sizeof moment, "%Y%m%d %H:%M:%S", &parts);
+    int size = snprintf(line, sizeof line, "%s%s \"%s\"\n", entry->includes_subdomains ? "." : "",
+                        entry->host, moment);
+    return af__buffer_append(text, line, (size_t)size);
+}
+
+af_status af_hsts_save(af_hsts *hsts, const char *path, af_failure *failure) {
+    static const char head[] = "# Hosts that want https, one a line; a dot: and those below\n";
+    af__buffer text;
+    const char *target = path != NULL ? path : hsts->path;
+    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    if (target == NULL) return af__fail(failure, AF_EINVAL, "the store has no file");
+    af__buffer_init(&text, LONGEST_FILE);
+    af_status status = af__buffer_append(&text, head, sizeof head - 1);
+    int64_t now = current();
+    pthread_mutex_lock(&hsts->lock);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (const entry *entry = hsts->buckets[i]; entry != NULL && status == AF_OK;
+             entry = entry->next) {
+            if (entry->expires > now) status = write_entry(&text, entry);
+        }
+    }
+    bool had_changed = hsts->has_changed;
+    if (path == NULL) hsts->has_changed = false;
+    pthread_mutex_unlock(&hsts->lock);
+    if (status == AF_ETOOBIG) status = af__fail(failure, AF_EFILE, "the hosts are too many");
+    if (status == AF_ENOMEM) af__fail(failure, status, "out of memory");
+    if (status == AF_OK) {
+        status = af__file_save(target, (af_slice){text.bytes, text.size}, failure);
+    }
+    af__buffer_clear(&text);
+    if (status == AF_OK || path != NULL || !had_changed) return status;
+    pthread_mutex_lock(&hsts->lock);
+    hsts->has_changed = true;
+    pthread_mutex_unlock(&hsts->lock);
+    return status;
+}
+
+/* ---- Making and ending --------------------------------------------------------------------- */
+
+static void free_store(af_hsts *hsts) {
+    af_hsts_delete(hsts, NULL);
+    pthread_mutex_destroy(&hsts->lock);
+    af_free(hsts->path);
+    af_free(hsts);
+}
+
+static af_status begin(af_hsts *hsts, const char *path, af_failure *failure) {
+    if (path == NULL) return AF_OK;
+    hsts->path = af__copy_text(af_slice_of(path));
+    if (hsts->path == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = load(hsts, path, failure);
+    hsts->has_changed = false;
+    return status;
+}
+
+af_status af_hsts_new(af_hsts **out, const af_hsts_options *options, af_failure *failure) {
+    af_hsts_options defaults = AF_HSTS_OPTIONS_INIT;
+    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    if (options == NULL) options = &defaults;
+    *out = NULL;
+    if (options->size != sizeof *options) {
+        return af__fail(failure, AF_EINVAL, "the options lack AF_HSTS_OPTIONS_INIT");
+    }
+    af_hsts *hsts = af__zalloc(sizeof *hsts);
+    if (hsts == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    atomic_init(&hsts->references, 1);
+    pthread_mutex_init(&hsts->lock, NULL);
+    hsts->most = options->most != 0 ? options->most : MOST;
+    af_status status = begin(hsts, options->path, failure);
+    if (status != AF_OK) {
+        free_store(hsts);
+        return status;
+    }
+    *out = hsts;
+    return AF_OK;
+}
+
+af_hsts *af_hsts_retain(af_hsts *hsts) {
+    atomic_fetch_add_explicit(&hsts->references, 1, memory_order_relaxed);
+    return hsts;
+}
+
+void af_hsts_release(af_hsts *hsts) {
+    if (hsts == NULL || atomic_fetch_sub(&hsts->references, 1) != 1) return;
+    if (hsts->path != NULL && hsts->has_changed) af_hsts_save(hsts, NULL, NULL);
+    free_store(hsts);
+}
