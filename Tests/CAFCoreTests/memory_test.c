@@ -62,6 +62,18 @@ static void set_credentials(call *call, folder *folder) {
     call->request.credentials = &me;
 }
 
+/** The server is its own proxy. */
+static void set_proxy(call *call, folder *folder) {
+    (void)folder;
+    call->request.proxy = call->request.url;
+    call->request.proxy_credentials = &me;
+}
+
+static void set_tunnel(call *call, folder *folder) {
+    set_proxy(call, folder);
+    call->request.url = "https://example.test/";
+}
+
 /** Answered already while it is asked. Without memory the answer is another one, or none. */
 static af_challenge_answer answer_later(void *context, const af_challenge *challenge,
                                         af_credentials *credentials) {
@@ -163,6 +175,29 @@ static void challenges_survive_any_lack_of_memory(void **state) {
     torture(world, "/", set_later);
 }
 
+static void proxies_survive_any_lack_of_memory(void **state) {
+    world *world = *state;
+    static const char asks[] = "Proxy-Authenticate: Digest realm=r, nonce=n, qop=auth";
+    serve(world, "/", answer(407, asks, "who?"));
+    serve(world, "example.test:443", answer(407, asks, "who?"));
+    torture(world, "/", set_proxy);
+    for (size_t n = 1;; n++) {
+        call *call = call_new(world, "/");
+        set_tunnel(call, NULL);
+        af__alloc_fail_at(n);
+        af_status status = af_task_begin(&call->task, call->session, &call->request, &call->events,
+                                         NULL);
+        if (status == AF_OK) {
+            call_wait(call);
+            status = call->failure.status;
+        }
+        size_t made = af__alloc_fail_at(0);
+        assert_true(status == AF_EAUTH || (status == AF_ENOMEM && made >= n));
+        call_free(call);
+        if (made < n) break;
+    }
+}
+
 static void tls_survives_any_lack_of_memory(void **state) {
     (void)state;
     world *world = world_new_tls();
@@ -230,6 +265,7 @@ int main(void) {
         WORLD_TEST(a_redirect_survives_any_lack_of_memory),
         WORLD_TEST(trailers_survive_any_lack_of_memory),
         WORLD_TEST(challenges_survive_any_lack_of_memory),
+        WORLD_TEST(proxies_survive_any_lack_of_memory),
         WORLD_TEST(files_survive_any_lack_of_memory),
         cmocka_unit_test(tls_survives_any_lack_of_memory),
         WORLD_TEST(names_survive_any_lack_of_memory),

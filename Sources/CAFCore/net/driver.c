@@ -261,6 +261,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->loop = loop;
     driver->alarm.ring = timer_rang;
     driver->encodings = decodable_encodings();
+    driver->auth_schemes = af__connection_schemes();
     driver->idle_seconds = (long)options->idle_seconds;
     driver->forbids_reuse = options->connections_idle == 0;
     driver->connections_per_host = options->connections_per_host;

@@ -65,7 +65,7 @@ bool af__driver_host_to_ascii(char *out, size_t size, af_slice host);
 uint64_t af__driver_connections(const af__driver *driver);
 
 /** Which of AF_AUTH_NTLM and AF_AUTH_NEGOTIATE this libcurl can do. */
-unsigned af__driver_auth_schemes(void);
+unsigned af__driver_auth_schemes(const af__driver *driver);
 
 /** Could the next hop have to wait for a connection to become free? */
 bool af__driver_is_crowded(const af__driver *driver);

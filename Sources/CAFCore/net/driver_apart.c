@@ -32,6 +32,7 @@ unsigned af__apart_take(af__driver *driver, const af__transfer *transfer) {
      */
     unsigned scheme;
     if (af__transfer_connection_auth(transfer, &scheme) != NULL) return AF__APART_ALONE;
+    if (af__transfer_identifies_to_proxy(transfer)) return AF__APART_ALONE;
     if (!may_have_to_wait(transfer) || transfer->version == AF_WISH_HTTP_1_1) return AF__APART_NOT;
     if (!transfer->outgoing.url.is_https) {
         /* Without TLS nothing marks a connection but that it is going to be closed. */

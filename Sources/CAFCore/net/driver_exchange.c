@@ -54,6 +54,9 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     af__exchange *exchange = context;
     note_activity(exchange);
     af_slice line = {bytes, size};
+    if (!exchange->is_ready) {
+        return af__transfer_take_tunnel_line(exchange->transfer, line) ? size : 0;
+    }
     /* Any other number than the size ends the transfer; no line is empty. */
     if (!af__transfer_take_line(exchange->transfer, line)) return 0;
     if (af__transfer_owes_body(exchange->transfer)) set_reuse(exchange, true);
@@ -116,7 +119,8 @@ static void note_connected(af__exchange *exchange) {
 static int connection_is_ready(void *context, char *remote, char *local, int remote_port,
                                int local_port) {
     (void)remote, (void)local, (void)remote_port, (void)local_port;
-    const af__exchange *exchange = context;
+    af__exchange *exchange = context;
+    exchange->is_ready = true;
     if (exchange->is_replay && !af__exchange_feed_replay(context)) return CURL_PREREQFUNC_ABORT;
     af__exchange_adopt_peer(context);
     exchange->transfer->shares_connection = exchange->is_multiplexed &&
@@ -150,7 +154,6 @@ static void set_constants(af__exchange *exchange) {
     SET(CURLOPT_PROXY, "");
     SET(CURLOPT_NOPROXY, "");
     SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     SET(CURLOPT_TCP_NODELAY, 1L);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
     SET(CURLOPT_MAXAGE_CONN, driver->idle_seconds);
@@ -193,6 +196,7 @@ af__exchange *af__exchange_new(af__driver *driver) {
     exchange->easy = curl_easy_init();
     exchange->url = curl_url();
     af__buffer_init(&exchange->field_text, UINT32_MAX);
+    af__buffer_init(&exchange->proxy_text, UINT32_MAX);
     af__buffer_init(&exchange->salvage, UINT32_MAX);
     exchange->replay_listener = exchange->replay_peer = -1;
     exchange->state = (af__easy_state){.shape = AF__SHAPE_GET,
@@ -225,6 +229,7 @@ void af__exchange_free(af__exchange *exchange) {
     af__tls_peer_release(exchange->peer);
     af__exchange_end_replay(exchange);
     af__buffer_clear(&exchange->field_text);
+    af__buffer_clear(&exchange->proxy_text);
     af_free(exchange->fields);
     af_free(exchange);
 }
@@ -566,6 +571,7 @@ af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
 }
 
 void af__exchange_reset(af__exchange *exchange) {
+    af__exchange_forget_fields(exchange);
     af__tls_peer_release(exchange->peer);
     exchange->peer = NULL;
     af__exchange_end_replay(exchange);
@@ -574,7 +580,7 @@ void af__exchange_reset(af__exchange *exchange) {
     exchange->transfer = NULL;
     exchange->owner = (af__exchange_owner){0};
     exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
-    exchange->is_multiplexed = false;
+    exchange->is_multiplexed = exchange->is_ready = false;
     exchange->moved = 0;
     exchange->code = CURLE_OK;
 }

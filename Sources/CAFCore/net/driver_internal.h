@@ -19,6 +19,7 @@ typedef struct af__easy_state {
     long tls_options;
     bool has_proxy;
     bool has_own_socket;
+    bool has_proxy_field;
     bool connection_auth; /**< libcurl authenticates the connection. */
     bool forbids_reuse;
     long connect_ms;
@@ -47,6 +48,10 @@ struct af__exchange {
     int64_t last_activity_us;
     bool is_multiplexed; /**< What moves on the connection may be somebody else's. */
     curl_off_t moved;    /**< Then: bytes of bodies, when last looked at. */
+    bool
+        is_ready; /**< The connection stands, so that what comes is the server's, or of a proxy without a tunnel. */
+    af__buffer proxy_text;
+    struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
     bool has_paused;
     bool was_connecting;
     bool has_ended;
@@ -90,6 +95,7 @@ struct af__driver {
     const char *encodings; /**< What this libcurl decodes, for Accept-Encoding. */
     long idle_seconds;
     bool forbids_reuse;
+    unsigned auth_schemes; /**< af__connection_schemes() */
     uint32_t connections_per_host, connections_total;
     uint32_t active;
     bool is_abandoning; /**< What libcurl lets go of now is in the middle of something. */
@@ -159,8 +165,17 @@ CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context);
 /** A connection from the pool was judged when it was made, by another exchange. */
 void af__exchange_adopt_peer(af__exchange *exchange);
 
+/** Which of AF_AUTH_NTLM and AF_AUTH_NEGOTIATE this libcurl has. */
+unsigned af__connection_schemes(void);
+
 /** Tell libcurl for whom to authenticate the connection, if for anybody. */
 void af__exchange_set_auth(af__exchange *exchange);
+
+/** Overwrite what was sent of credentials. */
+void af__exchange_forget_fields(af__exchange *exchange);
+
+/** The same for the proxy, which was chosen, and its field. AF_ENOMEM, AF_EAUTH. */
+af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failure);
 
 /** Forget everything of the hop. */
 void af__exchange_reset(af__exchange *exchange);

@@ -54,9 +54,8 @@ af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
     char address[AF__HOST_LONGEST + 32] = "";
     if (proxy != NULL) write_address(address, sizeof address, proxy);
     SET(CURLOPT_PROXY, address);
-    SET(CURLOPT_PROXYUSERNAME, proxy != NULL ? proxy->user : NULL);
-    SET(CURLOPT_PROXYPASSWORD, proxy != NULL ? proxy->password : NULL);
-    if (proxy == NULL) return AF_OK;
+    status = af__exchange_set_proxy_auth(exchange, failure);
+    if (status != AF_OK || proxy == NULL) return status;
     /* Without a tunnel the target is the whole URL. */
     bool is_forwarded = proxy->kind == AF__PROXY_HTTP && !transfer->outgoing.url.is_https;
     if (is_forwarded) SET(CURLOPT_REQUEST_TARGET, transfer->outgoing.url.text);

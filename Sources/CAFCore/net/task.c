@@ -428,7 +428,8 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     memset(task, 0, offsetof(af_task, transfer));
     status = af__transfer_init(&task->transfer, request, events, &session->events, failure);
     if (status == AF_OK) {
-        status = af__transfer_allow_schemes(&task->transfer, af__driver_auth_schemes(), failure);
+        unsigned schemes = af__driver_auth_schemes(session->driver);
+        status = af__transfer_allow_schemes(&task->transfer, schemes, failure);
         if (status != AF_OK) af__transfer_clear(&task->transfer);
     }
     if (status != AF_OK) {

@@ -521,6 +521,7 @@ af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome
     if (transfer->has_pending_head && outcome->failure.status == AF_OK) {
         (void)take_final_head(transfer);
     }
+    if (outcome->failure.status == AF_EAUTH) af__transfer_meet_tunnel(transfer);
     return af__transfer_judge_hop(transfer, outcome);
 }
 

@@ -107,8 +107,9 @@ typedef struct af__transfer {
     uint64_t drained;
 
     /* The whole task. */
-    struct af__auth *auth; /**< NULL: it never answers a challenge. */
-    atomic_uint awaited;   /**< The number of the challenge that waits for its answer; 0: none. */
+    struct af__auth *auth;       /**< NULL: it never answers a challenge. */
+    unsigned connection_schemes; /**< AF_AUTH_…, that whoever carries the transfer can do. */
+    atomic_uint awaited; /**< The number of the challenge that waits for its answer; 0: none. */
     af__source source;
     af__sink sink;
     af__range range;

@@ -6,6 +6,7 @@
 #include "net/digest_access.h"
 #include "net/transfer_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -29,10 +30,12 @@ typedef struct af__auth_side {
 } af__auth_side;
 
 struct af__auth {
-    af__auth_side origin;
-    bool has_left;          /**< What the request gives is for an origin that lies behind us. */
-    unsigned on_connection; /**< AF_AUTH_…: what can be done of ON_CONNECTION. */
-    uint32_t number;        /**< Of the last challenge that was asked about. */
+    af__auth_side origin, proxy;
+    const af__proxy *proxy_of; /**< Whose side that is; NULL: nobody's yet. */
+    af__head_reader tunnel;    /**< What a proxy answers to CONNECT. */
+    bool has_left;             /**< What the request gives is for an origin that lies behind us. */
+    uint32_t number;           /**< Of the last challenge that was asked about. */
+    bool is_of_tunnel;         /**< That one was the answer to CONNECT. */
     /* ASKED. */
     af__buffer body; /**< That came on a connection which others share. */
     int64_t received;
@@ -69,67 +72,102 @@ static void clear_side(side *side) {
     side->given = side->answered = NULL;
 }
 
+static bool make_auth(af__transfer *transfer) {
+    if (transfer->auth != NULL) return true;
+    auth *auth = transfer->auth = af__zalloc(sizeof *auth);
+    if (auth == NULL) return false;
+    af__buffer_init(&auth->body, transfer->sink.limit);
+    af__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
+                              transfer->limits.informational};
+    af__head_reader_init(&auth->tunnel, limits);
+    return true;
+}
+
 af_status af__transfer_init_auth(af__transfer *transfer, const af_request *request,
                                  const af_task_events *events, af_failure *failure) {
     bool is_asked = events != NULL && events->on_challenge != NULL;
-    if (request->credentials == NULL && !is_asked) return AF_OK;
-    auth *auth = transfer->auth = af__zalloc(sizeof *auth);
-    if (auth == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
-    af__buffer_init(&auth->body, transfer->sink.limit);
-    if (request->credentials == NULL) return AF_OK;
-    return af__identity_new(&auth->origin.given, request->credentials,
-                            transfer->outgoing.url.userinfo, failure);
+    bool has_own = request->credentials != NULL || request->proxy_credentials != NULL;
+    if (!has_own && !is_asked) return AF_OK;
+    if (!make_auth(transfer)) return af__fail(failure, AF_ENOMEM, "out of memory");
+    auth *auth = transfer->auth;
+    af_status status = AF_OK;
+    if (request->credentials != NULL) {
+        status = af__identity_new(&auth->origin.given, request->credentials,
+                                  transfer->outgoing.url.userinfo, failure);
+    }
+    if (request->proxy_credentials != NULL && status == AF_OK) {
+        status = af__identity_new(&auth->proxy.given, request->proxy_credentials, NULL, failure);
+    }
+    return status;
 }
 
 void af__transfer_clear_auth(af__transfer *transfer) {
     auth *auth = transfer->auth;
     if (auth == NULL) return;
     clear_side(&auth->origin);
+    clear_side(&auth->proxy);
+    af__head_reader_clear(&auth->tunnel);
     af__buffer_clear(&auth->body);
     af_free(auth);
     transfer->auth = NULL;
 }
 
+static unsigned possible_schemes(const af__transfer *transfer) {
+    return ~(unsigned)ON_CONNECTION | transfer->connection_schemes;
+}
+
 af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes,
                                      af_failure *failure) {
-    auth *auth = transfer->auth;
-    if (auth == NULL) return AF_OK;
     bool has_http_1 = transfer->version != AF_WISH_HTTP_2_PRIOR_KNOWLEDGE &&
                       transfer->version != AF_WISH_HTTP_3;
-    auth->on_connection = has_http_1 ? schemes & ON_CONNECTION : 0;
-    const af__identity *given = auth->origin.given;
-    if (given == NULL || given->credentials.schemes == 0) return AF_OK;
-    unsigned possible = ~(unsigned)ON_CONNECTION | auth->on_connection;
-    if ((given->credentials.schemes & possible) != 0) return AF_OK;
-    return af__fail(failure, AF_EUNSUPPORTED,
-                    "no scheme of authentication that is allowed can be used here");
+    transfer->connection_schemes = has_http_1 ? schemes & ON_CONNECTION : 0;
+    const auth *auth = transfer->auth;
+    if (auth == NULL) return AF_OK;
+    const af__identity *const given[] = {auth->origin.given, auth->proxy.given};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        if (given[i] == NULL || given[i]->credentials.schemes == 0) continue;
+        if ((given[i]->credentials.schemes & possible_schemes(transfer)) != 0) continue;
+        return af__fail(failure, AF_EUNSUPPORTED,
+                        "no scheme of authentication that is allowed can be used here");
+    }
+    return AF_OK;
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
 /** The one scheme that needs no challenge to begin with; 0: there is none. */
-static unsigned first_scheme(const auth *auth, const af_credentials *credentials) {
+static unsigned first_scheme(const af__transfer *transfer, const af_credentials *credentials) {
     unsigned fit = af__credentials_fit(credentials);
     if ((fit & AF_AUTH_BEARER) != 0) return AF_AUTH_BEARER;
     if ((fit & AF_AUTH_BASIC) != 0) return AF_AUTH_BASIC;
     bool is_only = fit == AF_AUTH_NTLM || fit == AF_AUTH_NEGOTIATE;
-    return is_only ? fit & auth->on_connection : 0;
+    return is_only ? fit & transfer->connection_schemes : 0;
 }
 
-static void begin_at_once(const af__transfer *transfer, auth *auth) {
-    side *origin = &auth->origin;
-    if (origin->now != NULL || origin->given == NULL || auth->has_left) return;
-    const af_credentials *credentials = &origin->given->credentials;
-    bool has_own = af__outgoing_sends(&transfer->outgoing, af_slice_of("Authorization"));
-    if (!credentials->is_preemptive || has_own || origin->rounds != 0) return;
-    origin->scheme = first_scheme(auth, credentials);
-    if (origin->scheme != 0) origin->now = origin->given;
+static const char *field_name(const auth *auth, const side *side) {
+    return side == &auth->proxy ? "Proxy-Authorization" : "Authorization";
+}
+
+static void begin_at_once(const af__transfer *transfer, side *side) {
+    const auth *auth = transfer->auth;
+    if (side->now != NULL || side->given == NULL || side->rounds != 0) return;
+    const af_credentials *credentials = &side->given->credentials;
+    af_slice name = af_slice_of(field_name(auth, side));
+    if (!credentials->is_preemptive || af__outgoing_sends(&transfer->outgoing, name)) return;
+    side->scheme = first_scheme(transfer, credentials);
+    if (side->scheme != 0) side->now = side->given;
+}
+
+/** Of what a message to this side says; NULL: nothing, or it isn't known. */
+static const af_slice *known_body(const af__transfer *transfer, const side *side) {
+    bool is_connect = side == &transfer->auth->proxy && transfer->outgoing.url.is_https;
+    return transfer->sends_body && !is_connect ? af__source_in_memory(&transfer->source) : NULL;
 }
 
 static bool write_digest(af__transfer *transfer, side *side, const char *method,
                          const char *target) {
     const af_credentials *credentials = &side->now->credentials;
-    const af_slice *body = transfer->sends_body ? af__source_in_memory(&transfer->source) : NULL;
+    const af_slice *body = known_body(transfer, side);
     af__access_request request = {
         .user = credentials->user,
         .password = credentials->password,
@@ -169,8 +207,33 @@ bool af__transfer_prepare_auth(af__transfer *transfer) {
     auth *auth = transfer->auth;
     if (auth == NULL) return true;
     const af__outgoing *outgoing = &transfer->outgoing;
-    begin_at_once(transfer, auth);
+    if (!auth->has_left) begin_at_once(transfer, &auth->origin);
     return write_field(transfer, &auth->origin, outgoing->method, outgoing->url.path.bytes);
+}
+
+/** Only a proxy of this kind says 407. */
+static bool has_http_proxy(const af__transfer *transfer) {
+    return transfer->via != NULL && transfer->via->kind == AF__PROXY_HTTP;
+}
+
+bool af__transfer_prepare_proxy_auth(af__transfer *transfer) {
+    auth *auth = transfer->auth;
+    if (auth == NULL || !has_http_proxy(transfer)) return true;
+    if (auth->proxy_of != NULL && auth->proxy_of != transfer->via) {
+        clear_side(&auth->proxy);
+        auth->proxy.failures = 0;
+    }
+    auth->proxy_of = transfer->via;
+    begin_at_once(transfer, &auth->proxy);
+    const af__url *url = &transfer->outgoing.url;
+    if (!url->is_https) {
+        return write_field(transfer, &auth->proxy, transfer->outgoing.method, url->text);
+    }
+    char target[AF__HOST_LONGEST + 16];
+    bool is_ipv6 = memchr(url->host.bytes, ':', url->host.size) != NULL;
+    snprintf(target, sizeof target, "%s%.*s%s:%u", is_ipv6 ? "[" : "", (int)url->host.size,
+             url->host.bytes, is_ipv6 ? "]" : "", (unsigned)url->port);
+    return write_field(transfer, &auth->proxy, "CONNECT", target);
 }
 
 void af__transfer_leave_origin(af__transfer *transfer) {
@@ -185,35 +248,90 @@ const char *af__transfer_authorization(const af__transfer *transfer) {
     return transfer->auth != NULL ? transfer->auth->origin.field : NULL;
 }
 
-const af_credentials *af__transfer_connection_auth(const af__transfer *transfer, unsigned *scheme) {
+const char *af__transfer_proxy_authorization(const af__transfer *transfer) {
+    bool is_sent = transfer->auth != NULL && has_http_proxy(transfer);
+    return is_sent ? transfer->auth->proxy.field : NULL;
+}
+
+bool af__transfer_identifies_to_proxy(const af__transfer *transfer) {
     const auth *auth = transfer->auth;
-    *scheme = auth != NULL && auth->origin.now != NULL ? auth->origin.scheme & ON_CONNECTION : 0;
-    return *scheme != 0 ? &auth->origin.now->credentials : NULL;
+    return auth != NULL && (auth->proxy.given != NULL || auth->proxy.now != NULL);
+}
+
+static const af_credentials *on_connection(const side *side, unsigned *scheme) {
+    *scheme = side->now != NULL ? side->scheme & ON_CONNECTION : 0;
+    return *scheme != 0 ? &side->now->credentials : NULL;
+}
+
+const af_credentials *af__transfer_connection_auth(const af__transfer *transfer, unsigned *scheme) {
+    *scheme = 0;
+    return transfer->auth != NULL ? on_connection(&transfer->auth->origin, scheme) : NULL;
+}
+
+const af_credentials *af__transfer_proxy_connection_auth(const af__transfer *transfer,
+                                                         unsigned *scheme) {
+    *scheme = 0;
+    bool is_asked = transfer->auth != NULL && has_http_proxy(transfer);
+    return is_asked ? on_connection(&transfer->auth->proxy, scheme) : NULL;
 }
 
 bool af__transfer_is_between_rounds(const af__transfer *transfer) {
     unsigned scheme;
-    return transfer->reader.head.status == UNAUTHORIZED &&
-           af__transfer_connection_auth(transfer, &scheme) != NULL;
+    switch (transfer->reader.head.status) {
+    case UNAUTHORIZED:
+        return af__transfer_connection_auth(transfer, &scheme) != NULL;
+    case PROXY_AUTHENTICATION_REQUIRED:
+        return af__transfer_proxy_connection_auth(transfer, &scheme) != NULL;
+    default:
+        return false;
+    }
 }
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
+/** User and password of a proxy's URL have been sent as Basic. */
+static bool take_from_url(af__transfer *transfer) {
+    const af__proxy *via = transfer->via;
+    side *proxy = &transfer->auth->proxy;
+    if (via->user == NULL || proxy->given != NULL || proxy->answered != NULL) return true;
+    af_credentials credentials = {via->user, via->password, NULL, 0, true};
+    af_failure failure = {0};
+    if (af__identity_new(&proxy->given, &credentials, NULL, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    proxy->now = proxy->given;
+    proxy->scheme = AF_AUTH_BASIC;
+    return true;
+}
+
 /** Who asks with this head; NULL: nobody whom we would answer. */
 static side *challenger(const af__transfer *transfer) {
-    int status = transfer->reader.head.status;
-    return status == UNAUTHORIZED ? &transfer->auth->origin : NULL;
+    const auth *auth = transfer->auth;
+    int status = auth->is_of_tunnel ? auth->tunnel.head.status : transfer->reader.head.status;
+    if (status == UNAUTHORIZED && !auth->is_of_tunnel) return &transfer->auth->origin;
+    /* A 407 that didn't come from the proxy is a server's that would like to be one. */
+    bool is_proxys = auth->is_of_tunnel ||
+                     (has_http_proxy(transfer) && !transfer->outgoing.url.is_https);
+    bool asks = status == PROXY_AUTHENTICATION_REQUIRED && is_proxys;
+    return asks ? &transfer->auth->proxy : NULL;
+}
+
+static const af_head *asking_head(const af__transfer *transfer) {
+    const auth *auth = transfer->auth;
+    return auth->is_of_tunnel ? &auth->tunnel.head : &transfer->reader.head;
 }
 
 static void choose(const af__transfer *transfer, const side *side, const af__identity *identity,
                    af__challenge_choice *out) {
     const auth *auth = transfer->auth;
-    unsigned possible = ~(unsigned)ON_CONNECTION | auth->on_connection;
+    unsigned possible = possible_schemes(transfer);
     /* It was the process's own identity that was refused, not this user's. */
     possible &= ~(side->refused & AF_AUTH_NEGOTIATE);
     af__challenge_question question = {
-        .head = &transfer->reader.head,
-        .knows_body = !transfer->sends_body || af__source_in_memory(&transfer->source) != NULL,
+        .head = asking_head(transfer),
+        .is_proxy = side == &auth->proxy,
+        .knows_body = !transfer->sends_body || known_body(transfer, side) != NULL ||
+                      auth->is_of_tunnel,
         .possible = possible,
         .credentials = identity != NULL ? &identity->credentials : NULL,
     };
@@ -228,11 +346,15 @@ static bool is_only_stale(const side *side, const af__challenge_choice *choice) 
            (old.size != new.size || memcmp(old.bytes, new.bytes, old.size) != 0);
 }
 
+/** Who was sent, or would be. What was given for an origin that was left is gone. */
+static const af__identity *candidate(const side *side) {
+    return side->now != NULL ? side->now : side->given;
+}
+
 /** Whom to propose, with `choice` made for it; NULL: nobody. Notes what was refused. */
 static const af__identity *propose(const af__transfer *transfer, side *side,
                                    af__challenge_choice *choice) {
-    const af__identity *identity = side->now;
-    if (identity == NULL && !transfer->auth->has_left) identity = side->given;
+    const af__identity *identity = candidate(side);
     if (identity != NULL) {
         choose(transfer, side, identity, choice);
         if (side->now != NULL && !is_only_stale(side, choice)) {
@@ -247,11 +369,11 @@ static const af__identity *propose(const af__transfer *transfer, side *side,
 }
 
 /** A field of the request's own has had its chance. */
-static void drop_own_field(af__outgoing *outgoing) {
+static void drop_own_field(af__outgoing *outgoing, const char *name) {
     size_t count = 0;
     for (size_t i = 0; i < outgoing->header_count; i++) {
         const af_header header = outgoing->headers[i];
-        if (af__same_name(header.name, "Authorization")) {
+        if (af__same_name(header.name, name)) {
             memset((char *)(uintptr_t)header.value.bytes, 0, header.value.size);
         } else {
             outgoing->headers[count++] = header;
@@ -279,7 +401,7 @@ static af__met use(af__transfer *transfer, side *side, const af__identity *ident
     side->now = identity;
     side->scheme = choice->scheme;
     side->rounds++;
-    drop_own_field(&transfer->outgoing);
+    drop_own_field(&transfer->outgoing, field_name(transfer->auth, side));
     transfer->phase = AF__PHASE_CHALLENGED;
     return AF__MET_REPEAT;
 }
@@ -301,8 +423,7 @@ static af__met heed(af__transfer *transfer, side *side, af_challenge_answer answ
     af__identity_free(identity);
     if (answer == AF_CHALLENGE_DEFAULT) {
         af__challenge_choice choice;
-        const af__identity *proposed = side->now;
-        if (proposed == NULL && !transfer->auth->has_left) proposed = side->given;
+        const af__identity *proposed = candidate(side);
         if (proposed == NULL) return AF__MET_ANSWER;
         choose(transfer, side, proposed, &choice);
         bool is_refused = choice.scheme == 0 || (choice.scheme & side->refused) != 0;
@@ -337,7 +458,9 @@ static af__met ask(af__transfer *transfer, side *side, const af__identity *propo
     const af__url *url = &transfer->outgoing.url;
     af_credentials credentials = AF_CREDENTIALS_INIT;
     if (proposed != NULL) credentials = proposed->credentials;
-    char *realm = copy_realm(choice), *host = af__copy_text(url->host);
+    bool is_proxy = side == &auth->proxy;
+    af_slice name = is_proxy ? af_slice_of(transfer->via->host) : url->host;
+    char *realm = copy_realm(choice), *host = af__copy_text(name);
     af_challenge_answer answer = AF_CHALLENGE_FAIL;
     af__identity *identity = NULL;
     if (realm == NULL || host == NULL) {
@@ -348,12 +471,14 @@ static af__met ask(af__transfer *transfer, side *side, const af__identity *propo
             .scheme = choice->scheme,
             .offered = choice->offered,
             .failures = side->failures,
-            .is_https = url->is_https,
-            .port = url->port,
+            .is_proxy = is_proxy,
+            .is_https = !is_proxy && url->is_https,
+            .port = is_proxy ? transfer->via->port : url->port,
             .host = host,
+            .url = url->text,
             .realm = realm,
             .proposed = proposed != NULL ? &proposed->credentials : NULL,
-            .head = &transfer->reader.head,
+            .head = asking_head(transfer),
         };
         count_event(transfer);
         atomic_store(&transfer->awaited, challenge.number);
@@ -375,14 +500,46 @@ static af__met ask(af__transfer *transfer, side *side, const af__identity *propo
     return has_failed ? AF__MET_FAILED : heed(transfer, side, answer, identity);
 }
 
-af__met af__transfer_meet_challenge(af__transfer *transfer) {
-    side *side = transfer->auth != NULL ? challenger(transfer) : NULL;
+static af__met meet(af__transfer *transfer) {
+    side *side = challenger(transfer);
     if (side == NULL || side->rounds == MOST_ROUNDS) return AF__MET_ANSWER;
+    if (side == &transfer->auth->proxy && !take_from_url(transfer)) return AF__MET_FAILED;
     af__challenge_choice choice;
     const af__identity *proposed = propose(transfer, side, &choice);
     if (choice.offered == 0) return AF__MET_ANSWER;
     if (transfer->events.on_challenge != NULL) return ask(transfer, side, proposed, &choice);
     return proposed != NULL ? use(transfer, side, proposed, &choice) : AF__MET_ANSWER;
+}
+
+/** Also one without credentials and nobody to ask has those of its proxy's URL. */
+static bool may_answer(const af__transfer *transfer) {
+    return transfer->auth != NULL || (has_http_proxy(transfer) && transfer->via->user != NULL);
+}
+
+af__met af__transfer_meet_challenge(af__transfer *transfer) {
+    int status = transfer->reader.head.status;
+    if (status != UNAUTHORIZED && status != PROXY_AUTHENTICATION_REQUIRED) return AF__MET_ANSWER;
+    if (!may_answer(transfer)) return AF__MET_ANSWER;
+    if (!make_auth(transfer)) return fail_memory(transfer), AF__MET_FAILED;
+    transfer->auth->is_of_tunnel = false;
+    return meet(transfer);
+}
+
+bool af__transfer_take_tunnel_line(af__transfer *transfer, af_slice line) {
+    af_failure failure = {0};
+    af__head_step step;
+    if (!may_answer(transfer)) return true;
+    if (!make_auth(transfer)) return fail_memory(transfer);
+    af__head_reader *tunnel = &transfer->auth->tunnel;
+    if (tunnel->state == AF__HEAD_DONE) af__head_reader_reopen(tunnel);
+    return af__head_reader_feed(tunnel, line, &step, &failure) == AF_OK || fail(transfer, &failure);
+}
+
+void af__transfer_meet_tunnel(af__transfer *transfer) {
+    auth *auth = transfer->auth;
+    if (auth == NULL || auth->tunnel.state != AF__HEAD_DONE || transfer->reader.bytes != 0) return;
+    auth->is_of_tunnel = true;
+    (void)meet(transfer);
 }
 
 /* ---- While nobody has answered ------------------------------------------------------------- */
@@ -414,8 +571,9 @@ bool af__transfer_take_answer(af__transfer *transfer, uint32_t number, af_challe
     af__buffer body = auth->body;
     af__buffer_init(&auth->body, transfer->sink.limit);
     af__met met = heed(transfer, challenger(transfer), answer, identity);
+    bool is_answer = met == AF__MET_ANSWER && !auth->is_of_tunnel;
     if (met == AF__MET_REPEAT) transfer->drained = body.size;
-    if (met == AF__MET_ANSWER && af__transfer_accept_head(transfer) && body.size > 0) {
+    if (is_answer && af__transfer_accept_head(transfer) && body.size > 0) {
         af_slice bytes = {body.bytes, body.size};
         (void)af__transfer_take_body(transfer, bytes, auth->received);
     }

@@ -31,6 +31,7 @@ struct relay {
     size_t seen_count;
     atomic_int refusal;
     const char *user, *password;
+    const char *challenge, *admitted;
 };
 
 static void note(relay *relay, const char *text) {
@@ -141,8 +142,22 @@ static bool read_head(int descriptor, char *head) {
     return false;
 }
 
-static void serve_tunnel(visit *visit) {
-    char answer[128];
+/** Is this CONNECT one that must show who it is, and doesn't? */
+static bool lacks_credentials(const relay *relay, const char *head) {
+    if (relay->challenge == NULL) return false;
+    const char *field = strstr(head, "\r\nProxy-Authorization: ");
+    return field == NULL || strncmp(field + 23, relay->admitted, strlen(relay->admitted)) != 0;
+}
+
+static void serve_tunnel(visit *visit, const char *head) {
+    char answer[512];
+    if (lacks_credentials(visit->relay, head)) {
+        snprintf(answer, sizeof answer,
+                 "HTTP/1.1 407 Who\r\nProxy-Authenticate: %s\r\nContent-Length: 4\r\n\r\nwho?",
+                 visit->relay->challenge);
+        write_all(visit->client, answer, strlen(answer));
+        return;
+    }
     int refusal = atomic_load(&visit->relay->refusal);
     if (refusal != 0) {
         snprintf(answer, sizeof answer, "HTTP/1.1 %d No\r\nContent-Length: 0\r\n\r\n", refusal);
@@ -189,7 +204,7 @@ static void *run_visit(void *context) {
     } else if (read_head(visit->client, head)) {
         note(visit->relay, head);
         if (strncmp(head, "CONNECT ", 8) == 0) {
-            serve_tunnel(visit);
+            serve_tunnel(visit, head);
         } else {
             serve_plain(visit, head);
         }
@@ -283,6 +298,11 @@ void relay_refuse(relay *relay, int status) {
 void relay_ask_for(relay *relay, const char *user, const char *password) {
     relay->user = user;
     relay->password = password;
+}
+
+void relay_challenge(relay *relay, const char *challenge, const char *admitted) {
+    relay->challenge = challenge;
+    relay->admitted = admitted;
 }
 
 size_t relay_count(relay *relay) {

@@ -30,6 +30,12 @@ void relay_refuse(relay *relay, int status);
 /** Ask SOCKS clients for this user and password. NULL: for none. */
 void relay_ask_for(relay *relay, const char *user, const char *password);
 
+/**
+ * Answer CONNECT by 407 with this challenge, unless its Proxy-Authorization begins with `admitted`. NULL: let
+ * everybody through.
+ */
+void relay_challenge(relay *relay, const char *challenge, const char *admitted);
+
 /** How many connections have asked for something. */
 size_t relay_count(relay *relay);
 

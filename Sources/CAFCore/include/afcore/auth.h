@@ -58,6 +58,7 @@ typedef struct af_challenge {
     bool is_https;     /**< The scheme of the server's URL. Of a proxy always false. */
     uint16_t port;
     const char *host;
+    const char *url;   /**< That answered: without userinfo and fragment. */
     const char *realm; /**< "" if there is none. */
     /** What would be used if nobody said anything. NULL: nothing, and the answer would be the 401. */
     const af_credentials *proposed;

@@ -223,6 +223,11 @@ typedef struct af_request {
     bool ignore_cookies; /**< Neither send nor keep cookies of the session's jar. */
     /** Of what the user looks at, for AF_COOKIES_MAIN_DOCUMENT; NULL: this request's own first URL. */
     const char *main_document_url;
+    /**
+     * As `credentials`, for 407 answers of the first http proxy that is asked and of no other, instead of user and
+     * password of its URL. Connections that are made with them serve this task alone.
+     */
+    const af_credentials *proxy_credentials;
 } af_request;
 
 #define AF_REQUEST_INIT                                                                            \
@@ -230,7 +235,8 @@ typedef struct af_request {
         sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
             {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
             {AF_SINK_MEMORY, NULL, 0, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC,  \
-            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL, NULL, NULL, false, NULL    \
+            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL, NULL, NULL, false, NULL,   \
+            NULL                                                                                   \
     }
 
 /* ---- What is told on the way --------------------------------------------------------------- */
