@@ -76,7 +76,8 @@ static void proxies_are_read(void **state) {
         {"http://m%65:a:b@proxy", AF_OK, AF__PROXY_HTTP, "proxy", 80, "me", "a:b"},
         {"http://a%zz:%@proxy", AF_OK, AF__PROXY_HTTP, "proxy", 80, "a%zz", "%"},
         {"me:p@proxy:81", AF_OK, AF__PROXY_HTTP, "proxy", 81, "me", "p"},
-        {"https://proxy", AF_EUNSUPPORTED, 0, NULL, 0, NULL, NULL},
+        {"https://proxy", AF_OK, AF__PROXY_HTTPS, "proxy", 443, NULL, NULL},
+        {"HTTPS://me:p@proxy:8443/", AF_OK, AF__PROXY_HTTPS, "proxy", 8443, "me", "p"},
         {"socks4://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
         {"socks://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
         {"ftp://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
@@ -253,11 +254,11 @@ static void the_environment_chooses(void **state) {
         {{"all_proxy=p"}, "http://[::1]/", "", AF_OK},
         {{"all_proxy=p"}, "http://notlocalhost/", "p", AF_OK},
         /* What can't be used is no reason to go without. */
-        {{"http_proxy=https://p"}, "http://a/", "", AF_EUNSUPPORTED},
+        {{"http_proxy=ftp://p"}, "http://a/", "", AF_EINVAL},
         {{"http_proxy=http://p:0"}, "http://a/", "", AF_EINVAL},
-        {{"http_proxy=https://p"}, "https://a/", "", AF_OK},
-        {{"http_proxy=https://p", "no_proxy=a"}, "http://a/", "", AF_OK},
-        {{"http_proxy=https://p", "all_proxy=q"}, "http://a/", "", AF_EUNSUPPORTED},
+        {{"http_proxy=ftp://p"}, "https://a/", "", AF_OK},
+        {{"http_proxy=ftp://p", "no_proxy=a"}, "http://a/", "", AF_OK},
+        {{"http_proxy=ftp://p", "all_proxy=q"}, "http://a/", "", AF_EINVAL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         af__proxies proxies;
@@ -303,8 +304,8 @@ static void what_is_given_counts_alone(void **state) {
     check_choice(&proxies, "http://a/", "", AF_OK);
     af__proxies_clear(&proxies);
     given.source = AF_PROXIES_GIVEN;
-    given.all = "https://p";
-    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_EUNSUPPORTED);
+    given.all = "ftp://p";
+    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_EINVAL);
     given.source = (af_proxy_source)7;
     check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_EINVAL);
 }

@@ -7,7 +7,7 @@
 #include "message/host.h"
 #include "message/ip.h"
 
-enum { HTTP_PORT = 80, SOCKS_PORT = 1080, LONGEST_LIST = 64 * 1024 };
+enum { HTTP_PORT = 80, HTTPS_PORT = 443, SOCKS_PORT = 1080, LONGEST_LIST = 64 * 1024 };
 
 /* ---- One proxy ----------------------------------------------------------------------------- */
 
@@ -55,11 +55,13 @@ static af_status read_scheme(af__proxy *proxy, af_slice *text, af_failure *failu
     *text = (af_slice){mark + 3, text->size - scheme.size - 3};
     if (is_scheme(scheme, "http")) return AF_OK;
     if (is_scheme(scheme, "https")) {
-        return af__fail(failure, AF_EUNSUPPORTED, "proxies over https are not supported");
+        proxy->kind = AF__PROXY_HTTPS;
+        proxy->port = HTTPS_PORT;
+        return AF_OK;
     }
     bool is_socks5h = is_scheme(scheme, "socks5h");
     if (!is_socks5h && !is_scheme(scheme, "socks5")) {
-        return af__fail(failure, AF_EINVAL, "a proxy is http, socks5 or socks5h");
+        return af__fail(failure, AF_EINVAL, "a proxy is http, https, socks5 or socks5h");
     }
     proxy->kind = is_socks5h ? AF__PROXY_SOCKS5H : AF__PROXY_SOCKS5;
     proxy->port = SOCKS_PORT;

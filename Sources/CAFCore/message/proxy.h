@@ -8,7 +8,12 @@
 
 #include <afcore/proxy.h>
 
-typedef enum af__proxy_kind { AF__PROXY_HTTP, AF__PROXY_SOCKS5, AF__PROXY_SOCKS5H } af__proxy_kind;
+typedef enum af__proxy_kind {
+    AF__PROXY_HTTP,
+    AF__PROXY_HTTPS, /**< As HTTP, over TLS. */
+    AF__PROXY_SOCKS5,
+    AF__PROXY_SOCKS5H
+} af__proxy_kind;
 
 typedef struct af__proxy {
     af__proxy_kind kind;
@@ -32,7 +37,7 @@ typedef struct af__proxies {
 /** The value of a variable of the environment, or NULL. */
 typedef const char *af__variable(void *context, const char *name);
 
-/** AF_EINVAL, with a text that never shows the password; AF_EUNSUPPORTED, AF_ENOMEM. */
+/** AF_EINVAL, with a text that never shows the password; AF_ENOMEM. */
 af_status af__proxy_parse(af__proxy *out, af_slice text, af_failure *failure);
 void af__proxy_clear(af__proxy *proxy);
 

@@ -125,6 +125,7 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
     (void)purpose;
     af__exchange *exchange = context;
     if (!exchange->is_replay) exchange->salvage.size = 0;
+    exchange->tls_layers = 0;
     /* Close-on-exec from the start: a program that the host process starts must not inherit it. */
     curl_socket_t descriptor = exchange->is_replay
                                    ? af__exchange_open_replay(exchange, address)
@@ -251,6 +252,15 @@ static bool set_share(CURLSH *share) {
     return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) == CURLSHE_OK;
 }
 
+/** Who we are is the servers' to ask. */
+static af_status set_proxy_tls(af__driver *driver, const af_session_options *options,
+                               af_failure *failure) {
+    af_tls_options tls = options->tls;
+    tls.client_certificates = NULL;
+    tls.client_certificate_count = 0;
+    return af__tls_new(&driver->proxy_tls, options->proxy_trust, &tls, failure);
+}
+
 af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_options *options,
                          af_failure *failure) {
     *out = NULL;
@@ -274,6 +284,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     if (status == AF_OK) {
         status = af__tls_new(&driver->tls, options->trust, &options->tls, failure);
     }
+    if (status == AF_OK) status = set_proxy_tls(driver, options, failure);
     if (status == AF_OK) {
         driver->memory = af__memory_new();
         driver->multi = curl_multi_init();
@@ -313,6 +324,7 @@ void af__driver_free(af__driver *driver) {
     af__proxies_clear(&driver->proxies);
     af__network_free(driver->network);
     af__tls_free(driver->tls);
+    af__tls_free(driver->proxy_tls);
     af__memory_free(driver->memory);
     af_free(driver);
 }

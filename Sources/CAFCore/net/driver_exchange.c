@@ -209,6 +209,7 @@ af__exchange *af__exchange_new(af__driver *driver) {
     if (exchange->easy != NULL) {
         set_constants(exchange);
         check_option(exchange, af__exchange_set_network(exchange));
+        check_option(exchange, af__exchange_set_proxy_tls(exchange));
         SET(CURLOPT_HTTP_VERSION, exchange->state.http_version);
         SET(CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
         SET(CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
@@ -227,6 +228,7 @@ void af__exchange_free(af__exchange *exchange) {
     curl_url_cleanup(exchange->url);
     af_free(exchange->origin);
     af__tls_peer_release(exchange->peer);
+    af__tls_peer_release(exchange->proxy_peer);
     af__exchange_end_replay(exchange);
     af__buffer_clear(&exchange->field_text);
     af__buffer_clear(&exchange->proxy_text);
@@ -573,7 +575,9 @@ af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
 void af__exchange_reset(af__exchange *exchange) {
     af__exchange_forget_fields(exchange);
     af__tls_peer_release(exchange->peer);
-    exchange->peer = NULL;
+    af__tls_peer_release(exchange->proxy_peer);
+    exchange->peer = exchange->proxy_peer = NULL;
+    exchange->tls_layers = 0;
     af__exchange_end_replay(exchange);
     af__apart_give_back(exchange->driver, exchange->place);
     exchange->place = AF__APART_NOT;

@@ -45,6 +45,8 @@ struct af__exchange {
     af__transfer *transfer;
     af__exchange_owner owner;
     af__tls_peer *peer;
+    af__tls_peer *proxy_peer; /**< Of a new connection to a proxy over TLS. */
+    unsigned tls_layers;      /**< Prepared for the connection that is being made. */
     int64_t last_activity_us;
     bool is_multiplexed; /**< What moves on the connection may be somebody else's. */
     curl_off_t moved;    /**< Then: bytes of bodies, when last looked at. */
@@ -88,6 +90,7 @@ struct af__driver {
     CURLM *multi;
     CURLSH *share;
     af__tls *tls;
+    af__tls *proxy_tls; /**< For proxies: their own policy, and no client certificates. */
     af__proxies proxies;
     af__network *network; /**< NULL: as the system does it. */
     af__memory *memory;
@@ -158,6 +161,11 @@ bool af__exchange_uses_socket(const af__exchange *exchange);
 
 /** Set the socket of this hop. */
 CURLcode af__exchange_set_socket(af__exchange *exchange);
+
+bool af__can_ask_proxies_over_tls(void);
+
+/** What libcurl has to know of TLS to proxies and of none of its requests. */
+CURLcode af__exchange_set_proxy_tls(af__exchange *exchange);
 
 /** CURLOPT_SSL_CTX_FUNCTION; the context is an exchange. */
 CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context);

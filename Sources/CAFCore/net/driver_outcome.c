@@ -132,6 +132,11 @@ static bool ends_by_reset(const af__exchange *exchange, CURLcode code) {
            transfer->progress.sent < transfer->source.length;
 }
 
+/** A server's TLS begins once its proxy's has come to a good end. */
+static bool ended_at_proxy(const af__exchange *exchange) {
+    return exchange->peer == NULL && exchange->proxy_peer != NULL;
+}
+
 void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure *failure) {
     af_trust_reason reason = AF_TRUST_OTHER;
     const char *text = exchange->error_text;
@@ -161,13 +166,18 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
     }
     char complaint[AF_FAILURE_TEXT_SIZE];
     if (status == AF_EUNTRUSTED || status == AF_ETLS || status == AF_ELOST) {
-        af_status verdict = af__tls_peer_get_verdict(exchange->peer, &reason, &text);
-        const char *alert = af__tls_peer_get_complaint(exchange->peer);
+        const af__tls_peer *peer = ended_at_proxy(exchange) ? exchange->proxy_peer : exchange->peer;
+        const char *who = ended_at_proxy(exchange) ? "proxy" : "server";
+        af_status verdict = af__tls_peer_get_verdict(peer, &reason, &text);
+        const char *alert = af__tls_peer_get_complaint(peer);
         /* libcurl takes some alerts about us for a verdict of ours. */
         if (status == AF_EUNTRUSTED || alert != NULL) status = AF_ETLS;
         if (verdict != AF_OK) status = verdict;
         if (status == AF_ETLS && alert != NULL) {
-            snprintf(complaint, sizeof complaint, "the server ended TLS: %s", alert);
+            snprintf(complaint, sizeof complaint, "the %s ended TLS: %s", who, alert);
+            text = complaint;
+        } else if (verdict == AF_EUNTRUSTED && ended_at_proxy(exchange)) {
+            snprintf(complaint, sizeof complaint, "the proxy is not trusted: %s", text);
             text = complaint;
         }
     }

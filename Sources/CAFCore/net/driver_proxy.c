@@ -22,8 +22,10 @@ af_status af__driver_set_proxies(af__driver *driver, const af_proxies *proxies,
     } while (0)
 
 static void write_address(char *out, size_t size, const af__proxy *proxy) {
-    static const char *const schemes[] = {
-        [AF__PROXY_HTTP] = "http", [AF__PROXY_SOCKS5] = "socks5", [AF__PROXY_SOCKS5H] = "socks5h"};
+    static const char *const schemes[] = {[AF__PROXY_HTTP] = "http",
+                                          [AF__PROXY_HTTPS] = "https",
+                                          [AF__PROXY_SOCKS5] = "socks5",
+                                          [AF__PROXY_SOCKS5H] = "socks5h"};
     bool is_ipv6 = strchr(proxy->host, ':') != NULL;
     snprintf(out, size, "%s://%s%s%s:%u", schemes[proxy->kind], is_ipv6 ? "[" : "", proxy->host,
              is_ipv6 ? "]" : "", (unsigned)proxy->port);
@@ -50,6 +52,9 @@ af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
     if (status != AF_OK) return status;
     transfer->via = proxy;
     if (proxy == NULL && !exchange->state.has_proxy) return AF_OK;
+    if (proxy != NULL && proxy->kind == AF__PROXY_HTTPS && !af__can_ask_proxies_over_tls()) {
+        return af__fail(failure, AF_EUNSUPPORTED, "this libcurl has no proxies over https");
+    }
     exchange->state.has_proxy = proxy != NULL;
     char address[AF__HOST_LONGEST + 32] = "";
     if (proxy != NULL) write_address(address, sizeof address, proxy);
@@ -57,7 +62,8 @@ af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
     status = af__exchange_set_proxy_auth(exchange, failure);
     if (status != AF_OK || proxy == NULL) return status;
     /* Without a tunnel the target is the whole URL. */
-    bool is_forwarded = proxy->kind == AF__PROXY_HTTP && !transfer->outgoing.url.is_https;
+    bool speaks_http = proxy->kind == AF__PROXY_HTTP || proxy->kind == AF__PROXY_HTTPS;
+    bool is_forwarded = speaks_http && !transfer->outgoing.url.is_https;
     if (is_forwarded) SET(CURLOPT_REQUEST_TARGET, transfer->outgoing.url.text);
     return AF_OK;
 }

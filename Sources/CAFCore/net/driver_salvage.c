@@ -37,6 +37,7 @@ static bool may_have_answer(const af__exchange *exchange) {
         transfer->result->failure.status != AF_OK || atomic_load(&transfer->is_cancelled)) {
         return false;
     }
+    if (transfer->via != NULL && transfer->via->kind == AF__PROXY_HTTPS) return false;
     if (transfer->phase == AF__PHASE_HEAD) return transfer->reader.state == AF__HEAD_AT_STATUS;
     return transfer->phase == AF__PHASE_BODY && has_plain_body(transfer);
 }

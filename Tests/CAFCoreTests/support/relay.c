@@ -1,8 +1,12 @@
 #include "support/relay.h"
 
 #include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +20,15 @@ typedef struct visit {
     relay *relay;
     pthread_t thread;
     int client, server;
+    SSL *ssl; /* To the client; NULL: in the clear. */
 } visit;
 
 struct relay {
     world *world;
     int listener;
     uint16_t port, target;
+    atomic_bool saw_certificate;
+    SSL_CTX *tls;   /* NULL: clients come in the clear. */
     char path[108]; /* Of a Unix-domain socket, as its clients write it; "": TCP. */
     pthread_t thread;
     pthread_mutex_t lock;
@@ -42,22 +49,48 @@ static void note(relay *relay, const char *text) {
     pthread_mutex_unlock(&relay->lock);
 }
 
-static bool read_all(int descriptor, void *buffer, size_t size) {
+/* The client's end of a visit may be over TLS; the server's is as it is. */
+
+static ssize_t read_some(visit *visit, int descriptor, void *buffer, size_t size) {
+    if (descriptor != visit->client || visit->ssl == NULL) return recv(descriptor, buffer, size, 0);
+    return SSL_read(visit->ssl, buffer, (int)size);
+}
+
+static ssize_t write_some(visit *visit, int descriptor, const void *bytes, size_t size) {
+    if (descriptor != visit->client || visit->ssl == NULL) {
+        return send(descriptor, bytes, size, MSG_NOSIGNAL);
+    }
+    return SSL_write(visit->ssl, bytes, (int)size);
+}
+
+static bool read_from(visit *visit, int descriptor, void *buffer, size_t size) {
     for (size_t done = 0; done < size;) {
-        ssize_t count = recv(descriptor, (char *)buffer + done, size - done, 0);
+        ssize_t count = read_some(visit, descriptor, (char *)buffer + done, size - done);
         if (count <= 0) return false;
         done += (size_t)count;
     }
     return true;
 }
 
-static bool write_all(int descriptor, const void *bytes, size_t size) {
+static bool write_to(visit *visit, int descriptor, const void *bytes, size_t size) {
     for (size_t done = 0; done < size;) {
-        ssize_t count = send(descriptor, (const char *)bytes + done, size - done, MSG_NOSIGNAL);
+        ssize_t count = write_some(visit, descriptor, (const char *)bytes + done, size - done);
         if (count <= 0) return false;
         done += (size_t)count;
     }
     return true;
+}
+
+static bool has_more(const visit *visit) {
+    return visit->ssl != NULL && SSL_pending(visit->ssl) > 0;
+}
+
+/** Wait until one of both has something: bits 1, the client, and 2, the server; 0: never. */
+static unsigned wait_for_both(visit *visit) {
+    struct pollfd ends[] = {{visit->client, POLLIN, 0}, {visit->server, POLLIN, 0}};
+    if (poll(ends, 2, has_more(visit) ? 0 : -1) < 0) return 0;
+    unsigned ready = has_more(visit) || ends[0].revents != 0 ? 1 : 0;
+    return ends[1].revents != 0 ? ready | 2 : ready;
 }
 
 static int connect_to(uint16_t port) {
@@ -69,57 +102,61 @@ static int connect_to(uint16_t port) {
     return -1;
 }
 
-static bool pass(int from, int to) {
+static bool pass(visit *visit, int from, int to) {
     char buffer[16 * 1024];
-    ssize_t count = recv(from, buffer, sizeof buffer, 0);
-    return count > 0 && write_all(to, buffer, (size_t)count);
+    ssize_t count = read_some(visit, from, buffer, sizeof buffer);
+    return count > 0 && write_to(visit, to, buffer, (size_t)count);
 }
 
 static void splice_both(visit *visit) {
-    struct pollfd ends[] = {{visit->client, POLLIN, 0}, {visit->server, POLLIN, 0}};
-    while (poll(ends, 2, -1) > 0) {
-        if (ends[0].revents != 0 && !pass(visit->client, visit->server)) return;
-        if (ends[1].revents != 0 && !pass(visit->server, visit->client)) return;
+    unsigned ready;
+    while ((ready = wait_for_both(visit)) != 0) {
+        if ((ready & 1) != 0 && !pass(visit, visit->client, visit->server)) return;
+        if ((ready & 2) != 0 && !pass(visit, visit->server, visit->client)) return;
     }
 }
 
 static bool check_password(visit *visit) {
     unsigned char size, user[256] = "", password[256] = "";
     unsigned char version;
-    if (!read_all(visit->client, &version, 1) || !read_all(visit->client, &size, 1)) return false;
-    if (!read_all(visit->client, user, size) || !read_all(visit->client, &size, 1)) return false;
-    if (!read_all(visit->client, password, size)) return false;
+    if (!read_from(visit, visit->client, &version, 1) || !read_from(visit, visit->client, &size, 1))
+        return false;
+    if (!read_from(visit, visit->client, user, size) || !read_from(visit, visit->client, &size, 1))
+        return false;
+    if (!read_from(visit, visit->client, password, size)) return false;
     bool is_right = strcmp((char *)user, visit->relay->user) == 0 &&
                     strcmp((char *)password, visit->relay->password) == 0;
-    return write_all(visit->client, is_right ? "\1\0" : "\1\1", 2) && is_right;
+    return write_to(visit, visit->client, is_right ? "\1\0" : "\1\1", 2) && is_right;
 }
 
 static bool greet(visit *visit) {
     unsigned char count, methods[255];
-    if (!read_all(visit->client, &count, 1) || !read_all(visit->client, methods, count)) {
+    if (!read_from(visit, visit->client, &count, 1) ||
+        !read_from(visit, visit->client, methods, count)) {
         return false;
     }
     unsigned char wanted = visit->relay->user != NULL ? 2 : 0;
     bool is_offered = memchr(methods, wanted, count) != NULL;
     unsigned char answer[] = {5, is_offered ? wanted : 0xff};
-    if (!write_all(visit->client, answer, 2) || !is_offered) return false;
+    if (!write_to(visit, visit->client, answer, 2) || !is_offered) return false;
     return wanted == 0 || check_password(visit);
 }
 
 static bool read_target(visit *visit) {
     unsigned char head[4], size, host[256] = "", port[2];
     char text[HEAD_SIZE], address[64];
-    if (!read_all(visit->client, head, 4)) return false;
+    if (!read_from(visit, visit->client, head, 4)) return false;
     if (head[3] == 3) {
-        if (!read_all(visit->client, &size, 1) || !read_all(visit->client, host, size)) {
+        if (!read_from(visit, visit->client, &size, 1) ||
+            !read_from(visit, visit->client, host, size)) {
             return false;
         }
     } else {
-        if (!read_all(visit->client, host, head[3] == 1 ? 4 : 16)) return false;
+        if (!read_from(visit, visit->client, host, head[3] == 1 ? 4 : 16)) return false;
         inet_ntop(head[3] == 1 ? AF_INET : AF_INET6, host, address, sizeof address);
         memcpy(host, address, strlen(address) + 1);
     }
-    if (!read_all(visit->client, port, 2)) return false;
+    if (!read_from(visit, visit->client, port, 2)) return false;
     snprintf(text, sizeof text, "SOCKS %s:%u", (char *)host, port[0] * 256u + port[1]);
     note(visit->relay, text);
     return true;
@@ -127,15 +164,16 @@ static bool read_target(visit *visit) {
 
 static void serve_socks(visit *visit) {
     unsigned char version;
-    if (!read_all(visit->client, &version, 1) || !greet(visit) || !read_target(visit)) return;
+    if (!read_from(visit, visit->client, &version, 1) || !greet(visit) || !read_target(visit))
+        return;
     visit->server = connect_to(visit->relay->target);
-    if (write_all(visit->client, "\5\0\0\1\0\0\0\0\0\0", 10)) splice_both(visit);
+    if (write_to(visit, visit->client, "\5\0\0\1\0\0\0\0\0\0", 10)) splice_both(visit);
 }
 
-static bool read_head(int descriptor, char *head) {
+static bool read_head(visit *visit, char *head) {
     size_t size = 0;
     while (size < HEAD_SIZE - 1) {
-        if (!read_all(descriptor, head + size, 1)) return false;
+        if (!read_from(visit, visit->client, head + size, 1)) return false;
         head[++size] = 0;
         if (size >= 4 && strcmp(head + size - 4, "\r\n\r\n") == 0) return true;
     }
@@ -161,47 +199,66 @@ static void serve_tunnel(visit *visit, const char *head) {
     int refusal = atomic_load(&visit->relay->refusal);
     if (refusal != 0) {
         snprintf(answer, sizeof answer, "HTTP/1.1 %d No\r\nContent-Length: 0\r\n\r\n", refusal);
-        write_all(visit->client, answer, strlen(answer));
+        write_to(visit, visit->client, answer, strlen(answer));
         return;
     }
     visit->server = connect_to(visit->relay->target);
     static const char made[] = "HTTP/1.1 200 Made\r\n\r\n";
-    if (write_all(visit->client, made, sizeof made - 1)) splice_both(visit);
+    if (write_to(visit, visit->client, made, sizeof made - 1)) splice_both(visit);
 }
 
 /** As a server wants it: the path alone. */
 static bool forward(visit *visit, const char *head) {
     const char *mark = strstr(head, "http://");
     const char *path = mark != NULL ? strchr(mark + 7, '/') : NULL;
-    return path != NULL && write_all(visit->server, head, (size_t)(mark - head)) &&
-           write_all(visit->server, path, strlen(path));
+    return path != NULL && write_to(visit, visit->server, head, (size_t)(mark - head)) &&
+           write_to(visit, visit->server, path, strlen(path));
 }
 
 /** Requests without bodies, one after the other. */
 static void serve_plain(visit *visit, char *head) {
     visit->server = connect_to(visit->relay->target);
-    struct pollfd ends[] = {{visit->client, POLLIN, 0}, {visit->server, POLLIN, 0}};
+    unsigned ready;
     bool goes_on = forward(visit, head);
-    while (goes_on && poll(ends, 2, -1) > 0) {
-        if (ends[0].revents != 0) {
-            goes_on = read_head(visit->client, head);
+    while (goes_on && (ready = wait_for_both(visit)) != 0) {
+        if ((ready & 1) != 0) {
+            goes_on = read_head(visit, head);
             if (goes_on) note(visit->relay, head);
             goes_on = goes_on && forward(visit, head);
         }
-        if (ends[1].revents != 0 && !pass(visit->server, visit->client)) return;
+        if ((ready & 2) != 0 && !pass(visit, visit->server, visit->client)) return;
     }
+}
+
+/** What comes before it is TLS, if the relay asks for that. */
+static bool shake_hands(visit *visit) {
+    sigset_t pipe;
+    if (visit->relay->tls == NULL) return true;
+    /* OpenSSL writes without asking for no signal. */
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
+    visit->ssl = SSL_new(visit->relay->tls);
+    bool is_done = visit->ssl != NULL && SSL_set_fd(visit->ssl, visit->client) == 1 &&
+                   SSL_accept(visit->ssl) == 1;
+    X509 *certificate = is_done ? SSL_get1_peer_certificate(visit->ssl) : NULL;
+    if (certificate != NULL) atomic_store(&visit->relay->saw_certificate, true);
+    X509_free(certificate);
+    return is_done;
 }
 
 static void *run_visit(void *context) {
     visit *visit = context;
     char head[HEAD_SIZE] = "";
-    if (visit->relay->path[0] != '\0') {
+    if (!shake_hands(visit)) {
+        note(visit->relay, "no handshake");
+    } else if (visit->relay->path[0] != '\0') {
         note(visit->relay, visit->relay->path);
         visit->server = connect_to(visit->relay->target);
         splice_both(visit);
-    } else if (recv(visit->client, head, 1, MSG_PEEK) == 1 && head[0] == 5) {
+    } else if (visit->ssl == NULL && recv(visit->client, head, 1, MSG_PEEK) == 1 && head[0] == 5) {
         serve_socks(visit);
-    } else if (read_head(visit->client, head)) {
+    } else if (read_head(visit, head)) {
         note(visit->relay, head);
         if (strncmp(head, "CONNECT ", 8) == 0) {
             serve_tunnel(visit, head);
@@ -209,6 +266,8 @@ static void *run_visit(void *context) {
             serve_plain(visit, head);
         }
     }
+    if (visit->ssl != NULL) SSL_free(visit->ssl);
+    ERR_clear_error();
     shutdown(visit->client, SHUT_RDWR);
     if (visit->server >= 0) shutdown(visit->server, SHUT_RDWR);
     return NULL;
@@ -222,7 +281,7 @@ static void *run_relay(void *context) {
         visit *visit = relay->visit_count < MOST_CONNECTIONS ? &relay->visits[relay->visit_count++]
                                                              : NULL;
         if (visit != NULL) {
-            *visit = (struct visit){relay, 0, client, -1};
+            *visit = (struct visit){relay, 0, client, -1, NULL};
             pthread_create(&visit->thread, NULL, run_visit, visit);
         } else {
             close(client);
@@ -258,8 +317,35 @@ relay *relay_new_at(world *world, const char *path) {
     return new;
 }
 
+/** As the certificate's PEM has it: the chain, and the key. */
+static SSL_CTX *make_tls(const afts_cert *cert) {
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    BIO *leaf = BIO_new_mem_buf(afts_cert_pem(cert), -1);
+    BIO *key = BIO_new_mem_buf(afts_cert_key_pem(cert), -1);
+    X509 *certificate = PEM_read_bio_X509(leaf, NULL, NULL, NULL);
+    EVP_PKEY *pair = PEM_read_bio_PrivateKey(key, NULL, NULL, NULL);
+    assert_int_equal(SSL_CTX_use_certificate(context, certificate), 1);
+    assert_int_equal(SSL_CTX_use_PrivateKey(context, pair), 1);
+    X509_free(certificate);
+    EVP_PKEY_free(pair);
+    BIO_free(leaf);
+    BIO_free(key);
+    return context;
+}
+
+static relay *listen_on_port(world *world, SSL_CTX *tls);
+
+relay *relay_new_tls(world *world, const afts_cert *cert) {
+    return listen_on_port(world, make_tls(cert));
+}
+
 relay *relay_new(world *world) {
+    return listen_on_port(world, NULL);
+}
+
+static relay *listen_on_port(world *world, SSL_CTX *tls) {
     relay *new = make(world);
+    new->tls = tls;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     new->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -283,12 +369,27 @@ void relay_free(relay *relay) {
         close(visit->client);
         if (visit->server >= 0) close(visit->server);
     }
+    SSL_CTX_free(relay->tls);
     free(relay);
 }
 
 const char *relay_url(relay *relay, const char *scheme, const char *userinfo) {
-    return text_of(relay->world, "%s://%s%s127.0.0.1:%u", scheme, userinfo != NULL ? userinfo : "",
-                   userinfo != NULL ? "@" : "", relay->port);
+    return text_of(relay->world, "%s://%s%s%s:%u", scheme, userinfo != NULL ? userinfo : "",
+                   userinfo != NULL ? "@" : "", relay->tls != NULL ? "localhost" : "127.0.0.1",
+                   relay->port);
+}
+
+static int take_any(int is_good, X509_STORE_CTX *context) {
+    (void)is_good, (void)context;
+    return 1;
+}
+
+void relay_ask_for_certificate(relay *relay) {
+    SSL_CTX_set_verify(relay->tls, SSL_VERIFY_PEER, take_any);
+}
+
+bool relay_saw_certificate(relay *relay) {
+    return atomic_load(&relay->saw_certificate);
 }
 
 void relay_refuse(relay *relay, int status) {

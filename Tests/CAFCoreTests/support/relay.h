@@ -18,11 +18,20 @@ relay *relay_new(world *world);
  */
 relay *relay_new_at(world *world, const char *path);
 
+/** The same over TLS, by this certificate, which is for "localhost". A handshake that fails is noted. */
+relay *relay_new_tls(world *world, const afts_cert *cert);
+
 /** Ends every connection. */
 void relay_free(relay *relay);
 
 /** "SCHEME://[USERINFO@]127.0.0.1:PORT", one of the world's texts. `userinfo` may be NULL. */
 const char *relay_url(relay *relay, const char *scheme, const char *userinfo);
+
+/** Over TLS: ask every client for a certificate, and take whichever, or none. */
+void relay_ask_for_certificate(relay *relay);
+
+/** Has a client shown one? */
+bool relay_saw_certificate(relay *relay);
 
 /** Answer every CONNECT with this status; 0: make the tunnel. */
 void relay_refuse(relay *relay, int status);

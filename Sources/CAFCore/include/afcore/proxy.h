@@ -24,10 +24,11 @@ typedef enum AF_OPEN_ENUM af_proxy_source {
 
 /**
  * Which proxy is asked for which URL; chosen anew for every hop. A proxy is written
- * `[http|socks5|socks5h]://[user[:password]@]host[:port]`; without a scheme it is http. Ports are 80 and
- * 1080 unless named. With socks5 names are looked up here, with socks5h by the proxy. To https servers
- * an http proxy makes a tunnel. User and password (percent-encoded) go to the proxy alone. A proxy
- * that is itself asked over https is AF_EUNSUPPORTED.
+ * `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`; without a scheme it is http. Ports are
+ * 80, 443 and 1080 unless named. With socks5 names are looked up here, with socks5h by the proxy. To https servers
+ * an http proxy makes a tunnel. User and password (percent-encoded) go to the proxy alone. An https
+ * proxy is asked over TLS, and its chain is judged by af_session_options.proxy_trust before it hears of any
+ * request: AF_EUNTRUSTED, with a text that says that it was the proxy.
  */
 typedef struct af_proxies {
     af_proxy_source source;

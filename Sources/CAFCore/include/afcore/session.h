@@ -54,13 +54,19 @@ typedef struct af_session_options {
      * neither. The session has its own reference, and other sessions may use the same store.
      */
     af_hsts *hsts;
+    /**
+     * Which proxies over https are trusted; NULL: the defaults of af_trust_options, whatever `trust` says.
+     * Versions and ciphers are those of `tls`; client certificates are not shown to proxies. The
+     * session has its own reference.
+     */
+    af_trust_policy *proxy_trust;
 } af_session_options;
 
 #define AF_SESSION_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(af_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,               \
             {AF_TLS_DEFAULT, AF_TLS_DEFAULT, NULL, NULL, NULL, 0, false}, AF_PROXIES_INIT,         \
-            {NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL}, NULL, AF_COOKIES_ALWAYS, NULL         \
+            {NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL}, NULL, AF_COOKIES_ALWAYS, NULL, NULL   \
     }
 
 /** Counters of a session since it was made. */

@@ -1,0 +1,300 @@
+/* Proxies that are asked over https: judged by a policy of their own before they hear of anything. */
+#include "support/call.h"
+#include "support/relay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/** A server with TLS or without, and a proxy with a certificate of another authority. */
+typedef struct route {
+    world *world;
+    relay *relay;
+    afts_cert *authority, *leaf; /**< The proxy's. */
+} route;
+
+static route make_route(world *world) {
+    route route = {.world = world};
+    route.authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    route.leaf = afts_cert_new(NULL, route.authority);
+    route.relay = relay_new_tls(world, route.leaf);
+    serve(world, "/", answer(200, NULL, "here"));
+    return route;
+}
+
+static void end_route(route *route) {
+    world_close_session(route->world);
+    relay_free(route->relay);
+    afts_cert_free(route->leaf);
+    afts_cert_free(route->authority);
+}
+
+/** A policy for this authority; NULL: the defaults. */
+static af_trust_policy *policy_of(const afts_cert *authority, bool is_lax) {
+    af_trust_options options = AF_TRUST_OPTIONS_INIT;
+    af_trust_policy *policy;
+    options.anchors = af_slice_of(afts_cert_pem(authority));
+    options.everywhere.allow_invalid_certificates = is_lax;
+    check_status(af_trust_policy_new(&policy, &options, NULL), AF_OK);
+    return policy;
+}
+
+static af_session *session_of(route *route, af_trust_policy *trust, af_trust_policy *proxy_trust) {
+    af_session *session;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.trust = trust;
+    options.proxy_trust = proxy_trust;
+    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL,
+                                   relay_url(route->relay, "https", "me:secret"), NULL};
+    check_status(af_session_new(&session, &options, NULL), AF_OK);
+    af_trust_policy_release(trust);
+    af_trust_policy_release(proxy_trust);
+    return session;
+}
+
+static void use(route *route, af_trust_policy *trust, af_trust_policy *proxy_trust) {
+    world_close_session(route->world);
+    route->world->session = session_of(route, trust, proxy_trust);
+}
+
+static call *fetch(route *route, const char *url, af_status expected) {
+    call *call = call_new(route->world, "/");
+    call->request.url = url;
+    call_perform(call);
+    check_ended(call, expected);
+    return call;
+}
+
+static void expect(route *route, const char *url, af_status expected) {
+    call_free(fetch(route, url, expected));
+}
+
+static const char *tls_url(world *world) {
+    return text_of(world, "https://localhost%s/", strrchr(url_of(world, ""), ':'));
+}
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+static void tunnels_lead_through_tls(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    use(&route, policy_of(world->authority, false), policy_of(route.authority, false));
+    for (int i = 0; i < 3; i++) expect(&route, tls_url(world), AF_OK);
+    assert_int_equal(relay_count(route.relay), 1);
+    const char *head = relay_seen(route.relay, 0);
+    check_contains(head, "CONNECT localhost:");
+    check_contains(head, "Proxy-Authorization: Basic bWU6c2VjcmV0\r\n");
+    assert_string_equal(seen_header(world, 0, "Proxy-Authorization"), "");
+    end_route(&route);
+    world_free(world);
+}
+
+static void plain_requests_are_forwarded_over_tls(void **state) {
+    route route = make_route(*state);
+    use(&route, NULL, policy_of(route.authority, false));
+    for (int i = 0; i < 3; i++) expect(&route, "http://example.test/", AF_OK);
+    assert_int_equal(relay_count(route.relay), 3);
+    check_contains(relay_seen(route.relay, 0), "GET http://example.test/ HTTP/1.1\r\n");
+    check_contains(relay_seen(route.relay, 2), "Proxy-Authorization: Basic bWU6c2VjcmV0\r\n");
+    assert_int_equal(afts_server_stats(route.world->server).accepted, 1);
+    end_route(&route);
+}
+
+static void large_bodies_go_both_ways(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    use(&route, policy_of(world->authority, false), policy_of(route.authority, false));
+    size_t size = 3 << 20;
+    char *bytes = calloc(1, size);
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, NULL, bytes, size);
+    serve(world, "/large", script);
+    call *call = call_new(world, "/");
+    call_send(call, "POST", (af_slice){bytes, size});
+    call->request.url = text_of(world, "%slarge", tls_url(world));
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->body.size, size);
+    call_free(call);
+    free(bytes);
+    end_route(&route);
+    world_free(world);
+}
+
+/* ---- Who is trusted ------------------------------------------------------------------------ */
+
+/** Neither CONNECT nor a credential has been sent. */
+static void check_refused(route *route, const char *url, af_trust_reason reason) {
+    size_t before = relay_count(route->relay);
+    call *call = fetch(route, url, AF_EUNTRUSTED);
+    assert_string_equal(af_trust_reason_name(call->failure.trust), af_trust_reason_name(reason));
+    check_contains(call->failure.text, "the proxy");
+    /* What is told of a chain is told of the server's. */
+    assert_null(af_result_get_trust(call->result));
+    call_free(call);
+    for (size_t i = before; i < relay_count(route->relay); i++) {
+        assert_string_equal(relay_seen(route->relay, i), "no handshake");
+    }
+    assert_int_equal(afts_server_stats(route->world->server).accepted, 0);
+}
+
+static void a_proxy_is_judged_before_it_hears_of_anything(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    /* By the system's certificates; by those for servers, which are not for proxies; under another name. */
+    use(&route, policy_of(world->authority, false), NULL);
+    check_refused(&route, tls_url(world), AF_TRUST_UNKNOWN_ISSUER);
+    check_refused(&route, "http://example.test/", AF_TRUST_UNKNOWN_ISSUER);
+    use(&route, policy_of(route.authority, true), policy_of(world->authority, false));
+    check_refused(&route, tls_url(world), AF_TRUST_UNKNOWN_ISSUER);
+    /* The policy for proxies, in turn, is not for servers. */
+    use(&route, policy_of(route.authority, false), policy_of(route.authority, false));
+    call *call = fetch(&route, tls_url(world), AF_EUNTRUSTED);
+    assert_null(strstr(call->failure.text, "proxy"));
+    assert_non_null(af_result_get_trust(call->result));
+    call_free(call);
+    end_route(&route);
+    world_free(world);
+}
+
+static void a_proxy_has_the_name_that_it_is_asked_by(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    const char *address = relay_url(route.relay, "https", NULL);
+    const uint16_t port = (uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10);
+    const af_host_override override = {"other.test", port, "127.0.0.1"};
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.trust = policy_of(world->authority, false);
+    options.proxy_trust = policy_of(route.authority, false);
+    options.network = (af_network_options){.overrides = &override, .override_count = 1};
+    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL,
+                                   text_of(world, "https://other.test:%u", port), NULL};
+    world_close_session(world);
+    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+    af_trust_policy_release(options.trust);
+    af_trust_policy_release(options.proxy_trust);
+    check_refused(&route, tls_url(world), AF_TRUST_WRONG_HOST);
+    end_route(&route);
+    world_free(world);
+}
+
+/** S21: a tunnel, or a TLS session, that a lax policy made serves no strict one. */
+static void what_a_lax_policy_made_serves_no_strict_one(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    afts_cert *stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    world_close_session(world);
+    af_session *lax = session_of(&route, policy_of(world->authority, false),
+                                 policy_of(stranger, true));
+    af_session *strict = session_of(&route, policy_of(world->authority, false),
+                                    policy_of(stranger, false));
+    for (int round = 0; round < 3; round++) {
+        world->session = lax;
+        expect(&route, tls_url(world), AF_OK);
+        size_t accepted = afts_server_stats(world->server).accepted;
+        world->session = strict;
+        expect(&route, tls_url(world), AF_EUNTRUSTED);
+        assert_int_equal(afts_server_stats(world->server).accepted, accepted);
+    }
+    af_session_release(strict);
+    world->session = lax;
+    end_route(&route);
+    afts_cert_free(stranger);
+    world_free(world);
+}
+
+/**
+ * S27: one host and port, that of the proxy, is asked as a proxy and as a server, each with a policy that
+ * the other's chain doesn't pass. A session with the one is not resumed with the other.
+ */
+static void proxies_and_servers_share_no_tls_sessions(void **state) {
+    (void)state;
+    for (int is_lax_proxy = 0; is_lax_proxy < 2; is_lax_proxy++) {
+        world *world = world_new_tls();
+        route route = make_route(world);
+        afts_cert *stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+        use(&route, policy_of(is_lax_proxy != 0 ? stranger : route.authority, false),
+            policy_of(is_lax_proxy != 0 ? route.authority : stranger, false));
+        const char *as_server = text_of(world, "https://%s/",
+                                        strstr(relay_url(route.relay, "https", NULL), "//") + 2);
+        for (int round = 0; round < 3; round++) {
+            call *server = call_new(world, "/");
+            server->request.url = as_server;
+            server->request.proxy = "";
+            call_perform(server);
+            call *proxy = call_new(world, "/");
+            proxy->request.url = tls_url(world);
+            call_perform(proxy);
+            if (is_lax_proxy != 0)
+                check_ended(server, AF_EUNTRUSTED);
+            else
+                check_ended(proxy, AF_EUNTRUSTED);
+            call_free(server);
+            call_free(proxy);
+        }
+        end_route(&route);
+        afts_cert_free(stranger);
+        world_free(world);
+    }
+}
+
+static void who_we_are_is_not_for_proxies(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    afts_cert *client = afts_cert_new(&(afts_cert_options){.client = true, .hosts = ""},
+                                      route.authority);
+    relay_ask_for_certificate(route.relay);
+    const af_client_certificate certificate = {.certificate = af_slice_of(afts_cert_pem(client)),
+                                               .key = af_slice_of(afts_cert_key_pem(client))};
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.trust = policy_of(world->authority, false);
+    options.proxy_trust = policy_of(route.authority, false);
+    options.tls.client_certificates = &certificate;
+    options.tls.client_certificate_count = 1;
+    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL,
+                                   relay_url(route.relay, "https", NULL), NULL};
+    world_close_session(world);
+    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+    af_trust_policy_release(options.trust);
+    af_trust_policy_release(options.proxy_trust);
+    expect(&route, tls_url(world), AF_OK);
+    assert_false(relay_saw_certificate(route.relay));
+    end_route(&route);
+    afts_cert_free(client);
+    world_free(world);
+}
+
+static void refused_tunnels_have_their_reason(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    use(&route, policy_of(world->authority, false), policy_of(route.authority, false));
+    relay_refuse(route.relay, 403);
+    expect(&route, tls_url(world), AF_ECONNECT);
+    relay_refuse(route.relay, 407);
+    expect(&route, tls_url(world), AF_EAUTH);
+    relay_refuse(route.relay, 0);
+    expect(&route, tls_url(world), AF_OK);
+    end_route(&route);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tunnels_lead_through_tls),
+        WORLD_TEST(plain_requests_are_forwarded_over_tls),
+        cmocka_unit_test(large_bodies_go_both_ways),
+        cmocka_unit_test(a_proxy_is_judged_before_it_hears_of_anything),
+        cmocka_unit_test(a_proxy_has_the_name_that_it_is_asked_by),
+        cmocka_unit_test(what_a_lax_policy_made_serves_no_strict_one),
+        cmocka_unit_test(proxies_and_servers_share_no_tls_sessions),
+        cmocka_unit_test(who_we_are_is_not_for_proxies),
+        cmocka_unit_test(refused_tunnels_have_their_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
