@@ -193,7 +193,7 @@ static void serve_tunnel(visit *visit, const char *head) {
         snprintf(answer, sizeof answer,
                  "HTTP/1.1 407 Who\r\nProxy-Authenticate: %s\r\nContent-Length: 4\r\n\r\nwho?",
                  visit->relay->challenge);
-        write_all(visit->client, answer, strlen(answer));
+        write_to(visit, visit->client, answer, strlen(answer));
         return;
     }
     int refusal = atomic_load(&visit->relay->refusal);
