@@ -385,6 +385,100 @@ static void a_refused_client_fails_with_tls(void **state) {
     afts_cert_free(stranger);
 }
 
+/* ---- Chosen when a server asks ------------------------------------------------------------- */
+
+/** What the callback shall do, and what it was told; asserted elsewhere than on the loop thread. */
+typedef struct chooser {
+    const afts_cert *shown; /**< NULL: nothing is said, or with `declines` that there is none. */
+    bool declines;
+    af_status status; /**< To return. */
+    int asked;
+    char host[64], authority[64];
+    af_status beyond, showing;
+    af_failure failure;
+} chooser;
+
+static af_status choose(void *context, af_certificate_request *request) {
+    chooser *chooser = context;
+    char *name = NULL;
+    chooser->asked++;
+    size_t count = af_certificate_request_get_authority_count(request);
+    af_certificate_request_copy_authority(request, 0, &name);
+    snprintf(chooser->host, sizeof chooser->host, "%s", af_certificate_request_get_host(request));
+    snprintf(chooser->authority, sizeof chooser->authority, "%zu: %s", count,
+             name != NULL ? name : "-");
+    af_free(name);
+    chooser->beyond = af_certificate_request_copy_authority(request, count, &name);
+    if (chooser->declines) af_certificate_request_decline(request);
+    if (chooser->shown != NULL) {
+        const af_client_certificate source = {
+            .host = "elsewhere.test",
+            .certificate = af_slice_of(afts_cert_pem(chooser->shown)),
+            .key = af_slice_of(afts_cert_key_pem(chooser->shown))};
+        chooser->showing = af_certificate_request_show(request, &source, &chooser->failure);
+    }
+    return chooser->status;
+}
+
+static void the_caller_may_choose_when_a_server_asks(void **state) {
+    (void)state;
+    afts_cert_options named = of_client;
+    named.common_name = "Fixed";
+    afts_cert *fixed = afts_cert_new(&named, authority);
+    named.common_name = "Chosen";
+    afts_cert *chosen = afts_cert_new(&named, authority);
+    const af_client_certificate source = {.certificate = af_slice_of(afts_cert_pem(fixed)),
+                                          .key = af_slice_of(afts_cert_key_pem(fixed))};
+    chooser chooser = {.shown = NULL};
+    af_tls_options client = {.certificate_hook = {&chooser, choose}};
+    check_shown(&client, "localhost", "");
+    assert_int_equal(chooser.asked, 2);
+    assert_string_equal(chooser.host, "localhost");
+    assert_string_equal(chooser.authority, "1: CN=Test Authority");
+    check_status(chooser.beyond, AF_EINVAL);
+    chooser.shown = chosen;
+    check_shown(&client, "LocalHost", "/CN=Chosen");
+    check_status(chooser.showing, AF_OK);
+    assert_string_equal(chooser.host, "localhost");
+    client.client_certificates = &source;
+    client.client_certificate_count = 1;
+    check_shown(&client, "localhost", "/CN=Chosen");
+    chooser.shown = NULL;
+    check_shown(&client, "localhost", "/CN=Fixed");
+    chooser.declines = true;
+    check_shown(&client, "localhost", "");
+    afts_cert_free(chosen);
+    afts_cert_free(fixed);
+}
+
+static void a_choice_that_fails_ends_the_handshake(void **state) {
+    (void)state;
+    afts_cert *weak = afts_cert_new(
+        &(afts_cert_options){.client = true, .rsa = true, .rsa_bits = 512, .hosts = ""}, authority);
+    chooser chooser = {.shown = weak};
+    static const af_status statuses[] = {AF_EINVAL, AF_ECANCELED, AF_EAUTH};
+    const af_tls_options client = {.certificate_hook = {&chooser, choose}};
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        chooser.status = statuses[i];
+        afts_tls server = {.client_ca_pem = afts_cert_pem(authority)};
+        world *world = world_with(leaf, server, &client, AF_OCSP_IGNORE);
+        call *call = call_new(world, "/");
+        call->request.url = text_of(world, "https://localhost:%u/",
+                                    (unsigned)afts_server_port(world->server));
+        call_perform(call);
+        check_ended(call, statuses[i]);
+        call_free(call);
+        check_status(chooser.showing, AF_EINVAL);
+        check_contains(chooser.failure.text, "OpenSSL refuses the client certificate");
+        assert_int_equal(afts_server_stats(world->server).requests, 0);
+        world_free(world);
+    }
+    /* What can't be shown leaves no half of it behind. */
+    chooser.status = AF_OK;
+    check_shown(&client, "localhost", "");
+    afts_cert_free(weak);
+}
+
 static void options_survive_any_lack_of_memory(void **state) {
     (void)state;
     afts_cert *cert = afts_cert_new(&of_client, authority);
@@ -426,6 +520,8 @@ int main(void) {
         cmocka_unit_test(a_host_has_its_own_client_certificate),
         cmocka_unit_test(s33_what_is_no_certificate_or_key_is_told_at_once),
         cmocka_unit_test(a_refused_client_fails_with_tls),
+        cmocka_unit_test(the_caller_may_choose_when_a_server_asks),
+        cmocka_unit_test(a_choice_that_fails_ends_the_handshake),
         cmocka_unit_test(options_survive_any_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, make_certificates, free_certificates);

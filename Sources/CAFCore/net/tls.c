@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "net/tls_guard.h"
 #include "net/tls_identity.h"
+#include "net/tls_request.h"
 #include "trust/evaluate.h"
 #include "trust/ocsp.h"
 
@@ -20,6 +21,7 @@ struct af__tls {
     bool logs_keys;
     af__identity *identities;
     size_t identity_count;
+    af_certificate_hook hook; /* Asked before them. */
 };
 
 struct af__tls_peer {
@@ -28,6 +30,7 @@ struct af__tls_peer {
     af__evidence *evidence; /* What was judged; NULL: nothing yet. */
     bool lacked_memory;     /* So that nothing could be judged. */
     bool said_goodbye;      /* The server sent close_notify. */
+    af_status choice;       /* AF_OK, unless the hook wanted no handshake. */
     int complaint;          /* The alert by which it ended the connection; 0: none. */
     char host[];
 };
@@ -129,6 +132,7 @@ static af_status read_options(af__tls *tls, const af_tls_options *options, af_fa
     af_status status = read_versions(tls, options, failure);
     if (status != AF_OK) return status;
     tls->logs_keys = options->logs_keys;
+    tls->hook = options->certificate_hook;
     if (options->ciphers != NULL) tls->ciphers = af__copy_text(af_slice_of(options->ciphers));
     if (options->cipher_suites != NULL) {
         tls->cipher_suites = af__copy_text(af_slice_of(options->cipher_suites));
@@ -234,8 +238,13 @@ static int check_staple(SSL *ssl, void *argument) {
 
 /** The server asks who we are. */
 static int show_identity(SSL *ssl, void *argument) {
-    const af__tls_peer *peer = argument;
+    af__tls_peer *peer = argument;
     const af__tls *tls = peer->tls;
+    if (tls->hook.choose != NULL) {
+        af_certificate_request request = {ssl, host_of(peer, ssl), false};
+        peer->choice = tls->hook.choose(tls->hook.context, &request);
+        if (peer->choice != AF_OK || request.is_answered) return peer->choice == AF_OK;
+    }
     af__trust_host host;
     if (!af__trust_host_read(&host, host_of(peer, ssl))) return 1;
     const af__identity *identity = af__identity_for(tls->identities, tls->identity_count, &host);
@@ -284,7 +293,9 @@ af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host)
         SSL_CTX_set_tlsext_status_cb(context, check_staple);
         SSL_CTX_set_tlsext_status_arg(context, peer);
     }
-    if (tls->identity_count > 0) SSL_CTX_set_cert_cb(context, show_identity, peer);
+    if (tls->identity_count > 0 || tls->hook.choose != NULL) {
+        SSL_CTX_set_cert_cb(context, show_identity, peer);
+    }
     /* libcurl obeys SSLKEYLOGFILE without being asked. */
     if (!tls->logs_keys) SSL_CTX_set_keylog_callback(context, NULL);
     if (configure(tls, context)) return peer;
@@ -343,6 +354,10 @@ af_status af__tls_peer_get_verdict(const af__tls_peer *peer, af_trust_reason *re
     if (peer->lacked_memory) {
         *text = "no memory to judge the certificate chain";
         return AF_ENOMEM;
+    }
+    if (peer->choice != AF_OK) {
+        *text = "no client certificate was chosen for the server";
+        return peer->choice;
     }
     if (peer->evidence == NULL || peer->evidence->verdict.is_accepted) return AF_OK;
     *reason = peer->evidence->verdict.reason;

@@ -47,11 +47,15 @@ final class CoreSession: @unchecked Sendable {
             core.network = network
             core.cookies = options.cookieStorage?.raw
             core.cookie_policy = af_cookie_policy(options.cookieAcceptPolicy)
+            core.keep(options.tls.clientCertificateHandler)
             return af_session_new(&raw, &core, &failure)
         }
         // What the options point to.
         withExtendedLifetime((arena, policy, proxies)) {}
-        guard status == .AF_OK, let raw else { throw SessionError(failure) }
+        guard status == .AF_OK, let raw else {
+            if let handler = options.tls.clientCertificateHandler { Unmanaged.passUnretained(handler).release() }
+            throw SessionError(failure)
+        }
         self.raw = raw
         self.defaults = defaults
     }
@@ -110,6 +114,17 @@ extension af_session_options {
         // on_done resumes a Swift task or a queue: always another thread.
         gather_results = true
         trust = policy.raw
+    }
+}
+
+extension af_session_options {
+    /// Holds the handler until the session has ended, handshakes and all.
+    fileprivate mutating func keep(_ handler: ClientCertificateHandler?) {
+        guard let handler else { return }
+        context = Unmanaged.passRetained(handler).toOpaque()
+        on_closed = { context in
+            if let context { Unmanaged<ClientCertificateHandler>.fromOpaque(context).release() }
+        }
     }
 }
 

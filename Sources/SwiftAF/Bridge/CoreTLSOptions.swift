@@ -14,10 +14,11 @@ extension CoreArena {
         for certificate in tls.clientCertificates { certificates.append(try core(certificate)) }
         options.client_certificates = copy(certificates)
         options.client_certificate_count = certificates.count
+        if let handler = tls.clientCertificateHandler { options.certificate_hook = handler.hook }
         return options
     }
 
-    private func core(_ certificate: ClientCertificate) throws(SessionError) -> af_client_certificate {
+    fileprivate func core(_ certificate: ClientCertificate) throws(SessionError) -> af_client_certificate {
         var core = af_client_certificate()
         core.host = try copy(certificate.host, "the host of a client certificate")
         core.includes_subdomains = certificate.includesSubdomains
@@ -31,6 +32,48 @@ extension CoreArena {
             core.key_path = try copy(keyPath, "the path of a key")
         }
         return core
+    }
+}
+
+extension ClientCertificateHandler {
+    /// Without a reference: whoever makes the session sees to it that the handler outlives it.
+    fileprivate var hook: af_certificate_hook {
+        af_certificate_hook(
+            context: Unmanaged.passUnretained(self).toOpaque(),
+            choose: { context, request in
+                guard let context, let request else { return .AF_EINTERNAL }
+                let handler = Unmanaged<ClientCertificateHandler>.fromOpaque(context).takeUnretainedValue()
+                switch handler.decide(ClientCertificateRequest(request)) {
+                case .performDefaultHandling:
+                    return .AF_OK
+                case .show(let certificate):
+                    // Read before the arena goes.
+                    let arena = CoreArena()
+                    guard var core = try? arena.core(certificate) else { return .AF_EINVAL }
+                    return withExtendedLifetime(arena) { af_certificate_request_show(request, &core, nil) }
+                case .decline:
+                    af_certificate_request_decline(request)
+                    return .AF_OK
+                case .cancel:
+                    return .AF_ECANCELED
+                }
+            })
+    }
+}
+
+extension ClientCertificateRequest {
+    fileprivate init(_ request: OpaquePointer) {
+        let count = af_certificate_request_get_authority_count(request)
+        self.init(
+            host: String(cString: af_certificate_request_get_host(request)),
+            authorities: (0..<count).compactMap { index in
+                var text: UnsafeMutablePointer<CChar>?
+                guard af_certificate_request_copy_authority(request, index, &text) == .AF_OK, let text else {
+                    return nil
+                }
+                defer { af_free(text) }
+                return String(cString: text)
+            })
     }
 }
 

@@ -12,6 +12,8 @@ public struct TLSOptions: Hashable, Sendable {
     public var cipherSuites: String?
     /// Shown to servers that ask for one.
     public var clientCertificates: [ClientCertificate] = []
+    /// Asked, before ``clientCertificates`` are looked at, when a server wants a certificate.
+    public var clientCertificateHandler: ClientCertificateHandler?
     /// Lets the environment's SSLKEYLOGFILE have the keys of every connection. Whoever reads that file reads the
     /// connections.
     public var logsKeys = false
@@ -58,6 +60,49 @@ public struct ClientCertificate: Hashable, Sendable {
         source = .files(certificate: path, key: keyPath)
         self.password = password
         self.host = host
+    }
+}
+
+/// A server wants to know who we are.
+public struct ClientCertificateRequest: Hashable, Sendable {
+    /// The host that was connected to, in lower case.
+    public var host: String
+    /// The names of the authorities whose certificates it accepts, as RFC 4514 writes them; empty if it doesn't say.
+    public var authorities: [String]
+
+    public init(host: String, authorities: [String] = []) {
+        self.host = host
+        self.authorities = authorities
+    }
+}
+
+/// Chooses a client certificate when a server asks for one. Two are equal if they are the same object.
+public final class ClientCertificateHandler: Sendable, Hashable {
+    /// What a handler says.
+    public enum Decision: Hashable, Sendable {
+        /// As if there was no handler: the one of ``TLSOptions/clientCertificates`` for the host.
+        case performDefaultHandling
+        /// This one, whatever its host. One that can't be read ends the connection with
+        /// ``SessionError/Code/invalidInput``.
+        case show(ClientCertificate)
+        /// None; the server decides what follows.
+        case decline
+        /// No connection: the requests that wait for it are cancelled.
+        case cancel
+    }
+
+    let decide: @Sendable (ClientCertificateRequest) -> Decision
+
+    /// - Parameter decide: Called inside the handshake, on the session's thread, before anything of the request is
+    ///   sent. It must not block. What it says is good for the connection and for those that resume its TLS session.
+    public init(_ decide: @escaping @Sendable (ClientCertificateRequest) -> Decision) {
+        self.decide = decide
+    }
+
+    public static func == (a: ClientCertificateHandler, b: ClientCertificateHandler) -> Bool { a === b }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
     }
 }
 

@@ -3,6 +3,19 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
+/// Tells when nobody holds it any more.
+private final class Token: Sendable {
+    private let end: @Sendable () -> Void
+
+    init(_ end: @escaping @Sendable () -> Void) {
+        self.end = end
+    }
+
+    deinit { end() }
+
+    func passing<Value>(_ value: Value) -> Value { value }
+}
+
 /// Policies in sessions: what they refuse has seen nothing, and another policy means another session.
 @Suite("Trust in sessions", .timeLimit(.minutes(2)))
 struct TrustTests {
@@ -133,6 +146,43 @@ struct TrustTests {
         await #expect { try await stranger.response(for: HTTPRequest(server.urlString("/"))) } throws: {
             ($0 as? SessionError)?.code == .tls
         }
+    }
+
+    @Test("A handler chooses the client certificate when a server asks")
+    func clientCertificateHandler() async throws {
+        var tls = TestServer.TLS(try authority.issue())
+        tls.clientAuthorityPEM = authority.pem
+        tls.requiresClientCertificate = true
+        let server = try TestServer(tls: tls)
+        let client = try authority.issueClient(commonName: "Chosen")
+        let chosen = ClientCertificate(Data(client.pem.utf8), key: Data(client.keyPEM.utf8))
+        let broken = ClientCertificate(Data("no certificate".utf8))
+        let cases: [(ClientCertificateHandler.Decision, SessionError.Code?)] = [
+            (.show(chosen), nil), (.show(broken), .invalidInput), (.cancel, .cancelled), (.decline, .tls),
+            (.performDefaultHandling, .tls),
+        ]
+        for (decision, code) in cases {
+            let seen = Guarded<[ClientCertificateRequest]>([])
+            let (released, release) = AsyncStream.makeStream(of: Void.self)
+            do {
+                let token = Token { release.finish() }
+                let handler = ClientCertificateHandler { request in
+                    seen.withLock { $0.append(request) }
+                    return token.passing(decision)
+                }
+                let manager = HTTPSessionManager(
+                    configuration: configuration { $0.tls.clientCertificateHandler = handler })
+                #expect(try await manager.response(for: HTTPRequest(server.urlString("/"))).status == 200)
+                #expect(code == nil)
+            } catch {
+                #expect(error.code == code)
+            }
+            let asked = ClientCertificateRequest(host: "127.0.0.1", authorities: ["CN=Test Authority"])
+            #expect(seen.withLock { $0 } == [asked])
+            // The session lets go of it when its thread ends.
+            for await _ in released {}
+        }
+        #expect(server.connections.contains { $0.tls?.clientSubject?.contains("Chosen") == true })
     }
 
     @Test("The lowest version is kept")

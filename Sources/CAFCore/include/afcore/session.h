@@ -65,8 +65,9 @@ typedef struct af_session_options {
 #define AF_SESSION_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(af_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,               \
-            {AF_TLS_DEFAULT, AF_TLS_DEFAULT, NULL, NULL, NULL, 0, false}, AF_PROXIES_INIT,         \
-            {NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL}, NULL, AF_COOKIES_ALWAYS, NULL, NULL   \
+            {AF_TLS_DEFAULT, AF_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}},            \
+            AF_PROXIES_INIT, {NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL}, NULL,                \
+            AF_COOKIES_ALWAYS, NULL, NULL                                                          \
     }
 
 /** Counters of a session since it was made. */

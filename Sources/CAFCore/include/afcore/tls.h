@@ -5,7 +5,7 @@
 #ifndef AFCORE_TLS_H
 #define AFCORE_TLS_H
 
-#include <afcore/base.h>
+#include <afcore/error.h>
 
 AF_BEGIN_DECLS
 
@@ -34,6 +34,22 @@ typedef struct af_client_certificate {
     const char *password;                    /**< Of the key or the PKCS #12 file; NULL: none. */
 } af_client_certificate;
 
+/** A server's question who we are. Lives until the callback that is given it returns. */
+typedef struct af_certificate_request af_certificate_request;
+
+/** Answers for servers that ask who we are, when they ask. Zeroed: none. */
+typedef struct af_certificate_hook {
+    void *context; /**< Must live until the session's on_closed. */
+    /**
+     * On the session's loop thread, inside a handshake, before anything of the request is sent. Must not
+     * block. Unless it calls af_certificate_request_show() or _decline(), the certificate of the
+     * options is shown, if there is one for the host. Anything but AF_OK ends the handshake, and is
+     * the status of the tasks that waited for it. What was shown is good for the connection, and for
+     * those that resume its TLS session.
+     */
+    af_status (*choose)(void *context, af_certificate_request *request);
+} af_certificate_hook;
+
 /** Zeroed: the defaults. */
 typedef struct af_tls_options {
     af_tls_protocol min_version, max_version;
@@ -46,7 +62,48 @@ typedef struct af_tls_options {
      * that. Whoever reads that file reads the connections.
      */
     bool logs_keys;
+    af_certificate_hook certificate_hook;
 } af_tls_options;
+
+/**
+ * The host that was connected to, in lower case; an IPv6 address without its brackets.
+ *
+ * Thread: the callback's.    Owns: nothing, it is the request's.    Fails: never.
+ */
+AF_API const char *af_certificate_request_get_host(const af_certificate_request *request);
+
+/**
+ * How many authorities the server names whose certificates it accepts. 0: it doesn't say.
+ *
+ * Thread: the callback's.    Owns: nothing.    Fails: never.
+ */
+AF_API size_t af_certificate_request_get_authority_count(const af_certificate_request *request);
+
+/**
+ * The name of one of them, as RFC 4514 writes it, in UTF-8.
+ *
+ * Thread: the callback's.    Owns: `*out` is yours, af_free().
+ * Fails: AF_EINVAL (no such `index`), AF_ENOMEM; `*out` is then NULL.
+ */
+AF_API af_status af_certificate_request_copy_authority(const af_certificate_request *request,
+                                                       size_t index, char **out);
+
+/**
+ * Show this one, whatever its `host`. It is read before the return.
+ *
+ * Thread: the callback's.    Owns: nothing is taken.
+ * Fails: as a client certificate of a session's options does; `failure` may be NULL. Nothing is shown then.
+ */
+AF_API af_status af_certificate_request_show(af_certificate_request *request,
+                                             const af_client_certificate *certificate,
+                                             af_failure *failure);
+
+/**
+ * Show none, also if the options have one for the host.
+ *
+ * Thread: the callback's.    Owns: nothing.    Fails: never.
+ */
+AF_API void af_certificate_request_decline(af_certificate_request *request);
 
 AF_END_DECLS
 
