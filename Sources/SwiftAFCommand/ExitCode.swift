@@ -79,7 +79,7 @@ struct Failure: Error, Sendable, Equatable {
         case .invalidInput, .unsupported: (.input, .invalidInput)
         case .status: (.status, .status)
         case .dns, .connect, .connectionLost, .truncated, .protocol, .redirect: (.network, error.code)
-        // Bodies are sent again only for redirects.
+        // Bodies are sent again for redirects and challenges, and a script has one word for both.
         case .bodyNotReplayable: (.network, .redirect)
         case .timeout: (.timeout, .timeout)
         case .untrusted, .tls: (.trust, error.code)

@@ -75,7 +75,8 @@ import Testing
 
     @Test func everyOptionSetsWhatItSays() throws {
         let options = try request(
-            "get", "u", "--form", "--bearer", "t", "--connect-timeout", "0.3", "--idle-timeout", "0", "--timeout", "9",
+            "get", "u", "--form", "--bearer", "t", "--user", "u:p", "--auth", "digest",
+            "--connect-timeout", "0.3", "--idle-timeout", "0", "--timeout", "9",
             "--max-redirects", "0", "--no-redirects", "--http1.1", "--no-compressed", "--cacert", "ca.pem",
             "--insecure",
             "--no-host-check", "--max-body", "10", "--max-headers", "20", "--limit-rate", "30", "--proxy", "p",
@@ -85,6 +86,7 @@ import Testing
         var expected = Options()
         expected.sendsForm = true
         expected.bearerToken = "t"
+        (expected.user, expected.authentication) = ("u:p", .digest)
         expected.timeouts = .init(connect: .milliseconds(300), idle: .zero, total: .seconds(9))
         expected.redirects = RedirectPolicy(maximumCount: 0, followsRedirects: false)
         expected.httpVersion = .http1_1

@@ -70,10 +70,12 @@ import Testing
 
     @Test func userInfoBecomesCredentialsAndAppearsNowhere() async throws {
         server.route("/start", .redirect(to: "/end"))
+        server.route("/start", times: 1, .status(401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]))
         let url = "http://ada:s%33cret@127.0.0.1:\(server.port)/start"
         let run = await swiftaf("get", url, "--json", "-v", "--timings")
         #expect(run.exit == 0)
-        #expect(server.requests.map { $0["Authorization"] } == ["Basic YWRhOnMzY3JldA==", "Basic YWRhOnMzY3JldA=="])
+        let sent = "Basic YWRhOnMzY3JldA=="
+        #expect(server.requests.map { $0["Authorization"] } == [nil, sent, sent])
         for secret in ["s3cret", "s%33cret", "ada"] {
             #expect(run.json["url"]?.string?.contains(secret) == false)
             #expect(run.json["redirects"]?.description.contains(secret) == false)

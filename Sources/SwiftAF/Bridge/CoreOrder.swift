@@ -37,15 +37,18 @@ final class CoreOrder: Sendable {
     let session: CoreSession
     let sink: Sink
     let interests: CoreTask.Interests
+    /// Nil if nobody is to be asked about challenges.
+    let responder: ChallengeResponder?
 
     init(
         request: consuming HTTPRequest, session: CoreSession, sink: Sink = .memory,
-        interests: CoreTask.Interests = []
+        interests: CoreTask.Interests = [], responder: ChallengeResponder? = nil
     ) {
         self.request = request
         self.session = session
         self.sink = sink
         self.interests = interests
+        self.responder = responder
     }
 
     private var defaults: CoreDefaults { session.defaults }
@@ -60,20 +63,22 @@ final class CoreOrder: Sendable {
         var request = request
         if request.priority != priority { request.priority = priority }
         return CoreOrder(
-            request: request, session: session, sink: sink, interests: interests.union(more))
+            request: request, session: session, sink: sink, interests: interests.union(more), responder: responder)
     }
 
     /// The same for another request.
     func with(request: HTTPRequest) throws(SessionError) -> CoreOrder {
         try request.validate()
-        return CoreOrder(request: request, session: session, sink: sink, interests: interests)
+        return CoreOrder(
+            request: request, session: session, sink: sink, interests: interests, responder: responder)
     }
 
     /// The same once more. A download goes on with what has come of it, if that was kept.
     func resuming(after failure: SessionError?) -> CoreOrder {
         guard failure?.resumeToken != nil, case .file(var file) = sink, file.path != nil else { return self }
         file.options.insert(.resumes)
-        return CoreOrder(request: request, session: session, sink: .file(file), interests: interests)
+        return CoreOrder(
+            request: request, session: session, sink: .file(file), interests: interests, responder: responder)
     }
 
     /// Nil without a limit.
@@ -88,6 +93,10 @@ final class CoreOrder: Sendable {
     func withRequest<Result>(
         body source: CoreBodySource?, _ use: (UnsafePointer<af_request>) -> Result
     ) -> Result {
+        // Valid, so that nothing is lost here.
+        let credentials = request.credential.flatMap { try? CoreCredentials($0) }
+        let proxyCredentials = request.proxyCredential.flatMap { try? CoreCredentials($0) }
+        defer { withExtendedLifetime((credentials, proxyCredentials)) {} }
         let fields = request.headers.fields.count + request.headers.removedDefaults.count
         return withUnsafeTemporaryAllocation(of: af_header.self, capacity: fields) { headers in
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: textSize) { memory in
@@ -96,6 +105,8 @@ final class CoreOrder: Sendable {
                 core.header_count = texts.put(request.headers, into: headers)
                 core.headers = UnsafePointer(headers.baseAddress)
                 core.body = makeBody(source, &texts)
+                core.credentials = credentials.map { UnsafePointer($0.raw) }
+                core.proxy_credentials = proxyCredentials.map { UnsafePointer($0.raw) }
                 return use(&core)
             }
         }

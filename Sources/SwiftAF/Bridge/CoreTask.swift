@@ -36,6 +36,9 @@ class CoreTask: @unchecked Sendable {
     /// What the body's file was named; the core reads it right after the decision.
     private var destination: CoreText?
 
+    /// Answers challenges. Set before the core knows the task.
+    private var responder: ChallengeResponder?
+
     /// From the loop to whoever takes the result.
     private let handover = Turn()
 
@@ -54,6 +57,7 @@ class CoreTask: @unchecked Sendable {
     ///   comes. A task that was cancelled before does not start.
     final func begin(_ order: CoreOrder) -> SessionError? {
         resumeToken = order.resumeToken
+        responder = order.responder
         guard state.withLock({ $0.begin() }) else {
             return SessionError(.cancelled, url: order.request.url, resumeToken: resumeToken)
         }
@@ -79,6 +83,7 @@ class CoreTask: @unchecked Sendable {
             if missed.contains(.suspend) { af_task_suspend(task.pointer) }
             if missed.contains(.wake) { af_task_wake(task.pointer) }
             if missed.contains(.cancel) { af_task_cancel(task.pointer) }
+            state.takeReply()?.send(to: task)
         }
         return nil
     }
@@ -118,6 +123,12 @@ class CoreTask: @unchecked Sendable {
         // Without an answer nothing has become void, whether the partial file was looked at or not.
         if let resumeToken, outcome.response == nil, outcome.failure?.resumeToken == nil {
             outcome.failure?.resumeToken = resumeToken
+        }
+        if let failure = outcome.failure, failure.code == .authentication,
+            var own = state.withLock({ $0.reply })?.failure(url: failure.url ?? url)
+        {
+            own.metrics = failure.metrics
+            outcome.failure = own
         }
         return outcome
     }
@@ -162,6 +173,7 @@ extension CoreTask {
         events.size = MemoryLayout<af_task_events>.stride
         events.on_done = { context, result in
             guard let result, let task = CoreTask.from(context) else { return }
+            task.state.withLock { $0.answering }?.cancel()
             task.handover.end()
             task.didFinish(CoreResult(taking: result))
         }
@@ -178,6 +190,12 @@ extension CoreTask {
             events.on_redirect = { context, redirect in
                 guard let redirect, let task = CoreTask.from(context) else { return AF_REDIRECT_FAIL }
                 return task.decide(redirect)
+            }
+        }
+        if responder != nil {
+            events.on_challenge = { context, challenge, _ in
+                guard let challenge, let task = CoreTask.from(context) else { return AF_CHALLENGE_FAIL }
+                return task.meet(challenge.pointee)
             }
         }
         if interests.contains(.head) {
@@ -198,6 +216,20 @@ extension CoreTask {
             events.on_wake = { CoreTask.from($0)?.didWake() }
         }
         return events
+    }
+
+    /// Whoever answers may take time, which the loop hasn't.
+    private func meet(_ challenge: af_challenge) -> af_challenge_answer {
+        guard let responder, let asked = AuthenticationChallenge(challenge) else { return AF_CHALLENGE_DEFAULT }
+        let number = challenge.number
+        let answering = Task {
+            let reply = ChallengeReply(number: number, disposition: await responder.answer(asked))
+            self.state.withLock { state in
+                if let task = state.answer(with: reply) { reply.send(to: task) }
+            }
+        }
+        state.withLock { $0.answering = answering }
+        return AF_CHALLENGE_LATER
     }
 
     private func judge(_ response: UnsafeMutablePointer<af_response>) -> af_status {

@@ -12,6 +12,25 @@ struct CoreTaskState {
     private var reference: CoreTaskReference?
     private var pending: Signals = []
 
+    /// Thinks about a challenge.
+    var answering: Task<Void, Never>?
+    /// The last answer to one, and whether the core is still to be told.
+    private(set) var reply: ChallengeReply?
+    private var owesReply = false
+
+    /// An answer is there: where to send it, nil if there is nobody yet.
+    mutating func answer(with reply: ChallengeReply) -> CoreTaskReference? {
+        self.reply = reply
+        owesReply = reference == nil
+        return reference
+    }
+
+    /// The answer that came before the core's task was known; once.
+    mutating func takeReply() -> ChallengeReply? {
+        defer { owesReply = false }
+        return owesReply ? reply : nil
+    }
+
     /// The reference to give back at the end.
     var owned: CoreTaskReference? { reference }
 

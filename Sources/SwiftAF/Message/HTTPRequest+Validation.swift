@@ -108,6 +108,7 @@ extension HTTPRequest {
         if let priority, !(0...1).contains(priority) { throw invalid("the priority is not between 0 and 1") }
         if let url = mainDocumentURL, url.utf8.contains(0) { throw invalid("the main document's URL contains NUL") }
         if let path = unixSocket, path.utf8.contains(0) { throw invalid("the path of the socket contains NUL") }
+        if let fault = credential?.fault ?? proxyCredential?.fault { throw invalid(fault) }
     }
 
     private func validate(_ timeout: Duration?, _ name: String) throws(SessionError) {

@@ -143,6 +143,19 @@ extension HTTPRequest {
         set { update { $0.mainDocumentURL = newValue } }
     }
 
+    /// Who to be for the server, if it asks or, if that is ``Credential/isPreemptive``, at once. Nil as the session says.
+    public var credential: Credential? {
+        get { settings?.values.credential }
+        set { update { $0.credential = newValue } }
+    }
+
+    /// The same for the http proxy that is asked first, instead of user and password of its URL. Connections that are made
+    /// with it serve this request alone.
+    public var proxyCredential: Credential? {
+        get { settings?.values.proxyCredential }
+        set { update { $0.proxyCredential = newValue } }
+    }
+
     /// What `URLRequest` says about caches, cookies and radios.
     public var hints: Hints {
         get { settings?.values.hints ?? Hints() }
@@ -181,6 +194,8 @@ extension HTTPRequest {
             var proxy: Proxy?
             var unixSocket: String?
             var mainDocumentURL: String?
+            var credential: Credential?
+            var proxyCredential: Credential?
             var hints = Hints()
             var interceptor: (any RequestInterceptor)?
         }

@@ -24,6 +24,7 @@ public final class HTTPSessionManager: Sendable {
 
     let base: BaseURL?
     let registry = TaskRegistry()
+    private let credentials = MemoryCredentialStorage()
     private let state: Guarded<State>
 
     private struct State {
@@ -55,6 +56,9 @@ public final class HTTPSessionManager: Sendable {
         var redirect: RedirectHandler?
         var response: ResponseHandler?
         var interceptor: (any RequestInterceptor)?
+        var challenge: AuthenticationChallengeHandler?
+        /// Nil for the manager's own.
+        var credentialStorage: (any CredentialStorage)?
     }
 
     /// Makes a session. What is wrong with the base URL or the configuration is the error of every request.
@@ -142,6 +146,20 @@ public final class HTTPSessionManager: Sendable {
     public var interceptor: (any RequestInterceptor)? {
         get { handlers.interceptor }
         set { set { $0.handlers.interceptor = newValue } }
+    }
+
+    /// Answers the challenges of servers and proxies, with what a request or ``SessionConfiguration/credential`` gives as
+    /// the proposal. Nil leaves it at that: without a credential a 401 or 407 is the response. Read when a task is made.
+    public var authenticationChallengeHandler: AuthenticationChallengeHandler? {
+        get { handlers.challenge }
+        set { set { $0.handlers.challenge = newValue } }
+    }
+
+    /// Proposes credentials where a request gives none, and keeps those that are ``Credential/Persistence/forSession``. At
+    /// first an empty ``MemoryCredentialStorage``. Read when a task is made.
+    public var credentialStorage: any CredentialStorage {
+        get { handlers.credentialStorage ?? credentials }
+        set { set { $0.handlers.credentialStorage = newValue } }
     }
 
     /// Names the file of each download that names none itself. Read when a task is made.
@@ -236,12 +254,19 @@ public final class HTTPSessionManager: Sendable {
         var request = request
         request.url = resolve(request.url)
         if !configuration.headers.isEmpty { request.headers.fillGaps(from: configuration.headers) }
+        if request.credential == nil, let credential = configuration.credential, isOfBase(request.url) {
+            request.credential = credential
+        }
+        if let credential = configuration.proxyCredential, request.proxyCredential == nil {
+            request.proxyCredential = credential
+        }
         try request.validate()
-        let session = state.withLock { $0.session }
+        let (session, handlers) = state.withLock { ($0.session, $0.settings.handlers) }
         switch session {
         case .success(let session):
             return CoreOrder(
-                request: request, session: session, sink: sink, interests: interests)
+                request: request, session: session, sink: sink, interests: interests,
+                responder: challengeResponder(handlers))
         case .failure(var error):
             error.url = request.url
             throw error
@@ -260,6 +285,20 @@ public final class HTTPSessionManager: Sendable {
         } catch {
             throw SessionError(serializingRequest: error, url: bare.url)
         }
+    }
+
+    /// Nil if nobody has anything to say.
+    private func challengeResponder(_ handlers: Handlers) -> ChallengeResponder? {
+        guard handlers.challenge != nil || handlers.credentialStorage != nil || !credentials.isEmpty else {
+            return nil
+        }
+        return ChallengeResponder(handler: handlers.challenge, storage: handlers.credentialStorage ?? credentials)
+    }
+
+    /// Whether a URL is of the base's origin; without a base every one is.
+    private func isOfBase(_ url: String) -> Bool {
+        guard let base else { return true }
+        return Origin(base.text) == Origin(url)
     }
 
     func resolve(_ url: String) -> String {

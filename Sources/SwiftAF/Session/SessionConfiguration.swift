@@ -59,6 +59,13 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Which cookies of servers are kept.
     public var cookieAcceptPolicy = HTTPCookie.AcceptPolicy.always
 
+    /// Who to be for servers, where a request has no credential of its own: for those of the base URL's origin, or for all
+    /// if the manager has no base URL.
+    public var credential: Credential?
+
+    /// The same for http proxies, instead of user and password of their URLs.
+    public var proxyCredential: Credential?
+
     /// Which servers are trusted at first; see ``HTTPSessionManager/securityPolicy``.
     public var security = SecurityPolicy.default
 

@@ -59,9 +59,21 @@ enum OptionTable {
     ]
 
     private static let credentials: [OptionEntry] = [
+        .value("--user", placeholder: "NAME:PASSWORD", help: "who to be if the server asks") {
+            options, value throws(UsageError) in
+            guard value.utf8.contains(UInt8(ascii: ":")) else { throw UsageError("--user is NAME:PASSWORD") }
+            options.user = value
+        },
+        .value("--auth", placeholder: "SCHEME", help: "basic (at once), digest, ntlm, negotiate or any (strongest)") {
+            options, value throws(UsageError) in
+            guard let authentication = Options.Authentication(rawValue: value) else {
+                throw UsageError("--auth is basic, digest, any, ntlm or negotiate")
+            }
+            options.authentication = authentication
+        },
         .value("--bearer", placeholder: "TOKEN", help: "send Authorization: Bearer TOKEN") { options, value in
             options.bearerToken = value
-        }
+        },
     ]
 
     private static let timeouts: [OptionEntry] = [

@@ -14,6 +14,10 @@ struct Options: Sendable, Equatable {
     var resumes = false
     /// `download` lets the answer name the file.
     var usesContentDisposition = false
+    /// Name and password, with a colon between them.
+    var user: String?
+    /// How to say who that is; nil for any way.
+    var authentication: Authentication?
     /// The token of `Authorization: Bearer`.
     var bearerToken: String?
 
@@ -54,6 +58,10 @@ struct Options: Sendable, Equatable {
 
     enum Information: Sendable {
         case help, version
+    }
+
+    enum Authentication: String, Sendable {
+        case basic, digest, any, ntlm, negotiate
     }
 }
 

@@ -18,6 +18,7 @@ struct RequestBuilder {
             HTTPHeaders.Name.accept: command.showsPicture ? "image/*" : "*/*",
             HTTPHeaders.Name.userAgent: Versions.userAgent,
         ])
+        request.credential = try credential(for: request)
         request.timeouts = options.timeouts
         request.limits = options.limits
         if let rate = options.rateLimit { request.rateLimit = .init(bytesPerSecond: rate) }

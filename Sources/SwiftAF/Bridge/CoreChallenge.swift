@@ -1,0 +1,87 @@
+internal import CAFCore
+import FoundationEssentials
+
+/// A credential in the core's form, as long as this object lives. Its memory is overwritten at the end.
+final class CoreCredentials {
+    let raw: UnsafeMutablePointer<af_credentials>
+    private let arena = CoreArena()
+
+    init(_ credential: Credential) throws(SessionError) {
+        var core = af_credentials()
+        core.user = try arena.copy(credential.user, "a credential")
+        core.password = try arena.copy(credential.password, "a credential")
+        core.token = try arena.copy(credential.token, "a credential")
+        core.schemes = credential.schemes == .any ? 0 : credential.schemes.rawValue
+        core.is_preemptive = credential.isPreemptive
+        raw = .allocate(capacity: 1)
+        raw.initialize(to: core)
+    }
+
+    deinit {
+        raw.deallocate()
+    }
+}
+
+/// What was decided about a challenge, on its way to the core.
+struct ChallengeReply: Sendable {
+    let number: UInt32
+    let disposition: ChallengeDisposition
+
+    /// Tells the core. Nobody may be waiting for it any more.
+    func send(to task: CoreTaskReference) {
+        switch disposition {
+        case .performDefaultHandling: af_task_answer_challenge(task.pointer, number, AF_CHALLENGE_DEFAULT, nil)
+        case .cancel: af_task_answer_challenge(task.pointer, number, AF_CHALLENGE_CANCEL, nil)
+        case .fail: af_task_answer_challenge(task.pointer, number, AF_CHALLENGE_FAIL, nil)
+        case .useCredential(let credential):
+            let core = try? CoreCredentials(credential)
+            let status = af_task_answer_challenge(task.pointer, number, AF_CHALLENGE_USE, core?.raw)
+            // Nothing was changed, so somebody still waits.
+            if status != .AF_OK { af_task_answer_challenge(task.pointer, number, AF_CHALLENGE_FAIL, nil) }
+            withExtendedLifetime(core) {}
+        }
+    }
+
+    /// The error that the task ends with, if that was decided here.
+    func failure(url: String) -> SessionError? {
+        switch disposition {
+        case .performDefaultHandling, .cancel: return nil
+        case .useCredential(let credential):
+            return credential.fault.map { SessionError(.invalidInput, message: $0, url: url) }
+        case .fail(let error):
+            if let own = error as? SessionError { return own }
+            if error is CancellationError { return SessionError(.cancelled, url: url) }
+            return SessionError(.authentication, url: url, underlying: error)
+        }
+    }
+}
+
+extension AuthenticationChallenge {
+    init?(_ core: af_challenge) {
+        guard let host = core.host, let realm = core.realm, let url = core.url, let head = core.head else { return nil }
+        self.init(
+            protectionSpace: ProtectionSpace(
+                isProxy: core.is_proxy, scheme: core.is_https ? "https" : "http", host: String(cString: host),
+                port: Int(core.port), realm: String(cString: realm),
+                authenticationScheme: AuthenticationSchemes(rawValue: core.scheme)),
+            offeredSchemes: AuthenticationSchemes(rawValue: core.offered),
+            previousFailureCount: Int(core.failures),
+            proposedCredential: core.proposed.map { Credential($0.pointee) },
+            response: HTTPResponse(head.pointee, url: String(cString: url)))
+    }
+}
+
+extension Credential {
+    /// A credential that the core was given with a request.
+    fileprivate init(_ core: af_credentials) {
+        let schemes = core.schemes == 0 ? AuthenticationSchemes.any : AuthenticationSchemes(rawValue: core.schemes)
+        if let token = core.token {
+            self.init(bearerToken: String(cString: token))
+        } else {
+            self.init(
+                user: core.user.map { String(cString: $0) } ?? "",
+                password: core.password.map { String(cString: $0) } ?? "", schemes: schemes)
+        }
+        self.isPreemptive = core.is_preemptive
+    }
+}

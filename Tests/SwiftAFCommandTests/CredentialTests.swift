@@ -1,0 +1,104 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// `--user`, `--auth` and user and password of the URL: what is sent when, what comes of it, and that it is in no output.
+@Suite(.timeLimit(.minutes(3))) struct CredentialTests {
+    private let server: TestServer
+    private static let basic = "Basic bWU6czNjcmV0"
+    private static let digest = #"Digest realm="x", nonce="n", qop="auth", algorithm=SHA-256"#
+
+    init() throws {
+        server = try TestServer()
+    }
+
+    /// Asks for as long as the field doesn't begin as it should.
+    private func guardRoot(_ challenges: [String], letting admitted: String) {
+        server.route("/") { request, connection in
+            let isRight = request["Authorization"]?.hasPrefix(admitted) == true
+            let headers: Script.Headers = ["WWW-Authenticate": challenges.joined(separator: ", ")]
+            try connection.run(isRight ? .text("in") : .respond(401, headers: headers, body: Data("who?".utf8)))
+        }
+    }
+
+    private var sent: [String?] { server.requests.map { $0["Authorization"] } }
+
+    @Test func anythingIsSentOnlyWhenItIsAskedFor() async {
+        guardRoot(["Basic realm=x"], letting: Self.basic)
+        let run = await swiftaf(["get", server.urlString(), "--user", "me:s3cret", "--json", "-v"])
+        #expect(run.exit == 0)
+        #expect(run.json["body"] == "in")
+        #expect(run.json["redirects"]?.array?.isEmpty == true)
+        #expect(sent == [nil, Self.basic])
+        #expect(!run.error.contains("s3cret") && !run.error.contains("czNjcmV0"))
+        #expect(!run.text.contains("s3cret") && !run.text.contains("czNjcmV0"))
+    }
+
+    @Test func basicIsSentAtOnce() async {
+        guardRoot(["Basic realm=x"], letting: Self.basic)
+        #expect(await swiftaf(["get", server.urlString(), "--user", "me:s3cret", "--auth", "basic"]).exit == 0)
+        #expect(sent == [Self.basic])
+    }
+
+    @Test(arguments: ["any", "digest"])
+    func digestGoesBeforeBasic(scheme: String) async {
+        guardRoot(["Basic realm=x", Self.digest], letting: "Digest username=\"me\"")
+        #expect(await swiftaf(["get", server.urlString(), "--user", "me:s3cret", "--auth", scheme]).exit == 0)
+        #expect(sent.count == 2)
+    }
+
+    @Test func neverBasicWhereDigestIsOffered() async {
+        guardRoot(["Basic realm=x", Self.digest], letting: "Basic")
+        let run = await swiftaf(["get", server.urlString(), "--user", "me:s3cret", "--json"])
+        #expect(run.exit == 7)
+        #expect(run.json["error"]?["code"] == "authentication")
+        #expect(run.json["status"] == 401)
+        #expect(run.json["body"] == "who?")
+        #expect(!sent.contains { $0?.hasPrefix("Basic") == true })
+    }
+
+    @Test func theURLMayName() async {
+        guardRoot([Self.digest], letting: "Digest username=\"m e\"")
+        let url = "http://m%20e:s3cret@127.0.0.1:\(server.port)/"
+        let run = await swiftaf(["get", url, "--json", "-v"])
+        #expect(run.exit == 0)
+        #expect(sent.first == .some(nil))
+        #expect(!run.error.contains("s3cret") && !run.text.contains("s3cret"))
+        #expect(await swiftaf(["get", url, "--auth", "basic"]).exit == 7)
+        #expect(sent.last == "Basic bSBlOnMzY3JldA==")
+    }
+
+    @Test func aBodyThatComesOnceIsNotCut() async throws {
+        server.route("/", .status(401, headers: ["WWW-Authenticate": "Basic realm=x"]))
+        let pipe = try InputPipe()
+        pipe.send(Data("once".utf8))
+        let run = await swiftaf(
+            "post", server.urlString(), "-d", "@-", "Expect:", "--user", "me:s3cret", "--json", input: pipe.reading)
+        #expect(run.exit == 3)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [
+        ["--user", "me"], ["--auth", "digest"], ["--auth", "strange", "--user", "a:b"],
+        ["--user", "a:s3cret", "--bearer", "s3cret"], ["--user", "a:s3cret", "Authorization:s3cret"],
+    ])
+    func refused(words: [String]) async {
+        let run = await swiftaf(["get", server.urlString(), "--json"] + words)
+        #expect(run.exit == 1)
+        #expect(run.json["error"]?["code"] == "usage")
+        #expect(!run.error.contains("s3cret"))
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test(arguments: ["me:s3cret\n", "m\re:s3cret"])
+    func lineBreaksAreRefused(user: String) async {
+        let run = await swiftaf(["get", server.urlString(), "--json", "--user", user])
+        #expect(run.exit == 1)
+        #expect(run.json["error"]?["code"] == "invalidInput")
+        #expect(!run.error.contains("s3cret"))
+        #expect(server.requests.isEmpty)
+    }
+}
