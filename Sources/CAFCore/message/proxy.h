@@ -22,6 +22,11 @@ typedef struct af__proxy {
     char *user, *password; /**< Decoded; NULL if there is none. Secrets. */
 } af__proxy;
 
+/** Is it asked by HTTP, over TLS or not? Only such a proxy makes a tunnel by CONNECT and says 407. */
+static inline bool af__proxy_speaks_http(const af__proxy *proxy) {
+    return proxy->kind == AF__PROXY_HTTP || proxy->kind == AF__PROXY_HTTPS;
+}
+
 /** A slot that may be empty, or hold what can't be used. */
 typedef struct af__proxy_choice {
     af__proxy proxy;

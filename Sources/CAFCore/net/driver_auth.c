@@ -83,7 +83,7 @@ af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failur
                  has_user ? credentials->password : "");
         return AF_OK;
     }
-    bool speaks_http = proxy != NULL && proxy->kind == AF__PROXY_HTTP;
+    bool speaks_http = proxy != NULL && af__proxy_speaks_http(proxy);
     bool is_other = speaks_http && af__transfer_identifies_to_proxy(transfer);
     bool has_user = proxy != NULL && !is_other;
     set_user(exchange, has_user ? proxy->user : NULL, has_user ? proxy->password : NULL);

@@ -62,7 +62,7 @@ af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
     status = af__exchange_set_proxy_auth(exchange, failure);
     if (status != AF_OK || proxy == NULL) return status;
     /* Without a tunnel the target is the whole URL. */
-    bool speaks_http = proxy->kind == AF__PROXY_HTTP || proxy->kind == AF__PROXY_HTTPS;
+    bool speaks_http = af__proxy_speaks_http(proxy);
     bool is_forwarded = speaks_http && !transfer->outgoing.url.is_https;
     if (is_forwarded) SET(CURLOPT_REQUEST_TARGET, transfer->outgoing.url.text);
     return AF_OK;

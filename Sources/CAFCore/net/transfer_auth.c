@@ -213,7 +213,7 @@ bool af__transfer_prepare_auth(af__transfer *transfer) {
 
 /** Only a proxy of this kind says 407. */
 static bool has_http_proxy(const af__transfer *transfer) {
-    return transfer->via != NULL && transfer->via->kind == AF__PROXY_HTTP;
+    return transfer->via != NULL && af__proxy_speaks_http(transfer->via);
 }
 
 bool af__transfer_prepare_proxy_auth(af__transfer *transfer) {
@@ -472,7 +472,7 @@ static af__met ask(af__transfer *transfer, side *side, const af__identity *propo
             .offered = choice->offered,
             .failures = side->failures,
             .is_proxy = is_proxy,
-            .is_https = !is_proxy && url->is_https,
+            .is_https = is_proxy ? transfer->via->kind == AF__PROXY_HTTPS : url->is_https,
             .port = is_proxy ? transfer->via->port : url->port,
             .host = host,
             .url = url->text,

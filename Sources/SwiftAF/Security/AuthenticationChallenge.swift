@@ -2,7 +2,7 @@
 public struct ProtectionSpace: Hashable, Sendable {
     /// Whether a proxy asks.
     public var isProxy: Bool
-    /// "http" or "https"; of a proxy always the former.
+    /// "http" or "https".
     public var scheme: String
     public var host: String
     public var port: Int

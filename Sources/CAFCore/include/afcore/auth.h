@@ -55,7 +55,7 @@ typedef struct af_challenge {
     unsigned offered;  /**< AF_AUTH_…: all that are offered and could be answered. */
     unsigned failures; /**< How many credentials this protection space has refused to the task. */
     bool is_proxy;     /**< The proxy asks; else the server. */
-    bool is_https;     /**< The scheme of the server's URL. Of a proxy always false. */
+    bool is_https;     /**< The scheme of the server's URL, or of the proxy's. */
     uint16_t port;
     const char *host;
     const char *url;   /**< That answered: without userinfo and fragment. */
