@@ -1,4 +1,5 @@
 /* Cookies over the wire: kept from every answer, sent with every hop, as its own URL says. */
+#include "base/alloc.h"
 #include "support/call.h"
 
 #include <locale.h>
@@ -226,6 +227,44 @@ static void answers_with_too_many_are_heeded_in_part(void **state) {
     end_site(&site);
 }
 
+/** With all that a session can remember, and ways to its hosts of its own. */
+static void sessions_survive_any_lack_of_memory(void **state) {
+    site site = make_site(*state);
+    world_close_session(site.world);
+    serve(site.world, "/set", answer(302, "Set-Cookie: a=1\r\nLocation: /", ""));
+    const af_host_override override = {"example.test", (uint16_t)site.port, "127.0.0.1"};
+    const char *url = at(&site, "example.test", "/set");
+    size_t made = 0;
+    for (size_t n = 1; made + 1 >= n; n++) {
+        af_session_options options = AF_SESSION_OPTIONS_INIT;
+        options.network = (af_network_options){.overrides = &override,
+                                               .override_count = 1,
+                                               .ip_version = AF_IP_V4,
+                                               .interface = "host!127.0.0.1"};
+        options.cookies = site.jar;
+        options.cookie_policy = AF_COOKIES_MAIN_DOCUMENT;
+        check_status(af_hsts_new(&options.hsts, NULL, NULL), AF_OK);
+        af__alloc_fail_at(n);
+        af_status status = af_session_new(&site.world->session, &options, NULL);
+        if (status == AF_OK) {
+            af_request request = AF_REQUEST_INIT;
+            request.url = url;
+            request.main_document_url = "http://example.test/";
+            af_task *task;
+            status = af_task_new(&task, site.world->session, &request, NULL, NULL);
+            if (status == AF_OK) af_task_start(task);
+            if (status == AF_OK) af_task_release(task);
+        }
+        /* Without memory there may be no thread, either. */
+        assert_true(status == AF_OK || status == AF_ENOMEM || status == AF_EINTERNAL);
+        world_close_session(site.world);
+        made = af__alloc_fail_at(0);
+        af_hsts_release(options.hsts);
+    }
+    assert_int_equal(count_in(site.jar), 1);
+    end_site(&site);
+}
+
 int main(void) {
     setlocale(LC_ALL, "C.UTF-8");
     const struct CMUnitTest tests[] = {
@@ -236,6 +275,7 @@ int main(void) {
         WORLD_TEST(policies_say_which_are_kept),
         WORLD_TEST(names_in_other_scripts_are_the_same_names),
         WORLD_TEST(answers_with_too_many_are_heeded_in_part),
+        WORLD_TEST(sessions_survive_any_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
