@@ -242,6 +242,12 @@ static void proxies_and_servers_share_no_tls_sessions(void **state) {
     }
 }
 
+static af_status count_question(void *context, af_certificate_request *request) {
+    (void)request;
+    atomic_fetch_add((atomic_uint *)context, 1);
+    return AF_OK;
+}
+
 static void who_we_are_is_not_for_proxies(void **state) {
     (void)state;
     world *world = world_new_tls();
@@ -256,6 +262,8 @@ static void who_we_are_is_not_for_proxies(void **state) {
     options.proxy_trust = policy_of(route.authority, false);
     options.tls.client_certificates = &certificate;
     options.tls.client_certificate_count = 1;
+    atomic_uint questions = 0;
+    options.tls.certificate_hook = (af_certificate_hook){&questions, count_question};
     options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL,
                                    relay_url(route.relay, "https", NULL), NULL};
     world_close_session(world);
@@ -264,6 +272,7 @@ static void who_we_are_is_not_for_proxies(void **state) {
     af_trust_policy_release(options.proxy_trust);
     expect(&route, tls_url(world), AF_OK);
     assert_false(relay_saw_certificate(route.relay));
+    assert_int_equal(questions, 0);
     end_route(&route);
     afts_cert_free(client);
     world_free(world);

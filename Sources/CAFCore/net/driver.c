@@ -255,9 +255,11 @@ static bool set_share(CURLSH *share) {
 /** Who we are is the servers' to ask. */
 static af_status set_proxy_tls(af__driver *driver, const af_session_options *options,
                                af_failure *failure) {
-    af_tls_options tls = options->tls;
-    tls.client_certificates = NULL;
-    tls.client_certificate_count = 0;
+    af_tls_options tls = {.min_version = options->tls.min_version,
+                          .max_version = options->tls.max_version,
+                          .ciphers = options->tls.ciphers,
+                          .cipher_suites = options->tls.cipher_suites,
+                          .logs_keys = options->tls.logs_keys};
     return af__tls_new(&driver->proxy_tls, options->proxy_trust, &tls, failure);
 }
 
