@@ -1,4 +1,5 @@
 import AFTestServer
+import FoundationEssentials
 import Testing
 
 @testable import SwiftAFCommand
@@ -41,10 +42,26 @@ import Testing
         #expect(await swiftaf(["get", "https://denied.test/", "--proxy", address]).exit == 7)
     }
 
-    @Test(arguments: ["https://p", "ftp://p", "http://me:secret@", "", "p:0"])
+    @Test(arguments: ["socks4://p", "ftp://p", "http://me:secret@", "", "p:0"])
     func aProxyThatCannotBeUsedIsAnErrorOfTheInput(text: String) async {
         let run = await swiftaf(["get", "http://example.test/a", "--proxy", text, "--json"])
         #expect(run.exit == 1)
         #expect(run.json["error"]?["message"]?.string?.contains("secret") == false)
+    }
+
+    @Test func anchorsOfTheCommandLineCountForAProxyOverHTTPS() async throws {
+        let authority = try TestCertificate.makeAuthority()
+        let secure = try TestServer(tls: .init(authority.issue()))
+        let address = secure.urlString().replacing("127.0.0.1", with: "localhost")
+        let path = FileManager.default.temporaryDirectory.path + "/af-anchors-\(UInt64.random(in: 0 ... .max)).pem"
+        try Data(authority.pem.utf8).write(to: URL(filePath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let refused = await swiftaf(["get", "http://example.test/a", "--proxy", address, "--insecure", "--json"])
+        #expect(refused.exit == 5)
+        #expect(refused.json["error"]?["code"] == "untrusted")
+        #expect(secure.requests.isEmpty)
+        let run = await swiftaf(["get", "http://example.test/a", "--proxy", address, "--cacert", path, "--json"])
+        #expect(run.exit == 0)
+        #expect(secure.requests.count == 1)
     }
 }

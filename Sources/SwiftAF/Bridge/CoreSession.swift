@@ -16,6 +16,8 @@ final class CoreSession: @unchecked Sendable {
         var network: NetworkOptions
         var cookieStorage: CookieStorage?
         var cookieAcceptPolicy: HTTPCookie.AcceptPolicy
+        var hsts: HSTSStore?
+        var proxySecurity: SecurityPolicy
     }
 
     /// The core lets any thread use it.
@@ -34,6 +36,8 @@ final class CoreSession: @unchecked Sendable {
             throw SessionError(.invalidInput, message: "the user agent contains a line break or NUL")
         }
         let policy = try CoreTrustPolicy(options.security)
+        // The core's own defaults are the same.
+        let proxyPolicy = options.proxySecurity == .default ? nil : try CoreTrustPolicy(options.proxySecurity)
         let arena = CoreArena()
         let tls = try arena.options(options.tls)
         let proxies = try CoreProxies(options.proxies)
@@ -44,14 +48,16 @@ final class CoreSession: @unchecked Sendable {
             var core = af_session_options(options, userAgent: userAgent, policy: policy)
             core.tls = tls
             core.proxies = proxies.raw
+            core.proxy_trust = proxyPolicy?.raw
             core.network = network
             core.cookies = options.cookieStorage?.raw
+            core.hsts = options.hsts?.raw
             core.cookie_policy = af_cookie_policy(options.cookieAcceptPolicy)
             core.keep(options.tls.clientCertificateHandler)
             return af_session_new(&raw, &core, &failure)
         }
         // What the options point to.
-        withExtendedLifetime((arena, policy, proxies)) {}
+        withExtendedLifetime((arena, policy, proxyPolicy, proxies)) {}
         guard status == .AF_OK, let raw else {
             if let handler = options.tls.clientCertificateHandler { Unmanaged.passUnretained(handler).release() }
             throw SessionError(failure)

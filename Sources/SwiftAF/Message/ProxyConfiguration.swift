@@ -1,9 +1,9 @@
 /// Which proxies a session goes through, chosen anew for every request and every redirect.
 ///
-/// A proxy is written `[http|socks5|socks5h]://[user[:password]@]host[:port]`, without a scheme it is http. With socks5
+/// A proxy is written `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`, without a scheme it is http. With socks5
 /// names are looked up here, with socks5h by the proxy; to https servers an http proxy makes a tunnel. User and
-/// password, percent-encoded, go to the proxy alone. Proxies that are themselves asked over https are
-/// ``SessionError/Code/unsupported``.
+/// password, percent-encoded, go to the proxy alone. A proxy that is asked over https is judged by
+/// ``SessionConfiguration/proxySecurity``.
 public struct ProxyConfiguration: Hashable, Sendable {
     public enum Source: Hashable, Sendable {
         /// The variables http_proxy, https_proxy, all_proxy and no_proxy, as they are when the session is made; in

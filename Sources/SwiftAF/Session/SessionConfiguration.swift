@@ -49,6 +49,9 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Between the session and its servers. At first what the environment says.
     public var proxies = ProxyConfiguration.environment
 
+    /// Which proxies over https are trusted, whatever ``security`` says. A proxy that is refused has heard of no request.
+    public var proxySecurity = SecurityPolicy.default
+
     /// How hosts are reached: names, addresses, interfaces, sockets.
     public var network = NetworkOptions()
 
@@ -65,6 +68,9 @@ public struct SessionConfiguration: Hashable, Sendable {
 
     /// The same for http proxies, instead of user and password of their URLs.
     public var proxyCredential: Credential?
+
+    /// Hosts that want https only; nil to forget what servers say about it.
+    public var hsts: HSTSStore?
 
     /// Which servers are trusted at first; see ``HTTPSessionManager/securityPolicy``.
     public var security = SecurityPolicy.default
@@ -128,7 +134,8 @@ extension SessionConfiguration {
             userAgent: userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? "",
             security: security,
             tls: tls, proxies: proxies, network: network,
-            cookieStorage: cookieStorage, cookieAcceptPolicy: cookieAcceptPolicy)
+            cookieStorage: cookieStorage, cookieAcceptPolicy: cookieAcceptPolicy, hsts: hsts,
+            proxySecurity: proxySecurity)
     }
 
     /// The serializer of a session that is given none.

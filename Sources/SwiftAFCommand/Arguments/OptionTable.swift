@@ -114,7 +114,7 @@ enum OptionTable {
         .flag("--http2-prior-knowledge", help: "HTTP/2 without asking, also in the clear") {
             $0.httpVersion = .http2PriorKnowledge
         },
-        .value("--proxy", placeholder: "URL", help: "http, socks5 or socks5h (what the environment says)") {
+        .value("--proxy", placeholder: "URL", help: "http, https, socks5 or socks5h (what the environment says)") {
             options, value throws(UsageError) in
             guard !value.isEmpty else { throw UsageError("--proxy needs a URL; --noproxy '*' is for none") }
             options.proxies = ProxyConfiguration(all: value, bypass: options.proxies.bypass)

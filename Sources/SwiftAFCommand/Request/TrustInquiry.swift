@@ -58,6 +58,7 @@ extension Options {
         if let path = anchorsPath {
             _ = try InputFile.bytes(path)
             configuration.security.anchors = .file(path)
+            configuration.proxySecurity.anchors = .file(path)
         }
         configuration.security.pinning.keys = pins
         for path in pinnedCertificatePaths {

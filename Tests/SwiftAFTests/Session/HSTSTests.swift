@@ -1,0 +1,44 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+/// Hosts that want https, as far as they cross into Swift; the rest is tested in C (hsts_test.c).
+@Suite struct HSTSTests {
+    @Test func httpBecomesHTTPS() async throws {
+        let authority = try TestCertificate.makeAuthority()
+        let server = try TestServer(tls: .init(authority.issue()))
+        server.route("/", .respond(200, headers: ["Strict-Transport-Security": "max-age=1000"]))
+        let secure = server.urlString("/").replacing("127.0.0.1", with: "localhost")
+        let clear = secure.replacing("https:", with: "http:")
+        var configuration = SessionConfiguration.default
+        let store = try HSTSStore()
+        configuration.hsts = store
+        configuration.security.anchors = .pem(Data(authority.pem.utf8))
+        let manager = HTTPSessionManager(configuration: configuration)
+        _ = try await manager.response(.get, secure)
+        #expect(store.contains("LOCALHOST."))
+        let response = try await manager.response(.get, clear)
+        #expect(response.response.url.hasPrefix("https://"))
+    }
+
+    @Test func storesAreSetAndSaved() throws {
+        let path = try TestFolder()
+        do {
+            let store = try HSTSStore(path: path.file("hsts"))
+            try store.insert("Example.test", includingSubdomains: true)
+            try store.insert("past.test", until: Date(timeIntervalSince1970: 1))
+            try store.insert("late.test", until: Date(timeIntervalSince1970: 4_000_000_000))
+        }
+        let store = try HSTSStore(path: path.file("hsts"))
+        #expect(store.contains("www.example.test") && store.contains("late.test"))
+        #expect(!store.contains("past.test") && !store.contains("www.late.test") && !store.contains("late.test\0"))
+        store.remove("late.test")
+        #expect(!store.contains("late.test"))
+        store.removeAll()
+        #expect(!store.contains("example.test"))
+        for host in ["10.0.0.1", "", "a\0", "b\u{fc}cher.test"] {
+            #expect { try store.insert(host) } throws: { ($0 as? SessionError)?.code == .invalidInput }
+        }
+    }
+}
