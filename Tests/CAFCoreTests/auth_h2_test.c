@@ -1,0 +1,166 @@
+/* Challenges over HTTP/2, where others use the connection meanwhile. */
+#include "support/call.h"
+#include "support/h2.h"
+
+#include <string.h>
+
+enum { SIZE = 1 << 20 };
+
+typedef struct server {
+    atomic_uint requests;
+    bool stops_upload; /**< Asks before it has read the body, and gives no more window. */
+    bool is_wordless;  /**< The 401 has no body. */
+} server;
+
+/** 401 with a challenge; the names are those of HPACK's table. */
+static bool ask(h2_peer *peer, uint32_t stream, bool is_wordless) {
+    static const char head[] = "\x08\x03"
+                               "401"
+                               "\x0f\x2e\x0d"
+                               "Basic realm=x"
+                               "\x0f\x0d\x01";
+    char block[sizeof head];
+    memcpy(block, head, sizeof head - 1);
+    block[sizeof head - 1] = is_wordless ? '0' : '4';
+    uint8_t flags = H2_END_HEADERS | (is_wordless ? H2_END_STREAM : 0);
+    if (!h2_send(peer, H2_HEADERS, flags, stream, block, sizeof block)) return false;
+    if (is_wordless) return true;
+    return h2_send(peer, H2_DATA, 0, stream, "wh", 2) &&
+           h2_send(peer, H2_DATA, H2_END_STREAM, stream, "o?", 2);
+}
+
+/** The first request is asked who it is, all others are let in. */
+static void serve_streams(afts_conn *conn, const afts_request *request, void *payload) {
+    server *server = payload;
+    h2_peer peer;
+    (void)request;
+    if (!h2_begin(&peer, conn)) return;
+    for (;;) {
+        uint32_t stream = h2_read_request(&peer);
+        if (stream == 0) return;
+        bool has_body = (peer.frame.flags & H2_END_STREAM) == 0;
+        bool is_first = atomic_fetch_add(&server->requests, 1) == 0;
+        peer.received = 0;
+        if (has_body && !(is_first && server->stops_upload)) {
+            if (!h2_send_window(&peer, 0, SIZE) || !h2_send_window(&peer, stream, SIZE)) return;
+            if (!h2_read_body(&peer, SIZE)) return;
+        }
+        bool is_said = is_first ? ask(&peer, stream, server->is_wordless)
+                                : h2_send_sized_head(&peer, stream, 200, 2, 0) &&
+                                      h2_send(&peer, H2_DATA, H2_END_STREAM, stream, "in", 2);
+        if (!is_said) return;
+    }
+}
+
+typedef struct asked {
+    call *call;
+    atomic_uint count;
+    uint32_t number;
+} asked;
+
+static af_challenge_answer at_challenge(void *context, const af_challenge *challenge,
+                                        af_credentials *credentials) {
+    call *call = context;
+    asked *asked = call->payload;
+    (void)credentials;
+    pthread_mutex_lock(&call->lock);
+    asked->number = challenge->number;
+    atomic_fetch_add(&asked->count, 1);
+    pthread_cond_broadcast(&call->changed);
+    pthread_mutex_unlock(&call->lock);
+    return AF_CHALLENGE_LATER;
+}
+
+static world *begin(server *server) {
+    world *world = h2_world(NULL);
+    h2_serve(world, serve_streams, server, H2_CLOSE);
+    return world;
+}
+
+static call *call_asking(world *world, asked *asked) {
+    call *call = call_new(world, "/");
+    call->events.on_challenge = at_challenge;
+    call->payload = asked;
+    asked->call = call;
+    return call;
+}
+
+static void a_task_that_thinks_stops_nobody_else(void **state) {
+    (void)state;
+    static const af_credentials me = {"me", "secret", NULL, 0, false};
+    static const struct {
+        af_challenge_answer answer;
+        bool is_wordless;
+        int status;
+        const char *body;
+        af_status expected;
+    } rows[] = {
+        {AF_CHALLENGE_USE, false, 200, "in", AF_OK},
+        {AF_CHALLENGE_USE, true, 200, "in", AF_OK},
+        {AF_CHALLENGE_DEFAULT, false, 401, "who?", AF_OK},
+        {AF_CHALLENGE_DEFAULT, true, 401, "", AF_OK},
+        {AF_CHALLENGE_CANCEL, false, 0, "", AF_ECANCELED},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        server server = {.is_wordless = rows[i].is_wordless};
+        world *world = begin(&server);
+        asked asked = {NULL, 0, 0};
+        call *call = call_asking(world, &asked);
+        call_start(call);
+        call_wait_for(call, &asked.count, 1);
+        struct call *other = call_fetch(world, "/");
+        check_ended(other, AF_OK);
+        assert_int_equal(status_of(other), 200);
+        assert_true(other->hops[0].reused);
+        call_free(other);
+        check_status(af_task_answer_challenge(call->task, asked.number, rows[i].answer, &me),
+                     AF_OK);
+        call_wait(call);
+        check_ended(call, rows[i].expected);
+        assert_int_equal(status_of(call), rows[i].status);
+        check_slice(call->body, rows[i].body);
+        call_free(call);
+        world_free(world);
+    }
+}
+
+/** The rest of the body will never be wanted, so nobody waits for room to send it. */
+static void an_upload_that_was_stopped_is_sent_again(void **state) {
+    (void)state;
+    static char bytes[SIZE];
+    static const af_credentials me = {"me", "secret", NULL, 0, false};
+    for (int is_later = 0; is_later < 2; is_later++) {
+        for (int is_wordless = 0; is_wordless < 2; is_wordless++) {
+            server server = {.is_wordless = is_wordless != 0, .stops_upload = true};
+            world *world = begin(&server);
+            asked asked = {NULL, 0, 0};
+            call *call = call_asking(world, &asked);
+            call_send(call, "PUT", (af_slice){bytes, sizeof bytes});
+            if (!is_later) {
+                call->events.on_challenge = NULL;
+                call->request.credentials = &me;
+            }
+            call_start(call);
+            if (is_later) {
+                call_wait_for(call, &asked.count, 1);
+                check_status(
+                    af_task_answer_challenge(call->task, asked.number, AF_CHALLENGE_USE, &me),
+                    AF_OK);
+            }
+            call_wait(call);
+            check_ended(call, AF_OK);
+            assert_int_equal(status_of(call), 200);
+            assert_int_equal(call->hop_count, 2);
+            call_free(call);
+            world_free(world);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_task_that_thinks_stops_nobody_else),
+        cmocka_unit_test(an_upload_that_was_stopped_is_sent_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
