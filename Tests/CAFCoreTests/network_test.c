@@ -156,6 +156,35 @@ static void connections_leave_by_the_address_that_is_named(void **state) {
     expect(world, url_of(world, "/"), NULL, AF_ECONNECT);
 }
 
+/** S50: a name that leads to this network, on the first hop or a later one, leads nowhere. */
+static void hosts_can_be_held_to_public_addresses(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "here"));
+    const af_host_override overrides[] = {{"rebound.test", port_of(world), "127.0.0.1"},
+                                          {"both.test", port_of(world), "127.0.0.1,8.8.8.8"}};
+    use(world, (af_network_options){
+                   .overrides = overrides, .override_count = 2, .public_addresses_only = true});
+    expect(world, url_of(world, "/"), NULL, AF_ECONNECT);
+    expect(world, text_of(world, "http://localhost:%u/", port_of(world)), NULL, AF_ECONNECT);
+    expect(world, text_of(world, "http://[::1]:%u/", port_of(world)), NULL, AF_ECONNECT);
+    expect(world, text_of(world, "http://2130706433:%u/", port_of(world)), NULL, AF_ECONNECT);
+    call *call = fetch(world, text_of(world, "http://rebound.test:%u/", port_of(world)), NULL,
+                       AF_ECONNECT);
+    check_contains(call->failure.text, "not public");
+    call_free(call);
+    expect(world, text_of(world, "http://both.test:%u/", port_of(world)), NULL, AF_ECONNECT);
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    /* A proxy judges for itself, and may well be near. */
+    relay *relay = relay_new(world);
+    call = call_new(world, "/");
+    call->request.proxy = relay_url(relay, "http", NULL);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    world_close_session(world);
+    relay_free(relay);
+}
+
 /* ---- Unix-domain sockets ------------------------------------------------------------------- */
 
 typedef struct path {
@@ -372,6 +401,7 @@ int main(void) {
         cmocka_unit_test(what_this_libcurl_cannot_do_is_unsupported),
         WORLD_TEST(one_family_of_addresses_may_be_asked_for),
         WORLD_TEST(connections_leave_by_the_address_that_is_named),
+        WORLD_TEST(hosts_can_be_held_to_public_addresses),
         WORLD_TEST(a_session_may_live_at_a_socket),
         WORLD_TEST(connections_of_a_socket_serve_no_other),
         WORLD_TEST(no_proxy_is_asked_for_a_socket),

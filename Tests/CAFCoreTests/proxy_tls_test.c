@@ -181,6 +181,40 @@ static void a_proxy_has_the_name_that_it_is_asked_by(void **state) {
     world_free(world);
 }
 
+/** S28: in a tunnel through http and https as without one. */
+static void pins_hold_in_tunnels(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    relay *plain = relay_new(world);
+    const af_trust_rule rule = {.host = "localhost",
+                                .mode = AF_PINNING_PUBLIC_KEY,
+                                .certificates = af_slice_of(afts_cert_pem(route.authority))};
+    af_trust_options trust = AF_TRUST_OPTIONS_INIT;
+    trust.anchors = af_slice_of(afts_cert_pem(world->authority));
+    trust.rules = &rule;
+    trust.rule_count = 1;
+    af_trust_policy *policy;
+    check_status(af_trust_policy_new(&policy, &trust, NULL), AF_OK);
+    use(&route, policy, policy_of(route.authority, false));
+    const char *proxies[] = {relay_url(route.relay, "https", NULL), relay_url(plain, "http", NULL),
+                             relay_url(plain, "socks5h", NULL), ""};
+    for (size_t i = 0; i < COUNT_OF(proxies); i++) {
+        call *call = call_new(world, "/");
+        call->request.url = tls_url(world);
+        call->request.proxy = proxies[i];
+        call_perform(call);
+        check_ended(call, AF_EUNTRUSTED);
+        assert_string_equal(af_trust_reason_name(call->failure.trust),
+                            af_trust_reason_name(AF_TRUST_PIN));
+        call_free(call);
+    }
+    assert_int_equal(afts_server_stats(world->server).requests, 0);
+    end_route(&route);
+    relay_free(plain);
+    world_free(world);
+}
+
 /** S21: a tunnel, or a TLS session, that a lax policy made serves no strict one. */
 static void what_a_lax_policy_made_serves_no_strict_one(void **state) {
     (void)state;
@@ -300,6 +334,7 @@ int main(void) {
         cmocka_unit_test(large_bodies_go_both_ways),
         cmocka_unit_test(a_proxy_is_judged_before_it_hears_of_anything),
         cmocka_unit_test(a_proxy_has_the_name_that_it_is_asked_by),
+        cmocka_unit_test(pins_hold_in_tunnels),
         cmocka_unit_test(what_a_lax_policy_made_serves_no_strict_one),
         cmocka_unit_test(proxies_and_servers_share_no_tls_sessions),
         cmocka_unit_test(who_we_are_is_not_for_proxies),

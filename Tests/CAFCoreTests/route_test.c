@@ -1,5 +1,6 @@
 /* What callers say about the ways to their hosts: checked, and written as libcurl has it. */
 #include "base/alloc.h"
+#include "message/ip.h"
 #include "message/route.h"
 #include "support/check.h"
 #include "support/torture.h"
@@ -146,6 +147,61 @@ static void sockets_have_room_for_their_path(void **state) {
     check_status(af__route_check_socket("", NULL), AF_OK);
 }
 
+static void public_addresses_are_told_from_others(void **state) {
+    (void)state;
+    static const char *const public[] = {
+        "8.8.8.8",     "1.1.1.1",         "172.32.0.1",       "172.15.255.255",  "100.63.255.255",
+        "100.128.0.0", "192.167.255.255", "198.20.0.0",       "223.255.255.255", "2606:4700::1111",
+        "2a00:1450::", "::ffff:8.8.8.8",  "64:ff9b::808:808", "2002:808:808::",  "2001:4860::8888"};
+    static const char *const others[] = {"0.0.0.0",
+                                         "10.0.0.1",
+                                         "127.0.0.1",
+                                         "127.255.255.255",
+                                         "169.254.169.254",
+                                         "172.16.0.1",
+                                         "172.31.255.255",
+                                         "192.168.1.1",
+                                         "100.64.0.1",
+                                         "100.127.255.255",
+                                         "192.0.0.1",
+                                         "192.0.2.1",
+                                         "198.18.0.1",
+                                         "198.19.255.255",
+                                         "198.51.100.1",
+                                         "203.0.113.1",
+                                         "224.0.0.1",
+                                         "240.0.0.1",
+                                         "255.255.255.255",
+                                         "::",
+                                         "::1",
+                                         "fe80::1",
+                                         "fc00::1",
+                                         "fd12::1",
+                                         "ff02::1",
+                                         "2001:db8::1",
+                                         "2001::1",
+                                         "3fff::1",
+                                         "::ffff:127.0.0.1",
+                                         "::ffff:10.0.0.1",
+                                         "64:ff9b::7f00:1",
+                                         "2002:7f00:1::",
+                                         "2002:a00:1::",
+                                         "100::1",
+                                         "::127.0.0.1",
+                                         "64:ff9b:1::1"};
+    af__ip ip;
+    for (size_t i = 0; i < COUNT_OF(public); i++) {
+        assert_true(af__ip_parse(&ip, af_slice_of(public[i])));
+        if (!af__ip_is_public(&ip)) print_error("%s\n", public[i]);
+        assert_true(af__ip_is_public(&ip));
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_true(af__ip_parse(&ip, af_slice_of(others[i])));
+        if (af__ip_is_public(&ip)) print_error("%s\n", others[i]);
+        assert_false(af__ip_is_public(&ip));
+    }
+}
+
 static void memory_may_run_out(void **state) {
     (void)state;
     const af_host_override given = {"example.test", 80, "192.0.2.1,::1"};
@@ -170,6 +226,7 @@ int main(void) {
         cmocka_unit_test(interfaces_are_never_looked_up_as_hosts),
         cmocka_unit_test(servers_of_names_are_addresses),
         cmocka_unit_test(sockets_have_room_for_their_path),
+        cmocka_unit_test(public_addresses_are_told_from_others),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,3 +106,68 @@ bool af__ip_is_loopback(const af__ip *ip) {
     if (ip->size == 4) return ip->bytes[0] == 127;
     return memcmp(ip->bytes, one, 16) == 0 || memcmp(ip->bytes, mapped, 13) == 0;
 }
+
+/* ---- Public ones --------------------------------------------------------------------------- */
+
+typedef struct network {
+    uint8_t bytes[6];
+    uint8_t prefix;
+} network;
+
+static bool is_in_any(const af__ip *ip, const network *networks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        af__ip network = {.size = ip->size};
+        memcpy(network.bytes, networks[i].bytes, ip->size == 4 ? 4 : sizeof networks[i].bytes);
+        if (af__ip_is_in(ip, &network, networks[i].prefix)) return true;
+    }
+    return false;
+}
+
+/** Special by RFC 6890 and its registry, and multicast. */
+static bool is_public_ipv4(const af__ip *ip) {
+    static const network special[] = {
+        {{0}, 8},
+        {{10}, 8},
+        {{100, 64}, 10},
+        {{127}, 8},
+        {{169, 254}, 16},
+        {{172, 16}, 12},
+        {{192, 0, 0}, 24},
+        {{192, 0, 2}, 24},
+        {{192, 88, 99}, 24},
+        {{192, 168}, 16},
+        {{198, 18}, 15},
+        {{198, 51, 100}, 24},
+        {{203, 0, 113}, 24},
+        {{224}, 3},
+    };
+    return !is_in_any(ip, special, sizeof special / sizeof *special);
+}
+
+/** The one that is written into it at byte `at`. */
+static af__ip embedded(const af__ip *ip, size_t at) {
+    af__ip inner = {.size = 4};
+    memcpy(inner.bytes, ip->bytes + at, 4);
+    return inner;
+}
+
+static bool begins_with(const af__ip *ip, const char *text, unsigned prefix) {
+    af__ip network;
+    return af__ip_parse(&network, af_slice_of(text)) && af__ip_is_in(ip, &network, prefix);
+}
+
+bool af__ip_is_public(const af__ip *ip) {
+    static const network special[] = {
+        {{0x20, 0x01, 0}, 23}, {{0x20, 0x01, 0x0d, 0xb8}, 32}, {{0x3f, 0xff}, 20}};
+    static const network unicast[] = {{{0x20}, 3}};
+    if (ip->size == 4) return is_public_ipv4(ip);
+    if (begins_with(ip, "::ffff:0:0", 96) || begins_with(ip, "64:ff9b::", 96)) {
+        af__ip inner = embedded(ip, 12);
+        return is_public_ipv4(&inner);
+    }
+    if (begins_with(ip, "2002::", 16)) {
+        af__ip inner = embedded(ip, 2);
+        return is_public_ipv4(&inner);
+    }
+    return is_in_any(ip, unicast, 1) && !is_in_any(ip, special, sizeof special / sizeof *special);
+}

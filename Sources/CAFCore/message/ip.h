@@ -20,4 +20,10 @@ bool af__ip_is_in(const af__ip *ip, const af__ip *network, unsigned prefix);
 /** 127.0.0.0/8, ::1, and the former as the latter writes it. */
 bool af__ip_is_loopback(const af__ip *ip);
 
+/**
+ * May it be anybody's in the internet? Not loopback, private, link-local, shared, reserved, for documents or
+ * for many; an IPv4 address that is written into one of IPv6 counts as itself.
+ */
+bool af__ip_is_public(const af__ip *ip);
+
 #endif

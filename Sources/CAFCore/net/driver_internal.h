@@ -159,6 +159,9 @@ CURLcode af__exchange_set_network(af__exchange *exchange);
 /** Does this hop go to a Unix-domain socket, its own or the session's? */
 bool af__exchange_uses_socket(const af__exchange *exchange);
 
+/** May this hop's connection go to this address? If not, its transfer has failed. */
+bool af__exchange_may_connect(const af__exchange *exchange, const struct curl_sockaddr *address);
+
 /** Set the socket of this hop. */
 CURLcode af__exchange_set_socket(af__exchange *exchange);
 

@@ -1,8 +1,12 @@
 /* The ways to the hosts of a session: what libcurl is told of names, addresses and sockets. */
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "message/ip.h"
 #include "message/route.h"
 #include "net/driver_internal.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 enum { LONGEST_EYEBALLS_MS = 60000, MOST_OVERRIDES = 65536 };
 
@@ -11,6 +15,7 @@ struct af__network {
     size_t override_count;
     char *dns_servers, *doh_url, *doh_host, *interface, *unix_socket; /* NULL: none. */
     long ip_version, eyeballs_ms;
+    bool public_addresses_only;
 };
 
 void af__network_free(af__network *network) {
@@ -93,7 +98,7 @@ static bool is_plain(const af_network_options *options) {
     return options->override_count == 0 && options->dns_servers == NULL &&
            options->doh_url == NULL && options->ip_version == AF_IP_ANY &&
            options->happy_eyeballs_ms == 0 && options->interface == NULL &&
-           options->unix_socket == NULL;
+           options->unix_socket == NULL && !options->public_addresses_only;
 }
 
 af_status af__network_new(af__network **out, const af_network_options *options,
@@ -102,6 +107,7 @@ af_status af__network_new(af__network **out, const af_network_options *options,
     if (is_plain(options)) return AF_OK;
     af__network *network = af__zalloc(sizeof *network);
     if (network == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    network->public_addresses_only = options->public_addresses_only;
     af_status status = set_overrides(network, options, failure);
     if (status == AF_OK) status = set_servers(network, options, has_total_limit, failure);
     if (status == AF_OK) status = set_addresses(network, options, failure);
@@ -119,6 +125,36 @@ af_status af__network_new(af__network **out, const af_network_options *options,
 
 const char *af__network_doh_host(const af__network *network) {
     return network != NULL ? network->doh_host : NULL;
+}
+
+static bool read_address(af__ip *out, const struct curl_sockaddr *address) {
+    if (address->family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, &address->addr, sizeof in);
+        out->size = 4;
+        memcpy(out->bytes, &in.sin_addr, 4);
+    } else if (address->family == AF_INET6) {
+        struct sockaddr_in6 in;
+        memcpy(&in, &address->addr, sizeof in);
+        out->size = 16;
+        memcpy(out->bytes, &in.sin6_addr, 16);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/** With the address in hand that is about to be connected to, not the one that a name had before. */
+bool af__exchange_may_connect(const af__exchange *exchange, const struct curl_sockaddr *address) {
+    const af__network *network = exchange->driver->network;
+    af__ip ip;
+    bool is_open = network == NULL || !network->public_addresses_only || exchange->is_replay;
+    if (is_open || exchange->transfer == NULL || exchange->transfer->via != NULL) return true;
+    if (!read_address(&ip, address) || af__ip_is_public(&ip)) return true;
+    af_failure failure = {0};
+    af__fail(&failure, AF_ECONNECT, "the host has an address that is not public");
+    af__transfer_fail(exchange->transfer, &failure);
+    return false;
 }
 
 /* ---- For libcurl --------------------------------------------------------------------------- */

@@ -41,6 +41,10 @@ public struct NetworkOptions: Hashable, Sendable {
     public var interface: String?
     /// A Unix-domain socket that every connection goes to; see ``HTTPRequest/unixSocket``.
     public var unixSocket: String?
+    /// Whether servers that are reached directly must have public addresses, for programs that fetch what others name: a
+    /// host with one that is private, loopback, link-local or otherwise special is ``SessionError/Code/connect``, on every
+    /// hop and whatever its name said before, and nothing is sent. What is asked of a proxy is for the proxy to judge.
+    public var allowsOnlyPublicAddresses = false
 
     public init() {}
 }

@@ -45,6 +45,14 @@ import Testing
         }
     }
 
+    @Test func hostsCanBeHeldToPublicAddresses() async {
+        let manager = manager { $0.allowsOnlyPublicAddresses = true }
+        await #expect { try await manager.response(for: HTTPRequest(server.urlString("/"))) } throws: {
+            ($0 as? SessionError)?.code == .connect
+        }
+        #expect(server.requests.isEmpty)
+    }
+
     @Test func aRequestHasItsOwnSocketOrNone() async throws {
         let manager = manager { $0.unixSocket = "/no/such/socket" }
         var request = HTTPRequest(server.urlString("/"))

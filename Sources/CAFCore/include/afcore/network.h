@@ -51,6 +51,13 @@ typedef struct af_network_options {
     const char *interface;
     /** Every connection goes to this socket; see af_request.unix_socket. */
     const char *unix_socket;
+    /**
+     * Servers that are reached directly must have public addresses, for programs that fetch what others
+     * name: a host with one that is private, loopback, link-local or otherwise special is AF_ECONNECT,
+     * on every hop and whatever its name said before, and nothing is sent. What is asked of a proxy is for
+     * the proxy to judge; Unix-domain sockets and `doh_url` are the program's own words.
+     */
+    bool public_addresses_only;
 } af_network_options;
 
 AF_END_DECLS

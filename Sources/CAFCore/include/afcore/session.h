@@ -66,7 +66,7 @@ typedef struct af_session_options {
     {                                                                                              \
         sizeof(af_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,               \
             {AF_TLS_DEFAULT, AF_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}},            \
-            AF_PROXIES_INIT, {NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL}, NULL,                \
+            AF_PROXIES_INIT, {NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL, false}, NULL,         \
             AF_COOKIES_ALWAYS, NULL, NULL                                                          \
     }
 
