@@ -105,7 +105,7 @@ let package = Package(
             dependencies: ["SwiftAF", "CAllocationCount"],
             path: "Tests/Allocation"
         ),
-        .testTarget(name: "SwiftAFFuzzTests", dependencies: ["SwiftAF"], path: "Tests/Fuzz/swift"),
+        .testTarget(name: "SwiftAFFuzzTests", dependencies: ["SwiftAF", "SwiftAFImage"], path: "Tests/Fuzz/swift"),
         .testTarget(
             name: "InteropTests",
             dependencies: ["SwiftAF", "AFTestServer"],

@@ -12,6 +12,7 @@
 typedef void *gpointer;
 typedef char gchar;
 typedef unsigned char guchar, guint8;
+typedef unsigned int guint32;
 typedef int gint, gboolean;
 typedef unsigned int guint;
 typedef long glong;
@@ -57,6 +58,7 @@ GdkPixbuf *gdk_pixbuf_new_from_data(const guchar *pixels, GdkColorspace space, g
                                     int bits, int width, int height, int stride,
                                     GdkPixbufDestroyNotify destroy, gpointer data);
 GdkPixbuf *gdk_pixbuf_apply_embedded_orientation(GdkPixbuf *pixbuf);
+void gdk_pixbuf_fill(GdkPixbuf *pixbuf, guint32 pixel);
 int gdk_pixbuf_get_width(const GdkPixbuf *pixbuf);
 int gdk_pixbuf_get_height(const GdkPixbuf *pixbuf);
 int gdk_pixbuf_get_n_channels(const GdkPixbuf *pixbuf);
@@ -72,6 +74,13 @@ typedef void (*cgdkpixbuf_size_prepared)(GdkPixbufLoader *loader, int width, int
 static inline void cgdkpixbuf_on_size(GdkPixbufLoader *loader, cgdkpixbuf_size_prepared call,
                                       void *context) {
     g_signal_connect_data(loader, "size-prepared", (GCallback)call, context, 0, (GConnectFlags)0);
+}
+
+typedef void (*cgdkpixbuf_area_prepared)(GdkPixbufLoader *loader, void *context);
+
+static inline void cgdkpixbuf_on_area(GdkPixbufLoader *loader, cgdkpixbuf_area_prepared call,
+                                      void *context) {
+    g_signal_connect_data(loader, "area-prepared", (GCallback)call, context, 0, (GConnectFlags)0);
 }
 
 /* The quality is that of a JPEG, NULL for another type. */

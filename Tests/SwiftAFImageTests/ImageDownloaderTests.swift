@@ -275,6 +275,7 @@ struct ImageDownloaderTests {
     func storm() async throws {
         var random = SystemRandomNumberGenerator()
         let rounds = ProcessInfo.processInfo.environment["AF_TEST_ROUNDS"].flatMap { Int($0) } ?? 1000
+        var leftovers: [Weak] = []
         for round in 0..<rounds {
             let fetcher = ScriptedFetcher()
             let downloader = downloader(
@@ -291,11 +292,28 @@ struct ImageDownloaderTests {
                 }
             }
             await storm.end()
+            // Those that were given up may still have to end.
+            while downloader.counts.active > 0 { await Task.yield() }
+            #expect(downloader.isAtRest)
+            if let cache = downloader.imageCache as? AutoPurgingImageCache {
+                #expect(cache.memoryUsage <= 50 * 4 * 2 * 4)
+            }
+            leftovers.append(contentsOf: [Weak(downloader), Weak(fetcher), Weak(storm)])
             let record = fetcher.snapshot
             #expect(!record.twiceAtATime)
             #expect(record.mostActive <= 4)
             #expect(storm.calledOnceEach)
             #expect(storm.wrong == 0)
+        }
+        // The last steps of a task may come after all has been said; what leaks would keep this from ending.
+        while leftovers.contains(where: { $0.object != nil }) { await Task.yield() }
+    }
+
+    private struct Weak {
+        weak var object: AnyObject?
+
+        init(_ object: AnyObject) {
+            self.object = object
         }
     }
 

@@ -146,7 +146,7 @@ struct SystemImageDecoderTests {
     func truncated() throws {
         let files = [
             try Pictures.image(40, 40).data(as: .png), try Pictures.image(40, 40).data(as: .jpeg(quality: 80)),
-            Pictures.bmp(width: 40, height: 40, bytes: 4800),
+            Pictures.bmp(width: 40, height: 40, bytes: 4800), Pictures.gif(frames: 1),
         ]
         for file in files {
             #expect(failure(file) == nil)

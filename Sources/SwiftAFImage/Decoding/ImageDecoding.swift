@@ -11,9 +11,23 @@ public protocol ImageDecoding: Sendable {
 
     /// All images of an animation, or the only one. The default gives the one of ``decode(_:options:)``.
     func decodeFrames(_ data: Data, options: ImageDecodingOptions) throws -> [ImageFrame]
+
+    /// Something that shows what can be seen of a file while it comes. The default has nothing to show.
+    func makeProgressiveDecoder(options: ImageDecodingOptions) -> (any ProgressiveImageDecoding)?
+}
+
+/// Reads a file as it comes, for what can be seen of it meanwhile. The image itself is decoded anew once all of it is there, so
+/// nothing here decides whether there is one. Used by one at a time.
+public protocol ProgressiveImageDecoding: AnyObject {
+    /// Takes the next bytes. After an error there is nothing more to show.
+    func append(_ bytes: Data) throws
+    /// What can be seen by now; nil if that is nothing.
+    func image() throws -> Image?
 }
 
 extension ImageDecoding {
+    public func makeProgressiveDecoder(options: ImageDecodingOptions) -> (any ProgressiveImageDecoding)? { nil }
+
     public func decodeFrames(_ data: Data, options: ImageDecodingOptions) throws -> [ImageFrame] {
         [ImageFrame(image: try decode(data, options: options), duration: .zero)]
     }
@@ -87,6 +101,15 @@ public struct SystemImageDecoder: ImageDecoding, Hashable {
             return try Pixbuf.decode(data, options: options)
         #else
             throw SessionError(.unsupported, message: Self.unavailable)
+        #endif
+    }
+
+    /// Shows PNG, JPEG and BMP while they come, unless they are made smaller.
+    public func makeProgressiveDecoder(options: ImageDecodingOptions) -> (any ProgressiveImageDecoding)? {
+        #if Images
+            return PixbufProgress(options)
+        #else
+            return nil
         #endif
     }
 

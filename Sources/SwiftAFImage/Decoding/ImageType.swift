@@ -4,6 +4,9 @@ internal import FoundationEssentials
 enum ImageType: String, Sendable, CaseIterable {
     case png, jpeg, gif, tiff, bmp, ico, xbm, webp
 
+    /// So many bytes tell every type.
+    static let sniffedBytes = 12
+
     init?(sniffing data: Data) {
         let start = [UInt8](data.prefix(256))
         func begins(_ bytes: [UInt8], at offset: Int = 0) -> Bool {

@@ -66,7 +66,7 @@
         static let damaged = SessionError(.serialization, message: "the image is damaged")
 
         /// A copy of the pixels, turned as the camera was.
-        private static func image(_ pixbuf: OpaquePointer, scale: Double) throws -> Image {
+        fileprivate static func image(_ pixbuf: OpaquePointer, scale: Double) throws -> Image {
             guard let turned = gdk_pixbuf_apply_embedded_orientation(pixbuf) else { throw SessionError(.outOfMemory) }
             defer { g_object_unref(UnsafeMutableRawPointer(turned)) }
             let width = Int(gdk_pixbuf_get_width(turned))
@@ -100,8 +100,10 @@
 
     /// A file that was read to its end without an error.
     private final class Loaded {
-        let loader: OpaquePointer
         let frameCount: Int
+        private let reader: PixbufReader
+
+        var loader: OpaquePointer { reader.loader }
 
         init(_ data: Data, options: ImageDecodingOptions, wantsAll: Bool = false) throws {
             guard let type = ImageType(sniffing: data) else {
@@ -111,28 +113,38 @@
             guard frameCount <= options.maximumFrameCount else {
                 throw SessionError(.tooLarge, message: "the image has more than \(options.maximumFrameCount) frames")
             }
+            guard frameCount > 0 else { throw Self.cutOff }
+            reader = try PixbufReader(type, options, frames: wantsAll ? frameCount : 1)
+            try reader.append(data)
+            try reader.close()
+            guard type.isWhole(data) else { throw Self.cutOff }
+        }
+
+        private static let cutOff = SessionError(.serialization, message: "the image is cut off")
+    }
+
+    /// A file that is being read.
+    private final class PixbufReader {
+        let loader: OpaquePointer
+        private let gate: Gate
+        private var isClosed = false
+
+        init(_ type: ImageType, _ options: ImageDecodingOptions, frames: Int) throws(SessionError) {
             guard let loader = gdk_pixbuf_loader_new_with_type(type.rawValue, nil) else {
                 throw SessionError(.unsupported, message: "gdk-pixbuf can't read \(type.rawValue) here")
             }
             self.loader = loader
-            let gate = Gate(options, frames: wantsAll ? frameCount : 1)
-            let isRead = withExtendedLifetime(gate) { Self.feed(data, to: loader, gate) }
-            if let refusal = gate.refusal { throw refusal }
-            guard isRead, gate.wasAsked else { throw Pixbuf.damaged }
-            guard type.isWhole(data) else {
-                throw SessionError(.serialization, message: "the image is cut off")
-            }
+            gate = Gate(options, frames: frames)
+            cgdkpixbuf_on_size(loader, Gate.onSize, Unmanaged.passUnretained(gate).toOpaque())
         }
 
         deinit {
+            if !isClosed { gdk_pixbuf_loader_close(loader, nil) }
             g_object_unref(UnsafeMutableRawPointer(loader))
         }
 
         /// In pieces, so that nothing is read of an image that is refused.
-        private static func feed(
-            _ data: Data, to loader: OpaquePointer, _ gate: Gate
-        ) -> Bool {
-            cgdkpixbuf_on_size(loader, Gate.onSize, Unmanaged.passUnretained(gate).toOpaque())
+        func append(_ data: Data) throws(SessionError) {
             let isWritten = data.withUnsafeBytes { bytes in
                 var at = 0
                 while at < bytes.count, gate.refusal == nil {
@@ -144,10 +156,60 @@
                     else { return false }
                     at += piece.count
                 }
-                return gate.refusal == nil
+                return true
             }
-            let isClosed = gdk_pixbuf_loader_close(loader, nil) != 0
-            return isWritten && isClosed
+            if let refusal = gate.refusal { throw refusal }
+            guard isWritten else { throw Pixbuf.damaged }
+        }
+
+        func close() throws(SessionError) {
+            isClosed = true
+            let isRead = gdk_pixbuf_loader_close(loader, nil) != 0
+            if let refusal = gate.refusal { throw refusal }
+            guard isRead, gate.wasAsked else { throw Pixbuf.damaged }
+        }
+
+        /// What has not come yet is black, or lets everything through, instead of what was in memory before.
+        func blankFirst() {
+            cgdkpixbuf_on_area(
+                loader,
+                { loader, _ in
+                    if let loader, let pixbuf = gdk_pixbuf_loader_get_pixbuf(loader) { gdk_pixbuf_fill(pixbuf, 0) }
+                }, nil)
+        }
+    }
+
+    /// What can be seen of a file while it comes.
+    final class PixbufProgress: ProgressiveImageDecoding {
+        private let options: ImageDecodingOptions
+        /// What has come before the type is known.
+        private var head = Data()
+        private var reader: PixbufReader?
+        private var isHopeless = false
+
+        init(_ options: ImageDecodingOptions) {
+            self.options = options
+        }
+
+        func append(_ bytes: Data) throws {
+            guard !isHopeless else { return }
+            if let reader { return try reader.append(bytes) }
+            head += bytes
+            guard head.count >= ImageType.sniffedBytes else { return }
+            // Of other types nothing can be seen before the end, or more than one image is in them.
+            guard let type = ImageType(sniffing: head), [.png, .jpeg, .bmp].contains(type) else {
+                return isHopeless = true
+            }
+            let reader = try PixbufReader(type, options, frames: 1)
+            reader.blankFirst()
+            try reader.append(head)
+            self.reader = reader
+            head = Data()
+        }
+
+        func image() throws -> Image? {
+            guard let reader, let pixbuf = gdk_pixbuf_loader_get_pixbuf(reader.loader) else { return nil }
+            return try Pixbuf.image(pixbuf, scale: options.scale)
         }
     }
 

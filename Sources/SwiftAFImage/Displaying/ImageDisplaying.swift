@@ -54,11 +54,14 @@ extension ImageDisplaying {
     ///
     /// - Parameters:
     ///   - processors: Applied to the image one after the other.
+    ///   - showsPartialImages: Whether to show what can be seen of the image while it comes. Counts if the image is not on
+    ///     its way already.
     ///   - success: Called instead of showing the image, which is then for the closure to do; nil to have it shown.
     ///   - failure: Never called for what was cancelled or replaced.
     public func setImage(
         for request: HTTPRequest, placeholder: Image? = nil, processors: [any ImageProcessing] = [],
-        in slot: ImageSlot = .image, success: ImageSuccess? = nil, failure: ImageFailure? = nil
+        in slot: ImageSlot = .image, showsPartialImages: Bool = false, success: ImageSuccess? = nil,
+        failure: ImageFailure? = nil
     ) {
         guard !request.url.isEmpty else {
             imageLoads.cancel(slot)
@@ -76,7 +79,9 @@ extension ImageDisplaying {
             return success(request, nil, image)
         }
         if let placeholder { show(placeholder, in: slot) }
-        imageLoads.begin(slot, request, processors, with: downloader, listener) { [weak self] image in
+        imageLoads.begin(
+            slot, request, processors, with: downloader, listener, showsPartial: showsPartialImages
+        ) { [weak self] image in
             self?.show(image, in: slot)
         }
     }

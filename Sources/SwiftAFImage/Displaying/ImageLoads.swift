@@ -72,13 +72,23 @@ public final class ImageLoads {
     func begin(
         _ slot: ImageSlot, _ request: HTTPRequest, _ processors: [any ImageProcessing],
         with downloader: ImageDownloader,
-        _ listener: Listener, show: @escaping @MainActor @Sendable (Image) -> Void
+        _ listener: Listener, showsPartial: Bool, show: @escaping @MainActor @Sendable (Image) -> Void
     ) {
         let receipt = ImageDownloadReceipt(id: UUID(), key: ImageDownloader.key(of: request, processors))
         loads[slot] = Load(request: request, claim: Claim(downloader, receipt), listeners: [listener])
-        downloader.downloadForMainActor(request, receipt, processors) { [weak self] result in
+        let partial: @MainActor @Sendable (Image) -> Void = { [weak self] image in
+            if self?.isForView(slot, receipt) == true { show(image) }
+        }
+        downloader.downloadForMainActor(request, receipt, processors, partial: showsPartial ? partial : nil) {
+            [weak self] result in
             self?.end(slot, receipt, result, show)
         }
+    }
+
+    /// Whether the image is still the one that the slot waits for, and the view's to show.
+    private func isForView(_ slot: ImageSlot, _ receipt: ImageDownloadReceipt) -> Bool {
+        guard let load = loads[slot], load.claim.receipt == receipt else { return false }
+        return load.listeners.contains { $0.success == nil }
     }
 
     private func end(

@@ -2,23 +2,19 @@ public import Dispatch
 public import FoundationEssentials
 public import SwiftAF
 
-/// Gets the responses that images are made of. ``SwiftAF/HTTPSessionManager`` is what usually does.
-public protocol ImageFetching: Sendable {
-    /// The response to a request. Ends soon when its task is cancelled.
-    func fetch(_ request: HTTPRequest) async throws(SessionError) -> DataResponse
-}
-
-extension HTTPSessionManager: ImageFetching {
-    public func fetch(_ request: HTTPRequest) async throws(SessionError) -> DataResponse {
-        try await response(for: request)
-    }
-}
-
 /// An image that was downloaded, or found in the cache.
 public struct DownloadedImage: Sendable {
     public let image: Image
     /// Nil if the image comes from the cache.
     public let response: HTTPResponse?
+    /// False while more of it is on its way.
+    public let isComplete: Bool
+
+    init(image: Image, response: HTTPResponse?, isComplete: Bool = true) {
+        self.image = image
+        self.response = response
+        self.isComplete = isComplete
+    }
 }
 
 /// What stands for an image that somebody waits for, to cancel it with.
@@ -53,7 +49,7 @@ public final class ImageDownloader: Sendable {
     private let state: Guarded<State>
 
     private struct State {
-        var queue: LoadQueue<Handler>
+        var queue: LoadQueue<ImageReceiver>
         var orders: [String: Order] = [:]
         var tasks: [Int: Task<Void, Never>] = [:]
         /// Runs that were given up before their task was noted.
@@ -65,17 +61,6 @@ public final class ImageDownloader: Sendable {
         let request: HTTPRequest
         let processors: [any ImageProcessing]
         let additionalIdentifier: String?
-    }
-
-    /// On the completion queue, or where the result comes up.
-    private struct Handler: Sendable {
-        let queue: DispatchQueue?
-        let completion: Completion
-
-        func call(_ result: Result<DownloadedImage, SessionError>) {
-            guard let queue else { return completion(result) }
-            queue.async { completion(result) }
-        }
     }
 
     /// One for the whole process: four downloads at once, in the order they were asked for, into a cache of 100 MiB.
@@ -114,6 +99,13 @@ public final class ImageDownloader: Sendable {
     /// How many wait for an image.
     var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
 
+    /// Whether nothing is kept of any download.
+    var isAtRest: Bool {
+        state.withLock { state in
+            state.queue.isEmpty && state.orders.isEmpty && state.tasks.isEmpty && state.givenUp.isEmpty
+        }
+    }
+
     // MARK: Downloading
 
     /// Downloads an image.
@@ -130,7 +122,8 @@ public final class ImageDownloader: Sendable {
         completion: @escaping Completion
     ) -> ImageDownloadReceipt? {
         begin(
-            request, receiptID, processors, priority, Handler(queue: completionQueue, completion: completion))
+            request, receiptID, processors, priority,
+            ImageReceiver(on: { [completionQueue] in completionQueue.async(execute: $0) }, completion))
     }
 
     /// Downloads an image; cancelling the task cancels this.
@@ -142,7 +135,7 @@ public final class ImageDownloader: Sendable {
         let isCancelled = Guarded(false)
         let result: Result<DownloadedImage, SessionError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let handler = Handler(queue: nil) { continuation.resume(returning: $0) }
+                let handler = ImageReceiver { continuation.resume(returning: $0) }
                 begin(request, receipt.id, processors, priority, handler)
                 // Cancelled before it was begun: the handler below found nothing to cancel then.
                 if isCancelled.withLock({ $0 }) { cancel(receipt) }
@@ -154,17 +147,38 @@ public final class ImageDownloader: Sendable {
         return try result.get()
     }
 
+    /// Downloads an image, and gives what can be seen of it while it comes: the last element is the image itself.
+    ///
+    /// Nothing is gathered for a slow reader, who gets the newest. Images are seen early if the decoder can show them
+    /// (``ImageDecoding/makeProgressiveDecoder(options:)``) and whoever asked first for this image wanted to see that;
+    /// processors are applied to each. Ending the loop early cancels this.
+    public func images(
+        for request: HTTPRequest, processors: [any ImageProcessing] = [], priority: Int = 0
+    ) -> AsyncThrowingStream<DownloadedImage, any Error> {
+        let receipt = ImageDownloadReceipt(id: UUID(), key: Self.key(of: request, processors))
+        return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            continuation.onTermination = { [weak self] reason in
+                if case .cancelled = reason { self?.cancel(receipt) }
+            }
+            let handler = ImageReceiver(partial: { continuation.yield($0) }) { result in
+                continuation.yield(with: result.mapError { $0 })
+                continuation.finish()
+            }
+            begin(request, receipt.id, processors, priority, handler)
+        }
+    }
+
     /// Downloads images into the cache, behind all that somebody waits for.
     public func prefetch(_ requests: [HTTPRequest], processors: [any ImageProcessing] = []) -> [ImageDownloadReceipt] {
         requests.compactMap { request in
-            begin(request, UUID(), processors, .min, Handler(queue: nil) { _ in })
+            begin(request, UUID(), processors, .min, ImageReceiver { _ in })
         }
     }
 
     /// Cancels what a receipt stands for: its completion is called with ``SwiftAF/SessionError/Code/cancelled`` and
     /// nothing else. Others who wait for the same image get it; if nobody is left, its download ends.
     public func cancel(_ receipt: ImageDownloadReceipt) {
-        let (cancelled, task) = state.withLock { state -> (Handler?, Task<Void, Never>?) in
+        let (cancelled, task) = state.withLock { state -> (ImageReceiver?, Task<Void, Never>?) in
             guard let (handler, run) = state.queue.cancel(receipt.id, for: receipt.key) else { return (nil, nil) }
             if !state.queue.isKnown(receipt.key) { state.orders[receipt.key] = nil }
             guard let run else { return (handler, nil) }
@@ -187,10 +201,15 @@ public final class ImageDownloader: Sendable {
     /// Downloads an image, with the completion on the main actor.
     func downloadForMainActor(
         _ request: HTTPRequest, _ receipt: ImageDownloadReceipt, _ processors: [any ImageProcessing],
+        partial: (@MainActor @Sendable (Image) -> Void)?,
         completion: @escaping @MainActor @Sendable (Result<DownloadedImage, SessionError>) -> Void
     ) {
-        let handler = Handler(queue: nil) { result in
-            Task { @MainActor in completion(result) }
+        let seen = partial.map { partial -> ImageReceiver.Partial in
+            { downloaded in MainActor.assumeIsolated { partial(downloaded.image) } }
+        }
+        let hop: ImageReceiver.Executor = { work in Task { @MainActor in work() } }
+        let handler = ImageReceiver(on: hop, partial: seen) { result in
+            MainActor.assumeIsolated { completion(result) }
         }
         begin(request, receipt.id, processors, 0, handler)
     }
@@ -209,7 +228,7 @@ public final class ImageDownloader: Sendable {
     @discardableResult
     private func begin(
         _ request: HTTPRequest, _ receiptID: UUID, _ processors: [any ImageProcessing], _ priority: Int,
-        _ handler: Handler
+        _ handler: ImageReceiver
     ) -> ImageDownloadReceipt? {
         if let image = cachedImage(for: request, processors: processors) {
             handler.call(.success(DownloadedImage(image: image, response: nil)))
@@ -232,7 +251,7 @@ public final class ImageDownloader: Sendable {
             return (run, order)
         }) {
             let task = Task { [self] in
-                finish(run, await load(order))
+                finish(run, await load(run, order))
             }
             let isGivenUp = state.withLock { state in
                 if state.givenUp.remove(run) != nil { return true }
@@ -243,15 +262,37 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    private func load(_ order: Order) async -> Result<DownloadedImage, SessionError> {
+    private func load(_ run: Int, _ order: Order) async -> Result<DownloadedImage, SessionError> {
         do throws(SessionError) {
-            let data = try await fetcher.fetch(order.request)
+            let data = try await fetch(run, order)
             var image = try data.serialized(by: responseSerializer)
             for processor in order.processors { image = try Self.apply(processor, to: image) }
             return .success(DownloadedImage(image: image, response: data.response))
         } catch {
             return .failure(error)
         }
+    }
+
+    /// The response; those who want to see what comes are shown it meanwhile.
+    private func fetch(_ run: Int, _ order: Order) async throws(SessionError) -> DataResponse {
+        guard !watchers(of: run).isEmpty,
+            let decoder = responseSerializer.decoder.makeProgressiveDecoder(options: responseSerializer.options)
+        else { return try await fetcher.fetch(order.request) }
+        let sight = PartialSight(decoder)
+        return try await fetcher.fetch(order.request) { response, bytes in
+            guard response.isSuccessful, var image = sight.append(bytes) else { return }
+            for processor in order.processors {
+                guard let processed = try? processor.process(image) else { return }
+                image = processed
+            }
+            let downloaded = DownloadedImage(image: image, response: response, isComplete: false)
+            for watcher in watchers(of: run) { watcher.show(downloaded) }
+        }
+    }
+
+    /// Those who wait for a run and want to see what comes.
+    private func watchers(of run: Int) -> [ImageReceiver] {
+        state.withLock { $0.queue.waiting(for: run).map(\.handler).filter(\.wantsPartial) }
     }
 
     private static func apply(_ processor: any ImageProcessing, to image: Image) throws(SessionError) -> Image {

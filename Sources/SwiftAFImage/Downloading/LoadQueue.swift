@@ -57,6 +57,14 @@ struct LoadQueue<Handler> {
     /// Whether somebody waits for a run.
     func isWanted(_ run: Int) -> Bool { runs[run].map { loads[$0]?.run == run } ?? false }
 
+    var isEmpty: Bool { loads.isEmpty && queue.isEmpty && runs.isEmpty }
+
+    /// Those who wait for a run.
+    func waiting(for run: Int) -> [Waiting] {
+        guard let key = runs[run], let load = loads[key], load.run == run else { return [] }
+        return load.waiting
+    }
+
     /// Whether an image is waited for or being loaded.
     func isKnown(_ key: String) -> Bool { loads[key] != nil || runs.values.contains(key) }
 

@@ -9,8 +9,12 @@ struct Mutator {
     ///   - seeds: Inputs to begin with, each given as it is first.
     ///   - fragments: Pieces that mean something to the parser.
     init(seeds: [String], fragments: [String], start: UInt64) {
-        self.seeds = seeds.map { Array($0.utf8) }
-        self.fragments = fragments.map { Array($0.utf8) }
+        self.init(seeds: seeds.map { Array($0.utf8) }, fragments: fragments.map { Array($0.utf8) }, start: start)
+    }
+
+    init(seeds: [[UInt8]], fragments: [[UInt8]], start: UInt64) {
+        self.seeds = seeds
+        self.fragments = fragments
         state = start
     }
 

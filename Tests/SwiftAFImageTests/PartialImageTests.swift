@@ -1,0 +1,303 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFImage
+
+/// An image is as wide as its file has KiB, and so is what has come of it.
+private struct KiBDecoder: ImageDecoding {
+    var failsAfter = Int.max
+
+    static func image(_ count: Int) throws -> Image {
+        guard let image = Image(pixelWidth: count >> 10, pixelHeight: 1, fill: { _ in }) else {
+            throw SessionError(.serialization, message: "less than a KiB")
+        }
+        return image
+    }
+
+    func decode(_ data: Data, options: ImageDecodingOptions) throws -> Image {
+        try Self.image(data.count)
+    }
+
+    func makeProgressiveDecoder(options: ImageDecodingOptions) -> (any ProgressiveImageDecoding)? {
+        Progressive(failsAfter)
+    }
+
+    private final class Progressive: ProgressiveImageDecoding {
+        private let failsAfter: Int
+        private var count = 0
+
+        init(_ failsAfter: Int) {
+            self.failsAfter = failsAfter
+        }
+
+        func append(_ bytes: Data) throws {
+            count += bytes.count
+            if count > failsAfter { throw SessionError(.serialization, message: "damaged") }
+        }
+
+        func image() throws -> Image? { try KiBDecoder.image(count) }
+    }
+}
+
+@Suite(.timeLimit(.minutes(2)))
+final class PartialImageTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        let part = Data(count: 20 << 10)
+        server.route(
+            "/photo",
+            [
+                .chunkedHead(headers: ["Content-Type": "image/png"]), .chunk(part), .stall(at: "first"), .chunk(part),
+                .stall(at: "second"), .lastChunk(),
+            ])
+        server.route("/missing", .respond(404, headers: ["Content-Type": "image/png"], body: part))
+    }
+
+    private func downloader(_ decoder: any ImageDecoding = KiBDecoder()) -> ImageDownloader {
+        ImageDownloader(fetcher: manager, responseSerializer: ImageResponseSerializer(decoder: decoder))
+    }
+
+    @Test("what has come is seen before the rest has")
+    func partial() async throws {
+        let downloader = downloader()
+        var widths: [Int] = []
+        for try await downloaded in downloader.images(for: HTTPRequest("photo")) {
+            widths.append(downloaded.image.pixelWidth)
+            #expect(downloaded.isComplete == (widths.count == 3))
+            #expect(downloaded.response?.status == 200)
+            server.open(widths.count == 1 ? "first" : "second")
+        }
+        #expect(widths.count == 3 && widths.last == 40)
+        #expect(widths == widths.sorted() && (16...20).contains(widths.first ?? 0))
+        // Only the whole is cached.
+        for try await again in downloader.images(for: HTTPRequest("photo")) {
+            #expect(again.isComplete && again.response == nil && again.image.pixelWidth == 40)
+        }
+    }
+
+    @Test("processors are applied to what is seen early, too")
+    func processed() async throws {
+        var widths: [Int] = []
+        let processors = [ResizeProcessor(width: 5, height: 1)]
+        for try await downloaded in downloader().images(for: HTTPRequest("photo"), processors: processors) {
+            widths.append(downloaded.image.pixelWidth)
+            server.open(widths.count == 1 ? "first" : "second")
+        }
+        #expect(widths == [5, 5, 5])
+    }
+
+    @Test("others who wait for the same get the whole")
+    func merged() async throws {
+        let downloader = downloader()
+        async let whole = downloader.image(for: HTTPRequest("photo"))
+        while downloader.waitingCount < 1 { await Task.yield() }
+        server.open("first")
+        server.open("second")
+        var last: DownloadedImage?
+        for try await downloaded in downloader.images(for: HTTPRequest("photo")) { last = downloaded }
+        #expect(try await whole.image.isIdentical(to: try #require(last).image))
+    }
+
+    @Test("a decoder that can't show what has come spoils nothing", arguments: [TextOrNot.none, .fails])
+    fileprivate func withoutSight(kind: TextOrNot) async throws {
+        server.open("first")
+        server.open("second")
+        server.route("/text", .respond(200, headers: ["Content-Type": "image/png"], body: Data("7x3".utf8)))
+        let downloader = downloader(kind == .none ? TextDecoder() : KiBDecoder(failsAfter: 0))
+        var images: [DownloadedImage] = []
+        for try await downloaded in downloader.images(for: HTTPRequest(kind == .none ? "text" : "photo")) {
+            images.append(downloaded)
+        }
+        #expect(images.map(\.isComplete) == [true])
+        #expect(images.first?.image.pixelWidth == (kind == .none ? 7 : 40))
+    }
+
+    fileprivate enum TextOrNot: Sendable {
+        case none, fails
+    }
+
+    @Test("a failure ends the sequence", arguments: [true, false])
+    func failure(isStatus: Bool) async {
+        var request = HTTPRequest(isStatus ? "missing" : "photo")
+        if !isStatus { request.limits.maximumBodySize = 10 }
+        let images = downloader().images(for: request)
+        server.open("first")
+        server.open("second")
+        let failed = await code { for try await _ in images {} }
+        #expect(failed == (isStatus ? .status : .tooLarge))
+    }
+
+    @Test("a loop that ends early gives the image up")
+    func ended() async throws {
+        let downloader = downloader()
+        for try await _ in downloader.images(for: HTTPRequest("photo")) { break }
+        while downloader.counts.active > 0 { await Task.yield() }
+        #expect(downloader.waitingCount == 0)
+        server.open("first")
+        server.open("second")
+    }
+
+    @Test("of what a slow receiver has not seen only the newest is kept, and nothing comes after the end")
+    func newest() throws {
+        let jobs = Guarded<[@Sendable () -> Void]>([])
+        let seen = Guarded<[Int]>([])
+        let receiver = ImageReceiver(
+            on: { job in jobs.withLock { $0.append(job) } },
+            partial: { downloaded in seen.withLock { $0.append(downloaded.image.pixelWidth) } },
+            { _ in seen.withLock { $0.append(0) } })
+        func show(_ widths: ClosedRange<Int>) {
+            for width in widths {
+                receiver.show(DownloadedImage(image: Pictures.image(width, 1), response: nil, isComplete: false))
+            }
+        }
+        func work() {
+            for job in jobs.withLock({ jobs in
+                defer { jobs = [] }
+                return jobs
+            }) { job() }
+        }
+        show(1...100)
+        #expect(jobs.withLock { $0.count } == 1)
+        work()
+        show(101...102)
+        receiver.call(.failure(SessionError(.cancelled)))
+        show(103...103)
+        work()
+        show(104...104)
+        #expect(jobs.withLock { $0.isEmpty })
+        #expect(seen.withLock { $0 } == [100, 103, 0])
+    }
+
+    @Test("it is not looked at too often")
+    func schedule() throws {
+        let sight = PartialSight(try #require(KiBDecoder().makeProgressiveDecoder(options: ImageDecodingOptions())))
+        var count = 0
+        for _ in 0..<10_240 where sight.append(Data(count: 1024)) != nil { count += 1 }
+        #expect((10...40).contains(count))
+    }
+
+    @MainActor
+    @Test("a view shows what has come, if it wants to, and the whole in the end", arguments: [true, false])
+    func view(showsPartialImages: Bool) async {
+        let view = RecordingImageView(downloader())
+        view.setImage(for: HTTPRequest("photo"), showsPartialImages: showsPartialImages)
+        if showsPartialImages { await view.shown.wait() }
+        server.open("first")
+        if showsPartialImages { await view.shown.wait(for: 2) }
+        server.open("second")
+        await view.shown.wait(for: showsPartialImages ? 3 : 1)
+        #expect(view.widths.count == (showsPartialImages ? 3 : 1) && view.widths.last == 40)
+    }
+
+    @MainActor
+    @Test("a view that has given an image up shows nothing of it")
+    func cancelledView() async {
+        server.route("/other", .respond(200, headers: ["Content-Type": "image/png"], body: Data(count: 3 << 10)))
+        let view = RecordingImageView(downloader())
+        view.setImage(for: HTTPRequest("photo"), showsPartialImages: true)
+        await view.shown.wait()
+        view.setImage(from: "other")
+        server.open("first")
+        server.open("second")
+        await view.shown.wait(for: 2)
+        #expect(view.widths.last == 3 && view.widths.count == 2)
+    }
+}
+
+@Suite("gdk-pixbuf, while files come", .enabled(if: SystemImageDecoder.isAvailable))
+struct SystemProgressiveDecoderTests {
+    private func progressive(
+        _ change: (inout ImageDecodingOptions) -> Void = { _ in }
+    ) throws -> any ProgressiveImageDecoding {
+        var options = ImageDecodingOptions()
+        change(&options)
+        return try #require(SystemImageDecoder().makeProgressiveDecoder(options: options))
+    }
+
+    @Test("PNG, JPEG and BMP are seen as they come, from the top", arguments: ["png", "jpeg", "bmp"])
+    func comes(type: String) throws {
+        let picture = Pictures.image(64, 64)
+        let file =
+            switch type {
+            case "png": try picture.data(as: .png)
+            case "jpeg": try picture.data(as: .jpeg(quality: 90))
+            default: Pictures.bmp(width: 64, height: 64, bytes: 64 * 64 * 3)
+            }
+        let decoder = try progressive()
+        var sizes: Set<Int> = []
+        for at in stride(from: 0, to: file.count, by: 7) {
+            try decoder.append(file.subdata(in: at..<min(file.count, at + 7)))
+            if let image = try decoder.image() { sizes.insert(image.pixelWidth * image.pixelHeight) }
+        }
+        #expect(sizes == [64 * 64])
+        #expect(try decoder.image() == SystemImageDecoder().decode(file, options: ImageDecodingOptions()))
+    }
+
+    @Test("what has not come is blank, not what was in memory before")
+    func blank() throws {
+        for format in [Image.FileFormat.png, .jpeg(quality: 90)] {
+            let file = try Pictures.image(300, 300).data(as: format)
+            let decoder = try progressive()
+            try decoder.append(Data(file.prefix(file.count / 4)))
+            let image = try #require(try decoder.image())
+            image.withPixels { pixels in
+                let last = pixels[(pixels.count - image.bytesPerRow)...]
+                for (index, byte) in last.enumerated() {
+                    #expect(byte == (index % 4 == 3 && !image.hasAlpha ? 255 : 0))
+                }
+            }
+        }
+    }
+
+    @Test("of other types nothing is seen early; of what is no image neither")
+    func others() throws {
+        for data in [Pictures.gif(frames: 300), Data("<html>and more of it".utf8), Data([1])] {
+            let decoder = try progressive()
+            try decoder.append(data)
+            try decoder.append(data)
+            #expect(try decoder.image() == nil)
+        }
+    }
+
+    @Test("limits hold")
+    func limits() throws {
+        let decoder = try progressive()
+        #expect(code { try decoder.append(Pictures.pngHead(width: 100_000, height: 100_000)) } == .tooLarge)
+        let small = try progressive { $0.maximumPixelCount = 10 }
+        let file = try Pictures.image(40, 40).data(as: .png)
+        #expect(code { try small.append(file) } == .tooLarge)
+        #expect(
+            code { try progressive().append(Data([0x89] + "PNG\r\n\u{1A}\n".utf8) + Data(count: 100)) }
+                == .serialization)
+    }
+}
+
+@Suite struct ImageFileTests {
+    private let response = HTTPResponse(status: 200, headers: ["Content-Type": "image/gif"], url: "http://h/a")
+
+    @Test("a file is decoded when somebody asks for its pixels")
+    func decodesLate() throws {
+        let serializer = ImageFileResponseSerializer(decoder: TextDecoder())
+        let file = try serializer.serialize(response, body: Data("4x2".utf8))
+        #expect(try file.image().pixelWidth == 4)
+        #expect(try file.frames().map(\.image.pixelHeight) == [2])
+        let damaged = try serializer.serialize(response, body: Data("nothing".utf8))
+        #expect(code { try damaged.image() } == .serialization)
+        #expect(code { try serializer.serialize(response, body: Data()) } == .serialization)
+        let page = HTTPResponse(status: 200, headers: ["Content-Type": "text/html"], url: "http://h/a")
+        #expect(code { try serializer.serialize(page, body: Data("4x2".utf8)) } == .contentType)
+    }
+
+    @Test("the first frame, or all of them", .enabled(if: SystemImageDecoder.isAvailable))
+    func frames() throws {
+        let file = try ImageFileResponseSerializer().serialize(response, body: Pictures.gif(frames: 3))
+        #expect(try file.frames().count == 3)
+        #expect(try file.image().pixelWidth == 1)
+    }
+}
