@@ -140,7 +140,12 @@ static void one_family_of_addresses_may_be_asked_for(void **state) {
     use(world, (af_network_options){.ip_version = AF_IP_V4});
     expect(world, text_of(world, "http://localhost:%u/", port_of(world)), NULL, AF_OK);
     use(world, (af_network_options){.ip_version = AF_IP_V6});
-    expect(world, text_of(world, "http://localhost:%u/", port_of(world)), NULL, AF_ECONNECT);
+    call *call = call_new(world, "/");
+    call->request.url = text_of(world, "http://localhost:%u/", port_of(world));
+    call_perform(call);
+    /* Nobody listens there; on a machine without IPv6 there is no such address. */
+    assert_true(call->failure.status == AF_ECONNECT || call->failure.status == AF_EDNS);
+    call_free(call);
 }
 
 static void connections_leave_by_the_address_that_is_named(void **state) {
