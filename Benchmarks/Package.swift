@@ -23,7 +23,10 @@ let package = Package(
             cSettings: [.define("_GNU_SOURCE")],
             linkerSettings: [.linkedLibrary("m")]
         ),
-        .executableTarget(name: "bench-cache", dependencies: ["CBenchCache"]),
+        .executableTarget(
+            name: "bench-cache",
+            dependencies: ["CBenchCache", .product(name: "SwiftAF", package: "SwiftAF")]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

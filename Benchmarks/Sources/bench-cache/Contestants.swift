@@ -1,5 +1,6 @@
 import CBenchCache
 import Foundation
+import SwiftAF
 
 /// A value whose references are counted, as those in C are.
 final class Picture: Sendable {
@@ -10,6 +11,32 @@ final class Picture: Sendable {
 protocol Contestant: AnyObject {
     init(_ load: bench_load)
     func run(_ lookups: UnsafeBufferPointer<UInt32>) -> UInt32
+}
+
+/// libafcore's, as Swift programs have it.
+final class CoreCache: Contestant {
+    private let cache: LRUCache<String, Picture>
+    private let keys: [String]
+    private let cost: Int
+
+    init(_ load: bench_load) {
+        keys = load.texts
+        cost = Int(load.cost)
+        cache = LRUCache(capacity: Int(load.capacity), preferredCostAfterPurge: Int(load.purge_to))
+    }
+
+    func run(_ lookups: UnsafeBufferPointer<UInt32>) -> UInt32 {
+        var hits: UInt32 = 0
+        for lookup in lookups {
+            let key = keys[Int(lookup)]
+            if cache.value(for: key) != nil {
+                hits += 1
+            } else {
+                cache.insert(Picture(), for: key, cost: cost)
+            }
+        }
+        return hits
+    }
 }
 
 /// Foundation's.
@@ -137,6 +164,7 @@ private func makeCache(
 
 func swiftCaches() -> [bench_cache] {
     [
+        makeCache("LRUCache in Swift") { $0.map { hold(CoreCache($0.pointee)) } },
         makeCache("NSCache") { $0.map { hold(FoundationCache($0.pointee)) } },
         makeCache("AFNetworking's algorithm in Swift") { $0.map { hold(DictionaryCache($0.pointee)) } },
     ]
