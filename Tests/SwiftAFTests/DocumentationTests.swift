@@ -105,6 +105,13 @@ private func attempts() {
     manager.interceptor = CompositeInterceptor(bearer, RetryPolicy(maximumRetries: 3))
 }
 
+private func monitors() throws {
+    let archive = HARRecorder(maximumEntries: 500, maximumBodySize: 64 << 10)
+    manager.eventMonitors = [EventLogger(level: .headers), archive]
+    try archive.data().write(to: URL(filePath: "/tmp/exchanges.har"))
+    print(HTTPRequest(.put, "https://example.org/notes/1", body: .text("it's late")).curlCommand())
+}
+
 @Suite struct DocumentationTests {
     /// The lines of a text without their indentation, and without empty ones.
     private static func lines(of text: Substring) -> [String] {

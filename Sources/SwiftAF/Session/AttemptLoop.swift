@@ -19,10 +19,12 @@ final class AttemptLoop: Sendable {
     }
 
     private let interceptor: any RequestInterceptor
+    private let events: RequestEvents?
     private let state = Guarded(State())
 
-    init(_ interceptor: any RequestInterceptor) {
+    init(_ interceptor: any RequestInterceptor, _ events: RequestEvents?) {
         self.interceptor = interceptor
+        self.events = events
     }
 
     /// Ends the loop as soon as no attempt is under way; ending that is the caller's business.
@@ -45,6 +47,7 @@ final class AttemptLoop: Sendable {
         while true {
             do throws(SessionError) {
                 let adapted = try await adapt(order, for: attempt)
+                events?.tell(.sent(adapted.request, attempt: attempt.number))
                 let answer = await send(adapted)
                 guard try await retries(adapted.request, attempt, answer) else { return answer }
                 attempt.earlierStatuses.append(answer.response?.status ?? 0)
@@ -93,6 +96,7 @@ final class AttemptLoop: Sendable {
         case .retry(let delay)?:
             let delay = min(delay, .seconds(1_000_000_000))
             if let deadline = attempt.deadline, .now + delay >= deadline { return false }
+            events?.tell(.retried(outcome, delay: max(.zero, delay)))
             if delay > .zero { await pause(delay) }
             if state.withLock({ $0.isInterrupted }) { throw whyNot(request.url) }
             return true

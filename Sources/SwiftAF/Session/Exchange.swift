@@ -15,10 +15,23 @@ final class Exchange: CoreTask, @unchecked Sendable {
 
     /// Runs a transfer to its end, in as many attempts as it takes. Cancelling the Swift task cancels it.
     static func run(_ order: CoreOrder, _ observers: TransferObservers) async -> CoreOutcome {
-        let told = TaskObservation.begin(order.request)
-        defer { TaskObservation.end(told) }
-        guard let interceptor = observers.interceptor else { return await send(order, observers) }
-        let loop = AttemptLoop(interceptor)
+        guard let events = RequestEvents.begun(order.request, observers.monitors) else {
+            return await attempt(order, observers)
+        }
+        var observers = observers
+        observers.events = events
+        let outcome = await attempt(order, observers)
+        events.finish(outcome)
+        return outcome
+    }
+
+    /// In as many attempts as it takes.
+    private static func attempt(_ order: CoreOrder, _ observers: TransferObservers) async -> CoreOutcome {
+        guard let interceptor = observers.interceptor else {
+            observers.events?.tell(.sent(order.request, attempt: 1))
+            return await send(order, observers)
+        }
+        let loop = AttemptLoop(interceptor, observers.events)
         return await withTaskCancellationHandler {
             await loop.run(order) { await send($0, observers) }
         } onCancel: {
@@ -98,24 +111,30 @@ struct TransferObservers: Sendable {
     var response: ResponseHandler?
     /// Nil if there is one attempt, of the request as it is.
     var interceptor: (any RequestInterceptor)?
+    /// Nil if nobody watches the manager.
+    var monitors: MonitorGroup?
+    /// Of the request, once it is known by a number. Nil if nobody hears.
+    var events: RequestEvents?
     /// Every redirect is an error; the core only knows limits from 1 up.
     var refusesRedirects = false
 
     var interests: CoreTask.Interests {
         var interests: CoreTask.Interests = []
         if progress != nil { interests.insert(.progress) }
-        if response != nil { interests.insert(.head) }
-        if redirect != nil || refusesRedirects { interests.insert(.redirects) }
+        if response != nil || monitors != nil { interests.insert(.head) }
+        if redirect != nil || refusesRedirects || monitors != nil { interests.insert(.redirects) }
         return interests
     }
 
     func decide(_ proposal: RedirectProposal) -> RedirectDecision {
-        if refusesRedirects { return .fail }
-        return redirect?(proposal) ?? .follow
+        let decision = refusesRedirects ? .fail : redirect?(proposal) ?? .follow
+        events?.tell(.redirected(proposal, decision))
+        return decision
     }
 
     /// What really becomes of it.
     func judge(_ head: HTTPResponse) -> ResponseDisposition {
+        events?.tell(.answered(head))
         let disposition = response?(head) ?? .allow
         if case .download = disposition, !head.isSuccessful { return .allow }
         return disposition

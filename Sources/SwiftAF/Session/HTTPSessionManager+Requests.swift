@@ -108,6 +108,7 @@ extension HTTPSessionManager {
             interceptor: request.interceptor.map { own in
                 handlers.interceptor.map { CompositeInterceptor(own, $0) } ?? own
             } ?? handlers.interceptor,
+            monitors: handlers.monitors,
             refusesRedirects: policy.followsRedirects && policy.maximumCount == 0)
     }
 }

@@ -59,6 +59,7 @@ public final class HTTPSessionManager: Sendable {
         var challenge: AuthenticationChallengeHandler?
         /// Nil for the manager's own.
         var credentialStorage: (any CredentialStorage)?
+        var monitors: MonitorGroup?
     }
 
     /// Makes a session. What is wrong with the base URL or the configuration is the error of every request.
@@ -162,6 +163,13 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.handlers.credentialStorage = newValue } }
     }
 
+    /// Who hears of what happens to requests, in this order: an ``EventLogger``, a ``HARRecorder``, monitors of your own.
+    /// Those that are there when a request is made hear of it to its end.
+    public var eventMonitors: [any EventMonitor] {
+        get { handlers.monitors?.monitors ?? [] }
+        set { set { $0.handlers.monitors = MonitorGroup(newValue, after: $0.handlers.monitors) } }
+    }
+
     /// Names the file of each download that names none itself. Read when a task is made.
     public var downloadDestination: DownloadDestination? {
         get { setting { $0.downloadDestination } }
@@ -227,7 +235,9 @@ public final class HTTPSessionManager: Sendable {
             (try? former.get())?.cancelAll()
             for session in drained { session.cancelAll() }
         }
-        if case .success = former { TaskObservation.observers.tell { $0.managerDidInvalidate(self) } }
+        guard case .success = former else { return }
+        TaskObservation.observers.tell { $0.managerDidInvalidate(self) }
+        handlers.monitors?.tellInvalidated()
     }
 
     /// The core's counters since the session was made; nil after ``invalidate(cancellingTasks:)``.

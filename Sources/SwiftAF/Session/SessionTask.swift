@@ -36,6 +36,7 @@ public final class SessionTask: Sendable {
 
     private let storage: Guarded<Storage>
     private let callbackQueue: DispatchQueue
+    private let events: RequestEvents?
 
     private typealias TokenReceiver = @Sendable (ResumeToken?) -> Void
 
@@ -63,9 +64,15 @@ public final class SessionTask: Sendable {
 
     private static let lastID = Atomic<UInt64>(0)
 
-    init(_ request: HTTPRequest, kind: Kind, plan: TaskPlan) {
-        id = Self.lastID.add(1, ordering: .relaxed).newValue
+    /// Of a task, or of a request that has none.
+    static func nextID() -> UInt64 {
+        lastID.add(1, ordering: .relaxed).newValue
+    }
+
+    init(_ request: HTTPRequest, id: UInt64, kind: Kind, plan: TaskPlan) {
+        self.id = id
         originalRequest = request
+        events = plan.observers.events
         callbackQueue = plan.callbackQueue
         storage = Guarded(Storage(kind: kind, plan: plan, priority: request.priority))
     }
@@ -176,7 +183,7 @@ public final class SessionTask: Sendable {
             case .nothing, .completeCancelled: break
             case .begin:
                 if let interceptor = storage.plan?.observers.interceptor {
-                    storage.loop = AttemptLoop(interceptor)
+                    storage.loop = AttemptLoop(interceptor, events)
                 } else {
                     storage.transfer = TaskTransfer(self)
                 }
@@ -199,10 +206,13 @@ public final class SessionTask: Sendable {
     }
 
     private func tellObservers(of action: SessionTaskState.Action) {
-        let observers = TaskObservation.observers.all
         switch action {
-        case .begin, .resumeTransfer: for observer in observers { observer.taskDidResume(self) }
-        case .suspendTransfer: for observer in observers { observer.taskDidSuspend(self) }
+        case .begin, .resumeTransfer:
+            events?.tell(.resumed)
+            TaskObservation.observers.tell { $0.taskDidResume(self) }
+        case .suspendTransfer:
+            events?.tell(.suspended)
+            TaskObservation.observers.tell { $0.taskDidSuspend(self) }
         case .nothing, .completeCancelled, .cancelTransfer: break
         }
     }
@@ -215,9 +225,10 @@ public final class SessionTask: Sendable {
                 priority: priority, interests: plan.observers.interests.union(.progress))
             if let loop {
                 Task { self.complete(with: await loop.run(order) { await self.send($0) }) }
-            } else if let error = transfer?.begin(order) {
-                throw error
+                return
             }
+            events?.tell(.sent(order.request, attempt: 1))
+            if let error = transfer?.begin(order) { throw error }
         } catch {
             finish(.failed(error))
         }
@@ -286,7 +297,9 @@ public final class SessionTask: Sendable {
         }
         for watcher in watchers { watcher(self) }
         for receiver in receivers { receiver(token) }
-        plan?.complete(self, outcome)
+        guard let plan else { return }
+        events?.finish(outcome)
+        plan.complete(self, outcome)
     }
 
     fileprivate func advance(_ progress: TransferProgress) {

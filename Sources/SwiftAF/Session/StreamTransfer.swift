@@ -6,9 +6,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     /// Set before the head is told of.
     private var filePath: String?
     private let observers: TransferObservers
-    /// Set before it begins.
-    private var told: UInt64?
     private let state = Guarded(StreamState())
+    private let ending = Guarded(StreamEnding())
 
     private init(_ url: String, _ observers: TransferObservers) {
         self.url = url
@@ -19,8 +18,30 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     static func open(
         _ order: CoreOrder, _ observers: TransferObservers
     ) async throws(SessionError) -> StreamedResponse {
-        guard let interceptor = observers.interceptor else { return try await send(order, observers) }
-        let loop = AttemptLoop(interceptor)
+        guard let events = RequestEvents.begun(order.request, observers.monitors) else {
+            return try await attempt(order, observers)
+        }
+        var observers = observers
+        observers.events = events
+        do throws(SessionError) {
+            let response = try await attempt(order, observers)
+            response.bytes.owner.stream.tellEnd(to: events)
+            return response
+        } catch {
+            events.finish(CoreOutcome(failure: error), hasBody: false)
+            throw error
+        }
+    }
+
+    /// In as many attempts as it takes.
+    private static func attempt(
+        _ order: CoreOrder, _ observers: TransferObservers
+    ) async throws(SessionError) -> StreamedResponse {
+        guard let interceptor = observers.interceptor else {
+            observers.events?.tell(.sent(order.request, attempt: 1))
+            return try await send(order, observers)
+        }
+        let loop = AttemptLoop(interceptor, observers.events)
         let opening = await withTaskCancellationHandler {
             await loop.run(order) { order in
                 do throws(SessionError) {
@@ -43,11 +64,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         guard !Task.isCancelled else { throw SessionError(.cancelled, url: url) }
         let stream = StreamTransfer(url, observers)
         let owner = StreamOwner(stream)
-        stream.told = TaskObservation.begin(order.request)
-        if let error = stream.begin(order) {
-            TaskObservation.end(stream.told)
-            throw error
-        }
+        if let error = stream.begin(order) { throw error }
         switch await stream.wait({ $0.waitForHead($1) }) {
         case .head(let response):
             return StreamedResponse(response: response, filePath: stream.filePath, bytes: .init(owner: owner))
@@ -55,6 +72,12 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         case .chunk, .ready, .end:
             throw SessionError(.unknown, message: "the transfer ended without a response", url: url)
         }
+    }
+
+    /// Whoever has the head hears of the end of the body.
+    private func tellEnd(to events: RequestEvents) {
+        guard let outcome = ending.withLock({ $0.wait(for: events) }) else { return }
+        events.finish(outcome, hasBody: false)
     }
 
     /// Everything that has come, or the first of what will come; nil at the end.
@@ -116,7 +139,9 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     override func didFinish(_ result: CoreResult) {
         let outcome = take(result, for: url)
         outcome.tellOfFile(of: nil)
-        TaskObservation.end(told)
+        if observers.events != nil {
+            ending.withLock { $0.end(outcome) }?.finish(outcome, hasBody: false)
+        }
         guard let (waiter, answer) = state.withLock({ $0.finish(outcome.failure) }) else { return }
         waiter.resume(returning: answer)
     }
@@ -127,6 +152,24 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
 
     override func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision {
         observers.decide(proposal)
+    }
+}
+
+/// The end of a stream and who is to hear of it, in either order. A value.
+private struct StreamEnding: Sendable {
+    private var events: RequestEvents?
+    private var outcome: CoreOutcome?
+
+    /// - Returns: How it ended, if it has.
+    mutating func wait(for events: RequestEvents) -> CoreOutcome? {
+        self.events = events
+        return outcome
+    }
+
+    /// - Returns: Who hears of it, if anybody does yet.
+    mutating func end(_ outcome: CoreOutcome) -> RequestEvents? {
+        self.outcome = outcome
+        return events
     }
 }
 

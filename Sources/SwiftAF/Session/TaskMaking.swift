@@ -14,6 +14,9 @@ extension HTTPSessionManager {
         _ observers: TransferObservers, _ target: CompletionTarget,
         _ end: @escaping @Sendable (SessionTask, CoreOutcome) -> @Sendable () -> Void
     ) -> SessionTask {
+        let (id, request) = (SessionTask.nextID(), (try? order.get())?.request ?? request)
+        var observers = observers
+        observers.events = .created(request, observers.monitors, task: id)
         let plan = TaskPlan(
             order: order, observers: observers, callbackQueue: target.queue,
             complete: { [registry] task, outcome in
@@ -21,7 +24,7 @@ extension HTTPSessionManager {
                 target.run(end(task, outcome))
             },
             abandon: { target.leave() })
-        let task = SessionTask((try? order.get())?.request ?? request, kind: kind, plan: plan)
+        let task = SessionTask(request, id: id, kind: kind, plan: plan)
         target.enter()
         registry.add(task)
         return task

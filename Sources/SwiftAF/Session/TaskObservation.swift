@@ -1,7 +1,7 @@
 package import FoundationEssentials
-import Synchronization
 
-/// Hears of what happens to every manager and task of the process: the seam for what is built above the library.
+/// Hears of what happens to every manager and task of the process: the seam for what is built above the library. What
+/// happens to the requests of one manager, an ``EventMonitor`` hears; ``RequestEvents`` tells both.
 ///
 /// Called where it happens, outside of any lock, so no method may block.
 package protocol TaskObserver: Sendable {
@@ -17,7 +17,7 @@ package protocol TaskObserver: Sendable {
     func downloadDidMove(_ task: SessionTask?, to path: String)
     /// A download could not be put in its place. Without a task if it was awaited.
     func downloadDidFailToMove(_ task: SessionTask?, _ error: SessionError)
-    /// A transfer begins that has no task, because it is awaited or streamed. Its number is its own among these.
+    /// A transfer begins that has no task, because it is awaited or streamed. Its number is no task's.
     func transferDidBegin(_ id: UInt64, _ request: HTTPRequest)
     /// It is over. Told to whoever observes then.
     func transferDidEnd(_ id: UInt64)
@@ -65,23 +65,4 @@ package struct TaskCompletion: Sendable {
 /// The observers of the process.
 package enum TaskObservation {
     package static let observers = ObserverList<any TaskObserver>()
-
-    /// Numbers transfers that have no task, apart from each other.
-    private static let lastTransfer = Atomic<UInt64>(0)
-
-    /// Tells that a transfer without a task begins.
-    ///
-    /// - Returns: What ``end(_:)`` takes; nil if nobody hears.
-    static func begin(_ request: HTTPRequest) -> UInt64? {
-        guard !observers.isEmpty else { return nil }
-        let id = lastTransfer.add(1, ordering: .relaxed).newValue
-        observers.tell { $0.transferDidBegin(id, request) }
-        return id
-    }
-
-    /// Tells that it is over.
-    static func end(_ id: UInt64?) {
-        guard let id else { return }
-        observers.tell { $0.transferDidEnd(id) }
-    }
 }

@@ -1,0 +1,18 @@
+import Glibc
+
+/// Standard error of the process.
+enum StandardError {
+    /// Writes all of the text at once where the system takes it at once; what it doesn't take is dropped.
+    static func write(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while let start = rest.baseAddress, rest.count > 0 {
+                let count = Glibc.write(STDERR_FILENO, start, rest.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return }
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            }
+        }
+    }
+}

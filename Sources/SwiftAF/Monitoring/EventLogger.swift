@@ -1,0 +1,114 @@
+public import FoundationEssentials
+
+/// Writes what happens to requests, line by line, without secrets.
+///
+/// ```swift
+/// manager.eventMonitors = [EventLogger(level: .headers)]
+/// ```
+public struct EventLogger: EventMonitor {
+    /// How much is written. Each has what the one before has.
+    public enum Level: Int, Sendable, Comparable {
+        /// Requests that failed, or were answered with a status of 400 or more.
+        case failures
+        /// Every request once, at its end, and repeats.
+        case requests
+        /// The heads of each attempt, its redirects and its answer.
+        case headers
+        /// Bodies too, as far as they are in memory, up to ``EventLogger/maximumBodySize``.
+        case bodies
+
+        public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    public let level: Level
+    /// What is hidden. Bodies are shown as they are.
+    public var redaction = Redaction.standard
+    /// Bytes of a body that are shown.
+    public var maximumBodySize = 4096
+
+    private let write: @Sendable (Level, String) -> Void
+
+    /// - Parameter write: Given one line or several, without a line break at the end and with the level that they
+    ///   belong to, on the manager's queue for monitors. Nil for standard error.
+    public init(level: Level = .requests, write: (@Sendable (Level, String) -> Void)? = nil) {
+        self.level = level
+        self.write = write ?? { _, text in StandardError.write(text + "\n") }
+    }
+
+    public func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int) {
+        guard level >= .headers else { return }
+        let title = attempt == 1 ? "" : " (attempt \(attempt))"
+        say(.headers, request, ["\(sent.method) \(shown(sent.url))\(title)"] + lines(sent.headers, ">"))
+        guard level >= .bodies else { return }
+        if let body = sent.body.data {
+            say(.bodies, request, [text(of: body)])
+        } else if !sent.body.isNone {
+            say(.bodies, request, ["\(sent.body)"])
+        }
+    }
+
+    public func requestRedirected(
+        _ request: MonitoredRequest, by proposal: RedirectProposal, decision: RedirectDecision
+    ) {
+        guard level >= .headers else { return }
+        let next: String
+        switch decision {
+        case .follow: next = "to \(proposal.request.method) \(shown(proposal.request.url))"
+        case .replace(let other): next = "to \(other.method) \(shown(other.url)), replaced"
+        case .stop: next = "not followed"
+        case .fail: next = "refused"
+        }
+        let status = proposal.response.status
+        say(.headers, request, ["\(status), \(next)"] + lines(proposal.response.headers, "<"))
+    }
+
+    public func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
+        guard level >= .headers else { return }
+        say(.headers, request, ["\(response.version) \(response.status)"] + lines(response.headers, "<"))
+    }
+
+    public func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
+        guard level >= .requests else { return }
+        let cause = outcome.error.map { $0.code.rawValue } ?? outcome.status.map(String.init) ?? "?"
+        say(.requests, request, ["\(name(request)): \(cause), again in \(milliseconds(delay)) ms"])
+    }
+
+    public func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+        let hasFailed = result.error != nil || (result.response?.status ?? 0) >= 400
+        let level = hasFailed ? Level.failures : .requests
+        guard self.level >= level else { return }
+        let end = result.error.map { "\($0)" } ?? result.response.map { "\($0.status)" } ?? "no answer"
+        let size = "\(result.metrics.bytesReceived) bytes"
+        let time = result.metrics.total.map { ", \(milliseconds($0)) ms" } ?? ""
+        say(level, request, ["\(name(request)): \(end), \(size)\(time)"])
+        if self.level >= .bodies, let body = result.body, !body.isEmpty { say(.bodies, request, [text(of: body)]) }
+    }
+
+    // MARK: Texts
+
+    private func say(_ level: Level, _ request: MonitoredRequest, _ lines: [String]) {
+        write(level, lines.map { "[\(request.id)] \(ASCII.printable($0))" }.joined(separator: "\n"))
+    }
+
+    private func name(_ request: MonitoredRequest) -> String {
+        "\(request.request.method) \(shown(request.request.url))"
+    }
+
+    private func shown(_ url: String) -> String { redaction.url(url) }
+
+    private func lines(_ headers: HTTPHeaders, _ mark: String) -> [String] {
+        headers.fields.map { "\(mark) \($0.name): \(redaction.value(of: $0))" }
+    }
+
+    private func text(of body: Data) -> String {
+        let shown = body.prefix(max(0, maximumBodySize))
+        let rest = body.count > shown.count ? "… (\(body.count) bytes)" : ""
+        guard let text = String(validating: shown, as: UTF8.self) else { return "\(body.count) bytes" }
+        return text + rest
+    }
+
+    private func milliseconds(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        return seconds &* 1000 &+ attoseconds / 1_000_000_000_000_000
+    }
+}

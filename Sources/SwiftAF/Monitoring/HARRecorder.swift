@@ -1,0 +1,144 @@
+public import FoundationEssentials
+
+/// Keeps what a manager exchanges as an HTTP archive (HAR 1.2), which the developer tools of browsers open.
+///
+/// ```swift
+/// let recorder = HARRecorder(maximumBodySize: 64 << 10)
+/// manager.eventMonitors = [recorder]
+/// …
+/// try recorder.data().write(to: URL(filePath: "exchanges.har"))
+/// ```
+///
+/// There is an entry for every request that was sent: each redirect and each attempt has its own. Credentials are hidden,
+/// and bodies are left out unless they are asked for. Requests that are under way are not in it. Any thread may ask.
+public final class HARRecorder: EventMonitor {
+    private let redaction: Redaction
+    private let maximumBodySize: Int
+    private let log: Guarded<HARLog>
+
+    /// - Parameters:
+    ///   - maximumEntries: Entries that are kept; the oldest go first.
+    ///   - maximumBodySize: Bytes of each body that are kept, as far as bodies are in memory. They are not redacted.
+    ///   - redaction: What is hidden.
+    public init(maximumEntries: Int = 1000, maximumBodySize: Int = 0, redaction: Redaction = .standard) {
+        self.redaction = redaction
+        self.maximumBodySize = max(0, maximumBodySize)
+        log = Guarded(HARLog(capacity: max(0, maximumEntries)))
+    }
+
+    /// The archive: an object with the member `log`.
+    public var document: JSONValue {
+        let (entries, dropped) = log.withLock { ($0.inOrder, $0.dropped) }
+        var log: JSONObject = [
+            "version": "1.2",
+            "creator": ["name": "SwiftAF", "version": .string(LibraryVersions.current.core)],
+            "pages": [],
+            "entries": .array(entries),
+        ]
+        if dropped > 0 { log["comment"] = .string("\(dropped) older entries were dropped") }
+        return ["log": .object(log)]
+    }
+
+    /// The archive as a file holds it.
+    public func data() -> Data {
+        // What cannot be written is nested too deeply or no number: neither is in an archive.
+        (try? document.data(options: .withoutEscapingSlashes)) ?? Data()
+    }
+
+    /// Entries that were not kept because there were too many.
+    public var droppedEntries: Int { log.withLock { $0.dropped } }
+
+    /// Forgets all entries.
+    public func removeAll() {
+        log.withLock { $0.removeAll() }
+    }
+
+    // MARK: Hearing
+
+    public func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int) {
+        log.withLock { $0.exchanges[request.id] = [HARLeg(request: sent, start: request.date)] }
+    }
+
+    public func requestRedirected(
+        _ request: MonitoredRequest, by proposal: RedirectProposal, decision: RedirectDecision
+    ) {
+        var next: HTTPRequest?
+        switch decision {
+        case .follow: next = proposal.request
+        case .replace(let other): next = other
+        case .stop, .fail: break
+        }
+        log.withLock { log in
+            guard var legs = log.exchanges[request.id], let last = legs.last else { return }
+            legs[legs.count - 1].response = proposal.response
+            if var next {
+                next.body = proposal.keepsBody ? last.request.body : .none
+                legs.append(HARLeg(request: next, start: request.date))
+            }
+            log.exchanges[request.id] = legs
+        }
+    }
+
+    public func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
+        log.withLock { log in
+            guard let count = log.exchanges[request.id]?.count, count > 0 else { return }
+            log.exchanges[request.id]?[count - 1].response = response
+        }
+    }
+
+    public func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
+        close(request.id, RequestResult(response: outcome.response, error: outcome.error))
+    }
+
+    public func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+        close(request.id, result)
+    }
+
+    private func close(_ id: UInt64, _ result: RequestResult) {
+        guard var legs = log.withLock({ $0.exchanges.removeValue(forKey: id) }), !legs.isEmpty else { return }
+        if let response = result.response { legs[legs.count - 1].response = response }
+        let writer = HARWriter(redaction: redaction, maximumBodySize: maximumBodySize)
+        let entries = writer.entries(legs, result)
+        log.withLock { $0.append(entries) }
+    }
+}
+
+/// A request that was sent, with what came of it.
+struct HARLeg: Sendable {
+    var request: HTTPRequest
+    var start: Date
+    var response: HTTPResponse?
+}
+
+/// The entries, oldest first, in a ring of bounded size. A value.
+struct HARLog: Sendable {
+    let capacity: Int
+    /// By the request's number, while it is under way.
+    var exchanges: [UInt64: [HARLeg]] = [:]
+    private var entries: [JSONValue] = []
+    private var oldest = 0
+    private(set) var dropped = 0
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    var inOrder: [JSONValue] { Array(entries[oldest...] + entries[..<oldest]) }
+
+    mutating func append(_ new: [JSONValue]) {
+        for entry in new {
+            if entries.count < capacity {
+                entries.append(entry)
+            } else {
+                dropped += 1
+                guard capacity > 0 else { continue }
+                entries[oldest] = entry
+                oldest = (oldest + 1) % capacity
+            }
+        }
+    }
+
+    mutating func removeAll() {
+        (entries, oldest, dropped) = ([], 0, 0)
+    }
+}

@@ -1,0 +1,197 @@
+import FoundationEssentials
+
+/// Writes entries of an HTTP archive. Sizes and times that are not known are -1, as the format has it.
+struct HARWriter {
+    let redaction: Redaction
+    let maximumBodySize: Int
+
+    /// What was sent in one attempt. The core may have sent more requests than anybody was told of, to answer a challenge:
+    /// of those there are only the status and the times.
+    func entries(_ legs: [HARLeg], _ result: RequestResult) -> [JSONValue] {
+        let hops = result.metrics.hops
+        var entries: [JSONValue] = []
+        var next = 0
+        for hop in hops where next < legs.count {
+            var leg = legs[next]
+            if let status = leg.response?.status, status != hop.status {
+                leg.response = HTTPResponse(status: hop.status, url: hop.url)
+                entries.append(entry(leg, hop, nil))
+            } else {
+                next += 1
+                entries.append(entry(leg, hop, next == legs.count ? result : nil))
+            }
+        }
+        for (index, leg) in legs.enumerated().dropFirst(next) {
+            entries.append(entry(leg, nil, index == legs.count - 1 ? result : nil))
+        }
+        return entries
+    }
+
+    /// - Parameter result: Of the last request alone.
+    private func entry(_ leg: HARLeg, _ hop: HopMetrics?, _ result: RequestResult?) -> JSONValue {
+        let timings = Timings(hop)
+        var entry: JSONObject = [
+            "startedDateTime": .string(Self.text(of: leg.start)),
+            "time": .double(timings.sum),
+            "request": request(leg.request, hop),
+            "response": response(leg.response, hop, result),
+            "cache": [:],
+            "timings": timings.json,
+        ]
+        if let address = hop?.remoteAddress { entry["serverIPAddress"] = .string(address.ip) }
+        if let port = hop?.localAddress?.port { entry["connection"] = .string(String(port)) }
+        if let error = result?.error {
+            entry["comment"] = .string(error.reason.map { "\(error.code) (\($0))" } ?? "\(error.code)")
+        }
+        return .object(entry)
+    }
+
+    private static func text(of date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    // MARK: The request
+
+    private func request(_ request: HTTPRequest, _ hop: HopMetrics?) -> JSONValue {
+        var members: JSONObject = [
+            "method": .string(request.method.rawValue),
+            "url": .string(redaction.url(request.url)),
+            "httpVersion": .string(hop?.version?.description ?? ""),
+            "cookies": cookies(request.headers, HTTPHeaders.Name.cookie),
+            "headers": headers(request.headers),
+            "queryString": .array(queryItems(of: request.url)),
+            "headersSize": -1,
+            "bodySize": .integer(request.body.isNone ? 0 : hop?.bytesSent ?? -1),
+        ]
+        if !request.body.isNone {
+            var data: JSONObject = [
+                "mimeType": .string(request.headers.first(HTTPHeaders.Name.contentType) ?? ""), "text": "",
+            ]
+            if let body = request.body.data, maximumBodySize > 0 {
+                let (text, encoding, comment) = shown(body)
+                data["text"] = .string(text)
+                data["encoding"] = encoding.map { .string($0) }
+                data["comment"] = comment.map { .string($0) }
+            } else {
+                data["comment"] = .string("not kept")
+            }
+            members["postData"] = .object(data)
+        }
+        return .object(members)
+    }
+
+    private func queryItems(of url: String) -> [JSONValue] {
+        let shown = URLText(redaction.url(url))
+        guard let query = shown.query, !query.isEmpty else { return [] }
+        return query.split(separator: "&").map { item in
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return ["name": .string(String(parts[0])), "value": .string(parts.count > 1 ? String(parts[1]) : "")]
+        }
+    }
+
+    // MARK: The response
+
+    private func response(_ response: HTTPResponse?, _ hop: HopMetrics?, _ result: RequestResult?) -> JSONValue {
+        let location = response?.headers.first(HTTPHeaders.Name.location)
+        let isRedirect = (300...399).contains(response?.status ?? 0)
+        return [
+            "status": .integer(Int64(response?.status ?? 0)),
+            "statusText": .string(response?.reason ?? ""),
+            "httpVersion": .string((response?.version ?? hop?.version)?.description ?? ""),
+            "cookies": cookies(response?.headers ?? [:], HTTPHeaders.Name.setCookie),
+            "headers": headers(response?.headers ?? [:]),
+            "content": content(response, hop, result?.body),
+            "redirectURL": .string(isRedirect ? location.map(redaction.url) ?? "" : ""),
+            "headersSize": .integer(hop.map { $0.headBytesReceived > 0 ? $0.headBytesReceived : -1 } ?? -1),
+            "bodySize": .integer(hop?.bytesReceived ?? -1),
+        ]
+    }
+
+    private func content(_ response: HTTPResponse?, _ hop: HopMetrics?, _ body: Data?) -> JSONValue {
+        let size = body.map { Int64($0.count) } ?? hop?.bytesReceived ?? 0
+        var content: JSONObject = [
+            "size": .integer(size),
+            "mimeType": .string(response?.headers.first(HTTPHeaders.Name.contentType) ?? ""),
+        ]
+        if let body, !body.isEmpty, maximumBodySize > 0 {
+            let (text, encoding, comment) = shown(body)
+            content["text"] = .string(text)
+            content["encoding"] = encoding.map { .string($0) }
+            content["comment"] = comment.map { .string($0) }
+        }
+        return .object(content)
+    }
+
+    // MARK: Both
+
+    private func headers(_ headers: HTTPHeaders) -> JSONValue {
+        .array(headers.fields.map { Self.pair($0.name, redaction.value(of: $0)) })
+    }
+
+    private func cookies(_ headers: HTTPHeaders, _ name: String) -> JSONValue {
+        let fields = headers.fields.filter { $0.isNamed(name) && !redaction.hides($0) }
+        return .array(
+            fields.flatMap { field in
+                let pairs = field.value.split(separator: ";")
+                // What follows in Set-Cookie are the cookie's attributes.
+                return (name == HTTPHeaders.Name.setCookie ? pairs.prefix(1) : pairs[...]).map { pair in
+                    let parts = ASCII.trimmingBlanks(pair)
+                        .split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                    return Self.pair(parts.first.map(String.init) ?? "", parts.count > 1 ? String(parts[1]) : "")
+                }
+            })
+    }
+
+    private static func pair(_ name: String, _ value: String) -> JSONValue {
+        ["name": .string(name), "value": .string(value)]
+    }
+
+    private func shown(_ body: Data) -> (text: String, encoding: String?, comment: String?) {
+        let start = body.prefix(maximumBodySize)
+        let comment = start.count < body.count ? "the first \(start.count) of \(body.count) bytes" : nil
+        if let text = String(validating: start, as: UTF8.self) { return (text, nil, comment) }
+        return (start.base64EncodedString(), "base64", comment)
+    }
+}
+
+/// How long the phases of a request took, in milliseconds; nil where there was none.
+private struct Timings {
+    private var dns: Double?
+    private var connect: Double?
+    private var tls: Double?
+    private var send = 0.0
+    private var wait = 0.0
+    private var receive = 0.0
+
+    init(_ hop: HopMetrics?) {
+        guard let hop else { return }
+        var reached = 0.0
+        /// The phase that ends at a moment. Moments that lie before others count as those.
+        func phase(until moment: Duration?) -> Double? {
+            guard let moment else { return nil }
+            let (seconds, attoseconds) = moment.components
+            let end = max(reached, Double(seconds) * 1000 + Double(attoseconds / 1_000_000_000_000) / 1000)
+            defer { reached = end }
+            return end - reached
+        }
+        if !hop.isReused {
+            dns = phase(until: hop.dns)
+            connect = phase(until: hop.connect)
+            tls = phase(until: hop.tls)
+            // The format counts TLS as a part of connecting, too.
+            if let tls { connect = (connect ?? 0) + tls }
+        }
+        send = phase(until: hop.requestSent) ?? 0
+        wait = phase(until: hop.firstByte) ?? 0
+        receive = phase(until: hop.total) ?? 0
+    }
+
+    var sum: Double { (dns ?? 0) + (connect ?? 0) + send + wait + receive }
+
+    var json: JSONValue {
+        [
+            "blocked": -1, "dns": .double(dns ?? -1), "connect": .double(connect ?? -1), "send": .double(send),
+            "wait": .double(wait), "receive": .double(receive), "ssl": .double(tls ?? -1),
+        ]
+    }
+}

@@ -1,0 +1,77 @@
+/// What must not appear in logs, shell commands and archives: the one place that decides it for all of them.
+public struct Redaction: Sendable, Hashable {
+    /// Whether values of fields with credentials are hidden: `Authorization`, `Proxy-Authorization`, `Cookie`,
+    /// `Set-Cookie`, and those that were marked secret.
+    public var hidesCredentials = true
+    /// Names of further fields whose values are hidden, in whatever case.
+    public var headers: Set<String> = ["X-Api-Key", "X-Auth-Token", "X-CSRF-Token", "Api-Key"]
+    /// Names of query items whose values are hidden, in whatever case.
+    public var queryItems: Set<String> = [
+        "access_token", "api_key", "apikey", "auth", "client_secret", "code", "id_token", "key", "password",
+        "refresh_token", "secret", "sig", "signature", "token", "X-Amz-Credential", "X-Amz-Security-Token",
+        "X-Amz-Signature",
+    ]
+
+    public init() {}
+
+    /// Hides credentials, and what is commonly one.
+    public static let standard = Redaction()
+
+    /// Hides nothing, user information in URLs included: for your own eyes only.
+    public static let none: Redaction = {
+        var redaction = Redaction()
+        redaction.hidesCredentials = false
+        redaction.headers = []
+        redaction.queryItems = []
+        return redaction
+    }()
+
+    /// Stands for what is hidden.
+    static let placeholder = "<hidden>"
+
+    /// Whether the value of a field is hidden.
+    public func hides(_ field: HTTPHeaders.Field) -> Bool {
+        if hidesCredentials, field.isSecret { return true }
+        return headers.contains { field.isNamed($0) }
+    }
+
+    /// The value of a field as it may be shown.
+    public func value(of field: HTTPHeaders.Field) -> String {
+        if hides(field) { return Self.placeholder }
+        return field.isNamed(HTTPHeaders.Name.location) || field.isNamed(HTTPHeaders.Name.referer)
+            ? url(field.value) : field.value
+    }
+
+    /// A URL as it may be shown: without user information, and with the values of query items hidden that carry
+    /// secrets.
+    public func url(_ url: String) -> String {
+        let parts = URLText(url)
+        var text = parts.scheme.map { "\($0):" } ?? ""
+        if let host = parts.host {
+            text += "//"
+            if !hidesCredentials, let userInfo = parts.userInfo { text += "\(userInfo)@" }
+            text += host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : String(host)
+            if let port = parts.portText { text += ":\(port)" }
+        }
+        text += parts.path
+        if let query = parts.query { text += "?" + self.query(query) }
+        if let fragment = parts.fragment { text += "#" + (hidesCredentials ? self.query(fragment) : fragment) }
+        return text
+    }
+
+    /// Whether the value of a query item is hidden.
+    func hidesQueryItem(_ name: some StringProtocol) -> Bool {
+        queryItems.contains { ASCII.equalIgnoringCase($0, name) }
+    }
+
+    private func query(_ query: Substring) -> Substring {
+        guard !queryItems.isEmpty else { return query }
+        let items = query.split(separator: "&", omittingEmptySubsequences: false).map { item -> Substring in
+            guard let mark = item.utf8.firstIndex(of: UInt8(ascii: "=")), hidesQueryItem(item[..<mark]) else {
+                return item
+            }
+            return item[...mark] + "hidden"
+        }
+        return Substring(items.joined(separator: "&"))
+    }
+}

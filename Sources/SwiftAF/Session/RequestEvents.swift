@@ -1,0 +1,116 @@
+import Dispatch
+import FoundationEssentials
+
+/// Something that happened to a request.
+enum RequestEvent: Sendable {
+    case created
+    case resumed
+    case suspended
+    case sent(HTTPRequest, attempt: Int)
+    case redirected(RedirectProposal, RedirectDecision)
+    case answered(HTTPResponse)
+    case retried(AttemptOutcome, delay: Duration)
+    case finished(RequestResult)
+}
+
+/// The one source of what is told about a request: to its manager's monitors, and to those who observe the process.
+/// There is none while nobody hears.
+final class RequestEvents: Sendable {
+    private let id: UInt64
+    private let request: HTTPRequest
+    private let monitors: MonitorGroup?
+    /// The process hears of tasks by themselves.
+    private let isTask: Bool
+
+    /// - Parameter task: Its number, if it is a task.
+    private init(_ request: HTTPRequest, _ monitors: MonitorGroup?, task: UInt64?) {
+        id = task ?? SessionTask.nextID()
+        self.request = request
+        self.monitors = monitors
+        isTask = task != nil
+    }
+
+    /// Of a task that was made.
+    static func created(_ request: HTTPRequest, _ monitors: MonitorGroup?, task: UInt64) -> RequestEvents? {
+        guard monitors != nil else { return nil }
+        let events = RequestEvents(request, monitors, task: task)
+        events.tell(.created)
+        return events
+    }
+
+    /// Of a transfer without a task, which begins.
+    static func begun(_ request: HTTPRequest, _ monitors: MonitorGroup?) -> RequestEvents? {
+        guard monitors != nil || !TaskObservation.observers.isEmpty else { return nil }
+        let events = RequestEvents(request, monitors, task: nil)
+        events.tell(.created)
+        events.tell(.resumed)
+        return events
+    }
+
+    func tell(_ event: RequestEvent) {
+        if !isTask {
+            switch event {
+            case .created: TaskObservation.observers.tell { $0.transferDidBegin(id, request) }
+            case .finished: TaskObservation.observers.tell { $0.transferDidEnd(id) }
+            default: break
+            }
+        }
+        monitors?.tell(event, of: MonitoredRequest(id: id, request: request))
+    }
+
+    func finish(_ outcome: CoreOutcome, hasBody: Bool = true) {
+        let isInMemory = hasBody && outcome.download == nil
+        tell(
+            .finished(
+                RequestResult(
+                    response: outcome.response, error: outcome.failure, body: isInMemory ? outcome.body : nil,
+                    filePath: outcome.filePath)))
+    }
+}
+
+/// The monitors of a manager and the queue that they are called on.
+final class MonitorGroup: Sendable {
+    let monitors: [any EventMonitor]
+    let queue: DispatchQueue
+
+    /// - Returns: Nil for none.
+    init?(_ monitors: [any EventMonitor], after former: MonitorGroup?) {
+        guard !monitors.isEmpty else { return nil }
+        self.monitors = monitors
+        // The same one, so that events keep their order when monitors come and go.
+        queue = former?.queue ?? DispatchQueue(label: "swiftaf.monitors")
+    }
+
+    func tell(_ event: RequestEvent, of request: MonitoredRequest) {
+        queue.async { [monitors] in
+            for monitor in monitors { monitor.hear(event, of: request) }
+        }
+    }
+
+    func tellInvalidated() {
+        queue.async { [monitors] in
+            for monitor in monitors { monitor.managerInvalidated() }
+        }
+    }
+}
+
+extension EventMonitor {
+    fileprivate func hear(_ event: RequestEvent, of request: MonitoredRequest) {
+        switch event {
+        case .created: requestCreated(request)
+        case .resumed: requestResumed(request)
+        case .suspended: requestSuspended(request)
+        case .sent(let sent, let attempt): requestSent(request, as: sent, attempt: attempt)
+        case .redirected(let proposal, let decision):
+            requestRedirected(request, by: proposal, decision: decision)
+        case .answered(let response):
+            if [401, 407].contains(response.status) { requestChallenged(request, by: response) }
+            requestAnswered(request, with: response)
+        case .retried(let outcome, let delay): requestRetried(request, after: outcome, delay: delay)
+        case .finished(let result):
+            metricsCollected(request, result.metrics)
+            if result.error?.code == .cancelled { requestCancelled(request) }
+            requestFinished(request, with: result)
+        }
+    }
+}

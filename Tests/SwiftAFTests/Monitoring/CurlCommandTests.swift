@@ -1,0 +1,120 @@
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import SwiftAF
+
+@Suite("A request as a command of curl")
+struct CurlCommandTests {
+    /// What a shell makes of a command: its words, without the first.
+    private static func words(of command: String) throws -> [String] {
+        let folder = try TestFolder()
+        // A function in curl's place that writes down its arguments.
+        let script = """
+            curl() { printf '%s\\0' "$@" > '\(folder.file("words"))'; cat > '\(folder.file("input"))'; }
+            \(command) < /dev/null
+            """
+        try folder.write(script, to: "script")
+        guard system("/bin/sh '\(folder.file("script"))'") == 0 else { throw CocoaError(.executableLoad) }
+        let bytes = try folder.read("words")
+        return bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The values of an option, in order.
+    private static func values(_ option: String, _ words: [String]) -> [String] {
+        words.indices.filter { words[$0] == option && $0 + 1 < words.count }.map { words[$0 + 1] }
+    }
+
+    private static let nasty = [
+        "plain", "with space", "it's", "\"double\"", "$(touch /tmp/x)", "`id`", "a;b&c|d>e<f", "back\\slash", "*?[a-z]",
+        "~root", "#comment", "!history", "line\nbreak", "tab\tstop", "-option", "@file", "ünïcode 漢字", "$HOME", "''",
+        "{a,b}", "%s", "",
+    ]
+
+    @Test("Every word comes through the shell as it is", arguments: nasty)
+    func quoting(word: String) throws {
+        let request = HTTPRequest(.put, "https://host/\(word)", headers: ["X-Word": word], body: .text(word))
+        let command = request.curlCommand()
+        let words = try Self.words(of: command)
+        #expect(Self.values("--url", words) == ["https://host/\(word)"])
+        #expect(Self.values("--data-raw", words) == [word])
+        #expect(Self.values("--header", words).first == (word.isEmpty ? "X-Word;" : "X-Word: \(word)"))
+        #expect(Self.values("--request", words) == ["PUT"])
+        #expect(words.first == "--globoff")
+    }
+
+    @Test("Simple requests stay readable")
+    func readable() {
+        #expect(
+            HTTPRequest("https://host/a?b=c", headers: ["Accept": "text/html"]).curlCommand()
+                == "curl --globoff --request GET --header 'Accept: text/html' --url 'https://host/a?b=c'")
+        #expect(HTTPRequest(.head, "https://host/").curlCommand() == "curl --globoff --head --url https://host/")
+    }
+
+    @Test("Secrets are hidden unless asked for")
+    func secrets() {
+        var request = HTTPRequest("https://user:pass@host/?token=secret&x=y#access_token=secret")
+        request.headers = ["Authorization": "Bearer secret", "Cookie": "a=secret", "Proxy-Authorization": "secret"]
+        request.headers.add(name: "X-Mine", value: "secret", secret: true)
+        let command = request.curlCommand()
+        #expect(!command.contains("secret") && !command.contains("pass"))
+        let open = request.curlCommand(redaction: .none)
+        #expect(open.contains("user:pass@host") && open.contains("'Authorization: Bearer secret'"))
+        #expect(open.contains("token=secret&x=y#access_token=secret"))
+    }
+
+    @Test("Bodies: bytes, files, streams")
+    func bodies() throws {
+        let bytes = HTTPRequest(.post, "https://host/", body: .data(Data([0, 1, 0xFF])))
+        #expect(bytes.curlCommand().hasPrefix("printf %s AAH/ | base64 -d | curl "))
+        #expect(bytes.curlCommand().contains("--data-binary @-"))
+        let file = HTTPRequest(.post, "https://host/", body: .file("/tmp/a b"))
+        #expect(Self.values("--data-binary", try Self.words(of: file.curlCommand())) == ["@/tmp/a b"])
+        let stream = HTTPRequest(.post, "https://host/", body: .stream { AsyncStream<Data> { $0.finish() } })
+        #expect(stream.curlCommand().contains("--data-binary @-"))
+        // curl must not call it a form.
+        #expect(bytes.curlCommand().contains("--header Content-Type:"))
+        let typed = HTTPRequest(.post, "https://host/", headers: ["Content-Type": "a/b"], body: .text("x"))
+        #expect(Self.values("--header", try Self.words(of: typed.curlCommand())) == ["Content-Type: a/b"])
+    }
+
+    @Test("Forms are taken apart")
+    func forms() throws {
+        let folder = try TestFolder()
+        try folder.write("content", to: "a\"b")
+        var form = MultipartFormData()
+        try form.append("it's @here", name: "field")
+        try form.append(Data("<x>".utf8), name: "page", fileName: "a \"b\".html", mediaType: "text/html")
+        try form.append(file: folder.file("a\"b"), name: "file")
+        var request = HTTPRequest(.post, "https://host/", body: .multipart(form))
+        request.headers["Content-Type"] = "multipart/form-data; boundary=x"
+        let words = try Self.words(of: request.curlCommand())
+        #expect(Self.values("--form-string", words) == ["field=it's @here"])
+        let parts = Self.values("--form", words)
+        try #require(parts.count == 2)
+        #expect(parts[0] == #"page="<x>";type=text/html;filename="a \"b\".html""#)
+        #expect(parts[1].hasPrefix(#"file=@""# + folder.path) && parts[1].contains(#"/a\"b""#))
+        #expect(Self.values("--header", words).isEmpty)
+    }
+
+    @Test("Versions, limits, removed defaults; nothing that can't be sent")
+    func options() throws {
+        var request = HTTPRequest("https://host/")
+        request.httpVersion = .http2PriorKnowledge
+        request.timeouts = .init(connect: .milliseconds(1005), total: .seconds(7))
+        request.headers.removeDefault("User-Agent")
+        request.headers.add(name: "@file", value: "x")
+        let words = try Self.words(of: request.curlCommand())
+        #expect(words.contains("--http2-prior-knowledge"))
+        #expect(Self.values("--connect-timeout", words) == ["1.005"])
+        #expect(Self.values("--max-time", words) == ["7.000"])
+        #expect(Self.values("--header", words) == ["User-Agent:"])
+    }
+
+    @Test("NUL, which no argument can have, is left out")
+    func nul() throws {
+        let words = try Self.words(of: HTTPRequest("https://host/a\0b").curlCommand())
+        #expect(Self.values("--url", words) == ["https://host/ab"])
+    }
+}

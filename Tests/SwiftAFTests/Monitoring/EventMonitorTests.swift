@@ -1,0 +1,330 @@
+import AFTestServer
+import Dispatch
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+/// Notes events by name, with what matters of them.
+struct EventNotes: EventMonitor {
+    let events = Recorder<String>()
+    let ends = Recorder<(MonitoredRequest, RequestResult)>()
+
+    func requestCreated(_ request: MonitoredRequest) { events.record("created") }
+    func requestResumed(_ request: MonitoredRequest) { events.record("resumed") }
+    func requestSuspended(_ request: MonitoredRequest) { events.record("suspended") }
+    func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int) {
+        events.record("sent \(attempt) \(sent.headers["X-Attempt"] ?? "-")")
+    }
+    func requestRedirected(
+        _ request: MonitoredRequest, by proposal: RedirectProposal, decision: RedirectDecision
+    ) {
+        events.record("redirected \(proposal.response.status)")
+    }
+    func requestChallenged(_ request: MonitoredRequest, by response: HTTPResponse) { events.record("challenged") }
+    func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
+        events.record("answered \(response.status)")
+    }
+    func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
+        events.record("retried \(outcome.status ?? 0) \(delay == .zero)")
+    }
+    func metricsCollected(_ request: MonitoredRequest, _ metrics: ResponseMetrics) {
+        events.record("metrics \(metrics.hops.count)")
+    }
+    func requestCancelled(_ request: MonitoredRequest) { events.record("cancelled") }
+    func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+        events.record("finished \(result.error.map { $0.code.rawValue } ?? "")")
+        ends.record((request, result))
+    }
+    func managerInvalidated() { events.record("invalidated") }
+}
+
+@Suite("Event monitors", .timeLimit(.minutes(2)))
+struct EventMonitorTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+    private let notes = EventNotes()
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        manager.completionQueue = .global()
+        manager.eventMonitors = [notes]
+        server.route("/x", .text("done"))
+    }
+
+    /// All events, once so many requests have finished.
+    private func events(of requests: Int = 1) async -> [String] {
+        await notes.ends.wait(for: requests)
+        return notes.events.values
+    }
+
+    private static let whole = ["created", "resumed", "sent 1 -", "answered 200", "metrics 1", "finished "]
+
+    @Test("A call that is awaited")
+    func awaited() async throws {
+        #expect(try await manager.response(.get, "x").status == 200)
+        #expect(await events() == Self.whole)
+        let (request, result) = notes.ends.values[0]
+        #expect(request.request.url == server.urlString("/x"))
+        #expect(result.body == Data("done".utf8))
+        #expect(result.response?.status == 200)
+    }
+
+    @Test("A task with closures has its own number")
+    func task() async throws {
+        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }
+        task.resume()
+        #expect(await events() == Self.whole)
+        #expect(notes.ends.values[0].0.id == task.id)
+    }
+
+    @Test("A task that is suspended, resumed and cancelled")
+    func handles() async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let task = manager.dataTask(for: HTTPRequest("slow"), with: DataResponseSerializer()) { _, _, _ in }
+        task.resume()
+        #expect(await server.waitForStalled(at: "slow"))
+        task.suspend()
+        task.resume()
+        task.cancel()
+        #expect(
+            await events() == [
+                "created", "resumed", "sent 1 -", "suspended", "resumed", "metrics 1", "cancelled",
+                "finished cancelled",
+            ])
+        server.open("slow")
+    }
+
+    @Test("A task that is cancelled before it is started")
+    func early() async throws {
+        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }
+        task.cancel()
+        #expect(await events() == ["created", "metrics 0", "cancelled", "finished cancelled"])
+    }
+
+    @Test("A task that can't be sent")
+    func invalid() async throws {
+        manager.dataTask(for: HTTPRequest("ftp://x"), with: DataResponseSerializer()) { _, _, _ in }.resume()
+        #expect(await events() == ["created", "resumed", "metrics 0", "finished invalidInput"])
+    }
+
+    @Test("Redirects, challenges, attempts")
+    func attempts() async throws {
+        server.route("/moved", .redirect(to: "/y"))
+        server.route("/y", times: 1, .status(401))
+        server.route("/y", .text("done"))
+        manager.interceptor = Interceptor(
+            adapt: { request, attempt in
+                var request = request
+                request.headers["X-Attempt"] = String(attempt.number)
+                return request
+            },
+            retry: { _, _ in .retry })
+        let expected = [
+            "created", "resumed", "sent 1 1", "redirected 302", "challenged", "answered 401", "retried 401 true",
+            "sent 2 2", "redirected 302", "answered 200", "metrics 2", "finished ",
+        ]
+        #expect(try await manager.response(.get, "moved").status == 200)
+        #expect(await events() == expected)
+        server.route("/y", times: 1, .status(401))
+        manager.dataTask(for: HTTPRequest("moved"), with: DataResponseSerializer()) { _, _, _ in }.resume()
+        #expect(await events(of: 2) == expected + expected)
+        server.route("/y", times: 1, .status(401))
+        let stream = try await manager.stream(HTTPRequest("moved"))
+        for try await _ in stream.bytes {}
+        #expect(await events(of: 3) == expected + expected + expected)
+    }
+
+    @Test("A stream finishes with its body, and with what broke it")
+    func streams() async throws {
+        let stream = try await manager.stream(HTTPRequest("x"))
+        for try await _ in stream.bytes {}
+        #expect(await events() == Self.whole)
+        #expect(notes.ends.values[0].1.body == nil)
+        server.route("/cut", .truncated(body: Data("do".utf8), promising: 4))
+        let cut = try await manager.stream(HTTPRequest("cut"))
+        await #expect(throws: SessionError.self) { for try await _ in cut.bytes {} }
+        #expect(await events(of: 2).last == "finished truncated")
+        server.route("/lost", .reset)
+        await #expect(throws: SessionError.self) { _ = try await manager.stream(HTTPRequest("lost")) }
+        #expect(await events(of: 3).last?.hasPrefix("finished connectionLost") == true)
+    }
+
+    @Test("A download")
+    func download() async throws {
+        let folder = try TestFolder()
+        try await manager.download(HTTPRequest("x"), to: folder.file("film"))
+        #expect(await events() == Self.whole)
+        #expect(notes.ends.values[0].1.filePath == folder.file("film"))
+        #expect(notes.ends.values[0].1.body == nil)
+    }
+
+    @Test("Several monitors, in their order and one event at a time")
+    func several() async throws {
+        let queue = Recorder<String>()
+        struct Named: EventMonitor {
+            let name: String
+            let queue: Recorder<String>
+            func requestCreated(_ request: MonitoredRequest) { queue.record("\(name) created") }
+            func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+                queue.record("\(name) finished")
+            }
+        }
+        manager.eventMonitors = [Named(name: "a", queue: queue), Named(name: "b", queue: queue)]
+        #expect(manager.eventMonitors.count == 2)
+        _ = try await manager.response(.get, "x")
+        #expect(await queue.wait(for: 4) == ["a created", "b created", "a finished", "b finished"])
+        manager.eventMonitors = []
+        #expect(manager.eventMonitors.isEmpty)
+        _ = try await manager.response(.get, "x")
+        manager.eventMonitors = [notes]
+        _ = try await manager.response(.get, "x")
+        #expect(await events() == Self.whole)
+        #expect(queue.values.count == 4)
+    }
+
+    @Test("Many requests at once: each has its events, in order")
+    func many() async throws {
+        final class ByRequest: EventMonitor {
+            let all = Guarded<[UInt64: [String]]>([:])
+            let ends = Recorder<UInt64>()
+            private func note(_ request: MonitoredRequest, _ name: String) {
+                all.withLock { $0[request.id, default: []].append(name) }
+            }
+            func requestCreated(_ request: MonitoredRequest) { note(request, "created") }
+            func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int) { note(request, "sent") }
+            func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
+                note(request, "answered")
+            }
+            func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+                note(request, "finished")
+                ends.record(request.id)
+            }
+        }
+        let monitor = ByRequest()
+        manager.eventMonitors = [monitor]
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<100 {
+                if index.isMultiple(of: 2) {
+                    group.addTask { _ = try? await manager.response(.get, "x") }
+                } else {
+                    manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }.resume()
+                }
+            }
+        }
+        await monitor.ends.wait(for: 100)
+        let all = monitor.all.withLock { $0 }
+        #expect(all.count == 100)
+        #expect(all.values.allSatisfy { $0 == ["created", "sent", "answered", "finished"] })
+    }
+
+    @Test("Without a monitor nothing more crosses from the core")
+    func noCost() async throws {
+        manager.eventMonitors = []
+        for _ in 0..<3 { _ = try await manager.response(.get, "x") }
+        let before = try #require(manager.statistics)
+        for _ in 0..<10 { _ = try await manager.response(.get, "x") }
+        let after = try #require(manager.statistics)
+        // The end of each, and nothing else.
+        #expect(after.events - before.events == 10)
+        #expect(after.posts - before.posts == 10)
+    }
+
+    @Test("The end of a manager")
+    func invalidated() async throws {
+        manager.invalidate(cancellingTasks: true)
+        manager.invalidate(cancellingTasks: true)
+        #expect(await notes.events.wait() == ["invalidated"])
+    }
+}
+
+@Suite("The logger", .timeLimit(.minutes(2)))
+struct EventLoggerTests {
+    private static let request = MonitoredRequest(
+        id: 7, request: HTTPRequest(.post, "https://user:pass@host/x?token=secret&a=b"))
+
+    private static func lines(_ level: EventLogger.Level, _ tell: (EventLogger) -> Void) -> [String] {
+        let lines = Recorder<String>()
+        tell(EventLogger(level: level) { _, text in lines.record(text) })
+        return lines.values
+    }
+
+    private static func tellAll(_ logger: EventLogger) {
+        var sent = HTTPRequest(.post, "https://user:pass@host/x?token=secret&a=b", body: .text("the body"))
+        sent.headers = ["Authorization": "Bearer secret", "Accept": "*/*", "Cookie": "secret", "x-api-key": "secret"]
+        sent.headers.add(name: "X-Mine", value: "secret", secret: true)
+        logger.requestSent(request, as: sent, attempt: 1)
+        var response = HTTPResponse(status: 503, url: sent.url)
+        response.headers = ["Set-Cookie": "secret", "Location": "https://u:secret@host/?sig=secret"]
+        logger.requestAnswered(request, with: response)
+        let outcome = AttemptOutcome(attempt: RequestAttempt(), response: response)
+        logger.requestRetried(request, after: outcome, delay: .milliseconds(1500))
+        response.status = 200
+        logger.requestFinished(request, with: RequestResult(response: response, body: Data("an answer".utf8)))
+    }
+
+    @Test("Levels")
+    func levels() {
+        #expect(Self.lines(.failures, Self.tellAll).isEmpty)
+        #expect(
+            Self.lines(.requests, Self.tellAll) == [
+                "[7] POST https://host/x?token=hidden&a=b: 503, again in 1500 ms",
+                "[7] POST https://host/x?token=hidden&a=b: 200, 0 bytes",
+            ])
+        let heads = Self.lines(.headers, Self.tellAll).joined(separator: "\n")
+        #expect(heads.contains("[7] > Accept: */*"))
+        #expect(!heads.contains("the body") && !heads.contains("an answer"))
+        let bodies = Self.lines(.bodies, Self.tellAll).joined(separator: "\n")
+        #expect(bodies.contains("the body") && bodies.contains("an answer"))
+    }
+
+    @Test("No secret, at any level")
+    func secrets() {
+        let text = Self.lines(.bodies, Self.tellAll).joined(separator: "\n")
+        #expect(!text.contains("secret") && !text.contains("pass"))
+        #expect(text.contains("> Authorization: <hidden>") && text.contains("< Set-Cookie: <hidden>"))
+        #expect(text.contains("< Location: https://host/?sig=hidden"))
+    }
+
+    @Test("Everything, for those who ask for it")
+    func unredacted() {
+        let lines = Recorder<String>()
+        var logger = EventLogger(level: .bodies) { _, text in lines.record(text) }
+        logger.redaction = .none
+        Self.tellAll(logger)
+        let text = lines.values.joined(separator: "\n")
+        #expect(text.contains("https://user:pass@host/x?token=secret") && text.contains("Bearer secret"))
+    }
+
+    @Test("Failures, and nothing that forges a line")
+    func failures() {
+        let lines = Self.lines(.failures) { logger in
+            logger.requestFinished(Self.request, with: RequestResult(error: SessionError(.timeout, reason: .idle)))
+            var response = HTTPResponse(status: 404, url: "https://host/")
+            response.headers = ["X": "a\u{1B}[31m\nforged"]
+            logger.requestFinished(Self.request, with: RequestResult(response: response))
+        }
+        #expect(lines.count == 2)
+        #expect(lines[0].contains("timeout (idle)") && lines[1].contains(": 404"))
+        let heads = Self.lines(.headers) { logger in
+            var response = HTTPResponse(status: 200, url: "https://host/")
+            response.headers = ["X": "a\u{1B}[31m\nforged"]
+            logger.requestAnswered(Self.request, with: response)
+        }
+        #expect(heads[0].split(separator: "\n").count == 2)
+        #expect(!heads[0].contains("\u{1B}"))
+    }
+
+    @Test("Bodies up to their limit, bytes as a number")
+    func bodies() {
+        let lines = Recorder<String>()
+        var logger = EventLogger(level: .bodies) { _, text in lines.record(text) }
+        logger.maximumBodySize = 3
+        let response = HTTPResponse(status: 200, url: "https://host/")
+        logger.requestFinished(Self.request, with: RequestResult(response: response, body: Data("abcdef".utf8)))
+        logger.requestFinished(Self.request, with: RequestResult(response: response, body: Data([0xFF, 0xFE])))
+        #expect(lines.values[1] == "[7] abc… (6 bytes)")
+        #expect(lines.values[3] == "[7] 2 bytes")
+    }
+}
