@@ -12,6 +12,8 @@ struct CoreOutcome: Sendable {
     var failure: SessionError?
     /// What came of a file that the body was to go to.
     var download: CoreDownload?
+    /// What the server has shown of itself, if somebody asked.
+    var trust: SharedTrustReport?
 
     /// Where the file is that the body went into, if it stands in its place.
     var filePath: String? {
@@ -37,8 +39,11 @@ struct CoreResult: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - url: What was asked for, for errors that came before anything was sent.
+    ///   - reportsTrust: Whether somebody asked what the server has shown of itself.
     ///   - bodyFailure: Why the source of the request's body failed, if it did.
-    func take(for url: String, bodyFailure: @autoclosure () -> (any Error)?) -> CoreOutcome {
+    func take(
+        for url: String, reportsTrust: Bool, bodyFailure: @autoclosure () -> (any Error)?
+    ) -> CoreOutcome {
         defer { af_result_free(raw) }
         let url = lastURL(expecting: url)
         let metrics = metrics(lastURL: url)
@@ -46,7 +51,11 @@ struct CoreResult: @unchecked Sendable {
         let body = takeBody()
         let download = af_result_get_download(raw).flatMap { CoreDownload($0.pointee) }
         guard let failure = af_result_get_failure(raw), failure.pointee.status != .AF_OK else {
-            return CoreOutcome(response: response, body: body, download: download)
+            var outcome = CoreOutcome(response: response, body: body, download: download)
+            if reportsTrust {
+                outcome.trust = af_result_get_trust(raw).map { SharedTrustReport(TrustReport($0.pointee)) }
+            }
+            return outcome
         }
         var error = SessionError(failure.pointee, url: url, response: response, body: response == nil ? nil : body)
         if error.code == .bodySource, let cause = bodyFailure() { error = error.replacing(by: cause) }

@@ -33,6 +33,8 @@ class CoreTask: @unchecked Sendable {
     private var replacement: CoreReplacement?
     /// What is to go on; set before the core knows the task.
     private var resumeToken: ResumeToken?
+    /// Set before the core knows the task.
+    private var reportsTrust = false
     /// What the body's file was named; the core reads it right after the decision.
     private var destination: CoreText?
 
@@ -58,6 +60,7 @@ class CoreTask: @unchecked Sendable {
     final func begin(_ order: CoreOrder) -> SessionError? {
         resumeToken = order.resumeToken
         responder = order.responder
+        reportsTrust = order.request.reportsTrust
         guard state.withLock({ $0.begin() }) else {
             return SessionError(.cancelled, url: order.request.url, resumeToken: resumeToken)
         }
@@ -119,7 +122,7 @@ class CoreTask: @unchecked Sendable {
     /// What ``didFinish(_:)`` was given, as values. Once, on any thread.
     final func take(_ result: CoreResult, for url: String) -> CoreOutcome {
         handover.begin()
-        var outcome = result.take(for: url, bodyFailure: body?.failure)
+        var outcome = result.take(for: url, reportsTrust: reportsTrust, bodyFailure: body?.failure)
         // Without an answer nothing has become void, whether the partial file was looked at or not.
         if let resumeToken, outcome.response == nil, outcome.failure?.resumeToken == nil {
             outcome.failure?.resumeToken = resumeToken

@@ -169,6 +169,13 @@ extension HTTPRequest {
         set { update { $0.interceptor = newValue } }
     }
 
+    /// Whether the response of a call that is awaited tells what the server has shown of itself
+    /// (``DataResponse/trust``).
+    public var reportsTrust: Bool {
+        get { settings?.values.reportsTrust ?? false }
+        set { update { $0.reportsTrust = newValue } }
+    }
+
     /// Whether anything of it was set.
     var hasSettings: Bool { settings != nil }
 
@@ -198,6 +205,7 @@ extension HTTPRequest {
             var proxyCredential: Credential?
             var hints = Hints()
             var interceptor: (any RequestInterceptor)?
+            var reportsTrust = false
         }
 
         let values: Values

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 
 /// Writes what happens to requests, line by line, without secrets.
 ///

@@ -78,3 +78,12 @@ public final class TrustHandler: Sendable, Hashable {
         hasher.combine(ObjectIdentifier(self))
     }
 }
+
+/// A report where most have none: one word instead of many.
+final class SharedTrustReport: Sendable {
+    let report: TrustReport
+
+    init(_ report: TrustReport) {
+        self.report = report
+    }
+}

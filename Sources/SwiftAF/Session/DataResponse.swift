@@ -8,6 +8,12 @@ public struct DataResponse: Sendable {
     /// The file that the body went into, if it became a download (``ResponseDisposition/download(to:options:)``).
     public var filePath: String?
 
+    /// What the server has shown of itself and what the policy had to say about it, if ``HTTPRequest/reportsTrust`` asked
+    /// for it and the answer came over TLS. On a connection that was there already, what it showed when that was made.
+    public var trust: TrustReport? { sharedTrust?.report }
+
+    var sharedTrust: SharedTrustReport?
+
     public init(response: HTTPResponse, body: Data = Data(), filePath: String? = nil) {
         self.response = response
         self.body = body

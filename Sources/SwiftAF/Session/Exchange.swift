@@ -16,17 +16,16 @@ final class Exchange: CoreTask, @unchecked Sendable {
     /// Runs a transfer to its end, in as many attempts as it takes. Cancelling the Swift task cancels it.
     static func run(_ order: CoreOrder, _ observers: TransferObservers) async -> CoreOutcome {
         guard let events = RequestEvents.begun(order.request, observers.monitors) else {
-            return await attempt(order, observers)
+            return await attempts(order, observers)
         }
         var observers = observers
         observers.events = events
-        let outcome = await attempt(order, observers)
+        let outcome = await attempts(order, observers)
         events.finish(outcome)
         return outcome
     }
 
-    /// In as many attempts as it takes.
-    private static func attempt(_ order: CoreOrder, _ observers: TransferObservers) async -> CoreOutcome {
+    private static func attempts(_ order: CoreOrder, _ observers: TransferObservers) async -> CoreOutcome {
         guard let interceptor = observers.interceptor else {
             observers.events?.tell(.sent(order.request, attempt: 1))
             return await send(order, observers)
@@ -45,9 +44,9 @@ final class Exchange: CoreTask, @unchecked Sendable {
     static func response(
         _ order: CoreOrder, _ observers: TransferObservers
     ) async throws(SessionError) -> DataResponse {
-        guard observers.interceptor == nil else { return try await run(order, observers).answer() }
-        let told = TaskObservation.begin(order.request)
-        defer { TaskObservation.end(told) }
+        guard observers.interceptor == nil, observers.monitors == nil, TaskObservation.observers.isEmpty,
+            !order.request.reportsTrust
+        else { return try await run(order, observers).answer() }
         let (exchange, result) = try await attempt(order, observers)
         if let (response, body) = exchange.takeResponse(result, for: order.request.url) {
             return DataResponse(response: response, body: body)

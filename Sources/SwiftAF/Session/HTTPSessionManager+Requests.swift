@@ -124,6 +124,8 @@ extension CoreOutcome {
     func dataResponse() throws(SessionError) -> DataResponse {
         if let failure { throw failure }
         guard let response else { throw SessionError(.unknown, message: "the transfer ended without a response") }
-        return DataResponse(response: response, body: body, filePath: filePath)
+        var answer = DataResponse(response: response, body: body, filePath: filePath)
+        answer.sharedTrust = trust
+        return answer
     }
 }

@@ -67,6 +67,24 @@ struct TrustTests {
         #expect(server.connections.allSatisfy { $0.received.isEmpty })
     }
 
+    @Test("An answer tells what its server has shown, if it was asked to")
+    func reported() async throws {
+        let manager = HTTPSessionManager(configuration: configuration())
+        var request = HTTPRequest(server.urlString("/"))
+        #expect(try await manager.response(for: request).trust == nil)
+        request.reportsTrust = true
+        // The second time on the same connection.
+        for _ in 0..<2 {
+            let trust = try #require(try await manager.response(for: request).trust)
+            #expect(trust.isAccepted && trust.isVerified && trust.reason == nil)
+            #expect(trust.chain.count == 2)
+        }
+        #expect(server.statistics.accepted == 1)
+        let plain = try TestServer()
+        request.url = plain.urlString("/")
+        #expect(try await manager.response(for: request).trust == nil)
+    }
+
     @Test("Another policy of a manager takes nothing along and lets what is under way complete")
     func replacement() async throws {
         server.route("/slow", .stall(at: "gate").then(.text("late")))
