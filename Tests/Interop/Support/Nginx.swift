@@ -48,6 +48,7 @@ final class Nginx: Sendable {
         }
         let configuration = NginxConfiguration(folder: folder.path, ports: ports, httpbinPort: httpbinPort)
         try folder.write(configuration.locations, to: "locations.conf")
+        try folder.write(Data("user:{PLAIN}passwd\n".utf8), to: "users")
         let path = try folder.write(configuration.main, to: "nginx.conf")
         // nginx takes over the sockets named there whose addresses its configuration names too.
         let inherited = sockets.indices.map { "\(3 + $0);" }.joined()

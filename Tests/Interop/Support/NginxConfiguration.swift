@@ -77,6 +77,13 @@ struct NginxConfiguration {
     var locations: String {
         """
         location /files/ { root \(folder); }
+        location /private/files/ { auth_basic "Fake Realm"; auth_basic_user_file \(folder)/users; alias \(folder)/files/; }
+        location /private/dav/ {
+            auth_basic "Fake Realm";
+            auth_basic_user_file \(folder)/users;
+            alias \(folder)/dav/;
+            dav_methods PUT;
+        }
         location /dav/ { root \(folder); dav_methods PUT DELETE; }
         location /httpbin/ { proxy_pass http://127.0.0.1:\(httpbinPort)/; }
         location = /small { default_type text/plain; return 200 "small"; }
