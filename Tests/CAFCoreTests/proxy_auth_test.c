@@ -140,11 +140,15 @@ static void tunnels_are_asked_for_again(void **state) {
 
 static void digest_names_what_the_tunnel_is_for(void **state) {
     world *world = *state;
-    guard guard = {.challenges = {DIGEST}, .user = "me", .password = "secret", .is_proxy = true};
+    guard guard = {.challenges = {DIGEST},
+                   .user = "me",
+                   .password = "secret",
+                   .is_proxy = true,
+                   .closes = true};
     guard_path(world, "example.test:443", &guard);
     call *call = call_via(world, "https://example.test/", proxy_url(world, ""), &me);
     call_perform(call);
-    /* What follows is no TLS. */
+    /* The tunnel leads nowhere. */
     assert_int_not_equal(call->failure.status, AF_EAUTH);
     assert_int_equal(guard.asked, 1);
     assert_int_equal(guard.admitted, 1);

@@ -136,6 +136,12 @@ static void watch(afts_conn *conn, const afts_request *request, void *payload) {
     if (is_known(guard, answer, request, &is_stale)) {
         atomic_fetch_add(&guard->admitted, 1);
         afts_conn_respond(conn, 200, NULL, "in", 2);
+        if (guard->closes) {
+            afts_script *end = afts_script_new();
+            afts_close(end);
+            afts_conn_run(conn, end);
+            afts_script_free(end);
+        }
     } else {
         ask(guard, conn, is_stale, answer != NULL && begins(answer, "NTLM TlRMTVNTUAAB"));
     }
