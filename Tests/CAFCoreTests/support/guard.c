@@ -140,7 +140,7 @@ static void watch(afts_conn *conn, const afts_request *request, void *payload) {
             afts_script *end = afts_script_new();
             afts_close(end);
             afts_conn_run(conn, end);
-            afts_script_free(end);
+            afts_script_release(end);
         }
     } else {
         ask(guard, conn, is_stale, answer != NULL && begins(answer, "NTLM TlRMTVNTUAAB"));
