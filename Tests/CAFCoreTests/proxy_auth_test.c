@@ -138,6 +138,29 @@ static void tunnels_are_asked_for_again(void **state) {
     }
 }
 
+/** The first proxy asks and is answered; a redirect leads to another one, who asks as well. */
+static void another_proxy_hears_nothing(void **state) {
+    world *first = *state;
+    tunnel second = make_tunnel();
+    relay_challenge(second.relay, "Basic realm=x", "Basic bWU6c2VjcmV0\r\n");
+    serve_once(first, "/from", answer(407, "Proxy-Authenticate: Basic realm=x", "who?"));
+    serve(first, "/from", answer(302, text_of(first, "Location: %s", second.url), "moved"));
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.proxies = (af_proxies){AF_PROXIES_GIVEN, proxy_url(first, ""),
+                                   relay_url(second.relay, "http", NULL), NULL, NULL};
+    world_close_session(first);
+    check_status(af_session_new(&first->session, &options, NULL), AF_OK);
+    call *call = call_via(first, "http://example.test/from", NULL, &me);
+    call_perform(call);
+    check_ended(call, AF_EAUTH);
+    assert_string_equal(seen_header(first, 1, "Proxy-Authorization"), "Basic bWU6c2VjcmV0");
+    assert_int_equal(relay_count(second.relay), 1);
+    assert_null(strstr(relay_seen(second.relay, 0), "Proxy-Authorization"));
+    call_free(call);
+    world_close_session(first);
+    end_tunnel(&second);
+}
+
 static void digest_names_what_the_tunnel_is_for(void **state) {
     world *world = *state;
     guard guard = {.challenges = {DIGEST},
@@ -199,6 +222,7 @@ int main(void) {
         WORLD_TEST(plain_requests_are_repeated_for_the_proxy),
         WORLD_TEST(a_servers_credentials_are_not_a_proxys),
         cmocka_unit_test(tunnels_are_asked_for_again),
+        WORLD_TEST(another_proxy_hears_nothing),
         WORLD_TEST(digest_names_what_the_tunnel_is_for),
         cmocka_unit_test(the_caller_is_asked_about_tunnels_too),
         WORLD_TEST(an_endless_head_before_a_tunnel_is_cut),
