@@ -105,10 +105,11 @@ import Testing
     @Test func cancellingTheTaskCancelsTheHandler() async {
         let asked = AsyncStream<Void>.makeStream()
         let over = AsyncStream<Void>.makeStream()
+        let never = AsyncStream<Void>.makeStream()
         manager.authenticationChallengeHandler = { _ in
             asked.continuation.yield()
             // Ends only by being cancelled.
-            for await _ in AsyncStream<Void>.makeStream().stream {}
+            for await _ in never.stream {}
             over.continuation.yield()
             return .useCredential(Self.right)
         }
@@ -117,6 +118,7 @@ import Testing
         task.cancel()
         await #expect { _ = try await task.value } throws: { SessionError.Code.cancelled ~= $0 }
         for await _ in over.stream { break }
+        never.continuation.finish()
     }
 
     // MARK: Credentials
