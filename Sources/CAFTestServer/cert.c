@@ -215,7 +215,13 @@ static bool encode_der(afts_cert *cert) {
     return cert->der && hashed;
 }
 
+/* A client's threads may still be using it when the test process exits. */
+void afts__openssl_begin(void) {
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
 afts_cert *afts_cert_new(const afts_cert_options *options, const afts_cert *issuer) {
+    afts__openssl_begin();
     afts_cert_options defaults = {0};
     options = options ? options : &defaults;
     afts_cert *cert = calloc(1, sizeof *cert);

@@ -231,6 +231,9 @@ void afts__close_abruptly(afts_conn *conn);
 void afts__half_close(afts_conn *conn);
 void afts__reset(afts_conn *conn);
 
+/// Before anything else makes OpenSSL initialise itself: it isn't to be torn down at exit.
+void afts__openssl_begin(void);
+
 // tls.c
 int afts__tls_setup(afts_server *server, const afts_tls *tls);
 void afts__tls_teardown(afts_server *server);

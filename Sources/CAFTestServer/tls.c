@@ -176,6 +176,7 @@ static void set_resumption(SSL_CTX *context, const afts_tls *tls) {
 }
 
 int afts__tls_setup(afts_server *server, const afts_tls *tls) {
+    afts__openssl_begin();
     server->tls = SSL_CTX_new(TLS_server_method());
     if (!server->tls || !make_bio_method(server)) {
         return fail(server, "OpenSSL");

@@ -2,14 +2,17 @@
  * A process may end at any moment: main() returns while loops are in the middle of TLS transfers.
  * Nothing must crash or hang, though nobody released or joined anything.
  */
+#include "support/files.h"
 #include "support/world.h"
 
 #include <afcore/session.h>
+#include <openssl/crypto.h>
 #include <semaphore.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -43,9 +46,27 @@ static int leave_in_the_middle(const char *url, const char *anchors) {
     return 0;
 }
 
-static int run_child(const char *url, const char *anchors) {
-    setenv("AF_TEST_ANCHORS", anchors, 1);
-    char *arguments[] = {"exit_test", (char *)(uintptr_t)url, NULL};
+/** Registered first, so it runs last: has OpenSSL torn itself down by then? */
+static void look_at_openssl(void) {
+    if (OPENSSL_init_crypto(0, NULL) != 1) _exit(4);
+}
+
+/** In the child: the first of all that has to do with OpenSSL is a file of certificates. */
+static int read_certificates_and_leave(const char *path) {
+    af_bytes certificates;
+    if (atexit(look_at_openssl) != 0) return 2;
+    if (af_certificates_read(&certificates, path, NULL) != AF_OK) return 3;
+    af_free(certificates.bytes);
+    return 0;
+}
+
+/** `argument` is a path if there are no anchors. */
+static int run_child(const char *argument, const char *anchors) {
+    if (anchors != NULL)
+        setenv("AF_TEST_ANCHORS", anchors, 1);
+    else
+        unsetenv("AF_TEST_ANCHORS");
+    char *arguments[] = {"exit_test", (char *)(uintptr_t)argument, NULL};
     pid_t child;
     assert_int_equal(posix_spawn(&child, program, NULL, NULL, arguments, environ), 0);
     int status;
@@ -67,10 +88,26 @@ static void a_process_may_end_in_the_middle_of_transfers(void **state) {
     world_free(world);
 }
 
+static void openssl_outlives_the_process_whoever_used_it_first(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    afts_cert *authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    write_file(path_in(&folder, "ca.pem"), af_slice_of(afts_cert_pem(authority)));
+    int status = run_child(path_in(&folder, "ca.pem"), NULL);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    afts_cert_free(authority);
+    folder_remove(&folder);
+}
+
 int main(int argc, char **argv) {
     program = argv[0];
-    if (argc == 2) return leave_in_the_middle(argv[1], getenv("AF_TEST_ANCHORS"));
+    const char *anchors = getenv("AF_TEST_ANCHORS");
+    if (argc == 2 && anchors == NULL) return read_certificates_and_leave(argv[1]);
+    if (argc == 2) return leave_in_the_middle(argv[1], anchors);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(openssl_outlives_the_process_whoever_used_it_first),
         cmocka_unit_test(a_process_may_end_in_the_middle_of_transfers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "base/failure.h"
 #include "trust/material.h"
+#include "trust/policy.h"
 
 #include <afcore/trust.h>
 #include <dirent.h>
@@ -123,6 +124,7 @@ af_status af_certificates_read(af_bytes *out, const char *path, af_failure *fail
     struct stat info;
     *out = (af_bytes){NULL, 0};
     if (failure != NULL) memset(failure, 0, sizeof *failure);
+    af__openssl_begin();
     if (stat(path, &info) != 0) return fail_file(failure, path, errno);
     BIO *pem = BIO_new(BIO_s_mem());
     if (pem == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
