@@ -16,7 +16,7 @@ enum { BULK_BUFFER = 256 * 1024, BULK_BYTES = 1024 * 1024 };
 typedef struct slot {
     CURL *easy;
     int64_t received;
-    char *body; /* Kept from one request to the next. */
+    char *body; /* Kept from one request to the next, if it is small. */
     size_t body_capacity;
     int file; /* -1: not open. */
     char error[CURL_ERROR_SIZE];
@@ -153,6 +153,12 @@ static void slot_finish(slot *self, CURLcode code) {
     if (self->file >= 0) {
         close(self->file);
         self->file = -1;
+    }
+    /* As every other client does inside what is measured, and it is the kernel's work. */
+    if (self->body_capacity >= BULK_BYTES) {
+        free(self->body);
+        self->body = NULL;
+        self->body_capacity = 0;
     }
 }
 
