@@ -130,13 +130,14 @@ static void ask(guard *guard, afts_conn *conn, bool is_stale, bool begins_ntlm) 
 
 static void watch(afts_conn *conn, const afts_request *request, void *payload) {
     guard *guard = payload;
-    bool is_stale = false;
+    /* Once somebody has been answered, the test may be over and the guard gone. */
+    bool is_stale = false, closes = guard->closes;
     const char *answer = afts_request_header(request, guard->is_proxy ? "Proxy-Authorization"
                                                                       : "Authorization");
     if (is_known(guard, answer, request, &is_stale)) {
         atomic_fetch_add(&guard->admitted, 1);
         afts_conn_respond(conn, 200, NULL, "in", 2);
-        if (guard->closes) {
+        if (closes) {
             afts_script *end = afts_script_new();
             afts_close(end);
             afts_conn_run(conn, end);
