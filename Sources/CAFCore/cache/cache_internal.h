@@ -5,7 +5,7 @@
 #define AF_CACHE_CACHE_INTERNAL_H
 
 #include "base/failure.h"
-#include "cache/keyed_hash.h"
+#include "base/keyed_hash.h"
 #include "cache/pressure.h"
 #include "cache/table.h"
 

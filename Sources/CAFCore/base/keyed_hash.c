@@ -1,4 +1,4 @@
-#include "cache/keyed_hash.h"
+#include "base/keyed_hash.h"
 
 #include <sys/random.h>
 

@@ -5,8 +5,8 @@
  * probability of 2^-64, then a strongly universal multilinear hash down to 64 bits. Both are proven for
  * a random seed, and multiply only. Longer keys: SipHash-1-3 of Aumasson and Bernstein.
  */
-#ifndef AF_CACHE_KEYED_HASH_H
-#define AF_CACHE_KEYED_HASH_H
+#ifndef AF_BASE_KEYED_HASH_H
+#define AF_BASE_KEYED_HASH_H
 
 #include <afcore/base.h>
 
