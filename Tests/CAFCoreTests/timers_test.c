@@ -10,7 +10,7 @@ static void check_heap(const af__timers *timers) {
     for (size_t i = 0; i < timers->count; i++) {
         assert_int_equal(timers->heap[i]->place, i + 1);
         if (i == 0) continue;
-        assert_true(timers->heap[(i - 1) / 2]->deadline_us <= timers->heap[i]->deadline_us);
+        assert_true(timers->heap[(i - 1) / 2]->deadline <= timers->heap[i]->deadline);
     }
 }
 
@@ -65,8 +65,8 @@ static void any_order_of_operations_keeps_the_heap(void **state) {
     }
     int64_t last = INT64_MIN;
     for (af__timer *first; (first = af__timers_first(&timers)) != NULL;) {
-        assert_true(first->deadline_us >= last);
-        last = first->deadline_us;
+        assert_true(first->deadline >= last);
+        last = first->deadline;
         af__timers_disarm(&timers, first);
         check_heap(&timers);
     }

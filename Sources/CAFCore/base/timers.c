@@ -38,7 +38,7 @@ static void put(af__timers *timers, size_t index, af__timer *timer) {
 static void sift_up(af__timers *timers, size_t index, af__timer *timer) {
     while (index > 0) {
         size_t parent = (index - 1) / 2;
-        if (timers->heap[parent]->deadline_us <= timer->deadline_us) break;
+        if (timers->heap[parent]->deadline <= timer->deadline) break;
         put(timers, index, timers->heap[parent]);
         index = parent;
     }
@@ -51,10 +51,10 @@ static void sift_down(af__timers *timers, size_t index, af__timer *timer) {
         size_t child = 2 * index + 1;
         if (child >= timers->count) break;
         if (child + 1 < timers->count &&
-            timers->heap[child + 1]->deadline_us < timers->heap[child]->deadline_us) {
+            timers->heap[child + 1]->deadline < timers->heap[child]->deadline) {
             child++;
         }
-        if (timer->deadline_us <= timers->heap[child]->deadline_us) break;
+        if (timer->deadline <= timers->heap[child]->deadline) break;
         put(timers, index, timers->heap[child]);
         index = child;
     }
@@ -63,7 +63,7 @@ static void sift_down(af__timers *timers, size_t index, af__timer *timer) {
 
 /** Put `timer` where it belongs, starting from the free slot `index`. */
 static void settle(af__timers *timers, size_t index, af__timer *timer) {
-    bool is_early = index > 0 && timer->deadline_us < timers->heap[(index - 1) / 2]->deadline_us;
+    bool is_early = index > 0 && timer->deadline < timers->heap[(index - 1) / 2]->deadline;
     if (is_early) {
         sift_up(timers, index, timer);
     } else {
@@ -71,8 +71,8 @@ static void settle(af__timers *timers, size_t index, af__timer *timer) {
     }
 }
 
-void af__timers_arm(af__timers *timers, af__timer *timer, int64_t deadline_us) {
-    timer->deadline_us = deadline_us;
+void af__timers_arm(af__timers *timers, af__timer *timer, int64_t deadline) {
+    timer->deadline = deadline;
     if (timer->place != 0) {
         settle(timers, timer->place - 1, timer);
         return;

@@ -9,8 +9,8 @@
 
 /** Zeroed it is not armed. Must not move in memory while it is armed. */
 typedef struct af__timer {
-    int64_t deadline_us; /**< On the clock of af__now_us(). */
-    size_t place;        /**< 1 + index in the heap; 0: not armed. */
+    int64_t deadline; /**< On the clock of the heap's owner, in its unit. */
+    size_t place;     /**< 1 + index in the heap; 0: not armed. */
 } af__timer;
 
 typedef struct af__timers {
@@ -27,7 +27,7 @@ void af__timers_clear(af__timers *timers);
 af_status af__timers_reserve(af__timers *timers, size_t count);
 
 /** Arm, or move when armed. Needs room (af__timers_reserve()). */
-void af__timers_arm(af__timers *timers, af__timer *timer, int64_t deadline_us);
+void af__timers_arm(af__timers *timers, af__timer *timer, int64_t deadline);
 
 /** Disarm; does nothing to one that is not armed. */
 void af__timers_disarm(af__timers *timers, af__timer *timer);

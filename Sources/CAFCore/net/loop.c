@@ -82,7 +82,7 @@ static bool drain_inbox(af__loop *loop) {
 static int timeout_ms(const af__loop *loop) {
     const af__timer *first = af__timers_first(&loop->timers);
     if (first == NULL) return -1;
-    int64_t left = first->deadline_us - af__now_us();
+    int64_t left = first->deadline - af__now_us();
     if (left <= 0) return 0;
     /* Rounded up: waking before the deadline would only spin until it is reached. */
     int64_t milliseconds = (left + 999) / 1000;
@@ -96,7 +96,7 @@ static void ring_alarms(af__loop *loop) {
     /* Alarms that are armed while these ring wait for the next turn, so that sockets get theirs. */
     for (size_t left = loop->timers.count; left > 0; left--) {
         first = af__timers_first(&loop->timers);
-        if (first == NULL || first->deadline_us > now) return;
+        if (first == NULL || first->deadline > now) return;
         af__timers_disarm(&loop->timers, first);
         af__alarm *alarm = (af__alarm *)(void *)first;
         alarm->ring(alarm);

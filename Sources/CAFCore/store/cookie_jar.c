@@ -14,12 +14,8 @@ static bool same(af_slice a, af_slice b) {
     return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
 }
 
-static size_t bucket_of(af_slice domain) {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < domain.size; i++) {
-        hash = (hash ^ (unsigned char)domain.bytes[i]) * 16777619u;
-    }
-    return (hash ^ hash >> 16) % AF__COOKIE_BUCKETS;
+static size_t bucket_of(const af_cookie_jar *jar, af_slice domain) {
+    return (size_t)(af__keyed_hash(&jar->seed, domain) % AF__COOKIE_BUCKETS);
 }
 
 static af_slice place(char **room, af_slice text) {
@@ -54,9 +50,16 @@ static void drop(af__jar_cookie *cookie) {
 static void take_out(af_cookie_jar *jar, af__jar_cookie **link) {
     af__jar_cookie *cookie = *link;
     *link = cookie->next;
+    af__list_remove(&cookie->use);
     jar->count--;
     if (cookie->expires != AF_COOKIE_SESSION) jar->has_changed = true;
     drop(cookie);
+}
+
+static void touch(af_cookie_jar *jar, af__jar_cookie *cookie) {
+    cookie->used = ++jar->clock;
+    af__list_remove(&cookie->use);
+    af__list_append(&jar->by_use, &cookie->use);
 }
 
 static bool has_expired(const af__jar_cookie *cookie, int64_t now) {
@@ -66,26 +69,30 @@ static bool has_expired(const af__jar_cookie *cookie, int64_t now) {
 /* ---- Making room --------------------------------------------------------------------------- */
 
 static void take_out_expired(af_cookie_jar *jar, int64_t now) {
+    if (jar->first_end > now) return;
+    jar->first_end = INT64_MAX;
     for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
         af__jar_cookie **link = &jar->buckets[i];
         while (*link != NULL) {
-            if (has_expired(*link, now))
+            if (has_expired(*link, now)) {
                 take_out(jar, link);
-            else
-                link = &(*link)->next;
+                continue;
+            }
+            if ((*link)->expires < jar->first_end) jar->first_end = (*link)->expires;
+            link = &(*link)->next;
         }
     }
 }
 
 /** Is `a` to go before `b`? Those without Secure do, then those that were not used for longest. */
-static bool goes_before(const af__jar_cookie *a, const af__jar_cookie *b, bool minds_secure) {
-    if (minds_secure && a->secure != b->secure) return !a->secure;
+static bool goes_before(const af__jar_cookie *a, const af__jar_cookie *b) {
+    if (a->secure != b->secure) return !a->secure;
     return a->used < b->used;
 }
 
 static uint32_t count_in(const af_cookie_jar *jar, af_slice domain) {
     uint32_t count = 0;
-    for (const af__jar_cookie *cookie = jar->buckets[bucket_of(domain)]; cookie != NULL;
+    for (const af__jar_cookie *cookie = jar->buckets[bucket_of(jar, domain)]; cookie != NULL;
          cookie = cookie->next) {
         if (same(cookie->domain, domain)) count++;
     }
@@ -94,22 +101,19 @@ static uint32_t count_in(const af_cookie_jar *jar, af_slice domain) {
 
 static void take_out_of_domain(af_cookie_jar *jar, af_slice domain) {
     af__jar_cookie **first = NULL;
-    for (af__jar_cookie **link = &jar->buckets[bucket_of(domain)]; *link != NULL;
+    for (af__jar_cookie **link = &jar->buckets[bucket_of(jar, domain)]; *link != NULL;
          link = &(*link)->next) {
         if (!same((*link)->domain, domain)) continue;
-        if (first == NULL || goes_before(*link, *first, true)) first = link;
+        if (first == NULL || goes_before(*link, *first)) first = link;
     }
     if (first != NULL) take_out(jar, first);
 }
 
 static void take_out_of_all(af_cookie_jar *jar) {
-    af__jar_cookie **first = NULL;
-    for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
-        for (af__jar_cookie **link = &jar->buckets[i]; *link != NULL; link = &(*link)->next) {
-            if (first == NULL || goes_before(*link, *first, false)) first = link;
-        }
-    }
-    if (first != NULL) take_out(jar, first);
+    af__jar_cookie *first = AF__OWNER(af__list_first(&jar->by_use), af__jar_cookie, use);
+    af__jar_cookie **link = &jar->buckets[bucket_of(jar, first->domain)];
+    while (*link != first) link = &(*link)->next;
+    take_out(jar, link);
 }
 
 static void make_room(af_cookie_jar *jar, af_slice domain, int64_t now) {
@@ -123,7 +127,7 @@ static void make_room(af_cookie_jar *jar, af_slice domain, int64_t now) {
 /* ---- Putting in ---------------------------------------------------------------------------- */
 
 static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
-    for (af__jar_cookie **link = &jar->buckets[bucket_of(wanted->domain)]; *link != NULL;
+    for (af__jar_cookie **link = &jar->buckets[bucket_of(jar, wanted->domain)]; *link != NULL;
          link = &(*link)->next) {
         const af__jar_cookie *cookie = *link;
         if (cookie->host_only == wanted->host_only && same(cookie->name, wanted->name) &&
@@ -150,20 +154,19 @@ static bool covers_secure(const af_cookie_jar *jar, const af__jar_cookie *new) {
 static af_status insert(af_cookie_jar *jar, af__jar_cookie *new, int64_t now) {
     af__jar_cookie *cookie = copy(new);
     if (cookie == NULL) return AF_ENOMEM;
-    cookie->created = cookie->used = ++jar->clock;
     af__jar_cookie **old = find(jar, new);
-    if (old != NULL) {
-        cookie->created = (*old)->created;
-        take_out(jar, old);
-    }
+    cookie->created = old != NULL ? (*old)->created : jar->clock + 1;
+    if (old != NULL) take_out(jar, old);
     if (has_expired(cookie, now)) {
         drop(cookie);
         return AF_OK;
     }
     make_room(jar, cookie->domain, now);
-    size_t bucket = bucket_of(cookie->domain);
+    size_t bucket = bucket_of(jar, cookie->domain);
     cookie->next = jar->buckets[bucket];
     jar->buckets[bucket] = cookie;
+    touch(jar, cookie);
+    if (cookie->expires < jar->first_end) jar->first_end = cookie->expires;
     jar->count++;
     if (cookie->expires != AF_COOKIE_SESSION) jar->has_changed = true;
     return AF_OK;
@@ -316,7 +319,7 @@ static void select_cookie(selection *selection, af__jar_cookie *cookie) {
 
 static void select_domain(const af_cookie_jar *jar, const af__cookie_site *site, af_slice domain,
                           bool is_host, int64_t now, selection *out) {
-    for (af__jar_cookie *cookie = jar->buckets[bucket_of(domain)]; cookie != NULL;
+    for (af__jar_cookie *cookie = jar->buckets[bucket_of(jar, domain)]; cookie != NULL;
          cookie = cookie->next) {
         bool is_sent = same(cookie->domain, domain) && (is_host || !cookie->host_only) &&
                        (site->is_secure || !cookie->secure) && !has_expired(cookie, now) &&
@@ -356,7 +359,7 @@ static void select_for(const af_cookie_jar *jar, const af__cookie_site *site, in
     if (out->count > 1) qsort(out->cookies, out->count, sizeof *out->cookies, compare);
 }
 
-static af_status write_selection(const selection *selection, uint64_t *clock, char **out) {
+static af_status write_selection(af_cookie_jar *jar, const selection *selection, char **out) {
     af__buffer text;
     af__buffer_init(&text, AF__COOKIES_LONGEST + 1);
     af_status status = AF_OK;
@@ -371,7 +374,7 @@ static af_status write_selection(const selection *selection, uint64_t *clock, ch
         if (status == AF_OK) {
             status = af__buffer_append(&text, cookie->value.bytes, cookie->value.size);
         }
-        cookie->used = ++*clock;
+        touch(jar, cookie);
         /* One that is too long for what is left; others may fit. */
         if (status == AF_ETOOBIG) {
             text.size = before;
@@ -393,8 +396,7 @@ af_status af__cookie_jar_write(af_cookie_jar *jar, const af__cookie_site *site, 
     *out = NULL;
     pthread_mutex_lock(&jar->lock);
     select_for(jar, site, now, &selection);
-    af_status status = selection.lacks_memory ? AF_ENOMEM
-                                              : write_selection(&selection, &jar->clock, out);
+    af_status status = selection.lacks_memory ? AF_ENOMEM : write_selection(jar, &selection, out);
     pthread_mutex_unlock(&jar->lock);
     af_free(selection.cookies);
     return status;

@@ -5,6 +5,8 @@
 #ifndef AF_STORE_COOKIE_JAR_H
 #define AF_STORE_COOKIE_JAR_H
 
+#include "base/keyed_hash.h"
+#include "base/list.h"
 #include "message/cookie.h"
 
 #include <pthread.h>
@@ -27,6 +29,7 @@ enum {
 /** Text behind it. */
 typedef struct af__jar_cookie {
     struct af__jar_cookie *next;
+    af__node use;                       /**< In the jar's order of use. */
     af_slice name, value, domain, path; /**< Each ends in NUL. */
     int64_t expires;
     uint64_t created, used; /**< Marks of the jar's clock, which orders them. */
@@ -39,9 +42,12 @@ struct af_cookie_jar {
     pthread_mutex_t lock;
     char *path; /**< NULL: none. */
     uint32_t most_per_domain, most;
+    af__hash_seed seed;
     /* Under the lock. */
     af__jar_cookie *buckets[AF__COOKIE_BUCKETS]; /**< By domain. */
+    af__list by_use; /**< The one that was not used for longest first. */
     size_t count;
+    int64_t first_end; /**< No cookie ends before. */
     uint64_t clock;
     bool has_changed; /**< Since it was written. */
 };

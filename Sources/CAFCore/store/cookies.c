@@ -25,6 +25,9 @@ static void free_jar(af_cookie_jar *jar) {
 }
 
 static af_status begin(af_cookie_jar *jar, const char *path, af_failure *failure) {
+    if (!af__hash_seed_make(&jar->seed)) {
+        return af__fail(failure, AF_EINTERNAL, "the system has no random bytes");
+    }
     if (path == NULL) return AF_OK;
     jar->path = af__copy_text(af_slice_of(path));
     if (jar->path == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
@@ -49,6 +52,8 @@ af_status af_cookie_jar_new(af_cookie_jar **out, const af_cookie_jar_options *op
     jar->most = options->most != 0 ? options->most : MOST;
     jar->most_per_domain = options->most_per_domain != 0 ? options->most_per_domain
                                                          : MOST_PER_DOMAIN;
+    af__list_init(&jar->by_use);
+    jar->first_end = INT64_MAX;
     af_status status = begin(jar, options->path, failure);
     if (status != AF_OK) {
         free_jar(jar);

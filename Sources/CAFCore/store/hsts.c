@@ -2,6 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/keyed_hash.h"
+#include "base/list.h"
+#include "base/timers.h"
 #include "message/fields.h"
 #include "message/ip.h"
 #include "store/file.h"
@@ -12,7 +15,7 @@
 #include <time.h>
 
 enum {
-    BUCKETS = 256,
+    FIRST_BUCKETS = 64,
     MOST = 10000,
     LONGEST_HOST = 255,
     LONGEST_FILE = 8 * 1024 * 1024,
@@ -24,7 +27,7 @@ static const int64_t LONGEST_AGE = INT64_C(100) * 366 * 86400;
 
 typedef struct entry {
     struct entry *next;
-    int64_t expires;
+    af__timer end; /**< In seconds since 1970. */
     bool includes_subdomains;
     char host[];
 } entry;
@@ -34,9 +37,11 @@ struct af_hsts {
     pthread_mutex_t lock;
     char *path; /* NULL: none. */
     uint32_t most;
+    af__hash_seed seed;
     /* Under the lock. */
-    entry *buckets[BUCKETS];
-    size_t count;
+    entry **buckets;
+    size_t bucket_count;
+    af__timers ends;  /* Of all entries. */
     bool has_changed; /* Since it was written. */
 };
 
@@ -90,35 +95,52 @@ bool af__hsts_read(af__hsts_field *out, af_slice value) {
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
-static entry **bucket_of(af_hsts *hsts, const char *host) {
-    uint32_t hash = 2166136261u;
-    for (; *host != '\0'; host++) hash = (hash ^ (unsigned char)*host) * 16777619u;
-    return &hsts->buckets[(hash ^ hash >> 16) % BUCKETS];
+static entry **bucket_of(const af_hsts *hsts, const char *host) {
+    uint64_t hash = af__keyed_hash(&hsts->seed, af_slice_of(host));
+    return &hsts->buckets[hash % hsts->bucket_count];
 }
 
-static entry **find(af_hsts *hsts, const char *host) {
+static entry **find(const af_hsts *hsts, const char *host) {
     entry **link = bucket_of(hsts, host);
     while (*link != NULL && strcmp((*link)->host, host) != 0) link = &(*link)->next;
     return link;
 }
 
+static entry *entry_at(const af_hsts *hsts, size_t index) {
+    return AF__OWNER(hsts->ends.heap[index], entry, end);
+}
+
+/** Without memory for that, finding takes longer. */
+static void grow(af_hsts *hsts) {
+    size_t bucket_count = hsts->bucket_count * 2;
+    entry **buckets = af__zalloc(bucket_count * sizeof *buckets);
+    if (buckets == NULL) return;
+    af_free(hsts->buckets);
+    hsts->buckets = buckets;
+    hsts->bucket_count = bucket_count;
+    for (size_t i = 0; i < hsts->ends.count; i++) {
+        entry *entry = entry_at(hsts, i), **link = bucket_of(hsts, entry->host);
+        entry->next = *link;
+        *link = entry;
+    }
+}
+
 static void take_out(af_hsts *hsts, entry **link) {
     entry *entry = *link;
     *link = entry->next;
-    hsts->count--;
+    af__timers_disarm(&hsts->ends, &entry->end);
     hsts->has_changed = true;
     af_free(entry);
 }
 
-/** The one that would end first, which includes those that have. */
-static void take_out_first(af_hsts *hsts) {
-    entry **first = NULL;
-    for (size_t i = 0; i < BUCKETS; i++) {
-        for (entry **link = &hsts->buckets[i]; *link != NULL; link = &(*link)->next) {
-            if (first == NULL || (*link)->expires < (*first)->expires) first = link;
-        }
+static void clear(af_hsts *hsts) {
+    while (hsts->ends.count > 0) {
+        take_out(hsts, find(hsts, entry_at(hsts, hsts->ends.count - 1)->host));
     }
-    if (first != NULL) take_out(hsts, first);
+}
+
+static bool is_full(const af_hsts *hsts) {
+    return hsts->ends.count >= hsts->most;
 }
 
 /** Only what is known of this very host changes, never of those above or below it. */
@@ -132,20 +154,22 @@ static af_status put(af_hsts *hsts, const char *host, int64_t expires, bool incl
     }
     if (old != NULL) {
         hsts->has_changed = true;
-        old->expires = expires;
+        af__timers_arm(&hsts->ends, &old->end, expires);
         old->includes_subdomains = includes_subdomains;
         return AF_OK;
     }
-    entry *new = af__alloc(sizeof *new + size);
+    if (af__timers_reserve(&hsts->ends, hsts->ends.count + 1) != AF_OK) return AF_ENOMEM;
+    entry *new = af__zalloc(sizeof *new + size);
     if (new == NULL) return AF_ENOMEM;
-    while (hsts->count >= hsts->most) take_out_first(hsts);
+    /* The one that would end first, which includes those that have. */
+    while (is_full(hsts)) take_out(hsts, find(hsts, entry_at(hsts, 0)->host));
+    if (hsts->ends.count >= hsts->bucket_count) grow(hsts);
+    memcpy(new->host, host, size);
     link = bucket_of(hsts, host);
     new->next = *link;
-    new->expires = expires;
-    new->includes_subdomains = includes_subdomains;
-    memcpy(new->host, host, size);
     *link = new;
-    hsts->count++;
+    new->includes_subdomains = includes_subdomains;
+    af__timers_arm(&hsts->ends, &new->end, expires);
     hsts->has_changed = true;
     return AF_OK;
 }
@@ -167,7 +191,7 @@ bool af__hsts_wants(af_hsts *hsts, const char *host, int64_t now) {
     bool is_wanted = false;
     for (const char *name = host; name != NULL && !is_wanted;) {
         const entry *entry = *find(hsts, name);
-        is_wanted = entry != NULL && entry->expires > now &&
+        is_wanted = entry != NULL && entry->end.deadline > now &&
                     (name == host || entry->includes_subdomains);
         name = strchr(name, '.');
         if (name != NULL) name++;
@@ -217,15 +241,14 @@ size_t af_hsts_delete(af_hsts *hsts, const char *host) {
     char name[LONGEST_HOST + 1];
     if (host != NULL && !read_host(host, name)) return 0;
     pthread_mutex_lock(&hsts->lock);
-    size_t before = hsts->count;
+    size_t before = hsts->ends.count;
     if (host != NULL) {
         entry **link = find(hsts, name);
         if (*link != NULL) take_out(hsts, link);
+    } else {
+        clear(hsts);
     }
-    for (size_t i = 0; host == NULL && i < BUCKETS; i++) {
-        while (hsts->buckets[i] != NULL) take_out(hsts, &hsts->buckets[i]);
-    }
-    size_t count = before - hsts->count;
+    size_t count = before - hsts->ends.count;
     pthread_mutex_unlock(&hsts->lock);
     return count;
 }
@@ -248,6 +271,11 @@ static bool read_moment(const char *text, int64_t *out) {
     return true;
 }
 
+/** The order of the lines says nothing, so the last one has no right to a place of its own. */
+static bool can_stay(const af_hsts *hsts, const char *host, int64_t expires) {
+    return !is_full(hsts) || expires > entry_at(hsts, 0)->end.deadline || *find(hsts, host) != NULL;
+}
+
 static af_status read_line(af_hsts *hsts, char *line, int64_t now) {
     char name[LONGEST_HOST + 1];
     int64_t expires;
@@ -256,12 +284,13 @@ static af_status read_line(af_hsts *hsts, char *line, int64_t now) {
     if (line[0] == '#' || space == NULL) return AF_OK;
     *space = '\0';
     bool is_good = read_host(line + (includes_subdomains ? 1 : 0), name) &&
-                   read_moment(space + 1, &expires);
+                   read_moment(space + 1, &expires) && can_stay(hsts, name, expires);
     return is_good ? put(hsts, name, expires, includes_subdomains, now) : AF_OK;
 }
 
 static af_status load(af_hsts *hsts, const char *path, af_failure *failure) {
     char line[LONGEST_LINE];
+    int64_t now = current();
     af__buffer text;
     af__buffer_init(&text, LONGEST_FILE);
     af_status status = af__file_load(&text, path, failure);
@@ -272,7 +301,7 @@ static af_status load(af_hsts *hsts, const char *path, af_failure *failure) {
         if (size < sizeof line && memchr(rest.bytes, '\0', size) == NULL) {
             memcpy(line, rest.bytes, size);
             line[size] = '\0';
-            status = read_line(hsts, line, current());
+            status = read_line(hsts, line, now);
             if (status != AF_OK) af__fail(failure, status, "out of memory");
         }
         size_t step = end != NULL ? size + 1 : size;
@@ -284,9 +313,9 @@ static af_status load(af_hsts *hsts, const char *path, af_failure *failure) {
 
 static af_status write_entry(af__buffer *text, const entry *entry) {
     char line[LONGEST_LINE], moment[64] = "unlimited";
-    time_t expires = (time_t)entry->expires;
+    time_t expires = (time_t)entry->end.deadline;
     struct tm parts;
-    bool is_year = entry->expires < AF_HSTS_FOREVER && gmtime_r(&expires, &parts) != NULL &&
+    bool is_year = entry->end.deadline < AF_HSTS_FOREVER && gmtime_r(&expires, &parts) != NULL &&
                    parts.tm_year < 8100;
     if (is_year) strftime(moment, sizeof moment, "%Y%m%d %H:%M:%S", &parts);
     int size = snprintf(line, sizeof line, "%s%s \"%s\"\n", entry->includes_subdomains ? "." : "",
@@ -304,11 +333,9 @@ af_status af_hsts_save(af_hsts *hsts, const char *path, af_failure *failure) {
     af_status status = af__buffer_append(&text, head, sizeof head - 1);
     int64_t now = current();
     pthread_mutex_lock(&hsts->lock);
-    for (size_t i = 0; i < BUCKETS; i++) {
-        for (const entry *entry = hsts->buckets[i]; entry != NULL && status == AF_OK;
-             entry = entry->next) {
-            if (entry->expires > now) status = write_entry(&text, entry);
-        }
+    for (size_t i = 0; i < hsts->ends.count && status == AF_OK; i++) {
+        const entry *entry = entry_at(hsts, i);
+        if (entry->end.deadline > now) status = write_entry(&text, entry);
     }
     bool had_changed = hsts->has_changed;
     if (path == NULL) hsts->has_changed = false;
@@ -329,13 +356,21 @@ af_status af_hsts_save(af_hsts *hsts, const char *path, af_failure *failure) {
 /* ---- Making and ending --------------------------------------------------------------------- */
 
 static void free_store(af_hsts *hsts) {
-    af_hsts_delete(hsts, NULL);
+    clear(hsts);
+    af__timers_clear(&hsts->ends);
     pthread_mutex_destroy(&hsts->lock);
+    af_free(hsts->buckets);
     af_free(hsts->path);
     af_free(hsts);
 }
 
 static af_status begin(af_hsts *hsts, const char *path, af_failure *failure) {
+    if (!af__hash_seed_make(&hsts->seed)) {
+        return af__fail(failure, AF_EINTERNAL, "the system has no random bytes");
+    }
+    hsts->buckets = af__zalloc(FIRST_BUCKETS * sizeof *hsts->buckets);
+    if (hsts->buckets == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    hsts->bucket_count = FIRST_BUCKETS;
     if (path == NULL) return AF_OK;
     hsts->path = af__copy_text(af_slice_of(path));
     if (hsts->path == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");

@@ -60,7 +60,10 @@ typedef struct af_cookie_jar_options {
      * something has changed; see af_cookie_jar_save(). NULL: none. Copied.
      */
     const char *path;
-    /** Beyond them expired cookies go, then those that were not used for longest. 0: 180, 3000. */
+    /**
+     * Beyond them expired cookies go, then those that were not used for longest; of a file with more,
+     * those further up. 0: 180, 3000.
+     */
     uint32_t most_per_domain, most;
 } af_cookie_jar_options;
 
@@ -71,8 +74,9 @@ typedef struct af_cookie_jar_options {
  * Make a jar. `options` may be NULL.
  *
  * Thread: any.    Owns: `*out` is yours, af_cookie_jar_release().
- * Fails: AF_EINVAL (options without their INIT), AF_EFILE (a file that can't be read), AF_ENOMEM. Lines
- * of the file that are no cookies are left out. `failure` may be NULL.
+ * Fails: AF_EINVAL (options without their INIT), AF_EFILE (a file that can't be read), AF_EINTERNAL
+ * (the system has no random bytes), AF_ENOMEM. Lines of the file that are no cookies are left out.
+ * `failure` may be NULL.
  */
 AF_API af_status af_cookie_jar_new(af_cookie_jar **out, const af_cookie_jar_options *options,
                                    af_failure *failure);

@@ -22,7 +22,8 @@ typedef struct af_hsts_options {
      * and something has changed; see af_hsts_save(). NULL: none. Copied.
      */
     const char *path;
-    uint32_t most; /**< Hosts; beyond it those go that would end first. 0: 10000. */
+    /** Hosts; beyond it those go that would end first, of a file's also those that came late. 0: 10000. */
+    uint32_t most;
 } af_hsts_options;
 
 #define AF_HSTS_OPTIONS_INIT                                                                       \
@@ -35,8 +36,9 @@ typedef struct af_hsts_options {
  * Make a store. `options` may be NULL.
  *
  * Thread: any.    Owns: `*out` is yours, af_hsts_release().
- * Fails: AF_EINVAL (options without their INIT), AF_EFILE (a file that can't be read), AF_ENOMEM. Lines
- * of the file that make no sense are left out. `failure` may be NULL.
+ * Fails: AF_EINVAL (options without their INIT), AF_EFILE (a file that can't be read), AF_EINTERNAL
+ * (the system has no random bytes), AF_ENOMEM. Lines of the file that make no sense are left out.
+ * `failure` may be NULL.
  */
 AF_API af_status af_hsts_new(af_hsts **out, const af_hsts_options *options, af_failure *failure);
 
