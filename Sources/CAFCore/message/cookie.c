@@ -1,13 +1,13 @@
 #include "message/cookie.h"
 
+#include "message/date.h"
 #include "message/fields.h"
 #include "message/ip.h"
 
 /* ---- Dates --------------------------------------------------------------------------------- */
 
-typedef struct moment {
-    int day, month, year, hour, minute, second; /* -1: not seen yet. */
-} moment;
+/* What was not seen yet. */
+enum { UNSEEN = -1 };
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -32,7 +32,7 @@ static size_t read_digits(af_slice text, size_t least, size_t most, int *out) {
     return size;
 }
 
-static bool read_time(moment *moment, af_slice token) {
+static bool read_time(af__date *date, af_slice token) {
     int parts[3];
     for (int i = 0; i < 3; i++) {
         size_t size = read_digits(token, 1, 2, &parts[i]);
@@ -42,59 +42,43 @@ static bool read_time(moment *moment, af_slice token) {
         if (token.size == 0 || token.bytes[0] != ':') return false;
         token = (af_slice){token.bytes + 1, token.size - 1};
     }
-    moment->hour = parts[0];
-    moment->minute = parts[1];
-    moment->second = parts[2];
+    date->hour = parts[0];
+    date->minute = parts[1];
+    date->second = parts[2];
     return true;
 }
 
-static bool read_month(moment *moment, af_slice token) {
+static bool read_month(af__date *date, af_slice token) {
     static const char names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
     if (token.size < 3) return false;
     for (int i = 0; i < 12; i++) {
         if (!af__same_text(token.bytes, names + 3 * i, 3)) continue;
-        moment->month = i;
+        date->month = i + 1;
         return true;
     }
     return false;
 }
 
-static void read_token(moment *moment, af_slice token) {
-    if (moment->hour < 0 && read_time(moment, token)) return;
-    if (moment->day < 0 && read_digits(token, 1, 2, &moment->day) != 0) return;
-    if (moment->month < 0 && read_month(moment, token)) return;
-    if (moment->year < 0) read_digits(token, 2, 4, &moment->year);
-}
-
-static int days_in(int month, int year) {
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return month == 1 && is_leap ? 29 : days[month];
-}
-
-static int64_t days_before(int year) {
-    int64_t last = year - 1;
-    return last * 365 + last / 4 - last / 100 + last / 400;
+static void read_token(af__date *date, af_slice token) {
+    if (date->hour == UNSEEN && read_time(date, token)) return;
+    if (date->day == UNSEEN && read_digits(token, 1, 2, &date->day) != 0) return;
+    if (date->month == UNSEEN && read_month(date, token)) return;
+    if (date->year == UNSEEN) read_digits(token, 2, 4, &date->year);
 }
 
 bool af__cookie_date(af_slice text, int64_t *seconds) {
-    moment moment = {-1, -1, -1, -1, -1, -1};
+    af__date date = {UNSEEN, UNSEEN, UNSEEN, UNSEEN, UNSEEN, UNSEEN};
     size_t at = 0;
     while (at < text.size) {
         while (at < text.size && is_delimiter(text.bytes[at])) at++;
         size_t start = at;
         while (at < text.size && !is_delimiter(text.bytes[at])) at++;
-        if (at > start) read_token(&moment, (af_slice){text.bytes + start, at - start});
+        if (at > start) read_token(&date, (af_slice){text.bytes + start, at - start});
     }
-    if (moment.year >= 70 && moment.year <= 99) moment.year += 1900;
-    if (moment.year >= 0 && moment.year <= 69) moment.year += 2000;
-    if (moment.day < 1 || moment.month < 0 || moment.year < 1601 || moment.hour < 0) return false;
-    if (moment.day > days_in(moment.month, moment.year)) return false;
-    if (moment.hour > 23 || moment.minute > 59 || moment.second > 59) return false;
-    int64_t days = days_before(moment.year) - days_before(1970) + moment.day - 1;
-    for (int i = 0; i < moment.month; i++) days += days_in(i, moment.year);
-    *seconds = ((days * 24 + moment.hour) * 60 + moment.minute) * 60 + moment.second;
-    return true;
+    if (date.year >= 70 && date.year <= 99) date.year += 1900;
+    if (date.year >= 0 && date.year <= 69) date.year += 2000;
+    /* What was not seen is no part of any date. */
+    return date.year >= 1601 && date.second <= 59 && af__date_seconds(&date, seconds);
 }
 
 /* ---- Lines --------------------------------------------------------------------------------- */

@@ -1,8 +1,37 @@
 #include "message/date.h"
 
-typedef struct moment {
-    int year, month, day, hour, minute, second;
-} moment;
+/* ---- The calendar -------------------------------------------------------------------------- */
+
+static bool is_leap(int year) {
+    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+static int days_of(int year, int month) {
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return days[month - 1] + (month == 2 && is_leap(year) ? 1 : 0);
+}
+
+static bool is_real(const af__date *date) {
+    return date->year >= 1 && date->month >= 1 && date->month <= 12 && date->day >= 1 &&
+           date->day <= days_of(date->year, date->month) && date->hour >= 0 && date->hour <= 23 &&
+           date->minute >= 0 && date->minute <= 59 && date->second >= 0 && date->second <= 60;
+}
+
+static int64_t days_since_1970(const af__date *date) {
+    int64_t before = (int64_t)date->year - 1;
+    int64_t days = before * 365 + before / 4 - before / 100 + before / 400 - 719162;
+    for (int month = 1; month < date->month; month++) days += days_of(date->year, month);
+    return days + date->day - 1;
+}
+
+bool af__date_seconds(const af__date *date, int64_t *seconds) {
+    if (!is_real(date)) return false;
+    *seconds = days_since_1970(date) * 86400 + (int64_t)date->hour * 3600 +
+               (int64_t)date->minute * 60 + date->second;
+    return true;
+}
+
+/* ---- Fields -------------------------------------------------------------------------------- */
 
 /** What is left of the text; every reader takes its part off, or fails. */
 typedef struct rest {
@@ -53,20 +82,20 @@ static bool take_weekday(rest *rest, bool *is_long) {
     return false;
 }
 
-static bool take_time(rest *rest, moment *out) {
+static bool take_time(rest *rest, af__date *out) {
     return take_number(rest, 2, &out->hour) && take_text(rest, ":") &&
            take_number(rest, 2, &out->minute) && take_text(rest, ":") &&
            take_number(rest, 2, &out->second);
 }
 
-static bool take_fixdate(rest *rest, moment *out) {
+static bool take_fixdate(rest *rest, af__date *out) {
     return take_text(rest, ", ") && take_number(rest, 2, &out->day) && take_text(rest, " ") &&
            take_month(rest, &out->month) && take_text(rest, " ") &&
            take_number(rest, 4, &out->year) && take_text(rest, " ") && take_time(rest, out) &&
            take_text(rest, " GMT");
 }
 
-static bool take_rfc850(rest *rest, moment *out) {
+static bool take_rfc850(rest *rest, af__date *out) {
     bool is_read = take_text(rest, ", ") && take_number(rest, 2, &out->day) &&
                    take_text(rest, "-") && take_month(rest, &out->month) && take_text(rest, "-") &&
                    take_number(rest, 2, &out->year) && take_text(rest, " ") &&
@@ -75,51 +104,25 @@ static bool take_rfc850(rest *rest, moment *out) {
     return is_read;
 }
 
-static bool take_asctime(rest *rest, moment *out) {
+static bool take_asctime(rest *rest, af__date *out) {
     return take_text(rest, " ") && take_month(rest, &out->month) && take_text(rest, " ") &&
            take_padded_day(rest, &out->day) && take_text(rest, " ") && take_time(rest, out) &&
            take_text(rest, " ") && take_number(rest, 4, &out->year);
 }
 
-static bool is_leap(int year) {
-    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-}
-
-static int days_of(int year, int month) {
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return days[month - 1] + (month == 2 && is_leap(year) ? 1 : 0);
-}
-
-/** 60 is a leap second. */
-static bool is_real(const moment *moment) {
-    return moment->year >= 1900 && moment->day >= 1 &&
-           moment->day <= days_of(moment->year, moment->month) && moment->hour <= 23 &&
-           moment->minute <= 59 && moment->second <= 60;
-}
-
-static int64_t days_since_1970(const moment *moment) {
-    int64_t before = (int64_t)moment->year - 1;
-    int64_t days = before * 365 + before / 4 - before / 100 + before / 400 - 719162;
-    for (int month = 1; month < moment->month; month++) days += days_of(moment->year, month);
-    return days + moment->day - 1;
-}
-
 bool af__date_parse(af_slice text, int64_t *seconds) {
     if (text.size == 0) return false;
     rest rest = {text.bytes, text.bytes + text.size};
-    moment moment = {0};
+    af__date date = {0};
     bool is_long;
     if (!take_weekday(&rest, &is_long)) return false;
     bool is_read;
     if (is_long) {
-        is_read = take_rfc850(&rest, &moment);
+        is_read = take_rfc850(&rest, &date);
     } else if (rest.at < rest.end && *rest.at == ',') {
-        is_read = take_fixdate(&rest, &moment);
+        is_read = take_fixdate(&rest, &date);
     } else {
-        is_read = take_asctime(&rest, &moment);
+        is_read = take_asctime(&rest, &date);
     }
-    if (!is_read || rest.at != rest.end || !is_real(&moment)) return false;
-    *seconds = days_since_1970(&moment) * 86400 + (int64_t)moment.hour * 3600 +
-               (int64_t)moment.minute * 60 + moment.second;
-    return true;
+    return is_read && rest.at == rest.end && date.year >= 1900 && af__date_seconds(&date, seconds);
 }

@@ -6,6 +6,15 @@
 
 #include <afcore/base.h>
 
+/** As it is written, in UTC. */
+typedef struct af__date {
+    int year, month, day; /**< Months and days from 1. */
+    int hour, minute, second;
+} af__date;
+
+/** Seconds since 1970, of which a leap second is that of the next minute. False: there is no such moment. */
+bool af__date_seconds(const af__date *date, int64_t *seconds);
+
 /**
  * Seconds since 1970 of one of the three forms:
  *
