@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- Making policies ----------------------------------------------------------------------- */
 
@@ -222,6 +224,10 @@ static void certificates_come_from_files_and_folders(void **state) {
     write_file(path_in(&folder, "d.cer"), S("no certificate"));
     check_not_read(folder.path, AF_EINVAL, "d.cer");
     write_file(path_in(&folder, "d.cer"), S(""));
+    check_not_read(folder.path, AF_EINVAL, "d.cer");
+    /* Nobody writes to it, so that reading it would never end. */
+    unlink(path_in(&folder, "d.cer"));
+    assert_int_equal(mkfifo(path_in(&folder, "d.cer"), 0600), 0);
     check_not_read(folder.path, AF_EINVAL, "d.cer");
     folder_remove(&folder);
 }

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/file.h"
 #include "message/multipart.h"
 
 #include <errno.h>
@@ -239,22 +240,6 @@ af_status af_multipart_rewind(af_multipart *form, af_failure *failure) {
 
 /* ---- Into a file --------------------------------------------------------------------------- */
 
-static af_status write_all(int descriptor, const char *bytes, size_t size, af_failure *failure) {
-    while (size > 0) {
-        ssize_t count = write(descriptor, bytes, size);
-        if (count >= 0) {
-            bytes += count;
-            size -= (size_t)count;
-        } else if (errno != EINTR) {
-            int error = errno;
-            af__fail(failure, AF_EFILE, "cannot write the form: %s", strerror(error));
-            failure->system_error = error;
-            return AF_EFILE;
-        }
-    }
-    return AF_OK;
-}
-
 ptrdiff_t af_multipart_write(af_multipart *form, int descriptor, size_t size, af_failure *failure) {
     char buffer[32 * 1024];
     size_t written = 0;
@@ -265,7 +250,10 @@ ptrdiff_t af_multipart_write(af_multipart *form, int descriptor, size_t size, af
         if (count == AF_READ_FAILED) return count;
         if (count <= 0) return written > 0 ? (ptrdiff_t)written : count;
         /* What was read and not written is lost, so the form can't go on. */
-        if (write_all(descriptor, buffer, (size_t)count, &form->failure) != AF_OK) {
+        int error = af__write_all(descriptor, buffer, (size_t)count);
+        if (error != 0) {
+            af__fail(&form->failure, AF_EFILE, "cannot write the form: %s", strerror(error));
+            form->failure.system_error = error;
             af__multipart_close_file(form);
             if (failure != NULL) *failure = form->failure;
             return AF_READ_FAILED;

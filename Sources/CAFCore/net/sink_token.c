@@ -1,6 +1,7 @@
 #include "net/sink_token.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,17 +17,6 @@ static bool is_ours(int descriptor) {
            (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 && facts.st_size <= AF__RESUME_LONGEST;
 }
 
-static size_t read_all(int descriptor, char *buffer, size_t size) {
-    size_t filled = 0;
-    while (filled < size) {
-        ssize_t count = read(descriptor, buffer + filled, size - filled);
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) break;
-        filled += (size_t)count;
-    }
-    return filled;
-}
-
 af_status af__token_load(const char *path, af__resume_token *out) {
     *out = (af__resume_token){0};
     int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -35,30 +25,16 @@ af_status af__token_load(const char *path, af__resume_token *out) {
         close(descriptor);
         return AF_OK;
     }
-    char *text = af__alloc(AF__RESUME_LONGEST);
-    if (text == NULL) {
-        close(descriptor);
-        return AF_ENOMEM;
-    }
-    size_t size = read_all(descriptor, text, AF__RESUME_LONGEST);
+    af__buffer text;
+    af__buffer_init(&text, AF__RESUME_LONGEST);
+    af_status status = af__read_all(&text, descriptor);
     close(descriptor);
-    af_status status = af__resume_read(out, (af_slice){text, size}, NULL);
-    af_free(text);
+    if (status == AF_OK) status = af__resume_read(out, (af_slice){text.bytes, text.size}, NULL);
+    af__buffer_clear(&text);
     return status == AF_ENOMEM ? status : AF_OK;
 }
 
 /* ---- Saving -------------------------------------------------------------------------------- */
-
-static int write_all(int descriptor, const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t count = write(descriptor, bytes, size);
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return count < 0 ? errno : EIO;
-        bytes += count;
-        size -= (size_t)count;
-    }
-    return 0;
-}
 
 /** Its name is nobody else's: whoever writes it holds the lock of the file it belongs to. */
 static int create(const char *path, int *descriptor) {
@@ -74,7 +50,7 @@ static int fill(int descriptor, const af__buffer *text, bool syncs, mode_t *mode
     struct stat facts;
     if (fstat(descriptor, &facts) != 0 || fchmod(descriptor, 0600) != 0) return errno;
     *mode = facts.st_mode & 0666;
-    int error = write_all(descriptor, text->bytes, text->size);
+    int error = af__write_all(descriptor, text->bytes, text->size);
     if (error == 0 && syncs && fsync(descriptor) != 0) error = errno;
     return error;
 }

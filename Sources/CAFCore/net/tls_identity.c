@@ -1,78 +1,41 @@
 #include "net/tls_identity.h"
 
-#include "base/alloc.h"
 #include "base/failure.h"
+#include "base/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Of a file with a certificate or a key. */
 enum { MAX_FILE = 1024 * 1024 };
 
 /* ---- Bytes that are secret ----------------------------------------------------------------- */
 
-/** Either borrowed from the caller or ours. */
+/** Either borrowed from the caller or in `owned`. */
 typedef struct secret {
     af_slice bytes;
-    char *owned;
+    af__buffer owned;
 } secret;
 
 static void clear_secret(secret *secret) {
-    af__free_secret(secret->owned, secret->bytes.size);
-    *secret = (struct secret){{NULL, 0}, NULL};
-}
-
-static af_status fail_file(af_failure *failure, const char *path, int error) {
-    af_status status = af__fail(failure, AF_EFILE, "%s: %s", path, strerror(error));
-    if (failure != NULL) failure->system_error = error;
-    return status;
-}
-
-/** All `size` bytes, into memory that holds no copies of them elsewhere. */
-static bool read_all(int file, char *bytes, size_t size) {
-    size_t at = 0;
-    while (at < size) {
-        ssize_t count = read(file, bytes + at, size - at);
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) {
-            if (count == 0) errno = EIO;
-            return false;
-        }
-        at += (size_t)count;
-    }
-    return true;
+    if (secret->owned.size > 0) explicit_bzero(secret->owned.bytes, secret->owned.size);
+    af__buffer_clear(&secret->owned);
 }
 
 static af_status read_file(secret *out, const char *path, af_failure *failure) {
-    struct stat info;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return fail_file(failure, path, errno);
-    af_status status = AF_OK;
-    if (fstat(file, &info) != 0) {
-        status = fail_file(failure, path, errno);
-    } else if (!S_ISREG(info.st_mode) || info.st_size <= 0 || info.st_size > MAX_FILE) {
-        status = af__fail(failure, AF_EINVAL, "%s: no file with a certificate or a key", path);
-    } else if ((out->owned = af__alloc((size_t)info.st_size)) == NULL) {
-        status = af__fail(failure, AF_ENOMEM, "out of memory");
-    } else {
-        out->bytes = (af_slice){out->owned, (size_t)info.st_size};
-        if (!read_all(file, out->owned, out->bytes.size)) {
-            status = fail_file(failure, path, errno);
-        }
-    }
-    close(file);
-    return status;
+    af_status status = af__read_file(&out->owned, path, AF__FILE_REGULAR, failure);
+    out->bytes = (af_slice){out->owned.bytes, out->owned.size};
+    bool is_none = status == AF_ETOOBIG || status == AF_EINVAL ||
+                   (status == AF_OK && out->bytes.size == 0);
+    if (!is_none) return status;
+    return af__fail(failure, AF_EINVAL, "%s: no file with a certificate or a key", path);
 }
 
 static af_status take_bytes(secret *out, af_slice bytes, const char *path, af_failure *failure) {
-    *out = (secret){bytes, NULL};
+    out->bytes = bytes;
     if (path != NULL) return read_file(out, path, failure);
     if (bytes.size <= MAX_FILE) return AF_OK;
     return af__fail(failure, AF_EINVAL, "the client certificate is too long");
@@ -170,7 +133,10 @@ static af_status read_pattern(af__identity *out, const af_client_certificate *so
 
 af_status af__identity_read(af__identity *out, const af_client_certificate *source,
                             af_failure *failure) {
-    secret certificate = {{NULL, 0}, NULL}, key = {{NULL, 0}, NULL};
+    secret certificate, key;
+    af__buffer_init(&certificate.owned, MAX_FILE);
+    af__buffer_init(&key.owned, MAX_FILE);
+    certificate.bytes = key.bytes = (af_slice){NULL, 0};
     memset(out, 0, sizeof *out);
     ERR_clear_error();
     af_status status = read_pattern(out, source, failure);

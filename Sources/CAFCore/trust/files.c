@@ -1,7 +1,7 @@
 /* Certificates from files and folders. */
 #include "base/alloc.h"
-#include "base/buffer.h"
 #include "base/failure.h"
+#include "base/file.h"
 #include "trust/material.h"
 #include "trust/policy.h"
 
@@ -25,30 +25,16 @@ static af_status fail_file(af_failure *failure, const char *path, int error) {
     return status;
 }
 
-static af_status read_file(af__buffer *out, const char *path, af_failure *failure) {
-    char piece[16 * 1024];
-    size_t count;
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL) return fail_file(failure, path, errno);
-    af_status status = AF_OK;
-    while (status == AF_OK && (count = fread(piece, 1, sizeof piece, file)) > 0) {
-        status = af__buffer_append(out, piece, count);
-    }
-    int error = ferror(file) ? errno : 0;
-    fclose(file);
-    if (error != 0) return fail_file(failure, path, error);
-    if (status == AF_ETOOBIG) {
-        return af__fail(failure, AF_EINVAL, "%s: too long for certificates", path);
-    }
-    return status == AF_OK ? AF_OK : af__fail(failure, status, "out of memory");
-}
-
 /** Append the certificates of a file to `pem`. */
-static af_status add_file(BIO *pem, const char *path, af_failure *failure) {
+static af_status add_file(BIO *pem, const char *path, af__file_kind kind, af_failure *failure) {
     STACK_OF(X509) *certificates = NULL;
     af__buffer text;
     af__buffer_init(&text, MAX_FILE);
-    af_status status = read_file(&text, path, failure);
+    /* Somebody may give the certificates through a pipe. */
+    af_status status = af__read_file(&text, path, kind, failure);
+    if (status == AF_ETOOBIG) {
+        status = af__fail(failure, AF_EINVAL, "%s: too long for certificates", path);
+    }
     if (status == AF_OK && text.size == 0) {
         status = af__fail(failure, AF_EINVAL, "%s: the file is empty", path);
     }
@@ -113,7 +99,7 @@ static af_status add_folder(BIO *pem, const char *path, af_failure *failure) {
     path_list list = {NULL, 0};
     af_status status = list_folder(&list, path, failure);
     for (size_t i = 0; i < list.count; i++) {
-        if (status == AF_OK) status = add_file(pem, list.paths[i], failure);
+        if (status == AF_OK) status = add_file(pem, list.paths[i], AF__FILE_REGULAR, failure);
         af_free(list.paths[i]);
     }
     af_free(list.paths);
@@ -129,7 +115,7 @@ af_status af_certificates_read(af_bytes *out, const char *path, af_failure *fail
     BIO *pem = BIO_new(BIO_s_mem());
     if (pem == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
     af_status status = S_ISDIR(info.st_mode) ? add_folder(pem, path, failure)
-                                             : add_file(pem, path, failure);
+                                             : add_file(pem, path, AF__FILE_ANY, failure);
     if (status == AF_OK) {
         char *bytes = NULL;
         long size = BIO_get_mem_data(pem, &bytes);

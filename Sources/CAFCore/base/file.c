@@ -1,0 +1,89 @@
+#include "base/file.h"
+
+#include "base/failure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/** What read() does, but for signals. */
+static ssize_t read_some(int descriptor, char *bytes, size_t size) {
+    ssize_t count;
+    do count = read(descriptor, bytes, size);
+    while (count < 0 && errno == EINTR);
+    return count;
+}
+
+/** Where the buffer has no room: whether it needs more is known once there is a further byte. */
+static ssize_t read_beyond(af__buffer *out, int descriptor, af_status *status) {
+    char piece[1024];
+    ssize_t count = read_some(descriptor, piece, sizeof piece);
+    if (count > 0) *status = af__buffer_append(out, piece, (size_t)count);
+    explicit_bzero(piece, sizeof piece);
+    return count;
+}
+
+af_status af__read_all(af__buffer *out, int descriptor) {
+    af_status status = AF_OK;
+    ssize_t count;
+    do {
+        size_t room = out->capacity - out->size;
+        if (room > 0) {
+            count = read_some(descriptor, out->bytes + out->size, room);
+            if (count > 0) out->size += (size_t)count;
+        } else {
+            count = read_beyond(out, descriptor, &status);
+        }
+    } while (count > 0 && status == AF_OK);
+    return count < 0 ? AF_EFILE : status;
+}
+
+int af__write_all(int descriptor, const void *bytes, size_t size) {
+    const char *at = bytes;
+    while (size > 0) {
+        ssize_t count = write(descriptor, at, size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return count < 0 ? errno : EIO;
+        at += count;
+        size -= (size_t)count;
+    }
+    return 0;
+}
+
+static af_status fail(af_failure *failure, const char *path, int error) {
+    af_status status = af__fail(failure, AF_EFILE, "%s can't be read: %s", path, strerror(error));
+    if (failure != NULL) failure->system_error = error;
+    return status;
+}
+
+/** As much memory as the file has bytes, so that reading moves none of them. */
+static af_status read_open(af__buffer *out, int descriptor, const char *path, af__file_kind kind,
+                           af_failure *failure) {
+    struct stat facts;
+    if (fstat(descriptor, &facts) != 0) return fail(failure, path, errno);
+    bool is_file = kind == AF__FILE_ANY ? !S_ISDIR(facts.st_mode) : S_ISREG(facts.st_mode);
+    if (!is_file) return af__fail(failure, AF_EINVAL, "%s is no file", path);
+    af_status status = AF_OK;
+    if (facts.st_size > 0) {
+        status = af__buffer_reserve(out, out->size + (uint64_t)facts.st_size);
+    }
+    if (status == AF_OK) status = af__read_all(out, descriptor);
+    if (status == AF_EFILE) return fail(failure, path, errno);
+    if (status == AF_ETOOBIG) {
+        return af__fail(failure, status, "%s has more than %llu bytes", path,
+                        (unsigned long long)out->limit);
+    }
+    return status == AF_OK ? AF_OK : af__fail(failure, status, "out of memory");
+}
+
+af_status af__read_file(af__buffer *out, const char *path, af__file_kind kind,
+                        af_failure *failure) {
+    /* Opening a pipe that nobody writes to would wait, before it is seen to be one. */
+    int unblocked = kind == AF__FILE_REGULAR ? O_NONBLOCK : 0;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | unblocked);
+    if (descriptor < 0) return fail(failure, path, errno);
+    af_status status = read_open(out, descriptor, path, kind, failure);
+    close(descriptor);
+    return status;
+}
