@@ -1,5 +1,5 @@
 /* Challenges over HTTP/2, where others use the connection meanwhile. */
-#include "support/call.h"
+#include "support/guard.h"
 #include "support/h2.h"
 
 #include <string.h>
@@ -87,7 +87,6 @@ static call *call_asking(world *world, asked *asked) {
 
 static void a_task_that_thinks_stops_nobody_else(void **state) {
     (void)state;
-    static const af_credentials me = {"me", "secret", NULL, 0, false};
     static const struct {
         af_challenge_answer answer;
         bool is_wordless;
@@ -128,7 +127,6 @@ static void a_task_that_thinks_stops_nobody_else(void **state) {
 static void an_upload_that_was_stopped_is_sent_again(void **state) {
     (void)state;
     static char bytes[SIZE];
-    static const af_credentials me = {"me", "secret", NULL, 0, false};
     for (int is_later = 0; is_later < 2; is_later++) {
         for (int is_wordless = 0; is_wordless < 2; is_wordless++) {
             server server = {.is_wordless = is_wordless != 0, .stops_upload = true};

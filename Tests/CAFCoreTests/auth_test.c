@@ -10,23 +10,10 @@
 
 #define DIGEST "Digest realm=\"a place\", nonce=\"n%u\", qop=\"auth\""
 
-static const af_credentials me = {"me", "secret", NULL, 0, false};
-
 static call *call_as(world *world, const char *path, const af_credentials *credentials) {
     call *call = call_new(world, path);
     call->request.credentials = credentials;
     return call;
-}
-
-/** Ends with this status after so many requests of the server. */
-static void check_answer(call *call, int status, size_t requests) {
-    call_perform(call);
-    check_ended(call, AF_OK);
-    assert_int_equal(status_of(call), status);
-    assert_int_equal(call->head_count, 1);
-    assert_int_equal(call->hop_count, requests);
-    check_slice(call->body, status == 200 ? "in" : "who?");
-    call_free(call);
 }
 
 /* ---- Schemes ------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "support/call.h"
 #include "support/files.h"
+#include "support/guard.h"
 #include "support/torture.h"
 
 /** Begin, and if that is not refused wait; the call tells what happened. */
@@ -54,8 +55,6 @@ static void set_late_download(call *call, folder *folder) {
     call->payload = (void *)(uintptr_t)path_in(folder, "got");
     call->at_head = name_file;
 }
-
-static const af_credentials me = {"me", "secret", NULL, 0, false};
 
 static void set_credentials(call *call, folder *folder) {
     set_post(call, folder);

@@ -9,8 +9,6 @@
 
 #define DIGEST "Digest realm=\"a proxy\", nonce=\"n%u\", qop=\"auth\", algorithm=SHA-256"
 
-static const af_credentials me = {"me", "secret", NULL, 0, false};
-
 static call *call_via(world *world, const char *url, const char *proxy,
                       const af_credentials *credentials) {
     call *call = call_new(world, "/");
@@ -18,15 +16,6 @@ static call *call_via(world *world, const char *url, const char *proxy,
     call->request.proxy = proxy;
     call->request.proxy_credentials = credentials;
     return call;
-}
-
-static void check_answer(call *call, int status, size_t requests) {
-    call_perform(call);
-    check_ended(call, AF_OK);
-    assert_int_equal(status_of(call), status);
-    assert_int_equal(call->head_count, 1);
-    assert_int_equal(call->hop_count, requests);
-    call_free(call);
 }
 
 /** Of the world as a proxy. */
@@ -101,8 +90,8 @@ typedef struct tunnel {
 
 static tunnel make_tunnel(void) {
     world *world = world_new_tls();
-    serve(world, "/", answer(200, NULL, "here"));
-    const char *url = text_of(world, "https://localhost%s/", strrchr(url_of(world, ""), ':'));
+    serve(world, "/", answer(200, NULL, "in"));
+    const char *url = tls_url(world);
     return (tunnel){world, relay_new(world), url};
 }
 

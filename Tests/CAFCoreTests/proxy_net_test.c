@@ -38,26 +38,6 @@ static void use_all(route *route, const char *scheme, const char *userinfo) {
                             NULL});
 }
 
-static call *fetch(route *route, const char *url, af_status expected) {
-    call *call = call_new(route->world, "/");
-    af_header headers[] = {{S_INIT("Authorization"), S_INIT("Bearer token"), 0}};
-    call->request.url = url;
-    call->request.headers = headers;
-    call->request.header_count = 1;
-    call_perform(call);
-    check_ended(call, expected);
-    return call;
-}
-
-static void expect(route *route, const char *url, af_status expected) {
-    call_free(fetch(route, url, expected));
-}
-
-/** Of its "localhost", which is all that its certificate is for. */
-static const char *tls_url(world *world) {
-    return text_of(world, "https://localhost%s/", strrchr(url_of(world, ""), ':'));
-}
-
 static void check_lacks(const char *text, const char *part) {
     if (strstr(text, part) != NULL) print_error("%s\n", text);
     assert_null(strstr(text, part));
@@ -67,7 +47,7 @@ static void plain_requests_are_forwarded(void **state) {
     route route = make_route(*state);
     serve(route.world, "/a/b?c=d", answer(200, NULL, "query"));
     use_all(&route, "http", "me:secret");
-    expect(&route, "http://me2:other@example.test:81/a/b?c=d#e", AF_OK);
+    check_fetch_url(route.world, "http://me2:other@example.test:81/a/b?c=d#e", AF_OK);
     const char *head = relay_seen(route.relay, 0);
     check_contains(head, "GET http://example.test:81/a/b?c=d HTTP/1.1\r\n");
     check_contains(head, "Host: example.test:81\r\n");
@@ -82,7 +62,7 @@ static void tunnels_keep_what_is_the_servers_from_the_proxy(void **state) {
     route route = make_route(world);
     use_all(&route, "http", "me:secret");
     const char *port = strrchr(url_of(world, ""), ':');
-    expect(&route, text_of(world, "https://localhost%s/", port), AF_OK);
+    check_fetch_url(world, tls_url(world), AF_OK);
     const char *head = relay_seen(route.relay, 0);
     check_contains(head, text_of(world, "CONNECT localhost%s HTTP/1.1\r\n", port));
     check_contains(head, "Proxy-Authorization: " BASIC "\r\n");
@@ -105,11 +85,11 @@ static void refused_tunnels_have_their_reason(void **state) {
     } rows[] = {{403, AF_ECONNECT}, {502, AF_ECONNECT}, {302, AF_ECONNECT}, {407, AF_EAUTH}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         relay_refuse(route.relay, rows[i].status);
-        expect(&route, tls_url(world), rows[i].expected);
+        check_fetch_url(route.world, tls_url(world), rows[i].expected);
     }
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
     relay_refuse(route.relay, 0);
-    expect(&route, tls_url(world), AF_OK);
+    check_fetch_url(route.world, tls_url(world), AF_OK);
     end_route(&route);
     world_free(world);
 }
@@ -118,7 +98,7 @@ static void a_proxy_that_wants_credentials_answers_plain_requests_itself(void **
     route route = make_route(*state);
     serve(route.world, "/denied", answer(407, "Proxy-Authenticate: Basic", "who?"));
     use_all(&route, "http", NULL);
-    call *call = fetch(&route, "http://example.test/denied", AF_OK);
+    call *call = call_fetch_url(route.world, "http://example.test/denied", AF_OK);
     assert_int_equal(status_of(call), 407);
     call_free(call);
     end_route(&route);
@@ -130,17 +110,17 @@ static void socks_looks_names_up_here_or_there(void **state) {
     memset(longest + 7, 'a', 255);
     longest[7 + 255] = '/';
     use_all(&route, "socks5h", NULL);
-    expect(&route, "http://example.test/", AF_OK);
+    check_fetch_url(route.world, "http://example.test/", AF_OK);
     assert_string_equal(relay_seen(route.relay, 0), "SOCKS example.test:80");
-    expect(&route, "http://[2001:db8::1]:81/", AF_OK);
+    check_fetch_url(route.world, "http://[2001:db8::1]:81/", AF_OK);
     assert_string_equal(relay_seen(route.relay, 1), "SOCKS 2001:db8::1:81");
     /* Longer names than SOCKS has room for never come this far. */
-    expect(&route, longest, AF_OK);
+    check_fetch_url(route.world, longest, AF_OK);
     assert_int_equal(strlen(relay_seen(route.relay, 2)), strlen("SOCKS :80") + 255);
     use_all(&route, "socks5", NULL);
-    expect(&route, "http://localhost:82/", AF_OK);
+    check_fetch_url(route.world, "http://localhost:82/", AF_OK);
     check_contains(relay_seen(route.relay, 3), "1:82");
-    expect(&route, "http://no-such-host.invalid/", AF_EDNS);
+    check_fetch_url(route.world, "http://no-such-host.invalid/", AF_EDNS);
     assert_int_equal(relay_count(route.relay), 4);
     end_route(&route);
 }
@@ -162,11 +142,11 @@ static void socks_has_credentials_too(void **state) {
     route route = make_route(*state);
     relay_ask_for(route.relay, "me", "secret");
     use_all(&route, "socks5h", "me:secret");
-    expect(&route, "http://example.test/", AF_OK);
+    check_fetch_url(route.world, "http://example.test/", AF_OK);
     use_all(&route, "socks5h", "me:wrong");
-    expect(&route, "http://example.test/", AF_EAUTH);
+    check_fetch_url(route.world, "http://example.test/", AF_EAUTH);
     use_all(&route, "socks5h", NULL);
-    expect(&route, "http://example.test/", AF_EAUTH);
+    check_fetch_url(route.world, "http://example.test/", AF_EAUTH);
     assert_int_equal(relay_count(route.relay), 1);
     end_route(&route);
 }
@@ -178,7 +158,7 @@ static void every_hop_has_the_proxy_of_its_url(void **state) {
     serve(route.world, "/direct", answer(302, "Location: http://example.test/", ""));
     use(&route, (af_proxies){AF_PROXIES_GIVEN, relay_url(route.relay, "http", "me:secret"), NULL,
                              NULL, "127.0.0.0/8"});
-    expect(&route, "http://example.test/first", AF_OK);
+    check_fetch_url(route.world, "http://example.test/first", AF_OK);
     assert_int_equal(relay_count(route.relay), 2);
     check_contains(relay_seen(route.relay, 0), "GET http://example.test/first HTTP/1.1\r\n");
     check_contains(relay_seen(route.relay, 1), "GET http://example.test/ HTTP/1.1\r\n");
@@ -229,17 +209,17 @@ static void the_environment_is_read_once_and_only_by_us(void **state) {
     setenv("http_proxy", relay_url(route.relay, "http", NULL), 1);
     use(&route, (af_proxies)AF_PROXIES_INIT);
     unsetenv("http_proxy");
-    expect(&route, "http://example.test/", AF_OK);
-    expect(&route, url_of(route.world, "/"), AF_OK);
+    check_fetch_url(route.world, "http://example.test/", AF_OK);
+    check_fetch_url(route.world, url_of(route.world, "/"), AF_OK);
     assert_int_equal(relay_count(route.relay), 1);
     /* Neither the proxy nor the list of those without is libcurl's to find. */
     setenv("http_proxy", relay_url(route.relay, "http", NULL), 1);
     setenv("no_proxy", "*", 1);
     use(&route, (af_proxies){AF_PROXIES_NONE, NULL, NULL, NULL, NULL});
-    expect(&route, "http://no-such-host.invalid/", AF_EDNS);
+    check_fetch_url(route.world, "http://no-such-host.invalid/", AF_EDNS);
     assert_int_equal(relay_count(route.relay), 1);
     use_all(&route, "http", NULL);
-    expect(&route, "http://example.test/", AF_OK);
+    check_fetch_url(route.world, "http://example.test/", AF_OK);
     assert_int_equal(relay_count(route.relay), 2);
     unsetenv("http_proxy");
     unsetenv("no_proxy");
@@ -251,8 +231,8 @@ static void a_proxy_that_cannot_be_used_is_no_reason_to_go_without(void **state)
     setenv("all_proxy", "ftp://proxy.invalid", 1);
     use(&route, (af_proxies)AF_PROXIES_INIT);
     unsetenv("all_proxy");
-    expect(&route, "http://example.test/", AF_EINVAL);
-    expect(&route, url_of(route.world, "/"), AF_OK);
+    check_fetch_url(route.world, "http://example.test/", AF_EINVAL);
+    check_fetch_url(route.world, url_of(route.world, "/"), AF_OK);
     af_session *session;
     af_session_options options = AF_SESSION_OPTIONS_INIT;
     options.proxies = (af_proxies){AF_PROXIES_GIVEN, "http://:1", NULL, NULL, NULL};
@@ -274,10 +254,10 @@ static void a_proxy_that_is_not_there_is_a_connection_that_fails(void **state) {
     relay_free(route.relay);
     route.relay = relay_new(route.world);
     use(&route, (af_proxies){AF_PROXIES_GIVEN, NULL, NULL, gone, NULL});
-    expect(&route, "http://example.test/", AF_ECONNECT);
+    check_fetch_url(route.world, "http://example.test/", AF_ECONNECT);
     use(&route,
         (af_proxies){AF_PROXIES_GIVEN, NULL, NULL, "socks5h://no-such-proxy.invalid", NULL});
-    expect(&route, "http://example.test/", AF_EDNS);
+    check_fetch_url(route.world, "http://example.test/", AF_EDNS);
     end_route(&route);
 }
 

@@ -56,22 +56,6 @@ static void use(route *route, af_trust_policy *trust, af_trust_policy *proxy_tru
     route->world->session = session_of(route, trust, proxy_trust);
 }
 
-static call *fetch(route *route, const char *url, af_status expected) {
-    call *call = call_new(route->world, "/");
-    call->request.url = url;
-    call_perform(call);
-    check_ended(call, expected);
-    return call;
-}
-
-static void expect(route *route, const char *url, af_status expected) {
-    call_free(fetch(route, url, expected));
-}
-
-static const char *tls_url(world *world) {
-    return text_of(world, "https://localhost%s/", strrchr(url_of(world, ""), ':'));
-}
-
 /* ---- Requests ------------------------------------------------------------------------------ */
 
 static void tunnels_lead_through_tls(void **state) {
@@ -79,7 +63,7 @@ static void tunnels_lead_through_tls(void **state) {
     world *world = world_new_tls();
     route route = make_route(world);
     use(&route, policy_of(world->authority, false), policy_of(route.authority, false));
-    for (int i = 0; i < 3; i++) expect(&route, tls_url(world), AF_OK);
+    for (int i = 0; i < 3; i++) check_fetch_url(route.world, tls_url(world), AF_OK);
     assert_int_equal(relay_count(route.relay), 1);
     const char *head = relay_seen(route.relay, 0);
     check_contains(head, "CONNECT localhost:");
@@ -92,7 +76,7 @@ static void tunnels_lead_through_tls(void **state) {
 static void plain_requests_are_forwarded_over_tls(void **state) {
     route route = make_route(*state);
     use(&route, NULL, policy_of(route.authority, false));
-    for (int i = 0; i < 3; i++) expect(&route, "http://example.test/", AF_OK);
+    for (int i = 0; i < 3; i++) check_fetch_url(route.world, "http://example.test/", AF_OK);
     assert_int_equal(relay_count(route.relay), 3);
     check_contains(relay_seen(route.relay, 0), "GET http://example.test/ HTTP/1.1\r\n");
     check_contains(relay_seen(route.relay, 2), "Proxy-Authorization: Basic bWU6c2VjcmV0\r\n");
@@ -127,7 +111,7 @@ static void large_bodies_go_both_ways(void **state) {
 /** Neither CONNECT nor a credential has been sent. */
 static void check_refused(route *route, const char *url, af_trust_reason reason) {
     size_t before = relay_count(route->relay);
-    call *call = fetch(route, url, AF_EUNTRUSTED);
+    call *call = call_fetch_url(route->world, url, AF_EUNTRUSTED);
     assert_string_equal(af_trust_reason_name(call->failure.trust), af_trust_reason_name(reason));
     check_contains(call->failure.text, "the proxy");
     /* What is told of a chain is told of the server's. */
@@ -151,7 +135,7 @@ static void a_proxy_is_judged_before_it_hears_of_anything(void **state) {
     check_refused(&route, tls_url(world), AF_TRUST_UNKNOWN_ISSUER);
     /* The policy for proxies, in turn, is not for servers. */
     use(&route, policy_of(route.authority, false), policy_of(route.authority, false));
-    call *call = fetch(&route, tls_url(world), AF_EUNTRUSTED);
+    call *call = call_fetch_url(route.world, tls_url(world), AF_EUNTRUSTED);
     assert_null(strstr(call->failure.text, "proxy"));
     assert_non_null(af_result_get_trust(call->result));
     call_free(call);
@@ -228,10 +212,10 @@ static void what_a_lax_policy_made_serves_no_strict_one(void **state) {
                                     policy_of(stranger, false));
     for (int round = 0; round < 3; round++) {
         world->session = lax;
-        expect(&route, tls_url(world), AF_OK);
+        check_fetch_url(route.world, tls_url(world), AF_OK);
         size_t accepted = afts_server_stats(world->server).accepted;
         world->session = strict;
-        expect(&route, tls_url(world), AF_EUNTRUSTED);
+        check_fetch_url(route.world, tls_url(world), AF_EUNTRUSTED);
         assert_int_equal(afts_server_stats(world->server).accepted, accepted);
     }
     af_session_release(strict);
@@ -304,7 +288,7 @@ static void who_we_are_is_not_for_proxies(void **state) {
     check_status(af_session_new(&world->session, &options, NULL), AF_OK);
     af_trust_policy_release(options.trust);
     af_trust_policy_release(options.proxy_trust);
-    expect(&route, tls_url(world), AF_OK);
+    check_fetch_url(route.world, tls_url(world), AF_OK);
     assert_false(relay_saw_certificate(route.relay));
     assert_int_equal(questions, 0);
     end_route(&route);
@@ -318,11 +302,11 @@ static void refused_tunnels_have_their_reason(void **state) {
     route route = make_route(world);
     use(&route, policy_of(world->authority, false), policy_of(route.authority, false));
     relay_refuse(route.relay, 403);
-    expect(&route, tls_url(world), AF_ECONNECT);
+    check_fetch_url(route.world, tls_url(world), AF_ECONNECT);
     relay_refuse(route.relay, 407);
-    expect(&route, tls_url(world), AF_EAUTH);
+    check_fetch_url(route.world, tls_url(world), AF_EAUTH);
     relay_refuse(route.relay, 0);
-    expect(&route, tls_url(world), AF_OK);
+    check_fetch_url(route.world, tls_url(world), AF_OK);
     end_route(&route);
     world_free(world);
 }

@@ -182,6 +182,18 @@ void check_fetch_at(world *world, const char *path, af_status expected, const ch
     call_free(call);
 }
 
+call *call_fetch_url_at(world *world, const char *url, af_status expected, const char *file,
+                        int line) {
+    call *call = call_new(world, "/");
+    const af_header header = {S_INIT("Authorization"), S_INIT("Bearer token"), 0};
+    call->request.url = url;
+    call->request.headers = &header;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended_at(call, expected, file, line);
+    return call;
+}
+
 int status_of(const call *call) {
     return call->head != NULL ? call->head->status : 0;
 }

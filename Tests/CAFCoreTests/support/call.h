@@ -80,6 +80,18 @@ void call_send(call *call, const char *method, af_slice body);
 void check_fetch_at(world *world, const char *path, af_status expected, const char *file, int line);
 #define check_fetch(world, path, expected) check_fetch_at(world, path, expected, __FILE__, __LINE__)
 
+/**
+ * Fetch any URL with "Authorization: Bearer token", which is for its server alone, and compare the status of
+ * the end.
+ */
+call *call_fetch_url_at(world *world, const char *url, af_status expected, const char *file,
+                        int line);
+#define call_fetch_url(world, url, expected)                                                       \
+    call_fetch_url_at(world, url, expected, __FILE__, __LINE__)
+
+/** The same, freed. */
+#define check_fetch_url(world, url, expected) call_free(call_fetch_url(world, url, expected))
+
 /** The call ended with `expected`; a failure shows both and the text. */
 void check_ended_at(const call *call, af_status expected, const char *file, int line);
 #define check_ended(call, expected) check_ended_at(call, expected, __FILE__, __LINE__)

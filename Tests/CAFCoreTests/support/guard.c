@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const af_credentials me = {"me", "secret", NULL, 0, false};
+
 /** The challenge as it is told now, with its nonce. */
 static void write_challenge(guard *guard, const char *challenge, char *out, size_t size) {
     const char *mark = strstr(challenge, "%u");
@@ -152,4 +154,14 @@ void guard_path(world *world, const char *path, guard *guard) {
     afts_script *script = afts_script_new();
     afts_handle(script, watch, guard, NULL);
     serve(world, path, script);
+}
+
+void check_answer_at(call *call, int status, size_t requests, const char *file, int line) {
+    call_perform(call);
+    check_ended_at(call, AF_OK, file, line);
+    _assert_int_equal((unsigned)status_of(call), (unsigned)status, file, line);
+    _assert_int_equal(atomic_load(&call->head_count), 1, file, line);
+    _assert_int_equal(call->hop_count, requests, file, line);
+    check_slice_at(call->body, status == 200 ? "in" : "who?", file, line);
+    call_free(call);
 }

@@ -5,7 +5,7 @@
 #ifndef AF_TESTS_GUARD_H
 #define AF_TESTS_GUARD_H
 
-#include "support/world.h"
+#include "support/call.h"
 
 #include <stdatomic.h>
 
@@ -21,8 +21,16 @@ typedef struct guard {
     atomic_uint asked, admitted;
 } guard;
 
+/** "me" with "secret", by whichever scheme. */
+extern const af_credentials me;
+
 /** Answer every request of `path` by the guard. */
 void guard_path(world *world, const char *path, guard *guard);
+
+/** Perform and free: it ends with this status of a guard, told once, after so many requests. */
+void check_answer_at(call *call, int status, size_t requests, const char *file, int line);
+#define check_answer(call, status, requests)                                                       \
+    check_answer_at(call, status, requests, __FILE__, __LINE__)
 
 /** A challenge of NTLM, with which a server answers the first message of a client. */
 #define NTLM_CHALLENGE "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABggAAAQIDBAUGBwgAAAAAAAAAAAAAAAAwAAAA"

@@ -153,3 +153,7 @@ size_t count_descriptors(void) {
     closedir(directory);
     return count;
 }
+
+const char *tls_url(world *world) {
+    return text_of(world, "https://localhost%s/", strrchr(url_of(world, ""), ':'));
+}

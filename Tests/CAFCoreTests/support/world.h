@@ -51,6 +51,9 @@ int world_teardown(void **state);
 /** "http://127.0.0.1:PORT/path"; one of the last 16 texts asked for. */
 const char *url_of(world *world, const char *path);
 
+/** The root of a TLS world, under the name that its certificate is for. */
+const char *tls_url(world *world);
+
 /** A formatted text, one of the last 16 asked for. */
 const char *text_of(world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
