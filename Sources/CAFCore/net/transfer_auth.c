@@ -3,44 +3,15 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "message/challenge.h"
-#include "net/digest_access.h"
-#include "net/transfer_internal.h"
+#include "net/transfer_auth_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
     UNAUTHORIZED = 401,
     PROXY_AUTHENTICATION_REQUIRED = 407,
     /* Answers to one side in one task, whatever it and the caller say. */
-    MOST_ROUNDS = 10,
-    ON_CONNECTION = AF_AUTH_NTLM | AF_AUTH_NEGOTIATE
-};
-
-/** What is known to and of the server, or the proxy. */
-typedef struct af__auth_side {
-    af__identity *given;     /**< By the request. */
-    af__identity *answered;  /**< The last that on_challenge gave. */
-    const af__identity *now; /**< Either, once it was sent or is about to be. */
-    unsigned scheme;         /**< AF_AUTH_…, of `now`. */
-    unsigned refused;        /**< AF_AUTH_…, with which `now` was of no avail. */
-    unsigned failures, rounds;
-    af__access access; /**< With AF_AUTH_DIGEST. */
-    char *field;       /**< What this hop sends. A secret. */
-} af__auth_side;
-
-struct af__auth {
-    af__auth_side origin, proxy;
-    const af__proxy *proxy_of; /**< Whose side that is; NULL: nobody's yet. */
-    af__head_reader tunnel;    /**< What a proxy answers to CONNECT. */
-    bool has_left;             /**< What the request gives is for an origin that lies behind us. */
-    uint32_t number;           /**< Of the last challenge that was asked about. */
-    bool is_of_tunnel;         /**< That one was the answer to CONNECT. */
-    /* ASKED. */
-    af__buffer body; /**< That came on a connection which others share. */
-    int64_t received;
-    bool has_outcome;
-    af__outcome outcome;
+    MOST_ROUNDS = 10
 };
 
 typedef struct af__auth auth;
@@ -48,24 +19,15 @@ typedef struct af__auth_side side;
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
-static bool fail_memory(af__transfer *transfer) {
-    return fail_text(transfer, AF_ENOMEM, "out of memory");
-}
-
-static void free_field(side *side) {
-    if (side->field != NULL) af__free_secret(side->field, strlen(side->field));
-    side->field = NULL;
-}
-
 /** Nothing is sent any more, until there is another challenge. */
 static void forget_round(side *side) {
-    free_field(side);
+    af__auth_free_field(side);
     af__access_clear(&side->access);
     side->now = NULL;
     side->scheme = side->refused = 0;
 }
 
-static void clear_side(side *side) {
+void af__auth_clear_side(side *side) {
     forget_round(side);
     af__identity_free(side->given);
     af__identity_free(side->answered);
@@ -104,23 +66,31 @@ af_status af__transfer_init_auth(af__transfer *transfer, const af_request *reque
 void af__transfer_clear_auth(af__transfer *transfer) {
     auth *auth = transfer->auth;
     if (auth == NULL) return;
-    clear_side(&auth->origin);
-    clear_side(&auth->proxy);
+    af__auth_clear_side(&auth->origin);
+    af__auth_clear_side(&auth->proxy);
     af__head_reader_clear(&auth->tunnel);
     af__buffer_clear(&auth->body);
     af_free(auth);
     transfer->auth = NULL;
 }
 
+void af__transfer_leave_origin(af__transfer *transfer) {
+    auth *auth = transfer->auth;
+    if (auth == NULL) return;
+    af__auth_clear_side(&auth->origin);
+    auth->origin.failures = 0;
+    auth->has_left = true;
+}
+
 static unsigned possible_schemes(const af__transfer *transfer) {
-    return ~(unsigned)ON_CONNECTION | transfer->connection_schemes;
+    return ~(unsigned)AF__AUTH_ON_CONNECTION | transfer->connection_schemes;
 }
 
 af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes,
                                      af_failure *failure) {
     bool has_http_1 = transfer->version != AF_WISH_HTTP_2_PRIOR_KNOWLEDGE &&
                       transfer->version != AF_WISH_HTTP_3;
-    transfer->connection_schemes = has_http_1 ? schemes & ON_CONNECTION : 0;
+    transfer->connection_schemes = has_http_1 ? schemes & AF__AUTH_ON_CONNECTION : 0;
     const auth *auth = transfer->auth;
     if (auth == NULL) return AF_OK;
     const af__identity *const given[] = {auth->origin.given, auth->proxy.given};
@@ -131,160 +101,6 @@ af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes,
                         "no scheme of authentication that is allowed can be used here");
     }
     return AF_OK;
-}
-
-/* ---- Sending ------------------------------------------------------------------------------- */
-
-/** The one scheme that needs no challenge to begin with; 0: there is none. */
-static unsigned first_scheme(const af__transfer *transfer, const af_credentials *credentials) {
-    unsigned fit = af__credentials_fit(credentials);
-    if ((fit & AF_AUTH_BEARER) != 0) return AF_AUTH_BEARER;
-    if ((fit & AF_AUTH_BASIC) != 0) return AF_AUTH_BASIC;
-    bool is_only = fit == AF_AUTH_NTLM || fit == AF_AUTH_NEGOTIATE;
-    return is_only ? fit & transfer->connection_schemes : 0;
-}
-
-static const char *field_name(const auth *auth, const side *side) {
-    return side == &auth->proxy ? "Proxy-Authorization" : "Authorization";
-}
-
-static void begin_at_once(const af__transfer *transfer, side *side) {
-    const auth *auth = transfer->auth;
-    if (side->now != NULL || side->given == NULL || side->rounds != 0) return;
-    const af_credentials *credentials = &side->given->credentials;
-    af_slice name = af_slice_of(field_name(auth, side));
-    if (!credentials->is_preemptive || af__outgoing_sends(&transfer->outgoing, name)) return;
-    side->scheme = first_scheme(transfer, credentials);
-    if (side->scheme != 0) side->now = side->given;
-}
-
-/** Of what a message to this side says; NULL: nothing, or it isn't known. */
-static const af_slice *known_body(const af__transfer *transfer, const side *side) {
-    bool is_connect = side == &transfer->auth->proxy && transfer->outgoing.url.is_https;
-    return transfer->sends_body && !is_connect ? af__source_in_memory(&transfer->source) : NULL;
-}
-
-static bool write_digest(af__transfer *transfer, side *side, const char *method,
-                         const char *target) {
-    const af_credentials *credentials = &side->now->credentials;
-    const af_slice *body = known_body(transfer, side);
-    af__access_request request = {
-        .user = credentials->user,
-        .password = credentials->password,
-        .method = method,
-        .target = target,
-        .body = body != NULL ? *body : af_slice_of(""),
-    };
-    af_failure failure = {0};
-    free_field(side);
-    return af__access_answer(&side->access, &request, &side->field, &failure) == AF_OK ||
-           fail(transfer, &failure);
-}
-
-/** Digest says something else of each request, and counts them. */
-static bool write_field(af__transfer *transfer, side *side, const char *method,
-                        const char *target) {
-    if (side->now == NULL) return true;
-    const af_credentials *credentials = &side->now->credentials;
-    switch (side->scheme) {
-    case AF_AUTH_DIGEST:
-        return write_digest(transfer, side, method, target);
-    case AF_AUTH_BASIC:
-        if (side->field != NULL) return true;
-        side->field = af__basic_field(credentials->user, credentials->password);
-        break;
-    case AF_AUTH_BEARER:
-        if (side->field != NULL) return true;
-        side->field = af__bearer_field(credentials->token);
-        break;
-    default:
-        return true;
-    }
-    return side->field != NULL || fail_memory(transfer);
-}
-
-bool af__transfer_prepare_auth(af__transfer *transfer) {
-    auth *auth = transfer->auth;
-    if (auth == NULL) return true;
-    const af__outgoing *outgoing = &transfer->outgoing;
-    if (!auth->has_left) begin_at_once(transfer, &auth->origin);
-    return write_field(transfer, &auth->origin, outgoing->method, outgoing->url.path.bytes);
-}
-
-/** Only a proxy of this kind says 407. */
-static bool has_http_proxy(const af__transfer *transfer) {
-    return transfer->via != NULL && af__proxy_speaks_http(transfer->via);
-}
-
-bool af__transfer_prepare_proxy_auth(af__transfer *transfer) {
-    auth *auth = transfer->auth;
-    if (auth == NULL || !has_http_proxy(transfer)) return true;
-    if (auth->proxy_of != NULL && auth->proxy_of != transfer->via) {
-        clear_side(&auth->proxy);
-        auth->proxy.failures = 0;
-    }
-    auth->proxy_of = transfer->via;
-    begin_at_once(transfer, &auth->proxy);
-    const af__url *url = &transfer->outgoing.url;
-    if (!url->is_https) {
-        return write_field(transfer, &auth->proxy, transfer->outgoing.method, url->text);
-    }
-    char target[AF__HOST_LONGEST + 16];
-    bool is_ipv6 = memchr(url->host.bytes, ':', url->host.size) != NULL;
-    snprintf(target, sizeof target, "%s%.*s%s:%u", is_ipv6 ? "[" : "", (int)url->host.size,
-             url->host.bytes, is_ipv6 ? "]" : "", (unsigned)url->port);
-    return write_field(transfer, &auth->proxy, "CONNECT", target);
-}
-
-void af__transfer_leave_origin(af__transfer *transfer) {
-    auth *auth = transfer->auth;
-    if (auth == NULL) return;
-    clear_side(&auth->origin);
-    auth->origin.failures = 0;
-    auth->has_left = true;
-}
-
-const char *af__transfer_authorization(const af__transfer *transfer) {
-    return transfer->auth != NULL ? transfer->auth->origin.field : NULL;
-}
-
-const char *af__transfer_proxy_authorization(const af__transfer *transfer) {
-    bool is_sent = transfer->auth != NULL && has_http_proxy(transfer);
-    return is_sent ? transfer->auth->proxy.field : NULL;
-}
-
-bool af__transfer_identifies_to_proxy(const af__transfer *transfer) {
-    const auth *auth = transfer->auth;
-    return auth != NULL && (auth->proxy.given != NULL || auth->proxy.now != NULL);
-}
-
-static const af_credentials *on_connection(const side *side, unsigned *scheme) {
-    *scheme = side->now != NULL ? side->scheme & ON_CONNECTION : 0;
-    return *scheme != 0 ? &side->now->credentials : NULL;
-}
-
-const af_credentials *af__transfer_connection_auth(const af__transfer *transfer, unsigned *scheme) {
-    *scheme = 0;
-    return transfer->auth != NULL ? on_connection(&transfer->auth->origin, scheme) : NULL;
-}
-
-const af_credentials *af__transfer_proxy_connection_auth(const af__transfer *transfer,
-                                                         unsigned *scheme) {
-    *scheme = 0;
-    bool is_asked = transfer->auth != NULL && has_http_proxy(transfer);
-    return is_asked ? on_connection(&transfer->auth->proxy, scheme) : NULL;
-}
-
-bool af__transfer_is_between_rounds(const af__transfer *transfer) {
-    unsigned scheme;
-    switch (transfer->reader.head.status) {
-    case UNAUTHORIZED:
-        return af__transfer_connection_auth(transfer, &scheme) != NULL;
-    case PROXY_AUTHENTICATION_REQUIRED:
-        return af__transfer_proxy_connection_auth(transfer, &scheme) != NULL;
-    default:
-        return false;
-    }
 }
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
@@ -311,7 +127,7 @@ static side *challenger(const af__transfer *transfer) {
     if (status == UNAUTHORIZED && !auth->is_of_tunnel) return &transfer->auth->origin;
     /* A 407 that didn't come from the proxy is a server's that would like to be one. */
     bool is_proxys = auth->is_of_tunnel ||
-                     (has_http_proxy(transfer) && !transfer->outgoing.url.is_https);
+                     (af__auth_has_http_proxy(transfer) && !transfer->outgoing.url.is_https);
     bool asks = status == PROXY_AUTHENTICATION_REQUIRED && is_proxys;
     return asks ? &transfer->auth->proxy : NULL;
 }
@@ -330,7 +146,7 @@ static void choose(const af__transfer *transfer, const side *side, const af__ide
     af__challenge_question question = {
         .head = asking_head(transfer),
         .is_proxy = side == &auth->proxy,
-        .knows_body = !transfer->sends_body || known_body(transfer, side) != NULL ||
+        .knows_body = !transfer->sends_body || af__auth_known_body(transfer, side) != NULL ||
                       auth->is_of_tunnel,
         .possible = possible,
         .credentials = identity != NULL ? &identity->credentials : NULL,
@@ -368,6 +184,71 @@ static const af__identity *propose(const af__transfer *transfer, side *side,
     return NULL;
 }
 
+/* ---- Telling ------------------------------------------------------------------------------- */
+
+static char *copy_realm(const af__challenge_choice *choice) {
+    af__buffer realm;
+    af_slice value;
+    af__buffer_init(&realm, AF__CHALLENGE_LONGEST + 1);
+    af__challenge_find(&choice->challenge, "realm", &value);
+    af_status status = af__challenge_unescape(value, &realm);
+    if (status == AF_OK) status = af__buffer_append(&realm, "", 1);
+    if (status == AF_OK) return realm.bytes;
+    af__buffer_clear(&realm);
+    return NULL;
+}
+
+/** A challenge as callbacks see it. */
+typedef struct told {
+    af_challenge challenge;
+    char *realm, *host;
+} told;
+
+static void clear_told(told *told) {
+    af_free(told->realm);
+    af_free(told->host);
+}
+
+static bool describe(af__transfer *transfer, const side *side, const af__identity *proposed,
+                     const af__challenge_choice *choice, told *out) {
+    const auth *auth = transfer->auth;
+    const af__url *url = &transfer->outgoing.url;
+    bool is_proxy = side == &auth->proxy;
+    out->realm = copy_realm(choice);
+    out->host = af__copy_text(is_proxy ? af_slice_of(transfer->via->host) : url->host);
+    out->challenge = (af_challenge){
+        .number = auth->number,
+        .scheme = choice->scheme,
+        .offered = choice->offered,
+        .failures = side->failures,
+        .is_proxy = is_proxy,
+        .is_https = is_proxy ? transfer->via->kind == AF__PROXY_HTTPS : url->is_https,
+        .port = is_proxy ? transfer->via->port : url->port,
+        .host = out->host,
+        .url = url->text,
+        .realm = out->realm,
+        .proposed = proposed != NULL ? &proposed->credentials : NULL,
+        .head = asking_head(transfer),
+    };
+    return (out->realm != NULL && out->host != NULL) || fail_memory(transfer);
+}
+
+/** false: the task has failed. */
+static bool tell_answered(af__transfer *transfer, const side *side, const af__identity *identity,
+                          const af__challenge_choice *choice) {
+    if (transfer->events.on_challenge_answered == NULL) return true;
+    told told;
+    bool is_told = describe(transfer, side, identity, choice, &told);
+    if (is_told) {
+        count_event(transfer);
+        transfer->events.on_challenge_answered(transfer->events.context, &told.challenge);
+    }
+    clear_told(&told);
+    return is_told;
+}
+
+/* ---- Answering ----------------------------------------------------------------------------- */
+
 /** A field of the request's own has had its chance. */
 static void drop_own_field(af__outgoing *outgoing, const char *name) {
     size_t count = 0;
@@ -395,13 +276,17 @@ static af__met use(af__transfer *transfer, side *side, const af__identity *ident
         fail_memory(transfer);
         return AF__MET_FAILED;
     }
-    free_field(side);
+    if (!tell_answered(transfer, side, identity, choice)) {
+        af__access_clear(&access);
+        return AF__MET_FAILED;
+    }
+    af__auth_free_field(side);
     af__access_clear(&side->access);
     side->access = access;
     side->now = identity;
     side->scheme = choice->scheme;
     side->rounds++;
-    drop_own_field(&transfer->outgoing, field_name(transfer->auth, side));
+    drop_own_field(&transfer->outgoing, af__auth_field_name(transfer->auth, side));
     transfer->phase = AF__PHASE_CHALLENGED;
     return AF__MET_REPEAT;
 }
@@ -439,58 +324,26 @@ static af__met heed(af__transfer *transfer, side *side, af_challenge_answer answ
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-static char *copy_realm(const af__challenge_choice *choice) {
-    af__buffer realm;
-    af_slice value;
-    af__buffer_init(&realm, AF__CHALLENGE_LONGEST + 1);
-    af__challenge_find(&choice->challenge, "realm", &value);
-    af_status status = af__challenge_unescape(value, &realm);
-    if (status == AF_OK) status = af__buffer_append(&realm, "", 1);
-    if (status == AF_OK) return realm.bytes;
-    af__buffer_clear(&realm);
-    return NULL;
-}
-
 /** Also where nobody knows the answer: what it says is then DEFAULT. */
 static af__met ask(af__transfer *transfer, side *side, const af__identity *proposed,
                    const af__challenge_choice *choice) {
-    auth *auth = transfer->auth;
-    const af__url *url = &transfer->outgoing.url;
     af_credentials credentials = AF_CREDENTIALS_INIT;
     if (proposed != NULL) credentials = proposed->credentials;
-    bool is_proxy = side == &auth->proxy;
-    af_slice name = is_proxy ? af_slice_of(transfer->via->host) : url->host;
-    char *realm = copy_realm(choice), *host = af__copy_text(name);
     af_challenge_answer answer = AF_CHALLENGE_FAIL;
     af__identity *identity = NULL;
-    if (realm == NULL || host == NULL) {
-        fail_memory(transfer);
-    } else {
-        af_challenge challenge = {
-            .number = ++auth->number,
-            .scheme = choice->scheme,
-            .offered = choice->offered,
-            .failures = side->failures,
-            .is_proxy = is_proxy,
-            .is_https = is_proxy ? transfer->via->kind == AF__PROXY_HTTPS : url->is_https,
-            .port = is_proxy ? transfer->via->port : url->port,
-            .host = host,
-            .url = url->text,
-            .realm = realm,
-            .proposed = proposed != NULL ? &proposed->credentials : NULL,
-            .head = asking_head(transfer),
-        };
+    told told;
+    if (describe(transfer, side, proposed, choice, &told)) {
         count_event(transfer);
-        atomic_store(&transfer->awaited, challenge.number);
-        answer = transfer->events.on_challenge(transfer->events.context, &challenge, &credentials);
+        atomic_store(&transfer->awaited, told.challenge.number);
+        answer = transfer->events.on_challenge(transfer->events.context, &told.challenge,
+                                               &credentials);
         af_failure failure = {0};
         if (answer == AF_CHALLENGE_USE &&
             af__identity_new(&identity, &credentials, NULL, &failure) != AF_OK) {
             fail(transfer, &failure);
         }
     }
-    af_free(realm);
-    af_free(host);
+    clear_told(&told);
     bool has_failed = transfer->result->failure.status != AF_OK;
     if (!has_failed && answer == AF_CHALLENGE_LATER) {
         transfer->phase = AF__PHASE_ASKED;
@@ -507,13 +360,15 @@ static af__met meet(af__transfer *transfer) {
     af__challenge_choice choice;
     const af__identity *proposed = propose(transfer, side, &choice);
     if (choice.offered == 0) return AF__MET_ANSWER;
+    transfer->auth->number++;
     if (transfer->events.on_challenge != NULL) return ask(transfer, side, proposed, &choice);
     return proposed != NULL ? use(transfer, side, proposed, &choice) : AF__MET_ANSWER;
 }
 
 /** Also one without credentials and nobody to ask has those of its proxy's URL. */
 static bool may_answer(const af__transfer *transfer) {
-    return transfer->auth != NULL || (has_http_proxy(transfer) && transfer->via->user != NULL);
+    return transfer->auth != NULL ||
+           (af__auth_has_http_proxy(transfer) && transfer->via->user != NULL);
 }
 
 af__met af__transfer_meet_challenge(af__transfer *transfer) {

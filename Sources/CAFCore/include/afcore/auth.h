@@ -47,7 +47,7 @@ typedef struct af_credentials {
 #define AF_CREDENTIALS_INIT                                                                        \
     { NULL, NULL, NULL, 0, false }
 
-/** A 401 of a server, or a 407 of a proxy, that asks who we are. Lives until on_challenge returns. */
+/** A 401 of a server, or a 407 of a proxy, that asks who we are. Lives until the callback returns. */
 typedef struct af_challenge {
     uint32_t number; /**< 1 for the first of the task; names it to af_task_answer_challenge(). */
     unsigned

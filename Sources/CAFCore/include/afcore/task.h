@@ -291,8 +291,8 @@ typedef struct af_response {
  * anything of this library, af_task_cancel() and af_session_release() included. They must not
  * block: other tasks of the session wait meanwhile. Any may be NULL.
  *
- * Order: (on_informational* (on_redirect | on_challenge)?)* on_head? on_body* on_done drop, with on_progress and
- * on_wake anywhere before on_done.
+ * Order: (on_informational* (on_redirect | on_challenge? on_challenge_answered?))* on_head? on_body* on_done drop,
+ * with on_progress and on_wake anywhere before on_done.
  */
 typedef struct af_task_events {
     size_t size; /**< sizeof(af_task_events), for growth. */
@@ -335,10 +335,16 @@ typedef struct af_task_events {
      */
     af_challenge_answer (*on_challenge)(void *context, const af_challenge *challenge,
                                         af_credentials *credentials);
+    /**
+     * A challenge is answered: the same hop goes out once more as `proposed`, in the way of `scheme`, whoever decided
+     * that. Told after on_challenge and for what nobody was asked about: credentials of the request or of its proxy's
+     * URL, and a nonce of Digest that was too old. The rounds of NTLM and Negotiate that follow are not told.
+     */
+    void (*on_challenge_answered)(void *context, const af_challenge *challenge);
 } af_task_events;
 
 #define AF_TASK_EVENTS_INIT                                                                        \
-    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* ---- The task ------------------------------------------------------------------------------ */
 

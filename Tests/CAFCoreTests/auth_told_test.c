@@ -1,0 +1,173 @@
+/* Challenges that were answered, as they are told, whoever answered them. */
+#include "support/call.h"
+#include "support/guard.h"
+#include "support/relay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGEST "Digest realm=\"a place\", nonce=\"n%u\", qop=\"auth\""
+
+/** What was told: for each challenge its number, who asked, the status, the scheme, realm and user; and a line of
+    their own for heads and redirects. */
+typedef struct told {
+    char lines[2048];
+    size_t size;
+    bool asks;     /**< on_challenge answers, else the request does. */
+    bool is_later; /**< In another way. */
+} told;
+
+static void note(told *told, const char *line) {
+    int size = snprintf(told->lines + told->size, sizeof told->lines - told->size, "%s\n", line);
+    told->size += (size_t)size;
+}
+
+static void on_answered(void *context, const af_challenge *challenge) {
+    call *call = context;
+    char line[256];
+    snprintf(line, sizeof line, "%u %s %d %u '%s' %s", challenge->number,
+             challenge->is_proxy ? "proxy" : "server", challenge->head->status, challenge->scheme,
+             challenge->realm, challenge->proposed->user);
+    note(call->payload, line);
+}
+
+static af_challenge_answer on_challenge(void *context, const af_challenge *challenge,
+                                        af_credentials *credentials) {
+    call *call = context;
+    told *told = call->payload;
+    note(told, challenge->proposed != NULL ? "asked, with a proposal" : "asked");
+    if (challenge->proposed != NULL || challenge->failures > 0) return AF_CHALLENGE_DEFAULT;
+    *credentials = me;
+    if (!told->is_later) return AF_CHALLENGE_USE;
+    af_task_answer_challenge(call->task, challenge->number, AF_CHALLENGE_USE, credentials);
+    return AF_CHALLENGE_LATER;
+}
+
+static af_status at_head(call *call, af_response *response) {
+    char line[16];
+    snprintf(line, sizeof line, "head %d", response->head->status);
+    note(call->payload, line);
+    return AF_OK;
+}
+
+static af_redirect_answer at_redirect(call *call, af_redirect *redirect) {
+    (void)redirect;
+    note(call->payload, "redirect");
+    return AF_REDIRECT_FOLLOW;
+}
+
+static call *call_telling(world *world, const char *path, told *told) {
+    call *call = call_new(world, path);
+    call->payload = told;
+    call->at_head = at_head;
+    call->at_redirect = at_redirect;
+    call->events.on_challenge_answered = on_answered;
+    if (told->asks) {
+        call->events.on_challenge = on_challenge;
+    } else {
+        call->request.credentials = &me;
+    }
+    return call;
+}
+
+static void check_told(call *call, const char *lines) {
+    told *told = call->payload;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_string_equal(told->lines, lines);
+    call_free(call);
+}
+
+static void challenges_that_nobody_was_asked_about_are_told(void **state) {
+    world *world = *state;
+    static const struct {
+        const char *challenges[3], *password, *lines;
+    } rows[] = {
+        {{"Basic realm=x"}, "secret", "1 server 401 1 'x' me\nhead 200\n"},
+        {{"Basic realm=x", DIGEST}, "secret", "1 server 401 4 'a place' me\nhead 200\n"},
+        {{"NTLM"}, "secret", "1 server 401 8 '' me\nhead 200\n"},
+        /* Refused, the second 401 is the answer. */
+        {{"Basic realm=\"a \\\"b\""}, "other", "1 server 401 1 'a \"b' me\nhead 401\n"},
+        /* Nothing that could be answered. */
+        {{"Bearer realm=x"}, "secret", "head 401\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *path = text_of(world, "/%zu", i);
+        guard guard = {.user = "me", .password = rows[i].password};
+        memcpy(guard.challenges, rows[i].challenges, sizeof rows[i].challenges);
+        guard_path(world, path, &guard);
+        told told = {.asks = false};
+        check_told(call_telling(world, path, &told), rows[i].lines);
+    }
+}
+
+static void every_round_is_told_in_its_place(void **state) {
+    world *world = *state;
+    guard guard = {.challenges = {DIGEST}, .user = "me", .password = "secret", .nonce_serves = 1};
+    guard_path(world, "/", &guard);
+    serve(world, "/turn", answer(302, "Location: /", ""));
+    told first = {.asks = false};
+    check_told(call_telling(world, "/turn", &first),
+               "redirect\n1 server 401 4 'a place' me\nhead 200\n");
+    /* Right, but too late: the nonce has served. */
+    told second = {.asks = false};
+    check_told(call_telling(world, "/", &second),
+               "1 server 401 4 'a place' me\n2 server 401 4 'a place' me\nhead 200\n");
+}
+
+static void answers_of_the_caller_are_told_too(void **state) {
+    world *world = *state;
+    guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
+    struct guard strict = {.challenges = {"Basic realm=x"}, .user = "me", .password = "other"};
+    guard_path(world, "/", &guard);
+    guard_path(world, "/strict", &strict);
+    for (int is_later = 0; is_later < 2; is_later++) {
+        told told = {.asks = true, .is_later = is_later};
+        check_told(call_telling(world, "/", &told), "asked\n1 server 401 1 'x' me\nhead 200\n");
+        struct told refused = {.asks = true, .is_later = is_later};
+        check_told(call_telling(world, "/strict", &refused),
+                   "asked\n1 server 401 1 'x' me\nasked\nhead 401\n");
+    }
+    told both = {.asks = true};
+    call *call = call_telling(world, "/", &both);
+    call->request.credentials = &me;
+    check_told(call, "asked, with a proposal\n1 server 401 1 'x' me\nhead 200\n");
+}
+
+static void proxies_are_told_apart(void **state) {
+    world *world = *state;
+    guard guard = {
+        .challenges = {"Basic realm=p"}, .user = "me", .password = "secret", .is_proxy = true};
+    guard_path(world, "/", &guard);
+    told plain = {.asks = true};
+    call *call = call_telling(world, "/", &plain);
+    call->request.url = "http://example.test/";
+    call->request.proxy = url_of(world, "");
+    check_told(call, "asked\n1 proxy 407 1 'p' me\nhead 200\n");
+
+    struct world *secure = world_new_tls();
+    relay *relay = relay_new(secure);
+    serve(secure, "/", answer(200, NULL, "here"));
+    relay_challenge(relay, "Basic realm=\"t\"", "Basic bWU6c2VjcmV0\r\n");
+    told tunnel = {.asks = false};
+    call = call_telling(secure, "/", &tunnel);
+    call->request.credentials = NULL;
+    call->request.proxy_credentials = &me;
+    call->request.proxy = relay_url(relay, "http", NULL);
+    check_told(call, "1 proxy 407 1 't' me\nhead 200\n");
+    world_close_session(secure);
+    relay_free(relay);
+    world_free(secure);
+}
+
+int main(void) {
+    setenv("KRB5_CONFIG", "/dev/null", 1);
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(challenges_that_nobody_was_asked_about_are_told),
+        WORLD_TEST(every_round_is_told_in_its_place),
+        WORLD_TEST(answers_of_the_caller_are_told_too),
+        WORLD_TEST(proxies_are_told_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
