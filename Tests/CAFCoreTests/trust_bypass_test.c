@@ -241,6 +241,69 @@ static void every_result_shows_the_chain(void **state) {
     world_free(plain);
 }
 
+/** What af_response_get_trust() had to say when the head was there. */
+typedef struct shown {
+    bool is_there, is_accepted, is_constant;
+    char host[64];
+} shown;
+
+static af_status look_at_head(call *call, af_response *response) {
+    shown *shown = call->payload;
+    const af_trust_report *report = af_response_get_trust(response);
+    shown->is_there = report != NULL;
+    if (report == NULL) return AF_OK;
+    shown->is_accepted = report->is_accepted;
+    shown->is_constant = report == af_response_get_trust(response);
+    snprintf(shown->host, sizeof shown->host, "%s", report->host);
+    return AF_OK;
+}
+
+static shown look(world *world, const char *url) {
+    shown shown = {.is_there = false};
+    call *call = call_new(world, "/");
+    call->request.url = url;
+    call->request.allow_downgrade = true;
+    call->payload = &shown;
+    call->at_head = look_at_head;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->head_count, 1);
+    const af_trust_report *last = af_result_get_trust(call->result);
+    assert_int_equal(last != NULL, shown.is_there);
+    if (last != NULL) assert_string_equal(last->host, shown.host);
+    call_free(call);
+    return shown;
+}
+
+/** Whoever decides about a body can look at the chain first, and it is that of the server that answers. */
+static void heads_come_with_the_chain(void **state) {
+    (void)state;
+    world *plain = world_new(NULL, NULL);
+    serve(plain, "/plain", answer(200, NULL, "here"));
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        af_trust_options trust = AF_TRUST_OPTIONS_INIT;
+        trust.anchors = af_slice_of(afts_cert_pem(authority));
+        afts_server *server = server_of(&kinds[i]);
+        world world = {.server = server, .session = session_of(&trust)};
+        unsigned port = afts_server_port(server);
+        serve(&world, "/away",
+              answer(302, text_of(&world, "Location: %s", url_of(plain, "/plain")), ""));
+        serve(&world, "/other",
+              answer(302, text_of(&world, "Location: https://localhost:%u/", port), ""));
+        for (int round = 0; round < 3; round++) {
+            shown shown = look(&world, text_of(&world, "https://127.0.0.1:%u/", port));
+            assert_true(shown.is_there && shown.is_accepted && shown.is_constant);
+            assert_string_equal(shown.host, "127.0.0.1");
+            shown = look(&world, text_of(&world, "https://127.0.0.1:%u/other", port));
+            assert_string_equal(shown.host, "localhost");
+            assert_false(look(&world, text_of(&world, "https://127.0.0.1:%u/away", port)).is_there);
+        }
+        af_session_release(world.session);
+        afts_server_free(server);
+    }
+    world_free(plain);
+}
+
 /* ---- The hook ------------------------------------------------------------------------------ */
 
 typedef struct witness {
@@ -294,6 +357,7 @@ int main(void) {
         cmocka_unit_test(s27_who_was_refused_stays_refused),
         cmocka_unit_test(a_redirect_leads_to_no_server_that_is_not_trusted),
         cmocka_unit_test(every_result_shows_the_chain),
+        cmocka_unit_test(heads_come_with_the_chain),
         cmocka_unit_test(the_hook_is_asked_before_anything_is_sent),
     };
     return cmocka_run_group_tests(tests, make_certificates, free_certificates);

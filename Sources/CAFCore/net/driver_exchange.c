@@ -123,6 +123,7 @@ static int connection_is_ready(void *context, char *remote, char *local, int rem
     exchange->is_ready = true;
     if (exchange->is_replay && !af__exchange_feed_replay(context)) return CURL_PREREQFUNC_ABORT;
     af__exchange_adopt_peer(context);
+    af__result_set_evidence(exchange->transfer->result, af__tls_peer_copy_evidence(exchange->peer));
     exchange->transfer->shares_connection = exchange->is_multiplexed &&
                                             exchange->place == AF__APART_NOT &&
                                             !af__must_not_share(exchange->transfer);

@@ -50,6 +50,10 @@ af_status af__result_add_hop(af_result *result, const af_hop *hop) {
 }
 
 void af__result_set_evidence(af_result *result, af__evidence *evidence) {
+    if (evidence != result->evidence) {
+        af_trust_report_free(result->report);
+        result->report = NULL;
+    }
     af__evidence_release(result->evidence);
     result->evidence = evidence;
 }
@@ -112,6 +116,10 @@ const af_trust_report *af_result_get_trust(af_result *result) {
         result->report = af__evidence_report(result->evidence);
     }
     return result->report;
+}
+
+const af_trust_report *af_response_get_trust(const af_response *response) {
+    return af_result_get_trust(response->result);
 }
 
 const af_download *af_result_get_download(const af_result *result) {

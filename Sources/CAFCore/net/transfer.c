@@ -252,7 +252,7 @@ bool af__transfer_accept_head(af__transfer *transfer) {
                                             ? 0
                                             : transfer->framing.length;
     af_response response = {&transfer->reader.head, transfer->outgoing.url.text, NULL,
-                            transfer->sink.flags};
+                            transfer->sink.flags, transfer->result};
     return tell_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
 }
 

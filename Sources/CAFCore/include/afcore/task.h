@@ -284,7 +284,16 @@ typedef struct af_response {
     const char *path; /**< Editable. NULL: the body goes where the request says. */
     /** Editable: AF_SINK_… for `path`, at first the request's. CONTINUE comes too late to count. */
     unsigned flags;
+    af_result *result; /**< For af_response_get_trust(); not to be touched otherwise. */
 } af_response;
+
+/**
+ * What the server that answered has shown of itself, as af_result_get_trust(), before its body comes.
+ *
+ * Thread: loop, inside on_head.    Owns: borrowed, lives until on_head returns.
+ * Fails: NULL if the answer didn't come over TLS, or when out of memory.
+ */
+AF_API const af_trust_report *af_response_get_trust(const af_response *response);
 
 /**
  * Callbacks. All run on the loop thread, none on the stack of an af_task_ call, and may call
