@@ -1,7 +1,10 @@
 /* Verdicts that the table of docs/trust.md leaves open, and what reports say. */
 #include "support/chains.h"
 
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -299,6 +302,70 @@ static void revocation_lists_are_obeyed(void **state) {
     afts_bytes_free(of_root);
 }
 
+/** A list of the authority in the middle, with its number, and with that of the list it changes if that isn't NULL. */
+static char *numbered_list(const afts_cert *revoked, const char *number, const char *base) {
+    char *plain = afts_cert_crl(made->middle, revoked, false);
+    BIO *in = BIO_new_mem_buf(plain, -1), *out = BIO_new(BIO_s_mem());
+    BIO *key_text = BIO_new_mem_buf(afts_cert_key_pem(made->middle), -1);
+    X509_CRL *list = PEM_read_bio_X509_CRL(in, NULL, NULL, NULL);
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(key_text, NULL, NULL, NULL);
+    ASN1_INTEGER *integer = s2i_ASN1_INTEGER(NULL, number);
+    assert_int_equal(X509_CRL_add1_ext_i2d(list, NID_crl_number, integer, 0, 0), 1);
+    ASN1_INTEGER_free(integer);
+    if (base != NULL) {
+        integer = s2i_ASN1_INTEGER(NULL, base);
+        assert_int_equal(X509_CRL_add1_ext_i2d(list, NID_delta_crl, integer, 1, 0), 1);
+        ASN1_INTEGER_free(integer);
+    } else {
+        /* There are changes to be had. */
+        X509_EXTENSION *freshest = X509V3_EXT_conf_nid(NULL, NULL, NID_freshest_crl,
+                                                       "URI:http://example.test/");
+        assert_int_equal(X509_CRL_add_ext(list, freshest, -1), 1);
+        X509_EXTENSION_free(freshest);
+    }
+    assert_true(X509_CRL_sign(list, key, EVP_sha256()) > 0);
+    assert_int_equal(PEM_write_bio_X509_CRL(out, list), 1);
+    char *bytes;
+    long size = BIO_get_mem_data(out, &bytes);
+    char *text = strndup(bytes, (size_t)size);
+    EVP_PKEY_free(key);
+    X509_CRL_free(list);
+    BIO_free(key_text);
+    BIO_free(out);
+    BIO_free(in);
+    afts_bytes_free(plain);
+    return text;
+}
+
+static void changes_of_lists_are_heeded_but_are_no_lists(void **state) {
+    (void)state;
+    char *whole = numbered_list(NULL, "1", NULL), *nothing = numbered_list(NULL, "2", "1");
+    char *change = numbered_list(made->leaf, "2", "1"), *later = numbered_list(NULL, "8", "7");
+    const struct {
+        const char *lists[2];
+        af_trust_reason reason;
+    } rows[] = {
+        {{whole, ""}, AF_TRUST_ACCEPTED},
+        {{whole, nothing}, AF_TRUST_ACCEPTED},
+        {{whole, change}, AF_TRUST_REVOKED},
+        {{nothing, ""}, AF_TRUST_UNKNOWN_REVOCATION},
+        {{change, ""}, AF_TRUST_UNKNOWN_REVOCATION},
+        /* Of another list than the one that is there. */
+        {{whole, later}, AF_TRUST_ACCEPTED},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char lists[8192];
+        snprintf(lists, sizeof lists, "%s%s", rows[i].lists[0], rows[i].lists[1]);
+        af_trust_options options = trusting_root();
+        options.crls = af_slice_of(lists);
+        check_verdict(&options, "good", "localhost", rows[i].reason);
+    }
+    free(whole);
+    free(nothing);
+    free(change);
+    free(later);
+}
+
 /* ---- Reports ------------------------------------------------------------------------------- */
 
 static void a_report_shows_the_chain(void **state) {
@@ -392,6 +459,7 @@ int main(void) {
         cmocka_unit_test(the_security_level_is_the_policys),
         cmocka_unit_test(a_policy_may_judge_at_another_time),
         cmocka_unit_test(revocation_lists_are_obeyed),
+        cmocka_unit_test(changes_of_lists_are_heeded_but_are_no_lists),
         cmocka_unit_test(a_report_shows_the_chain),
         cmocka_unit_test(names_in_a_report_hide_nothing),
         cmocka_unit_test(what_is_no_chain_is_an_error),

@@ -40,7 +40,9 @@ static bool prepare(const judgement *judged, bool is_partial, X509_STORE_CTX *co
     const af_trust_policy *policy = judged->policy;
     if (X509_STORE_CTX_set_default(context, "ssl_server") != 1) return false;
     X509_VERIFY_PARAM *parameters = X509_STORE_CTX_get0_param(context);
-    unsigned long flags = X509_V_FLAG_TRUSTED_FIRST;
+    /* Without the latter two OpenSSL takes a list of changes for a whole one. */
+    unsigned long flags = X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_EXTENDED_CRL_SUPPORT |
+                          X509_V_FLAG_USE_DELTAS;
     if (is_partial) flags |= X509_V_FLAG_PARTIAL_CHAIN;
     if (policy->has_crls) flags |= X509_V_FLAG_CRL_CHECK;
     if (policy->has_crls && policy->checks_authorities) flags |= X509_V_FLAG_CRL_CHECK_ALL;
