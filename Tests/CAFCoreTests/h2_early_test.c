@@ -7,6 +7,7 @@
 #include "support/h2.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { SIZE = 4 << 20, WINDOW = 65535, LARGE_WINDOW = 1 << 20, IDLE_MS = 2000 };
 
@@ -204,9 +205,108 @@ static void what_a_server_says_in_the_middle_of_a_body_is_heard(void **state) {
     free(upload.bytes);
 }
 
+/* ---- What was read and never sent ---------------------------------------------------------- */
+
+enum { BODY = 100000 };
+
+/** A body that says when it is being read, and what came of it in the end. */
+typedef struct stuck {
+    script_reader reader;
+    afts_server *server;
+    char bytes[BODY];
+    atomic_uint refusals;
+    atomic_bool is_whole;
+} stuck;
+
+static ptrdiff_t read_and_tell(void *context, void *buffer, size_t size) {
+    stuck *stuck = context;
+    if (stuck->reader.position == 0) (void)afts_release(stuck->server, "reading", 1);
+    af_reader reader = reader_of(&stuck->reader);
+    return reader.read(reader.context, buffer, size);
+}
+
+static bool rewind_stuck(void *context) {
+    af_reader reader = reader_of(&((stuck *)context)->reader);
+    return reader.rewind(reader.context);
+}
+
+/** true: the bytes of the body, one by one, and no more. */
+static bool receive(h2_peer *peer, const char *bytes) {
+    size_t position = 0;
+    do {
+        if (!h2_read(peer)) return false;
+        if (peer->frame.type != H2_DATA) continue;
+        if (peer->frame.size > BODY - position ||
+            memcmp(peer->frame.payload, bytes + position, peer->frame.size) != 0) {
+            return false;
+        }
+        position += peer->frame.size;
+    } while ((peer->frame.flags & H2_END_STREAM) == 0);
+    return position == BODY;
+}
+
+/** The first connection lets nobody send anything, and refuses who wants to. */
+static void handle_stuck(afts_conn *conn, const struct afts_request *request, void *payload) {
+    (void)request;
+    stuck *stuck = payload;
+    h2_peer *peer = malloc(sizeof *peer);
+    if (peer == NULL || !h2_begin(peer, conn)) goto out;
+    bool is_first = afts_conn_index(conn) == 0;
+    uint32_t stream;
+    if (is_first && !h2_send_initial_window(peer, 0)) goto out;
+    while ((stream = h2_read_request(peer)) != 0) {
+        if ((peer->frame.flags & H2_END_STREAM) != 0) {
+            if (!answer_early(peer, stream, 200)) break;
+        } else if (is_first) {
+            if (afts_conn_stall(conn, "reading") != 0) break;
+            atomic_fetch_add(&stuck->refusals, 1);
+            if (!h2_send_reset(peer, stream, H2_REFUSED_STREAM)) break;
+        } else {
+            h2_send_window(peer, 0, SIZE);
+            h2_send_window(peer, stream, SIZE);
+            atomic_store(&stuck->is_whole, receive(peer, stuck->bytes));
+            if (!answer_early(peer, stream, 200)) break;
+        }
+    }
+out:
+    free(peer);
+}
+
+static void check_stuck(bool reads_once, af_status expected) {
+    stuck *stuck = calloc(1, sizeof *stuck);
+    assert_non_null(stuck);
+    for (size_t i = 0; i < BODY; i++) stuck->bytes[i] = (char)(i * 31 >> 4);
+    stuck->reader = (script_reader){.bytes = {stuck->bytes, BODY}, .reads_once = reads_once};
+    world *world = h2_world(NULL);
+    stuck->server = world->server;
+    h2_serve(world, handle_stuck, stuck, H2_CLOSE);
+    /* Its answer comes behind the settings. */
+    check_fetch(world, "/", AF_OK);
+    call *call = call_new(world, "/");
+    call->request.method = "POST";
+    call->request.body.kind = AF_BODY_READER;
+    call->request.body.length = AF_LENGTH_UNKNOWN;
+    call->request.body.reader = (af_reader){stuck, read_and_tell, reads_once ? NULL : rewind_stuck,
+                                            NULL};
+    call_perform(call);
+    check_ended(call, expected);
+    assert_int_equal(atomic_load(&stuck->refusals), 1);
+    assert_int_equal(atomic_load(&stuck->is_whole), expected == AF_OK);
+    call_free(call);
+    world_free(world);
+    free(stuck);
+}
+
+static void a_request_is_repeated_with_all_of_its_body(void **state) {
+    (void)state;
+    check_stuck(false, AF_OK);
+    check_stuck(true, AF_EREPLAY);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_server_says_in_the_middle_of_a_body_is_heard),
+        cmocka_unit_test(a_request_is_repeated_with_all_of_its_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,7 +121,9 @@ static int connection_is_ready(void *context, char *remote, char *local, int rem
     (void)remote, (void)local, (void)remote_port, (void)local_port;
     af__exchange *exchange = context;
     exchange->is_ready = true;
-    if (exchange->is_replay && !af__exchange_feed_replay(context)) return CURL_PREREQFUNC_ABORT;
+    bool is_ready = exchange->is_replay ? af__exchange_feed_replay(context)
+                                        : af__transfer_begin_body(exchange->transfer);
+    if (!is_ready) return CURL_PREREQFUNC_ABORT;
     af__exchange_adopt_peer(context);
     af__result_set_evidence(exchange->transfer->result, af__tls_peer_copy_evidence(exchange->peer));
     exchange->transfer->shares_connection = exchange->is_multiplexed &&

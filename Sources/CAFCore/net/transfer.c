@@ -218,6 +218,11 @@ bool af__transfer_rewind_body(af__transfer *transfer) {
     return true;
 }
 
+bool af__transfer_begin_body(af__transfer *transfer) {
+    /* Before it repeats a request libcurl has rewound only what it had sent, not what it had read. */
+    return transfer->progress.sent == 0 || af__transfer_rewind_body(transfer);
+}
+
 /* ---- Receiving the head -------------------------------------------------------------------- */
 
 static bool is_head_request(const af__transfer *transfer) {

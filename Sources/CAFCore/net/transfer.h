@@ -164,6 +164,9 @@ ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t si
 /** The carrier wants the request body from the start (a retry of its own). */
 bool af__transfer_rewind_body(af__transfer *transfer);
 
+/** A request goes out now, perhaps again: what was read of its body belonged to another one. */
+bool af__transfer_begin_body(af__transfer *transfer);
+
 /** Make `failure` the reason of the end, unless there is one already. */
 void af__transfer_fail(af__transfer *transfer, const af_failure *failure);
 

@@ -174,6 +174,12 @@ bool h2_send_window(h2_peer *peer, uint32_t stream, uint32_t size) {
     return send_number(peer, H2_WINDOW_UPDATE, stream, size);
 }
 
+bool h2_send_initial_window(h2_peer *peer, uint32_t size) {
+    uint8_t payload[6] = {0, INITIAL_WINDOW_SIZE};
+    put_number(payload + 2, size);
+    return h2_send(peer, H2_SETTINGS, 0, 0, payload, sizeof payload);
+}
+
 bool h2_send_goaway(h2_peer *peer, uint32_t last, uint32_t code) {
     uint8_t payload[8];
     put_number(payload, last);

@@ -80,6 +80,9 @@ bool h2_send_reset(h2_peer *peer, uint32_t stream, uint32_t code);
 /** `last` is the last stream that was or will be looked at. */
 bool h2_send_goaway(h2_peer *peer, uint32_t last, uint32_t code);
 
+/** SETTINGS: what each stream has room for in the beginning. */
+bool h2_send_initial_window(h2_peer *peer, uint32_t size);
+
 /** More window for `stream`; 0: the connection. */
 bool h2_send_window(h2_peer *peer, uint32_t stream, uint32_t size);
 
