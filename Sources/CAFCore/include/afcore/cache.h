@@ -71,8 +71,8 @@ typedef struct af_cache_statistics {
  * if no other thread was using it at that moment.
  *
  * Thread: any.    Owns: `*out` is yours, af_cache_free().
- * Fails: AF_ENOMEM, AF_EINVAL (purge_to above capacity, a number of shards that is no power of two);
- * `*out` is then NULL.
+ * Fails: AF_ENOMEM, AF_EINVAL (purge_to above capacity, a number of shards that is no power of two),
+ * AF_EINTERNAL (the system has no random bytes); `*out` is then NULL.
  */
 AF_API af_status af_cache_new(af_cache **out, const af_cache_options *options);
 
