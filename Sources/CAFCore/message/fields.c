@@ -116,6 +116,25 @@ bool af__next_member(af_slice *list, af_slice *member) {
     return true;
 }
 
+bool af__parse_number(af_slice text, uint64_t largest, uint64_t *out) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
+        unsigned digit = (unsigned)(text.bytes[i] - '0');
+        if (digit > largest || number > (largest - digit) / 10) return false;
+        number = number * 10 + digit;
+    }
+    *out = number;
+    return text.size != 0;
+}
+
+bool af__parse_length(af_slice text, int64_t *out) {
+    uint64_t number;
+    if (!af__parse_number(text, INT64_MAX, &number)) return false;
+    *out = (int64_t)number;
+    return true;
+}
+
 // clang-format off
 /** RFC 9110 5.6.2: letters, digits and "!#$%&'*+-.^_`|~". */
 static const bool is_token_octet[256] = {

@@ -57,6 +57,12 @@ af_slice af__trim(af_slice text);
  */
 bool af__next_member(af_slice *list, af_slice *member);
 
+/** 1*DIGIT, up to `largest`. */
+bool af__parse_number(af_slice text, uint64_t largest, uint64_t *out);
+
+/** 1*DIGIT that fits. */
+bool af__parse_length(af_slice text, int64_t *out);
+
 /** A token, RFC 9110 5.6.2. */
 bool af__is_token(af_slice text);
 

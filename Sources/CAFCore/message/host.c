@@ -15,6 +15,17 @@ static bool is_host_octet(char c) {
            (unsigned char)c > 127;
 }
 
+bool af__is_dns_name(af_slice text) {
+    char before = '.';
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.bytes[i];
+        bool is_inner = is_host_octet(c) && c != '~' && (unsigned char)c < 128;
+        if (!is_inner || (c == '.' && before == '.')) return false;
+        before = c;
+    }
+    return before != '.' && text.size <= AF__HOST_LONGEST;
+}
+
 bool af__is_ipv6(af_slice text) {
     af__ip ip;
     return af__ip_parse(&ip, text) && ip.size == 16;

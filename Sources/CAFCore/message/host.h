@@ -18,6 +18,12 @@ typedef struct af__authority {
 /** What stands between "//" and the path. AF_EINVAL as af__url_parse() says. */
 af_status af__authority_split(af__authority *out, af_slice text, af_failure *failure);
 
+/**
+ * A name as DNS has it, in ASCII, with "_" among its letters and without a dot at its end; an IPv4 address
+ * looks like one.
+ */
+bool af__is_dns_name(af_slice text);
+
 /** An IPv6 address in text, RFC 4291 2.2, without a zone. */
 bool af__is_ipv6(af_slice text);
 

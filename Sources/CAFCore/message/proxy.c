@@ -203,13 +203,10 @@ static bool is_below(af_slice host, af_slice name) {
 }
 
 static bool read_number(af_slice text, unsigned limit, unsigned *out) {
-    *out = 0;
-    if (text.size == 0 || text.size > 5) return false;
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
-        *out = *out * 10 + (unsigned)(text.bytes[i] - '0');
-    }
-    return *out <= limit;
+    uint64_t number = 0;
+    bool is_number = af__parse_number(text, limit, &number);
+    *out = (unsigned)number;
+    return is_number;
 }
 
 static bool network_has(af_slice entry, const char *slash, const af__ip *ip) {

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "message/date.h"
+#include "message/fields.h"
 #include "message/url.h"
 
 #include <afcore/resume.h>
@@ -17,26 +18,6 @@ static bool is_same(af_slice a, af_slice b) {
 static bool begins_with(af_slice text, const char *prefix) {
     size_t size = strlen(prefix);
     return text.size >= size && memcmp(text.bytes, prefix, size) == 0;
-}
-
-/** 1*DIGIT that fits. */
-static bool parse_number(af_slice text, uint64_t largest, uint64_t *out) {
-    uint64_t number = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
-        unsigned digit = (unsigned)(text.bytes[i] - '0');
-        if (number > (largest - digit) / 10) return false;
-        number = number * 10 + digit;
-    }
-    *out = number;
-    return text.size != 0;
-}
-
-static bool parse_length(af_slice text, int64_t *out) {
-    uint64_t number;
-    if (!parse_number(text, INT64_MAX, &number)) return false;
-    *out = (int64_t)number;
-    return true;
 }
 
 /** RFC 9110 8.8.3, the strong form only. */
@@ -203,10 +184,11 @@ static bool read_lengths(af_slice *text, af__resume_token *out) {
     if (!take_value(text, "total", &value)) return false;
     if (is_same(value, af_slice_of("unknown"))) {
         out->total = AF_LENGTH_UNKNOWN;
-    } else if (!parse_length(value, &out->total)) {
+    } else if (!af__parse_length(value, &out->total)) {
         return false;
     }
-    if (!take_value(text, "received", &value) || !parse_length(value, &out->received)) return false;
+    if (!take_value(text, "received", &value) || !af__parse_length(value, &out->received))
+        return false;
     return out->total == AF_LENGTH_UNKNOWN || out->received <= out->total;
 }
 
@@ -214,7 +196,7 @@ static bool take_word(af_slice *text, uint64_t *out) {
     const char *space = text->size != 0 ? memchr(text->bytes, ' ', text->size) : NULL;
     size_t size = space != NULL ? (size_t)(space - text->bytes) : text->size;
     /* Behind a space there must be another one. */
-    bool is_read = parse_number((af_slice){text->bytes, size}, UINT64_MAX, out) &&
+    bool is_read = af__parse_number((af_slice){text->bytes, size}, UINT64_MAX, out) &&
                    size + 1 != text->size;
     size_t taken = space != NULL ? size + 1 : size;
     *text = (af_slice){text->bytes + taken, text->size - taken};
@@ -340,7 +322,7 @@ static bool parse_range(af_slice text, content_range *out) {
     if (dash == NULL) return false;
     af_slice first = {text.bytes, (size_t)(dash - text.bytes)};
     af_slice last = {dash + 1, text.size - first.size - 1};
-    return parse_length(first, &out->first) && parse_length(last, &out->last) &&
+    return af__parse_length(first, &out->first) && af__parse_length(last, &out->last) &&
            out->first <= out->last && (out->total < 0 || out->last < out->total);
 }
 
@@ -366,7 +348,7 @@ static const char *read_content_range(const af_head *head, content_range *out) {
     af_slice range = {rest.bytes, (size_t)(slash - rest.bytes)};
     af_slice total = {slash + 1, rest.size - range.size - 1};
     bool is_any = is_same(range, af_slice_of("*")), is_unknown = is_same(total, af_slice_of("*"));
-    bool is_valid = is_unknown ? !is_any : parse_length(total, &out->total);
+    bool is_valid = is_unknown ? !is_any : af__parse_length(total, &out->total);
     if (is_valid && !is_any) is_valid = parse_range(range, out);
     return is_valid ? NULL : "the server's Content-Range is not valid";
 }

@@ -25,17 +25,6 @@ static size_t split(char *line, const char *fields[FIELDS]) {
     return count;
 }
 
-static bool read_number(const char *text, int64_t *out) {
-    int64_t value = 0;
-    if (*text == '\0') return false;
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9' || value > INT64_MAX / 10 - 1) return false;
-        value = value * 10 + (*text - '0');
-    }
-    *out = value;
-    return true;
-}
-
 static bool starts(const char *line, const char *mark) {
     return strncmp(line, mark, strlen(mark)) == 0;
 }
@@ -54,7 +43,8 @@ static af_status read_cookie(af_cookie_jar *jar, char *line, af_same_site same_s
     cookie.http_only = starts(line, http_only_mark);
     if (cookie.http_only) line += sizeof http_only_mark - 1;
     size_t count = split(line, fields);
-    if (count < FIELDS - 1 || !read_number(fields[4], &cookie.expires)) return AF_OK;
+    if (count < FIELDS - 1 || !af__parse_length(af_slice_of(fields[4]), &cookie.expires))
+        return AF_OK;
     cookie.host_only = strcmp(fields[1], "TRUE") != 0;
     cookie.domain = fields[0][0] == '.' ? fields[0] + 1 : fields[0];
     cookie.path = fields[2];

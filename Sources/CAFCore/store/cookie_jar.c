@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
-#include "message/fields.h"
+#include "message/host.h"
 #include "message/ip.h"
 #include "store/suffixes.h"
 
@@ -249,11 +249,9 @@ static bool is_domain(af_slice text) {
     af__ip ip;
     if (af__ip_parse(&ip, text)) return true;
     for (size_t i = 0; i < text.size; i++) {
-        char c = text.bytes[i];
-        bool is_inner = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-        if (!is_inner && (c != '.' || i == 0 || text.bytes[i - 1] == '.')) return false;
+        if (text.bytes[i] >= 'A' && text.bytes[i] <= 'Z') return false;
     }
-    return text.size > 0 && text.size <= 255 && text.bytes[text.size - 1] != '.';
+    return af__is_dns_name(text);
 }
 
 af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t now,

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/timers.h"
 #include "message/fields.h"
+#include "message/host.h"
 #include "message/ip.h"
 #include "store/file.h"
 
@@ -207,13 +208,9 @@ static bool read_host(const char *text, char out[LONGEST_HOST + 1]) {
     af__ip ip;
     size_t size = strlen(text);
     if (size > 1 && text[size - 1] == '.') size--;
-    if (size == 0 || size > LONGEST_HOST) return false;
+    if (size > LONGEST_HOST || !af__is_dns_name((af_slice){text, size})) return false;
     for (size_t i = 0; i < size; i++) {
-        char c = text[i];
-        if (c >= 'A' && c <= 'Z') c = (char)(c + 32);
-        bool is_inner = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-        if (!is_inner && (c != '.' || i == 0 || text[i - 1] == '.')) return false;
-        out[i] = c;
+        out[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + 32) : text[i];
     }
     out[size] = '\0';
     return !af__ip_parse(&ip, af_slice_of(out));
