@@ -411,6 +411,7 @@ static void a_body_ends_where_the_head_says(void **state) {
         {V1, "TRANSFER-encoding: gzip, Chunked\r\n", false, AF__FRAMING_CHUNKED, -1, NULL},
         {V1, "Transfer-Encoding: gzip\r\n" CHUNKED, false, AF__FRAMING_CHUNKED, -1, NULL},
         {V1, "Transfer-Encoding: chunked, gzip\r\n", false, AF__FRAMING_CLOSE, -1, NULL},
+        {V1, "Transfer-Encoding: gzip, ,chunked, ,\r\n", false, AF__FRAMING_CHUNKED, -1, NULL},
         {V1, "Transfer-Encoding: xchunked\r\n", false, AF__FRAMING_CLOSE, -1, NULL},
         {V1, FIVE, true, AF__FRAMING_NONE, 5, NULL},
         {V1, "", true, AF__FRAMING_NONE, -1, NULL},

@@ -199,23 +199,11 @@ void af__head_reader_finish(af__head_reader *reader) {
 
 /* ---- Framing ------------------------------------------------------------------------------- */
 
-/** 1*DIGIT that fits; AF_LENGTH_UNKNOWN for anything else. */
-static int64_t parse_length(af_slice text) {
-    int64_t length = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        if (!is_digit(text.bytes[i])) return AF_LENGTH_UNKNOWN;
-        int digit = text.bytes[i] - '0';
-        if (length > (INT64_MAX - digit) / 10) return AF_LENGTH_UNKNOWN;
-        length = length * 10 + digit;
-    }
-    return text.size != 0 ? length : AF_LENGTH_UNKNOWN;
-}
-
 static af_status read_length(af_slice list, int64_t *length, af_failure *failure) {
     af_slice member;
     while (af__next_member(&list, &member)) {
-        int64_t told = parse_length(member);
-        if (told == AF_LENGTH_UNKNOWN) {
+        int64_t told;
+        if (!af__parse_length(member, &told)) {
             return af__fail(failure, AF_EPROTOCOL, "the answer's Content-Length is not a length");
         }
         if (*length != AF_LENGTH_UNKNOWN && *length != told) {
@@ -227,9 +215,12 @@ static af_status read_length(af_slice list, int64_t *length, af_failure *failure
 }
 
 static af_slice last_member(af_slice list) {
-    af_slice member = {NULL, 0};
-    while (af__next_member(&list, &member)) continue;
-    return member;
+    af_slice member, last = {NULL, 0};
+    while (af__next_member(&list, &member)) {
+        /* Empty members of a list are none (RFC 9110 5.6.1.2). */
+        if (member.size != 0) last = member;
+    }
+    return last;
 }
 
 static bool names_encoding(af_slice list) {
