@@ -73,8 +73,11 @@ static af_status parse(af__proxy *proxy, af_slice text, af_failure *failure) {
     if (status != AF_OK) return status;
     while (text.size > 0 && text.bytes[text.size - 1] == '/') text.size--;
     af__authority authority;
-    status = af__authority_split(&authority, text, failure);
-    if (status == AF_EINVAL) af__fail(failure, AF_EINVAL, "the proxy is no host with a port");
+    af_failure reason;
+    status = af__authority_split(&authority, text, &reason);
+    if (status != AF_OK) {
+        af__fail(failure, status, "the proxy is no host with a port: %s", reason.text);
+    }
     if (status == AF_OK) status = set_credentials(proxy, authority.userinfo, failure);
     if (status != AF_OK) return status;
     if (authority.port != 0) proxy->port = authority.port;

@@ -180,8 +180,12 @@ static bool has_tab(af_slice text) {
 static bool is_good(const af__jar_cookie *cookie, const char **why) {
     if (!af__cookie_is_clean(cookie->name, cookie->value, why)) return false;
     /* A field of the file ends with a tab. */
-    if (has_tab(cookie->name) || has_tab(cookie->path)) *why = "the cookie has a tab in its name";
-    if (cookie->path.size == 0 || cookie->path.bytes[0] != '/') *why = "the cookie's path is none";
+    if (has_tab(cookie->name) || has_tab(cookie->path)) {
+        *why = "the cookie has a tab in its name or path";
+    }
+    if (cookie->path.size == 0 || cookie->path.bytes[0] != '/') {
+        *why = "the cookie's path doesn't begin with a slash";
+    }
     af_slice promise = cookie->name.size > 0 ? cookie->name : cookie->value;
     bool is_kept = cookie->name.size > 0
                        ? af__cookie_keeps_promise(promise, cookie->secure, cookie->host_only,
@@ -260,7 +264,7 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
     *why = NULL;
     if (given->name == NULL || given->value == NULL || given->domain == NULL ||
         given->path == NULL || (unsigned)given->same_site > AF_SAME_SITE_STRICT) {
-        *why = "the cookie is not complete";
+        *why = "the cookie lacks a name, value, domain or path, or has an unknown same_site";
         return AF_EINVAL;
     }
     af__jar_cookie new = {.name = af_slice_of(given->name),
@@ -273,7 +277,8 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
                           .http_only = given->http_only,
                           .same_site = given->same_site};
     if (new.path.size > AF__COOKIE_LONGEST_ATTRIBUTE) *why = "the cookie's path is too long";
-    if (!is_domain(new.domain)) *why = "the cookie's domain is no host";
+    if (!is_domain(new.domain))
+        *why = "the cookie's domain is no address, nor a name in ASCII and lower case";
     bool is_wide = *why == NULL && !new.host_only;
     if (is_wide && (af__ip_parse(&ip, new.domain) || af__suffixes_have(given->domain))) {
         *why = "the cookie's domain is a public suffix";
