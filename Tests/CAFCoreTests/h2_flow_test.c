@@ -16,6 +16,8 @@ enum {
     /* More than there are connections to be set apart and used again. */
     STREAMS = 9,
     LARGE_FRAMES = 256,
+    /* Longer than it takes to connect. */
+    IDLE_MS = 1000,
     FRAME = 16000
 };
 
@@ -289,7 +291,7 @@ static void a_task_without_an_answer_ends_though_its_neighbours_get_theirs(void 
     server server = {.role = SILENT_FIRST, .count = 1};
     world *world = world_of(&server);
     call *silent = call_new(world, "/");
-    silent->request.timeouts.idle_ms = 200;
+    silent->request.timeouts.idle_ms = IDLE_MS;
     call_start(silent);
     int64_t end = af__now_us() + (int64_t)PATIENCE_MS * 1000;
     while (atomic_load(&silent->done_count) == 0 && af__now_us() < end) check_fine(world);
@@ -310,7 +312,7 @@ static void the_crumbs_of_a_neighbour_are_no_sign_of_life(void **state) {
     call_start(dribbling);
     assert_true(afts_wait_accepted(world->server, 1, PATIENCE_MS));
     call *silent = call_new(world, "/");
-    silent->request.timeouts.idle_ms = 200;
+    silent->request.timeouts.idle_ms = IDLE_MS;
     call_start(silent);
     call_wait(silent);
     check_ended(silent, AF_ETIMEOUT);
