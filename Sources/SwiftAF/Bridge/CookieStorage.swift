@@ -18,7 +18,8 @@ public final class CookieStorage: Sendable {
     /// - Parameters:
     ///   - path: A file to begin with, if it is there, and to write when the storage goes; see ``save(to:)``. Nil for
     ///     none.
-    ///   - maximumCount: Beyond it, expired cookies go, then those that were not used for longest.
+    ///   - maximumCount: Beyond it, expired cookies go, then those that were not used for longest; of a file with more,
+    ///     those further up.
     ///   - maximumCountPerDomain: The same for each domain.
     /// - Throws: ``SessionError/Code/file`` for a file that can't be read. Lines of it that are no cookies are left out.
     public init(path: String? = nil, maximumCount: Int = 3000, maximumCountPerDomain: Int = 180) throws(SessionError) {

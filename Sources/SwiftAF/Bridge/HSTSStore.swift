@@ -14,7 +14,7 @@ public final class HSTSStore: Sendable {
     ///
     /// - Parameters:
     ///   - path: A file to begin with, if it is there, and to write when the store goes; see ``save(to:)``. Nil for none.
-    ///   - maximumCount: Hosts; beyond it those go that would end first.
+    ///   - maximumCount: Hosts; beyond it those go that would end first, of a file's also those that came late.
     /// - Throws: ``SessionError/Code/file`` for a file that can't be read. Lines of it that make no sense are left out.
     public init(path: String? = nil, maximumCount: Int = 10_000) throws(SessionError) {
         let arena = CoreArena()

@@ -158,12 +158,17 @@ public enum LRUCacheEviction: Sendable, Hashable {
 
 /// What a cache has done since it was made; `count` and `cost` are of now.
 public struct LRUCacheStatistics: Sendable, Hashable {
+    /// Keys that were asked for and had a value.
     public var hits: Int
+    /// Keys that were asked for and had none.
     public var misses: Int
+    /// Values that were put in, in place of others too.
     public var insertions: Int
     /// Entries that left on their own.
     public var evictions: Int
+    /// Entries.
     public var count: Int
+    /// Of all entries together, in the unit of their costs.
     public var cost: Int
 }
 

@@ -23,6 +23,7 @@ public struct HTTPCookie: Hashable, Sendable {
     public var isSecure: Bool
     /// Not for scripts.
     public var isHTTPOnly: Bool
+    /// Nil if the server didn't say.
     public var sameSite: SameSite?
 
     public init(
@@ -42,7 +43,9 @@ public struct HTTPCookie: Hashable, Sendable {
 
     /// Which cookies of servers are kept. What is in a storage is sent whatever this says.
     public enum AcceptPolicy: Hashable, Sendable {
+        /// Those of every host.
         case always
+        /// None.
         case never
         /// Those of hosts of the same site as ``HTTPRequest/mainDocumentURL``.
         case onlyFromMainDocumentDomain

@@ -20,10 +20,13 @@ public struct NetworkOptions: Hashable, Sendable {
     public enum IPVersion: Hashable, Sendable {
         /// Both; IPv6 first, and IPv4 beside it when that takes long (RFC 8305).
         case any
+        /// Those of IPv4 alone.
         case v4
+        /// Those of IPv6 alone.
         case v6
     }
 
+    /// Addresses that are known beforehand.
     public var hostOverrides: [HostOverride] = []
     /// Who is asked for names instead of the system's servers: addresses, each with a port if need be.
     /// ``SessionError/Code/unsupported`` where libcurl has no c-ares.
@@ -33,6 +36,7 @@ public struct NetworkOptions: Hashable, Sendable {
     /// system, unless it has an override. ``SessionError/Code/unsupported`` together with
     /// ``SessionConfiguration/maximumConnections``.
     public var dnsOverHTTPS: String?
+    /// Which addresses of every host are tried.
     public var ipVersion = IPVersion.any
     /// How long IPv6 is tried alone, at most a minute; nil for libcurl's 200 ms.
     public var happyEyeballsDelay: Duration?

@@ -22,6 +22,7 @@ public enum NetworkLink: Hashable, Sendable {
 
 /// The way to a host, as it was when the network last changed.
 public struct NetworkReachability: Hashable, Sendable {
+    /// Whether there is one.
     public var status: NetworkReachabilityStatus
     /// Unknown unless there is a route.
     public var link: NetworkLink
@@ -38,6 +39,8 @@ public struct NetworkReachability: Hashable, Sendable {
 
     /// False, too, while it is unknown.
     public var isReachable: Bool { isReachableViaWWAN || isReachableViaWiFi }
+    /// Whether the way is over a cellular link.
     public var isReachableViaWWAN: Bool { status == .reachableViaWWAN }
+    /// Whether the way is over any other link.
     public var isReachableViaWiFi: Bool { status == .reachableViaWiFi }
 }

@@ -5,6 +5,7 @@
 /// password, percent-encoded, go to the proxy alone. A proxy that is asked over https is judged by
 /// ``SessionConfiguration/proxySecurity``.
 public struct ProxyConfiguration: Hashable, Sendable {
+    /// Where the proxies are named.
     public enum Source: Hashable, Sendable {
         /// The variables http_proxy, https_proxy, all_proxy and no_proxy, as they are when the session is made; in
         /// capitals, too, but HTTP_PROXY not under CGI, where a client can set it. Never for this very host.
@@ -15,6 +16,7 @@ public struct ProxyConfiguration: Hashable, Sendable {
         case none
     }
 
+    /// Where the proxies are named.
     public var source: Source
     /// For URLs that begin with http.
     public var http: String?

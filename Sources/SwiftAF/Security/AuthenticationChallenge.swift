@@ -4,7 +4,9 @@ public struct ProtectionSpace: Hashable, Sendable {
     public var isProxy: Bool
     /// "http" or "https".
     public var scheme: String
+    /// A name or an address; that of IPv6 without its brackets.
     public var host: String
+    /// The scheme's own if the URL names none.
     public var port: Int
     /// Empty if there is none.
     public var realm: String
@@ -26,6 +28,7 @@ public struct ProtectionSpace: Hashable, Sendable {
 
 /// A 401 of a server, or a 407 of a proxy, that asks who we are.
 public struct AuthenticationChallenge: Sendable {
+    /// Who asks, and for what.
     public let protectionSpace: ProtectionSpace
     /// Every scheme that is offered and could be answered.
     public let offeredSchemes: AuthenticationSchemes

@@ -141,10 +141,14 @@ extension SecurityPolicy {
         public var host: String
         /// Whether the rule goes for names below ``host`` too, at any depth.
         public var includesSubdomains: Bool
+        /// What is pinned for the host.
         public var pinning: Pinning
+        /// As ``SecurityPolicy/allowsInvalidCertificates``, which doesn't count for the host.
         public var allowsInvalidCertificates = false
+        /// As ``SecurityPolicy/validatesDomainName``, which doesn't count for the host.
         public var validatesDomainName = true
 
+        /// Makes a rule that checks everything.
         public init(_ host: String, includesSubdomains: Bool = false, pinning: Pinning = Pinning()) {
             self.host = host
             self.includesSubdomains = includesSubdomains

@@ -2,6 +2,7 @@ public import FoundationEssentials
 
 /// A policy's verdict on a chain of certificates, with what it was made of.
 public struct TrustReport: Hashable, Sendable {
+    /// Whether the server is trusted, faults that were let through aside.
     public var isAccepted: Bool
     /// Why not; also there if a chain with a fault was let through.
     public var reason: SessionError.Reason?
@@ -22,6 +23,7 @@ public struct TrustReport: Hashable, Sendable {
     public enum PinOutcome: String, Hashable, Sendable {
         /// Nothing is pinned for the host, or it didn't come to that.
         case none
+        /// The chain has what it must of what is pinned.
         case matched
         /// Refused for it.
         case missed
@@ -34,9 +36,11 @@ public struct TrustReport: Hashable, Sendable {
 
 /// One certificate of a chain. What can't be printed is escaped in its texts.
 public struct TrustCertificate: Hashable, Sendable {
+    /// The certificate itself.
     public var der: Data
-    /// Distinguished names, RFC 4514.
+    /// A distinguished name, RFC 4514.
     public var subject: String
+    /// A distinguished name, RFC 4514.
     public var issuer: String
     /// Hexadecimal.
     public var serial: String
@@ -44,7 +48,9 @@ public struct TrustCertificate: Hashable, Sendable {
     public var key: String
     /// The algorithm that signed it.
     public var signature: String
+    /// When it begins to be valid.
     public var notBefore: Date
+    /// When it ends to be valid.
     public var notAfter: Date
     /// Alternative names: DNS names and addresses as they stand, others with their kind before a colon.
     public var names: [String]

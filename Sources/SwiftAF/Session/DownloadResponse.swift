@@ -12,11 +12,13 @@ public struct DownloadResponse: Sendable {
         case alreadyComplete
     }
 
+    /// The head of the answer, after redirects.
     public var response: HTTPResponse
     /// Where the file is.
     public var filePath: String
     /// In bytes.
     public var fileSize: Int64
+    /// What became of a partial file that was there.
     public var resumption: Resumption
     /// Bytes that were there before and were kept.
     public var offset: Int64
