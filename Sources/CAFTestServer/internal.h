@@ -172,6 +172,7 @@ struct afts_server {
     size_t ocsp_len;
     char error[256];
     int listener;
+    int holder; // Keeps the port from others, also once nobody listens there.
     int fillers[3];
     uint16_t port;
     pthread_t acceptor;

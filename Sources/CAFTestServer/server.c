@@ -73,7 +73,7 @@ afts_server *afts_server_new(const afts_options *options) {
     }
     pthread_mutex_init(&server->lock, NULL);
     afts__init_cond(&server->changed);
-    server->listener = -1;
+    server->listener = server->holder = -1;
     server->fillers[0] = server->fillers[1] = server->fillers[2] = -1;
     server->options = options ? *options : (afts_options){0};
     apply_defaults(&server->options);
@@ -103,13 +103,20 @@ typedef union address {
     struct sockaddr_in6 v6;
 } address;
 
-static int open_listener(afts_server *server, address *bound, socklen_t *len) {
-    bool ipv6 = server->options.ipv6;
-    int fd = socket(ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
+// A socket that is bound to the address, or to a port that is free there.
+static int bind_socket(int *socket_out, address *bound, socklen_t len) {
+    int fd = socket(bound->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int yes = 1;
+    *socket_out = fd;
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+        bind(fd, &bound->any, len) != 0 || getsockname(fd, &bound->any, &len) != 0) {
         return -errno;
     }
-    server->listener = fd;
+    return 0;
+}
+
+static int open_listener(afts_server *server, address *bound, socklen_t *len) {
+    bool ipv6 = server->options.ipv6;
     *bound = (address){0};
     if (ipv6) {
         bound->v6.sin6_family = AF_INET6;
@@ -119,14 +126,20 @@ static int open_listener(afts_server *server, address *bound, socklen_t *len) {
         bound->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     }
     *len = ipv6 ? sizeof bound->v6 : sizeof bound->v4;
+    int failure = bind_socket(&server->holder, bound, *len);
+    if (failure == 0) {
+        failure = bind_socket(&server->listener, bound, *len);
+    }
+    if (failure != 0) {
+        return failure;
+    }
     // Accepted sockets inherit the buffer sizes; set later they would come after the handshake.
+    int fd = server->listener;
     int receive = server->options.receive_buffer;
     int send = server->options.send_buffer;
     if ((receive > 0 && setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive, sizeof receive) != 0) ||
         (send > 0 && setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send, sizeof send) != 0) ||
-        bind(fd, &bound->any, *len) != 0 ||
-        listen(fd, server->options.unreachable ? 0 : BACKLOG) != 0 ||
-        getsockname(fd, &bound->any, len) != 0) {
+        listen(fd, server->options.unreachable ? 0 : BACKLOG) != 0) {
         return -errno;
     }
     server->port = ntohs(ipv6 ? bound->v6.sin6_port : bound->v4.sin_port);
@@ -295,6 +308,9 @@ void afts_server_free(afts_server *server) {
         return;
     }
     afts_server_stop(server);
+    if (server->holder >= 0) {
+        close(server->holder);
+    }
     afts__free_routes(server);
     afts__free_gates(server);
     afts__free_records(server);

@@ -1,8 +1,12 @@
 /* A server may send anything: every fault ends the task, once, with the right status. */
 #include "support/call.h"
 
+#include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /** One table row: what is sent before the connection closes, and what that is called. */
 #define SENT(literal)                                                                              \
@@ -226,9 +230,21 @@ static void a_reset_is_a_lost_connection(void **state) {
     }
 }
 
+/** Otherwise the server of another test could be found there. */
+static void check_port_is_held(uint16_t port) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(descriptor >= 0);
+    assert_int_equal(bind(descriptor, (struct sockaddr *)&address, sizeof address), -1);
+    assert_int_equal(errno, EADDRINUSE);
+    close(descriptor);
+}
+
 static void a_server_that_refuses_is_not_connected(void **state) {
     world *world = *state;
     afts_server_stop(world->server);
+    check_port_is_held(afts_server_port(world->server));
     call *call = call_fetch(world, "/");
     check_ended(call, AF_ECONNECT);
     assert_int_equal(call->hop_count, 1);

@@ -75,6 +75,8 @@ import Testing
         #expect(run.code == "connect")
         // Both attempts are shown.
         #expect(run.error.split(separator: "\n").filter { $0.hasPrefix("> GET") }.count == 2)
+        // It keeps its port from the servers of other tests.
+        withExtendedLifetime(closed) {}
     }
 
     @Test func none() async {
@@ -95,7 +97,7 @@ import Testing
 
     @Test func waitBeyondTheTimeLimit() async {
         server.route("/x", .respond(503, headers: ["Retry-After": "3600"]))
-        let run = await swiftaf(["get", server.urlString("/x"), "--retry", "3", "--timeout", "30", "--json"])
+        let run = await swiftaf(["get", server.urlString("/x"), "--retry", "3", "--timeout", "600", "--json"])
         #expect(run.exit == 2)
         #expect(server.requests.count == 1)
     }

@@ -98,8 +98,9 @@ void afts_server_free(afts_server *server);
 int afts_server_start(afts_server *server);
 
 /// Ends every connection, whatever its script is doing, and joins every thread of the server. The
-/// record stays readable. Harmless when repeated, and when called by several threads at once: each
-/// returns after the server has stopped. Not to be called by a handler: it waits for handlers
+/// record stays readable, and until the server is freed nobody else gets its port: connections to
+/// it are refused. Harmless when repeated, and when called by several threads at once: each returns
+/// after the server has stopped. Not to be called by a handler: it waits for handlers
 /// (see afts_in_handler).
 void afts_server_stop(afts_server *server);
 
