@@ -12,38 +12,94 @@ enum { MOST = 600 };
 typedef struct pool {
     af__table table;
     af__entry *entries[MOST]; /* By their number, which is the key; NULL: not in the table. */
+    uint64_t used[MOST];      /* When each was used last. */
+    uint64_t now;
 } pool;
 
-static af__entry *entry_new(uint32_t number, uint32_t hash) {
+static pool *pool_new(void) {
+    pool *pool = calloc(1, sizeof *pool);
+    assert_non_null(pool);
+    pool->table.key_offset = AF__ENTRY_END;
+    return pool;
+}
+
+static void pool_free(pool *pool) {
+    for (uint32_t i = 0; i < MOST; i++) free(pool->entries[i]);
+    af__table_clear(&pool->table);
+    free(pool);
+}
+
+static af__entry *entry_new(uint32_t number) {
     af__entry *entry = calloc(1, sizeof *entry + sizeof number);
     assert_non_null(entry);
-    entry->hash = hash;
     entry->key_size = sizeof number;
     memcpy((char *)entry + AF__ENTRY_END, &number, sizeof number);
     return entry;
 }
 
-static af__entry *find(const pool *pool, uint32_t number, uint32_t hash) {
+static af__place place_of(const pool *pool, uint32_t number, uint32_t hash) {
     return af__table_find(&pool->table, hash, (af_slice){(const char *)&number, sizeof number});
 }
 
-static void change(pool *pool, uint32_t number, uint32_t hash) {
-    af__entry **place = &pool->entries[number];
-    assert_ptr_equal(find(pool, number, hash), *place);
-    if (*place == NULL) {
-        *place = entry_new(number, hash);
-        assert_true(af__table_reserve(&pool->table));
-        af__table_add(&pool->table, *place);
-    } else if (number % 3 == 0) {
-        af__entry *other = entry_new(number, hash);
-        af__table_replace(&pool->table, *place, other);
-        free(*place);
-        *place = other;
-    } else {
-        af__table_remove(&pool->table, *place);
-        free(*place);
-        *place = NULL;
+/** What is found is what was put there, with its value: the slot of the entry. */
+static af__place check_found(pool *pool, uint32_t number, uint32_t hash) {
+    af__place place = place_of(pool, number, hash);
+    assert_int_equal(place != 0, pool->entries[number] != NULL);
+    if (place != 0) {
+        assert_ptr_equal(af__table_entry(&pool->table, place), pool->entries[number]);
+        assert_ptr_equal(af__table_value(&pool->table, place), &pool->entries[number]);
     }
+    return place;
+}
+
+static void add(pool *pool, uint32_t number, uint32_t hash) {
+    pool->entries[number] = entry_new(number);
+    pool->used[number] = ++pool->now;
+    af__table_add(&pool->table, hash, pool->entries[number], &pool->entries[number], pool->now);
+}
+
+static void remove_entry(pool *pool, uint32_t number, af__place place) {
+    af__table_remove(&pool->table, place);
+    free(pool->entries[number]);
+    pool->entries[number] = NULL;
+}
+
+static void change(pool *pool, uint32_t number, uint32_t hash, uint32_t kind) {
+    af__place place = check_found(pool, number, hash);
+    if (place == 0) {
+        assert_true(af__table_reserve(&pool->table));
+        add(pool, number, hash);
+    } else if (kind == 0) {
+        free(pool->entries[number]);
+        pool->entries[number] = entry_new(number);
+        af__table_replace(&pool->table, place, pool->entries[number], &pool->entries[number]);
+    } else if (kind == 1) {
+        pool->used[number] = ++pool->now;
+        af__table_use(&pool->table, place, pool->now);
+    } else {
+        remove_entry(pool, number, place);
+    }
+}
+
+/** From the oldest on, each is newer than the one before, and all are there, forth and back. */
+static void check_order(const pool *pool) {
+    const af__table *table = &pool->table;
+    uint64_t last = 0;
+    uint32_t count = 0;
+    af__place before = 0;
+    for (af__place place = table->oldest; place != 0; place = table->links[place].newer) {
+        uint32_t number;
+        const char *key = af__entry_key(af__table_entry(table, place), table->key_offset);
+        memcpy(&number, key, sizeof number);
+        assert_true(table->links[place].stamp == pool->used[number]);
+        assert_true(table->links[place].stamp > last);
+        assert_int_equal(table->links[place].older, before);
+        last = table->links[place].stamp;
+        before = place;
+        count++;
+    }
+    assert_int_equal(table->newest, before);
+    assert_int_equal(table->count, count);
 }
 
 /** Hashes that are all alike, alike in the bits that choose a bucket, few, and as they should be. */
@@ -63,53 +119,64 @@ static uint32_t hash_by(int kind, uint32_t number) {
 static void entries_are_found_however_they_collide(void **state) {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
-        pool *pool = calloc(1, sizeof *pool);
-        assert_non_null(pool);
-        pool->table.key_offset = AF__ENTRY_END;
+        pool *pool = pool_new();
         uint64_t random = 1 + (uint64_t)kind;
         for (int step = 0; step < 20000; step++) {
             uint32_t number = (uint32_t)(next_random(&random) % MOST);
-            change(pool, number, hash_by(kind, number));
+            change(pool, number, hash_by(kind, number), (uint32_t)(next_random(&random) % 4));
+            if (step % 100 == 0) check_order(pool);
         }
-        uint32_t count = 0;
+        check_order(pool);
         for (uint32_t number = 0; number < MOST; number++) {
-            af__entry *entry = pool->entries[number];
-            assert_ptr_equal(find(pool, number, hash_by(kind, number)), entry);
-            count += entry != NULL;
+            af__place place = check_found(pool, number, hash_by(kind, number));
+            if (place != 0) remove_entry(pool, number, place);
         }
-        assert_int_equal(pool->table.count, count);
-        for (uint32_t number = 0; number < MOST; number++) {
-            if (pool->entries[number] == NULL) continue;
-            af__table_remove(&pool->table, pool->entries[number]);
-            free(pool->entries[number]);
-        }
+        assert_int_equal(pool->table.count, 0);
+        assert_int_equal(pool->table.newest, 0);
+        assert_int_equal(pool->table.oldest, 0);
         /* Removals leave no trace. */
         for (uint32_t i = 0; i < pool->table.bucket_count; i++) {
             assert_int_equal(pool->table.buckets[i].passed_by, 0);
         }
-        af__table_clear(&pool->table);
-        free(pool);
+        pool_free(pool);
     }
+}
+
+static void the_order_outlives_growing(void **state) {
+    (void)state;
+    pool *pool = pool_new();
+    uint32_t growths = 0;
+    for (uint32_t number = 0; number < MOST; number++) {
+        uint32_t bucket_count = pool->table.bucket_count;
+        change(pool, number, hash_by(3, number), 0);
+        /* Not in the order in which they came. */
+        change(pool, number / 2, hash_by(3, number / 2), 1);
+        if (pool->table.bucket_count == bucket_count) continue;
+        growths++;
+        check_order(pool);
+    }
+    assert_true(growths > 10);
+    pool_free(pool);
 }
 
 static void the_empty_key_is_a_key(void **state) {
     (void)state;
     af__table table = {.key_offset = AF__ENTRY_END};
-    assert_null(af__table_find(&table, 3, (af_slice){NULL, 0}));
-    af__entry entry = {.hash = 3};
+    assert_int_equal(af__table_find(&table, 3, (af_slice){NULL, 0}), 0);
+    af__entry entry = {.key_size = 0};
     assert_true(af__table_reserve(&table));
-    af__table_add(&table, &entry);
-    assert_ptr_equal(af__table_find(&table, 3, (af_slice){NULL, 0}), &entry);
-    assert_null(af__table_find(&table, 3, S("a")));
+    af__table_add(&table, 3, &entry, &table, 1);
+    af__place place = af__table_find(&table, 3, (af_slice){NULL, 0});
+    assert_int_not_equal(place, 0);
+    assert_ptr_equal(af__table_entry(&table, place), &entry);
+    assert_int_equal(af__table_find(&table, 3, S("a")), 0);
     af__table_clear(&table);
 }
 
 static void a_table_that_cannot_grow_is_filled(void **state) {
     (void)state;
-    pool *pool = calloc(1, sizeof *pool);
-    assert_non_null(pool);
-    pool->table.key_offset = AF__ENTRY_END;
-    change(pool, 1, 1);
+    pool *pool = pool_new();
+    change(pool, 1, 1, 0);
     uint32_t number = 1;
     for (;;) {
         af__alloc_fail_at(1);
@@ -117,22 +184,19 @@ static void a_table_that_cannot_grow_is_filled(void **state) {
         af__alloc_fail_at(0);
         if (!has_room) break;
         number++;
-        pool->entries[number] = entry_new(number, number);
-        af__table_add(&pool->table, pool->entries[number]);
+        add(pool, number, number);
     }
     assert_int_equal(pool->table.count, pool->table.bucket_count * AF__BUCKET_SLOTS);
-    for (; number != 0; number--) {
-        assert_ptr_equal(find(pool, number, number), pool->entries[number]);
-    }
-    assert_null(find(pool, 0, 1));
-    for (uint32_t i = 0; i < MOST; i++) free(pool->entries[i]);
-    af__table_clear(&pool->table);
-    free(pool);
+    check_order(pool);
+    for (; number != 0; number--) check_found(pool, number, number);
+    assert_int_equal(place_of(pool, 0, 1), 0);
+    pool_free(pool);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_are_found_however_they_collide),
+        cmocka_unit_test(the_order_outlives_growing),
         cmocka_unit_test(the_empty_key_is_a_key),
         cmocka_unit_test(a_table_that_cannot_grow_is_filled),
     };

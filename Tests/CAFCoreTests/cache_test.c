@@ -37,7 +37,7 @@ static void check_kept(af_cache *cache, const char *numbers) {
         af_slice key = cached_key(room, number);
         uint64_t hash = af__keyed_hash(&cache->seed, key);
         for (uint32_t i = 0; i < cache->shard_count; i++) {
-            if (af__table_find(&cache->shards[i].table, (uint32_t)hash, key) == NULL) continue;
+            if (af__table_find(&cache->shards[i].table, (uint32_t)hash, key) == 0) continue;
             size_t size = strlen(text);
             snprintf(text + size, sizeof text - size, "%s%llu", size != 0 ? " " : "",
                      (unsigned long long)number);
@@ -249,7 +249,7 @@ static void everything_is_counted(void **state) {
     assert_int_equal(statistics.evictions, 5);
     assert_int_equal(statistics.count, 5);
     assert_int_equal(statistics.cost, 5);
-    assert_true(statistics.memory >= 5 * (sizeof(af__entry) + sizeof "http://h/1"));
+    assert_true(statistics.memory >= 5 * (AF__ENTRY_END + sizeof "http://h/1"));
     finish(cache, &world);
 }
 
@@ -292,7 +292,7 @@ static void an_entry_costs_no_more_than_was_promised(void **state) {
             keys += (uint64_t)size;
             blocks += heap_takes(head + (uint64_t)size);
             if (number < 1000) continue;
-            uint64_t tables = heap_takes(cache->shards->table.bucket_count * sizeof(af__bucket));
+            uint64_t tables = heap_takes(af__table_size(&cache->shards->table));
             assert_true(blocks + tables - keys <= number * AF_CACHE_OVERHEAD_MAX);
         }
         af_cache_free(cache);

@@ -6,6 +6,7 @@
 #include "support/torture.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +16,41 @@ static af_cache *cache_new(const af_cache_options *options) {
     af_cache *cache;
     check_status(af_cache_new(&cache, options), AF_OK);
     return cache;
+}
+
+/* ---- The lock ------------------------------------------------------------------------------ */
+
+enum { COUNTERS = 3, COUNTS = 50000 };
+
+typedef struct counted {
+    af__lock lock;
+    uint64_t count; /* Under the lock. */
+} counted;
+
+static void *count_up(void *context) {
+    counted *counted = context;
+    for (int i = 0; i < COUNTS; i++) {
+        af__lock_take(&counted->lock);
+        counted->count++;
+        af__lock_give(&counted->lock);
+    }
+    return NULL;
+}
+
+static void one_at_a_time_holds_a_lock_and_sleepers_are_woken(void **state) {
+    (void)state;
+    counted counted = {.count = 0};
+    pthread_t threads[COUNTERS];
+    af__lock_take(&counted.lock);
+    for (size_t i = 0; i < COUNTERS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, count_up, &counted), 0);
+    }
+    while (atomic_load(&counted.lock.sleepers) < COUNTERS) sched_yield();
+    assert_true(counted.count == 0);
+    af__lock_give(&counted.lock);
+    for (size_t i = 0; i < COUNTERS; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&counted.lock.sleepers), 0);
+    assert_true(counted.count == (uint64_t)COUNTERS * COUNTS);
 }
 
 /* ---- Many threads -------------------------------------------------------------------------- */
@@ -174,7 +210,8 @@ static void the_count_of_readers_never_ends(void **state) {
     options.shards = 1;
     af_cache *cache = cache_new(&options);
     cached_put(cache, &world, 1, 1);
-    af__entry *entry = cache->shards->newest;
+    const af__table *table = &cache->shards->table;
+    af__entry *entry = af__table_entry(table, table->newest);
     entry->readers = UINT32_MAX - 3;
     atomic_store(&entry->left, UINT32_MAX - 3);
     for (int n = 0; n < 10; n++) assert_true(cached_use(cache, &world, 1));
@@ -363,6 +400,7 @@ static void watching_may_find_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_at_a_time_holds_a_lock_and_sleepers_are_woken),
         cmocka_unit_test(many_threads_lose_nothing),
         cmocka_unit_test(a_value_lives_until_its_reader_has_retained_it),
         cmocka_unit_test(the_count_of_readers_never_ends),

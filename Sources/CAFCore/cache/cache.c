@@ -9,8 +9,8 @@ enum {
     LINE = 64,
     /** Reads that a shard may be ahead of what the other shards know. */
     READS_AHEAD = 64,
-    /** Entries that leave before a shard's lock is given up in between. */
-    AT_ONCE = 256
+    /** Entries that leave before the locks are given up and their values released. */
+    AT_ONCE = 128
 };
 
 /** Costs add up without overflow: this many entries of one could come in at once. */
@@ -72,29 +72,16 @@ static af_slice key_of(const af_cache *cache, af__entry *entry) {
     return key;
 }
 
-static void drop_all(const af_cache *cache, af__entry *entry) {
-    while (entry != NULL) {
-        af__entry *next = entry->older;
-        drop(cache, entry);
-        entry = next;
-    }
-}
-
-/** Tell about entries that have left on their own, and drop them; how many there were. */
-static uint64_t let_go(const af_cache *cache, af__entry *entry, af_cache_reason reason) {
-    uint64_t count = 0;
-    while (entry != NULL) {
-        af__entry *next = entry->older;
-        if (next != NULL) __builtin_prefetch(next->value);
+/** Tell about entries that have left on their own, and drop them. */
+static void let_go(const af_cache *cache, af__entry *const *entries, uint32_t count,
+                   af_cache_reason reason) {
+    for (uint32_t i = 0; i < count; i++) {
         if (cache->options.on_evict != NULL) {
-            cache->options.on_evict(cache->options.context, key_of(cache, entry), entry->value,
-                                    reason);
+            cache->options.on_evict(cache->options.context, key_of(cache, entries[i]),
+                                    entries[i]->value, reason);
         }
-        drop(cache, entry);
-        entry = next;
-        count++;
+        drop(cache, entries[i]);
     }
-    return count;
 }
 
 /* ---- The order of use ---------------------------------------------------------------------- */
@@ -124,46 +111,15 @@ static uint64_t stamp(af_cache *cache, shard *shard, bool is_put) {
 }
 
 static void note_oldest(shard *shard) {
-    uint64_t stamp = shard->oldest != NULL ? shard->oldest->stamp : NEVER;
+    af__place oldest = shard->table.oldest;
+    uint64_t stamp = oldest != 0 ? shard->table.links[oldest].stamp : NEVER;
     atomic_store_explicit(&shard->oldest_stamp, stamp, memory_order_relaxed);
 }
 
-static void unlink_entry(shard *shard, const af__entry *entry) {
-    if (entry->newer != NULL) {
-        entry->newer->older = entry->older;
-    } else {
-        shard->newest = entry->older;
-    }
-    if (entry->older != NULL) {
-        entry->older->newer = entry->newer;
-    } else {
-        shard->oldest = entry->newer;
-        note_oldest(shard);
-    }
-}
-
-static void link_newest(shard *shard, af__entry *entry) {
-    entry->newer = NULL;
-    entry->older = shard->newest;
-    shard->newest = entry;
-    if (entry->older != NULL) {
-        entry->older->newer = entry;
-    } else {
-        shard->oldest = entry;
-        note_oldest(shard);
-    }
-}
-
-static void use(af_cache *cache, shard *shard, af__entry *entry) {
-    uint64_t now = stamp(cache, shard, false);
-    if (shard->newest == entry) {
-        entry->stamp = now;
-        if (shard->oldest == entry) note_oldest(shard);
-        return;
-    }
-    unlink_entry(shard, entry);
-    entry->stamp = now;
-    link_newest(shard, entry);
+static void use(af_cache *cache, shard *shard, af__place place) {
+    bool was_oldest = shard->table.oldest == place;
+    af__table_use(&shard->table, place, stamp(cache, shard, false));
+    if (was_oldest) note_oldest(shard);
 }
 
 /* ---- Under a shard's lock ------------------------------------------------------------------ */
@@ -195,11 +151,21 @@ static void count_out(af_cache *cache, shard *shard, const af__entry *entry) {
     }
 }
 
-/** Out of the table, the order and the sums. The caller drops it, outside the lock. */
-static void detach(af_cache *cache, shard *shard, af__entry *entry) {
-    af__table_remove(&shard->table, entry);
-    unlink_entry(shard, entry);
+/** The entry at a place, out of the sums, with its value. The caller drops it, outside the lock. */
+static af__entry *count_leaver(af_cache *cache, shard *shard, af__place place) {
+    af__entry *entry = af__table_entry(&shard->table, place);
     count_out(cache, shard, entry);
+    entry->value = af__table_value(&shard->table, place);
+    return entry;
+}
+
+/** The same, out of the table and the order as well. */
+static af__entry *detach(af_cache *cache, shard *shard, af__place place) {
+    bool was_oldest = shard->table.oldest == place;
+    af__entry *entry = count_leaver(cache, shard, place);
+    af__table_remove(&shard->table, place);
+    if (was_oldest) note_oldest(shard);
+    return entry;
 }
 
 static inline int64_t expiry(const af__entry *entry) {
@@ -241,40 +207,58 @@ static shard *find_oldest(af_cache *cache, uint64_t *next) {
     return found;
 }
 
-/** Move the oldest entries of a shard to the front of a list, those that are older than `next` only. */
+typedef struct leavers {
+    af__entry *entries[AT_ONCE];
+    uint32_t count;
+} leavers;
+
+/** Begin to load what the next turns of this shard look at: a purge meets what was long not used. */
+static void look_ahead(const af__table *table) {
+    enum { BUCKETS = 6, ENTRIES = 3 };
+    af__place place = table->oldest;
+    for (int ahead = 1; ahead <= BUCKETS; ahead++) {
+        place = table->links[place].newer;
+        if (place == 0) return;
+        if (ahead != ENTRIES) continue;
+        __builtin_prefetch(af__table_entry(table, place));
+        __builtin_prefetch(af__table_value(table, place));
+    }
+    __builtin_prefetch(af__table_bucket(table, place));
+    __builtin_prefetch(&table->links[place]);
+}
+
+/** Take the oldest entries of a shard, those that are older than `next` only. */
 static void take_oldest(af_cache *cache, shard *shard, uint64_t next, const goal *goal,
-                        af__entry **last) {
-    pthread_mutex_lock(&shard->lock);
-    for (int n = 0; n < AT_ONCE && is_above(cache, goal); n++) {
-        af__entry *entry = shard->oldest;
-        if (entry == NULL || entry->stamp > next) break;
-        detach(cache, shard, entry);
+                        leavers *leavers) {
+    const af__table *table = &shard->table;
+    af__lock_take(&shard->lock);
+    while (leavers->count < AT_ONCE && table->oldest != 0 && is_above(cache, goal)) {
+        if (table->links[table->oldest].stamp > next) break;
+        look_ahead(table);
+        leavers->entries[leavers->count++] = detach(cache, shard, table->oldest);
         shard->evictions++;
-        entry->older = NULL;
-        (*last)->older = entry;
-        *last = entry;
     }
-    if (shard->oldest != NULL) {
-        /* For the next time, when the other shards have had their turns. */
-        __builtin_prefetch(shard->oldest->newer);
-        af__table_prefetch(&shard->table, shard->oldest->hash);
-    }
-    pthread_mutex_unlock(&shard->lock);
+    af__lock_give(&shard->lock);
 }
 
 static uint64_t purge(af_cache *cache, const goal *goal, af_cache_reason reason) {
-    af__entry head = {.older = NULL};
-    af__entry *last = &head;
-    /* One at a time: two would together take more than was asked for. */
-    pthread_mutex_lock(&cache->purging);
-    while (is_above(cache, goal)) {
-        uint64_t next;
-        shard *shard = find_oldest(cache, &next);
-        if (shard == NULL) break;
-        take_oldest(cache, shard, next, goal, &last);
-    }
-    pthread_mutex_unlock(&cache->purging);
-    return let_go(cache, head.older, reason);
+    uint64_t count = 0;
+    leavers leavers;
+    do {
+        leavers.count = 0;
+        /* One at a time: two would together take more than was asked for. */
+        pthread_mutex_lock(&cache->purging);
+        while (leavers.count < AT_ONCE && is_above(cache, goal)) {
+            uint64_t next;
+            shard *shard = find_oldest(cache, &next);
+            if (shard == NULL) break;
+            take_oldest(cache, shard, next, goal, &leavers);
+        }
+        pthread_mutex_unlock(&cache->purging);
+        let_go(cache, leavers.entries, leavers.count, reason);
+        count += leavers.count;
+    } while (leavers.count == AT_ONCE);
+    return count;
 }
 
 static void keep_limits(af_cache *cache) {
@@ -299,13 +283,10 @@ static int64_t now(const af_cache *cache) {
     return options->now_us != NULL ? options->now_us(options->context) : af__now_us();
 }
 
-static af__entry *make_entry(const af_cache *cache, af_slice key, uint64_t hash, void *value,
-                             uint64_t cost) {
+static af__entry *make_entry(const af_cache *cache, af_slice key, uint64_t cost) {
     af__entry *entry = af__alloc(block_size(cache, key.size));
     if (entry == NULL) return NULL;
-    entry->value = value;
     entry->cost = cost;
-    entry->hash = (uint32_t)hash;
     entry->key_size = (uint16_t)key.size;
     entry->readers = 0;
     atomic_init(&entry->left, 0);
@@ -319,28 +300,27 @@ static af__entry *make_entry(const af_cache *cache, af_slice key, uint64_t hash,
 }
 
 /** Put an entry in; false if there is no memory for it. `*old` was in its place, or is NULL. */
-static bool insert(af_cache *cache, shard *shard, af__entry *entry, af__entry **old) {
-    af_slice key = key_of(cache, entry);
-    pthread_mutex_lock(&shard->lock);
-    *old = af__table_find(&shard->table, entry->hash, key);
-    bool stored = true;
-    if (*old != NULL) {
-        af__table_replace(&shard->table, *old, entry);
-        unlink_entry(shard, *old);
-        count_out(cache, shard, *old);
-        (*old)->older = NULL;
-    } else if (af__table_reserve(&shard->table)) {
-        af__table_add(&shard->table, entry);
-    } else {
-        stored = false;
-    }
+static bool insert(af_cache *cache, uint64_t hash, af__entry *entry, void *value, af__entry **old) {
+    shard *shard = shard_of(cache, hash);
+    af__table *table = &shard->table;
+    af__lock_take(&shard->lock);
+    af__place place = af__table_find(table, (uint32_t)hash, key_of(cache, entry));
+    bool stored = place != 0 || af__table_reserve(table);
     if (stored) {
-        entry->stamp = stamp(cache, shard, true);
-        link_newest(shard, entry);
+        bool changes_oldest = table->oldest == place;
+        uint64_t used = stamp(cache, shard, true);
+        if (place != 0) {
+            *old = count_leaver(cache, shard, place);
+            af__table_replace(table, place, entry, value);
+            af__table_use(table, place, used);
+        } else {
+            af__table_add(table, (uint32_t)hash, entry, value, used);
+        }
+        if (changes_oldest) note_oldest(shard);
         count_in(cache, shard, entry);
         shard->puts++;
     }
-    pthread_mutex_unlock(&shard->lock);
+    af__lock_give(&shard->lock);
     return stored;
 }
 
@@ -354,8 +334,8 @@ af_status af_cache_put(af_cache *cache, af_slice key, void *value, uint64_t cost
     af_status status = cost > cache->options.max_cost ? AF_ETOOBIG : AF_OK;
     af__entry *old = NULL;
     if (status == AF_OK) {
-        af__entry *entry = make_entry(cache, key, hash, value, cost);
-        if (entry == NULL || !insert(cache, shard_of(cache, hash), entry, &old)) {
+        af__entry *entry = make_entry(cache, key, cost);
+        if (entry == NULL || !insert(cache, hash, entry, value, &old)) {
             af_free(entry);
             status = AF_ENOMEM;
         }
@@ -366,7 +346,7 @@ af_status af_cache_put(af_cache *cache, af_slice key, void *value, uint64_t cost
         release_value(cache, value);
         return status;
     }
-    drop_all(cache, old);
+    if (old != NULL) drop(cache, old);
     keep_limits(cache);
     return AF_OK;
 }
@@ -376,25 +356,25 @@ void *af_cache_copy(af_cache *cache, af_slice key) {
     uint64_t hash = af__keyed_hash(&cache->seed, key);
     int64_t now_us = now(cache);
     shard *shard = shard_of(cache, hash);
-    pthread_mutex_lock(&shard->lock);
-    af__entry *entry = af__table_find(&shard->table, (uint32_t)hash, key);
+    af__lock_take(&shard->lock);
+    af__place place = af__table_find(&shard->table, (uint32_t)hash, key);
+    af__entry *entry = place != 0 ? af__table_entry(&shard->table, place) : NULL;
     if (entry == NULL || is_expired(cache, entry, now_us)) {
         shard->misses++;
         if (entry != NULL) {
-            detach(cache, shard, entry);
+            detach(cache, shard, place);
             shard->evictions++;
-            entry->older = NULL;
         }
-        pthread_mutex_unlock(&shard->lock);
-        let_go(cache, entry, AF_CACHE_EXPIRED);
+        af__lock_give(&shard->lock);
+        if (entry != NULL) let_go(cache, &entry, 1, AF_CACHE_EXPIRED);
         return NULL;
     }
     shard->hits++;
-    use(cache, shard, entry);
-    void *value = entry->value;
+    use(cache, shard, place);
+    void *value = af__table_value(&shard->table, place);
     bool is_counted = cache->options.retain != NULL;
     if (is_counted) begin_reading(entry);
-    pthread_mutex_unlock(&shard->lock);
+    af__lock_give(&shard->lock);
     if (is_counted) {
         cache->options.retain(cache->options.context, value);
         end_reading(cache, entry);
@@ -408,17 +388,17 @@ static af__entry *take_entry(af_cache *cache, af_slice key) {
     uint64_t hash = af__keyed_hash(&cache->seed, key);
     int64_t now_us = now(cache);
     shard *shard = shard_of(cache, hash);
-    pthread_mutex_lock(&shard->lock);
-    af__entry *entry = af__table_find(&shard->table, (uint32_t)hash, key);
+    af__lock_take(&shard->lock);
+    af__place place = af__table_find(&shard->table, (uint32_t)hash, key);
+    af__entry *entry = place != 0 ? af__table_entry(&shard->table, place) : NULL;
     bool expired = entry != NULL && is_expired(cache, entry, now_us);
     if (entry != NULL) {
-        detach(cache, shard, entry);
+        detach(cache, shard, place);
         shard->evictions += expired;
-        entry->older = NULL;
     }
-    pthread_mutex_unlock(&shard->lock);
+    af__lock_give(&shard->lock);
     if (!expired) return entry;
-    let_go(cache, entry, AF_CACHE_EXPIRED);
+    let_go(cache, &entry, 1, AF_CACHE_EXPIRED);
     return NULL;
 }
 
@@ -443,23 +423,31 @@ bool af_cache_remove(af_cache *cache, af_slice key) {
     return true;
 }
 
+static void drop_table(const af_cache *cache, af__table *table) {
+    for (af__place place = table->newest; place != 0; place = table->links[place].older) {
+        af__entry *entry = af__table_entry(table, place);
+        entry->value = af__table_value(table, place);
+        drop(cache, entry);
+    }
+    af__table_clear(table);
+}
+
 uint64_t af_cache_remove_all(af_cache *cache) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < cache->shard_count; i++) {
         shard *shard = &cache->shards[i];
-        pthread_mutex_lock(&shard->lock);
-        af__entry *entries = shard->newest;
-        uint64_t removed = shard->table.count;
-        af__table_clear(&shard->table);
-        shard->newest = shard->oldest = NULL;
+        af__lock_take(&shard->lock);
+        af__table table = shard->table;
+        uint64_t removed = table.count;
+        shard->table = (af__table){.key_offset = table.key_offset};
         note_oldest(shard);
         atomic_fetch_sub_explicit(&cache->cost, shard->cost, memory_order_relaxed);
         if (cache->options.max_count != 0) {
             atomic_fetch_sub_explicit(&cache->count, removed, memory_order_relaxed);
         }
         shard->cost = shard->memory = 0;
-        pthread_mutex_unlock(&shard->lock);
-        drop_all(cache, entries);
+        af__lock_give(&shard->lock);
+        drop_table(cache, &table);
         count += removed;
     }
     return count;
@@ -473,15 +461,15 @@ void af_cache_get_statistics(af_cache *cache, af_cache_statistics *out) {
     *out = (af_cache_statistics){0};
     for (uint32_t i = 0; i < cache->shard_count; i++) {
         shard *shard = &cache->shards[i];
-        pthread_mutex_lock(&shard->lock);
+        af__lock_take(&shard->lock);
         out->hits += shard->hits;
         out->misses += shard->misses;
         out->puts += shard->puts;
         out->evictions += shard->evictions;
         out->count += shard->table.count;
         out->cost += shard->cost;
-        out->memory += shard->memory + (uint64_t)shard->table.bucket_count * sizeof(af__bucket);
-        pthread_mutex_unlock(&shard->lock);
+        out->memory += shard->memory + af__table_size(&shard->table);
+        af__lock_give(&shard->lock);
     }
 }
 
@@ -551,7 +539,6 @@ static bool init_shards(af_cache *cache) {
                                       ~(uintptr_t)(LINE - 1));
     for (uint32_t i = 0; i < cache->shard_count; i++) {
         shard *shard = &cache->shards[i];
-        af__cache_lock_init(&shard->lock);
         note_oldest(shard);
         shard->table.key_offset = cache->key_offset;
     }
@@ -574,7 +561,7 @@ af_status af_cache_new(af_cache **out, const af_cache_options *options) {
         af_free(cache);
         return has_seed ? AF_ENOMEM : AF_EINTERNAL;
     }
-    af__cache_lock_init(&cache->purging);
+    pthread_mutex_init(&cache->purging, NULL);
     *out = cache;
     return AF_OK;
 }
@@ -583,9 +570,6 @@ void af_cache_free(af_cache *cache) {
     if (cache == NULL) return;
     af__pressure_stop(cache->pressure);
     af_cache_remove_all(cache);
-    for (uint32_t i = 0; i < cache->shard_count; i++) {
-        pthread_mutex_destroy(&cache->shards[i].lock);
-    }
     pthread_mutex_destroy(&cache->purging);
     af_free(cache->block);
     af_free(cache);

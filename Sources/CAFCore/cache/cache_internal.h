@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/keyed_hash.h"
+#include "cache/lock.h"
 #include "cache/pressure.h"
 #include "cache/table.h"
 
@@ -13,17 +14,20 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/** A part of the cache: the entries whose hashes say so. Begins on a cache line of its own. */
+/** A part of the cache: the entries whose hashes say so. What a hit touches is in its first cache line. */
 typedef struct shard {
-    _Alignas(64) pthread_mutex_t lock; /**< Of all that follows. */
-    uint64_t clock;                    /**< The stamp of the last use. */
+    _Alignas(64) af__lock lock; /**< Of all that follows. */
+    uint64_t clock;             /**< The stamp of the last use. */
+    uint64_t hits;
     af__table table;
-    af__entry *oldest, *newest;
     uint64_t cost, memory;
-    uint64_t hits, misses, puts, evictions;
+    uint64_t misses, puts, evictions;
     _Atomic uint64_t
-        oldest_stamp; /**< Of `oldest`, to be read without the lock. UINT64_MAX: none. */
+        oldest_stamp; /**< Of the oldest entry, to be read without the lock. UINT64_MAX: none. */
 } shard;
+
+_Static_assert(sizeof(void *) != 8 || offsetof(shard, table) + offsetof(af__table, block) <= 64,
+               "a hit stays within the first line");
 
 struct af_cache {
     af_cache_options options; /**< With the limits that hold, never 0 for max_cost. */
@@ -44,14 +48,5 @@ struct af_cache {
 
 /** Watch a descriptor, which is taken, as af_cache_watch_pressure() does. */
 af_status af__cache_watch(af_cache *cache, int descriptor, uint64_t keep, af_failure *failure);
-
-/** What is locked here is locked for a short time: who has to wait tries a little before it sleeps. */
-static inline void af__cache_lock_init(pthread_mutex_t *lock) {
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
-    pthread_mutex_init(lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-}
 
 #endif

@@ -4,6 +4,9 @@
 
 enum { LINE = 64, FIRST_BUCKETS = 2 };
 
+/** Places are numbers of 32 bits, and 0 is none of them. */
+static const uint32_t MOST_BUCKETS = UINT32_MAX / AF__BUCKET_SLOTS - 1;
+
 _Static_assert(sizeof(void *) != 8 || sizeof(af__bucket) == LINE, "a bucket is a cache line");
 
 /** The bucket that comes first for a hash: any number of buckets will do, not only powers of two. */
@@ -15,32 +18,76 @@ static inline uint32_t next(const af__table *table, uint32_t index) {
     return index + 1 == table->bucket_count ? 0 : index + 1;
 }
 
+static inline af__place place_of(uint32_t bucket, int slot) {
+    return bucket * AF__BUCKET_SLOTS + (uint32_t)slot + 1;
+}
+
 /** Seven eighths full. */
 static uint64_t room(uint32_t bucket_count) {
     return (uint64_t)bucket_count * AF__BUCKET_SLOTS * 7 / 8;
 }
 
-af__entry *af__table_find(const af__table *table, uint32_t hash, af_slice key) {
-    if (table->count == 0) return NULL;
+/* ---- The order of use ---------------------------------------------------------------------- */
+
+static inline void unlink_place(af__table *table, af__place place) {
+    af__links links = table->links[place];
+    if (links.newer != 0) {
+        table->links[links.newer].older = links.older;
+    } else {
+        table->newest = links.older;
+    }
+    if (links.older != 0) {
+        table->links[links.older].newer = links.newer;
+    } else {
+        table->oldest = links.newer;
+    }
+}
+
+static inline void link_newest(af__table *table, af__place place, uint64_t stamp) {
+    af__place before = table->newest;
+    table->links[place] = (af__links){.newer = 0, .older = before, .stamp = stamp};
+    if (before != 0) {
+        table->links[before].newer = place;
+    } else {
+        table->oldest = place;
+    }
+    table->newest = place;
+}
+
+void af__table_use(af__table *table, af__place place, uint64_t stamp) {
+    if (table->newest == place) {
+        table->links[place].stamp = stamp;
+        return;
+    }
+    unlink_place(table, place);
+    link_newest(table, place, stamp);
+}
+
+/* ---- By key -------------------------------------------------------------------------------- */
+
+af__place af__table_find(const af__table *table, uint32_t hash, af_slice key) {
+    if (table->count == 0) return 0;
     uint32_t index = home(table, hash);
     for (uint32_t left = table->bucket_count; left != 0; left--, index = next(table, index)) {
         const af__bucket *bucket = &table->buckets[index];
         for (int i = 0; i < AF__BUCKET_SLOTS; i++) {
             af__entry *entry = bucket->slot[i];
             if (bucket->hash[i] != hash || entry == NULL) continue;
-            /* What a hit touches next, before the lock's instructions hold back what follows them. */
+            /* What a hit touches next, all at once. */
+            af__place place = place_of(index, i);
             __builtin_prefetch((const char *)entry + LINE);
-            __builtin_prefetch(entry->value);
-            __builtin_prefetch(entry->older, 1);
-            __builtin_prefetch(entry->newer, 1);
+            __builtin_prefetch(bucket->value[i]);
+            const af__links *links = &table->links[place];
+            __builtin_prefetch(&table->links[links->older], 1);
+            __builtin_prefetch(&table->links[links->newer], 1);
             if (entry->key_size != key.size) continue;
-            if (key.size == 0) return entry;
+            if (key.size == 0) return place;
             if (memcmp(af__entry_key(entry, table->key_offset), key.bytes, key.size) == 0)
-                return entry;
+                return place;
         }
         if (bucket->passed_by == 0) break;
     }
-    return NULL;
+    return 0;
 }
 
 static int free_slot(const af__bucket *bucket) {
@@ -50,8 +97,8 @@ static int free_slot(const af__bucket *bucket) {
     return -1;
 }
 
-/** The hash is said apart, so that an entry that only moves is not looked at. */
-static void place(af__table *table, uint32_t hash, af__entry *entry) {
+/** Into the first slot that is free. The entry itself is not looked at. */
+static af__place put(af__table *table, uint32_t hash, af__entry *entry, void *value) {
     uint32_t index = home(table, hash);
     int free = free_slot(&table->buckets[index]);
     while (free < 0) {
@@ -59,53 +106,92 @@ static void place(af__table *table, uint32_t hash, af__entry *entry) {
         index = next(table, index);
         free = free_slot(&table->buckets[index]);
     }
-    table->buckets[index].hash[free] = hash;
-    table->buckets[index].slot[free] = entry;
+    af__bucket *bucket = &table->buckets[index];
+    bucket->hash[free] = hash;
+    bucket->slot[free] = entry;
+    bucket->value[free] = value;
     table->count++;
+    return place_of(index, free);
 }
 
-void af__table_add(af__table *table, af__entry *entry) {
-    place(table, entry->hash, entry);
+void af__table_add(af__table *table, uint32_t hash, af__entry *entry, void *value, uint64_t stamp) {
+    link_newest(table, put(table, hash, entry, value), stamp);
 }
 
-/** The slot of an entry that is in the table; `passed` is added to what each bucket before it counts. */
-static af__entry **slot_of(af__table *table, const af__entry *entry, uint32_t passed) {
-    uint32_t index = home(table, entry->hash);
-    for (;;) {
-        af__bucket *bucket = &table->buckets[index];
-        for (int i = 0; i < AF__BUCKET_SLOTS; i++) {
-            if (bucket->slot[i] == entry) return &bucket->slot[i];
-        }
-        bucket->passed_by += passed;
-        index = next(table, index);
+void af__table_replace(af__table *table, af__place place, af__entry *entry, void *value) {
+    af__bucket *bucket = af__table_bucket(table, place);
+    bucket->slot[(place - 1) % AF__BUCKET_SLOTS] = entry;
+    bucket->value[(place - 1) % AF__BUCKET_SLOTS] = value;
+}
+
+void af__table_remove(af__table *table, af__place place) {
+    af__bucket *bucket = af__table_bucket(table, place);
+    uint32_t slot = (place - 1) % AF__BUCKET_SLOTS;
+    bucket->slot[slot] = NULL;
+    for (uint32_t index = home(table, bucket->hash[slot]); &table->buckets[index] != bucket;
+         index = next(table, index)) {
+        table->buckets[index].passed_by--;
     }
-}
-
-void af__table_replace(af__table *table, const af__entry *old, af__entry *entry) {
-    *slot_of(table, old, 0) = entry;
-}
-
-void af__table_remove(af__table *table, const af__entry *entry) {
-    *slot_of(table, entry, UINT32_MAX) = NULL;
+    unlink_place(table, place);
     table->count--;
 }
 
-static bool grow(af__table *table) {
-    uint32_t bucket_count = table->bucket_count + table->bucket_count / 4 + FIRST_BUCKETS;
-    if (bucket_count < table->bucket_count) return false;
-    void *block = af__zalloc((size_t)bucket_count * sizeof(af__bucket) + LINE - 1);
-    if (block == NULL) return false;
-    af__table larger = *table;
-    larger.block = block;
-    larger.buckets = (af__bucket *)(void *)(((uintptr_t)block + LINE - 1) & ~(uintptr_t)(LINE - 1));
-    larger.bucket_count = bucket_count;
-    larger.count = 0;
-    for (uint32_t index = 0; index < table->bucket_count; index++) {
-        const af__bucket *bucket = &table->buckets[index];
+/* ---- Growing ------------------------------------------------------------------------------- */
+
+/** Buckets, and links for the place 0 and each slot; the buckets may have to begin a little later. */
+static size_t block_size(uint32_t bucket_count) {
+    size_t places = (size_t)bucket_count * AF__BUCKET_SLOTS + 1;
+    return (size_t)bucket_count * sizeof(af__bucket) + places * sizeof(af__links) + LINE - 1;
+}
+
+size_t af__table_size(const af__table *table) {
+    return table->block != NULL ? block_size(table->bucket_count) : 0;
+}
+
+/** An empty table of so many buckets; false when out of memory. */
+static bool make(af__table *out, uint32_t bucket_count) {
+    out->block = af__zalloc(block_size(bucket_count));
+    if (out->block == NULL) return false;
+    uintptr_t begin = ((uintptr_t)out->block + LINE - 1) & ~(uintptr_t)(LINE - 1);
+    out->buckets = (af__bucket *)begin;
+    out->links = (af__links *)(void *)(out->buckets + bucket_count);
+    out->bucket_count = bucket_count;
+    return true;
+}
+
+/** Where the entry of an old place is now; that was noted where its hash was. */
+static af__place moved(const af__table *old, af__place place) {
+    if (place == 0) return 0;
+    return af__table_bucket(old, place)->hash[(place - 1) % AF__BUCKET_SLOTS];
+}
+
+static void move_entries(af__table *table, af__table *old) {
+    for (uint32_t index = 0; index < old->bucket_count; index++) {
+        af__bucket *bucket = &old->buckets[index];
         for (int i = 0; i < AF__BUCKET_SLOTS; i++) {
-            if (bucket->slot[i] != NULL) place(&larger, bucket->hash[i], bucket->slot[i]);
+            if (bucket->slot[i] == NULL) continue;
+            bucket->hash[i] = put(table, bucket->hash[i], bucket->slot[i], bucket->value[i]);
         }
     }
+    for (uint32_t index = 0; index < old->bucket_count; index++) {
+        const af__bucket *bucket = &old->buckets[index];
+        for (int i = 0; i < AF__BUCKET_SLOTS; i++) {
+            if (bucket->slot[i] == NULL) continue;
+            af__links links = old->links[place_of(index, i)];
+            table->links[bucket->hash[i]] = (af__links){moved(old, links.newer),
+                                                        moved(old, links.older), links.stamp};
+        }
+    }
+    table->newest = moved(old, old->newest);
+    table->oldest = moved(old, old->oldest);
+}
+
+static bool grow(af__table *table) {
+    uint64_t wanted = (uint64_t)table->bucket_count + table->bucket_count / 4 + FIRST_BUCKETS;
+    if (wanted > MOST_BUCKETS) return false;
+    af__table larger = {.key_offset = table->key_offset};
+    if (!make(&larger, (uint32_t)wanted)) return false;
+    if (table->count != 0) move_entries(&larger, table);
     af_free(table->block);
     *table = larger;
     return true;
@@ -118,7 +204,5 @@ bool af__table_reserve(af__table *table) {
 
 void af__table_clear(af__table *table) {
     af_free(table->block);
-    table->block = NULL;
-    table->buckets = NULL;
-    table->bucket_count = table->count = 0;
+    *table = (af__table){.key_offset = table->key_offset};
 }

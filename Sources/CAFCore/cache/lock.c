@@ -1,0 +1,70 @@
+#include "cache/lock.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LOOKS = 200, /**< For about as long as it takes to hold the lock a few times. */
+    LOOK_AGAIN_NS = 1000000
+};
+
+_Static_assert(sizeof(atomic_uint) == 4, "a futex has 32 bits");
+
+static inline void rest(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+/** Only reads until the lock looks free: those who wait shouldn't pull its cache line to and fro. */
+static bool try_some_time(af__lock *lock) {
+    for (int i = 0; i < LOOKS; i++) {
+        if (atomic_load_explicit(&lock->is_held, memory_order_relaxed) == 0 &&
+            atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire) == 0) {
+            return true;
+        }
+        rest();
+    }
+    return false;
+}
+
+static long futex(af__lock *lock, int operation, unsigned value, const struct timespec *limit) {
+    return syscall(SYS_futex, &lock->is_held, operation | FUTEX_PRIVATE_FLAG, value, limit, NULL,
+                   0);
+}
+
+/** membarrier(2): a barrier in every thread that runs. false if the kernel doesn't do it for us. */
+static bool put_barrier_everywhere(void) {
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return true;
+    return errno == EPERM &&
+           syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+           syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+void af__lock_wait(af__lock *lock) {
+    if (try_some_time(lock)) return;
+    int error = errno;
+    atomic_fetch_add_explicit(&lock->sleepers, 1, memory_order_seq_cst);
+    /* Who gives the lock up has either done so for all to see by now, or will see that one sleeps. */
+    bool is_woken = put_barrier_everywhere();
+    const struct timespec limit = {.tv_nsec = LOOK_AGAIN_NS};
+    while (atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire) != 0) {
+        futex(lock, FUTEX_WAIT, 1, is_woken ? NULL : &limit);
+    }
+    atomic_fetch_sub_explicit(&lock->sleepers, 1, memory_order_relaxed);
+    errno = error;
+}
+
+void af__lock_wake(af__lock *lock) {
+    int error = errno;
+    futex(lock, FUTEX_WAKE, 1, NULL);
+    errno = error;
+}
