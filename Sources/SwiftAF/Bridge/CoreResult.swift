@@ -50,19 +50,20 @@ struct CoreResult: @unchecked Sendable {
         let response = af_result_get_head(raw).map { makeResponse($0, url: url, metrics) }
         let body = takeBody()
         let download = af_result_get_download(raw).flatMap { CoreDownload($0.pointee) }
+        let trust = reportsTrust ? trust : nil
         guard let failure = af_result_get_failure(raw), failure.pointee.status != .AF_OK else {
-            var outcome = CoreOutcome(response: response, body: body, download: download)
-            if reportsTrust {
-                outcome.trust = af_result_get_trust(raw).map { SharedTrustReport(TrustReport($0.pointee)) }
-            }
-            return outcome
+            return CoreOutcome(response: response, body: body, download: download, trust: trust)
         }
         var error = SessionError(failure.pointee, url: url, response: response, body: response == nil ? nil : body)
         if error.code == .bodySource, let cause = bodyFailure() { error = error.replacing(by: cause) }
         error.metrics = metrics
-        if error.code == .untrusted { error.trust = af_result_get_trust(raw).map { TrustReport($0.pointee) } }
+        if error.code == .untrusted { error.trust = (trust ?? self.trust)?.report }
         if let token = download?.token { error.resumeToken = token }
-        return CoreOutcome(response: response, body: body, failure: error, download: download)
+        return CoreOutcome(response: response, body: body, failure: error, download: download, trust: trust)
+    }
+
+    private var trust: SharedTrustReport? {
+        af_result_get_trust(raw).map { SharedTrustReport(TrustReport($0.pointee)) }
     }
 
     /// Head and body of a transfer that neither failed nor had to do with a file; the result is freed. Nil of any other.

@@ -15,6 +15,7 @@ class CoreTask: @unchecked Sendable {
         static let progress = Interests(rawValue: 1)
         static let redirects = Interests(rawValue: 2)
         static let head = Interests(rawValue: 4)
+        static let challenges = Interests(rawValue: 8)
     }
 
     /// The answer to a piece of a body.
@@ -35,6 +36,8 @@ class CoreTask: @unchecked Sendable {
     private var resumeToken: ResumeToken?
     /// Set before the core knows the task.
     private var reportsTrust = false
+    /// What the server has shown that sent the head, if somebody asked. Set before the head is told of.
+    private(set) final var headTrust: SharedTrustReport?
     /// What the body's file was named; the core reads it right after the decision.
     private var destination: CoreText?
 
@@ -153,6 +156,9 @@ class CoreTask: @unchecked Sendable {
 
     func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision { .follow }
 
+    /// The same request goes out once more, with credentials. The challenge comes without them.
+    func didAnswer(_ challenge: AuthenticationChallenge) {}
+
     /// The head of the final response, before its body.
     func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition { .allow }
 
@@ -201,6 +207,13 @@ extension CoreTask {
                 return task.meet(challenge.pointee)
             }
         }
+        if interests.contains(.challenges) {
+            events.on_challenge_answered = { context, challenge in
+                guard let challenge, var told = AuthenticationChallenge(challenge.pointee) else { return }
+                told.proposedCredential = nil
+                CoreTask.from(context)?.didAnswer(told)
+            }
+        }
         if interests.contains(.head) {
             events.on_head = { context, response in
                 guard let response, let task = CoreTask.from(context) else { return .AF_EINTERNAL }
@@ -237,6 +250,9 @@ extension CoreTask {
 
     private func judge(_ response: UnsafeMutablePointer<af_response>) -> af_status {
         guard let head = response.pointee.head, let url = response.pointee.url else { return .AF_EINTERNAL }
+        if reportsTrust {
+            headTrust = af_response_get_trust(response).map { SharedTrustReport(TrustReport($0.pointee)) }
+        }
         switch didReceiveHead(HTTPResponse(head.pointee, url: String(cString: url))) {
         case .allow:
             return .AF_OK

@@ -109,3 +109,13 @@ public struct AuthenticationSchemes: OptionSet, Hashable, Sendable {
     /// All of them.
     public static let any: AuthenticationSchemes = [.basic, .bearer, .digest, .ntlm, .negotiate]
 }
+
+extension AuthenticationSchemes: CustomStringConvertible {
+    /// Their names as they stand in fields, such as `Basic, Digest`.
+    public var description: String {
+        let names: [(AuthenticationSchemes, String)] = [
+            (.basic, "Basic"), (.bearer, "Bearer"), (.digest, "Digest"), (.ntlm, "NTLM"), (.negotiate, "Negotiate"),
+        ]
+        return names.filter { contains($0.0) }.map(\.1).joined(separator: ", ")
+    }
+}

@@ -169,8 +169,8 @@ extension HTTPRequest {
         set { update { $0.interceptor = newValue } }
     }
 
-    /// Whether the response of a call that is awaited tells what the server has shown of itself
-    /// (``DataResponse/trust``).
+    /// Whether the response tells what the server has shown of itself: ``DataResponse/trust``, ``DownloadResponse/trust``,
+    /// ``StreamedResponse/trust``, or that of the ``SessionTask``.
     public var reportsTrust: Bool {
         get { settings?.values.reportsTrust ?? false }
         set { update { $0.reportsTrust = newValue } }

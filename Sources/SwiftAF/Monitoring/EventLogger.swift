@@ -62,6 +62,12 @@ public struct EventLogger: EventMonitor {
         say(.headers, request, ["\(status), \(next)"] + lines(proposal.response.headers, "<"))
     }
 
+    public func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge) {
+        guard level >= .headers else { return }
+        let (status, scheme) = (challenge.response.status, challenge.protectionSpace.authenticationScheme)
+        say(.headers, request, ["\(status), answered by \(scheme)"] + lines(challenge.response.headers, "<"))
+    }
+
     public func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
         guard level >= .headers else { return }
         say(.headers, request, ["\(response.version) \(response.status)"] + lines(response.headers, "<"))

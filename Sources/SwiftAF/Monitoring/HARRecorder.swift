@@ -9,7 +9,8 @@ public import FoundationEssentials
 /// try recorder.data().write(to: URL(filePath: "exchanges.har"))
 /// ```
 ///
-/// There is an entry for every request that was sent: each redirect and each attempt has its own. Credentials are hidden,
+/// There is an entry for every request that was sent: each redirect, each challenge that was answered and each attempt
+/// has its own, but the rounds of NTLM and Negotiate are one. Credentials are hidden,
 /// and bodies are left out unless they are asked for. Requests that are under way are not in it. Any thread may ask.
 public final class HARRecorder: EventMonitor {
     private let redaction: Redaction
@@ -79,6 +80,16 @@ public final class HARRecorder: EventMonitor {
         }
     }
 
+    public func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge) {
+        log.withLock { log in
+            guard var legs = log.exchanges[request.id], let last = legs.last else { return }
+            legs[legs.count - 1].response = challenge.response
+            legs[legs.count - 1].comment = "answered by \(challenge.protectionSpace.authenticationScheme)"
+            legs.append(HARLeg(request: last.request, start: request.date))
+            log.exchanges[request.id] = legs
+        }
+    }
+
     public func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
         log.withLock { log in
             guard let count = log.exchanges[request.id]?.count, count > 0 else { return }
@@ -108,6 +119,8 @@ struct HARLeg: Sendable {
     var request: HTTPRequest
     var start: Date
     var response: HTTPResponse?
+    /// What there is to say of it beside.
+    var comment: String?
 }
 
 /// The entries, oldest first, in a ring of bounded size. A value.

@@ -5,8 +5,8 @@ struct HARWriter {
     let redaction: Redaction
     let maximumBodySize: Int
 
-    /// What was sent in one attempt. The core may have sent more requests than anybody was told of, to answer a challenge:
-    /// of those there are only the status and the times.
+    /// What was sent in one attempt. The core may have sent more requests than anybody was told of, because the network was
+    /// not there or a partial file of no use: of those there are only the status and the times.
     func entries(_ legs: [HARLeg], _ result: RequestResult) -> [JSONValue] {
         let hops = result.metrics.hops
         var entries: [JSONValue] = []
@@ -40,6 +40,7 @@ struct HARWriter {
         ]
         if let address = hop?.remoteAddress { entry["serverIPAddress"] = .string(address.ip) }
         if let port = hop?.localAddress?.port { entry["connection"] = .string(String(port)) }
+        if let comment = leg.comment { entry["comment"] = .string(comment) }
         if let error = result?.error {
             entry["comment"] = .string(error.reason.map { "\(error.code) (\($0))" } ?? "\(error.code)")
         }

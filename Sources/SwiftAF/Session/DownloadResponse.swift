@@ -23,6 +23,11 @@ public struct DownloadResponse: Sendable {
     /// Bytes that were there before and were kept.
     public var offset: Int64
 
+    /// What the server has shown of itself, if ``HTTPRequest/reportsTrust`` asked for it and the answer came over TLS.
+    public var trust: TrustReport? { sharedTrust?.report }
+
+    var sharedTrust: SharedTrustReport?
+
     public init(
         response: HTTPResponse, filePath: String, fileSize: Int64, resumption: Resumption = .none, offset: Int64 = 0
     ) {
@@ -57,8 +62,10 @@ extension CoreOutcome {
             throw error
         }
         guard let download else { throw SessionError(.unknown, message: "the transfer ended without a file") }
-        return DownloadResponse(
+        var response = DownloadResponse(
             response: answer.response, filePath: download.path, fileSize: download.size,
             resumption: download.resumption, offset: download.offset)
+        response.sharedTrust = trust
+        return response
     }
 }

@@ -8,8 +8,9 @@ public import FoundationEssentials
 /// given. A monitor may take its time: it delays other monitors and no transfer, but what it has not heard of waits in
 /// memory.
 ///
-/// The events of one request come in this order: created, resumed; for each attempt, sent, redirected any number of times,
-/// challenged, answered, and retried if another attempt follows; then metrics, cancelled if it was, finished. Suspended
+/// The events of one request come in this order: created, resumed; for each attempt, sent; then any number of times
+/// redirected, or challenged and the challenge answered; a last time challenged if the answer is a 401 or 407; answered,
+/// and retried if another attempt follows; then metrics, cancelled if it was, finished. Suspended
 /// and resumed come in between, when they happen. What is not reached is not told, but every request that was created
 /// is finished, unless it is a task that nobody started and nobody holds. Events of different requests come as they
 /// happen. A caller may have gone on before ``requestFinished(_:with:)``.
@@ -29,8 +30,15 @@ public protocol EventMonitor: Sendable {
     func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int)
     /// A redirect was decided about.
     func requestRedirected(_ request: MonitoredRequest, by proposal: RedirectProposal, decision: RedirectDecision)
-    /// The answer is a 401 or 407. Told before ``requestAnswered(_:with:)``.
+    /// A 401 or 407 has come. Told before ``challengeAnswered(_:_:)``, or before ``requestAnswered(_:with:)`` if it is
+    /// the answer.
     func requestChallenged(_ request: MonitoredRequest, by response: HTTPResponse)
+    /// A challenge is answered, by whomever: the same request goes out once more, with credentials. The rounds of NTLM
+    /// and Negotiate that follow are not told, and neither are credentials that go out before anybody asked.
+    ///
+    /// - Parameter challenge: Without the credentials. The scheme of its ``AuthenticationChallenge/protectionSpace`` is the
+    ///   one it is answered with.
+    func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge)
     /// The head of an attempt's answer has come; its metrics have not.
     func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse)
     /// An interceptor wants another attempt, after a while.
@@ -54,6 +62,7 @@ extension EventMonitor {
         _ request: MonitoredRequest, by proposal: RedirectProposal, decision: RedirectDecision
     ) {}
     public func requestChallenged(_ request: MonitoredRequest, by response: HTTPResponse) {}
+    public func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge) {}
     public func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {}
     public func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {}
     public func metricsCollected(_ request: MonitoredRequest, _ metrics: ResponseMetrics) {}

@@ -98,6 +98,10 @@ final class Exchange: CoreTask, @unchecked Sendable {
         observers.decide(proposal)
     }
 
+    override func didAnswer(_ challenge: AuthenticationChallenge) {
+        observers.events?.tell(.challenged(challenge))
+    }
+
     override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
         observers.judge(response)
     }
@@ -122,6 +126,7 @@ struct TransferObservers: Sendable {
         if progress != nil { interests.insert(.progress) }
         if response != nil || monitors != nil { interests.insert(.head) }
         if redirect != nil || refusesRedirects || monitors != nil { interests.insert(.redirects) }
+        if monitors != nil { interests.insert(.challenges) }
         return interests
     }
 

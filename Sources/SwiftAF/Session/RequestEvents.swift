@@ -8,6 +8,8 @@ enum RequestEvent: Sendable {
     case suspended
     case sent(HTTPRequest, attempt: Int)
     case redirected(RedirectProposal, RedirectDecision)
+    /// And answered.
+    case challenged(AuthenticationChallenge)
     case answered(HTTPResponse)
     case retried(AttemptOutcome, delay: Duration)
     case finished(RequestResult)
@@ -103,6 +105,9 @@ extension EventMonitor {
         case .sent(let sent, let attempt): requestSent(request, as: sent, attempt: attempt)
         case .redirected(let proposal, let decision):
             requestRedirected(request, by: proposal, decision: decision)
+        case .challenged(let challenge):
+            requestChallenged(request, by: challenge.response)
+            challengeAnswered(request, challenge)
         case .answered(let response):
             if [401, 407].contains(response.status) { requestChallenged(request, by: response) }
             requestAnswered(request, with: response)

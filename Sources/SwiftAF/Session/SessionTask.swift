@@ -55,6 +55,7 @@ public final class SessionTask: Sendable {
         var priority: Float?
         var response: HTTPResponse?
         var error: SessionError?
+        var trust: SharedTrustReport?
         var filePath: String?
         var resumeToken: ResumeToken?
         /// Called with it when the task is over.
@@ -146,6 +147,10 @@ public final class SessionTask: Sendable {
 
     /// The file that the response's body went into, once the task has completed with one.
     public var filePath: String? { storage.withLock { $0.filePath } }
+
+    /// What the server has shown of itself, once the task has completed, if ``HTTPRequest/reportsTrust`` asked for it and
+    /// the answer came over TLS.
+    public var trust: TrustReport? { storage.withLock { $0.trust }?.report }
 
     /// From 0 (last) to 1 (first), at first the request's or 0.5. Counts when the task starts.
     public var priority: Float {
@@ -285,6 +290,7 @@ public final class SessionTask: Sendable {
             storage.resumeToken = token
             storage.filePath = outcome.filePath
             storage.response = outcome.response
+            storage.trust = outcome.trust
             storage.error = outcome.failure
             storage.transfer = nil
             storage.loop = nil
@@ -313,6 +319,10 @@ public final class SessionTask: Sendable {
 
     fileprivate func decide(_ proposal: RedirectProposal) -> RedirectDecision {
         storage.withLock { $0.plan }?.observers.decide(proposal) ?? .follow
+    }
+
+    fileprivate func hear(of challenge: AuthenticationChallenge) {
+        events?.tell(.challenged(challenge))
     }
 
     fileprivate func judge(_ response: HTTPResponse) -> ResponseDisposition {
@@ -392,6 +402,10 @@ private final class TaskTransfer: CoreTask, @unchecked Sendable {
 
     override func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision {
         task.decide(proposal)
+    }
+
+    override func didAnswer(_ challenge: AuthenticationChallenge) {
+        task.hear(of: challenge)
     }
 
     override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {

@@ -67,7 +67,9 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         if let error = stream.begin(order) { throw error }
         switch await stream.wait({ $0.waitForHead($1) }) {
         case .head(let response):
-            return StreamedResponse(response: response, filePath: stream.filePath, bytes: .init(owner: owner))
+            return StreamedResponse(
+                response: response, filePath: stream.filePath, sharedTrust: stream.headTrust,
+                bytes: .init(owner: owner))
         case .failed(let error): throw error
         case .chunk, .ready, .end:
             throw SessionError(.unknown, message: "the transfer ended without a response", url: url)
@@ -112,6 +114,10 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         } onCancel: {
             cancel()
         }
+    }
+
+    override func didAnswer(_ challenge: AuthenticationChallenge) {
+        observers.events?.tell(.challenged(challenge))
     }
 
     override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {

@@ -15,11 +15,15 @@ public struct StreamedResponse: Sendable {
     /// The file that the body goes into, if it became a download (``ResponseDisposition/download(to:options:)``):
     /// ``bytes`` has then no chunks, and ends, or throws, when the file stands in its place.
     public let filePath: String?
+    let sharedTrust: SharedTrustReport?
     /// The body.
     public let bytes: Bytes
 
     /// The status code.
     public var status: Int { response.status }
+
+    /// What the server has shown of itself, if ``HTTPRequest/reportsTrust`` asked for it and the answer comes over TLS.
+    public var trust: TrustReport? { sharedTrust?.report }
 
     /// The body as a sequence of chunks of no particular size, none of them empty.
     ///

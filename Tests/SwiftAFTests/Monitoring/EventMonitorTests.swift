@@ -22,6 +22,11 @@ struct EventNotes: EventMonitor {
         events.record("redirected \(proposal.response.status)")
     }
     func requestChallenged(_ request: MonitoredRequest, by response: HTTPResponse) { events.record("challenged") }
+    func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge) {
+        let space = challenge.protectionSpace
+        #expect(challenge.proposedCredential == nil)
+        events.record("by \(space.authenticationScheme) \(space.realm)\(space.isProxy ? " of a proxy" : "")")
+    }
     func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
         events.record("answered \(response.status)")
     }
@@ -134,6 +139,44 @@ struct EventMonitorTests {
         let stream = try await manager.stream(HTTPRequest("moved"))
         for try await _ in stream.bytes {}
         #expect(await events(of: 3) == expected + expected + expected)
+    }
+
+    @Test("Challenges that are answered on the way, whoever answers and whatever runs")
+    func challenges() async throws {
+        server.route("/moved", .redirect(to: "/in"))
+        server.route("/in") { request, connection in
+            let isKnown = request["Authorization"]?.hasPrefix("Digest ") == true
+            let refusal = Script.respond(401, headers: ["WWW-Authenticate": "Digest realm=\"a\", nonce=\"n\""])
+            try connection.run(isKnown ? .text("in") : refusal)
+        }
+        var request = HTTPRequest("moved")
+        request.credential = Credential(user: "me", password: "secret")
+        let expected = [
+            "created", "resumed", "sent 1 -", "redirected 302", "challenged", "by Digest a", "answered 200",
+            "metrics 3", "finished ",
+        ]
+        _ = try await manager.response(for: request)
+        #expect(await events() == expected)
+        manager.dataTask(for: request, with: DataResponseSerializer()) { _, _, _ in }.resume()
+        #expect(await events(of: 2) == expected + expected)
+        for try await _ in try await manager.stream(request).bytes {}
+        #expect(await events(of: 3) == expected + expected + expected)
+        let folder = try TestFolder()
+        try await manager.download(request, to: folder.file("film"))
+        #expect(await events(of: 4).suffix(9) == expected[...])
+
+        // The handler's answers too; what is refused is the answer.
+        manager.authenticationChallengeHandler = { challenge in
+            challenge.previousFailureCount == 0
+                ? .useCredential(Credential(user: "me", password: "wrong")) : .performDefaultHandling
+        }
+        server.route("/out", .status(401, headers: ["WWW-Authenticate": "Basic realm=b"]))
+        _ = try await manager.response(for: HTTPRequest("out"))
+        #expect(
+            await events(of: 5).suffix(9) == [
+                "created", "resumed", "sent 1 -", "challenged", "by Basic b", "challenged", "answered 401",
+                "metrics 2", "finished ",
+            ])
     }
 
     @Test("A stream finishes with its body, and with what broke it")
@@ -314,6 +357,21 @@ struct EventLoggerTests {
         }
         #expect(heads[0].split(separator: "\n").count == 2)
         #expect(!heads[0].contains("\u{1B}"))
+    }
+
+    @Test("A challenge that is answered, without the answer")
+    func challenges() {
+        var response = HTTPResponse(status: 401, url: "https://host/")
+        response.headers = ["WWW-Authenticate": "Basic realm=x"]
+        let challenge = AuthenticationChallenge(
+            protectionSpace: ProtectionSpace(
+                scheme: "https", host: "host", port: 443, realm: "x", authenticationScheme: .basic),
+            offeredSchemes: .basic, previousFailureCount: 0,
+            proposedCredential: Credential(user: "me", password: "secret"), response: response)
+        let lines = Self.lines(.headers) { $0.challengeAnswered(Self.request, challenge) }
+        #expect(lines == ["[7] 401, answered by Basic\n[7] < WWW-Authenticate: Basic realm=x"])
+        #expect(Self.lines(.requests) { $0.challengeAnswered(Self.request, challenge) }.isEmpty)
+        #expect("\(AuthenticationSchemes.any)" == "Basic, Bearer, Digest, NTLM, Negotiate")
     }
 
     @Test("Bodies up to their limit, bytes as a number")

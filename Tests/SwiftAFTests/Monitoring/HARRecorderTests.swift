@@ -78,6 +78,23 @@ struct HARRecorderTests {
         #expect(entries[1]["response"]?["redirectURL"] == "")
     }
 
+    @Test("Challenges that are answered have entries with what asked")
+    func rounds() async throws {
+        server.route("/moved", .redirect(to: "/in"))
+        server.route("/in", times: 1, .status(401, headers: ["WWW-Authenticate": "Basic realm=x"]))
+        server.route("/in", .text("in"))
+        var request = HTTPRequest("moved")
+        request.credential = Credential(user: "me", password: "secret")
+        let archive = try await archive(HARRecorder()) { _ = try await manager.response(for: request) }
+        #expect(HARSchema.problems(of: archive) == [])
+        let entries = Self.entries(archive)
+        #expect(entries.map { $0["response"]?["status"] } == [302, 401, 200])
+        #expect(entries.map { $0["comment"] } == [nil, "answered by Basic", nil])
+        #expect(Self.value("WWW-Authenticate", of: entries[1]["response"]) == "Basic realm=x")
+        #expect(entries[1]["request"]?["url"] == entries[2]["request"]?["url"])
+        #expect(entries.allSatisfy { $0["serverIPAddress"] == "127.0.0.1" })
+    }
+
     @Test("Failures, and answers that broke off")
     func failures() async throws {
         server.route("/lost", .reset)
@@ -184,18 +201,18 @@ struct HARRecorderTests {
         for entry in [fresh, reused, early, unknown] { #expect(HARSchema.problems(of: [entry]) == []) }
     }
 
-    @Test("Requests of the core's own, that answer a challenge, have only status and times")
-    func challenges() throws {
+    @Test("Requests of the core's own, that nobody was told of, have only status and times")
+    func untold() throws {
         let writer = HARWriter(redaction: .standard, maximumBodySize: 0)
         let leg = HARLeg(
             request: HTTPRequest("https://host/"), start: .now,
             response: HTTPResponse(status: 200, headers: ["A": "b"], url: "https://host/"))
         var result = RequestResult(response: leg.response)
         result.response?.metrics = ResponseMetrics(hops: [
-            HopMetrics(url: "https://host/", status: 401), HopMetrics(url: "https://host/", status: 200),
+            HopMetrics(url: "https://host/", status: 416), HopMetrics(url: "https://host/", status: 200),
         ])
         let entries = writer.entries([leg], result)
-        #expect(entries.map { $0["response"]?["status"] } == [401, 200])
+        #expect(entries.map { $0["response"]?["status"] } == [416, 200])
         #expect(entries.map { $0["response"]?["headers"]?.array?.count } == [0, 1])
         #expect(HARSchema.problems(of: entries) == [])
     }

@@ -85,6 +85,60 @@ struct TrustTests {
         #expect(try await manager.response(for: request).trust == nil)
     }
 
+    @Test("Streams, downloads, uploads and tasks tell it too, if they were asked to", arguments: [true, false])
+    func reportedEverywhere(isAsked: Bool) async throws {
+        let manager = HTTPSessionManager(configuration: configuration())
+        let folder = try TestFolder()
+        var request = HTTPRequest(.put, server.urlString("/"), body: .text("a body"))
+        request.reportsTrust = isAsked
+        var reports: [TrustReport?] = []
+
+        let stream = try await manager.stream(request)
+        // With the head, before the body.
+        reports.append(stream.trust)
+        for try await _ in stream.bytes {}
+        reports.append(try await manager.response(for: request).trust)
+        let ends = Recorder<Void>()
+        try folder.write("a body", to: "body")
+        request.body = .file(folder.file("body"))
+        let upload = manager.dataTask(for: request, with: DataResponseSerializer()) { _, _, _ in ends.record(()) }
+        #expect(upload.kind == .upload)
+        #expect(upload.trust == nil)
+        upload.resume()
+        request.method = .get
+        request.body = .none
+        reports.append(try await manager.download(request, to: folder.file("a")).trust)
+        reports.append(try await manager.download(request) { _ in folder.file("b") }.trust)
+        let download = manager.downloadTask(for: request, to: folder.file("c")) { _, _, _ in ends.record(()) }
+        download.resume()
+        await ends.wait(for: 2)
+        reports += [upload.trust, download.trust]
+
+        #expect(reports.count == 6)
+        for report in reports {
+            guard isAsked else {
+                #expect(report == nil)
+                continue
+            }
+            let trust = try #require(report)
+            #expect(trust.isAccepted && trust.isVerified && trust.chain.count == 2)
+        }
+    }
+
+    @Test("A task that failed after the handshake knows what was shown")
+    func reportedOfFailures() async throws {
+        server.route("/cut", .truncated(body: Data("do".utf8), promising: 4))
+        let manager = HTTPSessionManager(configuration: configuration())
+        var request = HTTPRequest(server.urlString("/cut"))
+        request.reportsTrust = true
+        let ends = Recorder<Void>()
+        let task = manager.dataTask(for: request, with: DataResponseSerializer()) { _, _, _ in ends.record(()) }
+        task.resume()
+        await ends.wait()
+        #expect(task.error?.code == .truncated)
+        #expect(task.error?.trust == nil && task.trust?.isVerified == true)
+    }
+
     @Test("Another policy of a manager takes nothing along and lets what is under way complete")
     func replacement() async throws {
         server.route("/slow", .stall(at: "gate").then(.text("late")))

@@ -45,6 +45,19 @@ import Testing
         }
     }
 
+    /// An address needs no look-up, so that a libcurl with c-ares answers.
+    @Test func serversOfOnesOwnForNamesNeedCAres() async {
+        let manager = manager { $0.dnsServers = ["192.0.2.1"] }
+        var failure: SessionError?
+        do throws(SessionError) {
+            _ = try await manager.response(for: HTTPRequest(server.urlString("/")))
+        } catch {
+            failure = error
+        }
+        #expect(failure == nil || failure?.code == .unsupported)
+        #expect(failure?.message.contains("c-ares") != false)
+    }
+
     @Test func hostsCanBeHeldToPublicAddresses() async {
         let manager = manager { $0.allowsOnlyPublicAddresses = true }
         await #expect { try await manager.response(for: HTTPRequest(server.urlString("/"))) } throws: {
