@@ -279,19 +279,30 @@ static int ocsp_status_number(afts_ocsp_status status) {
                                          : V_OCSP_CERTSTATUS_UNKNOWN;
 }
 
-static bool fill_ocsp(OCSP_BASICRESP *basic, const afts_cert *cert, const afts_cert *issuer,
-                      afts_ocsp_status status, const ASN1_TIME *this_update,
-                      const ASN1_TIME *next_update) {
-    OCSP_CERTID *id = OCSP_cert_to_id(EVP_sha1(), cert->x509, issuer->x509);
+typedef struct ocsp_times {
+    ASN1_TIME *this_update, *next_update;
+} ocsp_times;
+
+static bool add_status(OCSP_BASICRESP *basic, OCSP_CERTID *id, afts_ocsp_status status,
+                       const ocsp_times *times) {
     bool revoked = status == AFTS_OCSP_REVOKED;
-    bool done = id &&
-                OCSP_basic_add1_status(basic, id, ocsp_status_number(status),
-                                       revoked ? OCSP_REVOKED_STATUS_KEYCOMPROMISE : 0,
-                                       revoked ? (ASN1_TIME *)this_update : NULL,
-                                       (ASN1_TIME *)this_update, (ASN1_TIME *)next_update) &&
-                OCSP_basic_sign(basic, issuer->x509, issuer->key, EVP_sha256(), NULL, 0);
+    bool done = id && OCSP_basic_add1_status(basic, id, ocsp_status_number(status),
+                                             revoked ? OCSP_REVOKED_STATUS_KEYCOMPROMISE : 0,
+                                             revoked ? times->this_update : NULL,
+                                             times->this_update, times->next_update);
     OCSP_CERTID_free(id);
     return done;
+}
+
+static bool fill_ocsp(OCSP_BASICRESP *basic, const afts_cert *cert, const afts_cert *issuer,
+                      afts_ocsp_status status, const ocsp_times *times) {
+    bool contradicts = status == AFTS_OCSP_CONTRADICTION;
+    return add_status(basic, OCSP_cert_to_id(EVP_sha1(), cert->x509, issuer->x509),
+                      contradicts ? AFTS_OCSP_REVOKED : status, times) &&
+           (!contradicts ||
+            add_status(basic, OCSP_cert_to_id(EVP_sha256(), cert->x509, issuer->x509),
+                       AFTS_OCSP_GOOD, times)) &&
+           OCSP_basic_sign(basic, issuer->x509, issuer->key, EVP_sha256(), NULL, 0);
 }
 
 static uint8_t *encode_ocsp(OCSP_BASICRESP *basic, size_t *len) {
@@ -309,18 +320,17 @@ uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocs
                         int64_t this_update_s, int64_t next_update_s, size_t *len) {
     bool given = this_update_s != 0 || next_update_s != 0;
     OCSP_BASICRESP *basic = OCSP_BASICRESP_new();
-    ASN1_TIME *this_update = ASN1_TIME_new();
-    ASN1_TIME *next_update = ASN1_TIME_new();
+    ocsp_times times = {ASN1_TIME_new(), ASN1_TIME_new()};
     uint8_t *bytes = NULL;
     *len = 0;
-    if (basic && this_update && next_update &&
-        set_time(this_update, given ? this_update_s : -3600) &&
-        set_time(next_update, given ? next_update_s : DAY_S) &&
-        fill_ocsp(basic, cert, issuer, status, this_update, next_update)) {
+    if (basic && times.this_update && times.next_update &&
+        set_time(times.this_update, given ? this_update_s : -3600) &&
+        set_time(times.next_update, given ? next_update_s : DAY_S) &&
+        fill_ocsp(basic, cert, issuer, status, &times)) {
         bytes = encode_ocsp(basic, len);
     }
-    ASN1_TIME_free(this_update);
-    ASN1_TIME_free(next_update);
+    ASN1_TIME_free(times.this_update);
+    ASN1_TIME_free(times.next_update);
     OCSP_BASICRESP_free(basic);
     ERR_clear_error();
     return bytes;

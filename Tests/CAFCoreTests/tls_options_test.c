@@ -143,7 +143,7 @@ static void check_staple(bool promises, int answer, af_ocsp_mode mode, afts_tls_
         bool is_stale = answer == STALE;
         response = afts_cert_ocsp(
             answer == OF_ANOTHER ? leaf : shown, authority,
-            answer <= AFTS_OCSP_UNKNOWN ? (afts_ocsp_status)answer : AFTS_OCSP_GOOD,
+            answer <= AFTS_OCSP_CONTRADICTION ? (afts_ocsp_status)answer : AFTS_OCSP_GOOD,
             is_stale ? -7200 : 0, is_stale ? -3600 : 0, &server.ocsp_response_len);
         assert_non_null(response);
         server.ocsp_response = response;
@@ -173,6 +173,7 @@ static void stapled_answers_count_when_asked_for(void **state) {
         {AFTS_OCSP_GOOD, false, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED},
         {AFTS_OCSP_GOOD, true, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED},
         {AFTS_OCSP_REVOKED, false, AF_TRUST_ACCEPTED, AF_TRUST_REVOKED, AF_TRUST_REVOKED},
+        {AFTS_OCSP_CONTRADICTION, false, AF_TRUST_ACCEPTED, AF_TRUST_REVOKED, AF_TRUST_REVOKED},
         {AFTS_OCSP_UNKNOWN, false, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION,
          AF_TRUST_UNKNOWN_REVOCATION},
         {STALE, false, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION, AF_TRUST_UNKNOWN_REVOCATION},

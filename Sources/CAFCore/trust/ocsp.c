@@ -35,10 +35,11 @@ static int read_status(OCSP_BASICRESP *basic, const af__evidence *evidence, X509
                                               &this_update, &next_update) == 1;
         OCSP_CERTID_free(id);
         if (!is_there) continue;
+        /* A revocation stays one, whatever else is said. */
+        if (status == V_OCSP_CERTSTATUS_REVOKED) return status;
         bool is_current = next_update != NULL &&
                           OCSP_check_validity(this_update, next_update, SKEW_S, -1) == 1;
-        /* A revocation stays one. */
-        if (is_current || status == V_OCSP_CERTSTATUS_REVOKED) found = status;
+        if (is_current) found = status;
     }
     return found;
 }

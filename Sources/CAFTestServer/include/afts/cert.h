@@ -78,7 +78,8 @@ const uint8_t *afts_cert_spki_sha256(const afts_cert *cert);
 typedef enum afts_ocsp_status {
     AFTS_OCSP_GOOD = 0,
     AFTS_OCSP_REVOKED = 1,
-    AFTS_OCSP_UNKNOWN = 2
+    AFTS_OCSP_UNKNOWN = 2,
+    AFTS_OCSP_CONTRADICTION = 3 ///< Revoked by one form of its id, and good by the other.
 } afts_ocsp_status;
 
 /// Makes an OCSP response about `cert`, signed by its `issuer`, for afts_tls.ocsp_response.
