@@ -327,7 +327,9 @@ static char *numbered_list(const afts_cert *revoked, const char *number, const c
     assert_int_equal(PEM_write_bio_X509_CRL(out, list), 1);
     char *bytes;
     long size = BIO_get_mem_data(out, &bytes);
-    char *text = strndup(bytes, (size_t)size);
+    char *text = calloc(1, (size_t)size + 1);
+    assert_non_null(text);
+    memcpy(text, bytes, (size_t)size);
     EVP_PKEY_free(key);
     X509_CRL_free(list);
     BIO_free(key_text);
