@@ -245,6 +245,24 @@ static void threads_may_do_what_they_like(void **state) {
     assert_int_equal(count_threads("af-names"), 0);
 }
 
+static void *name_itself(void *unused) {
+    pthread_setname_np(pthread_self(), "af-joined");
+    return unused;
+}
+
+/** What the counts above rest on: the kernel lists a thread for a moment after it was joined. */
+static void joined_threads_are_not_counted(void **state) {
+    (void)state;
+    for (int i = 0; i < 500; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, name_itself, NULL), 0);
+        pthread_join(thread, NULL);
+        assert_int_equal(count_threads("af-joined"), 0);
+    }
+    pthread_setname_np(pthread_self(), "af (a) name");
+    assert_int_equal(count_threads("af (a) name"), 1);
+}
+
 /* ---- Forks and memory ---------------------------------------------------------------------- */
 
 static _Noreturn void child_exit(bool is_fine) {
@@ -350,6 +368,7 @@ int main(void) {
         cmocka_unit_test(a_callback_may_free_another_monitor),
         cmocka_unit_test(a_monitor_may_be_freed_while_its_callback_runs),
         cmocka_unit_test(threads_may_do_what_they_like),
+        cmocka_unit_test(joined_threads_are_not_counted),
         cmocka_unit_test(a_forked_child_has_monitors_of_its_own),
         cmocka_unit_test(a_monitor_survives_any_lack_of_memory),
         cmocka_unit_test(a_status_has_the_words_of_afnetworking),
