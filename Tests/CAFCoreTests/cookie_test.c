@@ -516,6 +516,7 @@ static void hostile_files_are_read_line_by_line(void **state) {
         "x.test\tFALSE\t/\tFALSE\tsoon\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t-1\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t99999999999999999999999999999\ta\t1\n",
+        "x.test\tFALSE\t/\tFALSE\t9223372036854775807\ta\t1\n",
         "co.uk\tTRUE\t/\tFALSE\t99999999999\ta\t1\n",
         "x.test\tFALSE\ty\tFALSE\t99999999999\ta\t1\n",
         "x test\tFALSE\t/\tFALSE\t99999999999\ta\t1\n",

@@ -8,8 +8,6 @@
 #include <string.h>
 
 enum {
-    UNAUTHORIZED = 401,
-    PROXY_AUTHENTICATION_REQUIRED = 407,
     /* Answers to one side in one task, whatever it and the caller say. */
     MOST_ROUNDS = 10
 };

@@ -6,6 +6,8 @@
 #include "net/transfer_auth.h"
 #include "net/transfer_internal.h"
 
+enum { UNAUTHORIZED = 401, PROXY_AUTHENTICATION_REQUIRED = 407 };
+
 /** Schemes that authenticate a connection: libcurl's work. */
 enum { AF__AUTH_ON_CONNECTION = AF_AUTH_NTLM | AF_AUTH_NEGOTIATE };
 

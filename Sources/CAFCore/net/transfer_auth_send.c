@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { UNAUTHORIZED = 401, PROXY_AUTHENTICATION_REQUIRED = 407 };
-
 typedef struct af__auth auth;
 typedef struct af__auth_side side;
 
@@ -38,7 +36,6 @@ static void begin_at_once(const af__transfer *transfer, side *side) {
     if (side->scheme != 0) side->now = side->given;
 }
 
-/** Of what a message to this side says; NULL: nothing, or it isn't known. */
 const af_slice *af__auth_known_body(const af__transfer *transfer, const side *side) {
     bool is_connect = side == &transfer->auth->proxy && transfer->outgoing.url.is_https;
     return transfer->sends_body && !is_connect ? af__source_in_memory(&transfer->source) : NULL;
@@ -91,7 +88,6 @@ bool af__transfer_prepare_auth(af__transfer *transfer) {
     return write_field(transfer, &auth->origin, outgoing->method, outgoing->url.path.bytes);
 }
 
-/** Only a proxy of this kind says 407. */
 bool af__auth_has_http_proxy(const af__transfer *transfer) {
     return transfer->via != NULL && af__proxy_speaks_http(transfer->via);
 }

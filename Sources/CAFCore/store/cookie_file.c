@@ -43,13 +43,14 @@ static af_status read_cookie(af_cookie_jar *jar, char *line, af_same_site same_s
     cookie.http_only = starts(line, http_only_mark);
     if (cookie.http_only) line += sizeof http_only_mark - 1;
     size_t count = split(line, fields);
-    if (count < FIELDS - 1 || !af__parse_length(af_slice_of(fields[4]), &cookie.expires))
-        return AF_OK;
+    uint64_t expires;
+    if (count < FIELDS - 1) return AF_OK;
+    if (!af__parse_number(af_slice_of(fields[4]), AF_COOKIE_SESSION - 1, &expires)) return AF_OK;
     cookie.host_only = strcmp(fields[1], "TRUE") != 0;
     cookie.domain = fields[0][0] == '.' ? fields[0] + 1 : fields[0];
     cookie.path = fields[2];
     cookie.secure = strcmp(fields[3], "TRUE") == 0;
-    if (cookie.expires == 0) cookie.expires = AF_COOKIE_SESSION;
+    cookie.expires = expires != 0 ? (int64_t)expires : AF_COOKIE_SESSION;
     cookie.name = fields[5];
     cookie.value = count == FIELDS ? fields[6] : "";
     cookie.same_site = same_site;
