@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define DAY_S ((int64_t)86400)
 #define DEFAULT_HOSTS "localhost,127.0.0.1,::1"
@@ -38,14 +39,16 @@ static bool set_serial(X509 *x509) {
     return done;
 }
 
-static bool set_time(ASN1_TIME *field, int64_t from_now_s) {
-    return X509_time_adj_ex(field, (int)(from_now_s / DAY_S), (long)(from_now_s % DAY_S), NULL);
+static bool set_time(ASN1_TIME *field, time_t now, int64_t from_now_s) {
+    return X509_time_adj_ex(field, (int)(from_now_s / DAY_S), (long)(from_now_s % DAY_S), &now);
 }
 
+// Both ends from one reading of the clock: a second may begin between two.
 static bool set_validity(X509 *x509, const afts_cert_options *options) {
     bool given = options->not_before_s != 0 || options->not_after_s != 0;
-    return set_time(X509_getm_notBefore(x509), given ? options->not_before_s : -DAY_S) &&
-           set_time(X509_getm_notAfter(x509), given ? options->not_after_s : 365 * DAY_S);
+    time_t now = time(NULL);
+    return set_time(X509_getm_notBefore(x509), now, given ? options->not_before_s : -DAY_S) &&
+           set_time(X509_getm_notAfter(x509), now, given ? options->not_after_s : 365 * DAY_S);
 }
 
 static bool set_subject(X509 *x509, const afts_cert_options *options, const char *hosts) {
@@ -322,10 +325,11 @@ uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocs
     OCSP_BASICRESP *basic = OCSP_BASICRESP_new();
     ocsp_times times = {ASN1_TIME_new(), ASN1_TIME_new()};
     uint8_t *bytes = NULL;
+    time_t now = time(NULL);
     *len = 0;
     if (basic && times.this_update && times.next_update &&
-        set_time(times.this_update, given ? this_update_s : -3600) &&
-        set_time(times.next_update, given ? next_update_s : DAY_S) &&
+        set_time(times.this_update, now, given ? this_update_s : -3600) &&
+        set_time(times.next_update, now, given ? next_update_s : DAY_S) &&
         fill_ocsp(basic, cert, issuer, status, &times)) {
         bytes = encode_ocsp(basic, len);
     }
@@ -341,8 +345,10 @@ static bool fill_crl(X509_CRL *crl, const afts_cert *issuer, const afts_cert *re
     ASN1_TIME *this_update = ASN1_TIME_new();
     ASN1_TIME *next_update = ASN1_TIME_new();
     X509_REVOKED *entry = revoked ? X509_REVOKED_new() : NULL;
-    bool done = this_update && next_update && set_time(this_update, expired ? -DAY_S : -3600) &&
-                set_time(next_update, expired ? -3600 : DAY_S) &&
+    time_t now = time(NULL);
+    bool done = this_update && next_update &&
+                set_time(this_update, now, expired ? -DAY_S : -3600) &&
+                set_time(next_update, now, expired ? -3600 : DAY_S) &&
                 X509_CRL_set_version(crl, X509_CRL_VERSION_2) &&
                 X509_CRL_set_issuer_name(crl, X509_get_subject_name(issuer->x509)) &&
                 X509_CRL_set1_lastUpdate(crl, this_update) &&
