@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #define WANTED_FILES 16384
 #define BACKLOG 4096
+#define FILL_MS 60000
 
 void afts__init_cond(pthread_cond_t *cond) {
     pthread_condattr_t attributes;
@@ -146,6 +148,16 @@ static int open_listener(afts_server *server, address *bound, socklen_t *len) {
     return 0;
 }
 
+// Until the one connection is in the queue: before that, others may be told that they are connected.
+static int wait_until_full(afts_server *server) {
+    struct pollfd watched = {.fd = server->listener, .events = POLLIN};
+    int ready;
+    do {
+        ready = poll(&watched, 1, FILL_MS);
+    } while (ready < 0 && errno == EINTR);
+    return ready == 1 ? 0 : -ETIMEDOUT;
+}
+
 // A listen queue of length 0 takes one connection; Linux drops the SYNs of all that follow.
 static int fill_queue(afts_server *server, const address *bound, socklen_t len) {
     for (size_t i = 0; i < sizeof server->fillers / sizeof *server->fillers; i++) {
@@ -156,6 +168,10 @@ static int fill_queue(afts_server *server, const address *bound, socklen_t len) 
         server->fillers[i] = fd;
         if (connect(fd, &bound->any, len) != 0 && errno != EINPROGRESS) {
             return -errno;
+        }
+        int failure = wait_until_full(server);
+        if (failure != 0) {
+            return failure;
         }
     }
     return 0;
