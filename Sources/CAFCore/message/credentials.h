@@ -28,12 +28,6 @@ char *af__basic_field(const char *user, const char *password);
 char *af__bearer_field(const char *token);
 
 /**
- * The octets of a percent-encoded text; what is no escape stays. `out` has room for as many as
- * `text` has, and may be `text` itself. Adds no NUL.
- */
-size_t af__percent_decode(unsigned char *out, const char *text);
-
-/**
  * "Basic …" for the userinfo of a URL ("user:password", percent-encoded; a missing password is
  * empty). Yours: af__free_secret(). NULL when out of memory.
  */

@@ -1,6 +1,7 @@
 #include "message/digest.h"
 
 #include "message/fields.h"
+#include "message/octets.h"
 
 static const struct {
     const char *name;
@@ -18,54 +19,6 @@ const char *af__digest_name(af__digest_kind kind) {
 
 size_t af__digest_size(af__digest_kind kind) {
     return kinds[kind].size;
-}
-
-/* ---- Base64 -------------------------------------------------------------------------------- */
-
-static int value_of(char c) {
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-    if (c >= '0' && c <= '9') return c - '0' + 52;
-    if (c == '+') return 62;
-    return c == '/' ? 63 : -1;
-}
-
-/** Exactly `size` bytes, with or without padding; bits that are left over must be 0. */
-static bool decode(af_slice text, unsigned char *out, size_t size) {
-    size_t digits = (size * 8 + 5) / 6, padded = (size + 2) / 3 * 4;
-    if (text.size != digits && text.size != padded) return false;
-    uint32_t bits = 0;
-    unsigned held = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < digits; i++) {
-        int value = value_of(text.bytes[i]);
-        if (value < 0) return false;
-        bits = bits << 6 | (uint32_t)value;
-        held += 6;
-        if (held < 8) continue;
-        held -= 8;
-        out[count++] = (unsigned char)(bits >> held);
-        bits &= (1u << held) - 1;
-    }
-    for (size_t i = digits; i < text.size; i++) {
-        if (text.bytes[i] != '=') return false;
-    }
-    return bits == 0 && count == size;
-}
-
-static void encode(const unsigned char *bytes, size_t size, char *out) {
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < size; i += 3) {
-        uint32_t bits = (uint32_t)bytes[i] << 16;
-        if (i + 1 < size) bits |= (uint32_t)bytes[i + 1] << 8;
-        if (i + 2 < size) bits |= bytes[i + 2];
-        *out++ = alphabet[bits >> 18];
-        *out++ = alphabet[bits >> 12 & 63];
-        *out++ = i + 1 < size ? alphabet[bits >> 6 & 63] : '=';
-        *out++ = i + 2 < size ? alphabet[bits & 63] : '=';
-    }
-    *out = '\0';
 }
 
 /* ---- Structured fields (RFC 8941), as far as a dictionary of digests needs them ------------- */
@@ -183,7 +136,7 @@ static bool read_dictionary(af_slice value, af__digest *out) {
         /* RFC 9530 has no md5 that anyone should believe. */
         if (kind > AF__DIGEST_MD5 && kind >= out->kind && bytes.bytes != NULL) {
             af__digest found = {.kind = kind};
-            if (!decode(bytes, found.bytes, kinds[kind].size)) return false;
+            if (!af__base64_decode(found.bytes, kinds[kind].size, bytes)) return false;
             *out = found;
         }
         skip_spaces(&cursor, true);
@@ -203,7 +156,7 @@ af__digest af__digest_promised(const af_head *head, bool is_whole) {
         if (af__same_name(field->name, "Repr-Digest")) {
             if (!read_dictionary(field->value, &found)) continue;
         } else if (is_whole && af__same_name(field->name, "Content-MD5")) {
-            if (decode(field->value, found.bytes, 16)) found.kind = AF__DIGEST_MD5;
+            if (af__base64_decode(found.bytes, 16, field->value)) found.kind = AF__DIGEST_MD5;
         }
         if (found.kind > best.kind) best = found;
     }
@@ -212,7 +165,7 @@ af__digest af__digest_promised(const af_head *head, bool is_whole) {
 
 af_status af__digest_write(const af__digest *digest, af__buffer *out) {
     char text[(AF__DIGEST_LONGEST + 2) / 3 * 4 + 1];
-    encode(digest->bytes, af__digest_size(digest->kind), text);
+    af__base64_encode(text, digest->bytes, af__digest_size(digest->kind));
     af_status status = af__buffer_append_two(out, af_slice_of(af__digest_name(digest->kind)),
                                              af_slice_of("="));
     return status == AF_OK ? af__buffer_append(out, text, strlen(text)) : status;
@@ -226,7 +179,7 @@ bool af__digest_read(af_slice text, af__digest *out) {
     af_slice value = {mark + 1, text.size - name.size - 1};
     af__digest found = {.kind = kind_of(name)};
     if (found.kind == AF__DIGEST_NONE) return false;
-    if (!decode(value, found.bytes, af__digest_size(found.kind))) return false;
+    if (!af__base64_decode(found.bytes, af__digest_size(found.kind), value)) return false;
     *out = found;
     return true;
 }

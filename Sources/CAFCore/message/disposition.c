@@ -2,24 +2,11 @@
 
 #include "message/fields.h"
 #include "message/media_types.h"
+#include "message/octets.h"
 
 #include <stdio.h>
 
 /* ---- Octets -------------------------------------------------------------------------------- */
-
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
-}
-
-/** The octet that "%XX" at the front of `text` stands for; -1: none. */
-static int escaped_octet(af_slice text) {
-    if (text.size < 3 || text.bytes[0] != '%') return -1;
-    int high = hex_digit(text.bytes[1]), low = hex_digit(text.bytes[2]);
-    return high >= 0 && low >= 0 ? high << 4 | low : -1;
-}
 
 static af_slice from(af_slice text, size_t offset) {
     return (af_slice){text.bytes + offset, text.size - offset};
@@ -31,7 +18,7 @@ static bool decode_percent(af__name_text *out, af_slice text) {
     out->size = 0;
     out->is_too_long = false;
     for (size_t i = 0; i < text.size; i++) {
-        int octet = escaped_octet(from(text, i));
+        int octet = af__percent_octet(from(text, i));
         if (octet >= 0) {
             i += 2;
         } else {

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "message/octets.h"
 
 enum { SMALLEST_CAPACITY = 16 };
 
@@ -190,13 +191,9 @@ bool af__is_field_value(af_slice text) {
     return !has_forbidden(at, left);
 }
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 bool af__same_text(const char *a, const char *b, size_t size) {
     for (size_t i = 0; i < size; i++) {
-        if (a[i] != b[i] && lower(a[i]) != lower(b[i])) return false;
+        if (a[i] != b[i] && af__lower(a[i]) != af__lower(b[i])) return false;
     }
     return true;
 }

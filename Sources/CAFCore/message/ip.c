@@ -1,13 +1,9 @@
 #include "message/ip.h"
 
+#include "message/octets.h"
+
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
-}
-
-static int hex_value(char c) {
-    if (is_digit(c)) return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 static bool parse_ipv4(uint8_t *out, af_slice text) {
@@ -51,8 +47,8 @@ static bool read_groups(halves *halves, af_slice text, size_t at) {
     while (at < text.size) {
         size_t start = at;
         unsigned value = 0;
-        for (; at < text.size && hex_value(text.bytes[at]) >= 0 && at - start < 4; at++) {
-            value = value * 16 + (unsigned)hex_value(text.bytes[at]);
+        for (; at < text.size && af__hex_value(text.bytes[at]) >= 0 && at - start < 4; at++) {
+            value = value * 16 + (unsigned)af__hex_value(text.bytes[at]);
         }
         if (at < text.size && text.bytes[at] == '.') {
             return put_ipv4(halves, (af_slice){text.bytes + start, text.size - start});

@@ -2,6 +2,7 @@
 
 #include "message/fields.h"
 #include "message/media_types_table.h"
+#include "message/octets.h"
 
 #include <afcore/multipart.h>
 #include <stdlib.h>
@@ -20,8 +21,7 @@ static int compare_types(const void *key, const void *entry) {
 static bool make_key(char *key, size_t room, af_slice text) {
     if (text.size == 0 || text.size >= room) return false;
     for (size_t i = 0; i < text.size; i++) {
-        char letter = text.bytes[i];
-        key[i] = letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+        key[i] = af__lower(text.bytes[i]);
     }
     key[text.size] = '\0';
     return strlen(key) == text.size;

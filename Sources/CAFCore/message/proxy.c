@@ -2,10 +2,10 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
-#include "message/credentials.h"
 #include "message/fields.h"
 #include "message/host.h"
 #include "message/ip.h"
+#include "message/octets.h"
 
 enum { HTTP_PORT = 80, HTTPS_PORT = 443, SOCKS_PORT = 1080, LONGEST_LIST = 64 * 1024 };
 
@@ -191,17 +191,11 @@ static af_slice without_dots(af_slice name) {
     return name;
 }
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 /** The host itself, or one below it. */
 static bool is_below(af_slice host, af_slice name) {
     if (name.size == 0 || name.size > host.size) return false;
     size_t above = host.size - name.size;
-    for (size_t i = 0; i < name.size; i++) {
-        if (lower(host.bytes[above + i]) != lower(name.bytes[i])) return false;
-    }
+    if (!af__same_text(host.bytes + above, name.bytes, name.size)) return false;
     return above == 0 || host.bytes[above - 1] == '.';
 }
 

@@ -2,7 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "message/fields.h"
 #include "message/host.h"
+#include "message/octets.h"
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
 
@@ -24,10 +26,6 @@ typedef struct target {
 
 static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 /** The number of bytes before the first `stop` or `other`, or all. */
@@ -91,18 +89,10 @@ static af_status check_octets(af_slice text, af_failure *failure) {
     return AF_OK;
 }
 
-static bool is_word(af_slice text, const char *word) {
-    if (text.size != strlen(word)) return false;
-    for (size_t i = 0; i < text.size; i++) {
-        if (lower(text.bytes[i]) != word[i]) return false;
-    }
-    return true;
-}
-
 static af_status read_scheme(bool *is_https, af_slice scheme, af_failure *failure) {
     if (scheme.size == 0) return af__fail(failure, AF_EINVAL, "the URL has no scheme");
-    *is_https = is_word(scheme, "https");
-    if (*is_https || is_word(scheme, "http")) return AF_OK;
+    *is_https = af__same_name(scheme, "https");
+    if (*is_https || af__same_name(scheme, "http")) return AF_OK;
     int shown = scheme.size < 32 ? (int)scheme.size : 32;
     return af__fail(failure, AF_EINVAL, "the scheme \"%.*s\" is not http or https", shown,
                     scheme.bytes);
@@ -192,7 +182,7 @@ static char *remove_dot_segments(char *path, const char *end) {
 static char *write_authority(char *at, af__url *out, const af__authority *authority) {
     if (authority->is_ipv6) *at++ = '[';
     out->host = (af_slice){at, authority->host.size};
-    for (size_t i = 0; i < authority->host.size; i++) *at++ = lower(authority->host.bytes[i]);
+    for (size_t i = 0; i < authority->host.size; i++) *at++ = af__lower(authority->host.bytes[i]);
     if (authority->is_ipv6) *at++ = ']';
     uint16_t usual = out->is_https ? PORT_HTTPS : PORT_HTTP;
     out->port = authority->port != 0 ? authority->port : usual;
