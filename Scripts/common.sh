@@ -42,6 +42,17 @@ swift_package() {
     swift "$verb" --package-path "$AF_ROOT" "$@"
 }
 
+# run_swift_tests [ARGUMENT…]: a few tests at once. All of them share as many threads as there are processors: begun all
+# at the same time, each would wait for its turn for as long as all others need.
+run_swift_tests() {
+    local width=--experimental-maximum-parallelization-width
+    # Not every toolchain has it.
+    if swift test --help-hidden | grep -c -e "$width" >/dev/null; then
+        set -- "$width" 8 "$@"
+    fi
+    swift_package test "$@"
+}
+
 # test_swift_slowly SCRATCH [ARGUMENT…]: the Swift tests where each is many times slower, one target after the other:
 # all at once they would keep each other from the processors for longer than they wait for anything.
 test_swift_slowly() {
@@ -51,7 +62,7 @@ test_swift_slowly() {
     targets=$(swift_package test list --skip-build --scratch-path "$scratch" "$@" | cut -d . -f 1 | sort -u)
     [ -n "$targets" ] || die "there are no Swift tests"
     for target in $targets; do
-        swift_package test --skip-build --scratch-path "$scratch" "$@" --filter "^$target\\."
+        run_swift_tests --skip-build --scratch-path "$scratch" "$@" --filter "^$target\\."
     done
 }
 
