@@ -27,74 +27,78 @@ private enum Condition: Sendable {
 /// Waits. Each returns true as soon as its condition holds, false when the time is up or the server has
 /// stopped without it. Asynchronous code gets the form that suspends, other code the one that blocks.
 extension TestServer {
+    /// How long a wait takes at most, if nothing else is said: only what will never come is not waited for. Where many
+    /// tests share few processors, minutes may pass before somebody's turn has come.
+    public static let patience = Duration.seconds(600)
+
     /// Until so many requests have come, in total. A request counts when its body has been read; if its
     /// script has ``Script/readHeadOnly``, when its head has been.
-    public func waitForRequests(_ count: Int, timeout: Duration = .seconds(60)) -> Bool {
+    public func waitForRequests(_ count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.requests(count), timeout)
     }
 
     /// Until so many requests have come, in total.
-    public func waitForRequests(_ count: Int, timeout: Duration = .seconds(60)) async -> Bool {
+    public func waitForRequests(_ count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.requests(count), timeout)
     }
 
     /// Until so many connections have been accepted, in total.
-    public func waitForConnections(_ count: Int, timeout: Duration = .seconds(60)) -> Bool {
+    public func waitForConnections(_ count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.accepted(count), timeout)
     }
 
     /// Until so many connections have been accepted, in total.
-    public func waitForConnections(_ count: Int, timeout: Duration = .seconds(60)) async -> Bool {
+    public func waitForConnections(_ count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.accepted(count), timeout)
     }
 
     /// Until so many connections have ended, in total.
-    public func waitForCloses(_ count: Int, timeout: Duration = .seconds(60)) -> Bool {
+    public func waitForCloses(_ count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.closed(count), timeout)
     }
 
     /// Until so many connections have ended, in total.
-    public func waitForCloses(_ count: Int, timeout: Duration = .seconds(60)) async -> Bool {
+    public func waitForCloses(_ count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.closed(count), timeout)
     }
 
     /// Until at most so many connections are open.
-    public func waitForOpen(atMost count: Int, timeout: Duration = .seconds(60)) -> Bool {
+    public func waitForOpen(atMost count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.openAtMost(count), timeout)
     }
 
     /// Until at most so many connections are open.
-    public func waitForOpen(atMost count: Int, timeout: Duration = .seconds(60)) async -> Bool {
+    public func waitForOpen(atMost count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.openAtMost(count), timeout)
     }
 
     /// Until so many bytes have been received, on all connections together.
-    public func waitForReceived(bytes count: Int, timeout: Duration = .seconds(60)) -> Bool {
+    public func waitForReceived(bytes count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.received(count), timeout)
     }
 
     /// Until so many bytes have been received, on all connections together.
-    public func waitForReceived(bytes count: Int, timeout: Duration = .seconds(60)) async -> Bool {
+    public func waitForReceived(bytes count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.received(count), timeout)
     }
 
     /// Until so many TLS handshakes have failed, in total.
-    public func waitForFailedHandshakes(_ count: Int, timeout: Duration = .seconds(60)) -> Bool {
+    public func waitForFailedHandshakes(_ count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.failedHandshakes(count), timeout)
     }
 
     /// Until so many TLS handshakes have failed, in total.
-    public func waitForFailedHandshakes(_ count: Int, timeout: Duration = .seconds(60)) async -> Bool {
+    public func waitForFailedHandshakes(_ count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.failedHandshakes(count), timeout)
     }
 
     /// Until so many scripts wait at a gate at the same time.
-    public func waitForStalled(at gate: String, count: Int = 1, timeout: Duration = .seconds(60)) -> Bool {
+    public func waitForStalled(at gate: String, count: Int = 1, timeout: Duration = TestServer.patience) -> Bool {
         block(.stalled(gate, count), timeout)
     }
 
     /// Until so many scripts wait at a gate at the same time.
-    public func waitForStalled(at gate: String, count: Int = 1, timeout: Duration = .seconds(60)) async -> Bool {
+    public func waitForStalled(at gate: String, count: Int = 1, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.stalled(gate, count), timeout)
     }
 

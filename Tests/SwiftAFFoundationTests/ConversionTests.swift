@@ -5,7 +5,7 @@ import SwiftAF
 import SwiftAFFoundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ConversionTests {
+@Suite(.timeLimit(.minutes(10))) struct ConversionTests {
     private func urlRequest(_ change: (inout URLRequest) -> Void = { _ in }) throws -> URLRequest {
         var request = URLRequest(url: try #require(URL(string: "http://h/path?q=1")))
         change(&request)

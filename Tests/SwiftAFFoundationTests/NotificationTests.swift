@@ -5,7 +5,7 @@ import SwiftAFFoundation
 import Testing
 
 /// One at a time, because there is one bridge.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 final class NotificationTests {
     private static let all: [Notification.Name] = [
         .afTaskDidResume, .afTaskDidSuspend, .afTaskDidComplete, .afSessionDidInvalidate,

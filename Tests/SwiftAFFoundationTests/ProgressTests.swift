@@ -4,7 +4,7 @@ import SwiftAF
 import SwiftAFFoundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ProgressTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgressTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
     /// Where progress is changed and read.

@@ -7,7 +7,7 @@ import Testing
 
 /// AFUIImageViewTests and AFUIButtonTests of AFNetworking, and what they leave out.
 @MainActor
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ImageDisplayingTests {
     /// What was told to the closures of one call.
     private struct Told {

@@ -41,7 +41,7 @@ private struct KiBDecoder: ImageDecoding {
     }
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 final class PartialImageTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

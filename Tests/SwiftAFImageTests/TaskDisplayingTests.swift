@@ -7,7 +7,7 @@ import Testing
 
 /// AFUIActivityIndicatorViewTests and AFUIRefreshControlTests of AFNetworking, and progress, which it doesn't test.
 @MainActor
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 final class TaskDisplayingTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

@@ -7,7 +7,7 @@ import Testing
 
 /// AFWKWebViewTests of AFNetworking, and what they leave out.
 @MainActor
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 final class WebContentDisplayingTests {
     private let server: TestServer
     private let view: RecordingWebView

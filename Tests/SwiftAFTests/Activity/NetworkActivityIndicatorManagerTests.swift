@@ -6,7 +6,7 @@ import Testing
 @testable import SwiftAF
 
 /// AFNetworkActivityManagerTests of AFNetworking, and what is counted here beside tasks.
-@Suite(.timeLimit(.minutes(2))) final class NetworkActivityIndicatorManagerTests {
+@Suite(.timeLimit(.minutes(10))) final class NetworkActivityIndicatorManagerTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
     private let indicator: NetworkActivityIndicatorManager

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Bearer tokens: one refresh for all, and nowhere else", .timeLimit(.minutes(5)))
+@Suite("Bearer tokens: one refresh for all, and nowhere else", .timeLimit(.minutes(10)))
 struct BearerTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

@@ -44,7 +44,7 @@ struct EventNotes: EventMonitor {
     func managerInvalidated() { events.record("invalidated") }
 }
 
-@Suite("Event monitors", .timeLimit(.minutes(2)))
+@Suite("Event monitors", .timeLimit(.minutes(10)))
 struct EventMonitorTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -282,7 +282,7 @@ struct EventMonitorTests {
     }
 }
 
-@Suite("The logger", .timeLimit(.minutes(2)))
+@Suite("The logger", .timeLimit(.minutes(10)))
 struct EventLoggerTests {
     private static let request = MonitoredRequest(
         id: 7, request: HTTPRequest(.post, "https://user:pass@host/x?token=secret&a=b"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("HTTP archives", .timeLimit(.minutes(2)))
+@Suite("HTTP archives", .timeLimit(.minutes(10)))
 struct HARRecorderTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

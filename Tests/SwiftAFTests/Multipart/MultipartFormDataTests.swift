@@ -2,7 +2,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-@Suite("Forms as values", .timeLimit(.minutes(2)))
+@Suite("Forms as values", .timeLimit(.minutes(10)))
 struct MultipartFormDataTests {
     private let folder: TemporaryFolder
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-@Suite("Requests with forms", .timeLimit(.minutes(2)))
+@Suite("Requests with forms", .timeLimit(.minutes(10)))
 struct MultipartRequestTests {
     private let folder: TemporaryFolder
     private let serializer = HTTPRequestSerializer(headers: ["Content-Type": "text/plain", "X-A": "b"])

@@ -4,7 +4,7 @@ import SwiftAF
 import Testing
 
 /// Challenges as a session meets them. What goes where is tested in C (auth_test.c, proxy_auth_test.c).
-@Suite(.timeLimit(.minutes(3))) struct AuthenticationTests {
+@Suite(.timeLimit(.minutes(10))) struct AuthenticationTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
     private static let right = Credential(user: "user", password: "passwd")

@@ -17,7 +17,7 @@ private final class Token: Sendable {
 }
 
 /// Policies in sessions: what they refuse has seen nothing, and another policy means another session.
-@Suite("Trust in sessions", .timeLimit(.minutes(2)))
+@Suite("Trust in sessions", .timeLimit(.minutes(10)))
 struct TrustTests {
     private let authority: TestCertificate
     private let server: TestServer

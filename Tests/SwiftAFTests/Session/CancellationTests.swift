@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Cancelling, suspending, ending", .timeLimit(.minutes(3)))
+@Suite("Cancelling, suspending, ending", .timeLimit(.minutes(10)))
 struct CancellationTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

@@ -4,7 +4,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-@Suite("Requests with closures", .timeLimit(.minutes(2)))
+@Suite("Requests with closures", .timeLimit(.minutes(10)))
 struct ClosureTests {
     private enum Outcome: Sendable {
         case success(DataTask, JSONValue)

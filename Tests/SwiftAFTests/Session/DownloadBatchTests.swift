@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Batches of downloads", .timeLimit(.minutes(2)))
+@Suite("Batches of downloads", .timeLimit(.minutes(10)))
 struct DownloadBatchTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

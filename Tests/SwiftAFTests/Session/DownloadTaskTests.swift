@@ -5,7 +5,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Download tasks", .timeLimit(.minutes(2)))
+@Suite("Download tasks", .timeLimit(.minutes(10)))
 struct DownloadTaskTests {
     private static let keeping: DownloadOptions = [.replacesFile, .keepsPartialFile]
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Downloads", .timeLimit(.minutes(2)))
+@Suite("Downloads", .timeLimit(.minutes(10)))
 struct DownloadTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

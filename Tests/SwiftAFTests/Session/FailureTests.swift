@@ -3,7 +3,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-@Suite("Failures", .timeLimit(.minutes(2)))
+@Suite("Failures", .timeLimit(.minutes(10)))
 struct FailureTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

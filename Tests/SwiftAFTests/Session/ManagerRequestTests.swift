@@ -3,7 +3,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-@Suite("Awaited requests", .timeLimit(.minutes(2)))
+@Suite("Awaited requests", .timeLimit(.minutes(10)))
 struct ManagerRequestTests {
     private struct User: Codable, Equatable, Sendable {
         var name: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("What becomes of a response", .timeLimit(.minutes(2)))
+@Suite("What becomes of a response", .timeLimit(.minutes(10)))
 struct ResponseDispositionTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Downloads that go on", .timeLimit(.minutes(2)))
+@Suite("Downloads that go on", .timeLimit(.minutes(10)))
 struct ResumeTests {
     private static let keeping: DownloadOptions = [.replacesFile, .keepsPartialFile]
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Rates, and asking before a body is sent", .timeLimit(.minutes(2)))
+@Suite("Rates, and asking before a body is sent", .timeLimit(.minutes(10)))
 struct SendingTests {
     private let server: TestServer
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Server-sent events", .timeLimit(.minutes(2)))
+@Suite("Server-sent events", .timeLimit(.minutes(10)))
 struct ServerSentEventsTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

@@ -3,7 +3,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-@Suite("Lines of a streamed response", .timeLimit(.minutes(2)))
+@Suite("Lines of a streamed response", .timeLimit(.minutes(10)))
 struct StreamedLinesTests {
     private let server: TestServer
     private let manager = HTTPSessionManager()

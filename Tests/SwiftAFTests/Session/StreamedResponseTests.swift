@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Streamed responses", .timeLimit(.minutes(2)))
+@Suite("Streamed responses", .timeLimit(.minutes(10)))
 struct StreamedResponseTests {
     private let server: TestServer
     private let manager = HTTPSessionManager()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Many at once", .timeLimit(.minutes(5)), .serialized)
+@Suite("Many at once", .timeLimit(.minutes(10)), .serialized)
 struct StressTests {
     private let server: TestServer
 
@@ -78,7 +78,7 @@ struct StressTests {
     }
 }
 
-@Suite("Contexts of the core", .timeLimit(.minutes(2)))
+@Suite("Contexts of the core", .timeLimit(.minutes(10)))
 struct LeakTests {
     @Test("Every context of a transfer goes away with it")
     func contexts() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Bodies, redirects, downloads", .timeLimit(.minutes(2)))
+@Suite("Bodies, redirects, downloads", .timeLimit(.minutes(10)))
 struct TransferTests {
     private struct Broken: Error {}
 
