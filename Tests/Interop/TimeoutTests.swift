@@ -14,7 +14,7 @@ extension Interop {
         }
 
         @Test func aTotalLimitEndsTheWait() async throws {
-            var request = HTTPRequest("/delay/3")
+            var request = HTTPRequest("/delay/10")
             request.timeouts.total = .milliseconds(200)
             let error = try await sessionError { try await manager.response(for: request) }
             #expect(error.code == .timeout)
@@ -22,7 +22,7 @@ extension Interop {
         }
 
         @Test func anIdleLimitEndsTheWaitForTheHead() async throws {
-            var request = HTTPRequest("/delay/3")
+            var request = HTTPRequest("/delay/10")
             request.timeouts.idle = .milliseconds(200)
             let error = try await sessionError { try await manager.response(for: request) }
             #expect(error.code == .timeout)
@@ -30,8 +30,8 @@ extension Interop {
         }
 
         @Test func anIdleLimitEndsTheWaitWithinABody() async throws {
-            var request = HTTPRequest("/drip?numbytes=2&duration=20")
-            request.timeouts.idle = .seconds(3)
+            var request = HTTPRequest("/drip?numbytes=2&duration=60")
+            request.timeouts.idle = .seconds(10)
             let error = try await sessionError { try await manager.response(for: request) }
             #expect(error.code == .timeout)
             #expect(error.reason == .idle)
@@ -39,9 +39,9 @@ extension Interop {
         }
 
         @Test func anIdleLimitDoesNotEndWhatMoves() async throws {
-            var request = HTTPRequest("/drip?numbytes=8&duration=4")
-            request.timeouts.idle = .seconds(3)
-            #expect(try await manager.response(for: request).body.count == 8)
+            var request = HTTPRequest("/drip?numbytes=28&duration=14")
+            request.timeouts.idle = .seconds(10)
+            #expect(try await manager.response(for: request).body.count == 28)
         }
 
         @Test func cancellingEndsTheWait() async throws {
@@ -53,7 +53,8 @@ extension Interop {
         @Test func cancellingEndsABodyThatHasBegun() async throws {
             let (begun, signal) = AsyncStream.makeStream(of: Void.self)
             let waiting = Task {
-                let streamed = try await manager.stream(HTTPRequest("/drip?numbytes=3&duration=6"))
+                // Longer than any test takes, in pieces that let the server notice that nobody listens any more.
+                let streamed = try await manager.stream(HTTPRequest("/drip?numbytes=6000&duration=3000"))
                 var count = 0
                 for try await piece in streamed.bytes {
                     count += piece.count

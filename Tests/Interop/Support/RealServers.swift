@@ -31,7 +31,7 @@ struct RealServers: Sendable {
     /// Its sockets listen already, so a server that starts slowly is waited for and one that failed is noticed.
     private func answers(_ url: String, _ process: ServerProcess) async throws {
         var request = HTTPRequest(url)
-        request.timeouts.total = .seconds(30)
+        request.timeouts.total = .seconds(300)
         do {
             _ = try await HTTPSessionManager().data(for: request)
         } catch {
@@ -65,7 +65,7 @@ extension RealServers {
     /// A configuration that trusts the authority of these servers, and ends what hangs.
     var configuration: SessionConfiguration {
         var configuration = SessionConfiguration()
-        configuration.timeouts.total = .seconds(50)
+        configuration.timeouts.total = .seconds(300)
         configuration.security.anchors = .pem(Data(authority.pem.utf8))
         return configuration
     }
