@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 
@@ -83,6 +84,13 @@ final class Client {
             all.append(piece)
         }
         return String(decoding: all, as: UTF8.self)
+    }
+
+    /// Does something that blocks while other tasks of the test go on.
+    static func onAnotherThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result(catching: work)) }
+        }
     }
 
     /// Sends a request for a path that asks for a closed connection, and takes the whole answer.

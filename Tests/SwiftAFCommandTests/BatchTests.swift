@@ -56,13 +56,13 @@ struct BatchProgramTests {
         try? String(contentsOfFile: "\(file.folder)/\(name)", encoding: .utf8)
     }
 
-    @Test func eachHasItsFile() throws {
+    @Test func eachHasItsFile() async throws {
         let run = try ProgramRun(
             program, "download", server.urlString("/a"), server.urlString("/b"), "X:1", server.urlString("/c"),
             "--json",
             folder: file.folder)
-        let report = try JSONValue(parsing: run.readAll())
-        #expect(run.wait() == 0)
+        let report = try await JSONValue(parsing: run.readAll())
+        #expect(await run.wait() == 0)
         #expect(report["ok"] == true)
         #expect(report["error"] == .null)
         #expect(report["downloads"]?.array?.map { $0["file"]?.string } == ["a", "b", "c"])
@@ -71,11 +71,11 @@ struct BatchProgramTests {
         #expect(server.requests.allSatisfy { $0["X"] == "1" })
     }
 
-    @Test func failuresDoNotStopTheRest() throws {
+    @Test func failuresDoNotStopTheRest() async throws {
         let run = try ProgramRun(
             program, "download", server.urlString("/gone"), server.urlString("/a"), "--json", folder: file.folder)
-        let report = try JSONValue(parsing: run.readAll())
-        #expect(run.wait() == 2)
+        let report = try await JSONValue(parsing: run.readAll())
+        #expect(await run.wait() == 2)
         #expect(report["ok"] == false)
         #expect(report["error"]?["code"] == "status")
         #expect(report["downloads"]?.array?.map { $0["ok"] == true } == [false, true])
@@ -86,13 +86,14 @@ struct BatchProgramTests {
         server.route("/slow/*", .stall(at: "never"))
         let urls = (1...6).map { server.urlString("/slow/\($0)") }
         let run = try ProgramRun(
-            program, "download", urls[0], urls[1], urls[2], urls[3], urls[4], urls[5], "--json", folder: file.folder)
+            program, "download", urls[0], urls[1], urls[2], urls[3], urls[4], urls[5], "--idle-timeout", "0", "--json",
+            folder: file.folder)
         // No more than four at once.
         #expect(await server.waitForStalled(at: "never", count: 4))
         #expect(server.requests.count == 4)
         run.interrupt()
-        let report = try JSONValue(parsing: run.readAll())
-        #expect(run.wait() == 130)
+        let report = try await JSONValue(parsing: run.readAll())
+        #expect(await run.wait() == 130)
         #expect(report["downloads"]?.array?.count == 6)
         #expect(file.names == [])
     }
@@ -166,7 +167,7 @@ struct BatchProgramTests {
         }
         // The second time that something is drawn after both have begun, there are two lines.
         let draws = Guarded(0)
-        let terminal = MemorySink(isTerminal: true) {
+        let terminal = MemorySink(isTerminal: true) { _ in
             guard server.statistics.requests == 2 else { return }
             let count = draws.withLock { count in
                 count += 1

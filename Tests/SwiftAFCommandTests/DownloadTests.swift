@@ -283,11 +283,11 @@ struct DownloadProgramTests {
         file = try TemporaryFile()
     }
 
-    private func download(_ target: String, _ option: String...) throws -> (exit: Int32, json: JSONValue) {
+    private func download(_ target: String, _ option: String...) async throws -> (exit: Int32, json: JSONValue) {
         let option = option.first ?? "-q"
         let run = try ProgramRun(path, "download", server.urlString(target), "--json", option, folder: file.folder)
-        let report = try JSONValue(parsing: run.readAll())
-        return (run.wait(), report)
+        let report = try await JSONValue(parsing: run.readAll())
+        return (await run.wait(), report)
     }
 
     private func size(of name: String) -> Int {
@@ -299,39 +299,39 @@ struct DownloadProgramTests {
         try? String(contentsOfFile: "\(file.folder)/\(name)", encoding: .utf8)
     }
 
-    @Test func theURLNamesTheFile() throws {
+    @Test func theURLNamesTheFile() async throws {
         server.route("/a/b%20c.txt", .redirect(to: "/end"))
         let headers: Script.Headers = ["Content-Disposition": "attachment; filename=evil"]
         server.route("/end", .respond(headers: headers, body: Data("end".utf8)))
-        let (exit, json) = try download("/a/b%20c.txt?d=e")
+        let (exit, json) = try await download("/a/b%20c.txt?d=e")
         #expect(exit == 0)
         #expect(json["file"] == "b c.txt")
         #expect(file.names == ["b c.txt"])
         #expect(content("b c.txt") == "end")
     }
 
-    @Test func theAnswerNamesTheFile() throws {
+    @Test func theAnswerNamesTheFile() async throws {
         let headers: Script.Headers = ["Content-Disposition": "attachment; filename=\"../../named.txt\""]
         server.route("/", .respond(headers: headers, body: Data("1".utf8)))
-        let (exit, json) = try download("/", "--content-disposition")
+        let (exit, json) = try await download("/", "--content-disposition")
         #expect(exit == 0)
         #expect(json["file"] == "named.txt")
         #expect(content("named.txt") == "1")
         // The server must not choose what is overwritten.
         server.route("/", .respond(headers: headers, body: Data("2".utf8)))
-        let again = try download("/", "--content-disposition")
+        let again = try await download("/", "--content-disposition")
         #expect(again.exit == 8)
         #expect(content("named.txt") == "1")
         #expect(file.names == ["named.txt"])
     }
 
-    @Test func theURLNamesTheFileOfAnAnswerThatDoesNot() throws {
+    @Test func theURLNamesTheFileOfAnAnswerThatDoesNot() async throws {
         server.route("/plain.txt", .text("plain"))
         server.route("/", .text("nameless"))
-        let (exit, json) = try download("/plain.txt", "--content-disposition")
+        let (exit, json) = try await download("/plain.txt", "--content-disposition")
         #expect(exit == 0)
         #expect(json["file"] == "plain.txt")
-        let nameless = try download("/", "--content-disposition")
+        let nameless = try await download("/", "--content-disposition")
         #expect(nameless.exit == 1)
         #expect(nameless.json["error"]?["code"] == "usage")
         #expect(file.names == ["plain.txt"])
@@ -341,20 +341,21 @@ struct DownloadProgramTests {
         let body = Data(repeating: 0x61, count: 100_000)
         let head: Script.Headers = ["ETag": "\"one\"", "Content-Length": "200000"]
         server.route("/film", [.respond(200, headers: head, body: body), .stall(at: "never")])
-        let run = try ProgramRun(path, "download", server.urlString("/film"), "--json", folder: file.folder)
+        let run = try ProgramRun(
+            path, "download", server.urlString("/film"), "--idle-timeout", "0", "--json", folder: file.folder)
         #expect(await server.waitForStalled(at: "never"))
         // What was sent is kept only once it was written.
         while size(of: "film.part") == 0, !run.hasEnded { await Task.yield() }
         run.interrupt()
-        let report = try JSONValue(parsing: run.readAll())
-        #expect(run.wait() == 130)
+        let report = try await JSONValue(parsing: run.readAll())
+        #expect(await run.wait() == 130)
         #expect(report["error"]?["code"] == "cancelled")
         #expect(report["error"]?["resumable"] == true)
         #expect(Set(file.names) == ["film.part", "film.part.resume"])
         let came = size(of: "film.part")
         let range: Script.Headers = ["ETag": "\"one\"", "Content-Range": "bytes \(came)-199999/200000"]
         server.route("/film", .respond(206, headers: range, body: Data(repeating: 0x62, count: 200_000 - came)))
-        let (exit, _) = try download("/film", "--resume")
+        let (exit, _) = try await download("/film", "--resume")
         #expect(exit == 0)
         #expect(server.requests.last?["Range"] == "bytes=\(came)-")
         #expect(file.names == ["film"])

@@ -222,11 +222,14 @@ import Testing
         server.route(
             "/",
             [.respond(200, headers: ["Content-Length": "6"], body: Data("abc".utf8)), .stall(at: "bar"), .send("def")])
-        // The rest comes only when the bar is drawn.
-        let terminal = MemorySink(isTerminal: true) { [server] in server.open("bar") }
+        // The rest comes only when the half of it is drawn.
+        let terminal = MemorySink(isTerminal: true) { [server] text in
+            if text.hasPrefix("\r 50% [") { server.open("bar") }
+        }
         let run = await swiftaf("get", server.urlString(), error: terminal)
         #expect(run.text == "abcdef")
-        #expect(run.error.hasPrefix("\r 50% ["))
+        #expect(run.error.hasPrefix("\r"))
+        #expect(run.error.contains("\r 50% ["))
         #expect(run.error.hasSuffix("\r\u{1B}[K"))
     }
 

@@ -212,7 +212,7 @@ import Testing
 
     @Test func cancellation() async throws {
         server.route("/", .stall(at: "never"))
-        let run = Task { [server] in await swiftaf("get", server.urlString(), "--json") }
+        let run = Task { [server] in await swiftaf("get", server.urlString(), "--idle-timeout", "0", "--json") }
         #expect(await server.waitForStalled(at: "never"))
         run.cancel()
         #expect(await run.value.exit == 130)
@@ -221,7 +221,9 @@ import Testing
 
     @Test func cancellationWhileStandardInputIsSilent() async throws {
         let pipe = try InputPipe()
-        let run = Task { [server] in await swiftaf("post", server.urlString(), "-d", "@-", input: pipe.reading) }
+        let run = Task { [server] in
+            await swiftaf("post", server.urlString(), "-d", "@-", "--idle-timeout", "0", input: pipe.reading)
+        }
         #expect(await server.waitForConnections(1))
         run.cancel()
         #expect(await run.value.exit == 130)

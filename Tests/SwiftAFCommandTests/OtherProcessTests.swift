@@ -47,12 +47,12 @@ struct OtherProcessTests {
     func aKilledProcessLeavesWhatAnotherGoesOnWith(count: Int) async throws {
         let head = "HTTP/1.1 200 OK\r\nETag: \(Self.tag)\r\nContent-Length: \(Self.size)\r\n\r\n"
         server.route("/film", times: 1, [.send(head), .send(Self.content.prefix(count)), .stall(at: "never")])
-        let run = try ProgramRun(program, "download", url, "-o", file.path, "-q")
+        let run = try ProgramRun(program, "download", url, "-o", file.path, "-q", "--idle-timeout", "0")
         #expect(await server.waitForStalled(at: "never"))
         // What was sent is there only once it was written.
         while size(of: file.path + ".part") == 0, !run.hasEnded { await Task.yield() }
         run.kill()
-        #expect(run.wait() == -1)
+        #expect(await run.wait() == -1)
         #expect(file.content == nil)
 
         let text = try String(contentsOfFile: file.path + ".part.resume", encoding: .utf8)
@@ -76,8 +76,8 @@ struct OtherProcessTests {
         let token = try kept(try #require(error?.resumeToken))
         #expect(token.bytesReceived == 100_000)
         let run = try ProgramRun(program, "download", token.url, "-o", token.filePath, "--resume", "--json")
-        let report = try JSONValue(parsing: run.readAll())
-        #expect(run.wait() == 0)
+        let report = try await JSONValue(parsing: run.readAll())
+        #expect(await run.wait() == 0)
         #expect(report["status"] == 206)
         #expect(report["received"]?.integer == Int64(Self.size - 100_000))
         #expect(file.content == Self.content)

@@ -84,7 +84,7 @@ private func image(_ rows: [[[UInt8]]]) throws -> Image {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) final class PictureTests {
+@Suite(.timeLimit(.minutes(10))) final class PictureTests {
     private let server: TestServer
 
     init() throws {
@@ -162,11 +162,11 @@ private func image(_ rows: [[[UInt8]]]) throws -> Image {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct ActivityTests {
+@Suite(.timeLimit(.minutes(10))) struct ActivityTests {
     @Test func whatLastsIsShownAndTakenOffTheScreen() async throws {
         let server = try TestServer()
         server.route("/", [.stall(at: "bar"), .text("hello")])
-        let terminal = MemorySink(isTerminal: true) { server.open("bar") }
+        let terminal = MemorySink(isTerminal: true) { _ in server.open("bar") }
         let run = await swiftaf("get", server.urlString(), error: terminal)
         #expect(run.text == "hello")
         #expect(run.error.hasPrefix("\r") && run.error.contains(" 0 B ") && run.error.hasSuffix("\r\u{1B}[K"))

@@ -8,20 +8,20 @@ import Testing
 struct ProgramTests {
     private let path = ProgramRun.path ?? ""
 
-    @Test func versions() throws {
+    @Test func versions() async throws {
         let run = try ProgramRun(path, "--version")
-        let lines = run.readAll().split(separator: "\n")
-        #expect(run.wait() == 0)
+        let lines = await run.readAll().split(separator: "\n")
+        #expect(await run.wait() == 0)
         #expect(lines.count == 5)
         for (line, name) in zip(lines, ["swiftaf 0", "libafcore 0", "libcurl 7", "OpenSSL 3", "features "]) {
             #expect(line.hasPrefix(name.dropLast()))
         }
     }
 
-    @Test func demonstration() throws {
+    @Test func demonstration() async throws {
         let run = try ProgramRun(path, "demo")
-        let text = run.readAll()
-        #expect(run.wait() == 0, "\(text)")
+        let text = await run.readAll()
+        #expect(await run.wait() == 0, "\(text)")
         #expect(text.contains("All 10 came out as they should."))
         #expect(!text.contains("\u{1B}"))
         #expect((30...50).contains(text.split(separator: "\n", omittingEmptySubsequences: false).count))
@@ -30,11 +30,11 @@ struct ProgramTests {
     @Test func theFirstInterruptCancels() async throws {
         let server = try TestServer()
         server.route("/", .stall(at: "never"))
-        let run = try ProgramRun(path, "get", server.urlString(), "--json")
+        let run = try ProgramRun(path, "get", server.urlString(), "--idle-timeout", "0", "--json")
         #expect(await server.waitForStalled(at: "never"))
         run.interrupt()
-        let report = try JSONValue(parsing: run.readAll())
-        #expect(run.wait() == 130)
+        let report = try await JSONValue(parsing: run.readAll())
+        #expect(await run.wait() == 130)
         #expect(report["ok"] == false)
         #expect(report["error"]?["code"] == "cancelled")
     }
@@ -44,9 +44,9 @@ struct ProgramTests {
         let server = try TestServer()
         server.route("/", .respond(repeating: Data(repeating: 0x61, count: 64 << 10), count: 64))
         let run = try ProgramRun(path, "get", server.urlString())
-        #expect(!run.readSome().isEmpty)
+        #expect(await !run.readSome().isEmpty)
         // Signals that come close together are merged into one, so two are not always two.
         while !run.hasEnded { run.interrupt() }
-        #expect(run.wait() == 130)
+        #expect(await run.wait() == 130)
     }
 }

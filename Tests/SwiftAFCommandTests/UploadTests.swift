@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
 import SwiftAF
 import Testing
 
@@ -100,11 +101,35 @@ import Testing
     @Test func longUploadsShowABar() async throws {
         let file = try TemporaryFile(Data(repeating: 0x61, count: 40_000_000))
         server.route("/", [.readHeadOnly, .stall(at: "bar"), .readBody, .text("done")])
-        let terminal = MemorySink(isTerminal: true) { [server] in server.open("bar") }
+        // The body is read when the bar knows of it.
+        let terminal = MemorySink(isTerminal: true) { [server] text in
+            if text.contains("/38.1 MiB") { server.open("bar") }
+        }
         let run = await swiftaf("upload", server.urlString(), "film@\(file.path)", error: terminal)
         #expect(run.text == "done")
         #expect(run.error.hasPrefix("\r"))
         #expect(run.error.contains("/38.1 MiB"))
         #expect(run.error.contains(" left"))
+    }
+}
+
+/// What a process of its own shows: nothing else has a share in its memory.
+@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+struct UploadProgramTests {
+    @Test func aLargeFileGoesThroughLittleMemory() async throws {
+        let size = 300 << 20
+        let file = try TemporaryFile("")
+        #expect(truncate(file.path, off_t(size)) == 0)
+        let server = try TestServer()
+        // At the gate, the whole body has come.
+        server.route("/", [.stall(at: "read"), .text("done")])
+        let run = try ProgramRun(
+            ProgramRun.path ?? "", "upload", server.urlString(), "film@\(file.path)", "--idle-timeout", "0")
+        #expect(await server.waitForStalled(at: "read"))
+        #expect(server.requests[0].bodyLength > size)
+        #expect(try #require(run.mostResidentBytes) < size / 3)
+        server.open("read")
+        #expect(await run.readAll() == "done")
+        #expect(await run.wait() == 0)
     }
 }

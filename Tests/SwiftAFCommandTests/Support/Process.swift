@@ -1,8 +1,10 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 
-/// The built program, run as a process of its own.
-final class ProgramRun {
+/// The built program, run as a process of its own. What waits for it suspends: tests have few threads, and one that was
+/// blocked would be missed by all of them.
+final class ProgramRun: Sendable {
     private let process: pid_t
     private let output: Int32
 
@@ -61,17 +63,31 @@ final class ProgramRun {
     }
 
     /// Reads some of standard output, at least a byte unless it has ended.
-    func readSome() -> Data {
+    func readSome() async -> Data {
+        await Self.blocking { self.readSomeNow() }
+    }
+
+    private func readSomeNow() -> Data {
         var bytes = [UInt8](repeating: 0, count: 64 << 10)
         let count = read(output, &bytes, bytes.count)
         return Data(bytes.prefix(max(0, count)))
     }
 
     /// Standard output up to its end.
-    func readAll() -> String {
-        var all = Data()
-        while case let some = readSome(), !some.isEmpty { all += some }
-        return String(decoding: all, as: UTF8.self)
+    func readAll() async -> String {
+        await Self.blocking {
+            var all = Data()
+            while case let some = self.readSomeNow(), !some.isEmpty { all += some }
+            return String(decoding: all, as: UTF8.self)
+        }
+    }
+
+    /// The most memory that was resident at any time so far; nil once the program has ended.
+    var mostResidentBytes: Int? {
+        let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        let kibibytes = line?.split { " \t".contains($0) }.dropFirst().first.flatMap { Int($0) }
+        return kibibytes.map { $0 << 10 }
     }
 
     /// Whether the program has ended, without waiting for it and without taking its exit status.
@@ -82,9 +98,17 @@ final class ProgramRun {
     }
 
     /// The exit status; -1 if a signal ended the program.
-    func wait() -> Int32 {
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0, errno == EINTR {}
-        return status & 0x7F == 0 ? status >> 8 & 0xFF : -1
+    func wait() async -> Int32 {
+        await Self.blocking {
+            var status: Int32 = 0
+            while waitpid(self.process, &status, 0) < 0, errno == EINTR {}
+            return status & 0x7F == 0 ? status >> 8 & 0xFF : -1
+        }
+    }
+
+    private static func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: work()) }
+        }
     }
 }

@@ -45,10 +45,10 @@ final class MemorySink: ByteSink {
     let isTerminal: Bool
     let columns = 80
     private let failure: Int32?
-    private let onWrite: @Sendable () -> Void
+    private let onWrite: @Sendable (String) -> Void
     private let bytes = Guarded(Data())
 
-    init(isTerminal: Bool = false, failure: Int32? = nil, onWrite: @escaping @Sendable () -> Void = {}) {
+    init(isTerminal: Bool = false, failure: Int32? = nil, onWrite: @escaping @Sendable (String) -> Void = { _ in }) {
         self.isTerminal = isTerminal
         self.failure = failure
         self.onWrite = onWrite
@@ -59,7 +59,7 @@ final class MemorySink: ByteSink {
     func write(_ bytes: Data) throws(WriteError) {
         if let failure { throw WriteError(systemError: failure) }
         self.bytes.withLock { $0 += bytes }
-        onWrite()
+        onWrite(String(decoding: bytes, as: UTF8.self))
     }
 }
 
@@ -87,7 +87,6 @@ final class InputPipe: Sendable {
         }
     }
 
-    deinit {
-        close(reading)
-    }
+    // The end for reading stays open: a run that was over before its input may still be about to look at it, and would
+    // find what another test opens under its number.
 }
