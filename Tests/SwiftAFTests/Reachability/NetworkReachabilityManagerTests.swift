@@ -5,7 +5,7 @@ import Testing
 
 /// AFNetworkReachabilityManagerTests of AFNetworking, over the loopback. What happens when links come and go is tested
 /// in C (reachability_net_test.c), in a network of its own.
-@Suite(.timeLimit(.minutes(2))) struct NetworkReachabilityManagerTests {
+@Suite(.timeLimit(.minutes(10))) struct NetworkReachabilityManagerTests {
     private static let makers: [@Sendable () -> NetworkReachabilityManager] = [
         { NetworkReachabilityManager(domain: "localhost") },
         { NetworkReachabilityManager(address: "127.0.0.1") },
@@ -117,7 +117,8 @@ import Testing
             gone = manager
             try manager.startMonitoring()
         }
-        #expect(gone == nil)
+        // Its queue may still be telling, and holds it meanwhile.
+        while gone != nil { await Task.yield() }
     }
 
     @Test(arguments: ["", "example.org", "127.0.0.1\0", "300.1.1.1", "127.0.0.1%lo"])
