@@ -17,7 +17,7 @@ enum {
     STREAMS = 9,
     LARGE_FRAMES = 256,
     /* Longer than it takes to connect. */
-    IDLE_MS = 1000,
+    IDLE_MS = 3000,
     FRAME = 16000
 };
 

@@ -284,7 +284,7 @@ static void cancelled_while_its_digest_is_computed_it_is_kept(void **state) {
 
 static void late_while_its_digest_is_computed_it_says_so(void **state) {
     scene *scene = *state;
-    enum { TOTAL_MS = 2000 };
+    enum { TOTAL_MS = 5000 };
     for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
         ending ending;
         begin_ending(&ending, scene, is_all_there, TOTAL_MS);
@@ -295,7 +295,7 @@ static void late_while_its_digest_is_computed_it_says_so(void **state) {
         finish_ending(&ending);
         check_ended(ending.call, AF_ETIMEOUT);
         assert_int_equal(ending.call->failure.timeout, AF_TIMEOUT_TOTAL);
-        check_contains(ending.call->failure.text, "2000 ms");
+        check_contains(ending.call->failure.text, "5000 ms");
         assert_false(file_exists(scene->path));
         call_free(ending.call);
         check_done(scene, download(scene, BOTH), AF_RESUMPTION_COMPLETE);
