@@ -310,6 +310,41 @@ static void what_is_given_counts_alone(void **state) {
     check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_EINVAL);
 }
 
+static void a_failure_names_the_setting(void **state) {
+    (void)state;
+    static const struct {
+        const char *variables[4];
+        const char *url, *expected;
+    } rows[] = {
+        {{"http_proxy=ftp://u:secret@p"}, "http://a/", "http_proxy: a proxy is http"},
+        {{"HTTP_PROXY=http://p:0"}, "http://a/", "HTTP_PROXY: the proxy is no host"},
+        {{"HTTPS_PROXY=http://u:%01@p"}, "https://a/", "HTTPS_PROXY: a control character"},
+        {{"http_proxy=q", "all_proxy=ftp://p"}, "https://a/", "all_proxy: "},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af__proxies proxies;
+        af__url url;
+        const af__proxy *proxy;
+        af_failure failure;
+        af_proxies given = AF_PROXIES_INIT;
+        void *variables = (void *)(uintptr_t)rows[i].variables;
+        check_status(af__proxies_init(&proxies, &given, lookup, variables, NULL), AF_OK);
+        check_status(af__url_parse(&url, af_slice_of(rows[i].url), NULL), AF_OK);
+        check_status(af__proxies_choose(&proxies, &url, &proxy, &failure), AF_EINVAL);
+        if (strstr(failure.text, rows[i].expected) != failure.text)
+            print_error("%s\n", failure.text);
+        assert_ptr_equal(strstr(failure.text, rows[i].expected), failure.text);
+        assert_null(strstr(failure.text, "secret"));
+        af__url_clear(&url);
+        af__proxies_clear(&proxies);
+    }
+    af__proxies proxies;
+    af_failure failure;
+    af_proxies given = {AF_PROXIES_GIVEN, "p", "ftp://p", NULL, NULL};
+    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, &failure), AF_EINVAL);
+    assert_ptr_equal(strstr(failure.text, "the proxy for https: "), failure.text);
+}
+
 static void any_lack_of_memory_is_told(void **state) {
     (void)state;
     static const char *const variables[] = {"http_proxy=u:p@h", "https_proxy=ftp://x", "no_proxy=a",
@@ -332,6 +367,7 @@ int main(void) {
         cmocka_unit_test(the_environment_chooses),
         cmocka_unit_test(a_list_of_ones_own_takes_the_place_of_no_proxy),
         cmocka_unit_test(what_is_given_counts_alone),
+        cmocka_unit_test(a_failure_names_the_setting),
         cmocka_unit_test(any_lack_of_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

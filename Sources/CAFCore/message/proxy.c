@@ -106,12 +106,18 @@ void af__proxy_clear(af__proxy *proxy) {
 
 /* ---- All of a session ---------------------------------------------------------------------- */
 
-static af_status set_choice(af__proxy_choice *choice, const char *text, bool is_given,
+/** What a proxy was said by, for the text of a failure, and its URL; NULL or empty: none. */
+typedef struct setting {
+    const char *name, *text;
+} setting;
+
+static af_status set_choice(af__proxy_choice *choice, setting setting, bool is_given,
                             af_failure *failure) {
-    if (text == NULL || text[0] == '\0') return AF_OK;
-    af_failure found = {0};
-    af_status status = af__proxy_parse(&choice->proxy, af_slice_of(text), &found);
+    if (setting.text == NULL || setting.text[0] == '\0') return AF_OK;
+    af_failure reason = {0}, found;
+    af_status status = af__proxy_parse(&choice->proxy, af_slice_of(setting.text), &reason);
     if (status == AF_OK) return AF_OK;
+    af__fail(&found, status, "%s: %s", setting.name, reason.text);
     if (!is_given && status != AF_ENOMEM) {
         choice->failure = af__alloc(sizeof found);
         if (choice->failure != NULL) {
@@ -124,22 +130,21 @@ static af_status set_choice(af__proxy_choice *choice, const char *text, bool is_
     return status;
 }
 
-static const char *small_or_capital(af__variable *variable, void *context, const char *small,
-                                    const char *capital) {
-    const char *value = variable(context, small);
-    return value != NULL ? value : variable(context, capital);
+static setting read_variable(af__variable *variable, void *context, const char *small,
+                             const char *capital) {
+    setting found = {small, variable(context, small)};
+    if (found.text == NULL && capital != NULL)
+        found = (setting){capital, variable(context, capital)};
+    return found;
 }
 
-static void read_environment(af_proxies *out, af__variable *variable, void *context) {
+/** Those for http, for https and for all. */
+static void read_environment(setting out[3], af__variable *variable, void *context) {
     /* Under CGI the field "Proxy" of a request arrives as HTTP_PROXY. */
     bool is_cgi = variable(context, "REQUEST_METHOD") != NULL;
-    out->http = variable(context, "http_proxy");
-    if (out->http == NULL && !is_cgi) out->http = variable(context, "HTTP_PROXY");
-    out->https = small_or_capital(variable, context, "https_proxy", "HTTPS_PROXY");
-    out->all = small_or_capital(variable, context, "all_proxy", "ALL_PROXY");
-    if (out->bypass == NULL) {
-        out->bypass = small_or_capital(variable, context, "no_proxy", "NO_PROXY");
-    }
+    out[0] = read_variable(variable, context, "http_proxy", is_cgi ? NULL : "HTTP_PROXY");
+    out[1] = read_variable(variable, context, "https_proxy", "HTTPS_PROXY");
+    out[2] = read_variable(variable, context, "all_proxy", "ALL_PROXY");
 }
 
 static af_status set_bypass(af__proxies *proxies, const char *list, af_failure *failure) {
@@ -155,18 +160,25 @@ static af_status set_bypass(af__proxies *proxies, const char *list, af_failure *
 af_status af__proxies_init(af__proxies *out, const af_proxies *given, af__variable *variable,
                            void *context, af_failure *failure) {
     memset(out, 0, sizeof *out);
-    af_proxies all = *given; /* With the environment only its list of those without counts. */
     bool is_given = given->source == AF_PROXIES_GIVEN;
     if (given->source == AF_PROXIES_NONE) return AF_OK;
     if (!is_given && given->source != AF_PROXIES_ENVIRONMENT) {
         return af__fail(failure, AF_EINVAL, "unknown source of proxies: %d", (int)given->source);
     }
-    if (!is_given) read_environment(&all, variable, context);
+    setting settings[] = {{"the proxy for http", given->http},
+                          {"the proxy for https", given->https},
+                          {"the proxy for all", given->all}};
+    const char *bypass = given->bypass;
+    if (!is_given) {
+        /* Of what was given, only the list of hosts without a proxy counts. */
+        read_environment(settings, variable, context);
+        if (bypass == NULL) bypass = read_variable(variable, context, "no_proxy", "NO_PROXY").text;
+    }
     out->bypasses_loopback = !is_given;
-    af_status status = set_choice(&out->http, all.http, is_given, failure);
-    if (status == AF_OK) status = set_choice(&out->https, all.https, is_given, failure);
-    if (status == AF_OK) status = set_choice(&out->all, all.all, is_given, failure);
-    if (status == AF_OK) status = set_bypass(out, all.bypass, failure);
+    af_status status = set_choice(&out->http, settings[0], is_given, failure);
+    if (status == AF_OK) status = set_choice(&out->https, settings[1], is_given, failure);
+    if (status == AF_OK) status = set_choice(&out->all, settings[2], is_given, failure);
+    if (status == AF_OK) status = set_bypass(out, bypass, failure);
     if (status != AF_OK) af__proxies_clear(out);
     return status;
 }
