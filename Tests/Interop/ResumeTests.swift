@@ -20,7 +20,7 @@ extension Interop {
         /// A token from the middle.
         private func brokenOff(_ url: String, of size: Int = Payload.large.count) async throws -> ResumeToken {
             var request = HTTPRequest(url)
-            request.rateLimit.receiving = 1_000_000
+            request.rateLimit.receiving = 100_000
             let (moves, continuation) = AsyncStream.makeStream(of: Int64.self)
             let task = manager.downloadTask(
                 for: request, to: folder.file("film"), options: [.replacesFile, .keepsPartialFile],

@@ -173,7 +173,8 @@ struct DownloadBatchTests {
         for name in ["f0", "f1"] { server.open(name) }
         #expect(await server.waitForCloses(2))
         #expect(!server.requests.contains { $0.path == "/f2" })
-        #expect(try folder.names == [])
+        // The sequence has ended before the transfers, and a connection goes before the file.
+        while try folder.names != [] { await Task.yield() }
     }
 
     @Test("Leaving the loop ends all")
