@@ -1,28 +1,48 @@
 import Dispatch
 import Glibc
-import Synchronization
+import SwiftAF
 
 /// Ctrl-C: the first one asks to stop, the second one ends the process at once.
 final class Interrupts: Sendable {
-    private let count = Atomic(0)
+    private struct State {
+        var count = 0
+        var stop: (@Sendable () -> Void)?
+    }
+
+    private let state = Guarded(State())
     /// Dispatch lets any thread use it; the type only does not say so.
     private nonisolated(unsafe) let source: any DispatchSourceSignal
 
-    /// Watches from now on, as long as this object exists.
-    init(stop: @escaping @Sendable () -> Void) {
-        // The source sees the signal only if the default action does not end the process first.
-        signal(SIGINT, SIG_IGN)
+    /// Watches from when this returns, as long as the object exists: none is lost between the signal's default action,
+    /// which ends the process, and the source. Blocks until then.
+    init() {
         source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global(qos: .userInitiated))
-        source.setEventHandler { [weak self] in self?.interrupt(stop) }
+        let isWatching = DispatchSemaphore(value: 0)
+        source.setRegistrationHandler { isWatching.signal() }
+        source.setEventHandler { [weak self] in self?.interrupt() }
         source.activate()
+        isWatching.wait()
     }
 
     deinit {
         source.cancel()
     }
 
-    private func interrupt(_ stop: @Sendable () -> Void) {
-        guard count.add(1, ordering: .relaxed).oldValue == 0 else { _exit(ExitCode.cancelled.rawValue) }
-        stop()
+    /// - Parameter stop: Called at the first one, at once if it has come already.
+    func stopping(_ stop: @escaping @Sendable () -> Void) {
+        let hasCome = state.withLock { state in
+            state.stop = stop
+            return state.count > 0
+        }
+        if hasCome { stop() }
+    }
+
+    private func interrupt() {
+        let (count, stop) = state.withLock { state in
+            state.count += 1
+            return (state.count, state.stop)
+        }
+        guard count == 1 else { _exit(ExitCode.cancelled.rawValue) }
+        stop?()
     }
 }

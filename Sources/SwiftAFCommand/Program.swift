@@ -9,8 +9,10 @@ package enum Program {
         // A reader that is gone is an error of the write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
+        // Before anything has begun that would have to be ended.
+        let interrupts = Interrupts()
         let run = Task { await Runner(console: .standard).run(arguments) }
-        let interrupts = Interrupts { run.cancel() }
+        interrupts.stopping { run.cancel() }
         Task {
             let status = await run.value
             withExtendedLifetime(interrupts) { exit(status.rawValue) }
