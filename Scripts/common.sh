@@ -9,7 +9,9 @@ AF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 AF_BUILD_DIR=${AF_BUILD_DIR:-$AF_ROOT/.build}
 AF_JOBS=${AF_JOBS:-$(nproc)}
 AF_VENV=${AF_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/swiftaf/venv}
-export AF_ROOT AF_BUILD_DIR AF_JOBS AF_VENV
+# For how many seconds a test waits for a test server, where sanitizers and few processors make everything slow.
+AFTS_PATIENCE=${AFTS_PATIENCE:-600}
+export AF_ROOT AF_BUILD_DIR AF_JOBS AF_VENV AFTS_PATIENCE
 
 # Debian keeps nginx where an ordinary user's PATH does not reach.
 PATH=$PATH:/usr/local/sbin:/usr/sbin

@@ -1,5 +1,6 @@
 import CAFTestServer
 import Dispatch
+import Glibc
 
 /// What a test can wait for.
 private enum Condition: Sendable {
@@ -27,9 +28,13 @@ private enum Condition: Sendable {
 /// Waits. Each returns true as soon as its condition holds, false when the time is up or the server has
 /// stopped without it. Asynchronous code gets the form that suspends, other code the one that blocks.
 extension TestServer {
-    /// How long a wait takes at most, if nothing else is said: only what will never come is not waited for. Where many
-    /// tests share few processors, minutes may pass before somebody's turn has come.
-    public static let patience = Duration.seconds(600)
+    /// How long a wait takes at most, if nothing else is said: 60 seconds, or as many as the environment's
+    /// `AFTS_PATIENCE`, for machines on which many tests share few processors: there minutes may pass before each has
+    /// had its turn, and only what never comes is waited for as long.
+    public static let patience: Duration = {
+        let seconds = getenv("AFTS_PATIENCE").flatMap { Int(String(cString: $0)) } ?? 60
+        return .seconds(min(max(1, seconds), 86_400))
+    }()
 
     /// Until so many requests have come, in total. A request counts when its body has been read; if its
     /// script has ``Script/readHeadOnly``, when its head has been.

@@ -9,6 +9,13 @@ private final class Box: Sendable {
 }
 
 @Suite struct LifecycleTests {
+    @Test func waitsLastAMinuteOrWhatTheEnvironmentSays() throws {
+        let said = ProcessInfo.processInfo.environment["AFTS_PATIENCE"].flatMap { Int($0) }
+        #expect(TestServer.patience == .seconds(said ?? 60))
+        let server = try TestServer()
+        #expect(!server.waitForRequests(1, timeout: .milliseconds(1)))
+    }
+
     @Test func gatesHoldScriptsUntilReleased() async throws {
         let server = try TestServer()
         server.route("GET /", [.stall(at: "gate"), .text("through")])
