@@ -130,6 +130,23 @@ final class TaskDisplayingTests {
         #expect(gone == nil)
     }
 
+    @Test("a control stops when its task ends while the main actor is busy, also if the program doesn't hold the task")
+    func unheld() async {
+        let spinner = RecordingSpinner(), control = RecordingSpinner(), bar = RecordingBar()
+        UnheldTask.complete(with: manager, on: server) {
+            let (task, _) = task()
+            task.resume()
+            spinner.setAnimating(withStateOf: task)
+            control.setRefreshing(withStateOf: task)
+            bar.setProgress(withDownloadOf: task, animated: false)
+            return task
+        }
+        await UnheldTask.afterHops()
+        #expect(spinner.turns.all == [true, false])
+        #expect(control.turns.all == [true, false])
+        #expect(bar.fractions.all.last == 1)
+    }
+
     // MARK: Progress
 
     @Test("a bar shows how much of an answer has come", arguments: [true, false])

@@ -47,6 +47,21 @@ final class WebContentDisplayingTests {
         #expect(server.requests.first?["X-Custom"] == "7")
     }
 
+    @Test("progress is reported for a load that ends while the main actor is busy, also when the view has dropped it")
+    func progressOfDroppedLoad() async {
+        server.route("/slow", [.stall(at: "answer"), .text("0123456789")])
+        let reported = Happenings<TransferProgress>()
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        var view: RecordingWebView? = RecordingWebView(manager)
+        UnheldTask.complete(with: manager, on: server) {
+            view.map { $0.loadText(HTTPRequest("slow"), progress: { reported.add($0) }) }
+        } drop: {
+            view = nil
+        }
+        await UnheldTask.afterHops()
+        #expect(reported.all.count == 1)
+    }
+
     @Test("what success gives is what is shown")
     func success() async {
         view.loadText(HTTPRequest("page"), success: { response, text in "\(response.status) \(text)" })

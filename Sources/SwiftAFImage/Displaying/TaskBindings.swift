@@ -63,7 +63,7 @@ public final class TaskBindings {
             if task.state == .completed { self?.unbind(aspect) }
             update(task.progress)
         }
-        task.watchProgress { _ in hop.request() }
+        task.watchProgress { hop.request(for: $0) }
     }
 
     private func bind(_ task: SessionTask, _ aspect: Aspect) -> Binding {
@@ -84,7 +84,7 @@ private final class StateObserver: TaskObserver {
     }
 
     private func note(_ task: SessionTask) {
-        if task.id == taskID { hop.request() }
+        if task.id == taskID { hop.request(for: task) }
     }
 
     func taskDidResume(_ task: SessionTask) { note(task) }
@@ -92,24 +92,43 @@ private final class StateObserver: TaskObserver {
     func taskDidComplete(_ task: SessionTask, _ completion: TaskCompletion) { note(task) }
 }
 
-/// Runs something on the main actor soon: once for all requests that came before it got there.
+/// Runs an action on the main actor soon: once for all requests made before it runs.
 final class MainActorHop: Sendable {
-    private let isPending = Guarded(false)
+    private struct State {
+        var isPending = false
+        /// Lives until the action has run.
+        var completed: SessionTask?
+    }
+
+    private let state = Guarded(State())
     private let action: @MainActor @Sendable () -> Void
 
     init(_ action: @escaping @MainActor @Sendable () -> Void) {
         self.action = action
     }
 
-    func request() {
-        let wasPending = isPending.withLock { isPending in
-            defer { isPending = true }
-            return isPending
+    /// Requests the action, which may refer to `task` weakly.
+    ///
+    /// A task that has completed may have no other owner, and its last state must be shown: it is kept until the
+    /// action has run. A task that was started keeps itself until then, and one that wasn't isn't kept.
+    func request(for task: SessionTask) {
+        request(keeping: task.state == .completed ? task : nil)
+    }
+
+    func request(keeping completed: SessionTask? = nil) {
+        let wasPending = state.withLock { state in
+            if let completed { state.completed = completed }
+            defer { state.isPending = true }
+            return state.isPending
         }
         guard !wasPending else { return }
         Task { @MainActor in
-            isPending.withLock { $0 = false }
-            action()
+            // Released behind the action.
+            let completed = state.withLock { state in
+                defer { state = State() }
+                return state.completed
+            }
+            withExtendedLifetime(completed) { action() }
         }
     }
 }

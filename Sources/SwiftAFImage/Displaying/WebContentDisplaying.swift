@@ -138,7 +138,7 @@ extension WebContentDisplaying {
         }
         if let progress {
             let hop = MainActorHop { [weak task] in task.map { progress($0.progress) } }
-            task.watchProgress { _ in hop.request() }
+            task.watchProgress { hop.request(for: $0) }
         }
         webContentLoads.begin(task)
         task.resume()
