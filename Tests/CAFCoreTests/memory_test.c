@@ -73,6 +73,15 @@ static void set_proxy(call *call, folder *folder) {
     call->request.proxy_credentials = &me;
 }
 
+static void ignore_trace(void *context, const af_trace *trace) {
+    (void)context, (void)trace;
+}
+
+static void set_trace(call *call, folder *folder) {
+    set_post(call, folder);
+    call->events.on_trace = ignore_trace;
+}
+
 static void set_tunnel(call *call, folder *folder) {
     set_proxy(call, folder);
     call->request.url = "https://example.test/";
@@ -146,6 +155,12 @@ static void a_get_survives_any_lack_of_memory(void **state) {
 
 static void a_post_survives_any_lack_of_memory(void **state) {
     torture(*state, "/", set_post);
+}
+
+static void survives_any_lack_of_memory_while_it_is_traced(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, "Set-Cookie: a=b", "content of some length"));
+    torture(world, "/", set_trace);
 }
 
 static void a_redirect_survives_any_lack_of_memory(void **state) {
@@ -266,6 +281,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_get_survives_any_lack_of_memory),
         WORLD_TEST(a_post_survives_any_lack_of_memory),
+        WORLD_TEST(survives_any_lack_of_memory_while_it_is_traced),
         WORLD_TEST(a_redirect_survives_any_lack_of_memory),
         WORLD_TEST(trailers_survive_any_lack_of_memory),
         WORLD_TEST(challenges_survive_any_lack_of_memory),

@@ -133,6 +133,7 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
                                    : socket(address->family, address->socktype | SOCK_CLOEXEC,
                                             address->protocol);
     if (descriptor < 0) return CURL_SOCKET_BAD;
+    if (!exchange->is_replay) af__exchange_trace_socket(exchange, address);
     af__socket *entry = socket_entry(exchange->driver, descriptor);
     if (entry == NULL) {
         /* libcurl knows only that there is no socket, and would call that a refused connection. */

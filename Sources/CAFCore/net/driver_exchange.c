@@ -54,6 +54,7 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     af__exchange *exchange = context;
     note_activity(exchange);
     af_slice line = {bytes, size};
+    af__exchange_trace_line(exchange, line);
     if (!exchange->is_ready) {
         return af__transfer_take_tunnel_line(exchange->transfer, line) ? size : 0;
     }
@@ -129,6 +130,7 @@ static int connection_is_ready(void *context, char *remote, char *local, int rem
     exchange->transfer->shares_connection = exchange->is_multiplexed &&
                                             exchange->place == AF__APART_NOT &&
                                             !af__must_not_share(exchange->transfer);
+    af__exchange_trace_ready(exchange);
     note_connected(context);
     return CURL_PREREQFUNC_OK;
 }
@@ -136,6 +138,7 @@ static int connection_is_ready(void *context, char *remote, char *local, int rem
 static int resolver_starts(void *resolver, void *reserved, void *context) {
     (void)resolver, (void)reserved;
     af__exchange *exchange = context;
+    af__exchange_pause_trace(exchange);
     if (!exchange->was_connecting) {
         exchange->was_connecting = true;
         exchange->owner.connecting(exchange->owner.context);
@@ -201,6 +204,7 @@ af__exchange *af__exchange_new(af__driver *driver) {
     af__buffer_init(&exchange->field_text, UINT32_MAX);
     af__buffer_init(&exchange->proxy_text, UINT32_MAX);
     af__buffer_init(&exchange->salvage, UINT32_MAX);
+    af__exchange_init_trace(exchange);
     exchange->replay_listener = exchange->replay_peer = -1;
     exchange->state = (af__easy_state){.shape = AF__SHAPE_GET,
                                        .http_version = CURL_HTTP_VERSION_2TLS,
@@ -213,6 +217,7 @@ af__exchange *af__exchange_new(af__driver *driver) {
         set_constants(exchange);
         check_option(exchange, af__exchange_set_network(exchange));
         check_option(exchange, af__exchange_set_proxy_tls(exchange));
+        check_option(exchange, af__exchange_set_trace(exchange));
         SET(CURLOPT_HTTP_VERSION, exchange->state.http_version);
         SET(CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
         SET(CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
@@ -227,6 +232,7 @@ af__exchange *af__exchange_new(af__driver *driver) {
 }
 
 void af__exchange_free(af__exchange *exchange) {
+    af__exchange_end_trace(exchange);
     if (exchange->easy != NULL) curl_easy_cleanup(exchange->easy);
     curl_url_cleanup(exchange->url);
     af_free(exchange->origin);
@@ -576,6 +582,7 @@ af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
 }
 
 void af__exchange_reset(af__exchange *exchange) {
+    af__exchange_end_trace(exchange);
     af__exchange_forget_fields(exchange);
     af__tls_peer_release(exchange->peer);
     af__tls_peer_release(exchange->proxy_peer);

@@ -3,6 +3,7 @@
 #define AF_NET_DRIVER_INTERNAL_H
 
 #include "message/proxy.h"
+#include "message/redact.h"
 #include "net/driver.h"
 #include "net/tls.h"
 
@@ -26,7 +27,16 @@ typedef struct af__easy_state {
     long expect_ms;
     long weight;
     long buffer_size, upload_buffer_size;
+    bool is_verbose; /**< CURLOPT_VERBOSE; see driver_trace.c. */
 } af__easy_state;
+
+/** What a traced hop needs to report itself; see driver_trace.c. */
+typedef struct af__trace {
+    af__buffer head;         /**< Of a request, as far as it has been sent. A secret. */
+    af__redaction redaction; /**< Between two lines of the response. */
+    char address[46];        /**< Of the last socket that was opened. */
+    uint16_t port;
+} af__trace;
 
 struct af__exchange {
     af__exchange *next_free;
@@ -60,6 +70,7 @@ struct af__exchange {
     unsigned place; /**< See af__apart_take(). */
     CURLcode code;
     uint64_t serial; /**< Another one for every hop. */
+    af__trace trace;
 
     /* An answer that libcurl would have lost; see driver_salvage.c. */
     af__buffer salvage;
@@ -237,6 +248,23 @@ void af__exchange_end_replay(af__exchange *exchange);
 
 /** The numbers of the hop, of which only the answer is the replay's. */
 void af__exchange_measure_replay(const af__exchange *exchange, af_hop *hop);
+
+/** Once for each handle. */
+void af__exchange_init_trace(af__exchange *exchange);
+CURLcode af__exchange_set_trace(af__exchange *exchange);
+
+/** A socket to this address is about to be made. */
+void af__exchange_trace_socket(af__exchange *exchange, const struct curl_sockaddr *address);
+
+/** The connection of the hop can be used. */
+void af__exchange_trace_ready(af__exchange *exchange);
+
+/** A line of a response, or of the proxy's to CONNECT. */
+void af__exchange_trace_line(af__exchange *exchange, af_slice line);
+
+/** A name is about to be looked up. */
+void af__exchange_pause_trace(af__exchange *exchange);
+void af__exchange_end_trace(af__exchange *exchange);
 
 /** libcurl's callbacks for opening and closing sockets. */
 curl_socket_t af__driver_open_socket(void *exchange, curlsocktype purpose,

@@ -321,6 +321,15 @@ bool af__tls_is_multiplexed(const void *ssl) {
     return size == 2 && memcmp(protocol, "h2", 2) == 0;
 }
 
+void af__tls_describe(const void *ssl, af__tls_facts *out) {
+    const unsigned char *protocol;
+    unsigned size;
+    *out = (af__tls_facts){.version = SSL_get_version(ssl), .cipher = SSL_get_cipher_name(ssl)};
+    SSL_get0_alpn_selected(ssl, &protocol, &size);
+    if (size >= sizeof out->alpn) size = sizeof out->alpn - 1;
+    if (size > 0) memcpy(out->alpn, protocol, size);
+}
+
 bool af__tls_offer_http_1_1(void *ssl_context) {
     static const unsigned char protocols[] = "\x08http/1.1";
     return SSL_CTX_set_alpn_protos(ssl_context, protocols, sizeof protocols - 1) == 0;

@@ -37,6 +37,15 @@ af__tls_peer *af__tls_peer_of(void *ssl);
 /** Do several exchanges share the connection at a time? `ssl` is its SSL. */
 bool af__tls_is_multiplexed(const void *ssl);
 
+/** What a handshake agreed on; texts live as long as the connection, or forever. */
+typedef struct af__tls_facts {
+    const char *version, *cipher;
+    char alpn[32]; /**< Empty: nothing; a longer name is cut. */
+} af__tls_facts;
+
+/** `ssl` is the connection's SSL. */
+void af__tls_describe(const void *ssl, af__tls_facts *out);
+
 /** By ALPN, and nothing else. Before its connection is made. false: out of memory. */
 bool af__tls_offer_http_1_1(void *ssl_context);
 

@@ -17,6 +17,7 @@
 #include <afcore/session.h>
 #include <afcore/task.h>
 #include <afcore/tls.h>
+#include <afcore/trace.h>
 #include <afcore/trust.h>
 #include <afcore/version.h>
 

@@ -9,6 +9,7 @@
 #include <afcore/base.h>
 #include <afcore/error.h>
 #include <afcore/message.h>
+#include <afcore/trace.h>
 #include <afcore/trust.h>
 
 AF_BEGIN_DECLS
@@ -301,7 +302,7 @@ AF_API const af_trust_report *af_response_get_trust(const af_response *response)
  * block: other tasks of the session wait meanwhile. Any may be NULL.
  *
  * Order: (on_informational* (on_redirect | on_challenge? on_challenge_answered?))* on_head? on_body* on_done drop,
- * with on_progress and on_wake anywhere before on_done.
+ * with on_progress, on_trace and on_wake anywhere before on_done.
  */
 typedef struct af_task_events {
     size_t size; /**< sizeof(af_task_events), for growth. */
@@ -350,10 +351,18 @@ typedef struct af_task_events {
      * URL, and a nonce of Digest that was too old. The rounds of NTLM and Negotiate that follow are not told.
      */
     void (*on_challenge_answered)(void *context, const af_challenge *challenge);
+    /**
+     * What goes over the wire, at any time before on_done. `trace` and what it points to live until the callback
+     * returns. Costs nothing when NULL; otherwise libcurl reports each line, and each is copied once.
+     */
+    void (*on_trace)(void *context, const af_trace *trace);
 } af_task_events;
 
 #define AF_TASK_EVENTS_INIT                                                                        \
-    { sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    {                                                                                              \
+        sizeof(af_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,  \
+            NULL                                                                                   \
+    }
 
 /* ---- The task ------------------------------------------------------------------------------ */
 

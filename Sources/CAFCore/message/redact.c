@@ -1,0 +1,85 @@
+#include "message/redact.h"
+
+#include "message/fields.h"
+
+#include <strings.h>
+
+static const char hidden[] = "<hidden>";
+
+/** Fields that carry credentials, whoever set them. */
+static bool is_credential(af_slice name) {
+    static const char *const names[] = {
+        "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Cookie2", "Set-Cookie2"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (af__same_name(name, names[i])) return true;
+    }
+    return false;
+}
+
+static bool is_marked(af_slice name, const af_header *own, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        bool is_same = own[i].name.size == name.size &&
+                       strncasecmp(own[i].name.bytes, name.bytes, name.size) == 0;
+        if (is_same && (own[i].flags & AF_HEADER_SECRET)) return true;
+    }
+    return false;
+}
+
+static bool ends_authority(char byte) {
+    return byte == '\0' || strchr("/?# \t\r\n\"<>", byte) != NULL;
+}
+
+/** The bytes of userinfo, its '@' included, that the authority at the start of `text` begins with. */
+static size_t userinfo_size(af_slice text) {
+    size_t size = 0;
+    for (size_t i = 0; i < text.size && !ends_authority(text.bytes[i]); i++) {
+        if (text.bytes[i] == '@') size = i + 1;
+    }
+    return size;
+}
+
+/** A text with URLs in it, wherever they begin. */
+static af_status append_text(af__buffer *out, af_slice text) {
+    size_t start = 0;
+    af_status status = AF_OK;
+    for (size_t i = 2; i < text.size && status == AF_OK; i++) {
+        if (text.bytes[i - 1] != '/' || text.bytes[i - 2] != '/') continue;
+        size_t skipped = userinfo_size((af_slice){text.bytes + i, text.size - i});
+        if (skipped == 0) continue;
+        status = af__buffer_append(out, text.bytes + start, i - start);
+        i += skipped - 1;
+        start = i + 1;
+    }
+    if (status == AF_OK) status = af__buffer_append(out, text.bytes + start, text.size - start);
+    return status;
+}
+
+static af_slice line_end(af_slice line) {
+    size_t size = 0;
+    while (size < line.size &&
+           (line.bytes[line.size - size - 1] == '\n' || line.bytes[line.size - size - 1] == '\r')) {
+        size++;
+    }
+    return (af_slice){line.bytes + line.size - size, size};
+}
+
+af_status af__redact_line(af__buffer *out, af__redaction *state, af_slice line,
+                          const af_header *own, size_t own_count) {
+    /* RFC 9112 5.2: a line that begins with a space or a tab goes on with the value of the one before. */
+    bool is_folded = line.size > 0 && (line.bytes[0] == ' ' || line.bytes[0] == '\t');
+    const char *colon = line.size > 0 ? memchr(line.bytes, ':', line.size) : NULL;
+    size_t name_size = colon != NULL ? (size_t)(colon - line.bytes) : 0;
+    af_slice name = af__trim((af_slice){line.bytes, name_size});
+    bool hides = is_folded
+                     ? *state == AF__REDACT_FOLDED
+                     : name_size > 0 && (is_credential(name) || is_marked(name, own, own_count));
+    *state = hides ? AF__REDACT_FOLDED : AF__REDACT_NOTHING;
+    if (!hides) return append_text(out, line);
+    af_slice end = line_end(line);
+    af_status status = is_folded ? af__buffer_append(out, " ", 1)
+                                 : af__buffer_append_two(out, (af_slice){line.bytes, name_size},
+                                                         (af_slice){": ", 2});
+    if (status == AF_OK) status = af__buffer_append(out, hidden, sizeof hidden - 1);
+    if (status == AF_OK) status = af__buffer_append(out, end.bytes, end.size);
+    return status;
+}
