@@ -22,13 +22,18 @@ die() {
     exit 1
 }
 
-# build_c NAME COMPILER [CMAKE_ARGUMENT…]: configure and build the C side under AF_BUILD_DIR/c/NAME.
-build_c() {
+# configure_c NAME COMPILER [CMAKE_ARGUMENT…]: configure the C side under AF_BUILD_DIR/c/NAME.
+configure_c() {
     local directory=$AF_BUILD_DIR/c/$1 compiler=$2
     shift 2
     cmake -S "$AF_ROOT" -B "$directory" -DCMAKE_C_COMPILER="$compiler" "$@" >"$directory.log" 2>&1 ||
         { cat "$directory.log"; return 1; }
-    cmake --build "$directory" -j "$AF_JOBS"
+}
+
+# build_c NAME COMPILER [CMAKE_ARGUMENT…]: configure and build all of it.
+build_c() {
+    configure_c "$@"
+    cmake --build "$AF_BUILD_DIR/c/$1" -j "$AF_JOBS"
 }
 
 # test_c NAME [CTEST_ARGUMENT…]: run the C tests of a build.

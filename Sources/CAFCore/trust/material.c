@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/x509v3.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,6 +92,14 @@ af_status af__certificates_parse(STACK_OF(X509) * *out, af_slice text, const cha
     OPENSSL_STACK *all;
     af_status status = parse(&all, text, false, what, failure);
     *out = (STACK_OF(X509) *)all;
+    /*
+     * OpenSSL reads a certificate's extensions at its first use and keeps them in it. Here no other thread
+     * has it yet; later the loops of several sessions would do it in their handshakes at the same time.
+     */
+    for (int i = 0; status == AF_OK && i < sk_X509_num(*out); i++) {
+        X509_check_purpose(sk_X509_value(*out, i), -1, 0);
+    }
+    ERR_clear_error();
     return status;
 }
 
