@@ -276,6 +276,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->alarm.ring = timer_rang;
     driver->encodings = decodable_encodings();
     driver->auth_schemes = af__connection_schemes();
+    driver->handles_serve_once = af__handles_serve_once();
     driver->idle_seconds = (long)options->idle_seconds;
     driver->forbids_reuse = options->connections_idle == 0;
     driver->connections_per_host = options->connections_per_host;
@@ -335,12 +336,6 @@ void af__driver_free(af__driver *driver) {
 
 /* ---- Exchanges ----------------------------------------------------------------------------- */
 
-/** libcurl's own handles that ask for its name may still be under way: they go with it. */
-static bool must_go(const af__driver *driver, const af__exchange *exchange) {
-    bool is_done = exchange->has_ended && exchange->code == CURLE_OK;
-    return af__network_doh_host(driver->network) != NULL && !is_done;
-}
-
 static void free_exchange(af__driver *driver, af__exchange *exchange) {
     for (size_t i = 0; i < driver->socket_capacity; i++) {
         af__socket *entry = driver->sockets[i];
@@ -354,9 +349,9 @@ static void free_exchange(af__driver *driver, af__exchange *exchange) {
 }
 
 static void recycle(af__driver *driver, af__exchange *exchange) {
-    bool goes = must_go(driver, exchange);
+    bool stays = af__exchange_may_serve_again(exchange);
     af__exchange_reset(exchange);
-    if (goes || exchange->state.connection_auth) {
+    if (!stays || !af__exchange_renew(exchange)) {
         free_exchange(driver, exchange);
         return;
     }

@@ -53,6 +53,7 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     (void)one;
     af__exchange *exchange = context;
     note_activity(exchange);
+    if (exchange->is_ready) exchange->attempt = AF__ATTEMPT_HEARD;
     af_slice line = {bytes, size};
     af__exchange_trace_line(exchange, line);
     if (!exchange->is_ready) {
@@ -112,29 +113,6 @@ static int seek_body(void *context, curl_off_t offset, int origin) {
     return af__transfer_rewind_body(exchange->transfer) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
 }
 
-static void note_connected(af__exchange *exchange) {
-    note_activity(exchange);
-    exchange->owner.connected(exchange->owner.context);
-}
-
-static int connection_is_ready(void *context, char *remote, char *local, int remote_port,
-                               int local_port) {
-    (void)remote, (void)local, (void)remote_port, (void)local_port;
-    af__exchange *exchange = context;
-    exchange->is_ready = true;
-    bool is_ready = exchange->is_replay ? af__exchange_feed_replay(context)
-                                        : af__transfer_begin_body(exchange->transfer);
-    if (!is_ready) return CURL_PREREQFUNC_ABORT;
-    af__exchange_adopt_peer(context);
-    af__result_set_evidence(exchange->transfer->result, af__tls_peer_copy_evidence(exchange->peer));
-    exchange->transfer->shares_connection = exchange->is_multiplexed &&
-                                            exchange->place == AF__APART_NOT &&
-                                            !af__must_not_share(exchange->transfer);
-    af__exchange_trace_ready(exchange);
-    note_connected(context);
-    return CURL_PREREQFUNC_OK;
-}
-
 static int resolver_starts(void *resolver, void *reserved, void *context) {
     (void)resolver, (void)reserved;
     af__exchange *exchange = context;
@@ -178,7 +156,7 @@ static void set_constants(af__exchange *exchange) {
     SET(CURLOPT_CLOSESOCKETDATA, driver);
     SET(CURLOPT_RESOLVER_START_FUNCTION, resolver_starts);
     SET(CURLOPT_RESOLVER_START_DATA, exchange);
-    SET(CURLOPT_PREREQFUNCTION, connection_is_ready);
+    SET(CURLOPT_PREREQFUNCTION, af__exchange_connected);
     SET(CURLOPT_PREREQDATA, exchange);
 
     /*
@@ -592,6 +570,8 @@ void af__exchange_reset(af__exchange *exchange) {
     af__apart_give_back(exchange->driver, exchange->place);
     exchange->place = AF__APART_NOT;
     exchange->transfer = NULL;
+    exchange->attempt = AF__ATTEMPT_NONE;
+    exchange->connect_error = 0;
     exchange->owner = (af__exchange_owner){0};
     exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
     exchange->is_multiplexed = exchange->is_ready = false;

@@ -38,6 +38,13 @@ typedef struct af__trace {
     uint16_t port;
 } af__trace;
 
+/** How far a hop has come with its request. */
+typedef enum af__attempt {
+    AF__ATTEMPT_NONE, /**< libcurl has no connection for it yet, and perhaps never looked at it. */
+    AF__ATTEMPT_SENT, /**< A connection carries it; nothing of a response has come. */
+    AF__ATTEMPT_HEARD /**< A line of a response has come. */
+} af__attempt;
+
 struct af__exchange {
     af__exchange *next_free;
     af__driver *driver;
@@ -52,6 +59,8 @@ struct af__exchange {
     af__buffer field_text;
 
     /* This hop. */
+    af__attempt attempt;
+    long connect_error; /**< errno of a failed address, when another one was connected. */
     af__transfer *transfer;
     af__exchange_owner owner;
     af__tls_peer *peer;
@@ -109,7 +118,8 @@ struct af__driver {
     const char *encodings; /**< What this libcurl decodes, for Accept-Encoding. */
     long idle_seconds;
     bool forbids_reuse;
-    unsigned auth_schemes; /**< af__connection_schemes() */
+    bool handles_serve_once; /**< af__handles_serve_once() */
+    unsigned auth_schemes;   /**< af__connection_schemes() */
     uint32_t connections_per_host, connections_total;
     uint32_t active;
     bool is_abandoning; /**< What libcurl lets go of now is in the middle of something. */
@@ -139,6 +149,22 @@ void af__memory_free(af__memory *memory);
 /** An easy handle with everything set that no request changes. NULL when out of memory. */
 af__exchange *af__exchange_new(af__driver *driver);
 void af__exchange_free(af__exchange *exchange);
+
+/** May the handle carry another hop, once it is renewed? Before af__exchange_reset(). */
+bool af__exchange_may_serve_again(const af__exchange *exchange);
+
+/** May an easy handle of this libcurl carry one hop only? */
+bool af__handles_serve_once(void);
+
+/**
+ * Make the handle as good as new where it may carry one hop only, with the same options set. Not while the
+ * multi handle has it. false: out of memory, and it must not be used again.
+ */
+bool af__exchange_renew(af__exchange *exchange);
+
+/** CURLOPT_PREREQFUNCTION; the context is an exchange. */
+int af__exchange_connected(void *exchange, char *remote, char *local, int remote_port,
+                           int local_port);
 
 /** Set what this hop needs. */
 af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure);

@@ -188,7 +188,8 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
     if (status == AF_ETIMEOUT) failure->timeout = AF_TIMEOUT_CONNECT;
     if (status == AF_EUNTRUSTED) failure->trust = reason;
     failure->curl_code = (int)code;
-    failure->system_error = (int)system_error;
+    /* Not that of an address that was tried before the one that was connected. */
+    if (system_error != exchange->connect_error) failure->system_error = (int)system_error;
 }
 
 /* ---- Numbers ------------------------------------------------------------------------------- */

@@ -203,7 +203,7 @@ static void serve_tunnel(visit *visit, const char *head) {
         return;
     }
     visit->server = connect_to(visit->relay->target);
-    static const char made[] = "HTTP/1.1 200 Made\r\n\r\n";
+    static const char made[] = "HTTP/1.1 200 Made\r\nVia: 1.1 relay\r\n\r\n";
     if (write_to(visit, visit->client, made, sizeof made - 1)) splice_both(visit);
 }
 

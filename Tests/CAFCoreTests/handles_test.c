@@ -1,0 +1,208 @@
+/*
+ * What libcurl keeps in a handle from one exchange to the next must not reach the next. libcurl 7.84.0 to
+ * 8.0.1 keep a pointer to the last field of the previous response, which they have freed, and add a folded
+ * first line to it: a server could corrupt memory with a space.
+ */
+#include "support/guard.h"
+#include "support/relay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 10 };
+
+#define FOLDED "HTTP/1.1 200 OK\r\n\tfolded: line\r\nContent-Length: 2\r\n\r\nhi"
+
+/** Fields of many sizes, so that what is freed is in use again. */
+static const char *const fields[] = {"A: b", "A: b\r\nB: 0123456789012345678901234567890123456789",
+                                     "Long: 00000000000000000000000000000000000000000000000000"
+                                     "00000000000000000000000000000000000000000000000000000000"};
+
+static afts_script *folded(void) {
+    afts_script *script = afts_script_new();
+    afts_send_text(script, FOLDED);
+    afts_close(script);
+    return script;
+}
+
+static void check_refused(call *call) {
+    call_perform(call);
+    check_ended(call, AF_EPROTOCOL);
+    call_free(call);
+}
+
+static void refuses_folded_first_line_after_redirect(void **state) {
+    world *world = *state;
+    serve(world, "/b", folded());
+    for (size_t i = 0; i < ROUNDS; i++) {
+        const char *more = fields[i % COUNT_OF(fields)];
+        serve(world, "/a", answer(302, text_of(world, "Location: /b\r\n%s", more), "moved"));
+        check_refused(call_new(world, "/a"));
+    }
+}
+
+static void refuses_folded_first_line_after_other_requests(void **state) {
+    world *world = *state;
+    serve(world, "/b", folded());
+    for (size_t i = 0; i < ROUNDS; i++) {
+        serve(world, "/a", answer(200, fields[i % COUNT_OF(fields)], "first"));
+        for (size_t j = 0; j < 3; j++) check_fetch(world, "/a", AF_OK);
+        check_refused(call_new(world, "/b"));
+    }
+}
+
+static void refuses_folded_first_line_after_interim_response(void **state) {
+    world *world = *state;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        afts_script *script = afts_script_new();
+        afts_interim(script, 103, fields[i % COUNT_OF(fields)]);
+        afts_send_text(script, FOLDED);
+        afts_close(script);
+        serve(world, "/", script);
+        check_refused(call_new(world, "/"));
+    }
+}
+
+/** libcurl 7 adds the line to the last field of the round before, which it still has. */
+static void refuses_folded_first_line_after_rounds_of_authentication(void **state) {
+    world *world = *state;
+    af_credentials only = {"me", "secret", NULL, AF_AUTH_NTLM, true};
+    for (size_t i = 0; i < ROUNDS; i++) {
+        afts_script *script = afts_script_new();
+        afts_read_request(script);
+        afts_respond(script, 401, "WWW-Authenticate: " NTLM_CHALLENGE, "who?", 4);
+        afts_read_request(script);
+        afts_send_text(script, FOLDED);
+        afts_close(script);
+        afts_on_connection(world->server, i, script);
+        call *call = call_new(world, "/");
+        call->request.credentials = &only;
+        check_refused(call);
+    }
+}
+
+static void refuses_folded_first_line_after_tunnel(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    relay *relay = relay_new(world);
+    serve(world, "/", folded());
+    for (size_t i = 0; i < ROUNDS; i++) {
+        call *call = call_new(world, "/");
+        call->request.url = tls_url(world);
+        call->request.proxy = relay_url(relay, "http", NULL);
+        check_refused(call);
+    }
+    world_close_session(world);
+    relay_free(relay);
+    world_free(world);
+}
+
+static void refuses_folded_first_line_after_retry(void **state) {
+    world *world = *state;
+    serve(world, "/b", folded());
+    for (size_t i = 0; i < ROUNDS; i++) {
+        afts_script *script = afts_script_new();
+        afts_read_request(script);
+        afts_respond(script, 200, fields[i % COUNT_OF(fields)], "first", 5);
+        afts_read_request(script);
+        afts_close(script);
+        afts_on_connection(world->server, 2 * i, script);
+        check_fetch(world, "/a", AF_OK);
+        check_refused(call_new(world, "/b"));
+    }
+}
+
+/** The response is given to libcurl once more, over another connection. */
+static void refuses_folded_first_line_of_early_response(void **state) {
+    world *world = *state;
+    enum { SIZE = 4 << 20 };
+    char *body = calloc(1, SIZE);
+    assert_non_null(body);
+    for (size_t i = 0; i < ROUNDS; i++) {
+        afts_script *script = afts_script_new();
+        afts_read_head_only(script);
+        afts_interim(script, 103, fields[i % COUNT_OF(fields)]);
+        afts_read_body_bytes(script, 1000);
+        afts_send_text(script, FOLDED);
+        afts_close_abruptly(script);
+        serve(world, "/", script);
+        call *call = call_new(world, "/");
+        call_send(call, "POST", (af_slice){body, SIZE});
+        call->request.expect = AF_EXPECT_NEVER;
+        check_refused(call);
+    }
+    free(body);
+}
+
+/* ---- What else a handle could keep --------------------------------------------------------- */
+
+enum { WAITING = 30 };
+
+/** libcurl keeps the buffers of a transfer that never got a connection, and refuses other sizes of them. */
+static void cancelled_wait_for_connection_leaves_nothing_behind(void **state) {
+    (void)state;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.connections_per_host = 1;
+    world *world = world_new(NULL, &options);
+    call *calls[WAITING + 1];
+    afts_script *stalled = afts_script_new();
+    afts_stall(stalled, "never");
+    serve(world, "/stalled", stalled);
+    serve(world, "/", answer(200, NULL, "healthy"));
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        calls[i] = call_new(world, "/stalled");
+        call_start(calls[i]);
+    }
+    /* Another host, as its name goes: once it has answered, libcurl has looked at all that went before. */
+    const char *other = text_of(world, "http://localhost%s/", strrchr(url_of(world, ""), ':'));
+    check_fetch_url(world, other, AF_OK);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) af_task_cancel(calls[i]->task);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AF_ECANCELED);
+        call_free(calls[i]);
+    }
+    for (size_t i = 0; i < WAITING; i++) {
+        call *call = call_new(world, "/");
+        /* With the large buffer. */
+        call->request.sink.kind = AF_SINK_EVENTS;
+        call_perform(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+    }
+    world_free(world);
+}
+
+static void system_errors_are_those_of_their_task(void **state) {
+    world *world = *state;
+    afts_script *reset = afts_script_new();
+    afts_send_text(reset, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123");
+    afts_reset(reset);
+    serve(world, "/reset", reset);
+    serve_text(world, "/broken", "HTTP/1.1 200 OK\r\nContent-Length: 9, 8\r\n\r\n");
+    for (size_t i = 0; i < ROUNDS; i++) {
+        call *first = call_fetch(world, "/reset");
+        assert_int_equal(first->failure.system_error, ECONNRESET);
+        call_free(first);
+        call *second = call_fetch(world, "/broken");
+        check_ended(second, AF_EPROTOCOL);
+        assert_int_equal(second->failure.system_error, 0);
+        call_free(second);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(refuses_folded_first_line_after_redirect),
+        WORLD_TEST(refuses_folded_first_line_after_other_requests),
+        WORLD_TEST(refuses_folded_first_line_after_interim_response),
+        WORLD_TEST(refuses_folded_first_line_after_rounds_of_authentication),
+        cmocka_unit_test(refuses_folded_first_line_after_tunnel),
+        WORLD_TEST(refuses_folded_first_line_after_retry),
+        WORLD_TEST(refuses_folded_first_line_of_early_response),
+        cmocka_unit_test(cancelled_wait_for_connection_leaves_nothing_behind),
+        WORLD_TEST(system_errors_are_those_of_their_task),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
