@@ -10,7 +10,7 @@
 #define RESERVE_LIMIT (256u * 1024u * 1024u)
 #define EVERY_FLAG                                                                                 \
     (AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE | AF_SINK_SYNC | AF_SINK_NO_REPLACE |                 \
-     AF_SINK_MAKE_FOLDERS)
+     AF_SINK_MAKE_FOLDERS | AF_SINK_FOLLOW_LINKS | AF_SINK_KEEP_MODE)
 
 /* ---- Making -------------------------------------------------------------------------------- */
 

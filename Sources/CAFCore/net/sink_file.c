@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "net/sink_link.h"
 #include "net/sink_token.h"
 
 #include <errno.h>
@@ -69,11 +70,15 @@ af_status af__file_init(af__file *file, const char *path, unsigned flags, bool i
     }
     file->flags = flags;
     file->is_resumable = is_resumable;
-    file->path = af__copy_text((af_slice){path, size});
+    int error = 0;
+    file->path = (flags & AF_SINK_FOLLOW_LINKS) != 0 ? af__follow_links(path, &error)
+                                                     : af__copy_text((af_slice){path, size});
+    if (error != 0) return failed_at(path, error, failure);
+    if (file->path == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    path = file->path;
     file->partial_path = is_resumable ? join(path, ".part") : unique_name(path);
     if (is_resumable) file->token_path = join(path, ".part.resume");
-    bool is_complete = file->path != NULL && file->partial_path != NULL &&
-                       (!is_resumable || file->token_path != NULL);
+    bool is_complete = file->partial_path != NULL && (!is_resumable || file->token_path != NULL);
     if (is_complete) return AF_OK;
     af__file_clear(file);
     return af__fail(failure, AF_ENOMEM, "out of memory");
@@ -396,9 +401,20 @@ static int rename_unless_there(const char *from, const char *to) {
     return unlink(from) == 0 ? 0 : errno;
 }
 
+/** The permissions that the file gets with its name; false: those that it has. */
+static bool choose_mode(const af__file *file, mode_t *mode) {
+    struct stat facts;
+    *mode = file->mode;
+    bool replaces = (file->flags & AF_SINK_KEEP_MODE) != 0 && lstat(file->path, &facts) == 0 &&
+                    S_ISREG(facts.st_mode);
+    if (replaces) *mode = facts.st_mode & 0777;
+    return replaces || file->is_resumable;
+}
+
 static int give_name(const af__file *file) {
     bool syncs = (file->flags & AF_SINK_SYNC) != 0;
-    if (file->is_resumable && fchmod(file->descriptor, file->mode) != 0) return errno;
+    mode_t mode;
+    if (choose_mode(file, &mode) && fchmod(file->descriptor, mode) != 0) return errno;
     if (syncs && fsync(file->descriptor) != 0) return errno;
     if ((file->flags & AF_SINK_NO_REPLACE) != 0) {
         return rename_unless_there(file->partial_path, file->path);

@@ -33,7 +33,7 @@ typedef struct af__file {
 
 #define AF__FILE_NONE ((af__file){.descriptor = -1})
 
-/** Fill in the names. AF_EINVAL, AF_ENOMEM. */
+/** Fill in the names. AF_EINVAL, AF_EFILE (links that lead in a circle), AF_ENOMEM. */
 af_status af__file_init(af__file *file, const char *path, unsigned flags, bool is_resumable,
                         af_failure *failure);
 

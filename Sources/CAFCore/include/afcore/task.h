@@ -92,7 +92,14 @@ enum {
     /** A file that exists is an error, AF_EFILE with EEXIST. */
     AF_SINK_NO_REPLACE = 1u << 3,
     /** Make folders that are missing. */
-    AF_SINK_MAKE_FOLDERS = 1u << 4
+    AF_SINK_MAKE_FOLDERS = 1u << 4,
+    /**
+     * If PATH is a symbolic link, replace the file that it leads to and leave the link; PATH.part is then beside that
+     * file, which need not exist yet. Without this the link is replaced.
+     */
+    AF_SINK_FOLLOW_LINKS = 1u << 5,
+    /** A file that is replaced keeps its permissions (not set-user-ID and the like), instead of those of a new one. */
+    AF_SINK_KEEP_MODE = 1u << 6
 };
 
 /**
