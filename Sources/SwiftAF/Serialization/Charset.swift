@@ -4,18 +4,28 @@ import FoundationEssentials
 enum Charset: Sendable {
     case utf8, ascii, latin1, windows1252, utf16, utf16LittleEndian, utf16BigEndian
 
-    /// The charset of a label, in lower case, as Content-Type has it; nil if it is not one of these.
+    /// The charset of a label, as Content-Type has it; nil if it is not one of these. The labels are those of the
+    /// WHATWG's encoding standard (section 4.2), in any case, also with white space or single quotes around them,
+    /// which some servers send.
     init?(label: String) {
-        switch label {
-        case "utf-8", "utf8": self = .utf8
-        case "us-ascii", "ascii": self = .ascii
-        case "iso-8859-1", "iso8859-1", "latin1", "l1": self = .latin1
+        var bytes = Substring(label).utf8.drop(while: Self.isAround)
+        while let last = bytes.last, Self.isAround(last) { bytes = bytes.dropLast() }
+        switch ASCII.lowercased(String(Substring(bytes))) {
+        case "utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8": self = .utf8
+        case "us-ascii", "ascii", "ansi_x3.4-1968": self = .ascii
+        case "iso-8859-1", "iso8859-1", "iso88591", "iso_8859-1", "iso_8859-1:1987", "iso-ir-100", "csisolatin1",
+            "latin1", "l1", "cp819", "ibm819":
+            self = .latin1
         case "windows-1252", "cp1252", "x-cp1252": self = .windows1252
         case "utf-16", "utf16": self = .utf16
-        case "utf-16le": self = .utf16LittleEndian
-        case "utf-16be": self = .utf16BigEndian
+        case "utf-16le", "ucs-2", "iso-10646-ucs-2", "csunicode", "unicode", "unicodefeff": self = .utf16LittleEndian
+        case "utf-16be", "unicodefffe": self = .utf16BigEndian
         default: return nil
         }
+    }
+
+    private static func isAround(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "'") || byte == 0x20 || (0x09...0x0D).contains(byte)
     }
 
     /// The text of a body that names no charset: what its byte order mark says, else UTF-8 if it is valid as such,

@@ -123,6 +123,12 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
 
     @Test(
         arguments: [
+            ("text/plain; charset='utf-8'", [0xC3, 0xA9], "é"), ("text/plain; charset=\" UTF8 \"", [0xC3, 0xA9], "é"),
+            ("text/plain; charset=unicode-1-1-utf-8", [0xC3, 0xA9], "é"),
+            ("text/plain; charset=iso_8859-1", [0xE9], "é"), ("text/plain; charset=ISO_8859-1:1987", [0xE9], "é"),
+            ("text/plain; charset=ANSI_X3.4-1968", [0x41], "A"), ("text/plain; charset=ucs-2", [0x41, 0x00], "A"),
+            ("text/plain; charset=unicodeFFFE", [0x00, 0x41], "A"),
+            ("text/plain; charset=''", [0x41], "serialization"),
             ("text/plain; charset=utf-8", [0xC3, 0xA9], "é"), ("text/plain; charset=ISO-8859-1", [0xE9], "é"),
             ("text/plain", [0xC3, 0xA9], "é"), ("text/plain", [0xE9], "é"), (nil, [], ""),
             ("text/plain; charset=utf-16le", [0x41, 0x00], "A"), ("text/plain; charset=\"US-ASCII\"", [0x41], "A"),
