@@ -100,13 +100,30 @@ static size_t span_until(af_slice text, char stop) {
     return found != NULL ? (size_t)(found - text.bytes) : text.size;
 }
 
+/**
+ * How far it is to a semicolon or an equals sign outside quotes, or to the end, where a quote has none: in
+ * `"foo; filename=bar"; filename=qux` the first one is in no parameter.
+ */
+static size_t name_size(af_slice text) {
+    bool is_open = false;
+    size_t size = 0;
+    while (size < text.size && text.bytes[size] != ';' && text.bytes[size] != '=') {
+        size_t step = 1;
+        if (text.bytes[size] == '"') step += quoted_string(from(text, size + 1), &is_open).size + 1;
+        if (is_open) return text.size;
+        size += step;
+    }
+    return size;
+}
+
 /** Cut the next piece between semicolons off; a piece without "=" has no value and is broken. */
 static bool next_parameter(af_slice *text, parameter *out) {
     if (text->size == 0) return false;
     *out = (parameter){.is_broken = true};
-    size_t size = span_until(*text, ';');
-    size_t equals = span_until((af_slice){text->bytes, size}, '=');
-    if (equals < size) {
+    size_t size = name_size(*text);
+    if (size < text->size && text->bytes[size] == '=') {
+        size_t equals = size;
+        size += span_until(from(*text, size), ';');
         out->name = af__trim((af_slice){text->bytes, equals});
         af_slice value = af__trim(from(*text, equals + 1));
         out->is_quoted = value.size != 0 && value.bytes[0] == '"';
