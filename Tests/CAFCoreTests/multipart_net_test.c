@@ -199,14 +199,13 @@ static void a_reader_that_fails_ends_the_task(void **state) {
 
 static void a_refused_request_frees_its_form(void **state) {
     world *world = *state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         script_reader script = {0};
         af_multipart *form = form_new();
         form_add_reader(form, "r", &script, 10);
         af_request request = AF_REQUEST_INIT;
         request.url = i == 0 ? "ftp://127.0.0.1/" : "http://127.0.0.1/";
         if (i == 1) request.method = "NO METHOD";
-        if (i == 2) request.size = 1;
         request.body = (af_body){.kind = AF_BODY_MULTIPART, .form = form};
         af_task *task;
         check_status(af_task_new(&task, world->session, &request, NULL, NULL), AF_EINVAL);

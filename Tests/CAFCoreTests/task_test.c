@@ -69,6 +69,43 @@ static void requests_are_checked(void **state) {
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
 
+static void count_call(void *context) {
+    ++*(int *)context;
+}
+
+/** Whatever bytes stand in a structure that wasn't made with its macro, none of them is used. */
+static void refuses_structures_made_without_their_macro(void **state) {
+    world *world = *state;
+    af_task *task;
+    af_failure failure;
+    int releases = 0, drops = 0;
+    af_task_events events = AF_TASK_EVENTS_INIT, odd_events;
+    events.context = &drops;
+    events.drop = count_call;
+    for (int octet = 0; octet < 256; octet++) {
+        af_request odd;
+        memset(&odd, octet, sizeof odd);
+        check_status(af_task_new(&task, world->session, &odd, &events, &failure), AF_EINVAL);
+        assert_null(task);
+        check_contains(failure.text, "AF_REQUEST_INIT");
+        assert_int_equal(drops, octet + 1);
+        af_request request = AF_REQUEST_INIT;
+        request.url = url_of(world, "/");
+        request.body.kind = AF_BODY_BYTES;
+        request.body.release = count_call;
+        request.body.context = &releases;
+        memset(&odd_events, octet, sizeof odd_events);
+        check_status(af_task_begin(&task, world->session, &request, &odd_events, &failure),
+                     AF_EINVAL);
+        assert_null(task);
+        check_contains(failure.text, "AF_TASK_EVENTS_INIT");
+        assert_int_equal(releases, octet + 1);
+        check_status(af_task_new(&task, world->session, &odd, &odd_events, NULL), AF_EINVAL);
+    }
+    check_status(af_task_new(&task, world->session, NULL, &events, &failure), AF_EINVAL);
+    assert_int_equal(drops, 257);
+}
+
 static void a_task_needs_no_events(void **state) {
     world *world = *state;
     af_request request = AF_REQUEST_INIT;
@@ -315,6 +352,7 @@ static void totals_are_unknown_where_nobody_said(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(requests_are_checked),
+        WORLD_TEST(refuses_structures_made_without_their_macro),
         WORLD_TEST(a_task_needs_no_events),
         WORLD_TEST(starting_twice_is_starting_once),
         WORLD_TEST(a_task_cancelled_before_its_start_never_connects),

@@ -393,11 +393,18 @@ static bool run_job(af__job *job) {
     return false;
 }
 
+static bool is_request(const af_request *request) {
+    return request != NULL && request->size == sizeof *request;
+}
+
+static bool are_events(const af_task_events *events) {
+    return events == NULL || events->size == sizeof *events;
+}
+
+/** A structure made without its macro may hold anything, so none of its callbacks is called. */
 static void give_back(const af_request *request, const af_task_events *events) {
-    if (request != NULL) {
-        af__body_release(&request->body);
-    }
-    if (events != NULL && events->drop != NULL) events->drop(events->context);
+    if (is_request(request)) af__body_release(&request->body);
+    if (events != NULL && are_events(events) && events->drop != NULL) events->drop(events->context);
 }
 
 /** A busy program makes one for each request. */
@@ -414,8 +421,10 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     memset(failure, 0, sizeof *failure);
     *out = NULL;
     af_status status = AF_OK;
-    if (request->size != sizeof *request || (events != NULL && events->size != sizeof *events)) {
-        status = af__fail(failure, AF_EINVAL, "the structures were not made with AF_…_INIT");
+    if (!is_request(request)) {
+        status = af__fail(failure, AF_EINVAL, "the request was not made with AF_REQUEST_INIT");
+    } else if (!are_events(events)) {
+        status = af__fail(failure, AF_EINVAL, "the events were not made with AF_TASK_EVENTS_INIT");
     } else if (session->generation != af__process_generation()) {
         status = af__fail(failure, AF_ECLOSED, "the session belongs to the parent process");
     }

@@ -181,7 +181,8 @@ typedef enum af_expect {
  * Sent unless given or removed: Host, Accept: *\/\*, Accept-Encoding (see `keep_encoding`), the
  * session's User-Agent. Content-Length and Transfer-Encoding follow from the body and are refused
  * as headers. `url` is http or https; in path and query, spaces, octets above 127 and "<>\^`{|} are
- * percent-encoded; control characters are refused, a fragment is not sent.
+ * percent-encoded; control characters are refused, a fragment is not sent. An IP address is sent in its
+ * usual form: `127.1` and `0x7f.0.0.1` are 127.0.0.1.
  */
 typedef struct af_request {
     size_t size;        /**< sizeof(af_request), for growth. */
@@ -376,6 +377,8 @@ typedef struct af_task_events {
 /**
  * Make a task; nothing happens before af_task_start(). Takes `events->context` and what the
  * request's body borrows, also when it fails (release and drop are then called before it returns).
+ * A structure that wasn't made with its AF_…_INIT is AF_EINVAL: nothing else in it is read, and no
+ * callback of it is called.
  *
  * Thread: any.    Owns: `*out` is yours, af_task_release().
  * Fails: AF_EINVAL (failure says what was wrong), AF_EUNSUPPORTED, AF_ECLOSED, AF_ENOMEM; `*out` is
