@@ -97,8 +97,9 @@ static void addresses_and_other_scripts_are_no_names(void **state) {
     keep(hsts, "10.0.0.1", 100, true);
     keep(hsts, "::1", 100, true);
     assert_false(af__hsts_wants(hsts, "10.0.0.1", NOW));
-    static const char *const bad[] = {"10.0.0.1",       "::1", "",    ".", ".x", "a b",
-                                      "b\xc3\xbc.test", "a/b", "a..b"};
+    static const char *const bad[] = {
+        "10.0.0.1",       "::1", "",     ".",     ".x",         "a b",
+        "b\xc3\xbc.test", "a/b", "a..b", "127.1", "0x7f.0.0.1", "1.2.3.4.5"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         check_status(af_hsts_add(hsts, bad[i], AF_HSTS_FOREVER, true, NULL), AF_EINVAL);
         assert_false(af_hsts_has(hsts, bad[i]));

@@ -17,6 +17,8 @@ static void overrides_are_written_for_libcurl(void **state) {
         {{"example.test", 80, "192.0.2.1"}, "example.test:80:192.0.2.1", NULL},
         {{"EXAMPLE.test.", 443, "192.0.2.1, ::1"}, "example.test:443:192.0.2.1,[::1]", NULL},
         {{"*", 8443, "2001:db8::1"}, "*:8443:[2001:db8::1]", NULL},
+        {{"0xC0.0.513", 80, "::1"}, "192.0.2.1:80:[::1]", NULL},
+        {{"1.2.3.4.5", 80, "::1"}, NULL, "host"},
         {{"xn--bcher-kva.test", 1, "::"}, "xn--bcher-kva.test:1:[::]", NULL},
         {{"b\xc3\xbc"
           "cher.test",

@@ -59,6 +59,56 @@ static void ports_are_written_when_they_say_something(void **state) {
     check_parsed(cases, COUNT_OF(cases));
 }
 
+/** S70: as the URL Standard writes them. libcurl and inet_aton() would connect to the same addresses. */
+static void writes_addresses_in_their_usual_form(void **state) {
+    (void)state;
+    static const parsed cases[] = {
+        {"http://127.0.0.1/", "http://127.0.0.1/"},
+        {"http://127.0.1/", "http://127.0.0.1/"},
+        {"http://127.1:8080/a", "http://127.0.0.1:8080/a"},
+        {"http://2130706433", "http://127.0.0.1/"},
+        {"http://0x7f.1/", "http://127.0.0.1/"},
+        {"http://0X7F000001/", "http://127.0.0.1/"},
+        {"http://017700000001/", "http://127.0.0.1/"},
+        {"http://0177.0.0.0x1/", "http://127.0.0.1/"},
+        {"http://127.0.0.1./", "http://127.0.0.1/"},
+        {"http://127.1./", "http://127.0.0.1/"},
+        {"http://0/", "http://0.0.0.0/"},
+        {"http://0x/", "http://0.0.0.0/"},
+        {"http://00000000000000000000000/", "http://0.0.0.0/"},
+        {"http://4294967295/", "http://255.255.255.255/"},
+        {"http://1.16777215/", "http://1.255.255.255/"},
+        {"http://1.2.65535/", "http://1.2.255.255/"},
+        {"http://u:p@010.1/", "http://8.0.0.1/"},
+        {"http://[::FFFF:127.0.0.1]/", "http://[::ffff:7f00:1]/"},
+        {"http://[0:0:0:0:0:0:0:1]:8080/", "http://[::1]:8080/"},
+        {"http://[0:0:0:0:0:0:0:0]/", "http://[::]/"},
+        {"http://[1:0:0:2:0:0:0:3]/", "http://[1:0:0:2::3]/"},
+        {"http://[1:0:0:2:3:0:0:4]/", "http://[1::2:3:0:0:4]/"},
+        {"http://[1:0:2:3:4:5:6:7]/", "http://[1:0:2:3:4:5:6:7]/"},
+        {"http://[0001:0020:0300:4000:5:6:0::]/", "http://[1:20:300:4000:5:6::]/"},
+        {"http://[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]/",
+         "http://[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]/"},
+        /* Names: their last labels are no numbers. */
+        {"http://1.2.3.example/", "http://1.2.3.example/"},
+        {"http://0xg/", "http://0xg/"},
+        {"http://1a/", "http://1a/"},
+        {"http://1.2.3.4a/", "http://1.2.3.4a/"},
+        {"http://127.0.0.1../", "http://127.0.0.1../"},
+        {"http://1.-1/", "http://1.-1/"},
+    };
+    check_parsed(cases, COUNT_OF(cases));
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        af__url url, below;
+        check_status(af__url_parse(&url, af_slice_of(cases[i].given), NULL), AF_OK);
+        check_status(af__url_resolve(&below, &url, S("/x"), NULL), AF_OK);
+        assert_true(af__url_same_origin(&url, &below));
+        check_slice(below.path, "/x");
+        af__url_clear(&below);
+        af__url_clear(&url);
+    }
+}
+
 static void what_a_url_cannot_hold_is_escaped(void **state) {
     (void)state;
     static const parsed cases[] = {
@@ -182,6 +232,18 @@ static const struct {
     {S_INIT("http://a|b/"), "'|'"},
     {S_INIT("http://{a}/"), "'{'"},
     {S_INIT("http://a,b/"), "','"},
+    {S_INIT("http://1.2.3.4.5/"), "IPv4"},
+    {S_INIT("http://256.1.1.1/"), "IPv4"},
+    {S_INIT("http://1.2.3.256/"), "IPv4"},
+    {S_INIT("http://1.16777216/"), "IPv4"},
+    {S_INIT("http://4294967296/"), "IPv4"},
+    {S_INIT("http://99999999999999999999999999/"), "IPv4"},
+    {S_INIT("http://0x100000000/"), "IPv4"},
+    {S_INIT("http://08.0.0.1/"), "IPv4"},
+    {S_INIT("http://1..2/"), "IPv4"},
+    {S_INIT("http://.1/"), "IPv4"},
+    {S_INIT("http://example.1/"), "IPv4"},
+    {S_INIT("http://example.0x1./"), "IPv4"},
     {S_INIT("http://good.example\\@evil.example/"), "backslash"},
     {S_INIT("http://h\\a/"), "backslash"},
     {S_INIT("http://h/a\rb"), "control"},
@@ -504,6 +566,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(urls_are_made_fit_for_the_wire),
         cmocka_unit_test(ports_are_written_when_they_say_something),
+        cmocka_unit_test(writes_addresses_in_their_usual_form),
         cmocka_unit_test(what_a_url_cannot_hold_is_escaped),
         cmocka_unit_test(dot_segments_are_removed),
         cmocka_unit_test(the_parts_point_into_the_text),

@@ -1,7 +1,7 @@
 #include "message/host.h"
 
 #include "base/failure.h"
-#include "message/ip.h"
+#include "message/octets.h"
 #include "message/url.h"
 
 static bool is_digit(char c) {
@@ -73,10 +73,10 @@ static af_status split_host(af__authority *out, af_slice text, af_slice *rest,
     return AF_OK;
 }
 
-static af_status check_host(const af__authority *authority, af_failure *failure) {
+static af_status read_host(af__authority *authority, af_failure *failure) {
     af_slice host = authority->host;
     if (authority->is_ipv6) {
-        if (af__is_ipv6(host)) return AF_OK;
+        if (af__ip_parse(&authority->ip, host) && authority->ip.size == 16) return AF_OK;
         return af__fail(failure, AF_EINVAL, "the URL's host in brackets is not an IPv6 address");
     }
     if (host.size == 0) return af__fail(failure, AF_EINVAL, "the URL has no host");
@@ -89,7 +89,28 @@ static af_status check_host(const af__authority *authority, af_failure *failure)
         return af__fail(failure, AF_EINVAL, "'%c' is not allowed in the host of a URL",
                         host.bytes[i]);
     }
-    return AF_OK;
+    switch (af__ip_read_host(&authority->ip, host)) {
+    case AF__HOST_NAME:
+        authority->ip = (af__ip){.size = 0};
+        return AF_OK;
+    case AF__HOST_ADDRESS:
+        return AF_OK;
+    case AF__HOST_INVALID:
+        break;
+    }
+    return af__fail(failure, AF_EINVAL,
+                    "the URL's host ends in a number but is not an IPv4 address");
+}
+
+size_t af__authority_write_host(const af__authority *authority, char *out) {
+    char address[AF__IP_ROOM];
+    if (authority->ip.size != 0) {
+        size_t size = af__ip_write(&authority->ip, address);
+        memcpy(out, address, size);
+        return size;
+    }
+    for (size_t i = 0; i < authority->host.size; i++) out[i] = af__lower(authority->host.bytes[i]);
+    return authority->host.size;
 }
 
 af_status af__authority_split(af__authority *out, af_slice text, af_failure *failure) {
@@ -105,7 +126,7 @@ af_status af__authority_split(af__authority *out, af_slice text, af_failure *fai
     }
     af_slice rest = {NULL, 0};
     af_status status = split_host(out, text, &rest, failure);
-    if (status == AF_OK) status = check_host(out, failure);
+    if (status == AF_OK) status = read_host(out, failure);
     if (status != AF_OK || rest.size == 0) return status;
     return read_port(&out->port, (af_slice){rest.bytes + 1, rest.size - 1}, failure);
 }

@@ -2,6 +2,9 @@
 
 #include "message/octets.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -85,6 +88,114 @@ bool af__ip_parse(af__ip *out, af_slice text) {
     out->size = is_ipv4 ? 4 : 16;
     return true;
 }
+
+/* ---- Hosts of URLs ------------------------------------------------------------------------- */
+
+/** What is too large stays so: no address has such a number. */
+static bool read_number(af_slice text, uint64_t *out) {
+    unsigned radix = 10;
+    bool begins_with_zero = text.size > 1 && text.bytes[0] == '0';
+    if (begins_with_zero && af__lower(text.bytes[1]) == 'x') {
+        radix = 16;
+        text = (af_slice){text.bytes + 2, text.size - 2};
+    } else if (begins_with_zero) {
+        radix = 8;
+    } else if (text.size == 0) {
+        return false;
+    }
+    *out = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        int digit = af__hex_value(text.bytes[i]);
+        if (digit < 0 || (unsigned)digit >= radix) return false;
+        if (*out <= UINT32_MAX) *out = *out * radix + (unsigned)digit;
+    }
+    return true;
+}
+
+static bool is_decimal(af_slice text) {
+    for (size_t i = 0; i < text.size; i++) {
+        if (!is_digit(text.bytes[i])) return false;
+    }
+    return text.size > 0;
+}
+
+static af_slice last_label(af_slice host) {
+    const char *dot = host.size != 0 ? memrchr(host.bytes, '.', host.size) : NULL;
+    size_t start = dot != NULL ? (size_t)(dot - host.bytes) + 1 : 0;
+    return (af_slice){host.bytes + start, host.size - start};
+}
+
+/** Up to four numbers with dots between them; the last one fills what is left of the 32 bits. */
+static bool read_short_ipv4(uint8_t *out, af_slice host) {
+    for (int i = 0; i < 4; i++) {
+        const char *dot = host.size != 0 ? memchr(host.bytes, '.', host.size) : NULL;
+        size_t size = dot != NULL ? (size_t)(dot - host.bytes) : host.size;
+        uint64_t number;
+        if (!read_number((af_slice){host.bytes, size}, &number)) return false;
+        if (dot == NULL) {
+            if (number >> 8 * (4 - i) != 0) return false;
+            for (int k = 3; k >= i; k--, number >>= 8) out[k] = (uint8_t)number;
+            return true;
+        }
+        if (number > 255) return false;
+        out[i] = (uint8_t)number;
+        host = (af_slice){dot + 1, host.size - size - 1};
+    }
+    return false;
+}
+
+af__host_kind af__ip_read_host(af__ip *out, af_slice host) {
+    uint64_t ignored;
+    if (af__ip_parse(out, host)) return AF__HOST_ADDRESS;
+    if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
+    af_slice last = last_label(host);
+    if (!is_decimal(last) && !read_number(last, &ignored)) return AF__HOST_NAME;
+    memset(out, 0, sizeof *out);
+    out->size = 4;
+    return read_short_ipv4(out->bytes, host) ? AF__HOST_ADDRESS : AF__HOST_INVALID;
+}
+
+static unsigned group_of(const af__ip *ip, int index) {
+    return ip->bytes[2 * index] * 256u + ip->bytes[2 * index + 1];
+}
+
+/** The first of the longest runs of at least two groups of zero, RFC 5952 4.2; its length, or 0. */
+static int longest_gap(const af__ip *ip, int *start) {
+    int longest = 0;
+    for (int i = 0; i < 8; i++) {
+        int end = i;
+        while (end < 8 && group_of(ip, end) == 0) end++;
+        if (end - i > longest && end - i > 1) {
+            longest = end - i;
+            *start = i;
+        }
+        if (end > i) i = end;
+    }
+    return longest;
+}
+
+size_t af__ip_write(const af__ip *ip, char out[AF__IP_ROOM]) {
+    const uint8_t *b = ip->bytes;
+    if (ip->size == 4) {
+        return (size_t)snprintf(out, AF__IP_ROOM, "%d.%d.%d.%d", b[0], b[1], b[2], b[3]);
+    }
+    int gap = 0, gap_size = longest_gap(ip, &gap);
+    size_t size = 0;
+    for (int i = 0; i < 8; i++) {
+        bool is_gap = gap_size > 0 && i == gap;
+        bool follows_gap = gap_size > 0 && i == gap + gap_size;
+        if (is_gap) {
+            size += (size_t)snprintf(out + size, AF__IP_ROOM - size, "::");
+            i += gap_size - 1;
+        } else {
+            const char *mark = i == 0 || follows_gap ? "" : ":";
+            size += (size_t)snprintf(out + size, AF__IP_ROOM - size, "%s%x", mark, group_of(ip, i));
+        }
+    }
+    return size;
+}
+
+/* ---- Networks ------------------------------------------------------------------------------ */
 
 bool af__ip_is_in(const af__ip *ip, const af__ip *network, unsigned prefix) {
     if (ip->size != network->size || prefix > ip->size * 8u) return false;

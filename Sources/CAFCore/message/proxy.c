@@ -81,8 +81,11 @@ static af_status parse(af__proxy *proxy, af_slice text, af_failure *failure) {
     if (status == AF_OK) status = set_credentials(proxy, authority.userinfo, failure);
     if (status != AF_OK) return status;
     if (authority.port != 0) proxy->port = authority.port;
-    proxy->host = af__copy_text(authority.host);
-    return proxy->host != NULL ? AF_OK : af__fail(failure, AF_ENOMEM, "out of memory");
+    char *host = af__alloc(af__authority_host_room(&authority) + 1);
+    if (host == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    host[af__authority_write_host(&authority, host)] = '\0';
+    proxy->host = host;
+    return AF_OK;
 }
 
 af_status af__proxy_parse(af__proxy *out, af_slice text, af_failure *failure) {
@@ -258,7 +261,10 @@ static bool entry_has(af_slice entry, af_slice host, const af__ip *ip, uint16_t 
     if (slash != NULL) return ip != NULL && network_has(entry, slash, ip);
     af__ip own;
     entry = without_dots(entry);
-    if (ip != NULL) return af__ip_parse(&own, entry) && af__ip_is_in(ip, &own, own.size * 8u);
+    if (ip != NULL) {
+        return af__ip_read_host(&own, entry) == AF__HOST_ADDRESS &&
+               af__ip_is_in(ip, &own, own.size * 8u);
+    }
     if (entry.size > 1 && entry.bytes[0] == '*' && entry.bytes[1] == '.') {
         entry = (af_slice){entry.bytes + 1, entry.size - 1};
     }

@@ -35,13 +35,12 @@ static af_status append_host(af__buffer *text, af_slice host, af_failure *failur
     if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
     bool is_name = af__authority_split(&authority, host, NULL) == AF_OK &&
                    authority.host.size == host.size;
-    for (size_t i = 0; is_name && i < host.size; i++) {
-        char c = host.bytes[i];
-        is_name = (unsigned char)c < 128;
-        if (c >= 'A' && c <= 'Z') c = (char)(c + 32);
-        if (is_name && af__buffer_append(text, &c, 1) != AF_OK) return out_of_memory(failure);
+    for (size_t i = 0; i < host.size; i++) is_name = is_name && (unsigned char)host.bytes[i] < 128;
+    if (is_name) {
+        char written[AF__HOST_LONGEST + 1];
+        size_t size = af__authority_write_host(&authority, written);
+        return af__buffer_append(text, written, size) == AF_OK ? AF_OK : out_of_memory(failure);
     }
-    if (is_name) return AF_OK;
     return af__fail(failure, AF_EINVAL, "the host of an override is not a name in ASCII");
 }
 

@@ -181,8 +181,8 @@ static char *remove_dot_segments(char *path, const char *end) {
 
 static char *write_authority(char *at, af__url *out, const af__authority *authority) {
     if (authority->is_ipv6) *at++ = '[';
-    out->host = (af_slice){at, authority->host.size};
-    for (size_t i = 0; i < authority->host.size; i++) *at++ = af__lower(authority->host.bytes[i]);
+    out->host = (af_slice){at, af__authority_write_host(authority, at)};
+    at += out->host.size;
     if (authority->is_ipv6) *at++ = ']';
     uint16_t usual = out->is_https ? PORT_HTTPS : PORT_HTTP;
     out->port = authority->port != 0 ? authority->port : usual;
@@ -214,8 +214,9 @@ static char *write_query(char *at, af__url *out, af_slice query) {
 
 static af_status write_url(af__url *out, const target *target, af_failure *failure) {
     static const char fixed[] = "https://[]:65535/?";
-    size_t room = sizeof fixed + target->authority.host.size + escaped_size(target->directory) +
-                  escaped_size(target->path) + escaped_size(target->query);
+    size_t room = sizeof fixed + af__authority_host_room(&target->authority) +
+                  escaped_size(target->directory) + escaped_size(target->path) +
+                  escaped_size(target->query);
     af__url url = {.is_https = target->is_https, .text = af__alloc(room)};
     if (url.text == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
     char *at = url.is_https ? write_bytes(url.text, "https://", 8)
@@ -261,6 +262,7 @@ static af_status write_below(af__url *out, const af__url *base, const reference 
         .is_ipv6 = memchr(base->host.bytes, ':', base->host.size) != NULL,
         .port = base->port,
     };
+    if (!af__ip_parse(&target.authority.ip, base->host)) target.authority.ip.size = 0;
     if (parts->path.size == 0) {
         target.path = base->path;
         if (parts->query.bytes == NULL) target.query = base->query;

@@ -18,7 +18,7 @@ enum {
 typedef struct af__url {
     char *text; /**< Absolute, without userinfo and fragment, ends in NUL; for the wire. */
     bool is_https;
-    af_slice host;  /**< Lower case; an IPv6 address without its brackets. */
+    af_slice host;  /**< Lower case; an address in its usual form, of IPv6 without its brackets. */
     uint16_t port;  /**< Explicit or the scheme's, which is left out of `text`. */
     af_slice path;  /**< At least "/". */
     af_slice query; /**< Without "?"; bytes is NULL if there is none. */
@@ -29,11 +29,13 @@ typedef struct af__url {
  * Take an absolute URL apart: scheme http or https (any case), a host, a port 1–65535 (empty: the
  * default). In path and query, octets that a URL can't hold (space, above 127, and
  * `"<>\^{|}` and the backtick) are percent-encoded; escapes are kept as they are, invalid ones too.
- * Dot segments are removed, an empty path becomes "/", a fragment is dropped.
+ * Dot segments are removed, an empty path becomes "/", a fragment is dropped. A host that libcurl and
+ * resolvers would take for an IP address (`127.1`, `0x7f.0.0.1`) is written as one, so that cookies, proxies,
+ * trust and the connection see the same host.
  *
  * AF_EINVAL, with a text that names what is wrong but never shows userinfo: control characters
  * anywhere, a backslash in the authority, another scheme, no host, one with characters that no host
- * name has or without its bracket, a bad port, too long. AF_ENOMEM. `*out` is then empty.
+ * name has, without its bracket, or that ends in a number and is no address, a bad port, too long. AF_ENOMEM. `*out` is then empty.
  */
 af_status af__url_parse(af__url *out, af_slice text, af_failure *failure);
 

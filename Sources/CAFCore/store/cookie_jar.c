@@ -203,8 +203,8 @@ static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, 
         char c = wish.bytes[i];
         room[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
     }
+    /* A final dot stays, and then no host matches (RFC 6265 5.1.3). */
     room[wish.size] = '\0';
-    if (wish.size > 0 && room[wish.size - 1] == '.') room[--wish.size] = '\0';
     af_slice domain = {room, wish.size};
     bool is_own = same(domain, own);
     out->host_only = wish.size == 0;
@@ -238,6 +238,11 @@ af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, a
                           .http_only = read.http_only,
                           .same_site = read.same_site};
     if (read.path.size == 0 || has_tab(read.path)) new.path = af__cookie_default_path(site->path);
+    /* The URL's path is up to 64 KiB: some hundred cookies of it would be too large for a file. */
+    if (new.path.size > AF__COOKIE_LONGEST_ATTRIBUTE) {
+        *why = "the cookie's path is too long";
+        return AF_EINVAL;
+    }
     if (!choose_domain(&new, read.domain, site->host, room, why)) return AF_EINVAL;
     if (new.secure && !site->is_secure) *why = "a secure cookie came over http";
     if (*why != NULL || !is_good(&new, why)) return AF_EINVAL;
@@ -249,18 +254,26 @@ af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, a
     return status;
 }
 
-static bool is_domain(af_slice text) {
-    af__ip ip;
-    if (af__ip_parse(&ip, text)) return true;
+static bool is_name(af_slice text) {
     for (size_t i = 0; i < text.size; i++) {
         if (text.bytes[i] >= 'A' && text.bytes[i] <= 'Z') return false;
     }
     return af__is_dns_name(text);
 }
 
+/** An address in its usual form, as URLs have it, in `room`. false: neither that nor a name. */
+static bool read_domain(af_slice *domain, bool *is_address, char room[AF__IP_ROOM]) {
+    af__ip ip;
+    af__host_kind kind = af__ip_read_host(&ip, *domain);
+    *is_address = kind == AF__HOST_ADDRESS;
+    if (*is_address) *domain = (af_slice){room, af__ip_write(&ip, room)};
+    return *is_address || (kind == AF__HOST_NAME && is_name(*domain));
+}
+
 af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t now,
                              const char **why) {
-    af__ip ip;
+    char room[AF__IP_ROOM];
+    bool is_address = false;
     *why = NULL;
     if (given->name == NULL || given->value == NULL || given->domain == NULL ||
         given->path == NULL || (unsigned)given->same_site > AF_SAME_SITE_STRICT) {
@@ -277,10 +290,10 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
                           .http_only = given->http_only,
                           .same_site = given->same_site};
     if (new.path.size > AF__COOKIE_LONGEST_ATTRIBUTE) *why = "the cookie's path is too long";
-    if (!is_domain(new.domain))
+    if (!read_domain(&new.domain, &is_address, room))
         *why = "the cookie's domain is no address, nor a name in ASCII and lower case";
     bool is_wide = *why == NULL && !new.host_only;
-    if (is_wide && (af__ip_parse(&ip, new.domain) || af__suffixes_have(given->domain))) {
+    if (is_wide && (is_address || af__suffixes_have(given->domain))) {
         *why = "the cookie's domain is a public suffix";
     }
     /* Names with semicolons would be several; values with them, too. */

@@ -213,7 +213,7 @@ static bool read_host(const char *text, char out[LONGEST_HOST + 1]) {
         out[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + 32) : text[i];
     }
     out[size] = '\0';
-    return !af__ip_parse(&ip, af_slice_of(out));
+    return af__ip_read_host(&ip, af_slice_of(out)) == AF__HOST_NAME;
 }
 
 af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires, bool includes_subdomains,

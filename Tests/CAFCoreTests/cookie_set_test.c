@@ -1,0 +1,98 @@
+/* Cookies that programs set, addresses as their domains, and the limit of default paths. */
+#include "store/cookie_jar.h"
+#include "support/check.h"
+
+static af_cookie_jar *make_jar(void) {
+    af_cookie_jar *jar;
+    check_status(af_cookie_jar_new(&jar, NULL, NULL), AF_OK);
+    return jar;
+}
+
+static size_t count(af_cookie_jar *jar, const char *url) {
+    af_cookie_list *list;
+    check_status(af_cookie_jar_copy(jar, url, &list, NULL), AF_OK);
+    size_t found = list->count;
+    af_cookie_list_free(list);
+    return found;
+}
+
+static void what_is_no_cookie_cannot_be_set(void **state) {
+    (void)state;
+    af_cookie_jar *jar = make_jar();
+    static const struct {
+        const char *name, *value, *domain, *path;
+        bool host_only;
+    } rows[] = {
+        {NULL, "1", "x.test", "/", true},        {"a", "1", NULL, "/", true},
+        {"a\r", "1", "x.test", "/", true},       {"a", "1\n", "x.test", "/", true},
+        {"a", "1; Path=/", "x.test", "/", true}, {"a=b", "1", "x.test", "/", true},
+        {"a", "1", "co.uk", "/", false},         {"a", "1", "X.test", "/", true},
+        {"a", "1", ".x.test", "/", true},        {"a", "1", "x\t.test", "/", true},
+        {"a", "1", "x.test", "y", true},         {"a", "1", "x.test", "/\n", true},
+        {"__Host-a", "1", "x.test", "/", true},  {"a", "1", "10.0.0.1", "/", false},
+        {"a\t", "1", "x.test", "/", true},       {"", "", "x.test", "/", true},
+        {"a", "1", "1.2.3.4.5", "/", true},      {"a", "1", "10.1", "/", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af_cookie cookie = AF_COOKIE_INIT;
+        af_failure failure = {0};
+        cookie.name = rows[i].name;
+        cookie.value = rows[i].value;
+        cookie.domain = rows[i].domain;
+        cookie.path = rows[i].path;
+        cookie.host_only = rows[i].host_only;
+        check_status(af_cookie_jar_set(jar, &cookie, &failure), AF_EINVAL);
+        assert_int_not_equal(strlen(failure.text), 0);
+    }
+    check_status(af_cookie_jar_receive(jar, "ftp://x.test/", S("a=b"), NULL), AF_EINVAL);
+    check_status(af_cookie_jar_receive(jar, "http://b\xc3\xbc.test/", S("a=b"), NULL), AF_EINVAL);
+    check_status(af_cookie_jar_receive(jar, "http://x.test/", S("a=\1"), NULL), AF_EINVAL);
+    assert_int_equal(count(jar, NULL), 0);
+    af_cookie_jar_release(jar);
+}
+
+static void stores_addresses_in_their_usual_form(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"10.1", "http://10.0.0.1/"}, {"0xa.0.0.1", "http://10.0.1/"}, {"0:0::1", "http://[::1]/"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af_cookie_jar *jar = make_jar();
+        af_cookie cookie = AF_COOKIE_INIT;
+        cookie.name = "a";
+        cookie.value = "b";
+        cookie.domain = rows[i][0];
+        check_status(af_cookie_jar_set(jar, &cookie, NULL), AF_OK);
+        assert_int_equal(count(jar, rows[i][1]), 1);
+        af_cookie_jar_release(jar);
+    }
+}
+
+/** A URL has up to 64 KiB of path: 500 cookies with that default path would be too large to save. */
+static void refuses_default_paths_beyond_the_limit_of_paths(void **state) {
+    (void)state;
+    static char url[AF__COOKIE_LONGEST_ATTRIBUTE + 32] = "http://x.test/";
+    af_cookie_jar *jar = make_jar();
+    size_t start = strlen("http://x.test");
+    memset(url + start + 1, 'p', sizeof url - start - 1);
+    url[start + AF__COOKIE_LONGEST_ATTRIBUTE] = '/';
+    url[start + AF__COOKIE_LONGEST_ATTRIBUTE + 1] = '\0';
+    check_status(af_cookie_jar_receive(jar, url, S("a=b"), NULL), AF_OK);
+    url[start + AF__COOKIE_LONGEST_ATTRIBUTE] = 'p';
+    url[start + AF__COOKIE_LONGEST_ATTRIBUTE + 1] = '/';
+    url[start + AF__COOKIE_LONGEST_ATTRIBUTE + 2] = '\0';
+    af_failure failure;
+    check_status(af_cookie_jar_receive(jar, url, S("c=d"), &failure), AF_EINVAL);
+    check_contains(failure.text, "path");
+    check_status(af_cookie_jar_receive(jar, url, S("e=f; Path=/"), NULL), AF_OK);
+    assert_int_equal(count(jar, NULL), 2);
+    af_cookie_jar_release(jar);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_cookie_cannot_be_set),
+        cmocka_unit_test(stores_addresses_in_their_usual_form),
+        cmocka_unit_test(refuses_default_paths_beyond_the_limit_of_paths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
