@@ -294,6 +294,24 @@ static void digest_answers_are_those_of_the_rfc(void **state) {
     af_free(answer);
 }
 
+static void refuses_digest_values_with_control_characters(void **state) {
+    (void)state;
+    static const char *const values[] = {
+        "Digest realm=\"r\", nonce=\"n\x01\"", "Digest realm=\"r\x7f\", nonce=\"n\"",
+        "Digest realm=\"r\", nonce=\"n\", opaque=\"\x1b[0m\"", NULL};
+    fields fields;
+    af__challenge_reader reader;
+    af__challenge challenge;
+    af__access_terms terms;
+    int count = 0;
+    af__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
+    while (af__challenge_next(&reader, &challenge)) {
+        assert_false(af__access_terms_read(&challenge, true, &terms));
+        count++;
+    }
+    assert_int_equal(count, 3);
+}
+
 static void names_are_quoted_and_hashed(void **state) {
     (void)state;
     af__access_request request = {"a\"b\\c", "p", "GET", "/", af_slice_of(""), "c"};
@@ -421,6 +439,7 @@ int main(void) {
         cmocka_unit_test(the_strongest_that_fits_is_chosen),
         cmocka_unit_test(a_proxys_challenges_are_not_a_servers),
         cmocka_unit_test(digest_answers_are_those_of_the_rfc),
+        cmocka_unit_test(refuses_digest_values_with_control_characters),
         cmocka_unit_test(names_are_quoted_and_hashed),
         cmocka_unit_test(every_answer_counts_and_differs),
         cmocka_unit_test(anything_may_come),

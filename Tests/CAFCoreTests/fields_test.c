@@ -21,6 +21,8 @@ static void tokens_are_told_from_other_text(void **state) {
         assert_int_equal(af__is_token((af_slice){text, 2}), expected);
         assert_int_equal(af__is_field_value((af_slice){text, 2}),
                          c != '\r' && c != '\n' && c != '\0');
+        assert_int_equal(af__may_be_sent((af_slice){text, 2}),
+                         c == '\t' || (c >= ' ' && c != 0x7f));
     }
 }
 
@@ -67,6 +69,8 @@ static void request_fields_are_checked(void **state) {
         {{ROW_S("X-A"), ROW_S("secret\r\nHost: evil"), 0}, "X-A"},
         {{ROW_S("X-A"), ROW_S("secret\n"), 0}, "X-A"},
         {{ROW_S("X-A"), ROW_S("sec\0ret"), 0}, "X-A"},
+        {{ROW_S("X-A"), ROW_S("sec\x1bret"), 0}, "X-A"},
+        {{ROW_S("X-A"), ROW_S("\x7fsecret"), 0}, "X-A"},
         {{ROW_S("content-length"), ROW_S("5"), 0}, "content-length"},
         {{ROW_S("Transfer-Encoding"), ROW_S("chunked"), 0}, "Transfer-Encoding"},
         {{ROW_S("Content-Length"), {NULL, 0}, AF_HEADER_REMOVE}, "Content-Length"},

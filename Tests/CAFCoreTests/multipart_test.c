@@ -203,9 +203,10 @@ static void a_given_boundary_may_not_occur_in_a_part(void **state) {
 
 /* ---- What is refused ----------------------------------------------------------------------- */
 
-static void line_breaks_and_nul_are_refused(void **state) {
+static void control_characters_are_refused(void **state) {
     (void)state;
-    static const af_slice bad[] = {ROW_S("a\rb"), ROW_S("\n"), ROW_S("a\0b"), ROW_S("\r\nX: y")};
+    static const af_slice bad[] = {ROW_S("a\rb"),     ROW_S("\n"),   ROW_S("a\0b"),
+                                   ROW_S("\r\nX: y"), ROW_S("\x01"), ROW_S("a\x7f")};
     af_multipart *form = form_new();
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         for (int place = 0; place < 5; place++) {
@@ -383,7 +384,7 @@ int main(void) {
         cmocka_unit_test(a_boundary_is_random),
         cmocka_unit_test(a_given_boundary_is_checked),
         cmocka_unit_test(a_given_boundary_may_not_occur_in_a_part),
-        cmocka_unit_test(line_breaks_and_nul_are_refused),
+        cmocka_unit_test(control_characters_are_refused),
         cmocka_unit_test(headers_that_the_form_writes_are_refused),
         cmocka_unit_test(impossible_bodies_are_refused),
         cmocka_unit_test(a_form_that_was_read_takes_no_more_parts),

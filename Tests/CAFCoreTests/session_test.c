@@ -389,6 +389,14 @@ static void options_are_checked(void **state) {
     check_status(af_session_new(&session, &options, &failure), AF_EINVAL);
     assert_null(session);
     assert_true(failure.text[0] != '\0');
+    static const char *const agents[] = {"a\r\nX: y", "a\n", "\x01", "a\x7f"};
+    for (size_t i = 0; i < COUNT_OF(agents); i++) {
+        options = (af_session_options)AF_SESSION_OPTIONS_INIT;
+        options.user_agent = agents[i];
+        check_status(af_session_new(&session, &options, &failure), AF_EINVAL);
+        assert_null(session);
+        check_contains(failure.text, "user agent");
+    }
 }
 
 static void the_user_agent_is_the_sessions(void **state) {

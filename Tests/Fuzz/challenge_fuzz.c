@@ -1,6 +1,7 @@
 /* The value of a WWW-Authenticate. Whatever comes, every challenge lies within it, what is chosen is
    among what is offered, and a Digest challenge is answered in a line. */
 #include "base/alloc.h"
+#include "message/fields.h"
 #include "net/digest_access.h"
 
 #include <stdlib.h>
@@ -28,9 +29,8 @@ static void check_answer(const af__access_terms *terms) {
         af__challenge_reader reader;
         af__challenge given;
         af__challenge_reader_init(&reader, &head, false);
-        /* A value of bytes that no header has would have been refused before. */
-        bool is_line = strpbrk(answer, "\r\n") == NULL;
-        require(!is_line || af__challenge_next(&reader, &given) || strlen(answer) > 8 * 1024);
+        require(af__may_be_sent(head.headers->value));
+        require(af__challenge_next(&reader, &given) || strlen(answer) > AF__CHALLENGE_LONGEST);
         af__free_secret(answer, strlen(answer));
     }
     af__access_clear(&access);

@@ -233,6 +233,8 @@ static bool says_true(const af__challenge *challenge, const char *name) {
 bool af__access_terms_read(const af__challenge *challenge, bool knows_body, af__access_terms *out) {
     *out = (af__access_terms){.hash = AF__ACCESS_UNKNOWN};
     if (!af__same_name(challenge->scheme, "Digest")) return false;
+    /* Realm, nonce and opaque are sent back, and a request field has no control characters. */
+    if (!af__may_be_sent(challenge->params)) return false;
     if (!af__challenge_find(challenge, "nonce", &out->nonce)) return false;
     if (!read_algorithm(challenge, out) || !read_qop(challenge, knows_body, out)) return false;
     af__challenge_find(challenge, "realm", &out->realm);

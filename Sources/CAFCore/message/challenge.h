@@ -78,7 +78,7 @@ typedef struct af__access_terms {
 
 /**
  * False if it can't be answered: another scheme, no nonce, an unknown algorithm, a quality of protection
- * other than auth and (where the body's bytes are known beforehand) auth-int.
+ * other than auth and (where the body's bytes are known beforehand) auth-int, or a control character in a value.
  */
 bool af__access_terms_read(const af__challenge *challenge, bool knows_body, af__access_terms *out);
 

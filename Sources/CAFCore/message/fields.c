@@ -191,6 +191,14 @@ bool af__is_field_value(af_slice text) {
     return !has_forbidden(at, left);
 }
 
+bool af__may_be_sent(af_slice text) {
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.bytes[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7f) return false;
+    }
+    return true;
+}
+
 bool af__same_text(const char *a, const char *b, size_t size) {
     for (size_t i = 0; i < size; i++) {
         if (a[i] != b[i] && af__lower(a[i]) != af__lower(b[i])) return false;
@@ -219,8 +227,8 @@ af_status af__check_request_headers(const af_header *headers, size_t count, af_f
                             shown, name.bytes);
         }
         if ((headers[i].flags & AF_HEADER_REMOVE) != 0) continue;
-        if (!af__is_field_value(headers[i].value)) {
-            return af__fail(failure, AF_EINVAL, "the value of %.*s has a line break or NUL", shown,
+        if (!af__may_be_sent(headers[i].value)) {
+            return af__fail(failure, AF_EINVAL, "the value of %.*s has a control character", shown,
                             name.bytes);
         }
     }

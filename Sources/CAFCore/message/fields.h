@@ -69,8 +69,11 @@ bool af__is_token(af_slice text);
 /** The size of the token that `text` begins with; 0 if it begins with none. */
 size_t af__token_size(af_slice text);
 
-/** No CR, LF, NUL. */
+/** For fields that were received: no CR, LF, NUL. Other controls may stay in what is only read (RFC 9110 5.5). */
 bool af__is_field_value(af_slice text);
+
+/** For fields to send: no control characters but tabs (RFC 9110 5.5). */
+bool af__may_be_sent(af_slice text);
 
 /** ASCII case aside, the same bytes. */
 bool af__same_text(const char *a, const char *b, size_t size);
@@ -87,8 +90,8 @@ bool af__is_continue_expectation(const af_header *header);
 /* ---- Fields to send ------------------------------------------------------------------------ */
 
 /**
- * Every rule for the header fields of a request: names are tokens, values hold no CR, LF, NUL, and
- * Content-Length, Transfer-Encoding are neither set nor removed by hand. AF_EINVAL with a text that
+ * Every rule for the header fields of a request: names are tokens, values hold no control characters but
+ * tabs, and Content-Length, Transfer-Encoding are neither set nor removed by hand. AF_EINVAL with a text that
  * names the field, never its value.
  */
 af_status af__check_request_headers(const af_header *headers, size_t count, af_failure *failure);

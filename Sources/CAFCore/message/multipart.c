@@ -127,7 +127,7 @@ af_slice af__multipart_closing(const af_multipart *form) {
 /* ---- What may stand in a head -------------------------------------------------------------- */
 
 static af_status refuse(af_failure *failure, const char *what) {
-    return af__fail(failure, AF_EINVAL, "%s of the part contains a line break or NUL", what);
+    return af__fail(failure, AF_EINVAL, "%s of the part contains a control character", what);
 }
 
 static af_status check_header(const af_part *part, const af_header *header, bool is_raw,
@@ -136,9 +136,9 @@ static af_status check_header(const af_part *part, const af_header *header, bool
         return af__fail(failure, AF_EINVAL, "the name of a header of the part is not a token");
     }
     int size = header->name.size < 100 ? (int)header->name.size : 100;
-    if (!af__is_field_value(header->value)) {
+    if (!af__may_be_sent(header->value)) {
         return af__fail(failure, AF_EINVAL,
-                        "the header %.*s of the part contains a line break or NUL", size,
+                        "the header %.*s of the part contains a control character", size,
                         header->name.bytes);
     }
     bool is_double = !is_raw &&
@@ -157,9 +157,9 @@ static af_status check_part(const af_part *part, bool is_raw, af_failure *failur
     if (part->size != sizeof *part) {
         return af__fail(failure, AF_EINVAL, "the part was not made with AF_PART_INIT");
     }
-    if (!af__is_field_value(part->name)) return refuse(failure, "the name");
-    if (!af__is_field_value(part->file_name)) return refuse(failure, "the file name");
-    if (!af__is_field_value(part->content_type)) return refuse(failure, "the content type");
+    if (!af__may_be_sent(part->name)) return refuse(failure, "the name");
+    if (!af__may_be_sent(part->file_name)) return refuse(failure, "the file name");
+    if (!af__may_be_sent(part->content_type)) return refuse(failure, "the content type");
     bool fits = part->name.size <= limit && part->file_name.size <= limit &&
                 part->content_type.size <= limit && part->header_count <= limit / 4;
     for (size_t i = 0; i < part->header_count && fits; i++) {

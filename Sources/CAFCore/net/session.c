@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "message/fields.h"
 #include "net/threads.h"
 
 #include <string.h>
@@ -162,6 +163,9 @@ af_status af_session_new(af_session **out, const af_session_options *options, af
     if ((unsigned)options->cookie_policy > AF_COOKIES_MAIN_DOCUMENT) {
         return af__fail(failure, AF_EINVAL, "unknown policy of cookies: %d",
                         (int)options->cookie_policy);
+    }
+    if (options->user_agent != NULL && !af__may_be_sent(af_slice_of(options->user_agent))) {
+        return af__fail(failure, AF_EINVAL, "the user agent has a control character");
     }
     af_session *session = af__zalloc(sizeof *session);
     if (session == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");

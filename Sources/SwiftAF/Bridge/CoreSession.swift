@@ -32,8 +32,8 @@ final class CoreSession: @unchecked Sendable {
     ///   are none and for what can't be read of the trust policy or the TLS options, ``SessionError/Code/file`` for an unreadable file of
     ///   certificates.
     init(_ options: Options, defaults: CoreDefaults) throws(SessionError) {
-        guard !options.userAgent.utf8.contains(where: ASCII.isLineBreakOrNul) else {
-            throw SessionError(.invalidInput, message: "the user agent contains a line break or NUL")
+        guard !options.userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {
+            throw SessionError(.invalidInput, message: "the user agent contains a control character")
         }
         let policy = try CoreTrustPolicy(options.security)
         // The core's own defaults are the same.

@@ -20,9 +20,9 @@ enum ASCII {
         !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
     }
 
-    /// A byte that would end a line or a C string: the bytes that injections are made of.
-    static func isLineBreakOrNul(_ byte: UInt8) -> Bool {
-        byte == 0x0A || byte == 0x0D || byte == 0
+    /// A byte that no header value may be sent with: controls but tabs (RFC 9110, section 5.5).
+    static func isForbiddenInField(_ byte: UInt8) -> Bool {
+        isControl(byte) && byte != 0x09
     }
 
     /// C0 controls and DEL.

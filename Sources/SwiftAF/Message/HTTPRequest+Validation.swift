@@ -3,8 +3,8 @@ extension HTTPRequest {
     ///
     /// - Throws: ``SessionError`` with code ``SessionError/Code/invalidInput`` whose message names the part that
     ///   was wrong: a method that is no token, a URL with control characters, without host or with another scheme
-    ///   than http and https, a header name that is no token, a line break or NUL in a value, a header that the
-    ///   library computes itself, or an option out of its range.
+    ///   than http and https, a header name that is no token, a control character other than a tab in a value, a header
+    ///   that the library computes itself, or an option out of its range.
     public func validate() throws(SessionError) {
         guard method.isValid else { throw invalid("the method is not a token") }
         try validateURL()
@@ -85,8 +85,8 @@ extension HTTPRequest {
 
     private func validate(_ field: HTTPHeaders.Field) throws(SessionError) {
         guard ASCII.isToken(field.name) else { throw invalid("a header name is not a token") }
-        guard !field.value.utf8.contains(where: ASCII.isLineBreakOrNul) else {
-            throw invalid("the value of header \(field.name) contains a line break or NUL")
+        guard !field.value.utf8.contains(where: ASCII.isForbiddenInField) else {
+            throw invalid("the value of header \(field.name) contains a control character")
         }
         if field.isNamed(HTTPHeaders.Name.contentLength) || field.isNamed(HTTPHeaders.Name.transferEncoding) {
             throw invalid("header \(field.name) is computed from the body and can't be set")

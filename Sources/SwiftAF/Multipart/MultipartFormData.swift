@@ -11,8 +11,8 @@ public import FoundationEssentials
 /// ```
 ///
 /// A value: copies are independent, and a form can be sent any number of times. What can't go into a part's headers
-/// (a line break, NUL) is refused when the part is added; then nothing is added. A quote in a name or file name is sent
-/// as `%22`, everything else as it is, in UTF-8.
+/// (a control character other than a tab) is refused when the part is added; then nothing is added. A quote in a name or
+/// file name is sent as `%22`, everything else as it is, in UTF-8.
 public struct MultipartFormData: Sendable {
     /// AFNetworking's packet size for uploads over a bad mobile network: 16 KiB.
     public static let slowNetworkPacketSize = 16 * 1024
@@ -67,7 +67,7 @@ public struct MultipartFormData: Sendable {
 
     /// Adds a field with a value that is text.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` if the name contains a line break or NUL, as for every part, or if
+    /// - Throws: ``SessionError/Code/invalidInput`` if the name contains a control character, as for every part, or if
     ///   the boundary is not random and occurs in the part; ``SessionError/Code/tooLarge`` beyond 10,000 parts or
     ///   64 KiB of headers in one.
     public mutating func append(_ text: String, name: String) throws(SessionError) {

@@ -49,8 +49,9 @@ import Testing
 
     @Test(arguments: [
         ("", "v", "name"), ("A B", "v", "name"), ("A:", "v", "name"), ("A\r\nB", "v", "name"), ("Ä", "v", "name"),
-        ("A", "x\r\nB: y", "line break"), ("A", "x\ny", "line break"), ("A", "x\ry", "line break"),
-        ("A", "x\0y", "line break"), ("Content-Length", "1", "computed"), ("content-length", "1", "computed"),
+        ("A", "x\r\nB: y", "control character"), ("A", "x\ny", "control character"), ("A", "x\ry", "control character"),
+        ("A", "x\0y", "control character"), ("A", "x\u{1B}[0m", "control character"),
+        ("A", "x\u{7F}", "control character"), ("Content-Length", "1", "computed"), ("content-length", "1", "computed"),
         ("Transfer-Encoding", "chunked", "computed"),
     ])
     func invalidHeaders(name: String, value: String, part: String) {

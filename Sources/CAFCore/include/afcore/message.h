@@ -18,7 +18,7 @@ enum {
 
 /**
  * One header field. Bytes are kept as they are: case, order, repeats and octets above 127.
- * In a request CR, LF and NUL are refused in both parts, and the name must be a token.
+ * In a request the name must be a token, and a value with a control character other than a tab is refused.
  */
 typedef struct af_header {
     af_slice name;

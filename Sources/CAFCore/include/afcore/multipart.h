@@ -7,7 +7,7 @@
  *
  * On the wire a part is "--boundary", Content-Disposition, Content-Type, its further headers, an
  * empty line and its body. In names and file names a quote becomes %22, everything else is kept as
- * it is; CR, LF and NUL are refused wherever they could end up in a header.
+ * it is; control characters other than tabs are refused wherever they could end up in a header.
  */
 #ifndef AFCORE_MULTIPART_H
 #define AFCORE_MULTIPART_H
@@ -84,7 +84,7 @@ AF_API void af_multipart_free(af_multipart *form);
  * Add a part of bytes: copied, unless `release` is set; then borrowed until release(context).
  *
  * Thread: owner.    Owns: takes what is borrowed, also when it fails.
- * Fails: AF_EINVAL (the text names what: CR, LF or NUL, a header name that is none, the boundary in
+ * Fails: AF_EINVAL (the text names what: a control character, a header name that is none, the boundary in
  * the bytes, a form that was read from), AF_ETOOBIG (see AF_MULTIPART_…_MAX), AF_ENOMEM. The form is
  * then as it was.
  */
