@@ -146,9 +146,14 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
     entry->is_own = true;
     entry->is_registered = false;
     entry->wanted = entry->watched = 0;
+    entry->name = af__name_of_connection(exchange);
+    af__exchange_names_are_loaded(exchange);
+    af__exchange_add_scope(exchange, address);
     if (!exchange->was_connecting && exchange->transfer != NULL) {
         exchange->was_connecting = true;
-        exchange->owner.connecting(exchange->owner.context);
+        /* The time for looking up the host counts, but not that in between for a free connection. */
+        int64_t since = af__now_us() - exchange->hosts.waited_us;
+        exchange->owner.connecting(exchange->owner.context, since);
     }
     return descriptor;
 }
@@ -162,6 +167,8 @@ int af__driver_close_socket(void *context, curl_socket_t descriptor) {
             af__exchange_salvage(entry->last, descriptor);
         }
         entry->last = NULL;
+        if (entry->name != NULL) af__name_connection_closed(driver, entry->name);
+        entry->name = NULL;
         if (entry->is_registered) af__loop_unwatch(driver->loop, &entry->watch);
         entry->is_registered = entry->is_own = false;
         entry->wanted = entry->watched = 0;
@@ -286,6 +293,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
         status = af__network_new(&driver->network, &options->network,
                                  options->connections_total != 0, failure);
     }
+    if (status == AF_OK) status = af__names_init(driver, failure);
     if (status == AF_OK) {
         status = af__tls_new(&driver->tls, options->trust, &options->tls, failure);
     }
@@ -327,6 +335,7 @@ void af__driver_free(af__driver *driver) {
     af_free(driver->sockets);
     af_free(driver->user_agent);
     af__proxies_clear(&driver->proxies);
+    af__names_clear(driver);
     af__network_free(driver->network);
     af__tls_free(driver->tls);
     af__tls_free(driver->proxy_tls);
@@ -375,24 +384,31 @@ af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer 
     exchange->last_activity_us = af__loop_now(driver->loop);
     exchange->serial++;
     af_status status = af__exchange_prepare(exchange, failure);
-    if (status == AF_OK) {
-        CURLMcode code = curl_multi_add_handle(driver->multi, exchange->easy);
-        if (code != CURLM_OK) {
-            status = af__fail(failure, code == CURLM_OUT_OF_MEMORY ? AF_ENOMEM : AF_EINTERNAL,
-                              "libcurl refused the request: %s", curl_multi_strerror(code));
-        }
-    }
+    if (status == AF_OK) status = af__exchange_begin(exchange, failure);
     if (status != AF_OK) {
         recycle(driver, exchange);
         return status;
     }
     driver->active++;
     *out = exchange;
+    if (exchange->hosts.stage == AF__STAGE_LOOKING_UP) {
+        exchange->was_connecting = true;
+        owner.connecting(owner.context, af__now_us());
+    }
     return AF_OK;
+}
+
+bool af__driver_handle_post(af__driver *driver, const af__post *post) {
+    if (post != &driver->names.client.post) return false;
+    af__memory_use(driver->memory);
+    af__names_take_ended(driver);
+    return true;
 }
 
 af__exchange *af__driver_next_ended(af__driver *driver) {
     int left;
+    af__exchange *failed = af__names_next_failed(driver);
+    if (failed != NULL) return failed;
     for (;;) {
         CURLMsg *message = curl_multi_info_read(driver->multi, &left);
         if (message == NULL) return NULL;
@@ -420,7 +436,9 @@ void af__driver_end(af__driver *driver, af__exchange *exchange, af__outcome *out
         af__exchange_measure_replay(exchange, &outcome->hop);
     else
         af__exchange_measure(exchange, &outcome->hop);
-    if (exchange->has_ended) {
+    if (exchange->hosts.stage == AF__STAGE_FAILED) {
+        af__exchange_explain_names(exchange, &outcome->failure);
+    } else if (exchange->has_ended) {
         af__exchange_judge(exchange, exchange->code, &outcome->failure);
     } else {
         af__fail(&outcome->failure, AF_ECANCELED, "broken off");
@@ -433,6 +451,7 @@ void af__driver_end(af__driver *driver, af__exchange *exchange, af__outcome *out
 
 bool af__exchange_continue(af__exchange *exchange) {
     exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+    if (exchange->hosts.stage != AF__STAGE_ADDED) return true;
     /* The answer was there before it was known that it is none. */
     exchange->has_whole_answer = af__exchange_is_answered(exchange);
     if (exchange->has_whole_answer) {

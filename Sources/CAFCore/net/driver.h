@@ -16,8 +16,10 @@ typedef struct af__exchange af__exchange;
 /** What the owner of an exchange is told; loop thread, inside libcurl: only take note. */
 typedef struct af__exchange_owner {
     void *context;
-    /** A new connection is begun for this exchange; the connect limit runs from now. */
-    void (*connecting)(void *context);
+    /** A new connection is begun, or its host looked up; the connect limit runs since `since_us`, af__now_us(). */
+    void (*connecting)(void *context, int64_t since_us);
+    /** Its host's addresses are known: until `connecting`, the hop may have to wait for a free connection. */
+    void (*queued)(void *context);
     /** The connection is there, or its limit doesn't matter any more. */
     void (*connected)(void *context);
     /** The request body has nothing right now; its source may know until when. */
@@ -39,6 +41,9 @@ af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer 
 
 /** The next exchange that ended by itself, or NULL; tell af__driver_end() then. */
 af__exchange *af__driver_next_ended(af__driver *driver);
+
+/** Something that was posted to the loop. true: it was the driver's, and has been handled. */
+bool af__driver_handle_post(af__driver *driver, const af__post *post);
 
 /** The owner's context. */
 void *af__exchange_get_context(const af__exchange *exchange);

@@ -5,6 +5,7 @@
  * af__easy_state, written by `set_…` functions alone, so nothing of one request reaches the next.
  */
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/failure.h"
 #include "net/driver_internal.h"
 #include "net/transfer_auth.h"
@@ -119,9 +120,10 @@ static int resolver_starts(void *resolver, void *reserved, void *context) {
     af__exchange_pause_trace(exchange);
     if (!exchange->was_connecting) {
         exchange->was_connecting = true;
-        exchange->owner.connecting(exchange->owner.context);
+        exchange->owner.connecting(exchange->owner.context, af__now_us());
     }
-    return 0;
+    /* Any other number than 0: the host is not looked up, and the transfer fails. */
+    return af__exchange_may_look_up(exchange) ? 0 : 1;
 }
 
 /* ---- Options that no request changes ------------------------------------------------------- */
@@ -562,6 +564,7 @@ af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
 void af__exchange_reset(af__exchange *exchange) {
     af__exchange_end_trace(exchange);
     af__exchange_forget_fields(exchange);
+    af__exchange_release_names(exchange);
     af__tls_peer_release(exchange->peer);
     af__tls_peer_release(exchange->proxy_peer);
     exchange->peer = exchange->proxy_peer = NULL;

@@ -5,6 +5,7 @@
 #include "message/proxy.h"
 #include "message/redact.h"
 #include "net/driver.h"
+#include "net/driver_names.h"
 #include "net/tls.h"
 
 #include <curl/curl.h>
@@ -80,6 +81,7 @@ struct af__exchange {
     CURLcode code;
     uint64_t serial; /**< Another one for every hop. */
     af__trace trace;
+    af__hosts hosts;
 
     /* An answer that libcurl would have lost; see driver_salvage.c. */
     af__buffer salvage;
@@ -96,6 +98,7 @@ typedef struct af__socket {
     af__exchange *exchange; /**< Of the last one that libcurl named; for its activity only. */
     af__exchange *last;     /**< That one, also when libcurl has let go of the socket, */
     uint64_t last_serial;   /**< if this is still its hop. */
+    af__name *name;         /**< Of the host that it was opened for; NULL: none was looked up. */
     unsigned wanted;        /**< Readiness that libcurl wants. */
     unsigned watched;       /**< Readiness that epoll reports. */
     bool is_registered;     /**< epoll knows the descriptor. */
@@ -113,6 +116,7 @@ struct af__driver {
     af__tls *proxy_tls; /**< For proxies: their own policy, and no client certificates. */
     af__proxies proxies;
     af__network *network; /**< NULL: as the system does it. */
+    af__names names;
     af__memory *memory;
     char *user_agent;
     const char *encodings; /**< What this libcurl decodes, for Accept-Encoding. */
@@ -189,6 +193,21 @@ void af__network_free(af__network *network);
 
 /** The server that is asked for names over HTTPS; NULL: none is. */
 const char *af__network_doh_host(const af__network *network);
+
+/** The same with its port; empty: none is. */
+af_slice af__network_doh_server(const af__network *network, uint16_t *port);
+
+/** For CURLOPT_RESOLVE; NULL: none. */
+struct curl_slist *af__network_overrides(const af__network *network);
+
+/** Are DNS servers of the caller's choice asked? */
+bool af__network_has_servers(const af__network *network);
+
+/** Do connections leave by a link or an address of the caller's choice? */
+bool af__network_has_interface(const af__network *network);
+
+/** AF_INET, AF_INET6 or AF_UNSPEC. */
+int af__network_family(const af__network *network);
 
 /** What no request changes, for a new handle. */
 CURLcode af__exchange_set_network(af__exchange *exchange);

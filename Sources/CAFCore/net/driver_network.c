@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "message/ip.h"
 #include "message/route.h"
+#include "message/url.h"
 #include "net/driver_internal.h"
 
 #include <netinet/in.h>
@@ -14,6 +15,7 @@ struct af__network {
     struct curl_slist *overrides; /* One block with their nodes; NULL: none. */
     size_t override_count;
     char *dns_servers, *doh_url, *doh_host, *interface, *unix_socket; /* NULL: none. */
+    uint16_t doh_port;
     long ip_version, eyeballs_ms;
     bool public_addresses_only;
 };
@@ -74,6 +76,10 @@ static af_status set_servers(af__network *network, const af_network_options *opt
                         "names over https don't go with a limit of connections in total");
     }
     status = af__route_write_doh_host(&network->doh_host, options->doh_url, failure);
+    af__url url = {0};
+    if (status == AF_OK) status = af__url_parse(&url, af_slice_of(options->doh_url), failure);
+    network->doh_port = url.port;
+    af__url_clear(&url);
     return status == AF_OK ? copy(&network->doh_url, options->doh_url, failure) : status;
 }
 
@@ -125,6 +131,30 @@ af_status af__network_new(af__network **out, const af_network_options *options,
 
 const char *af__network_doh_host(const af__network *network) {
     return network != NULL ? network->doh_host : NULL;
+}
+
+af_slice af__network_doh_server(const af__network *network, uint16_t *port) {
+    if (network == NULL || network->doh_host == NULL) return (af_slice){NULL, 0};
+    *port = network->doh_port;
+    return af_slice_of(network->doh_host);
+}
+
+struct curl_slist *af__network_overrides(const af__network *network) {
+    return network != NULL ? network->overrides : NULL;
+}
+
+bool af__network_has_servers(const af__network *network) {
+    return network != NULL && network->dns_servers != NULL;
+}
+
+bool af__network_has_interface(const af__network *network) {
+    return network != NULL && network->interface != NULL;
+}
+
+int af__network_family(const af__network *network) {
+    long version = network != NULL ? network->ip_version : CURL_IPRESOLVE_WHATEVER;
+    if (version == CURL_IPRESOLVE_V4) return AF_INET;
+    return version == CURL_IPRESOLVE_V6 ? AF_INET6 : AF_UNSPEC;
 }
 
 static bool read_address(af__ip *out, const struct curl_sockaddr *address) {

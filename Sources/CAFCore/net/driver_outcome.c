@@ -1,4 +1,5 @@
 /* What became of a hop: libcurl's codes in our words, and its numbers. */
+#include "base/clock.h"
 #include "base/failure.h"
 #include "net/driver_internal.h"
 
@@ -216,8 +217,31 @@ static void copy_address(CURL *easy, CURLINFO address, CURLINFO port, char *text
     if (curl_easy_getinfo(easy, port, &value) == CURLE_OK) *number = (uint16_t)value;
 }
 
+/** A hop that libcurl never had: its handle may still have the numbers of another one. */
+static void measure_unsent(const af__exchange *exchange, af_hop *hop) {
+    bool waited = exchange->hosts.began_us != 0;
+    hop->dns_us = hop->connect_us = hop->request_sent_us = hop->first_byte_us = -1;
+    hop->tls_us = exchange->transfer->outgoing.url.is_https ? -1 : 0;
+    hop->total_us = waited ? af__now_us() - exchange->hosts.began_us : 0;
+}
+
+/** Moments that libcurl counted from when it got the hop. */
+static void add_wait(af_hop *hop, int64_t waited_us) {
+    int64_t *const moments[] = {&hop->dns_us, &hop->connect_us, &hop->request_sent_us,
+                                &hop->first_byte_us, &hop->total_us};
+    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+        if (*moments[i] >= 0) *moments[i] += waited_us;
+    }
+    /* 0: there is no TLS. */
+    if (hop->tls_us > 0) hop->tls_us += waited_us;
+}
+
 void af__exchange_measure(const af__exchange *exchange, af_hop *hop) {
     CURL *easy = exchange->easy;
+    if (exchange->hosts.stage != AF__STAGE_ADDED) {
+        measure_unsent(exchange, hop);
+        return;
+    }
     int64_t first_byte = number(easy, CURLINFO_STARTTRANSFER_TIME_T);
     int64_t request = number(easy, CURLINFO_PRETRANSFER_TIME_T);
     int64_t tls = number(easy, CURLINFO_APPCONNECT_TIME_T);
@@ -235,6 +259,7 @@ void af__exchange_measure(const af__exchange *exchange, af_hop *hop) {
     atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,
                               memory_order_relaxed);
     hop->reused = connections == 0 && request > 0;
+    add_wait(hop, exchange->hosts.waited_us);
     if (hop->reused) hop->dns_us = hop->connect_us = hop->tls_us = 0;
     copy_address(easy, CURLINFO_PRIMARY_IP, CURLINFO_PRIMARY_PORT, hop->remote_address,
                  sizeof hop->remote_address, &hop->remote_port);

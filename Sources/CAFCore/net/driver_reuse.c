@@ -7,6 +7,7 @@ int af__exchange_connected(void *context, char *remote, char *local, int remote_
     af__exchange *exchange = context;
     exchange->is_ready = true;
     exchange->attempt = AF__ATTEMPT_SENT;
+    af__exchange_names_are_loaded(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->connect_error);
     bool is_ready = exchange->is_replay ? af__exchange_feed_replay(context)
                                         : af__transfer_begin_body(exchange->transfer);

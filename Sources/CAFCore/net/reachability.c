@@ -50,6 +50,7 @@ static void reset_in_child(void) {
 static void register_handlers(void) {
     /* Threads are started under the lock, so a fork has to take it before theirs. */
     af__threads_watch_forks();
+    af__resolver_watch_forks();
     pthread_atfork(af__reach_lock, af__reach_unlock, reset_in_child);
 }
 
@@ -65,6 +66,7 @@ static void adopt(af_reach_monitor *monitor) {
     atomic_store(&monitor->references, 1);
     monitor->is_wanted = monitor->is_waiting = monitor->is_active = monitor->is_looking_up = false;
     monitor->waiting = monitor->active = (af__node){0};
+    monitor->lookup = (af__lookup){0};
     monitor->retry.timer = (af__timer){0};
 }
 

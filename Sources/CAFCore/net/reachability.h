@@ -12,7 +12,7 @@
 enum { AF__REACH_BUFFER_SIZE = 32 * 1024 };
 
 /*
- * `references` counts the caller, the lists that the monitor is in, and its lookup. What is "under
+ * `references` counts the caller and the lists that the monitor is in. What is "under
  * the lock" is for any thread that holds it (af__reach_lock()); the rest is the thread's own.
  */
 struct af_reach_monitor {
@@ -39,6 +39,7 @@ struct af_reach_monitor {
     size_t address_count;
     bool is_answered; /**< A lookup has ended, well or not. */
     bool wants_lookup, is_looking_up;
+    af__lookup lookup;
     uint64_t print; /**< Of the network when it was looked up. */
     unsigned retries;
     bool can_retry; /**< There is room for the alarm. */
@@ -49,12 +50,12 @@ struct af_reach_monitor {
 typedef struct af__reach_hub {
     /* Under the lock. */
     af__list waiting; /**< Monitors that were started or stopped. */
-    af__list answers; /**< Lookups that have ended. */
     size_t wanted;    /**< Monitors that are started. */
     bool is_bound_to_end, is_posted;
 
     af__post post;
     af__loop loop;
+    af__resolver_client names;
 
     /* The thread's. */
     int netlink;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -33,31 +34,33 @@ static void retry_rang(af__alarm *alarm) {
     monitor->hub->is_due = true;
 }
 
-/** On the thread of the lookup. While it is under way its hub doesn't end. */
-static void lookup_ended(af__reach_lookup *lookup) {
-    af_reach_monitor *monitor = lookup->context;
-    af__reach_lock();
-    af__list_append(&monitor->hub->answers, &lookup->node);
-    af__reach_post(monitor->hub);
-    af__reach_unlock();
+/** The monitor is active. */
+static void take_answer(af_reach_monitor *monitor) {
+    af__addresses *found = monitor->lookup.found;
+    int error = monitor->lookup.error;
+    monitor->lookup = (af__lookup){0};
+    monitor->is_looking_up = false;
+    monitor->is_answered = true;
+    monitor->hub->lookups--;
+    monitor->hub->is_due = true;
+    if (found != NULL) {
+        monitor->address_count = af__reach_take_addresses(found, monitor->addresses);
+        af__addresses_release(found);
+    } else if (af__reach_is_temporary(error)) {
+        /* That says nothing against the addresses that are known. */
+        look_up_later(monitor);
+    } else {
+        monitor->address_count = 0;
+    }
 }
 
-static bool begin_lookup(af_reach_monitor *monitor) {
-    af__reach_lookup *lookup = af__zalloc(sizeof *lookup);
-    if (lookup == NULL) return false;
-    lookup->host = monitor->host;
-    lookup->ended = lookup_ended;
-    lookup->context = monitor;
-    atomic_fetch_add(&monitor->references, 1);
-    monitor->hub->lookups++;
-    monitor->is_looking_up = true;
-    if (af__reach_look_up(lookup)) return true;
-    monitor->hub->lookups--;
+static void stop_lookup(af_reach_monitor *monitor) {
+    if (!monitor->is_looking_up) return;
+    af__resolver_cancel(&monitor->lookup);
     monitor->is_looking_up = false;
-    /* The list that it is in holds it as well. */
-    atomic_fetch_sub(&monitor->references, 1);
-    af_free(lookup);
-    return false;
+    monitor->hub->lookups--;
+    /* Another one may have waited for its turn. */
+    monitor->hub->is_due = true;
 }
 
 static void look_up(af_reach_monitor *monitor, uint64_t print) {
@@ -70,28 +73,12 @@ static void look_up(af_reach_monitor *monitor, uint64_t print) {
     monitor->wants_lookup = false;
     monitor->print = print;
     af__loop_disarm(&monitor->hub->loop, &monitor->retry);
-    if (begin_lookup(monitor)) return;
-    monitor->is_answered = true;
-    look_up_later(monitor);
-}
-
-static void take_answer(af__reach_hub *hub, af__reach_lookup *lookup) {
-    af_reach_monitor *monitor = lookup->context;
-    hub->lookups--;
-    hub->is_due = true;
-    monitor->is_looking_up = false;
-    if (monitor->is_active) {
-        monitor->is_answered = true;
-        /* What fails for the moment says nothing against the addresses that are known. */
-        if (!lookup->is_temporary) {
-            memcpy(monitor->addresses, lookup->addresses, sizeof monitor->addresses);
-            monitor->address_count = lookup->count;
-        } else {
-            look_up_later(monitor);
-        }
-    }
-    af__reach_unreference(monitor);
-    af_free(lookup);
+    monitor->hub->lookups++;
+    monitor->is_looking_up = true;
+    /* The network has changed, so what others were told before says nothing. */
+    bool has_ended = af__resolver_begin(&monitor->lookup, &monitor->hub->names, monitor->host,
+                                        AF_UNSPEC, AF__LOOKUP_FRESH);
+    if (has_ended) take_answer(monitor);
 }
 
 /* ---- Deciding and telling ------------------------------------------------------------------ */
@@ -207,8 +194,7 @@ static af_link_kind kind_of(void *context, int index, const char *name) {
 static void activate(af__reach_hub *hub, af_reach_monitor *monitor, unsigned serial) {
     if (!monitor->is_active) {
         monitor->is_active = true;
-        /* Its lookup may be reading it, and then it is the same. */
-        if (monitor->hub != hub) monitor->hub = hub;
+        monitor->hub = hub;
         atomic_fetch_add(&monitor->references, 1);
         af__list_append(&hub->active, &monitor->active);
         hub->active_count++;
@@ -226,6 +212,7 @@ static void activate(af__reach_hub *hub, af_reach_monitor *monitor, unsigned ser
 static void deactivate(af__reach_hub *hub, af_reach_monitor *monitor) {
     if (!monitor->is_active) return;
     monitor->is_active = false;
+    stop_lookup(monitor);
     af__loop_disarm(&hub->loop, &monitor->retry);
     af__list_remove(&monitor->active);
     hub->active_count--;
@@ -248,17 +235,12 @@ static af_reach_monitor *next_waiting(af__reach_hub *hub, bool *is_wanted, unsig
     return monitor;
 }
 
-static af__reach_lookup *next_answer(af__reach_hub *hub) {
-    af__reach_lock();
-    af__node *node = af__list_first(&hub->answers);
-    if (node != NULL) af__list_remove(node);
-    af__reach_unlock();
-    return node != NULL ? AF__OWNER(node, af__reach_lookup, node) : NULL;
-}
-
 static void take_posts(void *context, af__post *first) {
-    (void)first;
     af__reach_hub *hub = context;
+    bool has_names = false;
+    for (af__post *post = first; post != NULL; post = post->next) {
+        has_names |= post == &hub->names.post;
+    }
     /* Once: whoever posts from here on has the node in the inbox again. */
     af__reach_lock();
     hub->is_posted = false;
@@ -274,8 +256,10 @@ static void take_posts(void *context, af__post *first) {
         }
         af__reach_unreference(monitor);
     }
-    af__reach_lookup *lookup;
-    while ((lookup = next_answer(hub)) != NULL) take_answer(hub, lookup);
+    af__lookup *lookup;
+    while (has_names && (lookup = af__resolver_take_ended(&hub->names)) != NULL) {
+        take_answer(AF__OWNER(lookup, af_reach_monitor, lookup));
+    }
 }
 
 /* ---- The thread ---------------------------------------------------------------------------- */
@@ -286,8 +270,7 @@ static af__turn finish_turn(void *context, bool was_idle) {
     ask(hub);
     decide_all(hub);
     af__reach_lock();
-    bool is_over = hub->wanted == 0 && hub->active_count == 0 && hub->lookups == 0 &&
-                   af__list_is_empty(&hub->waiting);
+    bool is_over = hub->wanted == 0 && hub->active_count == 0 && af__list_is_empty(&hub->waiting);
     if (is_over) af__reach_detach(hub);
     af__reach_unlock();
     return is_over ? AF__TURN_END : AF__TURN_SLEEP;
@@ -296,6 +279,7 @@ static af__turn finish_turn(void *context, bool was_idle) {
 static void clear(af__reach_hub *hub) {
     if (hub->netlink >= 0) close(hub->netlink);
     af__reach_facts_clear(&hub->facts);
+    af__resolver_close(&hub->names);
     af__loop_clear(&hub->loop);
     af_free(hub);
 }
@@ -320,6 +304,8 @@ static af_status set_up(af__reach_hub *hub, af_failure *failure) {
     hub->netlink = af__reach_open();
     if (hub->netlink < 0) return fail_system(failure, -hub->netlink, "no netlink socket");
     hub->watch = (af__watch){hub->netlink, netlink_ready};
+    status = af__resolver_open(&hub->names, &hub->loop, failure);
+    if (status != AF_OK) return status;
     status = af__loop_watch(&hub->loop, &hub->watch, AF__READABLE, true);
     if (status != AF_OK) return af__fail(failure, status, "the netlink socket can't be watched");
     return af__loop_start(&hub->loop, failure);
@@ -332,7 +318,6 @@ af_status af__reach_hub_new(af__reach_hub **out, af_failure *failure) {
     hub->netlink = -1;
     hub->passing.ring = passing_rang;
     af__list_init(&hub->waiting);
-    af__list_init(&hub->answers);
     af__list_init(&hub->active);
     af__reach_facts_init(&hub->facts, kind_of, hub);
     af_status status = set_up(hub, failure);

@@ -1,44 +1,31 @@
 #include "net/reachability_names.h"
 
 #include "net/reachability_kernel.h"
-#include "net/threads.h"
 
 #include <netdb.h>
+#include <string.h>
 #include <sys/socket.h>
 
-static size_t take_addresses(const struct addrinfo *found, af__reach_address *out, size_t room) {
+size_t af__reach_take_addresses(const af__addresses *found, af__reach_address *out) {
     size_t count = 0;
-    for (; found != NULL && count < room; found = found->ai_next) {
-        if (af__reach_address_of(&out[count], found->ai_addr)) count++;
+    for (; count < found->count && count < AF__REACH_MOST_ADDRESSES; count++) {
+        const af__address *address = &found->list[count];
+        out[count] = (af__reach_address){.family = (uint8_t)address->family,
+                                         .scope = (int)address->scope};
+        memcpy(out[count].bytes, address->bytes, sizeof out[count].bytes);
     }
     return count;
+}
+
+bool af__reach_is_temporary(int error) {
+    return error == EAI_AGAIN || error == EAI_SYSTEM || error == EAI_MEMORY;
 }
 
 bool af__reach_parse(const char *host, af__reach_address *out) {
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM};
     struct addrinfo *found;
     if (getaddrinfo(host, NULL, &hints, &found) != 0) return false;
-    bool is_address = take_addresses(found, out, 1) == 1;
+    bool is_address = af__reach_address_of(out, found->ai_addr);
     freeaddrinfo(found);
     return is_address;
-}
-
-static void run(void *context) {
-    af__reach_lookup *lookup = context;
-    struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
-    struct addrinfo *found;
-    int error = getaddrinfo(lookup->host, NULL, &hints, &found);
-    if (error == 0) {
-        lookup->count = take_addresses(found, lookup->addresses, AF__REACH_MOST_ADDRESSES);
-        freeaddrinfo(found);
-    }
-    lookup->is_temporary = error == EAI_AGAIN || error == EAI_SYSTEM || error == EAI_MEMORY;
-    lookup->ended(lookup);
-}
-
-bool af__reach_look_up(af__reach_lookup *lookup) {
-    af__thread_will_end();
-    if (af__thread_start("af-names", run, lookup) == 0) return true;
-    af__thread_will_stay();
-    return false;
 }

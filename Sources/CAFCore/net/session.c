@@ -32,7 +32,7 @@ static void take_posts(void *context, af__post *post) {
             unsigned requests = atomic_exchange(&session->requests, 0);
             if (requests & AF__SESSION_CLOSE) session->is_closing = true;
             if (requests & AF__SESSION_CANCEL_ALL) cancel_all(session);
-        } else {
+        } else if (!af__driver_handle_post(session->driver, post)) {
             af__task_handle(AF__OWNER(post, af_task, post));
         }
         post = next;

@@ -140,11 +140,17 @@ static void alarm_rang(af__alarm *alarm) {
     }
 }
 
-static void connecting(void *context) {
+static void connecting(void *context, int64_t since_us) {
     af_task *task = context;
     task->is_connecting = true;
     task->is_connected = false;
-    task->connecting_since_us = af__now_us();
+    task->connecting_since_us = since_us;
+    arm(task);
+}
+
+static void queued(void *context) {
+    af_task *task = context;
+    task->is_connecting = false;
     arm(task);
 }
 
@@ -212,7 +218,7 @@ static void settle(af_task *task) {
 }
 
 static bool start_hop(af_task *task, af_failure *failure) {
-    af__exchange_owner owner = {task, connecting, connected, waiting, filled};
+    af__exchange_owner owner = {task, connecting, queued, connected, waiting, filled};
     task->is_connecting = task->is_connected = false;
     if (!af__transfer_begin_hop(&task->transfer)) return false;
     af_status status = af__driver_start(task->session->driver, &task->exchange, &task->transfer,

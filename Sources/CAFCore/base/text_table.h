@@ -1,0 +1,42 @@
+/**
+ * A hash table of texts. Entries live in their owners and buckets in the caller's memory, so nothing here can fail.
+ */
+#ifndef AF_BASE_TEXT_TABLE_H
+#define AF_BASE_TEXT_TABLE_H
+
+#include "base/keyed_hash.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct af__text_entry {
+    struct af__text_entry *next;
+    uint64_t hash;
+    af_slice key; /**< Must not change while the entry is in a table. */
+} af__text_entry;
+
+typedef struct af__text_table {
+    af__text_entry **buckets;
+    size_t mask;
+    af__hash_seed seed; /**< Keys come from servers: they must not be able to choose the bucket. */
+} af__text_table;
+
+/** `count` is a power of two; all buckets must be NULL. false: the system has no random bytes. */
+bool af__text_table_init(af__text_table *table, af__text_entry **buckets, size_t count);
+
+/** The entry with this key, or NULL. */
+af__text_entry *af__text_table_find(const af__text_table *table, af_slice key);
+
+/** Its key must not be in the table yet. */
+void af__text_table_add(af__text_table *table, af__text_entry *entry);
+
+/** It must be in the table. */
+void af__text_table_remove(af__text_table *table, af__text_entry *entry);
+
+/**
+ * For emptying a table: an entry of bucket `*place` or a later one, which becomes `*place`; NULL if there is none.
+ * `*place` is 0 at first. What is returned must be removed before the next call.
+ */
+af__text_entry *af__text_table_drain(const af__text_table *table, size_t *place);
+
+#endif
