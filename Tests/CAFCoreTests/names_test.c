@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ThreadSanitizer supports no threads in a child of a process with threads. */
@@ -102,8 +101,6 @@ static void task_goes_on_when_lookup_returns(void **state) {
     int64_t before = af__now_us();
     af_task_suspend(call->task);
     af_task_resume(call->task);
-    struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
-    nanosleep(&pause, NULL);
     int64_t waited = af__now_us() - before;
     names_release();
     call_wait(call);
@@ -123,6 +120,7 @@ static void process_exits_while_lookup_hangs(void **state) {
     if (!CAN_FORK) return;
     pid_t child = fork();
     if (child == 0) {
+        alarm(PATIENCE_MS / 1000);
         names_install();
         af_session *session;
         af_request request = AF_REQUEST_INIT;
@@ -149,11 +147,15 @@ static void child_looks_up_names_of_its_own(void **state) {
     call *call = named_call(world, "here.test");
     pid_t child = fork();
     if (child == 0) {
+        alarm(PATIENCE_MS / 1000);
         bool begins = af_session_new(&call->session, NULL, NULL) == AF_OK;
         if (begins) {
             call_start(call);
-            struct timespec pause = {.tv_nsec = 1000 * 1000};
-            while (atomic_load(&call->drop_count) == 0) nanosleep(&pause, NULL);
+            pthread_mutex_lock(&call->lock);
+            while (atomic_load(&call->drop_count) == 0) {
+                pthread_cond_wait(&call->changed, &call->lock);
+            }
+            pthread_mutex_unlock(&call->lock);
         }
         bool is_fine = begins && call->failure.status == AF_OK;
         execl("/bin/sh", "sh", "-c", is_fine ? "exit 0" : "exit 1", (char *)NULL);
@@ -242,7 +244,7 @@ static void names_leave_libcurl_and_come_back(void **state) {
 
 static void open_connection_needs_no_lookup(void **state) {
     world *world = *state;
-    af__resolver_settings_now.lifetime_us = 1;
+    names_live_for(1);
     expect(world, "here.test", AF_OK);
     assert_int_equal(names_count("here.test"), 1);
     /* Too old, but a connection is open: the lookup runs beside the task, which doesn't wait for it. */
@@ -262,7 +264,7 @@ static void old_addresses_are_looked_up_again(void **state) {
     expect(world, "here.test", AF_OK);
     assert_int_equal(names_count("here.test"), 1);
     world_close_session(world);
-    af__resolver_settings_now.lifetime_us = 1;
+    names_live_for(1);
     check_status(af_session_new(&world->session, NULL, NULL), AF_OK);
     for (unsigned round = 1; round <= 3; round++) {
         expect(world, "here.test", AF_OK);

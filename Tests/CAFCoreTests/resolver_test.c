@@ -142,7 +142,7 @@ static void found_addresses_are_cached_until_they_expire(void **state) {
     assert_int_equal(names_count("a.test"), 3);
     close_taker(&taker);
     /* With the last client the cache goes, too. */
-    af__resolver_settings_now.lifetime_us = 0;
+    names_live_for(0);
     open_taker(&taker);
     for (unsigned i = 1; i <= 2; i++) {
         assert_false(begin(&taker, &lookup, "a.test", AF__LOOKUP_SHARED));
@@ -238,7 +238,7 @@ static void idle_threads_end_after_a_while(void **state) {
     (void)state;
     taker taker;
     af__lookup lookup;
-    af__resolver_settings_now.idle_us = 1000;
+    names_let_threads_idle_for(1000);
     open_taker(&taker);
     assert_false(begin(&taker, &lookup, "a.test", AF__LOOKUP_SHARED));
     wait_taken(&taker, 1);

@@ -15,7 +15,6 @@
 #include "net/driver_internal.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -46,11 +45,11 @@ struct af__name {
     af__lookup lookup;
     int64_t expires_us; /* When `resolved` is to be looked up again. */
     int64_t retry_us;   /* Not before this, if nobody waits: the last lookup failed. */
-    af__list waiting; /* Uses that have no addresses yet. */
+    af__list waiting;   /* Uses that have no addresses yet. */
     af__resolved *resolved;
     unsigned users; /* Exchanges and connections. */
     unsigned connections;
-    af__node idle;                 /* In names->idle, if it has no users and is in no `evictor`. */
+    af__node idle;                /* In names->idle, if it has no users and is in no `evictor`. */
     struct af__exchange *evictor; /* Takes it out of libcurl's cache. */
     size_t host_size;
     char text[]; /* "-host:port": with its minus an entry that takes it out. */
@@ -296,8 +295,7 @@ static void look_up(af__driver *driver, af__name *name) {
     host[name->host_size] = '\0';
     name->is_looking_up = true;
     int family = af__network_family(driver->network);
-    if (af__resolver_begin(&name->lookup, &driver->names.client, host, family,
-                           AF__LOOKUP_SHARED)) {
+    if (af__resolver_begin(&name->lookup, &driver->names.client, host, family, AF__LOOKUP_SHARED)) {
         take(name);
     }
 }
@@ -455,33 +453,6 @@ af__exchange *af__names_next_failed(af__driver *driver) {
     if (node == NULL) return NULL;
     af__list_remove(node);
     return AF__OWNER(node, af__exchange, hosts.node);
-}
-
-void af__exchange_explain_names(const af__exchange *exchange, af_failure *failure) {
-    const af__hosts *hosts = &exchange->hosts;
-    if (hosts->error == 0) {
-        af_status status = hosts->refusal == CURLM_OUT_OF_MEMORY ? AF_ENOMEM : AF_EINTERNAL;
-        af__fail(failure, status, "libcurl refused the request: %s",
-                 curl_multi_strerror(hosts->refusal));
-        return;
-    }
-    bool lacks_memory = hosts->error == EAI_MEMORY ||
-                        (hosts->error == EAI_SYSTEM && hosts->system_error == ENOMEM);
-    if (lacks_memory) {
-        af__fail(failure, AF_ENOMEM, "no memory for looking up a host");
-        return;
-    }
-    uint16_t port;
-    af_slice doh = af__network_doh_server(exchange->driver->network, &port);
-    af_slice host = exchange->transfer->outgoing.url.host;
-    if (hosts->is_proxy) host = af_slice_of(exchange->transfer->via->host);
-    if (doh.size > 0) host = doh;
-    const char *reason = hosts->error == EAI_SYSTEM ? strerror(hosts->system_error)
-                                                    : gai_strerror(hosts->error);
-    af__fail(failure, AF_EDNS, "could not resolve %s \"%.*s\": %s",
-             hosts->is_proxy ? "proxy" : "host", (int)host.size, host.bytes, reason);
-    failure->curl_code = hosts->is_proxy ? CURLE_COULDNT_RESOLVE_PROXY : CURLE_COULDNT_RESOLVE_HOST;
-    failure->system_error = hosts->system_error;
 }
 
 void af__exchange_names_are_loaded(af__exchange *exchange) {

@@ -63,8 +63,8 @@ typedef struct af__hosts {
     af__name *evicted; /**< Its last entry takes this one out of libcurl's cache. */
     af__node node;     /**< In names->failed. */
     int error, system_error;
-    bool is_proxy;      /**< It is the proxy's name that failed. */
-    CURLMcode refusal;  /**< Or libcurl refused the handle. */
+    bool is_proxy;     /**< It is the proxy's name that failed. */
+    CURLMcode refusal; /**< Or libcurl refused the handle. */
 } af__hosts;
 
 af_status af__names_init(struct af__driver *driver, af_failure *failure);

@@ -4,6 +4,7 @@
 #include "net/driver_internal.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -191,6 +192,35 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
     failure->curl_code = (int)code;
     /* Not that of an address that was tried before the one that was connected. */
     if (system_error != exchange->connect_error) failure->system_error = (int)system_error;
+}
+
+/* ---- Names ---------------------------------------------------------------------------------- */
+
+void af__exchange_explain_names(const af__exchange *exchange, af_failure *failure) {
+    const af__hosts *hosts = &exchange->hosts;
+    if (hosts->error == 0) {
+        af_status status = hosts->refusal == CURLM_OUT_OF_MEMORY ? AF_ENOMEM : AF_EINTERNAL;
+        af__fail(failure, status, "libcurl refused the request: %s",
+                 curl_multi_strerror(hosts->refusal));
+        return;
+    }
+    bool lacks_memory = hosts->error == EAI_MEMORY ||
+                        (hosts->error == EAI_SYSTEM && hosts->system_error == ENOMEM);
+    if (lacks_memory) {
+        af__fail(failure, AF_ENOMEM, "no memory for looking up a host");
+        return;
+    }
+    uint16_t port;
+    af_slice doh = af__network_doh_server(exchange->driver->network, &port);
+    af_slice host = exchange->transfer->outgoing.url.host;
+    if (hosts->is_proxy) host = af_slice_of(exchange->transfer->via->host);
+    if (doh.size > 0) host = doh;
+    const char *reason = hosts->error == EAI_SYSTEM ? strerror(hosts->system_error)
+                                                    : gai_strerror(hosts->error);
+    af__fail(failure, AF_EDNS, "could not resolve %s \"%.*s\": %s",
+             hosts->is_proxy ? "proxy" : "host", (int)host.size, host.bytes, reason);
+    failure->curl_code = hosts->is_proxy ? CURLE_COULDNT_RESOLVE_PROXY : CURLE_COULDNT_RESOLVE_HOST;
+    failure->system_error = hosts->system_error;
 }
 
 /* ---- Numbers ------------------------------------------------------------------------------- */

@@ -17,10 +17,6 @@
 
 enum { BUCKETS = 1024 };
 
-/* libcurl's own defaults: CURLOPT_DNS_CACHE_TIMEOUT is 60 s. */
-af__resolver_settings af__resolver_settings_now = {getaddrinfo, INT64_C(60) * 1000 * 1000,
-                                                   INT64_C(10) * 1000 * 1000};
-
 typedef enum name_state {
     NAME_QUEUED,  /* In `queue`. Freed when its last lookup is cancelled. */
     NAME_RUNNING, /* A thread has it. */
@@ -46,6 +42,7 @@ typedef struct af__resolver_name {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t has_work;
+    af__resolver_settings settings;
     bool is_ready;
     unsigned generation; /* The process that the rest belongs to. */
     af__text_table table;
@@ -57,7 +54,9 @@ static struct {
     unsigned threads; /* All but those that were dismissed. */
     unsigned idle;    /* Of them, those that wait for work. */
     unsigned round;   /* A thread that waits while this changes has been dismissed. */
-} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER,
+            /* libcurl's CURLOPT_DNS_CACHE_TIMEOUT is 60 s, too. */
+            .settings = {getaddrinfo, INT64_C(60) * 1000 * 1000, INT64_C(10) * 1000 * 1000}};
 
 /* ---- Addresses ----------------------------------------------------------------------------- */
 
@@ -89,7 +88,7 @@ static bool read_address(af__address *out, const struct sockaddr *address) {
 }
 
 /** NULL: out of memory, or (`*error` is then EAI_NONAME) there is no address. */
-static af__addresses *collect(const struct addrinfo *results, int *error) {
+static af__addresses *collect(const struct addrinfo *results, int64_t lifetime_us, int *error) {
     size_t count = 0, counts[2] = {0, 0};
     for (const struct addrinfo *next = results; next != NULL; next = next->ai_next) count++;
     if (count > (size_t)2 * AF__RESOLVER_MOST_ADDRESSES) {
@@ -107,7 +106,7 @@ static af__addresses *collect(const struct addrinfo *results, int *error) {
         ++*same;
         found->count++;
     }
-    found->expires_us = af__now_us() + af__resolver_settings_now.lifetime_us;
+    found->expires_us = af__now_us() + lifetime_us;
     *error = 0;
     if (found->count > 0) return found;
     af_free(found);
@@ -121,16 +120,17 @@ static bool has_ipv6(void) {
     return descriptor >= 0;
 }
 
-static af__addresses *look_up(const name *name, int *error, int *system_error) {
+static af__addresses *look_up(const name *name, af__resolver_settings settings, int *error,
+                              int *system_error) {
     struct addrinfo hints = {.ai_family = name->family, .ai_socktype = SOCK_STREAM};
     struct addrinfo *results = NULL;
     /* Without it half of the questions would be in vain. */
     if (name->family == AF_UNSPEC && !has_ipv6()) hints.ai_family = AF_INET;
     errno = 0;
-    *error = af__resolver_settings_now.look_up(name->text + 1, NULL, &hints, &results);
+    *error = settings.look_up(name->text + 1, NULL, &hints, &results);
     *system_error = *error == EAI_SYSTEM ? errno : 0;
     if (*error != 0) return NULL;
-    af__addresses *found = collect(results, error);
+    af__addresses *found = collect(results, settings.lifetime_us, error);
     freeaddrinfo(results);
     return found;
 }
@@ -268,8 +268,8 @@ static void leave_parent(void) {
 static name *next_name(void) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(af__resolver_settings_now.idle_us / 1000000);
-    until.tv_nsec += (long)(af__resolver_settings_now.idle_us % 1000000) * 1000;
+    until.tv_sec += (time_t)(shared.settings.idle_us / 1000000);
+    until.tv_nsec += (long)(shared.settings.idle_us % 1000000) * 1000;
     if (until.tv_nsec >= 1000000000) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
@@ -302,8 +302,9 @@ static void run(void *context) {
     name *name;
     while ((name = next_name()) != NULL) {
         int error, system_error;
+        af__resolver_settings settings = shared.settings;
         unlock_shared();
-        af__addresses *found = look_up(name, &error, &system_error);
+        af__addresses *found = look_up(name, settings, &error, &system_error);
         lock_shared();
         end_name(name, found, error, system_error);
     }
@@ -429,4 +430,12 @@ af__lookup *af__resolver_take_ended(af__resolver_client *client) {
     }
     unlock_shared();
     return node != NULL ? AF__OWNER(node, af__lookup, node) : NULL;
+}
+
+af__resolver_settings af__resolver_configure(const af__resolver_settings *settings) {
+    lock_shared();
+    af__resolver_settings before = shared.settings;
+    if (settings != NULL) shared.settings = *settings;
+    unlock_shared();
+    return before;
 }

@@ -87,7 +87,7 @@ af__lookup *af__resolver_take_ended(af__resolver_client *client);
 /** So that other fork handlers can be registered behind the resolver's: their locks are taken first. */
 void af__resolver_watch_forks(void);
 
-/** What tests replace, while no client is open. */
+/** What tests replace. */
 typedef struct af__resolver_settings {
     int (*look_up)(const char *host, const char *service, const struct addrinfo *hints,
                    struct addrinfo **out); /**< getaddrinfo(); results go to freeaddrinfo(). */
@@ -95,6 +95,7 @@ typedef struct af__resolver_settings {
     int64_t idle_us;                       /**< A thread ends that had nothing to do for so long. */
 } af__resolver_settings;
 
-extern af__resolver_settings af__resolver_settings_now;
+/** For the lookups that run from now on; NULL: leave them. Returns those of before. Any thread. */
+af__resolver_settings af__resolver_configure(const af__resolver_settings *settings);
 
 #endif

@@ -30,6 +30,12 @@ unsigned names_count(const char *host);
 /** The largest number of lookups that ran at once. */
 unsigned names_peak(void);
 
+/** Addresses that are found from now on expire after so many microseconds. */
+void names_live_for(int64_t lifetime_us);
+
+/** Threads that become idle from now on end after so many microseconds. */
+void names_let_threads_idle_for(int64_t idle_us);
+
 /** The family that was asked for last. */
 int names_family(void);
 
