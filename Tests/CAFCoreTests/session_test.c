@@ -151,6 +151,58 @@ static void cancelling_all_ends_every_task(void **state) {
     world_free(world);
 }
 
+typedef struct twice {
+    world *world;
+    call *late;
+} twice;
+
+/** On the loop thread: the first request of cancel_all stays in the inbox while another task is started. */
+static void cancel_around_start(call *call) {
+    twice *twice = call->payload;
+    af_session_cancel_all(twice->world->session);
+    call_start(twice->late);
+    af_session_cancel_all(twice->world->session);
+}
+
+static void cancels_tasks_started_while_an_earlier_cancel_all_is_pending(void **state) {
+    (void)state;
+    world *world = world_new(NULL, NULL);
+    serve(world, "/late", stalled_answer("late"));
+    twice twice = {world, call_new(world, "/late")};
+    call *first = call_new(world, "/");
+    first->payload = &twice;
+    first->at_done = cancel_around_start;
+    call_perform(first);
+    call_wait(twice.late);
+    check_ended(first, AF_OK);
+    check_ended(twice.late, AF_ECANCELED);
+    call_free(first);
+    call_free(twice.late);
+    world_free(world);
+}
+
+/** On the loop thread: what is started after the last cancel_all isn't meant by it. */
+static void start_after_cancel(call *call) {
+    twice *twice = call->payload;
+    af_session_cancel_all(twice->world->session);
+    call_start(twice->late);
+}
+
+static void keeps_tasks_started_after_cancel_all(void **state) {
+    (void)state;
+    world *world = world_new(NULL, NULL);
+    twice twice = {world, call_new(world, "/")};
+    call *first = call_new(world, "/");
+    first->payload = &twice;
+    first->at_done = start_after_cancel;
+    call_perform(first);
+    call_wait(twice.late);
+    check_ended(twice.late, AF_OK);
+    call_free(first);
+    call_free(twice.late);
+    world_free(world);
+}
+
 static void sessions_do_not_disturb_each_other(void **state) {
     world *first = *state;
     world *second = world_new(NULL, NULL);
@@ -348,6 +400,25 @@ static void no_descriptor_is_left_open(void **state) {
     assert_int_equal(count_descriptors(), before);
 }
 
+static void a_finished_task_keeps_no_descriptor(void **state) {
+    (void)state;
+    world_free(world_new(NULL, NULL));
+    world *world = world_new(NULL, NULL);
+    size_t before = count_descriptors();
+    af_session *session;
+    check_status(af_session_new(&session, NULL, NULL), AF_OK);
+    call *call = call_new(world, "/");
+    call->session = session;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    af_session_release(session);
+    af_join_closed_sessions();
+    assert_true(afts_wait_open_at_most(world->server, 0, PATIENCE_MS));
+    assert_int_equal(count_descriptors(), before);
+    call_free(call);
+    world_free(world);
+}
+
 /** A connection, or the loop's own. The sockets that libcurl keeps for its poll are not ours. */
 static bool is_of_session(int descriptor) {
     struct sockaddr_storage address;
@@ -470,6 +541,8 @@ int main(void) {
         WORLD_TEST(a_task_outlives_its_session),
         cmocka_unit_test(a_task_that_never_starts_keeps_its_session),
         cmocka_unit_test(cancelling_all_ends_every_task),
+        cmocka_unit_test(cancels_tasks_started_while_an_earlier_cancel_all_is_pending),
+        cmocka_unit_test(keeps_tasks_started_after_cancel_all),
         WORLD_TEST(sessions_do_not_disturb_each_other),
         WORLD_TEST(connections_are_used_again),
         cmocka_unit_test(connections_to_one_host_are_limited),
@@ -480,6 +553,7 @@ int main(void) {
         cmocka_unit_test(a_body_that_cannot_be_read_again_is_not_sent_again),
         WORLD_TEST(a_fresh_connection_that_is_lost_is_not_tried_again),
         cmocka_unit_test(no_descriptor_is_left_open),
+        cmocka_unit_test(a_finished_task_keeps_no_descriptor),
         WORLD_TEST(programs_that_are_started_inherit_nothing),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(the_user_agent_is_the_sessions),

@@ -16,8 +16,8 @@
 /* The first with CURLOPT_PROTOCOLS_STR, which says what redirects and URLs can't lead to. */
 enum { OLDEST_LIBCURL = 0x075500 };
 
-/* Requests at once on one HTTP/2 connection, where the server allows more; libcurl's own is 100. */
-static const long MAX_STREAMS = 1000;
+/* Handles kept for later hops, of some 8 KiB each: what a burst needed beyond these is given back. */
+enum { MOST_SPARE_HANDLES = 128 };
 
 /* ---- Sockets ------------------------------------------------------------------------------- */
 
@@ -248,7 +248,8 @@ static bool set_multi(const af__driver *driver, const af_session_options *option
            curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_changed) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_TIMERDATA, driver) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, MAX_STREAMS) == CURLM_OK &&
+           curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)AF__MOST_STREAMS) ==
+               CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, idle) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
                              (long)options->connections_per_host) == CURLM_OK &&
@@ -360,12 +361,14 @@ static void free_exchange(af__driver *driver, af__exchange *exchange) {
 static void recycle(af__driver *driver, af__exchange *exchange) {
     bool stays = af__exchange_may_serve_again(exchange);
     af__exchange_reset(exchange);
+    stays = stays && driver->free_count < MOST_SPARE_HANDLES;
     if (!stays || !af__exchange_renew(exchange)) {
         free_exchange(driver, exchange);
         return;
     }
     exchange->next_free = driver->free;
     driver->free = exchange;
+    driver->free_count++;
 }
 
 af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer *transfer,
@@ -375,6 +378,7 @@ af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer 
     af__exchange *exchange = driver->free;
     if (exchange != NULL) {
         driver->free = exchange->next_free;
+        driver->free_count--;
     } else {
         exchange = af__exchange_new(driver);
         if (exchange == NULL) return af__fail(failure, AF_ENOMEM, "no memory for libcurl");

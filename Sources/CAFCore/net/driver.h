@@ -6,12 +6,16 @@
 #define AF_NET_DRIVER_H
 
 #include "net/loop.h"
+#include "net/queue.h"
 #include "net/transfer.h"
 
 #include <afcore/session.h>
 
 typedef struct af__driver af__driver;
 typedef struct af__exchange af__exchange;
+
+/** Requests at once on one HTTP/2 connection, where the server allows more; libcurl's default is 100. */
+enum { AF__MOST_STREAMS = 1000 };
 
 /** What the owner of an exchange is told; loop thread, inside libcurl: only take note. */
 typedef struct af__exchange_owner {
@@ -34,6 +38,13 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
 
 /** Closes every connection; every exchange must have ended. */
 void af__driver_free(af__driver *driver);
+
+/** What libcurl will count as the host of the next hop, and which connection the hop needs. */
+void af__driver_place(const af__driver *driver, const af__transfer *transfer, af__queue_key *key,
+                      af__lane *lane);
+
+/** What the connection of an exchange says about others of its host. */
+af__sharing af__exchange_sharing(const af__exchange *exchange);
 
 /** Send the transfer's hop. AF_ENOMEM, AF_EUNSUPPORTED, AF_EINTERNAL; `*out` is then NULL. */
 af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer *transfer,

@@ -51,6 +51,37 @@ void af__apart_give_back(af__driver *driver, unsigned place) {
     driver->places &= ~(1u << place);
 }
 
+/** Is it known beforehand that the hop shares its connection with no other? */
+static bool is_alone(const af__transfer *transfer) {
+    unsigned scheme;
+    bool is_clear = !transfer->outgoing.url.is_https &&
+                    transfer->version != AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
+    return is_clear || transfer->version == AF_WISH_HTTP_1_1 || may_have_to_wait(transfer) ||
+           transfer->own_proxy != NULL || af__transfer_identifies_to_proxy(transfer) ||
+           af__transfer_connection_auth(transfer, &scheme) != NULL || af__must_not_share(transfer);
+}
+
+void af__driver_place(const af__driver *driver, const af__transfer *transfer, af__queue_key *key,
+                      af__lane *lane) {
+    const af__url *url = &transfer->outgoing.url;
+    const af__proxy *proxy;
+    *key = (af__queue_key){url->host, url->port, af__driver_socket(driver, transfer)};
+    *lane = is_alone(transfer) ? AF__LANE_ALONE : AF__LANE_SHARED;
+    /* A proxy that can't be used ends the hop when that is prepared. */
+    if (af__driver_choose_proxy(driver, transfer, &proxy, NULL) != AF_OK || proxy == NULL) return;
+    /* libcurl counts connections of a proxy that forwards, and of the server behind any other. */
+    if (!af__proxy_speaks_http(proxy) || url->is_https) return;
+    key->host = af_slice_of(proxy->host);
+    key->port = proxy->port;
+}
+
+af__sharing af__exchange_sharing(const af__exchange *exchange) {
+    if (exchange->is_replay) return AF__SHARING_UNKNOWN;
+    if (exchange->is_multiplexed) return AF__SHARING_STREAMS;
+    /* HTTP/1.1 may have been the request's choice. */
+    return is_alone(exchange->transfer) ? AF__SHARING_UNKNOWN : AF__SHARING_NONE;
+}
+
 long af__apart_options(unsigned place) {
     long options = 0;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {

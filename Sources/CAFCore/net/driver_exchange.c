@@ -179,6 +179,7 @@ af__exchange *af__exchange_new(af__driver *driver) {
     af__exchange *exchange = af__zalloc(sizeof *exchange);
     if (exchange == NULL) return NULL;
     exchange->driver = driver;
+    driver->handle_count++;
     exchange->easy = curl_easy_init();
     exchange->url = curl_url();
     af__buffer_init(&exchange->field_text, UINT32_MAX);
@@ -222,6 +223,7 @@ void af__exchange_free(af__exchange *exchange) {
     af__buffer_clear(&exchange->field_text);
     af__buffer_clear(&exchange->proxy_text);
     af_free(exchange->fields);
+    exchange->driver->handle_count--;
     af_free(exchange);
 }
 

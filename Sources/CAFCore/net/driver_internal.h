@@ -132,6 +132,7 @@ struct af__driver {
     af__socket **sockets; /**< By descriptor. */
     size_t socket_capacity;
     af__exchange *free;
+    size_t free_count, handle_count; /**< Exchanges that are kept, and all. */
     atomic_uint_fast64_t connections;
 };
 
@@ -173,6 +174,16 @@ int af__exchange_connected(void *exchange, char *remote, char *local, int remote
 /** Set what this hop needs. */
 af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure);
 
+/** The proxy of the next hop; NULL: none. As af__proxies_choose(). */
+af_status af__driver_choose_proxy(const af__driver *driver, const af__transfer *transfer,
+                                  const af__proxy **out, af_failure *failure);
+
+/** Path of the Unix-domain socket of the next hop, its own or the session's; NULL: none. */
+const char *af__driver_socket(const af__driver *driver, const af__transfer *transfer);
+
+/** Does this hop go to a Unix-domain socket, its own or the session's? */
+bool af__exchange_uses_socket(const af__exchange *exchange);
+
 /** Choose the proxy of this hop, and tell libcurl. After everything else that the hop needs. */
 af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure);
 
@@ -211,9 +222,6 @@ int af__network_family(const af__network *network);
 
 /** What no request changes, for a new handle. */
 CURLcode af__exchange_set_network(af__exchange *exchange);
-
-/** Does this hop go to a Unix-domain socket, its own or the session's? */
-bool af__exchange_uses_socket(const af__exchange *exchange);
 
 /** May this hop's connection go to this address? If not, its transfer has failed. */
 bool af__exchange_may_connect(const af__exchange *exchange, const struct curl_sockaddr *address);

@@ -223,22 +223,21 @@ CURLcode af__exchange_set_network(af__exchange *exchange) {
     return code;
 }
 
-static const char *session_socket(const af__exchange *exchange) {
-    const af__network *network = exchange->driver->network;
-    return network != NULL ? network->unix_socket : NULL;
+const char *af__driver_socket(const af__driver *driver, const af__transfer *transfer) {
+    const char *own = transfer->unix_socket;
+    if (own != NULL) return own[0] != '\0' ? own : NULL;
+    return driver->network != NULL ? driver->network->unix_socket : NULL;
 }
 
 bool af__exchange_uses_socket(const af__exchange *exchange) {
-    const char *own = exchange->transfer->unix_socket;
-    return own != NULL ? own[0] != '\0' : session_socket(exchange) != NULL;
+    return af__driver_socket(exchange->driver, exchange->transfer) != NULL;
 }
 
 CURLcode af__exchange_set_socket(af__exchange *exchange) {
     const char *own = exchange->transfer->unix_socket;
     if (own == NULL && !exchange->state.has_own_socket) return CURLE_OK;
     exchange->state.has_own_socket = own != NULL;
-    const char *path = own != NULL ? own : session_socket(exchange);
-    return set_socket(exchange->easy, path != NULL && path[0] != '\0' ? path : NULL);
+    return set_socket(exchange->easy, af__driver_socket(exchange->driver, exchange->transfer));
 }
 
 /* ---- Names in other scripts ---------------------------------------------------------------- */

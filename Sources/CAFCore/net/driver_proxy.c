@@ -31,16 +31,22 @@ static void write_address(char *out, size_t size, const af__proxy *proxy) {
              is_ipv6 ? "]" : "", (unsigned)proxy->port);
 }
 
-/** An answer that is played back comes from this very process, what a socket is asked from here. */
-static af_status choose(af__exchange *exchange, const af__proxy **out, af_failure *failure) {
-    const af__transfer *transfer = exchange->transfer;
+af_status af__driver_choose_proxy(const af__driver *driver, const af__transfer *transfer,
+                                  const af__proxy **out, af_failure *failure) {
     *out = NULL;
-    if (exchange->is_replay || af__exchange_uses_socket(exchange)) return AF_OK;
+    if (af__driver_socket(driver, transfer) != NULL) return AF_OK;
     if (transfer->has_own_proxy) {
         *out = transfer->own_proxy;
         return AF_OK;
     }
-    return af__proxies_choose(&exchange->driver->proxies, &transfer->outgoing.url, out, failure);
+    return af__proxies_choose(&driver->proxies, &transfer->outgoing.url, out, failure);
+}
+
+/** An answer that is played back comes from this very process. */
+static af_status choose(af__exchange *exchange, const af__proxy **out, af_failure *failure) {
+    *out = NULL;
+    if (exchange->is_replay) return AF_OK;
+    return af__driver_choose_proxy(exchange->driver, exchange->transfer, out, failure);
 }
 
 af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -34,11 +35,28 @@ af_status af__loop_init(af__loop *loop, af__loop_owner owner, af_failure *failur
     return AF_OK;
 }
 
-void af__loop_clear(af__loop *loop) {
+static void close_descriptors(af__loop *loop) {
     if (loop->epoll_descriptor >= 0) close(loop->epoll_descriptor);
     if (loop->event_descriptor >= 0) close(loop->event_descriptor);
     loop->epoll_descriptor = loop->event_descriptor = -1;
+}
+
+void af__loop_clear(af__loop *loop) {
+    close_descriptors(loop);
     af__timers_clear(&loop->timers);
+}
+
+void af__loop_close(af__loop *loop) {
+    /* A poster that has ended a sleep may not have written yet; the number could be another file's then. */
+    while (loop->wakeups_due > 0) {
+        struct pollfd written = {.fd = loop->event_descriptor, .events = POLLIN};
+        uint64_t count = 0;
+        if (poll(&written, 1, -1) < 0 && errno != EINTR) break;
+        ssize_t size = read(loop->event_descriptor, &count, sizeof count);
+        if (size != (ssize_t)sizeof count) continue;
+        loop->wakeups_due = count < loop->wakeups_due ? loop->wakeups_due - count : 0;
+    }
+    close_descriptors(loop);
 }
 
 bool af__loop_is_current(const af__loop *loop) {
@@ -115,7 +133,7 @@ static int sleep_until_ready(af__loop *loop, struct epoll_event *batch) {
     atomic_store(&loop->is_asleep, true);
     int timeout = atomic_load(&loop->inbox) != NULL ? 0 : timeout_ms(loop);
     int count = epoll_wait(loop->epoll_descriptor, batch, BATCH, timeout);
-    atomic_store(&loop->is_asleep, false);
+    if (!atomic_exchange(&loop->is_asleep, false)) loop->wakeups_due++;
     return count;
 }
 

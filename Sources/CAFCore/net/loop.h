@@ -59,13 +59,20 @@ typedef struct af__loop {
     int epoll_descriptor;
     af__loop_owner owner;
     af__timers timers;
-    int64_t now_us; /**< When the loop last woke. */
+    int64_t now_us;       /**< When the loop last woke. */
+    uint64_t wakeups_due; /**< Writes to the eventfd, made or about to be made, and never read. */
     struct epoll_event *batch;
     int batch_next, batch_count;
 } af__loop;
 
 /** Descriptors and memory; the thread starts with af__loop_start(). AF_EINTERNAL, AF_ENOMEM. */
 af_status af__loop_init(af__loop *loop, af__loop_owner owner, af_failure *failure);
+
+/**
+ * Close the descriptors, while others may keep the memory. On the loop thread, in its owner's `ended`; nothing may
+ * be posted any more.
+ */
+void af__loop_close(af__loop *loop);
 
 /** What af__loop_init() made; the thread must have ended or never been started. */
 void af__loop_clear(af__loop *loop);

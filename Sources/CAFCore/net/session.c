@@ -9,18 +9,26 @@
 
 /* ---- The loop's side ----------------------------------------------------------------------- */
 
+/** Tasks whose start is still in the inbox are cancelled when they begin: see af__task_is_canceled(). */
 static void cancel_all(af_session *session) {
     af_failure failure = {0};
     af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
-    /* Tasks that callbacks start meanwhile are not among those meant. */
     size_t count = session->active_count;
     for (size_t i = 0; i < count; i++) {
         af__node *node = af__list_first(&session->active);
         if (node == NULL) return;
-        /* One whose file is being closed stays until that is done, behind those that come next. */
+        /* A task whose file is being closed stays in the list; moved behind those that come next. */
         af__list_remove(node);
         af__list_append(&session->active, node);
-        af__task_abort(AF__OWNER(node, af_task, node), &failure);
+        af_task *task = AF__OWNER(node, af_task, node);
+        if (af__task_is_canceled(task)) af__task_abort(task, &failure);
+    }
+}
+
+void af__session_run_queue(af_session *session) {
+    af__entry *entry;
+    while ((entry = af__queue_next(&session->queue)) != NULL) {
+        af__task_run(AF__OWNER(entry, af_task, entry));
     }
 }
 
@@ -37,6 +45,7 @@ static void take_posts(void *context, af__post *post) {
         }
         post = next;
     }
+    af__session_run_queue(session);
 }
 
 /*
@@ -60,7 +69,10 @@ static af__turn finish_turn(void *context, bool was_idle) {
         af__task_exchange_ended(af__exchange_get_context(exchange));
         /* What a callback starts uses the memory and the handle that have just become free. */
         if (!session->gathers_results) tell_results(session);
+        af__session_run_queue(session);
     }
+    /* Connections that were made, and tasks that an alarm has ended, make room as well. */
+    af__session_run_queue(session);
     if (!af__list_is_empty(&session->over)) {
         bool waits = session->gathers_results && !was_idle;
         if (waits && session->delay_turns++ < LONGEST_DELAY_TURNS) return AF__TURN_LOOK;
@@ -73,6 +85,9 @@ static void ended(void *context) {
     af_session *session = context;
     af__driver_free(session->driver);
     session->driver = NULL;
+    af__queue_clear(&session->queue);
+    /* A caller may keep a finished task, and with it the session's memory, for as long as it likes. */
+    af__loop_close(&session->loop);
     if (session->writer != NULL) af__writer_end(session->writer);
     if (session->on_closed != NULL) session->on_closed(session->context);
     af__session_unreference(session);
@@ -189,12 +204,19 @@ af_status af_session_new(af_session **out, const af_session_options *options, af
     if (status == AF_OK) {
         status = af__driver_new(&session->driver, &session->loop, options, failure);
     }
+    if (status == AF_OK) {
+        af__queue_limits limits = {options->connections_per_host, options->connections_total,
+                                   AF__MOST_STREAMS};
+        status = af__queue_init(&session->queue, limits);
+        if (status != AF_OK) af__fail(failure, status, "no memory or no random bytes for a queue");
+    }
     atomic_init(&session->handles, 1);
     atomic_init(&session->holders, 1);    /* All handles together. */
     atomic_init(&session->references, 2); /* The loop thread, and all holders together. */
     if (status == AF_OK) status = af__loop_start(&session->loop, failure);
     if (status != AF_OK) {
         if (session->driver != NULL) af__driver_free(session->driver);
+        af__queue_clear(&session->queue);
         af__loop_clear(&session->loop);
         clear_store(session);
         af_free(session);
@@ -217,6 +239,11 @@ void af_session_release(af_session *session) {
 
 void af_session_cancel_all(af_session *session) {
     if (session->generation != af__process_generation()) return;
+    /*
+     * Counted before it is posted: an earlier post may still be in the inbox, in front of tasks that
+     * were started since, and would be handled before their start. See af__task_is_canceled().
+     */
+    atomic_fetch_add(&session->cancel_count, 1);
     request(session, AF__SESSION_CANCEL_ALL);
 }
 

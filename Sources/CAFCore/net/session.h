@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "net/driver.h"
 #include "net/loop.h"
+#include "net/queue.h"
 #include "net/transfer.h"
 #include "net/writer.h"
 
@@ -24,7 +25,8 @@
 struct af_session {
     /* Any thread. */
     atomic_uint_fast64_t handles, holders, references;
-    atomic_uint requests; /**< AF__SESSION_…, asked and not yet taken. */
+    atomic_uint requests;              /**< AF__SESSION_…, asked and not yet taken. */
+    atomic_uint_fast64_t cancel_count; /**< Calls of af_session_cancel_all(). */
     af__post post;
     unsigned generation; /**< The process that the loop thread lives in. */
     atomic_uint_fast64_t tasks, posts, events;
@@ -36,6 +38,7 @@ struct af_session {
     /* Loop thread only. */
     af__driver *driver;
     af__writer *writer; /**< NULL before its first job. */
+    af__queue queue;    /**< Of tasks that wait for their host to have a connection for them. */
     af__list active;    /**< Tasks under way. */
     size_t active_count;
     af__list over;        /**< Tasks whose on_done is due. */
@@ -59,6 +62,33 @@ enum {
     AF__TASK_ANSWERED = 64u /**< A challenge has been answered. */
 };
 
+/**
+ * What a task does; enter() in task.c alone changes it. Only QUEUED and IN_HOP have an entry in the session's
+ * queue.
+ *
+ *     NEW         QUEUED, SUSPENDED, WRITING, COMPLETED
+ *     QUEUED      IN_HOP, SUSPENDED, WRITING, COMPLETED
+ *     IN_HOP      QUEUED, IN_HOP (the next hop in the same place), SUSPENDED, OFFLINE, CHALLENGED,
+ *                 WRITING, COMPLETED
+ *     SUSPENDED, OFFLINE, CHALLENGED
+ *                 QUEUED, WRITING, COMPLETED, and the other two
+ *     WRITING     COMPLETED
+ *     COMPLETED   LEAVING, DETACHED
+ *     LEAVING     DETACHED
+ */
+typedef enum af__task_state {
+    AF__STATE_NEW,        /**< The loop hasn't seen it yet. */
+    AF__STATE_QUEUED,     /**< Waits until its host has a connection for its next hop. */
+    AF__STATE_IN_HOP,     /**< Has an exchange, or is about to get one. */
+    AF__STATE_SUSPENDED,  /**< Without an exchange, until it is resumed; `next` follows. */
+    AF__STATE_OFFLINE,    /**< Waits for a route to its host. */
+    AF__STATE_CHALLENGED, /**< Waits for credentials, without an exchange. */
+    AF__STATE_WRITING,    /**< No hop is left, but work on the writer. */
+    AF__STATE_COMPLETED,  /**< Its on_done is due. */
+    AF__STATE_LEAVING,    /**< It was told; an operation is still in the inbox. */
+    AF__STATE_DETACHED    /**< The loop has nothing to do with it any more. */
+} af__task_state;
+
 struct af_task {
     /* Any thread. */
     atomic_uint references;
@@ -66,9 +96,12 @@ struct af_task {
     atomic_bool was_started;
     af__post post;
     af_session *session;
+    uint_fast64_t cancel_count;        /**< The session's when the task was started. */
     _Atomic(struct af__reply *) reply; /**< To a challenge; the loop takes it. */
     /* Loop thread only. */
-    af__node node; /**< In session->active, then in session->over. */
+    af__task_state state;
+    af__node node;   /**< In session->active, then in session->over. */
+    af__entry entry; /**< In session->queue. */
     af__alarm alarm;
     af__exchange *exchange;
     af__job job;
@@ -80,11 +113,7 @@ struct af_task {
 
     bool is_connecting; /**< A connection is being made for this hop. */
     bool is_connected;  /**< The hop has a connection. */
-    bool is_over;       /**< Its on_done is due. */
-    bool is_waiting;    /**< Suspended between two hops, before the first or after the last. */
-    af__next next;      /**< Then: what comes when it is resumed. */
-    bool is_settling;   /**< No hop is left, but work on the writer. */
-    bool leaves_late;   /**< Finished while an operation was being posted. */
+    af__next next;      /**< SUSPENDED: what comes when it is resumed. */
     /* The creating thread until the start, then the loop thread; its flags are for any. */
     af__transfer transfer;
 };
@@ -106,6 +135,12 @@ void af__session_work(af_session *session, af__job *job);
 /** Take the operations that were posted. Loop thread. */
 void af__task_handle(af_task *task);
 
+/** Run the tasks whose turn it is. Loop thread, outside of libcurl. */
+void af__session_run_queue(af_session *session);
+
+/** Send the next hop of a task whose entry runs. Loop thread, outside of libcurl. */
+void af__task_run(af_task *task);
+
 /** Go on with what follows after a hop. Loop thread. */
 void af__task_proceed(af_task *task, af__next next);
 
@@ -123,6 +158,9 @@ void af__task_exchange_ended(af_task *task);
 
 /** Tell on_done and let go of a task that is over. Loop thread, outside of libcurl. */
 void af__task_complete(af_task *task);
+
+/** Was it cancelled, alone or by an af_session_cancel_all() after its start? Loop thread. */
+bool af__task_is_canceled(const af_task *task);
 
 /** End now, in whatever state. Loop thread, outside of libcurl. */
 void af__task_abort(af_task *task, const af_failure *failure);

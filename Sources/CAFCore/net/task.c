@@ -6,10 +6,14 @@
 #include "net/task_network.h"
 #include "net/threads.h"
 #include "net/transfer_auth.h"
+#include "net/transfer_store.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Of requests that name none; HTTP/2's default weight, RFC 7540 5.3.5. */
+enum { DEFAULT_PRIORITY = 16 };
 
 /* ---- Limits of time ------------------------------------------------------------------------ */
 
@@ -158,6 +162,7 @@ static void connected(void *context) {
     af_task *task = context;
     task->is_connecting = false;
     task->is_connected = true;
+    af__queue_connected(&task->session->queue, &task->entry, af__exchange_sharing(task->exchange));
 }
 
 static void waiting(void *context) {
@@ -172,6 +177,17 @@ static void filled(void *context) {
 
 /* ---- On the loop --------------------------------------------------------------------------- */
 
+static void enter(af_task *task, af__task_state state) {
+    bool has_entry = state == AF__STATE_QUEUED || state == AF__STATE_IN_HOP;
+    if (!has_entry) af__queue_remove(&task->session->queue, &task->entry);
+    task->state = state;
+}
+
+/** Is it between its start and the end of its work? */
+static bool is_active(const af_task *task) {
+    return task->state > AF__STATE_NEW && task->state < AF__STATE_COMPLETED;
+}
+
 static void leave(af_task *task) {
     af_session *session = task->session;
     af__session_unhold(session);
@@ -185,7 +201,7 @@ static void finish(af_task *task) {
     af__task_forget_network(task);
     af__list_remove(&task->node);
     session->active_count--;
-    task->is_over = true;
+    enter(task, AF__STATE_COMPLETED);
     af__list_append(&session->over, &task->node);
 }
 
@@ -197,16 +213,14 @@ void af__task_complete(af_task *task) {
     task->transfer.events.drop = NULL;
     if (drop != NULL) drop(task->transfer.events.context);
     /* An operation on its way still needs the loop; the task leaves when that has been taken. */
-    if (pending != 0)
-        task->leaves_late = true;
-    else
-        leave(task);
+    task->state = pending != 0 ? AF__STATE_LEAVING : AF__STATE_DETACHED;
+    if (pending == 0) leave(task);
 }
 
 /** No hop is left; what is left may be the writer's. */
 static void settle(af_task *task) {
     af__sink *sink = &task->transfer.sink;
-    task->is_settling = true;
+    enter(task, AF__STATE_WRITING);
     if (af__sink_is_under_way(sink)) {
         arm(task);
     } else if (af__sink_begin_end(sink, task->transfer.result->failure.status)) {
@@ -220,6 +234,7 @@ static void settle(af_task *task) {
 static bool start_hop(af_task *task, af_failure *failure) {
     af__exchange_owner owner = {task, connecting, queued, connected, waiting, filled};
     task->is_connecting = task->is_connected = false;
+    af__queue_connecting(&task->session->queue, &task->entry);
     if (!af__transfer_begin_hop(&task->transfer)) return false;
     af_status status = af__driver_start(task->session->driver, &task->exchange, &task->transfer,
                                         owner, failure);
@@ -229,25 +244,68 @@ static bool start_hop(af_task *task, af_failure *failure) {
 
 static void run_hop(af_task *task) {
     af_failure failure = {0};
+    enter(task, AF__STATE_IN_HOP);
     if (start_hop(task, &failure)) return;
     if (failure.status != AF_OK) af__transfer_fail(&task->transfer, &failure);
     settle(task);
 }
 
+/** Must it wait for its resumption? A failure doesn't. */
+static bool stays_suspended(af_task *task, af__next next) {
+    if (!is_suspended(task) || task->transfer.result->failure.status != AF_OK) return false;
+    enter(task, AF__STATE_SUSPENDED);
+    task->next = next;
+    arm(task);
+    return true;
+}
+
+static void fail(af_task *task, const af_failure *failure) {
+    af__transfer_fail(&task->transfer, failure);
+    settle(task);
+}
+
+/** At once if it stays on its host, else when it is its turn; tasks that have begun go before others. */
+static void queue_hop(af_task *task) {
+    af__queue *queue = &task->session->queue;
+    af__transfer *transfer = &task->transfer;
+    af__queue_key key;
+    af__lane lane;
+    /* May choose another host's queue; what is learnt of the host while the task waits is left to the hop. */
+    if (!af__transfer_upgrade(transfer)) {
+        settle(task);
+        return;
+    }
+    af__driver_place(task->session->driver, transfer, &key, &lane);
+    if (af__queue_keeps_place(&task->entry, &key, lane)) {
+        run_hop(task);
+        return;
+    }
+    unsigned rank = transfer->priority != 0 ? transfer->priority : DEFAULT_PRIORITY;
+    if (transfer->result->hop_count > 0) rank = AF__RANK_BEGUN;
+    af__queue_remove(queue, &task->entry);
+    if (af__queue_add(queue, &task->entry, &key, lane, rank) != AF_OK) {
+        af_failure failure = {0};
+        af__fail(&failure, AF_ENOMEM, "out of memory");
+        fail(task, &failure);
+        return;
+    }
+    enter(task, AF__STATE_QUEUED);
+    arm(task);
+}
+
+void af__task_run(af_task *task) {
+    if (!stays_suspended(task, AF__NEXT_HOP)) run_hop(task);
+}
+
 /** Once it isn't suspended. */
 void af__task_proceed(af_task *task, af__next next) {
     if (next == AF__NEXT_ASK) {
+        enter(task, AF__STATE_CHALLENGED);
         arm(task);
-        return;
+    } else if (!stays_suspended(task, next)) {
+        if (next == AF__NEXT_HOP) queue_hop(task);
+        if (next == AF__NEXT_FINISH) settle(task);
     }
-    if (is_suspended(task) && task->transfer.result->failure.status == AF_OK) {
-        task->is_waiting = true;
-        task->next = next;
-        arm(task);
-        return;
-    }
-    if (next == AF__NEXT_HOP) run_hop(task);
-    if (next == AF__NEXT_FINISH) settle(task);
 }
 
 /** The same hop once more. */
@@ -259,14 +317,14 @@ static void try_again(af_task *task) {
 static void heed_network(af_task *task, af__network_answer answer, const af_failure *failure) {
     switch (answer) {
     case AF__NETWORK_WAIT:
+        enter(task, AF__STATE_OFFLINE);
         arm(task);
         break;
     case AF__NETWORK_RETRY:
         try_again(task);
         break;
     case AF__NETWORK_FAIL:
-        af__transfer_fail(&task->transfer, failure);
-        settle(task);
+        fail(task, failure);
         break;
     }
 }
@@ -294,9 +352,14 @@ void af__task_abort(af_task *task, const af_failure *failure) {
     af__transfer_fail(&task->transfer, failure);
     if (task->exchange != NULL) {
         af__task_exchange_ended(task);
-    } else if (!task->is_settling) {
+    } else if (task->state != AF__STATE_WRITING) {
         settle(task);
     }
+}
+
+bool af__task_is_canceled(const af_task *task) {
+    return atomic_load(&task->transfer.is_cancelled) ||
+           task->cancel_count != atomic_load(&task->session->cancel_count);
 }
 
 static void begin(af_task *task) {
@@ -308,7 +371,7 @@ static void begin(af_task *task) {
     if (af__loop_reserve_alarms(&session->loop, session->active_count + 1) != AF_OK) {
         af__fail(&failure, AF_ENOMEM, "out of memory");
         af__task_abort(task, &failure);
-    } else if (atomic_load(&task->transfer.is_cancelled)) {
+    } else if (af__task_is_canceled(task)) {
         af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
         af__task_abort(task, &failure);
     } else {
@@ -330,8 +393,7 @@ static void look_at_flags(af_task *task, bool is_woken) {
     }
     if (is_woken) af__transfer_wake(&task->transfer);
     if (is_suspended(task)) return;
-    if (task->is_waiting) {
-        task->is_waiting = false;
+    if (task->state == AF__STATE_SUSPENDED) {
         af__task_proceed(task, task->next);
         return;
     }
@@ -348,7 +410,7 @@ static void worked(af_task *task) {
     }
     if (af__sink_is_ending(&transfer->sink)) {
         finish(task);
-    } else if (task->is_settling) {
+    } else if (task->state == AF__STATE_WRITING) {
         settle(task);
     } else if (failure.status != AF_OK) {
         af__task_abort(task, &failure);
@@ -362,21 +424,18 @@ static void worked(af_task *task) {
 void af__task_handle(af_task *task) {
     unsigned requests = atomic_fetch_and(&task->requests, AF__TASK_FINISHED);
     if (requests & AF__TASK_FINISHED) {
-        if (task->leaves_late) {
-            task->leaves_late = false;
+        if (task->state == AF__STATE_LEAVING) {
+            task->state = AF__STATE_DETACHED;
             leave(task);
         }
     } else if (requests & AF__TASK_START) {
         begin(task);
     } else {
-        bool is_active = task->node.next != NULL && !task->is_over;
-        if (is_active && (requests & AF__TASK_NETWORK)) look_at_network(task);
+        if (is_active(task) && (requests & AF__TASK_NETWORK)) look_at_network(task);
         if (requests & AF__TASK_WORKED) worked(task);
-        is_active = task->node.next != NULL && !task->is_over;
-        if (is_active && (requests & AF__TASK_ANSWERED)) af__task_take_answer(task);
+        if (is_active(task) && (requests & AF__TASK_ANSWERED)) af__task_take_answer(task);
         bool has_flags = (requests & (AF__TASK_CHECK | AF__TASK_WAKE)) != 0;
-        is_active = task->node.next != NULL && !task->is_over;
-        if (has_flags && is_active) look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
+        if (has_flags && is_active(task)) look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
     }
     af_task_release(task);
 }
@@ -387,6 +446,8 @@ void af__task_post(af_task *task, unsigned what) {
     unsigned before = atomic_fetch_or(&task->requests, what);
     if (before != 0) return;
     af_session *session = task->session;
+    /* A forked child shares the eventfd with its parent, whose loop counts the writes. */
+    if (session->generation != af__process_generation()) return;
     atomic_fetch_add_explicit(&session->posts, 1, memory_order_relaxed);
     af_task_retain(task);
     af__loop_post(&session->loop, &task->post);
@@ -488,6 +549,7 @@ void af_task_start(af_task *task) {
         return;
     }
     atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);
+    task->cancel_count = atomic_load(&session->cancel_count);
     af_task_retain(task); /* The loop's, until it leaves. */
     af__task_post(task, AF__TASK_START);
 }

@@ -71,10 +71,12 @@ bool af__transfer_wants_https(const void *context, const af__url *url) {
     return af__hsts_wants(transfer->store->hsts, host, (int64_t)time(NULL));
 }
 
-static bool upgrade(af__transfer *transfer) {
+bool af__transfer_upgrade(af__transfer *transfer) {
     af_failure failure = {0};
     af__url *url = &transfer->outgoing.url;
-    if (url->is_https || !af__transfer_wants_https(transfer, url)) return true;
+    if (transfer->store == NULL || url->is_https || !af__transfer_wants_https(transfer, url)) {
+        return true;
+    }
     return af__url_upgrade(url, &failure) == AF_OK || fail(transfer, &failure);
 }
 
@@ -126,7 +128,7 @@ static bool choose_cookies(af__transfer *transfer) {
 bool af__transfer_consult_store(af__transfer *transfer) {
     if (transfer->store == NULL) return true;
     forget_cookies(transfer);
-    if (!upgrade(transfer)) return false;
+    if (!af__transfer_upgrade(transfer)) return false;
     return !uses_cookies(transfer) || choose_cookies(transfer);
 }
 

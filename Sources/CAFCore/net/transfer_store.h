@@ -21,6 +21,9 @@ void af__transfer_remember(af__transfer *transfer, const af__evidence *evidence)
 /** Before a hop is sent. A failure is the transfer's. */
 bool af__transfer_consult_store(af__transfer *transfer);
 
+/** Make the next hop's URL an https one if its host wants that. false: the transfer has failed. */
+bool af__transfer_upgrade(af__transfer *transfer);
+
 /** A final head has come, of a redirect as well. A failure is the transfer's. */
 bool af__transfer_fill_store(af__transfer *transfer);
 

@@ -20,7 +20,8 @@ AF_BEGIN_DECLS
 typedef struct af_session_options {
     size_t size; /**< sizeof(af_session_options), for growth. */
     /**
-     * Open at once to one host and to all; further tasks wait. 0: no limit. Over HTTP/2 one is shared
+     * Maximum simultaneous connections, per host and in total; further tasks wait, by priority, then in
+     * the order of their starts. 0: no limit. Over HTTP/2 one is shared
      * by all tasks, but EVENTS and FILE sinks and limits of bytes received per second have their own.
      */
     uint32_t connections_per_host, connections_total;
@@ -107,7 +108,8 @@ AF_API af_session *af_session_retain(af_session *session);
 AF_API void af_session_release(af_session *session);
 
 /**
- * Cancel every started task, those included whose start is under way.
+ * Cancels every task that was started before this call, those included that wait for a connection or whose
+ * start is still on its way to the loop. Tasks started afterwards are not affected.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */

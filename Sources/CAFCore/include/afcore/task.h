@@ -197,7 +197,8 @@ typedef struct af_request {
     af_http_wish version;
     bool keep_encoding;   /**< Ask for identity and decode nothing. */
     bool allow_downgrade; /**< Follow a redirect from https to http. */
-    uint8_t priority;     /**< HTTP/2 weight, 1–255; 0: the default, 16. */
+    /** 1–255; 0: the default, 16. Of tasks that wait for one host the highest starts first. HTTP/2's weight. */
+    uint8_t priority;
     uint32_t progress_ms; /**< The shortest time between two on_progress; 0: the default, 100. */
     /**
      * Bytes of body per second at most, averaged over the transfer; 0: no limit. Waiting for it
