@@ -6,6 +6,7 @@
 #include "support/form.h"
 #include "support/h2.h"
 
+#include <afcore/version.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,8 +126,10 @@ typedef struct row {
     af_status expected, expected_of_reader; /**< A body that can be read once. */
     int status;                             /**< Of the answer; 0: there is none. */
     size_t body;
-    size_t connections; /**< After one more request. */
+    size_t connections; /**< After one more request; ANY_NUMBER: requests may have been repeated. */
 } row;
+
+enum { ANY_NUMBER = 0 };
 
 /*
  * libcurl repeats what was refused, on a new connection each, until it has tried often enough. It
@@ -138,7 +141,7 @@ static const row rows[] = {
     {ANSWER_RESET, AF_OK, AF_OK, 413, 9, 1},
     {SUCCESS_RESET, AF_ETIMEOUT, AF_ETIMEOUT, 200, 0, 1},
     {ANSWER_GOAWAY, AF_OK, AF_OK, 413, 9, 2},
-    {REFUSED, AF_ELOST, AF_EREPLAY, 0, 0, 0}, /* With exceptions, see check_refused(). */
+    {REFUSED, AF_ELOST, AF_EREPLAY, 0, 0, ANY_NUMBER}, /* With exceptions, see check_refused(). */
     {FAILED, AF_EPROTOCOL, AF_EPROTOCOL, 0, 0, 1},
     {CANCELED, AF_EPROTOCOL, AF_EPROTOCOL, 0, 0, 1},
     {GOAWAY_BEFORE, AF_ELOST, AF_ELOST, 0, 0, 2},
@@ -163,8 +166,22 @@ static void check_refused(const row *row, const call *call, const upload *upload
     }
 }
 
-static void check_row(const row *row, upload *upload, uint64_t position, af_body_kind kind,
+/** Newer versions of libcurl end the request where older ones wait for the limit of time. */
+static row of_this_libcurl(const row *any) {
+    unsigned long major = strtoul(af_curl_version(), NULL, 10);
+    row expected = *any;
+    if (any->speech == SUCCESS_RESET && major >= 8) {
+        expected.expected = expected.expected_of_reader = AF_OK;
+        expected.body = 9;
+    }
+    /* A stream above the last one that GOAWAY names was not processed, so it may be sent again. */
+    if (any->speech == GOAWAY_BEFORE && major >= 8) expected.connections = ANY_NUMBER;
+    return expected;
+}
+
+static void check_row(const row *any, upload *upload, uint64_t position, af_body_kind kind,
                       h2_end end) {
+    const struct row row_of_it = of_this_libcurl(any), *row = &row_of_it;
     server server = {.speech = row->speech, .position = position};
     world *world = h2_world(NULL);
     h2_serve(world, handle, &server, end);
@@ -175,8 +192,12 @@ static void check_row(const row *row, upload *upload, uint64_t position, af_body
     if (row->speech == REFUSED) {
         check_refused(row, call, upload, heads, position, kind);
     } else {
-        check_ended(call, kind == AF_BODY_READER ? row->expected_of_reader : row->expected);
-        assert_int_equal(heads, 1);
+        bool is_reader = kind == AF_BODY_READER;
+        bool cannot_repeat = is_reader && row->connections == ANY_NUMBER &&
+                             call->failure.status == AF_EREPLAY;
+        af_status expected = is_reader ? row->expected_of_reader : row->expected;
+        check_ended(call, cannot_repeat ? AF_EREPLAY : expected);
+        assert_true(heads == 1 || (heads > 1 && row->connections == ANY_NUMBER));
     }
     assert_int_equal(status_of(call), row->status);
     assert_int_equal(call->body.size, row->body);
@@ -184,7 +205,7 @@ static void check_row(const row *row, upload *upload, uint64_t position, af_body
     call_free(call);
     /* Whatever happened to one stream, the next request gets its answer. */
     check_fetch(world, "/", AF_OK);
-    if (row->connections != 0) {
+    if (row->connections != ANY_NUMBER) {
         assert_int_equal(afts_server_stats(world->server).accepted, row->connections);
     }
     world_free(world);

@@ -243,8 +243,10 @@ static void connections_of_a_socket_serve_no_other(void **state) {
         expect(world, url, first.text, AF_OK);
     }
     for (size_t i = 0; i < 2; i++) assert_int_equal(relay_count(relays[i]), 1);
-    assert_int_equal(relay_count(relays[2]), 3);
-    assert_int_equal(afts_server_stats(world->server).accepted, 6);
+    /* libcurl 7 never uses the connection of an abstract name again; 8 does. */
+    unsigned abstract_count = relay_count(relays[2]);
+    assert_true(abstract_count == 3 || abstract_count == 1);
+    assert_int_equal(afts_server_stats(world->server).accepted, 3 + abstract_count);
     world_close_session(world);
     for (size_t i = 0; i < COUNT_OF(relays); i++) relay_free(relays[i]);
 }

@@ -267,6 +267,15 @@ static bool must_not_ask(const af__transfer *transfer) {
     return true;
 }
 
+/**
+ * Does libcurl leave a wanted expectation out? Since 8.0.0 it asks by itself only before a body of more
+ * than 1 MiB or of unknown length; before, it asked before every body that it pulled.
+ */
+static bool must_ask(const af__transfer *transfer) {
+    return af__transfer_expects(transfer) && transfer->expect == AF_EXPECT_ALWAYS &&
+           curl_version_info(CURLVERSION_NOW)->version_num >= 0x080000;
+}
+
 /** What libcurl would add by itself and nobody asked for. */
 static af_status remove_additions(const af__exchange *exchange, af__buffer *text, size_t *count) {
     const af__transfer *transfer = exchange->transfer;
@@ -318,6 +327,10 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
     bool has_content = exchange->state.shape == AF__SHAPE_POST ||
                        exchange->state.shape == AF__SHAPE_UPLOAD;
     if (status == AF_OK && has_content) status = remove_additions(exchange, text, count);
+    if (status == AF_OK && has_content && must_ask(transfer)) {
+        ++*count;
+        status = add_field(text, af_slice_of("Expect"), ": ", af_slice_of("100-continue"));
+    }
     return status;
 }
 

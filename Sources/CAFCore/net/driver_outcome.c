@@ -8,11 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* CURLE_TOO_LARGE, which the headers of libcurl before 8.6.0 don't have. */
+enum { TOO_LARGE = 100 };
+
 /* ---- Codes --------------------------------------------------------------------------------- */
 
 /** What a libcurl code means to us. */
 static af_status status_of(CURLcode code) {
-    switch (code) {
+    switch ((int)code) {
     case CURLE_OK:
         return AF_OK;
     case CURLE_OUT_OF_MEMORY:
@@ -33,6 +36,8 @@ static af_status status_of(CURLcode code) {
         return AF_ETIMEOUT;
     case CURLE_PARTIAL_FILE:
         return AF_ETRUNCATED;
+    case TOO_LARGE:
+        return AF_ETOOBIG;
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
@@ -72,9 +77,14 @@ static af_status status_of(CURLcode code) {
     }
 }
 
-/** libcurl reports broken chunks as a failure to receive. */
+/** libcurl reports broken chunks as a failure to receive; since 8.14 in several texts. */
 static bool is_bad_chunk(const af__exchange *exchange, CURLcode code) {
-    return code == CURLE_RECV_ERROR && strstr(exchange->error_text, "chunked-encoding") != NULL;
+    static const char *const texts[] = {"chunked-encoding", "chunk hex-length",
+                                        "invalid chunk size"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (strstr(exchange->error_text, texts[i]) != NULL) return code == CURLE_RECV_ERROR;
+    }
+    return false;
 }
 
 /**
@@ -87,8 +97,8 @@ static bool is_long_line(const af__exchange *exchange, CURLcode code) {
         return strstr(exchange->error_text, "memory in chunked-encoding") != NULL;
     }
     curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
-    return code == CURLE_OUT_OF_MEMORY && exchange->transfer->phase == AF__PHASE_HEAD &&
-           first_byte > 0;
+    return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
+           exchange->transfer->phase == AF__PHASE_HEAD && first_byte > 0;
 }
 
 /** Closed in the middle of the head, which libcurl takes for no answer or for a short body. */

@@ -5,6 +5,7 @@
 #include "net/tls_guard.h"
 #include "net/tls_identity.h"
 #include "net/tls_request.h"
+#include "net/tls_sessions.h"
 #include "trust/evaluate.h"
 #include "trust/ocsp.h"
 
@@ -22,11 +23,12 @@ struct af__tls {
     af__identity *identities;
     size_t identity_count;
     af_certificate_hook hook; /* Asked before them. */
+    af__tls_sessions sessions;
 };
 
 struct af__tls_peer {
     unsigned references; /* Loop thread only. */
-    const af__tls *tls;
+    af__tls *tls;
     af__evidence *evidence; /* What was judged; NULL: nothing yet. */
     bool lacked_memory;     /* So that nothing could be judged. */
     bool said_goodbye;      /* The server sent close_notify. */
@@ -37,7 +39,7 @@ struct af__tls_peer {
 
 /* ---- Sessions' policies and connections' peers --------------------------------------------- */
 
-static int context_index = -1, session_index = -1;
+static int context_index = -1;
 
 static void forget_peer(void *parent, void *data, CRYPTO_EX_DATA *all, int index, long number,
                         void *pointer) {
@@ -45,24 +47,9 @@ static void forget_peer(void *parent, void *data, CRYPTO_EX_DATA *all, int index
     af__tls_peer_release(data);
 }
 
-static void forget_evidence(void *parent, void *data, CRYPTO_EX_DATA *all, int index, long number,
-                            void *pointer) {
-    (void)parent, (void)all, (void)index, (void)number, (void)pointer;
-    af__evidence_release(data);
-}
-
-/** A ticket makes another TLS session of the one that it came in. */
-static int copy_evidence(CRYPTO_EX_DATA *to, const CRYPTO_EX_DATA *from, void **data, int index,
-                         long number, void *pointer) {
-    (void)to, (void)from, (void)index, (void)number, (void)pointer;
-    af__evidence_retain(*data);
-    return 1;
-}
-
 static void prepare_once(void) {
     af__tls_guard_init();
     context_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, forget_peer);
-    session_index = SSL_SESSION_get_ex_new_index(0, NULL, NULL, copy_evidence, forget_evidence);
 }
 
 void af__tls_init_library(void) {
@@ -151,8 +138,7 @@ af_status af__tls_new(af__tls **out, af_trust_policy *policy, const af_tls_optio
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, prepare_once);
     *out = NULL;
-    bool is_ready = context_index >= 0 && session_index >= 0;
-    af__tls *tls = is_ready ? af__zalloc(sizeof *tls) : NULL;
+    af__tls *tls = context_index >= 0 ? af__zalloc(sizeof *tls) : NULL;
     if (tls == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
     af_status status = AF_OK;
     if (policy != NULL)
@@ -175,6 +161,7 @@ void af__tls_free(af__tls *tls) {
     af_free(tls->ciphers);
     af_free(tls->cipher_suites);
     af_trust_policy_release(tls->policy);
+    af__tls_sessions_clear(&tls->sessions);
     af_free(tls);
 }
 
@@ -213,10 +200,10 @@ static int verify(X509_STORE_CTX *context, void *argument) {
     /* Left in the context, it is what OpenSSL and libcurl go by. */
     X509_STORE_CTX_set_error(context, evidence->verdict.error);
     if (!evidence->verdict.is_accepted) return 0;
-    if (SSL_SESSION_set_ex_data(SSL_get0_session(ssl), session_index, evidence) == 1) {
-        af__evidence_retain(evidence);
-    }
-    return 1;
+    if (af__tls_sessions_add(&peer->tls->sessions, ssl, evidence)) return 1;
+    peer->lacked_memory = true;
+    X509_STORE_CTX_set_error(context, X509_V_ERR_OUT_OF_MEM);
+    return 0;
 }
 
 /**
@@ -259,13 +246,22 @@ static bool is_complaint(int alert) {
            alert == SSL_AD_CERTIFICATE_REQUIRED;
 }
 
+/** A session whose evidence isn't known here isn't resumed: verify() runs in a full handshake. */
+static void check_session(const af__tls_peer *peer, const SSL *ssl) {
+    if (SSL_get0_session(ssl) == NULL || af__tls_sessions_find(&peer->tls->sessions, ssl) != NULL) {
+        return;
+    }
+    SSL_set_session((SSL *)(uintptr_t)ssl, NULL);
+}
+
 /** libcurl's BIO knows no end of file, so OpenSSL can't tell a cut connection from a closed one. */
 static void watch(const SSL *ssl, int where, int value) {
     if (where == SSL_CB_HANDSHAKE_DONE) af__tls_guard((SSL *)(uintptr_t)ssl);
-    if (where != SSL_CB_READ_ALERT) return;
     af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
-    int alert = value & 0xFF;
     if (peer == NULL) return;
+    if (where == SSL_CB_HANDSHAKE_START) check_session(peer, ssl);
+    if (where != SSL_CB_READ_ALERT) return;
+    int alert = value & 0xFF;
     if (alert == SSL_AD_CLOSE_NOTIFY) peer->said_goodbye = true;
     if (is_complaint(alert)) peer->complaint = value;
 }
@@ -307,8 +303,7 @@ af__tls_peer *af__tls_peer_of(void *ssl) {
     af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
     if (peer == NULL) return NULL;
     if (peer->evidence == NULL && SSL_session_reused(ssl)) {
-        SSL_SESSION *session = SSL_get0_session(ssl);
-        peer->evidence = af__evidence_retain(SSL_SESSION_get_ex_data(session, session_index));
+        peer->evidence = af__evidence_retain(af__tls_sessions_find(&peer->tls->sessions, ssl));
     }
     peer->references++;
     return peer;
