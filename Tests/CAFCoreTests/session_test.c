@@ -318,7 +318,7 @@ static void a_request_lost_on_a_pooled_connection_is_sent_again(void **state) {
         world *world = world_new(NULL, NULL);
         fail_second_request(world, "", resets != 0);
         call *call = call_new(world, "/again");
-        call_send(call, "POST", S("content"));
+        call_send(call, "PUT", S("content"));
         call_perform(call);
         check_ended(call, AF_OK);
         call_free(call);

@@ -48,10 +48,16 @@ static void socket_is_ready(af__watch *watch, unsigned readiness) {
     af__socket *entry = (af__socket *)(void *)watch;
     af__driver *driver = entry->driver;
     if (entry->wanted == 0) {
-        /* Still watched from its last use, now idle: libcurl looks at it when it takes it up. */
+        /* Still watched from its last use; that there is room to send is no news. */
+        if (readiness == AF__WRITABLE &&
+            af__loop_watch(driver->loop, watch, AF__READABLE, false) == AF_OK) {
+            entry->watched = AF__READABLE;
+            return;
+        }
         af__loop_unwatch(driver->loop, watch);
         entry->is_registered = false;
         entry->watched = 0;
+        af__reuse_heard(entry);
         return;
     }
     note_activity(entry->exchange);
@@ -144,6 +150,7 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
         return CURL_SOCKET_BAD;
     }
     entry->is_own = true;
+    af__reuse_opened(entry, exchange);
     entry->is_registered = false;
     entry->wanted = entry->watched = 0;
     entry->name = af__name_of_connection(exchange);
@@ -169,6 +176,7 @@ int af__driver_close_socket(void *context, curl_socket_t descriptor) {
         entry->last = NULL;
         if (entry->name != NULL) af__name_connection_closed(driver, entry->name);
         entry->name = NULL;
+        af__reuse_closing(entry);
         if (entry->is_registered) af__loop_unwatch(driver->loop, &entry->watch);
         entry->is_registered = entry->is_own = false;
         entry->wanted = entry->watched = 0;
@@ -332,7 +340,10 @@ void af__driver_free(af__driver *driver) {
     }
     if (driver->multi != NULL) curl_multi_cleanup(driver->multi);
     if (driver->share != NULL) curl_share_cleanup(driver->share);
-    for (size_t i = 0; i < driver->socket_capacity; i++) af_free(driver->sockets[i]);
+    for (size_t i = 0; i < driver->socket_capacity; i++) {
+        if (driver->sockets[i] != NULL) af__tls_peer_release(driver->sockets[i]->proxy);
+        af_free(driver->sockets[i]);
+    }
     af_free(driver->sockets);
     af_free(driver->user_agent);
     af__proxies_clear(&driver->proxies);
@@ -351,6 +362,7 @@ static void free_exchange(af__driver *driver, af__exchange *exchange) {
         af__socket *entry = driver->sockets[i];
         if (entry == NULL) continue;
         if (entry->last == exchange) entry->last = NULL;
+        if (entry->opener == exchange) entry->opener = NULL;
         if (entry->exchange == exchange) entry->exchange = NULL;
     }
     driver->is_abandoning = true;
@@ -423,6 +435,8 @@ af__exchange *af__driver_next_ended(af__driver *driver) {
         af__exchange *exchange = (af__exchange *)(void *)private;
         exchange->has_ended = true;
         exchange->code = code;
+        if (exchange->attempt == AF__ATTEMPT_UNCLEAN && af__exchange_use_another(exchange))
+            continue;
         if (!exchange->is_replay && af__exchange_replay(exchange)) continue;
         af__exchange_finish_body(exchange);
         return exchange;

@@ -38,7 +38,7 @@ static void check_option(af__exchange *exchange, CURLcode code) {
 
 #define SET(option, value) check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
 
-static void set_reuse(af__exchange *exchange, bool is_forbidden) {
+void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
     if (is_forbidden == exchange->state.forbids_reuse) return;
     SET(CURLOPT_FORBID_REUSE, is_forbidden ? 1L : 0L);
     exchange->state.forbids_reuse = is_forbidden;
@@ -62,7 +62,8 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     }
     /* Any other number than the size ends the transfer; no line is empty. */
     if (!af__transfer_take_line(exchange->transfer, line)) return 0;
-    if (af__transfer_owes_body(exchange->transfer)) set_reuse(exchange, true);
+    if (af__transfer_owes_body(exchange->transfer)) af__exchange_set_reuse(exchange, true);
+    af__exchange_watch_excess(exchange);
     exchange->has_whole_answer = af__exchange_is_answered(exchange);
     return exchange->has_whole_answer ? 0 : size;
 }
@@ -520,13 +521,14 @@ static void set_rest(af__exchange *exchange) {
     af__easy_state *state = &exchange->state;
     set_apart(exchange);
     bool is_alone = exchange->place == AF__APART_ALONE || exchange->is_replay;
-    set_reuse(exchange, exchange->driver->forbids_reuse || is_alone);
+    af__exchange_set_reuse(exchange, exchange->driver->forbids_reuse || is_alone);
     bool decodes = !transfer->keep_encoding;
     if (decodes != state->decodes) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
-    bool is_fresh = transfer->needs_fresh_connection || af__must_not_share(transfer) || is_alone;
+    bool is_fresh = transfer->needs_fresh_connection || exchange->avoids_reuse ||
+                    af__must_not_share(transfer) || is_alone;
     if (is_fresh != state->is_fresh) {
         SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
         state->is_fresh = is_fresh;
@@ -589,7 +591,9 @@ void af__exchange_reset(af__exchange *exchange) {
     exchange->place = AF__APART_NOT;
     exchange->transfer = NULL;
     exchange->attempt = AF__ATTEMPT_NONE;
-    exchange->connect_error = 0;
+    exchange->connect_error = exchange->connections = 0;
+    exchange->carrier = 0;
+    exchange->was_repeated = exchange->avoids_reuse = false;
     exchange->owner = (af__exchange_owner){0};
     exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
     exchange->is_multiplexed = exchange->is_ready = false;

@@ -41,10 +41,21 @@ typedef struct af__trace {
 
 /** How far a hop has come with its request. */
 typedef enum af__attempt {
-    AF__ATTEMPT_NONE, /**< libcurl has no connection for it yet, and perhaps never looked at it. */
-    AF__ATTEMPT_SENT, /**< A connection carries it; nothing of a response has come. */
-    AF__ATTEMPT_HEARD /**< A line of a response has come. */
+    AF__ATTEMPT_NONE,  /**< libcurl has no connection for it yet, and perhaps never looked at it. */
+    AF__ATTEMPT_SENT,  /**< A connection carries it; nothing of a response has come. */
+    AF__ATTEMPT_HEARD, /**< A line of a response has come. */
+    AF__ATTEMPT_UNCLEAN /**< Nothing was sent, as its connection had input; see driver_reuse.c. */
 } af__attempt;
+
+/** What is spoken on a connection, as its last exchange knew. */
+typedef enum af__connection {
+    AF__CONNECTION_UNKNOWN, /**< It is being made, or not one of ours. */
+    AF__CONNECTION_HTTP_1,
+    AF__CONNECTION_HTTP_2, /**< libcurl reads between requests; frames may come at any time. */
+    AF__CONNECTION_ENDED   /**< Shut down by us, as something came that nobody had asked for. */
+} af__connection;
+
+typedef struct af__socket af__socket;
 
 struct af__exchange {
     af__exchange *next_free;
@@ -62,6 +73,11 @@ struct af__exchange {
     /* This hop. */
     af__attempt attempt;
     long connect_error; /**< errno of a failed address, when another one was connected. */
+    long connections;   /**< Made for it, when the request was last about to be sent. */
+    uint64_t carrier;   /**< The number of the HTTP/2 connection that took it last; 0: none. */
+    int carrier_socket; /**< Its descriptor then. */
+    bool was_repeated;  /**< libcurl has sent it more than once. */
+    bool avoids_reuse;  /**< A pooled connection had input that nobody had asked for. */
     af__transfer *transfer;
     af__exchange_owner owner;
     af__tls_peer *peer;
@@ -92,7 +108,7 @@ struct af__exchange {
     int64_t salvaged;                 /**< Bytes of it that libcurl knows nothing of. */
 };
 
-typedef struct af__socket {
+struct af__socket {
     af__watch watch;
     af__driver *driver;
     af__exchange *exchange; /**< Of the last one that libcurl named; for its activity only. */
@@ -103,10 +119,24 @@ typedef struct af__socket {
     unsigned watched;       /**< Readiness that epoll reports. */
     bool is_registered;     /**< epoll knows the descriptor. */
     bool is_own;            /**< Opened by us, so we are told when it closes. */
-} af__socket;
+
+    /* Of a connection; see driver_reuse.c. */
+    af__connection kind;
+    af__exchange *opener;   /**< For which it was opened, */
+    uint64_t opener_serial; /**< if this is still its hop. */
+    uint64_t number;        /**< Of all connections; 0: it is closed. */
+    uint64_t closed_number; /**< Of the one before, which had this descriptor, */
+    bool was_open;          /**< and which the peer had not ended when it was closed. */
+    af__tls_peer *proxy;    /**< Of a proxy over TLS; NULL: there is none. */
+    af__socket *next_alike; /**< In the same place of af__driver.by_port. */
+    int local_port;
+    char local[46], remote[46];
+};
 
 typedef struct af__memory af__memory;
 typedef struct af__network af__network;
+
+enum { AF__PORT_PLACES = 256 };
 
 struct af__driver {
     af__loop *loop;
@@ -131,6 +161,8 @@ struct af__driver {
     af__alarm alarm;
     af__socket **sockets; /**< By descriptor. */
     size_t socket_capacity;
+    af__socket *by_port[AF__PORT_PLACES]; /**< Connections by their local port. */
+    uint64_t opened;                      /**< Sockets, so far. */
     af__exchange *free;
     size_t free_count, handle_count; /**< Exchanges that are kept, and all. */
     atomic_uint_fast64_t connections;
@@ -170,6 +202,28 @@ bool af__exchange_renew(af__exchange *exchange);
 /** CURLOPT_PREREQFUNCTION; the context is an exchange. */
 int af__exchange_connected(void *exchange, char *remote, char *local, int remote_port,
                            int local_port);
+
+/** A socket was opened for the exchange; it is about to be closed. */
+void af__reuse_opened(af__socket *socket, af__exchange *exchange);
+void af__reuse_closing(af__socket *socket);
+
+/** Something came on a socket that libcurl doesn't wait for. */
+void af__reuse_heard(af__socket *socket);
+
+/** The exchange has ended, but nothing was sent: begin it again on a new connection. false: it has ended. */
+bool af__exchange_use_another(af__exchange *exchange);
+
+/** A line of the final head was the last one: libcurl may drop what comes right behind the response. */
+void af__exchange_watch_excess(af__exchange *exchange);
+
+/** A text of libcurl's. Has it dropped something? */
+void af__exchange_heed_excess(af__exchange *exchange, af_slice text);
+
+/** CURLOPT_FORBID_REUSE, for the connection of this hop. */
+void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden);
+
+/** CURLOPT_VERBOSE. */
+void af__exchange_set_verbose(af__exchange *exchange, bool is_on);
 
 /** Set what this hop needs. */
 af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure);

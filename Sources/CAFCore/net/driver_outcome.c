@@ -300,6 +300,7 @@ void af__exchange_measure(const af__exchange *exchange, af_hop *hop) {
                               memory_order_relaxed);
     hop->reused = connections == 0 && request > 0;
     add_wait(hop, exchange->hosts.waited_us);
+    hop->retried = exchange->was_repeated;
     if (hop->reused) hop->dns_us = hop->connect_us = hop->tls_us = 0;
     copy_address(easy, CURLINFO_PRIMARY_IP, CURLINFO_PRIMARY_PORT, hop->remote_address,
                  sizeof hop->remote_address, &hop->remote_port);

@@ -17,7 +17,7 @@
 /** The end of a head. */
 static const char empty_line[] = "\r\n\r\n";
 
-static void set_verbose(af__exchange *exchange, bool is_on) {
+void af__exchange_set_verbose(af__exchange *exchange, bool is_on) {
     if (exchange->state.is_verbose == is_on) return;
     /* Only a flag of the handle: it can be set inside libcurl's callbacks. */
     curl_easy_setopt(exchange->easy, CURLOPT_VERBOSE, is_on ? 1L : 0L);
@@ -99,13 +99,13 @@ void af__exchange_trace_socket(af__exchange *exchange, const struct curl_sockadd
         inet_ntop(AF_INET6, &six.sin6_addr, trace->address, sizeof trace->address);
         trace->port = ntohs(six.sin6_port);
     }
-    set_verbose(exchange, true);
+    af__exchange_set_verbose(exchange, true);
 }
 
 void af__exchange_trace_ready(af__exchange *exchange) {
     if (!af__transfer_is_traced(exchange->transfer)) return;
     forget_head(&exchange->trace.head);
-    set_verbose(exchange, true);
+    af__exchange_set_verbose(exchange, true);
     if (!exchange->is_replay) report_connection(exchange);
 }
 
@@ -136,6 +136,7 @@ static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, 
     af__exchange *exchange = context;
     /* Handles of libcurl's own, which ask for a name over HTTPS, belong to no exchange of ours. */
     if (easy != exchange->easy || exchange->transfer == NULL || size == 0) return 0;
+    if (type == CURLINFO_TEXT) af__exchange_heed_excess(exchange, (af_slice){bytes, size});
     if (!af__transfer_is_traced(exchange->transfer)) return 0;
     if (type == CURLINFO_HEADER_OUT) take_sent(exchange, (af_slice){bytes, size});
     return 0;
@@ -159,11 +160,11 @@ CURLcode af__exchange_set_trace(af__exchange *exchange) {
 }
 
 void af__exchange_pause_trace(af__exchange *exchange) {
-    set_verbose(exchange, false);
+    af__exchange_set_verbose(exchange, false);
 }
 
 void af__exchange_end_trace(af__exchange *exchange) {
-    set_verbose(exchange, false);
+    af__exchange_set_verbose(exchange, false);
     forget_head(&exchange->trace.head);
     af__buffer_clear(&exchange->trace.head);
     exchange->trace.redaction = AF__REDACT_NOTHING;

@@ -65,6 +65,14 @@ void af__outgoing_clear(af__outgoing *outgoing) {
     *outgoing = (af__outgoing){0};
 }
 
+bool af__outgoing_is_idempotent(const af__outgoing *outgoing) {
+    static const char *const methods[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (strcmp(outgoing->method, methods[i]) == 0) return true;
+    }
+    return false;
+}
+
 bool af__outgoing_sends(const af__outgoing *outgoing, af_slice name) {
     for (size_t i = 0; i < outgoing->header_count; i++) {
         const af_header *header = &outgoing->headers[i];

@@ -26,6 +26,9 @@ af_status af__outgoing_init(af__outgoing *outgoing, af__room room, const char *m
                             const af_header *headers, size_t count, af_failure *failure);
 void af__outgoing_clear(af__outgoing *outgoing);
 
+/** Has sending it twice the effect of sending it once (RFC 9110 9.2.2)? */
+bool af__outgoing_is_idempotent(const af__outgoing *outgoing);
+
 /** Is there a field of that name to send? */
 bool af__outgoing_sends(const af__outgoing *outgoing, af_slice name);
 

@@ -34,6 +34,7 @@ struct af__tls_peer {
     bool said_goodbye;      /* The server sent close_notify. */
     af_status choice;       /* AF_OK, unless the hook wanted no handshake. */
     int complaint;          /* The alert by which it ended the connection; 0: none. */
+    const SSL *ssl;         /* Once the handshake is done; lives as long as the connection. */
     char host[];
 };
 
@@ -260,6 +261,7 @@ static void watch(const SSL *ssl, int where, int value) {
     af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
     if (peer == NULL) return;
     if (where == SSL_CB_HANDSHAKE_START) check_session(peer, ssl);
+    if (where == SSL_CB_HANDSHAKE_DONE) peer->ssl = ssl;
     if (where != SSL_CB_READ_ALERT) return;
     int alert = value & 0xFF;
     if (alert == SSL_AD_CLOSE_NOTIFY) peer->said_goodbye = true;
@@ -325,6 +327,14 @@ void af__tls_describe(const void *ssl, af__tls_facts *out) {
     if (size > 0) memcpy(out->alpn, protocol, size);
 }
 
+bool af__tls_has_input(const void *ssl) {
+    return SSL_has_pending(ssl) == 1;
+}
+
+bool af__tls_peer_has_input(const af__tls_peer *peer) {
+    return peer != NULL && peer->ssl != NULL && af__tls_has_input(peer->ssl);
+}
+
 bool af__tls_offer_http_1_1(void *ssl_context) {
     static const unsigned char protocols[] = "\x08http/1.1";
     return SSL_CTX_set_alpn_protos(ssl_context, protocols, sizeof protocols - 1) == 0;
@@ -343,6 +353,11 @@ const char *af__tls_peer_get_complaint(const af__tls_peer *peer) {
 
 af__evidence *af__tls_peer_copy_evidence(const af__tls_peer *peer) {
     return peer != NULL ? af__evidence_retain(peer->evidence) : NULL;
+}
+
+af__tls_peer *af__tls_peer_retain(af__tls_peer *peer) {
+    if (peer != NULL) peer->references++;
+    return peer;
 }
 
 void af__tls_peer_release(af__tls_peer *peer) {

@@ -29,6 +29,7 @@ void af__tls_free(af__tls *tls);
  * NULL when out of memory, and the connection must not be made.
  */
 af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host);
+af__tls_peer *af__tls_peer_retain(af__tls_peer *peer);
 void af__tls_peer_release(af__tls_peer *peer);
 
 /** The peer of a connection, a reference of your own; `ssl` is its SSL. NULL if it has none. */
@@ -45,6 +46,12 @@ typedef struct af__tls_facts {
 
 /** `ssl` is the connection's SSL. */
 void af__tls_describe(const void *ssl, af__tls_facts *out);
+
+/** Has it received something that nobody has read yet? `ssl` is its SSL. */
+bool af__tls_has_input(const void *ssl);
+
+/** The same, by the peer of a connection that is open. NULL: no. */
+bool af__tls_peer_has_input(const af__tls_peer *peer);
 
 /** By ALPN, and nothing else. Before its connection is made. false: out of memory. */
 bool af__tls_offer_http_1_1(void *ssl_context);

@@ -436,7 +436,7 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
     hop.status = has_head ? transfer->reader.head.status : 0;
     hop.version = has_head ? transfer->reader.head.version : AF_HTTP_UNKNOWN;
     hop.head_received = (int64_t)transfer->reader.bytes;
-    hop.retried = transfer->needs_fresh_connection;
+    hop.retried = transfer->needs_fresh_connection || outcome->hop.retried;
     if (hop.url == NULL) {
         af_free((char *)(uintptr_t)hop.location);
         fail_text(transfer, AF_ENOMEM, "out of memory");
@@ -451,6 +451,7 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
 static bool should_retry(const af__transfer *transfer, const af__outcome *outcome) {
     return transfer->phase == AF__PHASE_HEAD && outcome->failure.status == AF_ELOST &&
            outcome->hop.reused && !transfer->was_retried && transfer->reader.bytes == 0 &&
+           af__outgoing_is_idempotent(&transfer->outgoing) &&
            (!transfer->sends_body || af__source_can_rewind(&transfer->source));
 }
 

@@ -479,7 +479,7 @@ typedef struct af_hop {
     int64_t sent, received; /**< Body bytes on the wire. */
     int64_t head_received;  /**< Bytes of the heads. */
     bool reused;            /**< The connection was taken from the pool. */
-    bool retried;           /**< Sent again because a pooled connection had gone stale. */
+    bool retried;           /**< Sent again: its pooled connection was lost or refused it. */
     char local_address[46], remote_address[46]; /**< Empty if not connected. */
     uint16_t local_port, remote_port;
 } af_hop;

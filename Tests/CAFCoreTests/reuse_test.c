@@ -1,0 +1,370 @@
+/*
+ * Connections from the pool: bytes that no request waits for are no response to the next one (RFC 9112 6.3), and a
+ * request is sent again only where that can't process it twice (RFC 9110 9.2.2).
+ */
+#include "support/call.h"
+#include "support/form.h"
+#include "support/h2.h"
+#include "support/relay.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** What a server sends behind a response, to be taken for the next one. */
+#define FORGED "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
+#define OK_2 "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+
+enum { LARGE = 40000 };
+
+static void check_genuine(world *world, const char *url) {
+    call *call = call_new(world, "/genuine");
+    if (url != NULL) call->request.url = url;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "genuine");
+    assert_false(call->hops[0].retried);
+    call_free(call);
+}
+
+/* ---- Idle connections ---------------------------------------------------------------------- */
+
+/** The first connection: one response, and once the gate opens, `late`. It stays open. */
+static void send_late(world *world, const char *response, const char *late) {
+    afts_script *script = afts_script_new();
+    afts_read_request(script);
+    afts_send_text(script, response);
+    afts_stall(script, "idle");
+    afts_send_text(script, late);
+    afts_wait_peer_close(script);
+    afts_on_connection(world->server, 0, script);
+    serve(world, "/genuine", answer(200, NULL, "genuine"));
+}
+
+static void check_idle(world *world, const char *url, const char *response, const char *late) {
+    send_late(world, response, late);
+    call *first = call_new(world, "/first");
+    if (url != NULL) first->request.url = url;
+    call_perform(first);
+    check_ended(first, AF_OK);
+    call_free(first);
+    afts_release(world->server, "idle", 1);
+    /* Nobody asks for anything: the loop ends it by itself. */
+    assert_true(afts_wait_closed(world->server, 1, PATIENCE_MS));
+    check_genuine(world, url != NULL ? text_of(world, "%sgenuine", url) : NULL);
+    assert_int_equal(afts_server_stats(world->server).accepted, 2);
+}
+
+static void ends_idle_connection_with_input(void **state) {
+    (void)state;
+    static const char *const late[] = {FORGED, "HTTP/1.1 408 Request Timeout\r\n\r\n", "\r\n", "x"};
+    static const char *const responses[] = {
+        OK_2, "HTTP/1.1 204 No Content\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"};
+    for (size_t i = 0; i < COUNT_OF(late) * COUNT_OF(responses); i++) {
+        world *world = world_new(NULL, NULL);
+        check_idle(world, NULL, responses[i / COUNT_OF(late)], late[i % COUNT_OF(late)]);
+        world_free(world);
+    }
+}
+
+static void ends_idle_tls_connection_with_input(void **state) {
+    (void)state;
+    world *world = world_new_alpn("http/1.1", NULL);
+    check_idle(world, tls_url(world), OK_2, FORGED);
+    world_free(world);
+}
+
+/** A connection to a proxy is another origin's next. */
+static void ends_idle_connection_to_proxy_with_input(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        bool is_tunnel = i != 0;
+        world *world = is_tunnel ? world_new_alpn("http/1.1", NULL) : world_new(NULL, NULL);
+        relay *relay = relay_new(world);
+        send_late(world, OK_2, FORGED);
+        const char *hosts[] = {"http://one.test/", "http://two.test/genuine"};
+        if (is_tunnel) hosts[0] = tls_url(world);
+        if (is_tunnel) hosts[1] = text_of(world, "%sgenuine", hosts[0]);
+        for (size_t j = 0; j < 2; j++) {
+            call *call = call_new(world, "/");
+            call->request.url = hosts[j];
+            call->request.proxy = relay_url(relay, "http", NULL);
+            call_perform(call);
+            check_ended(call, AF_OK);
+            check_slice(call->body, j == 0 ? "hi" : "genuine");
+            call_free(call);
+            if (j == 0) {
+                afts_release(world->server, "idle", 1);
+                if (!is_tunnel) assert_true(afts_wait_closed(world->server, 1, PATIENCE_MS));
+            }
+        }
+        world_close_session(world);
+        relay_free(relay);
+        world_free(world);
+    }
+}
+
+/* ---- Connections that are taken up at once -------------------------------------------------- */
+
+/** A body that libcurl reads exactly, so that what comes behind it is left on the connection. */
+static void send_behind(world *world, const char *late) {
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n";
+    char *bytes = calloc(1, sizeof head + LARGE + strlen(late));
+    assert_non_null(bytes);
+    memcpy(bytes, head, sizeof head - 1);
+    memset(bytes + sizeof head - 1, 'x', LARGE);
+    memcpy(bytes + sizeof head - 1 + LARGE, late, strlen(late));
+    afts_script *script = afts_script_new();
+    afts_read_request(script);
+    afts_stall(script, "together");
+    afts_send(script, bytes, sizeof head - 1 + LARGE + strlen(late));
+    afts_wait_peer_close(script);
+    afts_on_connection(world->server, 0, script);
+    free(bytes);
+    serve(world, "/genuine", answer(200, NULL, "genuine"));
+}
+
+/**
+ * One connection at a time: the second request takes the first's in the same turn of the loop. Its body can be read
+ * once, and goes out once.
+ */
+static void check_behind(world *world, const char *base) {
+    send_behind(world, FORGED);
+    call *first = call_new(world, "/first");
+    call *second = call_new(world, "/genuine");
+    script_reader reader = {.bytes = S("body"), .reads_once = true};
+    second->request.method = "POST";
+    second->request.body.kind = AF_BODY_READER;
+    second->request.body.reader = reader_of(&reader);
+    second->request.body.length = 4;
+    if (base != NULL) {
+        first->request.url = base;
+        second->request.url = text_of(world, "%sgenuine", base);
+    }
+    call_start(first);
+    call_start(second);
+    assert_true(afts_wait_stalled(world->server, "together", 1, PATIENCE_MS));
+    afts_release(world->server, "together", 1);
+    call_wait(first);
+    call_wait(second);
+    check_ended(first, AF_OK);
+    assert_int_equal(first->body.size, LARGE);
+    check_ended(second, AF_OK);
+    check_slice(second->body, "genuine");
+    assert_int_equal(second->hop_count, 1);
+    assert_false(second->hops[0].reused);
+    assert_false(second->hops[0].retried);
+    call_free(first);
+    call_free(second);
+    afts_request *seen = afts_copy_request(world->server,
+                                           afts_server_stats(world->server).requests - 1);
+    check_slice(((af_slice){(const char *)seen->body, seen->body_len}), "body");
+    afts_request_free(seen);
+}
+
+static af_session_options one_connection(void) {
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.connections_per_host = 1;
+    return options;
+}
+
+static void gives_up_pooled_connection_with_input(void **state) {
+    (void)state;
+    af_session_options options = one_connection();
+    for (size_t i = 0; i < 10; i++) {
+        world *world = world_new(NULL, &options);
+        check_behind(world, NULL);
+        world_free(world);
+    }
+}
+
+/** OpenSSL has what is left of a record; nothing is left to see on the socket. */
+static void gives_up_pooled_tls_connection_with_input(void **state) {
+    (void)state;
+    af_session_options options = one_connection();
+    for (size_t i = 0; i < 10; i++) {
+        world *world = world_new_alpn("http/1.1", &options);
+        check_behind(world, tls_url(world));
+        world_free(world);
+    }
+}
+
+static void gives_up_pooled_connection_to_unix_socket_with_input(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        world *world = world_new(NULL, NULL);
+        const char *path = text_of(world, "@af-reuse-%d-%zu", (int)getpid(), i);
+        relay *relay = relay_new_at(world, path);
+        world_close_session(world);
+        af_session_options options = one_connection();
+        options.network.unix_socket = path;
+        check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+        check_behind(world, NULL);
+        world_close_session(world);
+        relay_free(relay);
+        world_free(world);
+    }
+}
+
+/** libcurl reads these bytes together with the response, drops them, and would use the connection again. */
+static void ends_connection_with_bytes_behind_response(void **state) {
+    (void)state;
+    static const struct {
+        const char *method, *bytes;
+    } rows[] = {
+        {"GET", OK_2 FORGED},
+        {"GET", "HTTP/1.1 204 No Content\r\n\r\n" FORGED},
+        {"GET", "HTTP/1.1 204 No Content\r\n\r\nx"},
+        {"GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello"},
+        {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" FORGED},
+        {"HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"},
+        {"HEAD", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"},
+        {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n" FORGED},
+        {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n" FORGED},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        world *world = world_new(NULL, NULL);
+        afts_script *script = afts_script_new();
+        afts_read_request(script);
+        afts_send_text(script, rows[i].bytes);
+        afts_on_connection(world->server, 0, script);
+        serve(world, "/genuine", answer(200, NULL, "genuine"));
+        call *call = call_new(world, "/");
+        call->request.method = rows[i].method;
+        call_perform(call);
+        check_ended(call, AF_OK);
+        call_free(call);
+        check_genuine(world, NULL);
+        assert_int_equal(afts_server_stats(world->server).accepted, 2);
+        world_free(world);
+    }
+}
+
+static void keeps_connection_without_input(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "whole"));
+    serve(world, "/204", answer(204, NULL, ""));
+    afts_script *chunked = afts_script_new();
+    afts_respond_chunked(chunked, 200, NULL);
+    afts_chunk(chunked, "chunk", 5);
+    afts_last_chunk(chunked, "A: b");
+    serve(world, "/chunked", chunked);
+    for (size_t i = 0; i < 10; i++) {
+        check_fetch(world, "/", AF_OK);
+        check_fetch(world, "/204", AF_OK);
+        check_fetch(world, "/chunked", AF_OK);
+    }
+    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+}
+
+/* ---- Sending again ------------------------------------------------------------------------- */
+
+/** The second request of the first connection is read, and then the connection ends. */
+static void lose_second(world *world, bool resets) {
+    afts_script *script = afts_script_new();
+    afts_read_request(script);
+    afts_respond(script, 200, NULL, "first", 5);
+    afts_read_request(script);
+    if (resets)
+        afts_reset(script);
+    else
+        afts_close(script);
+    afts_on_connection(world->server, 0, script);
+    serve(world, "/genuine", answer(200, NULL, "genuine"));
+    check_fetch(world, "/", AF_OK);
+}
+
+static void repeats_only_what_is_idempotent(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        bool repeats;
+    } rows[] = {{"POST", false}, {"PATCH", false}, {"PROPFIND", false}, {"GET", true},
+                {"PUT", true},   {"DELETE", true}, {"HEAD", true},      {"OPTIONS", true}};
+    for (size_t i = 0; i < 2 * COUNT_OF(rows); i++) {
+        world *world = world_new(NULL, NULL);
+        bool repeats = rows[i / 2].repeats;
+        lose_second(world, i % 2 != 0);
+        call *call = call_new(world, "/genuine");
+        if (strcmp(rows[i / 2].method, "HEAD") == 0)
+            call->request.method = "HEAD";
+        else
+            call_send(call, rows[i / 2].method, S("content"));
+        call_perform(call);
+        check_ended(call, repeats ? AF_OK : AF_ELOST);
+        bool is_recorded = false;
+        for (size_t hop = 0; hop < call->hop_count; hop++) {
+            if (call->hops[hop].retried) is_recorded = true;
+        }
+        assert_int_equal(is_recorded, repeats);
+        assert_int_equal(afts_server_stats(world->server).requests, repeats ? 3 : 2);
+        call_free(call);
+        world_free(world);
+    }
+}
+
+typedef struct ending {
+    bool refuses; /**< RST_STREAM with REFUSED_STREAM; else the connection ends. */
+    atomic_uint posts;
+} ending;
+
+/** Answers GET, and ends the first POST. */
+static void end_post(afts_conn *conn, const struct afts_request *request, void *payload) {
+    (void)request;
+    ending *ending = payload;
+    h2_peer *peer = malloc(sizeof *peer);
+    bool goes_on = peer != NULL && h2_begin(peer, conn);
+    while (goes_on) {
+        uint32_t stream = h2_read_request(peer);
+        if (stream == 0) break;
+        bool is_post = (peer->frame.flags & H2_END_STREAM) == 0;
+        if (is_post) goes_on = h2_read_body(peer, 7);
+        if (is_post && atomic_fetch_add(&ending->posts, 1) == 0) {
+            if (!ending->refuses) break;
+            goes_on = goes_on && h2_send_reset(peer, stream, H2_REFUSED_STREAM);
+        } else {
+            goes_on = goes_on && h2_send_sized_head(peer, stream, 200, 0, H2_END_STREAM);
+        }
+    }
+    free(peer);
+}
+
+static void repeats_over_http_2_what_was_refused(void **state) {
+    (void)state;
+    for (size_t refuses = 0; refuses < 2; refuses++) {
+        world *world = h2_world(NULL);
+        ending ending = {refuses != 0, 0};
+        h2_serve(world, end_post, &ending, H2_CLOSE);
+        call *first = call_new(world, "/");
+        first->request.url = tls_url(world);
+        call_perform(first);
+        check_ended(first, AF_OK);
+        call_free(first);
+        call *call = call_new(world, "/");
+        call->request.url = tls_url(world);
+        call_send(call, "POST", S("content"));
+        call_perform(call);
+        check_ended(call, ending.refuses ? AF_OK : AF_ELOST);
+        assert_int_equal(call->hops[call->hop_count - 1].retried, ending.refuses);
+        assert_int_equal(atomic_load(&ending.posts), ending.refuses ? 2 : 1);
+        call_free(call);
+        world_free(world);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ends_idle_connection_with_input),
+        cmocka_unit_test(ends_idle_tls_connection_with_input),
+        cmocka_unit_test(ends_idle_connection_to_proxy_with_input),
+        cmocka_unit_test(gives_up_pooled_connection_with_input),
+        cmocka_unit_test(gives_up_pooled_tls_connection_with_input),
+        cmocka_unit_test(gives_up_pooled_connection_to_unix_socket_with_input),
+        cmocka_unit_test(ends_connection_with_bytes_behind_response),
+        WORLD_TEST(keeps_connection_without_input),
+        cmocka_unit_test(repeats_only_what_is_idempotent),
+        cmocka_unit_test(repeats_over_http_2_what_was_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
