@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "base/spares.h"
 #include "net/session.h"
+#include "net/task_limits.h"
 #include "net/task_network.h"
 #include "net/threads.h"
 #include "net/transfer_auth.h"
@@ -15,98 +16,7 @@
 /* Of requests that name none; HTTP/2's default weight, RFC 7540 5.3.5. */
 enum { DEFAULT_PRIORITY = 16 };
 
-/* ---- Limits of time ------------------------------------------------------------------------ */
-
-static int64_t after(int64_t since_us, uint32_t limit_ms) {
-    return limit_ms != 0 ? since_us + (int64_t)limit_ms * 1000 : INT64_MAX;
-}
-
-static int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static bool is_suspended(const af_task *task) {
-    return atomic_load_explicit(&task->transfer.is_suspended, memory_order_relaxed);
-}
-
-/** The peer is not to blame while we wait for a free connection, or don't read or send. */
-static bool idle_counts(const af_task *task) {
-    if (task->exchange == NULL || is_suspended(task)) return false;
-    if (task->is_connecting) return task->transfer.timeouts.connect_ms == 0;
-    return task->is_connected && !af__exchange_is_paused(task->exchange);
-}
-
-static int64_t connect_deadline(const af_task *task) {
-    if (!task->is_connecting) return INT64_MAX;
-    return after(task->connecting_since_us, task->transfer.timeouts.connect_ms);
-}
-
-static int64_t idle_deadline(const af_task *task) {
-    if (!idle_counts(task)) return INT64_MAX;
-    return after(af__exchange_last_activity(task->exchange), task->transfer.timeouts.idle_ms);
-}
-
-static int64_t body_deadline(const af_task *task) {
-    const af__source *source = &task->transfer.source;
-    return source->is_waiting && source->ready_us != 0 ? source->ready_us : INT64_MAX;
-}
-
-/** The moment when a direction that its rate holds may move on. */
-static int64_t rate_deadline(const af__rate *rate) {
-    return rate->due_us != 0 ? rate->due_us : INT64_MAX;
-}
-
-static int64_t next_try(const af_task *task) {
-    int64_t rates = earlier(rate_deadline(&task->transfer.send_rate),
-                            rate_deadline(&task->transfer.receive_rate));
-    return earlier(rates, body_deadline(task));
-}
-
-static int64_t network_deadline(const af_task *task) {
-    return task->network_retry_us != 0 ? task->network_retry_us : INT64_MAX;
-}
-
-/** Forget the moments that have come; who still has to wait says so again. */
-static void stop_waiting(af_task *task, int64_t now) {
-    af__transfer *transfer = &task->transfer;
-    if (now >= body_deadline(task)) transfer->source.is_waiting = false;
-    if (now >= rate_deadline(&transfer->send_rate)) transfer->send_rate.due_us = 0;
-    if (now >= rate_deadline(&transfer->receive_rate)) transfer->receive_rate.due_us = 0;
-}
-
-static void arm(af_task *task) {
-    int64_t deadline = after(task->started_us, task->transfer.timeouts.total_ms);
-    deadline = earlier(deadline, connect_deadline(task));
-    deadline = earlier(deadline, next_try(task));
-    deadline = earlier(deadline, network_deadline(task));
-    /* While idleness doesn't count it may begin to; looking again then is cheap. */
-    if (task->exchange != NULL && task->transfer.timeouts.idle_ms != 0) {
-        int64_t idle = idle_deadline(task);
-        if (idle == INT64_MAX) idle = after(af__now_us(), task->transfer.timeouts.idle_ms);
-        deadline = earlier(deadline, idle);
-    }
-    if (deadline == INT64_MAX) {
-        af__loop_disarm(&task->session->loop, &task->alarm);
-    } else {
-        af__loop_arm(&task->session->loop, &task->alarm, deadline);
-    }
-}
-
-static void say_late(af_failure *failure, af_timeout which, const char *what, uint32_t limit_ms) {
-    af__fail(failure, AF_ETIMEOUT, "%s within %u ms", what, (unsigned)limit_ms);
-    failure->timeout = which;
-}
-
-static void say_incomplete(const af_task *task, af_failure *failure) {
-    say_late(failure, AF_TIMEOUT_TOTAL, "the task was not complete",
-             task->transfer.timeouts.total_ms);
-}
-
-static void time_out(af_task *task, af_timeout which, const char *what, uint32_t limit_ms) {
-    af_failure failure = {0};
-    say_late(&failure, which, what, limit_ms);
-    af__task_abort(task, &failure);
-}
+/* ---- What the driver and the alarm tell ---------------------------------------------------- */
 
 /** Both directions move on; the one whose callback said "not now" stops again by itself. */
 static bool go_on(af_task *task) {
@@ -117,30 +27,29 @@ static bool go_on(af_task *task) {
 }
 
 void af__task_go_on(af_task *task) {
-    if (go_on(task)) arm(task);
+    if (go_on(task)) af__task_arm(task);
 }
 
 static void try_again(af_task *task);
 
 static void alarm_rang(af__alarm *alarm) {
     af_task *task = AF__OWNER(alarm, af_task, alarm);
-    const af_timeouts *limits = &task->transfer.timeouts;
+    af_failure failure = {0};
     int64_t now = af__now_us();
-    if (now >= after(task->started_us, limits->total_ms)) {
-        af_failure failure = {0};
-        say_incomplete(task, &failure);
+    switch (af__task_due(task, now, &failure)) {
+    case AF__DUE_END:
         af__task_abort(task, &failure);
-    } else if (now >= network_deadline(task)) {
+        break;
+    case AF__DUE_HOP:
         try_again(task);
-    } else if (now >= connect_deadline(task)) {
-        time_out(task, AF_TIMEOUT_CONNECT, "no connection was made", limits->connect_ms);
-    } else if (now >= idle_deadline(task)) {
-        time_out(task, AF_TIMEOUT_IDLE, "no byte was moved", limits->idle_ms);
-    } else if (now >= next_try(task)) {
-        stop_waiting(task, now);
-        if (go_on(task)) arm(task);
-    } else {
-        arm(task);
+        break;
+    case AF__DUE_BYTES:
+        af__task_stop_waiting(task, now);
+        if (go_on(task)) af__task_arm(task);
+        break;
+    case AF__DUE_NOTHING:
+        af__task_arm(task);
+        break;
     }
 }
 
@@ -149,13 +58,13 @@ static void connecting(void *context, int64_t since_us) {
     task->is_connecting = true;
     task->is_connected = false;
     task->connecting_since_us = since_us;
-    arm(task);
+    af__task_arm(task);
 }
 
 static void queued(void *context) {
     af_task *task = context;
     task->is_connecting = false;
-    arm(task);
+    af__task_arm(task);
 }
 
 static void connected(void *context) {
@@ -166,7 +75,7 @@ static void connected(void *context) {
 }
 
 static void waiting(void *context) {
-    arm(context);
+    af__task_arm(context);
 }
 
 static void filled(void *context) {
@@ -222,9 +131,9 @@ static void settle(af_task *task) {
     af__sink *sink = &task->transfer.sink;
     enter(task, AF__STATE_WRITING);
     if (af__sink_is_under_way(sink)) {
-        arm(task);
+        af__task_arm(task);
     } else if (af__sink_begin_end(sink, task->transfer.result->failure.status)) {
-        arm(task);
+        af__task_arm(task);
         af__session_work(task->session, &task->job);
     } else {
         finish(task);
@@ -238,7 +147,7 @@ static bool start_hop(af_task *task, af_failure *failure) {
     if (!af__transfer_begin_hop(&task->transfer)) return false;
     af_status status = af__driver_start(task->session->driver, &task->exchange, &task->transfer,
                                         owner, failure);
-    if (status == AF_OK) arm(task);
+    if (status == AF_OK) af__task_arm(task);
     return status == AF_OK;
 }
 
@@ -252,10 +161,11 @@ static void run_hop(af_task *task) {
 
 /** Must it wait for its resumption? A failure doesn't. */
 static bool stays_suspended(af_task *task, af__next next) {
-    if (!is_suspended(task) || task->transfer.result->failure.status != AF_OK) return false;
+    if (!af__task_is_suspended(task) || task->transfer.result->failure.status != AF_OK)
+        return false;
     enter(task, AF__STATE_SUSPENDED);
     task->next = next;
-    arm(task);
+    af__task_arm(task);
     return true;
 }
 
@@ -290,7 +200,7 @@ static void queue_hop(af_task *task) {
         return;
     }
     enter(task, AF__STATE_QUEUED);
-    arm(task);
+    af__task_arm(task);
 }
 
 void af__task_run(af_task *task) {
@@ -301,7 +211,7 @@ void af__task_run(af_task *task) {
 void af__task_proceed(af_task *task, af__next next) {
     if (next == AF__NEXT_ASK) {
         enter(task, AF__STATE_CHALLENGED);
-        arm(task);
+        af__task_arm(task);
     } else if (!stays_suspended(task, next)) {
         if (next == AF__NEXT_HOP) queue_hop(task);
         if (next == AF__NEXT_FINISH) settle(task);
@@ -318,7 +228,7 @@ static void heed_network(af_task *task, af__network_answer answer, const af_fail
     switch (answer) {
     case AF__NETWORK_WAIT:
         enter(task, AF__STATE_OFFLINE);
-        arm(task);
+        af__task_arm(task);
         break;
     case AF__NETWORK_RETRY:
         try_again(task);
@@ -392,7 +302,7 @@ static void look_at_flags(af_task *task, bool is_woken) {
         return;
     }
     if (is_woken) af__transfer_wake(&task->transfer);
-    if (is_suspended(task)) return;
+    if (af__task_is_suspended(task)) return;
     if (task->state == AF__STATE_SUSPENDED) {
         af__task_proceed(task, task->next);
         return;
@@ -405,7 +315,7 @@ static void worked(af_task *task) {
     af__transfer *transfer = &task->transfer;
     af_failure failure;
     if (af__sink_return(&transfer->sink, &failure) != AF_OK) {
-        if (failure.status == AF_ETIMEOUT) say_incomplete(task, &failure);
+        if (failure.status == AF_ETIMEOUT) af__task_say_incomplete(task, &failure);
         af__transfer_fail(transfer, &failure);
     }
     if (af__sink_is_ending(&transfer->sink)) {
@@ -417,7 +327,7 @@ static void worked(af_task *task) {
     } else {
         if (af__sink_has_block(&transfer->sink)) filled(task);
         bool is_paused = task->exchange != NULL && af__exchange_is_paused(task->exchange);
-        if (is_paused && go_on(task)) arm(task);
+        if (is_paused && go_on(task)) af__task_arm(task);
     }
 }
 
