@@ -18,11 +18,28 @@ typedef struct report_block {
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
-/** What was written to `bio`, which is emptied. NULL when out of memory. */
+static bool is_control(char octet) {
+    return (unsigned char)octet < ' ' || octet == 127;
+}
+
+/**
+ * What was written to `bio`, which is emptied. NULL when out of memory. Whoever made a certificate writes no line of
+ * its own into what shows it: ASN1_STRING_print() lets line breaks pass, and other names come as they are.
+ */
 static char *take_text(BIO *bio) {
     char *bytes = NULL;
-    long size = BIO_get_mem_data(bio, &bytes);
-    char *text = af__copy_text((af_slice){bytes, size > 0 ? (size_t)size : 0});
+    long written = BIO_get_mem_data(bio, &bytes);
+    size_t size = written > 0 ? (size_t)written : 0, controls = 0;
+    for (size_t i = 0; i < size; i++) controls += is_control(bytes[i]);
+    char *text = af__alloc(size + 3 * controls + 1), *at = text;
+    for (size_t i = 0; i < size && text != NULL; i++) {
+        if (is_control(bytes[i])) {
+            at += snprintf(at, 5, "\\x%02x", (unsigned)(unsigned char)bytes[i]);
+        } else {
+            *at++ = bytes[i];
+        }
+    }
+    if (text != NULL) *at = '\0';
     BIO_reset(bio);
     return text;
 }
