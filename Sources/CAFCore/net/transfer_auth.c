@@ -381,7 +381,7 @@ af__met af__transfer_meet_challenge(af__transfer *transfer) {
 bool af__transfer_take_tunnel_line(af__transfer *transfer, af_slice line) {
     af_failure failure = {0};
     af__head_step step;
-    if (!may_answer(transfer)) return true;
+    if (!af__auth_has_http_proxy(transfer) || !may_answer(transfer)) return true;
     if (!make_auth(transfer)) return fail_memory(transfer);
     af__head_reader *tunnel = &transfer->auth->tunnel;
     if (tunnel->state == AF__HEAD_DONE) af__head_reader_reopen(tunnel);
@@ -391,6 +391,8 @@ bool af__transfer_take_tunnel_line(af__transfer *transfer, af_slice line) {
 void af__transfer_meet_tunnel(af__transfer *transfer) {
     auth *auth = transfer->auth;
     if (auth == NULL || auth->tunnel.state != AF__HEAD_DONE || transfer->reader.bytes != 0) return;
+    /* The head may be left over from an earlier hop, which went another way. */
+    if (!af__auth_has_http_proxy(transfer)) return;
     auth->is_of_tunnel = true;
     (void)meet(transfer);
 }
