@@ -43,6 +43,24 @@ test_c() {
     ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$AF_JOBS" "$@"
 }
 
+# has_fuzzer COMPILER: can it link with libFuzzer and AddressSanitizer? Distributions package their runtimes apart.
+has_fuzzer() {
+    echo 'int LLVMFuzzerTestOneInput(const unsigned char *bytes, unsigned long size) { return bytes == 0 && size; }' |
+        "$1" -x c - -fsanitize=fuzzer,address -o /dev/null >/dev/null 2>&1
+}
+
+# find_fuzzer: print a clang that has it: the one on the PATH, which may be the Swift toolchain's, or the system's.
+find_fuzzer() {
+    local compiler
+    for compiler in clang /usr/bin/clang; do
+        if has_fuzzer "$compiler"; then
+            echo "$compiler"
+            return
+        fi
+    done
+    return 1
+}
+
 swift_package() {
     local verb=$1
     shift

@@ -1,0 +1,72 @@
+/* One octet that says whether to sign again, then the answer of an OCSP responder for the authority's leaf. Whatever it
+   says: only what the authority has signed, for this certificate, is good. */
+#include "authority.h"
+#include "input.h"
+#include "trust/ocsp.h"
+
+#include <openssl/err.h>
+#include <openssl/ocsp.h>
+
+static af_trust_policy *make_policy(void) {
+    af_trust_policy *policy;
+    unsigned char *root = NULL;
+    int size = i2d_X509(authority_root(), &root);
+    af_trust_options options = AF_TRUST_OPTIONS_INIT;
+    options.anchors = (af_slice){(const char *)root, (size_t)size};
+    options.time_s = AUTHORITY_NOW_S;
+    options.ocsp = AF_OCSP_CHECK;
+    require(af_trust_policy_new(&policy, &options, NULL) == AF_OK);
+    OPENSSL_free(root);
+    return policy;
+}
+
+static af__evidence *make_evidence(const af_trust_policy *policy) {
+    STACK_OF(X509) *sent = sk_X509_new_null();
+    require(sent != NULL && sk_X509_push(sent, authority_leaf()) > 0);
+    af__trust_case trust_case = {"a.test", authority_leaf(), sent};
+    af__evidence *evidence = af__trust_evaluate(policy, &trust_case);
+    require(evidence != NULL && evidence->verdict.is_accepted && evidence->verdict.is_verified);
+    sk_X509_free(sent);
+    return evidence;
+}
+
+/** The same answer by the authority, without certificates; false: it can't be read. */
+static bool sign_again(af_slice given, unsigned char **out, size_t *out_size) {
+    const unsigned char *at = (const unsigned char *)given.bytes;
+    OCSP_RESPONSE *answer = d2i_OCSP_RESPONSE(NULL, &at, (long)given.size), *again = NULL;
+    OCSP_BASICRESP *basic = answer != NULL ? OCSP_response_get1_basic(answer) : NULL;
+    int size = 0;
+    if (basic != NULL && OCSP_basic_sign(basic, authority_root(), authority_key(), NULL, NULL,
+                                         OCSP_NOCERTS | OCSP_NOTIME) == 1) {
+        again = OCSP_response_create(OCSP_response_status(answer), basic);
+        if (again != NULL) size = i2d_OCSP_RESPONSE(again, out);
+    }
+    OCSP_RESPONSE_free(again);
+    OCSP_BASICRESP_free(basic);
+    OCSP_RESPONSE_free(answer);
+    ERR_clear_error();
+    *out_size = size > 0 ? (size_t)size : 0;
+    return size > 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static af_trust_policy *policy;
+    static af__evidence *evidence;
+    if (policy == NULL) {
+        policy = make_policy();
+        evidence = make_evidence(policy);
+    }
+    input input = {data, size};
+    bool is_signed = take_octet(&input) % 2 != 0;
+    af_slice answer = take_bytes(&input, input.size);
+    unsigned char *again = NULL;
+    if (is_signed && sign_again(answer, &again, &answer.size)) answer.bytes = (const char *)again;
+    af__verdict before = evidence->verdict;
+    af__trust_check_ocsp(policy, evidence, answer);
+    const af__verdict *verdict = &evidence->verdict;
+    require(verdict->is_accepted || verdict->reason == AF_TRUST_REVOKED ||
+            verdict->reason == AF_TRUST_UNKNOWN_REVOCATION);
+    evidence->verdict = before;
+    OPENSSL_free(again);
+    return 0;
+}

@@ -1,0 +1,155 @@
+/* One octet that says which, then a file of cookies or of hosts that want https. Whatever its bytes are: what is read of
+   it keeps the limits and goes where it belongs, and what is written of that is read again as the same. */
+#include "base/alloc.h"
+#include "input.h"
+#include "message/fields.h"
+#include "store/cookie_jar.h"
+#include "store/hsts.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MOST = 20, MOST_PER_DOMAIN = 5, PATH_ROOM = 64 };
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static char folder[PATH_ROOM];
+
+static void remove_folder(void) {
+    rmdir(folder);
+}
+
+/** A path in a folder of this process. */
+static void make_path(char out[PATH_ROOM + 8]) {
+    if (folder[0] == '\0') {
+        snprintf(folder, sizeof folder, "%s/afcore-fuzz-XXXXXX",
+                 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+        require(mkdtemp(folder) != NULL && atexit(remove_folder) == 0);
+    }
+    snprintf(out, PATH_ROOM + 8, "%s/file", folder);
+}
+
+/** A file without a name that holds these bytes, and a path to it. */
+static int make_file(input bytes, char path[PATH_ROOM]) {
+    int descriptor = memfd_create("input", MFD_CLOEXEC);
+    require(descriptor >= 0);
+    require(write(descriptor, bytes.at, bytes.size) == (ssize_t)bytes.size);
+    snprintf(path, PATH_ROOM, "/proc/self/fd/%d", descriptor);
+    return descriptor;
+}
+
+/* ---- Cookies ------------------------------------------------------------------------------- */
+
+static af_cookie_jar *load_jar(const char *path) {
+    af_cookie_jar *jar;
+    af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
+    options.path = path;
+    options.most = MOST;
+    options.most_per_domain = MOST_PER_DOMAIN;
+    require(af_cookie_jar_new(&jar, &options, NULL) == AF_OK);
+    return jar;
+}
+
+static void check_cookie(const af_cookie *cookie) {
+    require(af__may_be_sent(af_slice_of(cookie->name)) && strpbrk(cookie->name, ";=") == NULL);
+    require(af__may_be_sent(af_slice_of(cookie->value)) && strchr(cookie->value, ';') == NULL);
+    require(strlen(cookie->name) + strlen(cookie->value) <= AF__COOKIE_LONGEST);
+    require(cookie->path[0] == '/' && strlen(cookie->path) <= AF__COOKIE_LONGEST_ATTRIBUTE);
+    require(cookie->domain[0] != '\0' && strpbrk(cookie->domain, " /\t") == NULL);
+}
+
+static void check_same(const af_cookie_list *list, const af_cookie_list *again) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const af_cookie *cookie = &list->cookies[i];
+        if (cookie->expires == AF_COOKIE_SESSION) continue;
+        count++;
+        bool is_found = false;
+        for (size_t k = 0; k < again->count; k++) {
+            const af_cookie *other = &again->cookies[k];
+            is_found = is_found ||
+                       (strcmp(cookie->name, other->name) == 0 &&
+                        strcmp(cookie->value, other->value) == 0 &&
+                        strcmp(cookie->domain, other->domain) == 0 &&
+                        strcmp(cookie->path, other->path) == 0 &&
+                        cookie->expires == other->expires &&
+                        cookie->host_only == other->host_only && cookie->secure == other->secure &&
+                        cookie->http_only == other->http_only &&
+                        cookie->same_site == other->same_site);
+        }
+        require(is_found);
+    }
+    require(count == again->count);
+}
+
+static void check_jar(const char *path) {
+    char target[PATH_ROOM + 8];
+    af_cookie_list *list, *again, *sent;
+    af_cookie_jar *jar = load_jar(path);
+    require(af_cookie_jar_copy(jar, NULL, &list, NULL) == AF_OK && list->count <= MOST);
+    for (size_t i = 0; i < list->count; i++) check_cookie(&list->cookies[i]);
+    require(af_cookie_jar_copy(jar, "http://www.example.com/a", &sent, NULL) == AF_OK);
+    for (size_t i = 0; i < sent->count; i++) require(!sent->cookies[i].secure);
+    af_cookie_list_free(sent);
+    make_path(target);
+    require(af_cookie_jar_save(jar, target, NULL) == AF_OK);
+    af_cookie_jar_release(jar);
+    jar = load_jar(target);
+    unlink(target);
+    require(af_cookie_jar_copy(jar, NULL, &again, NULL) == AF_OK);
+    check_same(list, again);
+    af_cookie_list_free(list);
+    af_cookie_list_free(again);
+    af__free_secret(jar->path, strlen(jar->path));
+    jar->path = NULL; /* Nothing is written at the end. */
+    af_cookie_jar_release(jar);
+}
+
+/* ---- Hosts that want https ------------------------------------------------------------------- */
+
+static af_hsts *load_hosts(const char *path) {
+    af_hsts *hsts;
+    af_hsts_options options = AF_HSTS_OPTIONS_INIT;
+    options.path = path;
+    options.most = MOST;
+    require(af_hsts_new(&hsts, &options, NULL) == AF_OK);
+    return hsts;
+}
+
+/** Of every name in the file, whether it is known must be the same after writing and reading. */
+static void check_hosts(const char *path, input text) {
+    char target[PATH_ROOM + 8];
+    af_hsts *hsts = load_hosts(path);
+    make_path(target);
+    require(af_hsts_save(hsts, target, NULL) == AF_OK);
+    af_hsts *again = load_hosts(target);
+    while (text.size > 0) {
+        char name[300];
+        af_slice line = take_line(&text);
+        const char *space = memchr(line.bytes, ' ', line.size);
+        size_t size = space != NULL ? (size_t)(space - line.bytes) : line.size;
+        if (size >= sizeof name) continue;
+        memcpy(name, line.bytes, size);
+        name[size] = '\0';
+        const char *host = name[0] == '.' ? name + 1 : name;
+        require(af_hsts_has(hsts, host) == af_hsts_has(again, host));
+    }
+    require(af_hsts_delete(hsts, NULL) == af_hsts_delete(again, NULL));
+    af_hsts_release(hsts);
+    af_hsts_release(again);
+    unlink(target);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char path[PATH_ROOM];
+    input input = {data, size};
+    bool is_jar = take_octet(&input) % 2 == 0;
+    int file = make_file(input, path);
+    if (is_jar)
+        check_jar(path);
+    else
+        check_hosts(path, input);
+    close(file);
+    return 0;
+}
