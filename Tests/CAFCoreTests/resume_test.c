@@ -79,7 +79,7 @@ static void a_validator_has_a_limit(void **state) {
         tag[size - 1] = '"';
         af_header header = {S("ETag"), {tag, size}, 0};
         af_head head = {.status = 200, .headers = &header, .header_count = 1};
-        af__framing framing = {AF__FRAMING_CLOSE, AF_LENGTH_UNKNOWN, false};
+        af__framing framing = {.kind = AF__FRAMING_CLOSE, .length = AF_LENGTH_UNKNOWN};
         af__resume_token token;
         const char *reason;
         check_status(af__resume_make(&token, S("http://h/"), &head, &framing, &reason), AF_OK);

@@ -231,13 +231,24 @@ static bool names_encoding(af_slice list) {
     return false;
 }
 
+/** Other than "chunked": nobody asked for one (RFC 9112 6.1), but libcurl before 8.10 decodes it. */
+static bool names_coding(af_slice list) {
+    af_slice member;
+    while (af__next_member(&list, &member)) {
+        bool is_none = member.size == 0 || af__same_name(member, "identity") ||
+                       af__same_name(member, "chunked");
+        if (!is_none) return true;
+    }
+    return false;
+}
+
 static bool has_no_body(int status, bool is_head_request) {
     return is_head_request || status < 200 || status == 204 || status == 304;
 }
 
 af_status af__head_framing(const af_head *head, bool is_head_request, af__framing *out,
                            af_failure *failure) {
-    *out = (af__framing){AF__FRAMING_CLOSE, AF_LENGTH_UNKNOWN, false};
+    *out = (af__framing){.kind = AF__FRAMING_CLOSE, .length = AF_LENGTH_UNKNOWN};
     /*
      * Whatever version the status line claims: a server that writes "HTTP/2" into the clear is read as
      * one of HTTP/1.1, and over HTTP/2 itself the field is not allowed.
@@ -251,6 +262,7 @@ af_status af__head_framing(const af_head *head, bool is_head_request, af__framin
         } else if (af__same_name(field->name, "Transfer-Encoding")) {
             has_transfer_coding = true;
             is_chunked = af__same_name(last_member(field->value), "chunked");
+            out->has_coding = out->has_coding || names_coding(field->value);
         } else if (af__same_name(field->name, "Content-Encoding")) {
             out->is_encoded = out->is_encoded || names_encoding(field->value);
         }

@@ -76,6 +76,7 @@ typedef struct af__framing {
     af__framing_kind kind;
     int64_t length;  /**< What Content-Length says, also with NONE; or AF_LENGTH_UNKNOWN. */
     bool is_encoded; /**< Content-Encoding names something else than identity. */
+    bool has_coding; /**< Transfer-Encoding names something else than chunked and identity. */
 } af__framing;
 
 /**

@@ -42,6 +42,7 @@ static void drive(af__driver *driver, curl_socket_t descriptor, int what) {
     CURLMcode code = curl_multi_socket_action(driver->multi, descriptor, what, &running);
     /* A socket couldn't be watched. libcurl gives up every transfer, but each only when looked at. */
     if (code == CURLM_ABORTED_BY_CALLBACK) curl_multi_perform(driver->multi, &running);
+    af__driver_flush(driver);
 }
 
 static void socket_is_ready(af__watch *watch, unsigned readiness) {
@@ -424,6 +425,7 @@ bool af__driver_handle_post(af__driver *driver, const af__post *post) {
 af__exchange *af__driver_next_ended(af__driver *driver) {
     int left;
     af__exchange *failed = af__names_next_failed(driver);
+    if (failed == NULL) failed = af__driver_next_broken(driver);
     if (failed != NULL) return failed;
     for (;;) {
         CURLMsg *message = curl_multi_info_read(driver->multi, &left);
@@ -439,6 +441,7 @@ af__exchange *af__driver_next_ended(af__driver *driver) {
             continue;
         if (!exchange->is_replay && af__exchange_replay(exchange)) continue;
         af__exchange_finish_body(exchange);
+        if (af__exchange_must_deliver(exchange)) continue;
         return exchange;
     }
 }
@@ -477,15 +480,7 @@ bool af__exchange_continue(af__exchange *exchange) {
         exchange->code = CURLE_WRITE_ERROR;
         return false;
     }
-    if (!exchange->has_paused) return true;
-    exchange->has_paused = false;
-    /* Bytes that were held are delivered inside this call and may be held again at once. */
-    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
-    if (code == CURLE_OK) return true;
-    /* Here libcurl returns the error of a callback instead of ending the transfer with it. */
-    exchange->has_ended = true;
-    exchange->code = code;
-    return false;
+    return !exchange->has_paused || af__exchange_resume(exchange);
 }
 
 bool af__exchange_is_paused(const af__exchange *exchange) {

@@ -68,47 +68,6 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     return exchange->has_whole_answer ? 0 : size;
 }
 
-static size_t take_body(char *bytes, size_t one, size_t size, void *context) {
-    (void)one;
-    af__exchange *exchange = context;
-    if (size == 0) return 0;
-    curl_off_t received = 0;
-    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    note_activity(exchange);
-    af_slice chunk = {bytes, size};
-    const af__sink *sink = &exchange->transfer->sink;
-    af__taken taken = AF__HELD;
-    if (!af__sink_is_full(sink)) {
-        taken = af__transfer_take_body(exchange->transfer, chunk, received);
-    }
-    switch (taken) {
-    case AF__TAKEN:
-        if (af__sink_has_block(sink)) exchange->owner.filled(exchange->owner.context);
-        exchange->has_whole_answer = af__exchange_is_answered(exchange);
-        return exchange->has_whole_answer ? 0 : size;
-    case AF__HELD:
-        exchange->has_paused = true;
-        exchange->owner.waiting(exchange->owner.context);
-        return CURL_WRITEFUNC_PAUSE;
-    case AF__STOP:
-        break;
-    }
-    return 0;
-}
-
-static size_t read_body(char *buffer, size_t one, size_t size, void *context) {
-    af__exchange *exchange = context;
-    note_activity(exchange);
-    ptrdiff_t count = af__transfer_read_body(exchange->transfer, buffer, one * size);
-    if (count >= 0) return (size_t)count;
-    if (count == AF_READ_AGAIN) {
-        exchange->has_paused = true;
-        exchange->owner.waiting(exchange->owner.context);
-        return CURL_READFUNC_PAUSE;
-    }
-    return CURL_READFUNC_ABORT;
-}
-
 static int seek_body(void *context, curl_off_t offset, int origin) {
     af__exchange *exchange = context;
     if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
@@ -147,9 +106,9 @@ static void set_constants(af__exchange *exchange) {
 
     SET(CURLOPT_HEADERFUNCTION, take_line);
     SET(CURLOPT_HEADERDATA, exchange);
-    SET(CURLOPT_WRITEFUNCTION, take_body);
+    SET(CURLOPT_WRITEFUNCTION, af__exchange_take_body);
     SET(CURLOPT_WRITEDATA, exchange);
-    SET(CURLOPT_READFUNCTION, read_body);
+    SET(CURLOPT_READFUNCTION, af__exchange_read_body);
     SET(CURLOPT_READDATA, exchange);
     SET(CURLOPT_SEEKFUNCTION, seek_body);
     SET(CURLOPT_SEEKDATA, exchange);
@@ -486,9 +445,14 @@ static long receive_buffer(const af__transfer *transfer) {
         size_t piece = af__rate_piece(&transfer->receive_rate, SMALL_BUFFER);
         return piece > 1024 ? (long)piece : 1024;
     }
+    /*
+     * All that libcurl decodes of one read has to be kept if it can't be passed on, so where a body may be
+     * encoded reads are short. libcurl before 8.6 can't change that once the head has come.
+     */
+    bool is_plain = transfer->keep_encoding || transfer->wants_identity;
     bool receives_bulk = transfer->sink.kind != AF_SINK_MEMORY ||
                          transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
-    return receives_bulk ? LARGE_BUFFER : SMALL_BUFFER;
+    return is_plain && receives_bulk ? LARGE_BUFFER : SMALL_BUFFER;
 }
 
 static void set_buffers(af__exchange *exchange) {
@@ -596,6 +560,7 @@ void af__exchange_reset(af__exchange *exchange) {
     exchange->was_repeated = exchange->avoids_reuse = false;
     exchange->owner = (af__exchange_owner){0};
     exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
+    af__exchange_forget_flush(exchange);
     exchange->is_multiplexed = exchange->is_ready = false;
     exchange->moved = 0;
     exchange->code = CURLE_OK;

@@ -91,6 +91,13 @@ struct af__exchange {
     af__buffer proxy_text;
     struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
     bool has_paused;
+    enum {
+        AF__FLUSH_NONE,
+        AF__FLUSH_DUE,    /**< In the driver's list, once libcurl has returned. */
+        AF__FLUSHING,     /**< libcurl passes on what it has collected. */
+        AF__FLUSH_STOPPED /**< It has done so, and reads nothing. */
+    } flush;              /**< Of a decoded body; see driver_body.c. */
+    af__exchange *next_to_flush, *next_broken;
     bool was_connecting;
     bool has_ended;
     unsigned place; /**< See af__apart_take(). */
@@ -165,6 +172,8 @@ struct af__driver {
     uint64_t opened;                      /**< Sockets, so far. */
     af__exchange *free;
     size_t free_count, handle_count; /**< Exchanges that are kept, and all. */
+    af__exchange *to_flush; /**< As soon as libcurl has returned; see driver_body.c. */
+    af__exchange *broken;   /**< That has ended them; af__driver_next_ended() says so. */
     atomic_uint_fast64_t connections;
 };
 
@@ -305,6 +314,25 @@ void af__exchange_forget_fields(af__exchange *exchange);
 
 /** The same for the proxy, which was chosen, and its field. AF_ENOMEM, AF_EAUTH. */
 af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failure);
+
+/** CURLOPT_WRITEFUNCTION and CURLOPT_READFUNCTION; the context is an exchange. */
+size_t af__exchange_take_body(char *bytes, size_t one, size_t size, void *exchange);
+size_t af__exchange_read_body(char *buffer, size_t one, size_t size, void *exchange);
+
+/** libcurl has returned: let the transfers keep what it has decoded of bodies that have to wait. */
+void af__driver_flush(af__driver *driver);
+
+/** One that ended in that, or NULL. */
+af__exchange *af__driver_next_broken(af__driver *driver);
+
+/** The exchange is recycled. */
+void af__exchange_forget_flush(af__exchange *exchange);
+
+/** What af__exchange_continue() does for one that is paused. */
+bool af__exchange_resume(af__exchange *exchange);
+
+/** libcurl is done. Does the transfer still keep bytes? Then af__exchange_continue() ends it later. */
+bool af__exchange_must_deliver(af__exchange *exchange);
 
 /** Forget everything of the hop. */
 void af__exchange_reset(af__exchange *exchange);

@@ -25,8 +25,7 @@ enum { LONGEST_ANSWER = 128 * 1024 };
 
 /** Does nothing but the bytes themselves tell where the body ends? */
 static bool has_plain_body(const af__transfer *transfer) {
-    bool is_decoded = transfer->framing.is_encoded && !transfer->keep_encoding;
-    return transfer->framing.kind != AF__FRAMING_CHUNKED && !is_decoded;
+    return transfer->framing.kind != AF__FRAMING_CHUNKED && !af__transfer_is_decoded(transfer);
 }
 
 static bool may_have_answer(const af__exchange *exchange) {

@@ -222,6 +222,7 @@ af_status af__sink_open(af__sink *sink, const af__sink_start *start, af_failure 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 af_status af__sink_admit(af__sink *sink, size_t size, af_failure *failure) {
+    if (sink->is_complete) return AF_OK;
     if (size > sink->limit - (uint64_t)sink->offset - sink->written) return too_big(sink, failure);
     return AF_OK;
 }

@@ -93,7 +93,7 @@ af_status af__sink_open(af__sink *sink, const af__sink_start *start, af_failure 
 /** MEMORY and FILE. AF_ETOOBIG, AF_EFILE, AF_EPROTOCOL, AF_ENOMEM. */
 af_status af__sink_write(af__sink *sink, af_slice bytes, af_failure *failure);
 
-/** EVENTS: count what the caller took. AF_ETOOBIG before it is given to him. */
+/** May so many bytes follow? AF_ETOOBIG. */
 af_status af__sink_admit(af__sink *sink, size_t size, af_failure *failure);
 
 /**

@@ -14,10 +14,6 @@
 enum {
     EXPECTATION_FAILED = 417,
     LARGE_BODY = 1024 * 1024,
-    DRAIN_LIMIT = 64 * 1024,
-    RATIO_STARTS_AT = 1024 * 1024,
-    /* Decoders hand out what one read gave before the wire counter moves. */
-    RATIO_SLACK = 64 * 1024,
     DEFAULT_PROGRESS_MS = 100,
     MOST_WAITS = 100 /* Each leaves a hop behind. */
 };
@@ -125,6 +121,7 @@ void af__transfer_clear(af__transfer *transfer) {
     af__head_reader_clear(&transfer->reader);
     af__source_clear(&transfer->source);
     af__sink_clear(&transfer->sink);
+    af__transfer_forget_kept(transfer);
     af_free(transfer->location);
     af__transfer_clear_auth(transfer);
     if (transfer->own_proxy != NULL) af__proxy_clear(transfer->own_proxy);
@@ -144,12 +141,8 @@ void af__transfer_fail(af__transfer *transfer, const af_failure *failure) {
     if (transfer->result->failure.status == AF_OK) transfer->result->failure = *failure;
 }
 
-static bool is_suspended(const af__transfer *transfer) {
-    return atomic_load_explicit(&transfer->is_suspended, memory_order_relaxed);
-}
-
-static void tell_progress(af__transfer *transfer) {
-    if (transfer->events.on_progress == NULL || is_suspended(transfer)) return;
+void af__transfer_tell_progress(af__transfer *transfer) {
+    if (transfer->events.on_progress == NULL || af__transfer_is_suspended(transfer)) return;
     int64_t now = af__now_us();
     if (now < transfer->progress_due_us) return;
     transfer->progress_due_us = now + transfer->progress_interval_us;
@@ -164,6 +157,7 @@ bool af__transfer_begin_hop(af__transfer *transfer) {
     transfer->phase = AF__PHASE_HEAD;
     transfer->has_final_head = transfer->has_pending_head = false;
     transfer->decoded = 0;
+    af__transfer_forget_kept(transfer);
     transfer->drained = 0;
     transfer->is_held = transfer->shares_connection = false;
     transfer->progress.sent = 0;
@@ -196,7 +190,7 @@ bool af__transfer_owes_body(const af__transfer *transfer) {
 
 ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t size) {
     /* Asked again because of the other direction, or of a resume: the reader waits for its wake. */
-    if (is_suspended(transfer) || transfer->source.is_waiting) return AF_READ_AGAIN;
+    if (af__transfer_is_suspended(transfer) || transfer->source.is_waiting) return AF_READ_AGAIN;
     if (af__rate_holds(&transfer->send_rate, af__now_us())) return AF_READ_AGAIN;
     af_failure failure = {0};
     size = af__rate_piece(&transfer->send_rate, size);
@@ -204,7 +198,7 @@ ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t si
     if (count > 0) {
         af__rate_spend(&transfer->send_rate, (uint64_t)count, af__now_us());
         transfer->progress.sent += count;
-        tell_progress(transfer);
+        af__transfer_tell_progress(transfer);
     } else if (count == AF_READ_FAILED) {
         af__transfer_fail(transfer, &failure);
     }
@@ -261,7 +255,7 @@ bool af__transfer_accept_head(af__transfer *transfer) {
     return tell_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
 }
 
-static bool take_final_head(af__transfer *transfer) {
+bool af__transfer_take_final_head(af__transfer *transfer) {
     const af_head *head = &transfer->reader.head;
     af_failure failure = {0};
     transfer->has_pending_head = false;
@@ -306,7 +300,7 @@ static bool take_final_head(af__transfer *transfer) {
 static bool take_line_between_rounds(af__transfer *transfer, af_slice line) {
     static const char mark[] = "HTTP/";
     bool is_next = line.size >= sizeof mark - 1 && memcmp(line.bytes, mark, sizeof mark - 1) == 0;
-    if (!is_next) return take_final_head(transfer);
+    if (!is_next) return af__transfer_take_final_head(transfer);
     transfer->has_pending_head = false;
     af__head_reader_reopen(&transfer->reader);
     return true;
@@ -332,88 +326,18 @@ bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
         return true;
     case AF__HEAD_FINAL:
         transfer->has_pending_head = af__transfer_is_between_rounds(transfer);
-        return transfer->has_pending_head || take_final_head(transfer);
+        return transfer->has_pending_head || af__transfer_take_final_head(transfer);
     }
     return true;
 }
 
-/* ---- Receiving the body -------------------------------------------------------------------- */
-
-static bool is_within_ratio(af__transfer *transfer, size_t size, int64_t received) {
-    transfer->decoded += size;
-    if (!transfer->framing.is_encoded || transfer->decoded <= RATIO_STARTS_AT) return true;
-    uint64_t wire = (uint64_t)(received > 0 ? received : 0) + RATIO_SLACK;
-    if (transfer->decoded / transfer->limits.decoding_ratio <= wire) return true;
-    af_failure failure = {0};
-    af__fail(&failure, AF_ETOOBIG, "the body decodes to more than %u times its size",
-             (unsigned)transfer->limits.decoding_ratio);
-    return fail(transfer, &failure);
-}
-
-static af__taken give(af__transfer *transfer, af_slice bytes) {
-    af_failure failure = {0};
-    if (af__sink_admit(&transfer->sink, bytes.size, &failure) != AF_OK) {
-        fail(transfer, &failure);
-        return AF__STOP;
-    }
-    af_status status = AF_OK;
-    if (transfer->events.on_body != NULL) {
-        count_event(transfer);
-        status = transfer->events.on_body(transfer->events.context, bytes);
-    }
-    if (status == AF_OK) {
-        transfer->sink.written += bytes.size;
-        return AF__TAKEN;
-    }
-    if (status == AF_EAGAIN) {
-        transfer->is_held = true;
-        return AF__HELD;
-    }
-    fail_text(transfer, status, af_status_text(status));
-    return AF__STOP;
-}
+/* ---- Moving on ----------------------------------------------------------------------------- */
 
 void af__transfer_wake(af__transfer *transfer) {
     transfer->is_held = transfer->source.is_waiting = false;
     if (transfer->events.on_wake == NULL) return;
     count_event(transfer);
     transfer->events.on_wake(transfer->events.context);
-}
-
-af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t received) {
-    if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return AF__STOP;
-    if (transfer->has_pending_head && !take_final_head(transfer)) return AF__STOP;
-    if (transfer->phase == AF__PHASE_ASKED) {
-        return af__transfer_keep_body(transfer, bytes, received);
-    }
-    if (transfer->phase == AF__PHASE_DRAINING || transfer->phase == AF__PHASE_CHALLENGED) {
-        transfer->drained += bytes.size;
-        return transfer->drained <= DRAIN_LIMIT ? AF__TAKEN : AF__STOP;
-    }
-    if (transfer->phase == AF__PHASE_HEAD) {
-        fail_text(transfer, AF_EPROTOCOL, "a body came before the end of the head");
-        return AF__STOP;
-    }
-    /* A connection that is shared can't be left unread; the body has a limit. */
-    if (is_suspended(transfer) && !transfer->shares_connection) return AF__HELD;
-    if (transfer->is_held) return AF__HELD;
-    if (af__rate_holds(&transfer->receive_rate, af__now_us())) return AF__HELD;
-    af__taken taken = AF__TAKEN;
-    transfer->progress.received = received;
-    if (transfer->sink.kind == AF_SINK_EVENTS) {
-        taken = give(transfer, bytes);
-    } else {
-        af_failure failure = {0};
-        if (af__sink_write(&transfer->sink, bytes, &failure) != AF_OK) {
-            fail(transfer, &failure);
-            return AF__STOP;
-        }
-    }
-    if (taken != AF__TAKEN) return taken;
-    af__rate_spend_count(&transfer->receive_rate, received, af__now_us());
-    if (!is_within_ratio(transfer, bytes.size, received)) return AF__STOP;
-    tell_progress(transfer);
-    return AF__TAKEN;
 }
 
 /* ---- Ending -------------------------------------------------------------------------------- */
@@ -525,7 +449,7 @@ af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome
         fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
     }
     if (transfer->has_pending_head && outcome->failure.status == AF_OK) {
-        (void)take_final_head(transfer);
+        (void)af__transfer_take_final_head(transfer);
     }
     if (outcome->failure.status == AF_EAUTH) af__transfer_meet_tunnel(transfer);
     return af__transfer_judge_hop(transfer, outcome);

@@ -36,7 +36,7 @@ typedef enum af__next {
 
 typedef enum af__taken {
     AF__TAKEN,
-    AF__HELD, /**< Not taken; the same bytes again once the hold is over. */
+    AF__HELD, /**< Not taken: stop reading, and give the same bytes again later. */
     AF__STOP  /**< End the exchange now. */
 } af__taken;
 
@@ -105,6 +105,10 @@ typedef struct af__transfer {
     bool next_sends_body;
     char *location; /**< DRAINING: the target, for the hop's record. */
     uint64_t drained;
+    /* Decoded bytes that couldn't be passed on yet; those before `kept_offset` have been. */
+    af__buffer kept;
+    size_t kept_offset;
+    int64_t kept_received; /**< Bytes on the wire when the last of them came. */
 
     /* The whole task. */
     struct af__auth *auth;       /**< NULL: it never answers a challenge. */
@@ -151,6 +155,26 @@ bool af__transfer_owes_body(const af__transfer *transfer);
 
 /** One header line. false: end the exchange. */
 bool af__transfer_take_line(af__transfer *transfer, af_slice line);
+
+/** Is the body decoded on its way here? Then it may be much longer than what was received. */
+static inline bool af__transfer_is_decoded(const af__transfer *transfer) {
+    return (transfer->framing.is_encoded && !transfer->keep_encoding) ||
+           transfer->framing.has_coding;
+}
+
+/**
+ * Decoded bytes that were held: the transfer keeps them, unless they are only to be judged. AF__TAKEN;
+ * AF__HELD if they are within the limits but not to be kept; AF__STOP.
+ */
+af__taken af__transfer_keep(af__transfer *transfer, af_slice bytes, int64_t received, bool keeps);
+
+/** Are there bytes that af__transfer_deliver() has to pass on before others come? */
+static inline bool af__transfer_has_kept(const af__transfer *transfer) {
+    return transfer->kept.size > transfer->kept_offset;
+}
+
+/** Pass on the next piece of what is kept: AF__TAKEN, AF__HELD if it is still too early, AF__STOP. */
+af__taken af__transfer_deliver(af__transfer *transfer);
 
 /** Body bytes after decoding; `received` counts those of this hop on the wire. */
 af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t received);

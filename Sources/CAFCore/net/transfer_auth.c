@@ -430,6 +430,7 @@ bool af__transfer_take_answer(af__transfer *transfer, uint32_t number, af_challe
     if (met == AF__MET_REPEAT) transfer->drained = body.size;
     if (is_answer && af__transfer_accept_head(transfer) && body.size > 0) {
         af_slice bytes = {body.bytes, body.size};
+        transfer->decoded = 0; /* They were counted when they came. */
         (void)af__transfer_take_body(transfer, bytes, auth->received);
     }
     af__buffer_clear(&body);

@@ -23,6 +23,19 @@ static inline bool fail_text(af__transfer *transfer, af_status status, const cha
     return fail(transfer, &failure);
 }
 
+static inline bool af__transfer_is_suspended(const af__transfer *transfer) {
+    return atomic_load_explicit(&transfer->is_suspended, memory_order_relaxed);
+}
+
+/** Report the progress, unless the last report is too recent. */
+void af__transfer_tell_progress(af__transfer *transfer);
+
+/** Nothing of the hop's body is kept any longer. */
+void af__transfer_forget_kept(af__transfer *transfer);
+
+/** A final head is complete. false: end the exchange. */
+bool af__transfer_take_final_head(af__transfer *transfer);
+
 /** The head of the first hop, checked and copied. */
 af_status af__transfer_init_outgoing(af__transfer *transfer, const af_request *request,
                                      af_failure *failure);

@@ -1,0 +1,561 @@
+/*
+ * Decoded bodies that nobody takes: they cost no more memory than one read decodes to, count against every
+ * limit before they are passed on, and are passed on whole, in order and before the end.
+ */
+#include "support/call.h"
+#include "support/files.h"
+#include "support/guard.h"
+#include "support/h2.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIB = 1024 * 1024, READ = 16 * 1024, TASKS = 16 };
+
+/* ---- Encoded bodies ------------------------------------------------------------------------ */
+
+/**
+ * The beginning of a zlib stream, made by zlib from a run of equal bytes. Every byte of zeros that follows
+ * stands for 1,032 bytes, without end.
+ */
+static const char bomb[] = "\x78\xDA\xEC\xC1\x81\x00\x00\x00\x00\x80\x20\xD6\xFD\x25\x16\xA9\x0A";
+
+/** 40 KiB on the wire, 40 MiB decoded; then the server waits. */
+static void serve_bomb(world *world, const char *path) {
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n";
+    static char bytes[40 * 1024];
+    memcpy(bytes, head, sizeof head - 1);
+    memcpy(bytes + sizeof head - 1, bomb, sizeof bomb - 1);
+    afts_script *script = afts_script_new();
+    /* One segment: a first read of the head alone would decode to nothing that could be too much. */
+    afts_send(script, bytes, sizeof bytes);
+    afts_stall(script, "bomb");
+    serve(world, path, script);
+}
+
+static uint32_t adler32(const char *bytes, size_t size) {
+    uint32_t a = 1, b = 0;
+    for (size_t i = 0; i < size; i++) {
+        a = (a + (unsigned char)bytes[i]) % 65521;
+        b = (b + a) % 65521;
+    }
+    return b << 16 | a;
+}
+
+/** A zlib stream of stored blocks (RFC 1950, RFC 1951 3.2.4); free it. */
+static char *encode(const char *bytes, size_t size, size_t *encoded_size) {
+    char *encoded = malloc(size + size / 1000 * 5 + 64), *at = encoded;
+    assert_non_null(encoded);
+    *at++ = 0x78;
+    *at++ = 0x01;
+    for (size_t done = 0; done < size || done == 0;) {
+        size_t length = size - done < 1000 ? size - done : 1000;
+        bool is_last = done + length == size;
+        const unsigned char head[] = {is_last, length & 0xFF, (unsigned char)(length >> 8),
+                                      ~length & 0xFF, (unsigned char)(~length >> 8)};
+        memcpy(at, head, sizeof head);
+        memcpy(at + sizeof head, bytes + done, length);
+        at += sizeof head + length;
+        done += length;
+        if (is_last) break;
+    }
+    uint32_t sum = adler32(bytes, size);
+    for (int shift = 24; shift >= 0; shift -= 8) *at++ = (char)(sum >> shift);
+    *encoded_size = (size_t)(at - encoded);
+    return encoded;
+}
+
+typedef enum framing { LENGTH, CHUNKS, CLOSE, FRAMINGS } framing;
+
+static afts_script *encoded_answer(framing framing, int status, const char *field, af_slice body) {
+    size_t size;
+    char *encoded = encode(body.bytes, body.size, &size), headers[256];
+    snprintf(headers, sizeof headers, "Content-Encoding: deflate%s%s", field[0] ? "\r\n" : "", field);
+    afts_script *script = afts_script_new();
+    if (framing == LENGTH) {
+        afts_respond(script, status, headers, encoded, size);
+    } else if (framing == CHUNKS) {
+        afts_respond_chunked(script, status, headers);
+        for (size_t done = 0; done < size; done += 700) {
+            afts_chunk(script, encoded + done, size - done < 700 ? size - done : 700);
+        }
+        afts_last_chunk(script, NULL);
+    } else {
+        afts_respond_repeated(script, status, headers, encoded, size, 1);
+        afts_close(script);
+    }
+    free(encoded);
+    return script;
+}
+
+static char *content(size_t size) {
+    char *bytes = malloc(size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i++) bytes[i] = (char)(i * 31 + i / 251);
+    return bytes;
+}
+
+/* ---- Waiting ------------------------------------------------------------------------------- */
+
+static af_status hold(call *call, af_slice chunk) {
+    (void)call, (void)chunk;
+    return AF_EAGAIN;
+}
+
+/** Refuses each piece once. */
+static af_status hesitate(call *call, af_slice chunk) {
+    (void)chunk;
+    return atomic_load(&call->refused_count) <= atomic_load(&call->body_count) ? AF_EAGAIN : AF_OK;
+}
+
+static af_status suspend_at_head(call *call, af_response *response) {
+    (void)response;
+    af_task_suspend(call->task);
+    return AF_OK;
+}
+
+static call *start_events(world *world, const char *path, af_status (*at_body)(call *, af_slice)) {
+    call *call = call_new(world, path);
+    call->request.sink.kind = AF_SINK_EVENTS;
+    call->at_body = at_body;
+    call->keeps_body = true;
+    return call;
+}
+
+/** All that libcurl would still read has been: other tasks have run to their end meanwhile. */
+static void let_it_read(world *world) {
+    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AF_OK);
+}
+
+static size_t memory_in_use(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+static void cancel(call *call) {
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+/* ---- Memory and limits --------------------------------------------------------------------- */
+
+static void paused_bomb_ends_at_body_limit_at_once(void **state) {
+    world *world = *state;
+    serve_bomb(world, "/bomb");
+    call *calls[TASKS];
+    for (int i = 0; i < TASKS; i++) {
+        calls[i] = start_events(world, "/bomb", hold);
+        calls[i]->request.limits.body = 1 * MIB;
+        call_start(calls[i]);
+    }
+    for (int i = 0; i < TASKS; i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AF_ETOOBIG);
+        assert_int_equal(atomic_load(&calls[i]->taken), 0);
+        call_free(calls[i]);
+    }
+}
+
+static void paused_bomb_ends_at_decoding_ratio_at_once(void **state) {
+    world *world = *state;
+    serve_bomb(world, "/bomb");
+    call *call = start_events(world, "/bomb", hold);
+    call_perform(call);
+    check_ended(call, AF_ETOOBIG);
+    assert_int_equal(atomic_load(&call->taken), 0);
+    call_free(call);
+}
+
+static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    serve_bomb(world, "/bomb");
+    const af_sink sinks[] = {{.kind = AF_SINK_MEMORY},
+                             {.kind = AF_SINK_EVENTS},
+                             {.kind = AF_SINK_FILE, .path = path_in(&folder, "got")}};
+    for (size_t i = 0; i < COUNT_OF(sinks); i++) {
+        call *call = call_new(world, "/bomb");
+        call->request.sink = sinks[i];
+        call->request.limits.body = 1 * MIB;
+        call->at_head = suspend_at_head;
+        check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                     AF_OK);
+        af_task_start(call->task);
+        call_wait(call);
+        check_ended(call, AF_ETOOBIG);
+        call_free(call);
+    }
+    folder_remove(&folder);
+}
+
+/** With no limit that counts, a task keeps what one read decodes to, and gives it back. */
+static void paused_bodies_keep_what_one_read_decodes_to(void **state) {
+    (void)state;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.connections_per_host = TASKS + 1;
+    world *world = world_new(NULL, &options);
+    serve_bomb(world, "/bomb");
+    check_fetch(world, "/other", AF_OK);
+    size_t before = memory_in_use();
+    call *calls[TASKS];
+    for (int i = 0; i < TASKS; i++) {
+        calls[i] = start_events(world, "/bomb", hold);
+        calls[i]->request.limits.decoding_ratio = UINT32_MAX;
+        call_start(calls[i]);
+    }
+    for (int i = 0; i < TASKS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
+    let_it_read(world);
+    size_t most = TASKS * ((size_t)READ * 1040 + MIB);
+    size_t kept = memory_in_use() - before;
+    print_message("kept for %d tasks: %zu KiB\n", TASKS, kept / 1024);
+    /* What is reserved for more isn't touched: a buffer grows by doubling. */
+    assert_true(kept <= 2 * most);
+    for (int i = 0; i < TASKS; i++) {
+        assert_int_equal(atomic_load(&calls[i]->refused_count), 1);
+        cancel(calls[i]);
+    }
+    assert_true(memory_in_use() < before + TASKS * (size_t)MIB);
+    world_free(world);
+}
+
+static void transfer_coding_counts_as_encoded(void **state) {
+    world *world = *state;
+    static const char zeros[64 * 1024];
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nTransfer-Encoding: deflate\r\n\r\n");
+    afts_send(script, bomb, sizeof bomb - 1);
+    afts_send_repeated(script, zeros, sizeof zeros, AFTS_FOREVER);
+    serve(world, "/bomb", script);
+    call *call = start_events(world, "/bomb", NULL);
+    call->keeps_body = false;
+    call_perform(call);
+    /* libcurl since 8.10 refuses it. */
+    assert_true(call->failure.status == AF_ETOOBIG || call->failure.status == AF_EPROTOCOL);
+    call_free(call);
+    assert_true(afts_server_stats(world->server).sent < 64 * MIB);
+}
+
+/* ---- Delivery ------------------------------------------------------------------------------ */
+
+/** One piece for each wake, whatever the framing: all of it, in order, then the end. */
+static void paused_body_is_delivered_whole(void **state) {
+    world *world = *state;
+    static const size_t sizes[] = {1, 100, 20000, 300000};
+    for (size_t i = 0; i < COUNT_OF(sizes) * FRAMINGS; i++) {
+        size_t size = sizes[i / FRAMINGS];
+        char *bytes = content(size);
+        serve(world, "/", encoded_answer((framing)(i % FRAMINGS), 200, "", (af_slice){bytes, size}));
+        call *call = start_events(world, "/", hesitate);
+        call_start(call);
+        call_wait_for(call, &call->refused_count, 1);
+        let_it_read(world);
+        assert_int_equal(atomic_load(&call->done_count), 0);
+        for (unsigned n = 1; atomic_load(&call->taken) < size; n++) {
+            af_task_wake(call->task);
+            call_wait_for(call, &call->body_count, n);
+            if (atomic_load(&call->taken) < size) call_wait_for(call, &call->refused_count, n + 1);
+        }
+        call_wait(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->body.size, size);
+        assert_memory_equal(call->body.bytes, bytes, size);
+        call_free(call);
+        free(bytes);
+    }
+}
+
+static void suspended_body_is_delivered_whole(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    enum { SIZE = 5 * MIB };
+    char *bytes = content(SIZE);
+    const af_sink sinks[] = {{.kind = AF_SINK_MEMORY},
+                             {.kind = AF_SINK_EVENTS},
+                             {.kind = AF_SINK_FILE, .path = path_in(&folder, "got")}};
+    for (size_t i = 0; i < COUNT_OF(sinks) * FRAMINGS; i++) {
+        const af_sink *sink = &sinks[i / FRAMINGS];
+        size_t size = i % 2 != 0 ? SIZE : 10;
+        serve(world, "/", encoded_answer((framing)(i % FRAMINGS), 200, "", (af_slice){bytes, size}));
+        call *call = call_new(world, "/");
+        call->request.sink = *sink;
+        call->at_head = suspend_at_head;
+        call->keeps_body = sink->kind == AF_SINK_EVENTS;
+        check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                     AF_OK);
+        af_task_start(call->task);
+        call_wait_for(call, &call->head_count, 1);
+        let_it_read(world);
+        assert_int_equal(atomic_load(&call->body_count), 0);
+        assert_int_equal(atomic_load(&call->done_count), 0);
+        af_task_resume(call->task);
+        call_wait(call);
+        check_ended(call, AF_OK);
+        if (sink->kind == AF_SINK_FILE) {
+            check_file(sink->path, (af_slice){bytes, size});
+        } else {
+            assert_int_equal(call->body.size, size);
+            assert_memory_equal(call->body.bytes, bytes, size);
+        }
+        call_free(call);
+    }
+    free(bytes);
+    folder_remove(&folder);
+}
+
+static void throttled_body_is_delivered_whole(void **state) {
+    world *world = *state;
+    enum { SIZE = 60000 };
+    char *bytes = content(SIZE);
+    serve(world, "/", encoded_answer(LENGTH, 200, "", (af_slice){bytes, SIZE}));
+    call *call = start_events(world, "/", NULL);
+    call->request.max_receive_rate = 400000;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(call->body.size, SIZE);
+    assert_memory_equal(call->body.bytes, bytes, SIZE);
+    call_free(call);
+    free(bytes);
+}
+
+/** Everything has come, but the last bytes were not taken: the task is still under way. */
+static void end_waits_for_kept_bytes(void **state) {
+    world *world = *state;
+    for (int i = 0; i < FRAMINGS * 3; i++) {
+        serve(world, "/", encoded_answer((framing)(i % FRAMINGS), 200, "", (af_slice){"fine", 4}));
+        call *call = start_events(world, "/", hold);
+        call->request.timeouts.idle_ms = 50;
+        if (i / FRAMINGS == 1) call->request.timeouts.total_ms = 2000;
+        call_start(call);
+        call_wait_for(call, &call->refused_count, 1);
+        let_it_read(world);
+        if (i / FRAMINGS == 0) {
+            cancel(call);
+        } else if (i / FRAMINGS == 1) {
+            call_wait(call);
+            check_ended(call, AF_ETIMEOUT);
+            assert_int_equal(call->failure.timeout, AF_TIMEOUT_TOTAL);
+            call_free(call);
+        } else {
+            af_task_wake(call->task);
+            call_wait_for(call, &call->refused_count, 2);
+            af_task_suspend(call->task);
+            af_task_wake(call->task);
+            let_it_read(world);
+            assert_int_equal(atomic_load(&call->refused_count), 2);
+            cancel(call);
+        }
+    }
+}
+
+static void connection_is_used_again_after_kept_end(void **state) {
+    world *world = *state;
+    serve(world, "/", encoded_answer(LENGTH, 200, "", (af_slice){"fine", 4}));
+    for (int i = 0; i < 5; i++) {
+        call *call = start_events(world, "/", hesitate);
+        call_start(call);
+        call_wait_for(call, &call->refused_count, 1);
+        af_task_wake(call->task);
+        call_wait(call);
+        check_ended(call, AF_OK);
+        check_slice(call->body, "fine");
+        call_free(call);
+    }
+    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+}
+
+/* ---- Beside other work --------------------------------------------------------------------- */
+
+static af_challenge_answer later(void *context, const af_challenge *challenge,
+                                 af_credentials *out) {
+    (void)out;
+    call *call = context;
+    atomic_store((atomic_uint *)call->payload, challenge->number);
+    return AF_CHALLENGE_LATER;
+}
+
+/** The body of a 401 is kept until it is known whether it is the response. */
+static void challenged_body_is_kept_until_answered(void **state) {
+    world *world = *state;
+    enum { SIZE = 30000 };
+    char *bytes = content(SIZE);
+    const char *field = "WWW-Authenticate: Basic realm=\"r\"";
+    for (int i = 0; i < 2; i++) {
+        serve_once(world, "/", encoded_answer(LENGTH, 401, field, (af_slice){bytes, SIZE}));
+        serve(world, "/", answer(200, NULL, "in"));
+        atomic_uint number = 0;
+        call *call = call_new(world, "/");
+        call->payload = &number;
+        call->events.on_challenge = later;
+        call_start(call);
+        while (atomic_load(&number) == 0) check_fetch(world, "/other", AF_OK);
+        let_it_read(world);
+        assert_int_equal(atomic_load(&call->done_count), 0);
+        bool is_answered = i == 0;
+        check_status(af_task_answer_challenge(call->task, atomic_load(&number),
+                                              is_answered ? AF_CHALLENGE_USE : AF_CHALLENGE_DEFAULT,
+                                              is_answered ? &me : NULL),
+                     AF_OK);
+        call_wait(call);
+        check_ended(call, AF_OK);
+        if (is_answered) {
+            check_slice(call->body, "in");
+        } else {
+            assert_int_equal(status_of(call), 401);
+            assert_int_equal(call->body.size, SIZE);
+            assert_memory_equal(call->body.bytes, bytes, SIZE);
+        }
+        call_free(call);
+    }
+    free(bytes);
+}
+
+typedef struct upload {
+    call *call;
+    atomic_uint reads;
+    atomic_bool may_end;
+} upload;
+
+static ptrdiff_t read_slowly(void *context, void *buffer, size_t size) {
+    (void)size;
+    upload *upload = context;
+    unsigned reads = atomic_fetch_add(&upload->reads, 1);
+    if (atomic_load(&upload->may_end)) return AF_READ_END;
+    if (reads % 2 != 0) return AF_READ_AGAIN;
+    *(char *)buffer = 'u';
+    return 1;
+}
+
+/** The request body goes on while bytes of the response are kept. */
+static void upload_goes_on_while_body_is_kept(void **state) {
+    world *world = *state;
+    size_t size;
+    char *encoded = encode("0123456789", 10, &size);
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_respond_chunked(script, 200, "Content-Encoding: deflate");
+    afts_chunk(script, encoded, 9);
+    afts_read_body(script);
+    afts_chunk(script, encoded + 9, size - 9);
+    afts_last_chunk(script, NULL);
+    serve(world, "/", script);
+    free(encoded);
+    upload upload = {0};
+    call *call = start_events(world, "/", hesitate);
+    call->request.method = "POST";
+    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
+    call->request.body.reader = (af_reader){&upload, read_slowly, NULL, NULL};
+    call_start(call);
+    call_wait_for(call, &call->refused_count, 1);
+    for (unsigned n = 0; n < 10; n++) {
+        unsigned before = atomic_load(&upload.reads);
+        af_task_wake(call->task);
+        while (atomic_load(&upload.reads) <= before) check_fetch(world, "/other", AF_OK);
+    }
+    atomic_store(&upload.may_end, true);
+    for (unsigned n = 0; atomic_load(&call->drop_count) == 0 && n < 10000; n++) {
+        af_task_wake(call->task);
+        check_fetch(world, "/other", AF_OK);
+    }
+    call_wait(call);
+    check_ended(call, AF_OK);
+    check_slice(call->body, "0123456789");
+    call_free(call);
+}
+
+/* ---- HTTP/2 -------------------------------------------------------------------------------- */
+
+/** ":status: 200" and "content-encoding: deflate" (RFC 7541 6.1, 6.2.2). */
+static const char encoded_head[] = "\x88\x0F\x0B\x07" "deflate";
+
+typedef struct h2_body {
+    const char *bytes;
+    size_t size;
+    bool is_open; /**< The server waits instead of ending the stream. */
+} h2_body;
+
+static void send_body(afts_conn *conn, const struct afts_request *request, void *payload) {
+    (void)request;
+    const h2_body *body = payload;
+    h2_peer *peer = malloc(sizeof *peer);
+    uint32_t stream = peer != NULL && h2_begin(peer, conn) ? h2_read_request(peer) : 0;
+    while (stream != 0) {
+        h2_send(peer, H2_HEADERS, H2_END_HEADERS, stream, encoded_head, sizeof encoded_head - 1);
+        for (size_t done = 0; done < body->size; done += 8000) {
+            size_t size = body->size - done < 8000 ? body->size - done : 8000;
+            bool is_last = !body->is_open && done + size == body->size;
+            h2_send(peer, H2_DATA, is_last ? H2_END_STREAM : 0, stream, body->bytes + done, size);
+        }
+        stream = h2_read_request(peer);
+    }
+    free(peer);
+}
+
+static void paused_body_is_delivered_whole_over_http2(void **state) {
+    (void)state;
+    enum { SIZE = 60000 };
+    char *bytes = content(SIZE);
+    h2_body body = {0};
+    char *encoded = encode(bytes, SIZE, &body.size);
+    body.bytes = encoded;
+    world *world = h2_world(NULL);
+    h2_serve(world, send_body, &body, H2_CLOSE);
+    for (int i = 0; i < 3; i++) {
+        call *call = start_events(world, "/", hesitate);
+        call_start(call);
+        call_wait_for(call, &call->refused_count, 1);
+        for (unsigned n = 1; atomic_load(&call->taken) < SIZE; n++) {
+            af_task_wake(call->task);
+            call_wait_for(call, &call->body_count, n);
+            if (atomic_load(&call->taken) < SIZE) call_wait_for(call, &call->refused_count, n + 1);
+        }
+        call_wait(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->body.size, SIZE);
+        assert_memory_equal(call->body.bytes, bytes, SIZE);
+        call_free(call);
+    }
+    world_free(world);
+    free(encoded);
+    free(bytes);
+}
+
+static void paused_bomb_ends_at_body_limit_over_http2(void **state) {
+    (void)state;
+    static char encoded[40 * 1024];
+    memcpy(encoded, bomb, sizeof bomb - 1);
+    h2_body body = {encoded, sizeof encoded, true};
+    world *world = h2_world(NULL);
+    h2_serve(world, send_body, &body, H2_CLOSE);
+    call *call = start_events(world, "/", hold);
+    call->request.limits.body = 1 * MIB;
+    call_perform(call);
+    check_ended(call, AF_ETOOBIG);
+    assert_int_equal(atomic_load(&call->taken), 0);
+    call_free(call);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(paused_bomb_ends_at_body_limit_at_once),
+        WORLD_TEST(paused_bomb_ends_at_decoding_ratio_at_once),
+        WORLD_TEST(suspended_bomb_ends_at_body_limit_at_once),
+        cmocka_unit_test(paused_bodies_keep_what_one_read_decodes_to),
+        WORLD_TEST(transfer_coding_counts_as_encoded),
+        WORLD_TEST(paused_body_is_delivered_whole),
+        WORLD_TEST(suspended_body_is_delivered_whole),
+        WORLD_TEST(throttled_body_is_delivered_whole),
+        WORLD_TEST(end_waits_for_kept_bytes),
+        WORLD_TEST(connection_is_used_again_after_kept_end),
+        WORLD_TEST(challenged_body_is_kept_until_answered),
+        WORLD_TEST(upload_goes_on_while_body_is_kept),
+        cmocka_unit_test(paused_body_is_delivered_whole_over_http2),
+        cmocka_unit_test(paused_bomb_ends_at_body_limit_over_http2),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
