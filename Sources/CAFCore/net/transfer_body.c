@@ -10,7 +10,8 @@ enum {
     /* Decoders pass on what one read gave before libcurl counts it as received. */
     RATIO_SLACK = 16 * 1024,
     /* What is kept is passed on in pieces as large as libcurl's longest. */
-    PIECE = 16 * 1024
+    PIECE = 16 * 1024,
+    KEPT_STEP = 256 * 1024
 };
 
 /* gzip makes at most 16.1 MiB of the longest read, 16 KiB. */
@@ -140,7 +141,11 @@ af__taken af__transfer_keep(af__transfer *transfer, af_slice bytes, int64_t rece
     transfer->decoded += bytes.size;
     transfer->kept_received = received;
     transfer->kept.limit = UINT64_MAX;
-    if (af__buffer_append(&transfer->kept, bytes.bytes, bytes.size) == AF_OK) return AF__TAKEN;
+    /* Not doubled: there may be many of them, and a large block grows in its place. */
+    uint64_t needed = transfer->kept.size + bytes.size;
+    af_status status = af__buffer_reserve(&transfer->kept, (needed / KEPT_STEP + 1) * KEPT_STEP);
+    if (status == AF_OK) status = af__buffer_append(&transfer->kept, bytes.bytes, bytes.size);
+    if (status == AF_OK) return AF__TAKEN;
     fail_text(transfer, AF_ENOMEM, "out of memory");
     return AF__STOP;
 }
