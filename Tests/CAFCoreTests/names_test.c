@@ -1,4 +1,7 @@
-/* Host names of a session's requests: whoever waits for a lookup can be stopped, and nobody else waits with them. */
+/*
+ * Host names of a session's requests: whoever waits for a lookup can be stopped, and nobody else waits with them. What
+ * hangs has another name in each test: a lookup that a test left behind may still be under way in the next one.
+ */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "net/driver_names.h"
@@ -47,7 +50,7 @@ static void use(world *world, const af_session_options *options) {
 
 static void cancel_ends_task_while_lookup_hangs(void **state) {
     world *world = *state;
-    call *call = named_call(world, "hung.test");
+    call *call = named_call(world, "hung.cancel.test");
     call_start(call);
     names_wait_hanging(1);
     /* Other tasks of the session are not held up, before or after. */
@@ -67,7 +70,7 @@ static void time_limits_end_task_while_lookup_hangs(void **state) {
     const af_timeouts limits[] = {{.connect_ms = 20}, {.total_ms = 20}, {.idle_ms = 20}};
     const af_timeout which[] = {AF_TIMEOUT_CONNECT, AF_TIMEOUT_TOTAL, AF_TIMEOUT_IDLE};
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
-        call *call = named_call(world, "hung.test");
+        call *call = named_call(world, "hung.limits.test");
         call->request.timeouts = limits[i];
         call_perform(call);
         check_ended(call, AF_ETIMEOUT);
@@ -80,7 +83,7 @@ static void session_ends_while_lookups_hang(void **state) {
     world *world = *state;
     call *calls[8];
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
-        calls[i] = named_call(world, text_of(world, "hung%u.test", (unsigned)i));
+        calls[i] = named_call(world, text_of(world, "hung%u.session.test", (unsigned)i));
         call_start(calls[i]);
     }
     names_wait_hanging(COUNT_OF(calls));
@@ -95,7 +98,7 @@ static void session_ends_while_lookups_hang(void **state) {
 
 static void task_goes_on_when_lookup_returns(void **state) {
     world *world = *state;
-    call *call = named_call(world, "hung.test");
+    call *call = named_call(world, "hung.returns.test");
     call_start(call);
     names_wait_hanging(1);
     int64_t before = af__now_us();
@@ -124,7 +127,7 @@ static void process_exits_while_lookup_hangs(void **state) {
         names_install();
         af_session *session;
         af_request request = AF_REQUEST_INIT;
-        request.url = "http://hung.test/";
+        request.url = "http://hung.exit.test/";
         bool begins = af_session_new(&session, NULL, NULL) == AF_OK &&
                       af_task_begin(NULL, session, &request, NULL, NULL) == AF_OK;
         if (!begins) _exit(1);
@@ -140,7 +143,7 @@ static void process_exits_while_lookup_hangs(void **state) {
 static void child_looks_up_names_of_its_own(void **state) {
     world *world = *state;
     if (!CAN_FORK) return;
-    call *hung = named_call(world, "hung.test");
+    call *hung = named_call(world, "hung.fork.test");
     call_start(hung);
     names_wait_hanging(1);
     expect(world, "here.test", AF_OK);
@@ -181,7 +184,7 @@ static void thousand_names_share_a_few_threads(void **state) {
     world *world = *state;
     call **calls = calloc(COUNT, sizeof *calls);
     for (unsigned i = 0; i < COUNT; i++) {
-        calls[i] = named_call(world, text_of(world, "hung%u.test", i));
+        calls[i] = named_call(world, text_of(world, "hung%u.many.test", i));
         call_start(calls[i]);
     }
     names_wait_hanging(AF__RESOLVER_MOST_THREADS);
@@ -204,7 +207,7 @@ static void one_lookup_serves_all_that_ask_for_the_name(void **state) {
     world *world = *state;
     call *calls[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
-        calls[i] = named_call(world, "hung.test");
+        calls[i] = named_call(world, "hung.one.test");
         call_start(calls[i]);
     }
     names_wait_hanging(1);
@@ -218,7 +221,7 @@ static void one_lookup_serves_all_that_ask_for_the_name(void **state) {
         call_free(calls[i]);
     }
     /* So does the cache, for other sessions too. */
-    call *call = named_call(world, "hung.test");
+    call *call = named_call(world, "hung.one.test");
     check_status(af_session_new(&call->session, NULL, NULL), AF_OK);
     af_session *other = call->session;
     call_perform(call);
@@ -249,11 +252,11 @@ static void open_connection_needs_no_lookup(void **state) {
     assert_int_equal(names_count("here.test"), 1);
     /* Too old, but a connection is open: the lookup runs beside the task, which doesn't wait for it. */
     names_release();
-    expect(world, "hung.test", AF_OK);
+    expect(world, "hung.open.test", AF_OK);
     names_hang();
-    expect(world, "hung.test", AF_OK);
+    expect(world, "hung.open.test", AF_OK);
     names_wait_hanging(1);
-    expect(world, "hung.test", AF_OK);
+    expect(world, "hung.open.test", AF_OK);
     names_release();
 }
 

@@ -1,5 +1,7 @@
 #include "net/digest.h"
 
+#include "base/fork_gate.h"
+
 #include <openssl/evp.h>
 
 static const EVP_MD *algorithm(af__digest_kind kind) {
@@ -20,17 +22,22 @@ bool af__hasher_begin(af__hasher *hasher, af__digest_kind kind) {
     *hasher = (af__hasher){0};
     const EVP_MD *type = algorithm(kind);
     if (type == NULL) return false;
+    /* On the writer's thread, too. */
+    af__fork_gate_enter(NULL);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     if (context != NULL && EVP_DigestInit_ex(context, type, NULL) != 1) {
         EVP_MD_CTX_free(context);
         context = NULL;
     }
+    af__fork_gate_leave(NULL);
     hasher->context = context;
     return context != NULL;
 }
 
 void af__hasher_clear(af__hasher *hasher) {
+    af__fork_gate_enter(NULL);
     EVP_MD_CTX_free(hasher->context);
+    af__fork_gate_leave(NULL);
     *hasher = (af__hasher){0};
 }
 

@@ -139,8 +139,10 @@ static int sleep_until_ready(af__loop *loop, struct epoll_event *batch) {
 
 /** false: no socket was ready. */
 static bool take_events(af__loop *loop, struct epoll_event *batch, bool may_sleep) {
+    af__fork_gate_leave(loop->section);
     int count = may_sleep ? sleep_until_ready(loop, batch)
                           : epoll_wait(loop->epoll_descriptor, batch, BATCH, 0);
+    af__fork_gate_enter(loop->section);
     loop->now_us = af__now_us();
     loop->batch = batch;
     loop->batch_count = count > 0 ? count : 0;
@@ -157,6 +159,10 @@ static bool take_events(af__loop *loop, struct epoll_event *batch, bool may_slee
 static void run(void *context) {
     af__loop *loop = context;
     struct epoll_event batch[BATCH];
+    af__fork_section section;
+    af__fork_gate_add(&section);
+    af__fork_gate_enter(&section);
+    loop->section = &section;
     current_loop = loop;
     af__turn next = AF__TURN_SLEEP;
     do {
@@ -169,6 +175,8 @@ static void run(void *context) {
     } while (next != AF__TURN_END);
     current_loop = NULL;
     loop->owner.ended(loop->owner.context);
+    af__fork_gate_leave(&section);
+    af__fork_gate_remove(&section);
 }
 
 af_status af__loop_start(af__loop *loop, af_failure *failure) {

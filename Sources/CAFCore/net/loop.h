@@ -5,6 +5,7 @@
 #ifndef AF_NET_LOOP_H
 #define AF_NET_LOOP_H
 
+#include "base/fork_gate.h"
 #include "base/timers.h"
 
 #include <afcore/error.h>
@@ -63,6 +64,7 @@ typedef struct af__loop {
     uint64_t wakeups_due; /**< Writes to the eventfd, made or about to be made, and never read. */
     struct epoll_event *batch;
     int batch_next, batch_count;
+    af__fork_section *section; /**< A fork waits for the end of a turn. */
 } af__loop;
 
 /** Descriptors and memory; the thread starts with af__loop_start(). AF_EINTERNAL, AF_ENOMEM. */

@@ -54,7 +54,7 @@ static void register_handlers(void) {
     pthread_atfork(af__reach_lock, af__reach_unlock, reset_in_child);
 }
 
-static void watch_forks(void) {
+void af__reach_watch_forks(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_handlers);
 }
@@ -115,7 +115,7 @@ af_status af_reach_monitor_new(af_reach_monitor **out, const af_reach_monitor_op
         af_free(monitor);
         return status;
     }
-    watch_forks();
+    af__reach_watch_forks();
     atomic_init(&monitor->references, 1);
     monitor->generation = af__process_generation();
     monitor->on_change = options->on_change;

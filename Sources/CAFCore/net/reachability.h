@@ -72,6 +72,9 @@ typedef struct af__reach_hub {
 void af__reach_lock(void);
 void af__reach_unlock(void);
 
+/** So that other fork handlers can be registered behind these: their locks are taken first. */
+void af__reach_watch_forks(void);
+
 /** Under the lock: have the thread take what waits. */
 void af__reach_post(af__reach_hub *hub);
 

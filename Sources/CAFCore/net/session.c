@@ -2,7 +2,10 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/fork_gate.h"
 #include "message/fields.h"
+#include "net/reachability.h"
+#include "net/resolver.h"
 #include "net/threads.h"
 
 #include <string.h>
@@ -165,7 +168,16 @@ void af__session_unhold(af_session *session) {
 
 /* ---- The callers' side --------------------------------------------------------------------- */
 
-af_status af_session_new(af_session **out, const af_session_options *options, af_failure *failure) {
+/** In the order of their locks: a fork takes the one that was registered last first. */
+static void watch_forks(void) {
+    af__threads_watch_forks();
+    af__resolver_watch_forks();
+    af__reach_watch_forks();
+    af__fork_gate_watch();
+}
+
+static af_status make_session(af_session **out, const af_session_options *options,
+                              af_failure *failure) {
     af_session_options defaults = AF_SESSION_OPTIONS_INIT;
     af_failure ignored;
     if (options == NULL) options = &defaults;
@@ -184,6 +196,11 @@ af_status af_session_new(af_session **out, const af_session_options *options, af
     }
     af_session *session = af__zalloc(sizeof *session);
     if (session == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = af__fork_gate_check(failure);
+    if (status != AF_OK) {
+        af_free(session);
+        return status;
+    }
     af__list_init(&session->active);
     af__list_init(&session->over);
     session->generation = af__process_generation();
@@ -192,7 +209,7 @@ af_status af_session_new(af_session **out, const af_session_options *options, af
     set_store(session, options);
     session->context = options->context;
     af__loop_owner owner = {session, take_posts, finish_turn, ended, "af-loop"};
-    af_status status = af__loop_init(&session->loop, owner, failure);
+    status = af__loop_init(&session->loop, owner, failure);
     if (status != AF_OK) {
         clear_store(session);
         af_free(session);
@@ -224,6 +241,14 @@ af_status af_session_new(af_session **out, const af_session_options *options, af
     }
     *out = session;
     return AF_OK;
+}
+
+af_status af_session_new(af_session **out, const af_session_options *options, af_failure *failure) {
+    watch_forks();
+    af__fork_gate_enter(NULL);
+    af_status status = make_session(out, options, failure);
+    af__fork_gate_leave(NULL);
+    return status;
 }
 
 af_session *af_session_retain(af_session *session) {

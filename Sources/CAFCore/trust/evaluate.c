@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/fork_gate.h"
 #include "trust/pins.h"
 #include "trust/reason.h"
 
@@ -278,6 +279,8 @@ af__evidence *af__evidence_retain(af__evidence *evidence) {
 
 void af__evidence_release(af__evidence *evidence) {
     if (evidence == NULL || atomic_fetch_sub(&evidence->references, 1) != 1) return;
+    af__fork_gate_enter(NULL);
     sk_X509_pop_free(evidence->chain, X509_free);
+    af__fork_gate_leave(NULL);
     af_free(evidence);
 }

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/file.h"
+#include "base/fork_gate.h"
 #include "trust/material.h"
 #include "trust/policy.h"
 
@@ -106,10 +107,8 @@ static af_status add_folder(BIO *pem, const char *path, af_failure *failure) {
     return status;
 }
 
-af_status af_certificates_read(af_bytes *out, const char *path, af_failure *failure) {
+static af_status read_certificates(af_bytes *out, const char *path, af_failure *failure) {
     struct stat info;
-    *out = (af_bytes){NULL, 0};
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
     af__openssl_begin();
     if (stat(path, &info) != 0) return fail_file(failure, path, errno);
     BIO *pem = BIO_new(BIO_s_mem());
@@ -127,5 +126,16 @@ af_status af_certificates_read(af_bytes *out, const char *path, af_failure *fail
     }
     BIO_free(pem);
     ERR_clear_error();
+    return status;
+}
+
+af_status af_certificates_read(af_bytes *out, const char *path, af_failure *failure) {
+    *out = (af_bytes){NULL, 0};
+    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    af_status status = af__fork_gate_check(failure);
+    if (status != AF_OK) return status;
+    af__fork_gate_enter(NULL);
+    status = read_certificates(out, path, failure);
+    af__fork_gate_leave(NULL);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/fork_gate.h"
 #include "trust/anchors.h"
 
 #include <openssl/crypto.h>
@@ -175,7 +176,6 @@ af_status af_trust_policy_new(af_trust_policy **out, const af_trust_options *opt
     if (failure == NULL) failure = &ignored;
     memset(failure, 0, sizeof *failure);
     *out = NULL;
-    af__openssl_begin();
     if (options->size != sizeof *options) {
         return af__fail(failure, AF_EINVAL, "the options lack AF_TRUST_OPTIONS_INIT");
     }
@@ -184,7 +184,11 @@ af_status af_trust_policy_new(af_trust_policy **out, const af_trust_options *opt
     if (policy != NULL) {
         atomic_init(&policy->references, 1);
         policy->hook = options->hook;
-        status = read_options(policy, options, failure);
+        status = af__fork_gate_check(failure);
+        af__fork_gate_enter(NULL);
+        af__openssl_begin();
+        if (status == AF_OK) status = read_options(policy, options, failure);
+        af__fork_gate_leave(NULL);
     } else {
         af__fail(failure, AF_ENOMEM, "out of memory");
         if (options->hook.release != NULL) options->hook.release(options->hook.context);
@@ -205,8 +209,10 @@ void af_trust_policy_release(af_trust_policy *policy) {
     if (policy == NULL || atomic_fetch_sub(&policy->references, 1) != 1) return;
     for (size_t i = 0; i < policy->rule_count; i++) clear_rule(&policy->rules[i]);
     af_free(policy->rules);
+    af__fork_gate_enter(NULL);
     sk_X509_pop_free(policy->intermediates, X509_free);
     X509_STORE_free(policy->store);
+    af__fork_gate_leave(NULL);
     if (policy->hook.release != NULL) policy->hook.release(policy->hook.context);
     af_free(policy);
 }

@@ -1,6 +1,7 @@
 /* Evidence, written out. */
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/fork_gate.h"
 #include "trust/evaluate.h"
 
 #include <limits.h>
@@ -224,7 +225,10 @@ bool af__evidence_is_faultless(const af__evidence *evidence) {
 af_trust_report *af__evidence_report(const af__evidence *evidence) {
     report_block *block = af__zalloc(sizeof *block);
     if (block == NULL) return NULL;
-    if (fill(block, evidence)) return &block->report;
+    af__fork_gate_enter(NULL);
+    bool is_filled = fill(block, evidence);
+    af__fork_gate_leave(NULL);
+    if (is_filled) return &block->report;
     af_trust_report_free(&block->report);
     return NULL;
 }
@@ -297,10 +301,14 @@ af_status af_trust_evaluate(af_trust_report **out, const af_trust_policy *policy
     if (out != NULL) *out = NULL;
     if (failure != NULL) memset(failure, 0, sizeof *failure);
     if (count == 0) return af__fail(failure, AF_EINVAL, "the chain has no certificate");
+    af_status status = af__fork_gate_check(failure);
+    if (status != AF_OK) return status;
+    af__fork_gate_enter(NULL);
     STACK_OF(X509) *list = sk_X509_new_null();
-    if (list == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
-    af_status status = parse_chain(list, chain, count, failure);
+    status = list != NULL ? parse_chain(list, chain, count, failure)
+                          : af__fail(failure, AF_ENOMEM, "out of memory");
     if (status == AF_OK) status = judge_chain(out, policy, list, host, failure);
     sk_X509_pop_free(list, X509_free);
+    af__fork_gate_leave(NULL);
     return status;
 }

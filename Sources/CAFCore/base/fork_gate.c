@@ -1,0 +1,143 @@
+#include "base/fork_gate.h"
+
+#include "base/failure.h"
+
+#include <pthread.h>
+#include <time.h>
+
+/* A turn of a loop takes milliseconds at most, unless a callback blocks. */
+enum { LONGEST_WAIT_S = 1 };
+
+static struct {
+    pthread_mutex_t lock; /* Held from before a fork until after it. */
+    pthread_cond_t changed;
+    af__list sections;
+    bool was_quiet;
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .changed = PTHREAD_COND_INITIALIZER,
+          .sections = {{&gate.sections.head, &gate.sections.head}}};
+
+/*
+ * A thread says "inside" and then looks for forks; a fork says "forking" and then looks for threads that are inside.
+ * Both are sequentially consistent, so at least one of the two sees the other.
+ */
+static atomic_uint forking; /* Forks that wait or are under way. */
+static atomic_uint callers; /* Threads inside without a section. */
+static atomic_bool is_unsafe;
+
+static _Thread_local unsigned depth;
+static _Thread_local af__fork_section *own;
+
+void af__fork_gate_add(af__fork_section *section) {
+    *section = (af__fork_section){0};
+    pthread_mutex_lock(&gate.lock);
+    af__list_append(&gate.sections, &section->node);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+void af__fork_gate_remove(af__fork_section *section) {
+    pthread_mutex_lock(&gate.lock);
+    af__list_remove(&section->node);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void set_inside(af__fork_section *section, bool is_inside) {
+    if (section != NULL) {
+        atomic_store(&section->is_inside, is_inside);
+    } else if (is_inside) {
+        atomic_fetch_add(&callers, 1);
+    } else {
+        atomic_fetch_sub(&callers, 1);
+    }
+}
+
+void af__fork_gate_enter(af__fork_section *section) {
+    if (depth++ > 0) return;
+    own = section;
+    for (;;) {
+        set_inside(section, true);
+        if (atomic_load(&forking) == 0) return;
+        set_inside(section, false);
+        pthread_mutex_lock(&gate.lock);
+        pthread_cond_broadcast(&gate.changed);
+        while (atomic_load(&forking) != 0) pthread_cond_wait(&gate.changed, &gate.lock);
+        pthread_mutex_unlock(&gate.lock);
+    }
+}
+
+void af__fork_gate_leave(af__fork_section *section) {
+    if (--depth > 0) return;
+    set_inside(section, false);
+    own = NULL;
+    if (atomic_load(&forking) == 0) return;
+    pthread_mutex_lock(&gate.lock);
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+af_status af__fork_gate_check(af_failure *failure) {
+    if (!atomic_load_explicit(&is_unsafe, memory_order_relaxed)) return AF_OK;
+    return af__fail(failure, AF_EINTERNAL,
+                    "the process was forked while another thread was using OpenSSL");
+}
+
+/* ---- The fork ------------------------------------------------------------------------------ */
+
+/** A callback that forks is inside itself, but not inside OpenSSL. */
+static bool is_quiet(void) {
+    unsigned self = depth > 0 && own == NULL ? 1 : 0;
+    if (atomic_load(&callers) > self) return false;
+    for (af__node *node = gate.sections.head.next; node != &gate.sections.head; node = node->next) {
+        af__fork_section *section = AF__OWNER(node, af__fork_section, node);
+        if (section != own && atomic_load(&section->is_inside)) return false;
+    }
+    return true;
+}
+
+static void close_gate(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += LONGEST_WAIT_S;
+    int error = 0;
+    pthread_mutex_lock(&gate.lock);
+    atomic_fetch_add(&forking, 1);
+    while (!is_quiet() && error == 0) {
+        error = pthread_cond_timedwait(&gate.changed, &gate.lock, &until);
+    }
+    gate.was_quiet = is_quiet();
+}
+
+static void open_in_parent(void) {
+    atomic_fetch_sub(&forking, 1);
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void make_condition(void) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&gate.changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static void open_in_child(void) {
+    if (!gate.was_quiet) atomic_store(&is_unsafe, true);
+    /* Threads and sections are the parent's. */
+    af__list_init(&gate.sections);
+    atomic_store(&callers, depth > 0 && own == NULL ? 1 : 0);
+    atomic_store(&forking, 0);
+    make_condition();
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void register_handlers(void) {
+    /* Nobody waits yet: only a fork, which needs these handlers, makes threads wait. */
+    make_condition();
+    pthread_atfork(close_gate, open_in_parent, open_in_child);
+}
+
+void af__fork_gate_watch(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_handlers);
+}

@@ -1,0 +1,229 @@
+/*
+ * A process forks while its loops are in the middle of TLS handshakes: what OpenSSL's locks are at that moment they stay
+ * in the child. The server lives in another process, so that the only OpenSSL that is in use is the library's own.
+ */
+#include "support/world.h"
+
+#include <afcore/task.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ThreadSanitizer supports no threads in a child of a process with threads. */
+#if defined(__SANITIZE_THREAD__)
+#define IS_SUPPORTED false
+#elif defined(__has_feature)
+#define IS_SUPPORTED (!__has_feature(thread_sanitizer))
+#else
+#define IS_SUPPORTED true
+#endif
+
+extern char **environ;
+
+/* A child that needs longer hangs. */
+enum { FORKS = 600, SESSIONS = 2, TASKS = 4, LONGEST_CHILD_S = 30 };
+
+enum { IS_FINE, HAS_NO_POLICY, HAS_NO_SESSION, HAS_NO_TASK, HAS_NO_ANSWER };
+
+static const char *program, *url, *anchors;
+
+/* ---- In the process that forks ------------------------------------------------------------- */
+
+static atomic_bool is_over;
+static atomic_uint fetched;
+static sem_t has_fetched;
+
+static af_session *open_session(void) {
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    af_trust_options trust = AF_TRUST_OPTIONS_INIT;
+    af_trust_policy *policy;
+    af_session *session;
+    trust.anchors = af_slice_of(anchors);
+    if (af_trust_policy_new(&policy, &trust, NULL) != AF_OK) _exit(HAS_NO_POLICY);
+    options.trust = policy;
+    if (af_session_new(&session, &options, NULL) != AF_OK) _exit(HAS_NO_SESSION);
+    af_trust_policy_release(policy);
+    return session;
+}
+
+static void fetch_again(void *context, af_result *result);
+
+static void fetch(af_session *session) {
+    af_request request = AF_REQUEST_INIT;
+    af_task_events events = AF_TASK_EVENTS_INIT;
+    request.url = url;
+    events.on_done = fetch_again;
+    events.context = session;
+    if (af_task_begin(NULL, session, &request, &events, NULL) != AF_OK) _exit(HAS_NO_TASK);
+}
+
+static void fetch_again(void *context, af_result *result) {
+    af_result_free(result);
+    if (atomic_fetch_add(&fetched, 1) == 0) sem_post(&has_fetched);
+    if (!atomic_load(&is_over)) fetch(context);
+}
+
+static sem_t child_is_done;
+static atomic_bool child_is_fine;
+
+static void note_end(void *context, af_result *result) {
+    (void)context;
+    atomic_store(&child_is_fine, af_result_get_failure(result)->status == AF_OK);
+    af_result_free(result);
+    sem_post(&child_is_done);
+}
+
+static _Noreturn void live_as_child(void) {
+    alarm(LONGEST_CHILD_S);
+    sem_init(&child_is_done, 0, 0);
+    af_session *session = open_session();
+    af_request request = AF_REQUEST_INIT;
+    af_task_events events = AF_TASK_EVENTS_INIT;
+    request.url = url;
+    events.on_done = note_end;
+    if (af_task_begin(NULL, session, &request, &events, NULL) != AF_OK) _exit(HAS_NO_TASK);
+    while (sem_wait(&child_is_done) != 0) continue;
+    _exit(atomic_load(&child_is_fine) ? IS_FINE : HAS_NO_ANSWER);
+}
+
+/** Prints how the children ended; 0: all of them well. */
+static int fork_again_and_again(void) {
+    af_session *sessions[SESSIONS];
+    unsigned counts[HAS_NO_ANSWER + 1] = {0}, hanging = 0;
+    sem_init(&has_fetched, 0, 0);
+    for (size_t i = 0; i < SESSIONS; i++) {
+        sessions[i] = open_session();
+        for (size_t k = 0; k < TASKS; k++) fetch(sessions[i]);
+    }
+    while (sem_wait(&has_fetched) != 0) continue;
+    for (unsigned i = 0; i < FORKS; i++) {
+        pid_t child = fork();
+        int status;
+        if (child == 0) live_as_child();
+        if (child < 0) return 1;
+        while (waitpid(child, &status, 0) != child) continue;
+        if (WIFEXITED(status) && WEXITSTATUS(status) <= HAS_NO_ANSWER) {
+            counts[WEXITSTATUS(status)]++;
+        } else {
+            hanging++;
+        }
+    }
+    atomic_store(&is_over, true);
+    for (size_t i = 0; i < SESSIONS; i++) af_session_release(sessions[i]);
+    af_join_closed_sessions();
+    fprintf(stderr, "%u children: %u fine, %u refused a session, %u without an answer, %u hung\n",
+            FORKS, counts[IS_FINE], counts[HAS_NO_POLICY] + counts[HAS_NO_SESSION],
+            counts[HAS_NO_TASK] + counts[HAS_NO_ANSWER], hanging);
+    return counts[IS_FINE] == FORKS ? 0 : 1;
+}
+
+/* ---- In the process of the test ------------------------------------------------------------ */
+
+static void children_of_a_process_in_handshakes_have_sessions_of_their_own(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    serve(world, "/", answer(200, "Connection: close", "here"));
+    setenv("AF_TEST_ANCHORS", afts_cert_pem(world->authority), 1);
+    char *arguments[] = {"fork_tls_test", (char *)(uintptr_t)tls_url(world), NULL};
+    pid_t child;
+    assert_int_equal(posix_spawn(&child, program, NULL, NULL, arguments, environ), 0);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    world_free(world);
+}
+
+/* ---- A fork that can't wait ---------------------------------------------------------------- */
+
+static sem_t is_inside, may_leave;
+
+static af_status block(void *context, af_response *response) {
+    (void)context, (void)response;
+    sem_post(&is_inside);
+    while (sem_wait(&may_leave) != 0) continue;
+    return AF_OK;
+}
+
+static void child_of_a_blocked_loop_is_refused_a_session(void **state) {
+    (void)state;
+    world *world = world_new(NULL, NULL);
+    sem_init(&is_inside, 0, 0);
+    sem_init(&may_leave, 0, 0);
+    af_request request = AF_REQUEST_INIT;
+    af_task_events events = AF_TASK_EVENTS_INIT;
+    request.url = url_of(world, "/");
+    events.on_head = block;
+    check_status(af_task_begin(NULL, world->session, &request, &events, NULL), AF_OK);
+    while (sem_wait(&is_inside) != 0) continue;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(LONGEST_CHILD_S);
+        af_session *session;
+        af_trust_policy *policy;
+        af_failure failure;
+        bool is_refused = af_session_new(&session, NULL, &failure) == AF_EINTERNAL &&
+                          strstr(failure.text, "forked") != NULL &&
+                          af_trust_policy_new(&policy, NULL, NULL) == AF_EINTERNAL;
+        _exit(is_refused ? 0 : 1);
+    }
+    sem_post(&may_leave);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    world_free(world);
+}
+
+static void callback_may_fork(void *context, af_result *result) {
+    pid_t *child = context;
+    *child = fork();
+    if (*child == 0) {
+        af_session *session;
+        _exit(af_session_new(&session, NULL, NULL) == AF_OK ? 0 : 1);
+    }
+    af_result_free(result);
+    sem_post(&is_inside);
+}
+
+static void child_of_a_callback_has_sessions(void **state) {
+    (void)state;
+    world *world = world_new(NULL, NULL);
+    sem_init(&is_inside, 0, 0);
+    pid_t child = -1;
+    af_request request = AF_REQUEST_INIT;
+    af_task_events events = AF_TASK_EVENTS_INIT;
+    request.url = url_of(world, "/");
+    events.on_done = callback_may_fork;
+    events.context = &child;
+    check_status(af_task_begin(NULL, world->session, &request, &events, NULL), AF_OK);
+    while (sem_wait(&is_inside) != 0) continue;
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    world_free(world);
+}
+
+int main(int argc, char **argv) {
+    if (!IS_SUPPORTED) return 0;
+    program = argv[0];
+    anchors = getenv("AF_TEST_ANCHORS");
+    if (argc == 2) {
+        url = argv[1];
+        return fork_again_and_again();
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(children_of_a_process_in_handshakes_have_sessions_of_their_own),
+        cmocka_unit_test(child_of_a_blocked_loop_is_refused_a_session),
+        cmocka_unit_test(child_of_a_callback_has_sessions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
