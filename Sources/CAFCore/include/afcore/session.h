@@ -87,7 +87,8 @@ typedef struct af_session_statistics {
  * Thread: any.    Owns: `*out` is yours, af_session_release().
  * Fails: AF_ENOMEM, AF_EINVAL (options without AF_SESSION_OPTIONS_INIT, TLS versions, ciphers,
  * client certificates, proxies or ways to hosts that are none), AF_EFILE (a client certificate's), AF_EUNSUPPORTED (libcurl without
- * OpenSSL; see af_network_options), AF_EINTERNAL (no thread or descriptor, see failure); `*out` is then NULL. `failure` may be NULL.
+ * OpenSSL; see af_network_options), AF_EINTERNAL (no thread or descriptor, see failure; the child of a fork that happened
+ * while a thread was using OpenSSL, see docs/threads.md); `*out` is then NULL. `failure` may be NULL.
  */
 AF_API af_status af_session_new(af_session **out, const af_session_options *options,
                                 af_failure *failure);

@@ -168,7 +168,8 @@ typedef struct af_trust_options {
  *
  * Thread: any.    Owns: `*out` is yours, af_trust_policy_release().
  * Fails: AF_EINVAL (certificates, revocation lists, pins or hosts that can't be read, pins with a mode
- * that would ignore them, two rules for one host), AF_ENOMEM; `*out` is then NULL.
+ * that would ignore them, two rules for one host), AF_EINTERNAL (as af_session_new(), after a fork), AF_ENOMEM;
+ * `*out` is then NULL.
  */
 AF_API af_status af_trust_policy_new(af_trust_policy **out, const af_trust_options *options,
                                      af_failure *failure);
@@ -194,7 +195,7 @@ AF_API void af_trust_policy_release(af_trust_policy *policy);
  *
  * Thread: any.    Owns: `*out` is yours, af_trust_report_free(); it is there for either verdict.
  * Fails: AF_EUNTRUSTED (not accepted), AF_EINVAL (no certificate, or one that can't be read),
- * AF_ENOMEM; with the latter two `*out` is NULL.
+ * AF_EINTERNAL (as af_session_new(), after a fork), AF_ENOMEM; with all but the first `*out` is NULL.
  */
 AF_API af_status af_trust_evaluate(af_trust_report **out, const af_trust_policy *policy,
                                    const af_slice *chain, size_t count, const char *host,
@@ -212,8 +213,8 @@ AF_API void af_trust_report_free(af_trust_report *report);
  * all "*.cer" files of a folder, of which there may be none. `failure` may be NULL.
  *
  * Thread: any; reads files.    Owns: `out->bytes` is yours, af_free().
- * Fails: AF_EFILE (can't be read), AF_EINVAL (a file without a certificate), AF_ENOMEM; `out` is then
- * empty.
+ * Fails: AF_EFILE (can't be read), AF_EINVAL (a file without a certificate), AF_EINTERNAL (as af_session_new(),
+ * after a fork), AF_ENOMEM; `out` is then empty.
  */
 AF_API af_status af_certificates_read(af_bytes *out, const char *path, af_failure *failure);
 
