@@ -2,6 +2,8 @@
 #include "store/cookie_jar.h"
 #include "support/check.h"
 
+#include <stdio.h>
+
 static af_cookie_jar *make_jar(void) {
     af_cookie_jar *jar;
     check_status(af_cookie_jar_new(&jar, NULL, NULL), AF_OK);
@@ -88,11 +90,31 @@ static void refuses_default_paths_beyond_the_limit_of_paths(void **state) {
     af_cookie_jar_release(jar);
 }
 
+/** A few redirects lead through as many names of one site as somebody likes. */
+static void keeps_cookies_of_others_when_one_site_sets_thousands(void **state) {
+    (void)state;
+    af_cookie_jar *jar = make_jar();
+    check_status(af_cookie_jar_receive(jar, "http://a.example.org/", S("mine=1"), NULL), AF_OK);
+    for (int host = 0; host < 40; host++) {
+        for (int i = 0; i < 180; i++) {
+            char url[64], line[32];
+            snprintf(url, sizeof url, "http://h%d.evil.co.uk/", host);
+            snprintf(line, sizeof line, "c%d=1", i);
+            check_status(af_cookie_jar_receive(jar, url, af_slice_of(line), NULL), AF_OK);
+        }
+    }
+    assert_int_equal(count(jar, "http://a.example.org/"), 1);
+    assert_int_equal(count(jar, "http://h39.evil.co.uk/"), 180);
+    assert_int_equal(count(jar, NULL), 181);
+    af_cookie_jar_release(jar);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_no_cookie_cannot_be_set),
         cmocka_unit_test(stores_addresses_in_their_usual_form),
         cmocka_unit_test(refuses_default_paths_beyond_the_limit_of_paths),
+        cmocka_unit_test(keeps_cookies_of_others_when_one_site_sets_thousands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,23 @@ static void stores_have_a_limit(void **state) {
     af_hsts_release(hsts);
 }
 
+/** Redirects lead through as many names of one site as somebody likes, each to be remembered for ever. */
+static void keeps_hosts_of_others_when_one_site_adds_thousands(void **state) {
+    (void)state;
+    af_hsts *hsts = make_store();
+    keep(hsts, "a.example.org", 10, false);
+    for (int i = 0; i < 11000; i++) {
+        char host[64];
+        snprintf(host, sizeof host, "h%d.evil.co.uk", i);
+        keep(hsts, host, 1000 + i, false);
+    }
+    assert_true(af__hsts_wants(hsts, "a.example.org", NOW));
+    assert_true(af__hsts_wants(hsts, "h10999.evil.co.uk", NOW));
+    assert_false(af__hsts_wants(hsts, "h0.evil.co.uk", NOW));
+    assert_int_equal(af_hsts_delete(hsts, NULL), 1 + 10000 / 20 + 1);
+    af_hsts_release(hsts);
+}
+
 /* ---- The file ------------------------------------------------------------------------------ */
 
 static af_hsts *store_at(const char *path) {
@@ -382,6 +399,7 @@ int main(void) {
         cmocka_unit_test(parents_and_children_are_remembered_apart),
         cmocka_unit_test(addresses_and_other_scripts_are_no_names),
         cmocka_unit_test(stores_have_a_limit),
+        cmocka_unit_test(keeps_hosts_of_others_when_one_site_adds_thousands),
         cmocka_unit_test(stores_outlive_their_process),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
         cmocka_unit_test(memory_may_run_out),

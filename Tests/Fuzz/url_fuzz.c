@@ -2,6 +2,7 @@
    same when it is taken apart again. */
 #include "message/url.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -14,7 +15,18 @@ static bool is_inside(const af__url *url, af_slice part) {
     return part.bytes >= url->text && part.bytes + part.size <= url->text + strlen(url->text);
 }
 
+/** What the system's resolver takes for an IPv4 address is written as one, for cookies, proxies and rules to see. */
+static void check_host(const af__url *url) {
+    char host[AF__HOST_LONGEST + 1], address[INET_ADDRSTRLEN];
+    struct in_addr found;
+    memcpy(host, url->host.bytes, url->host.size);
+    host[url->host.size] = '\0';
+    if (inet_aton(host, &found) == 0) return;
+    require(strcmp(inet_ntop(AF_INET, &found, address, sizeof address), host) == 0);
+}
+
 static void check(const af__url *url) {
+    check_host(url);
     for (const char *at = url->text; *at != '\0'; at++) {
         require((unsigned char)*at > ' ' && *at != 0x7F && *at != '\\' && *at != '#');
     }

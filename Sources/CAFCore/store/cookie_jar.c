@@ -14,8 +14,13 @@ static bool same(af_slice a, af_slice b) {
     return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
 }
 
-static size_t bucket_of(const af_cookie_jar *jar, af_slice domain) {
-    return (size_t)(af__keyed_hash(&jar->seed, domain) % AF__COOKIE_BUCKETS);
+static size_t bucket_of(const af_cookie_jar *jar, af_slice site) {
+    return (size_t)(af__keyed_hash(&jar->seed, site) % AF__COOKIE_BUCKETS);
+}
+
+/** Of a domain that ends in NUL. */
+static size_t bucket_of_domain(const af_cookie_jar *jar, af_slice domain) {
+    return bucket_of(jar, af__suffixes_site(domain.bytes));
 }
 
 static af_slice place(char **room, af_slice text) {
@@ -37,6 +42,7 @@ static af__jar_cookie *copy(const af__jar_cookie *from) {
     cookie->value = place(&room, from->value);
     cookie->domain = place(&room, from->domain);
     cookie->path = place(&room, from->path);
+    cookie->site = af__suffixes_site(cookie->domain.bytes);
     return cookie;
 }
 
@@ -90,20 +96,20 @@ static bool goes_before(const af__jar_cookie *a, const af__jar_cookie *b) {
     return a->used < b->used;
 }
 
-static uint32_t count_in(const af_cookie_jar *jar, af_slice domain) {
+static uint32_t count_in(const af_cookie_jar *jar, af_slice site) {
     uint32_t count = 0;
-    for (const af__jar_cookie *cookie = jar->buckets[bucket_of(jar, domain)]; cookie != NULL;
+    for (const af__jar_cookie *cookie = jar->buckets[bucket_of(jar, site)]; cookie != NULL;
          cookie = cookie->next) {
-        if (same(cookie->domain, domain)) count++;
+        if (same(cookie->site, site)) count++;
     }
     return count;
 }
 
-static void take_out_of_domain(af_cookie_jar *jar, af_slice domain) {
+static void take_out_of_site(af_cookie_jar *jar, af_slice site) {
     af__jar_cookie **first = NULL;
-    for (af__jar_cookie **link = &jar->buckets[bucket_of(jar, domain)]; *link != NULL;
+    for (af__jar_cookie **link = &jar->buckets[bucket_of(jar, site)]; *link != NULL;
          link = &(*link)->next) {
-        if (!same((*link)->domain, domain)) continue;
+        if (!same((*link)->site, site)) continue;
         if (first == NULL || goes_before(*link, *first)) first = link;
     }
     if (first != NULL) take_out(jar, first);
@@ -111,24 +117,28 @@ static void take_out_of_domain(af_cookie_jar *jar, af_slice domain) {
 
 static void take_out_of_all(af_cookie_jar *jar) {
     af__jar_cookie *first = AF__OWNER(af__list_first(&jar->by_use), af__jar_cookie, use);
-    af__jar_cookie **link = &jar->buckets[bucket_of(jar, first->domain)];
+    af__jar_cookie **link = &jar->buckets[bucket_of(jar, first->site)];
     while (*link != first) link = &(*link)->next;
     take_out(jar, link);
 }
 
-static void make_room(af_cookie_jar *jar, af_slice domain, int64_t now) {
-    bool is_full = jar->count >= jar->most || count_in(jar, domain) >= jar->most_per_domain;
+/**
+ * The limit is that of a site: with one for each domain, a server of many subdomains would crowd out the cookies of all
+ * others by a few redirects.
+ */
+static void make_room(af_cookie_jar *jar, af_slice site, int64_t now) {
+    bool is_full = jar->count >= jar->most || count_in(jar, site) >= jar->most_per_domain;
     if (!is_full) return;
     take_out_expired(jar, now);
-    while (count_in(jar, domain) >= jar->most_per_domain) take_out_of_domain(jar, domain);
+    while (count_in(jar, site) >= jar->most_per_domain) take_out_of_site(jar, site);
     while (jar->count >= jar->most) take_out_of_all(jar);
 }
 
 /* ---- Putting in ---------------------------------------------------------------------------- */
 
 static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
-    for (af__jar_cookie **link = &jar->buckets[bucket_of(jar, wanted->domain)]; *link != NULL;
-         link = &(*link)->next) {
+    for (af__jar_cookie **link = &jar->buckets[bucket_of_domain(jar, wanted->domain)];
+         *link != NULL; link = &(*link)->next) {
         const af__jar_cookie *cookie = *link;
         if (cookie->host_only == wanted->host_only && same(cookie->name, wanted->name) &&
             same(cookie->domain, wanted->domain) && same(cookie->path, wanted->path)) {
@@ -161,8 +171,8 @@ static af_status insert(af_cookie_jar *jar, af__jar_cookie *new, int64_t now) {
         drop(cookie);
         return AF_OK;
     }
-    make_room(jar, cookie->domain, now);
-    size_t bucket = bucket_of(jar, cookie->domain);
+    make_room(jar, cookie->site, now);
+    size_t bucket = bucket_of(jar, cookie->site);
     cookie->next = jar->buckets[bucket];
     jar->buckets[bucket] = cookie;
     touch(jar, cookie);
@@ -335,7 +345,7 @@ static void select_cookie(selection *selection, af__jar_cookie *cookie) {
 
 static void select_domain(const af_cookie_jar *jar, const af__cookie_site *site, af_slice domain,
                           bool is_host, int64_t now, selection *out) {
-    for (af__jar_cookie *cookie = jar->buckets[bucket_of(jar, domain)]; cookie != NULL;
+    for (af__jar_cookie *cookie = jar->buckets[bucket_of_domain(jar, domain)]; cookie != NULL;
          cookie = cookie->next) {
         bool is_sent = same(cookie->domain, domain) && (is_host || !cookie->host_only) &&
                        (site->is_secure || !cookie->secure) && !has_expired(cookie, now) &&

@@ -31,6 +31,7 @@ typedef struct af__jar_cookie {
     struct af__jar_cookie *next;
     af__node use;                       /**< In the jar's order of use. */
     af_slice name, value, domain, path; /**< Each ends in NUL. */
+    af_slice site;                      /**< The end of `domain` that its owner has registered. */
     int64_t expires;
     uint64_t created, used; /**< Marks of the jar's clock, which orders them. */
     bool host_only, secure, http_only;
@@ -44,7 +45,7 @@ struct af_cookie_jar {
     uint32_t most_per_domain, most;
     af__hash_seed seed;
     /* Under the lock. */
-    af__jar_cookie *buckets[AF__COOKIE_BUCKETS]; /**< By domain. */
+    af__jar_cookie *buckets[AF__COOKIE_BUCKETS]; /**< By site. */
     af__list by_use; /**< The one that was not used for longest first. */
     size_t count;
     int64_t first_end; /**< No cookie ends before. */

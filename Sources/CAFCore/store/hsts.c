@@ -9,6 +9,7 @@
 #include "message/host.h"
 #include "message/ip.h"
 #include "store/file.h"
+#include "store/suffixes.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,6 +19,8 @@
 enum {
     FIRST_BUCKETS = 64,
     MOST = 10000,
+    /* One site has at most this part of the store, so that its subdomains can't crowd out all others. */
+    SITE_PART = 20,
     LONGEST_HOST = 255,
     LONGEST_FILE = 8 * 1024 * 1024,
     LONGEST_LINE = 512
@@ -30,6 +33,7 @@ typedef struct entry {
     struct entry *next;
     af__timer end; /**< In seconds since 1970. */
     bool includes_subdomains;
+    size_t site_at; /**< Where in `host` what its owner has registered begins. */
     char host[];
 } entry;
 
@@ -96,13 +100,18 @@ bool af__hsts_read(af__hsts_field *out, af_slice value) {
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
-static entry **bucket_of(const af_hsts *hsts, const char *host) {
-    uint64_t hash = af__keyed_hash(&hsts->seed, af_slice_of(host));
+/** Those of one site are in one. */
+static entry **bucket_of(const af_hsts *hsts, af_slice site) {
+    uint64_t hash = af__keyed_hash(&hsts->seed, site);
     return &hsts->buckets[hash % hsts->bucket_count];
 }
 
+static af_slice site_of(const entry *entry) {
+    return af_slice_of(entry->host + entry->site_at);
+}
+
 static entry **find(const af_hsts *hsts, const char *host) {
-    entry **link = bucket_of(hsts, host);
+    entry **link = bucket_of(hsts, af__suffixes_site(host));
     while (*link != NULL && strcmp((*link)->host, host) != 0) link = &(*link)->next;
     return link;
 }
@@ -120,7 +129,7 @@ static void grow(af_hsts *hsts) {
     hsts->buckets = buckets;
     hsts->bucket_count = bucket_count;
     for (size_t i = 0; i < hsts->ends.count; i++) {
-        entry *entry = entry_at(hsts, i), **link = bucket_of(hsts, entry->host);
+        entry *entry = entry_at(hsts, i), **link = bucket_of(hsts, site_of(entry));
         entry->next = *link;
         *link = entry;
     }
@@ -144,6 +153,19 @@ static bool is_full(const af_hsts *hsts) {
     return hsts->ends.count >= hsts->most;
 }
 
+/** The one of the site that would end first, if it has all that it may have; NULL: it has room. */
+static entry *crowded_out(const af_hsts *hsts, af_slice site) {
+    size_t count = 0, most = hsts->most / SITE_PART + 1;
+    entry *first = NULL;
+    for (entry *entry = *bucket_of(hsts, site); entry != NULL; entry = entry->next) {
+        af_slice other = site_of(entry);
+        if (other.size != site.size || memcmp(other.bytes, site.bytes, site.size) != 0) continue;
+        count++;
+        if (first == NULL || entry->end.deadline < first->end.deadline) first = entry;
+    }
+    return count >= most ? first : NULL;
+}
+
 /** Only what is known of this very host changes, never of those above or below it. */
 static af_status put(af_hsts *hsts, const char *host, int64_t expires, bool includes_subdomains,
                      int64_t now) {
@@ -162,11 +184,15 @@ static af_status put(af_hsts *hsts, const char *host, int64_t expires, bool incl
     if (af__timers_reserve(&hsts->ends, hsts->ends.count + 1) != AF_OK) return AF_ENOMEM;
     entry *new = af__zalloc(sizeof *new + size);
     if (new == NULL) return AF_ENOMEM;
+    af_slice site = af__suffixes_site(host);
+    entry *crowded = crowded_out(hsts, site);
+    if (crowded != NULL) take_out(hsts, find(hsts, crowded->host));
     /* The one that would end first, which includes those that have. */
     while (is_full(hsts)) take_out(hsts, find(hsts, entry_at(hsts, 0)->host));
     if (hsts->ends.count >= hsts->bucket_count) grow(hsts);
     memcpy(new->host, host, size);
-    link = bucket_of(hsts, host);
+    new->site_at = (size_t)(site.bytes - host);
+    link = bucket_of(hsts, site);
     new->next = *link;
     *link = new;
     new->includes_subdomains = includes_subdomains;
@@ -190,7 +216,7 @@ bool af__hsts_wants(af_hsts *hsts, const char *host, int64_t now) {
     if (af__ip_parse(&ip, af_slice_of(host))) return false;
     pthread_mutex_lock(&hsts->lock);
     bool is_wanted = false;
-    for (const char *name = host; name != NULL && !is_wanted;) {
+    for (const char *name = hsts->ends.count > 0 ? host : NULL; name != NULL && !is_wanted;) {
         const entry *entry = *find(hsts, name);
         is_wanted = entry != NULL && entry->end.deadline > now &&
                     (name == host || entry->includes_subdomains);
@@ -270,7 +296,10 @@ static bool read_moment(const char *text, int64_t *out) {
 
 /** The order of the lines says nothing, so the last one has no right to a place of its own. */
 static bool can_stay(const af_hsts *hsts, const char *host, int64_t expires) {
-    return !is_full(hsts) || expires > entry_at(hsts, 0)->end.deadline || *find(hsts, host) != NULL;
+    if (*find(hsts, host) != NULL) return true;
+    const entry *crowded = crowded_out(hsts, af__suffixes_site(host));
+    if (crowded != NULL) return expires > crowded->end.deadline;
+    return !is_full(hsts) || expires > entry_at(hsts, 0)->end.deadline;
 }
 
 static af_status read_line(af_hsts *hsts, char *line, int64_t now) {

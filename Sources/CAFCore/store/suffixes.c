@@ -43,12 +43,20 @@ bool af__suffixes_have(const char *domain) {
     return !af__suffixes_are_known() || is_suffix(list, domain) != 0;
 }
 
-bool af__suffixes_join(const char *host, const char *other) {
+/** NULL: the host has none. */
+static const char *registered(const char *host) {
     af__ip ip;
+    if (af__ip_parse(&ip, af_slice_of(host)) || !af__suffixes_are_known()) return NULL;
+    return registrable_domain(list, host);
+}
+
+af_slice af__suffixes_site(const char *host) {
+    const char *site = registered(host);
+    return af_slice_of(site != NULL ? site : host);
+}
+
+bool af__suffixes_join(const char *host, const char *other) {
     if (strcmp(host, other) == 0) return true;
-    bool is_address = af__ip_parse(&ip, af_slice_of(host)) || af__ip_parse(&ip, af_slice_of(other));
-    if (is_address || !af__suffixes_are_known()) return false;
-    const char *first = registrable_domain(list, host);
-    const char *second = registrable_domain(list, other);
+    const char *first = registered(host), *second = registered(other);
     return first != NULL && second != NULL && strcmp(first, second) == 0;
 }

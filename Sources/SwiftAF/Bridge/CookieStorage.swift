@@ -20,7 +20,7 @@ public final class CookieStorage: Sendable {
     ///     none.
     ///   - maximumCount: Beyond it, expired cookies go, then those that were not used for longest; of a file with more,
     ///     those further up.
-    ///   - maximumCountPerDomain: The same for each domain.
+    ///   - maximumCountPerDomain: The same for each site: `example.co.uk` with all names below it.
     /// - Throws: ``SessionError/Code/file`` for a file that can't be read. Lines of it that are no cookies are left out.
     public init(path: String? = nil, maximumCount: Int = 3000, maximumCountPerDomain: Int = 180) throws(SessionError) {
         let arena = CoreArena()

@@ -62,7 +62,8 @@ typedef struct af_cookie_jar_options {
     const char *path;
     /**
      * Beyond them expired cookies go, then those that were not used for longest; of a file with more,
-     * those further up. 0: 180, 3000.
+     * those further up. A domain here is a site, "example.co.uk" with all names below it, so that one
+     * server can't crowd out the cookies of others. 0: 180, 3000.
      */
     uint32_t most_per_domain, most;
 } af_cookie_jar_options;
