@@ -11,6 +11,7 @@
 #include "support/relay.h"
 #include "support/torture.h"
 
+#include <curl/curl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -343,6 +344,63 @@ static void override_is_not_looked_up(void **state) {
     assert_int_equal(names_count("gone.test"), 3);
 }
 
+/* ---- Names in other scripts ---------------------------------------------------------------- */
+
+static bool can_convert_names(void) {
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    return info->version_num >= 0x075800 && (info->features & CURL_VERSION_IDN) != 0;
+}
+
+/** The test program runs in the locale "C", in which libcurl alone can't convert a name. */
+static void host_in_another_script_is_looked_up_and_sent_as_a_labels(void **state) {
+    world *world = *state;
+    if (!can_convert_names()) return;
+    serve(world, "/old",
+          answer(302, text_of(world, "Location: %s", named_url(world, "m\u00fcnchen.test", "/")),
+                 ""));
+    expect(world, "B\u00fccher.test", AF_OK);
+    assert_int_equal(names_count("xn--bcher-kva.test"), 1);
+    check_contains(seen_header(world, 0, "Host"), "xn--bcher-kva.test");
+    call *call = call_new(world, "/old");
+    call_perform(call);
+    check_ended(call, AF_OK);
+    check_contains(af_result_get_url(call->result), "xn--mnchen-3ya.test");
+    call_free(call);
+    assert_int_equal(names_count("xn--mnchen-3ya.test"), 1);
+}
+
+/** What a mapping brings forth is checked like any host. */
+static void host_that_maps_to_separators_is_refused(void **state) {
+    world *world = *state;
+    if (!can_convert_names()) return;
+    const char *const hosts[] = {
+        "a.test\uff0fb",       /* A full-width slash, */
+        "a\u2100b.test",       /* "a/c", */
+        "user\uff20a.test",    /* "@", */
+        "a.test\uff1f",        /* "?", */
+        "a.test\uff03",        /* "#", */
+        "a.test\uff1a1",       /* ":", */
+        "a.test\uff3c",        /* a backslash, */
+        "a\u3000b.test",       /* a space, */
+        "a.test\u3002\u3002b", /* and two dots. */
+    };
+    for (size_t i = 0; i < COUNT_OF(hosts); i++) expect(world, hosts[i], AF_EINVAL);
+    assert_int_equal(names_count(NULL), 0);
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+}
+
+static void host_that_maps_to_an_address_is_one(void **state) {
+    world *world = *state;
+    if (!can_convert_names()) return;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    expect(world, "\uff11\uff12\uff17\u30020\u30020\u30021", AF_OK);
+    expect(world, "127\u30020\u30020\u30021", AF_OK);
+    assert_int_equal(names_count(NULL), 0);
+    options.network.public_addresses_only = true;
+    use(world, &options);
+    expect(world, "127\u30020\u30020\u30021", AF_ECONNECT);
+}
+
 /* ---- Proxies ------------------------------------------------------------------------------- */
 
 static void fetch_by_proxy(world *world, const char *proxy, const char *host, af_status expected) {
@@ -454,6 +512,9 @@ int main(void) {
         NAMES_TEST(family_of_the_session_is_asked_for),
         NAMES_TEST(public_addresses_are_judged_after_the_lookup),
         NAMES_TEST(override_is_not_looked_up),
+        NAMES_TEST(host_in_another_script_is_looked_up_and_sent_as_a_labels),
+        NAMES_TEST(host_that_maps_to_separators_is_refused),
+        NAMES_TEST(host_that_maps_to_an_address_is_one),
         NAMES_TEST(proxy_is_looked_up_and_its_target_only_for_socks5),
         NAMES_TEST(cancel_ends_task_while_two_names_hang),
         NAMES_TEST(server_for_names_over_https_is_looked_up_like_any_host),

@@ -77,6 +77,11 @@ static af_status read_host(af__authority *authority, af_failure *failure) {
     af_slice host = authority->host;
     if (authority->is_ipv6) {
         if (af__ip_parse(&authority->ip, host) && authority->ip.size == 16) return AF_OK;
+        if (find(host, '%') != NULL) {
+            /* RFC 9844 has taken back RFC 6874, which let URLs have them; the URL Standard never did. */
+            return af__fail(failure, AF_EINVAL,
+                            "URLs have no IPv6 zones: name the link as the session's interface");
+        }
         return af__fail(failure, AF_EINVAL, "the URL's host in brackets is not an IPv6 address");
     }
     if (host.size == 0) return af__fail(failure, AF_EINVAL, "the URL has no host");

@@ -400,7 +400,8 @@ af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer 
     exchange->owner = owner;
     exchange->last_activity_us = af__loop_now(driver->loop);
     exchange->serial++;
-    af_status status = af__exchange_prepare(exchange, failure);
+    af_status status = af__driver_convert_host(&transfer->outgoing.url, failure);
+    if (status == AF_OK) status = af__exchange_prepare(exchange, failure);
     if (status == AF_OK) status = af__exchange_begin(exchange, failure);
     if (status != AF_OK) {
         recycle(driver, exchange);

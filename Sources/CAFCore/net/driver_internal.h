@@ -172,8 +172,8 @@ struct af__driver {
     uint64_t opened;                      /**< Sockets, so far. */
     af__exchange *free;
     size_t free_count, handle_count; /**< Exchanges that are kept, and all. */
-    af__exchange *to_flush; /**< As soon as libcurl has returned; see driver_body.c. */
-    af__exchange *broken;   /**< That has ended them; af__driver_next_ended() says so. */
+    af__exchange *to_flush;          /**< As soon as libcurl has returned; see driver_body.c. */
+    af__exchange *broken;            /**< That has ended them; af__driver_next_ended() says so. */
     atomic_uint_fast64_t connections;
 };
 
@@ -233,6 +233,12 @@ void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden);
 
 /** CURLOPT_VERBOSE. */
 void af__exchange_set_verbose(af__exchange *exchange, bool is_on);
+
+/**
+ * A host in another script becomes A-labels, if this libcurl can do that. AF_EINVAL: it is no valid name; AF_ENOMEM; the
+ * URL is then as it was.
+ */
+af_status af__driver_convert_host(af__url *url, af_failure *failure);
 
 /** Set what this hop needs. */
 af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure);

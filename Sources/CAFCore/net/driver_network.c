@@ -239,34 +239,3 @@ CURLcode af__exchange_set_socket(af__exchange *exchange) {
     exchange->state.has_own_socket = own != NULL;
     return set_socket(exchange->easy, af__driver_socket(exchange->driver, exchange->transfer));
 }
-
-/* ---- Names in other scripts ---------------------------------------------------------------- */
-
-bool af__driver_host_to_ascii(char *out, size_t size, af_slice host) {
-    bool is_told = false;
-#ifdef CURLU_PUNYCODE
-    char *name = af__copy_text(host), *found = NULL;
-    CURLU *url = curl_url();
-    bool is_set = name != NULL && url != NULL &&
-                  curl_version_info(CURLVERSION_NOW)->version_num >= 0x075800 &&
-                  curl_url_set(url, CURLUPART_SCHEME, "https", 0) == CURLUE_OK &&
-                  curl_url_set(url, CURLUPART_HOST, name, 0) == CURLUE_OK &&
-                  curl_url_get(url, CURLUPART_HOST, &found, CURLU_PUNYCODE) == CURLUE_OK;
-    size_t length = is_set ? strlen(found) : 0;
-    if (length > 1 && found[length - 1] == '.') length--;
-    if (length > 0 && length < size) {
-        for (size_t i = 0; i < length; i++) {
-            char c = found[i];
-            out[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-        }
-        out[length] = '\0';
-        is_told = true;
-    }
-    curl_free(found);
-    curl_url_cleanup(url);
-    af_free(name);
-#else
-    (void)out, (void)size, (void)host;
-#endif
-    return is_told;
-}

@@ -46,7 +46,8 @@ typedef struct af_network_options {
     uint32_t happy_eyeballs_ms;
     /**
      * Where connections leave this machine: "if!NAME", a link; "host!ADDRESS", one of its addresses;
-     * without a mark, what of both it is. Names of hosts are not looked up.
+     * without a mark, what of both it is. Names of hosts are not looked up. Link-local addresses of IPv6 need a link:
+     * URLs have no zones (RFC 9844).
      */
     const char *interface;
     /** Every connection goes to this socket; see af_request.unix_socket. */
