@@ -4,6 +4,7 @@
 #include "support/call.h"
 #include "support/h2.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -367,6 +368,41 @@ static void waiting_tasks_complete_after_the_session_is_released(void **state) {
     world_free(world);
 }
 
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+static size_t bytes_in_use(void) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+    return 0; /* Another heap, that mallinfo2() knows nothing of. */
+#else
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+#endif
+}
+
+static void a_waiting_task_takes_little_memory(void **state) {
+    (void)state;
+    enum { TASKS = 2000, MOST_BYTES = 2048 };
+    world *world = world_with(1, 0);
+    call **calls = calloc(TASKS, sizeof *calls), *blocker = block(world);
+    assert_non_null(calls);
+    size_t url_size = strlen(url_of(world, "/"));
+    for (size_t i = 0; i < TASKS; i++) calls[i] = call_new(world, "/");
+    size_t before = bytes_in_use();
+    for (size_t i = 0; i < TASKS; i++) {
+        calls[i]->request.url = url_of(world, "/");
+        call_start(calls[i]);
+    }
+    let_loop_turn(world);
+    size_t after = bytes_in_use();
+    if (after > before) assert_true((after - before) / TASKS <= MOST_BYTES + 2 * url_size);
+    af_session_cancel_all(world->session);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_ECANCELED);
+    finish(blocker, AF_ECANCELED);
+    afts_release(world->server, "gate", AFTS_OPEN);
+    free(calls);
+    world_free(world);
+}
+
 /* ---- Failures ------------------------------------------------------------------------------ */
 
 static void a_lost_connection_gives_its_place_back(void **state) {
@@ -395,6 +431,7 @@ int main(void) {
         cmocka_unit_test(other_limits_rest_while_a_task_waits),
         cmocka_unit_test(a_suspended_task_takes_no_place),
         cmocka_unit_test(waiting_tasks_complete_after_the_session_is_released),
+        cmocka_unit_test(a_waiting_task_takes_little_memory),
         cmocka_unit_test(a_lost_connection_gives_its_place_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

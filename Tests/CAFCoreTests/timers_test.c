@@ -104,6 +104,28 @@ static void reserving_one_by_one_allocates_rarely(void **state) {
     af__timers_clear(&timers);
 }
 
+static void shrinking_keeps_what_is_armed(void **state) {
+    (void)state;
+    af__timers timers;
+    af__timer armed[MANY] = {0};
+    af__timers_init(&timers);
+    check_status(af__timers_reserve(&timers, 10000), AF_OK);
+    for (int64_t i = 0; i < MANY; i++) af__timers_arm(&timers, &armed[i], MANY - i);
+    af__timers_shrink(&timers, 64);
+    assert_int_equal(timers.capacity, MANY);
+    check_heap(&timers);
+    assert_ptr_equal(af__timers_first(&timers), &armed[MANY - 1]);
+    for (int64_t i = 0; i < MANY; i++) af__timers_disarm(&timers, &armed[i]);
+    af__alloc_fail_at(1);
+    af__timers_shrink(&timers, 64);
+    af__alloc_fail_at(0);
+    af__timers_shrink(&timers, 64);
+    assert_int_equal(timers.capacity, 64);
+    af__timers_shrink(&timers, 100);
+    assert_int_equal(timers.capacity, 64);
+    af__timers_clear(&timers);
+}
+
 static void the_clock_goes_forward(void **state) {
     (void)state;
     int64_t last = af__now_us();
@@ -122,6 +144,7 @@ int main(void) {
         cmocka_unit_test(any_order_of_operations_keeps_the_heap),
         cmocka_unit_test(room_is_made_before_it_is_needed),
         cmocka_unit_test(reserving_one_by_one_allocates_rarely),
+        cmocka_unit_test(shrinking_keeps_what_is_armed),
         cmocka_unit_test(the_clock_goes_forward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,16 @@ af_status af__timers_reserve(af__timers *timers, size_t count) {
     return AF_OK;
 }
 
+void af__timers_shrink(af__timers *timers, size_t count) {
+    if (count < timers->count) count = timers->count;
+    if (count < SMALLEST_CAPACITY) count = SMALLEST_CAPACITY;
+    if (count >= timers->capacity) return;
+    af__timer **heap = af__realloc(timers->heap, count * sizeof *heap);
+    if (heap == NULL) return;
+    timers->heap = heap;
+    timers->capacity = count;
+}
+
 static void put(af__timers *timers, size_t index, af__timer *timer) {
     timers->heap[index] = timer;
     timer->place = index + 1;

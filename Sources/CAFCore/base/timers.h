@@ -26,6 +26,9 @@ void af__timers_clear(af__timers *timers);
 /** Room for `count` timers in all, so that arming as many can't fail. AF_ENOMEM. */
 af_status af__timers_reserve(af__timers *timers, size_t count);
 
+/** Give room back that isn't needed for `count` timers, or for those that are armed if they are more. */
+void af__timers_shrink(af__timers *timers, size_t count);
+
 /** Arm, or move when armed. Needs room (af__timers_reserve()). */
 void af__timers_arm(af__timers *timers, af__timer *timer, int64_t deadline);
 

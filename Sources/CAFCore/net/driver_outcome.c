@@ -104,7 +104,7 @@ static bool is_long_line(const af__exchange *exchange, CURLcode code) {
 /** Closed in the middle of the head, which libcurl takes for no answer or for a short body. */
 static bool is_cut_head(const af__exchange *exchange, CURLcode code) {
     return (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE) &&
-           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader.bytes > 0 &&
+           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader->bytes > 0 &&
            !exchange->transfer->has_pending_head;
 }
 
@@ -112,7 +112,7 @@ static bool is_cut_head(const af__exchange *exchange, CURLcode code) {
 static bool lacks_goodbye(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     return transfer->phase == AF__PHASE_BODY && transfer->framing.kind == AF__FRAMING_CLOSE &&
-           transfer->outgoing.url.is_https && transfer->reader.head.version < AF_HTTP_2 &&
+           transfer->outgoing.url.is_https && transfer->reader->head.version < AF_HTTP_2 &&
            !af__tls_peer_said_goodbye(exchange->peer);
 }
 
@@ -126,7 +126,7 @@ static bool is_cut_short(const af__exchange *exchange, CURLcode code) {
 static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
     bool is_goaway = code == CURLE_HTTP2 && exchange->error_text[0] == '\0';
     return (is_goaway || code == CURLE_PARTIAL_FILE) &&
-           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader.bytes == 0;
+           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader->bytes == 0;
 }
 
 /**
@@ -159,7 +159,7 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
     /* The transfer knows best how far its head came. */
     if (status == AF_OK || is_cut_head(exchange, code)) return;
     if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
-    if (exchange->is_replay && exchange->transfer->reader.bytes == 0) {
+    if (exchange->is_replay && exchange->transfer->reader->bytes == 0) {
         af__fail(failure, AF_ELOST, "the connection was lost while the request was sent");
         return;
     }

@@ -77,7 +77,7 @@ af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
 static af_status of_tunnel(const af__exchange *exchange) {
     long status = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_HTTP_CONNECTCODE, &status);
-    if (status < 300 || exchange->transfer->reader.bytes != 0) return AF_OK;
+    if (status < 300 || exchange->transfer->reader->bytes != 0) return AF_OK;
     return status == 407 ? AF_EAUTH : AF_ECONNECT;
 }
 

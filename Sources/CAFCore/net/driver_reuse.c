@@ -304,7 +304,7 @@ bool af__exchange_use_another(af__exchange *exchange) {
 void af__exchange_watch_excess(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     if (exchange->state.is_verbose || transfer->phase == AF__PHASE_HEAD) return;
-    if (transfer->reader.head.version >= AF_HTTP_2) return;
+    if (transfer->reader->head.version >= AF_HTTP_2) return;
     bool is_empty = transfer->framing.kind == AF__FRAMING_NONE ||
                     (transfer->framing.kind == AF__FRAMING_LENGTH && transfer->framing.length == 0);
     if (is_empty || transfer->framing.kind == AF__FRAMING_CHUNKED) {

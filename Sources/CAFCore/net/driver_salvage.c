@@ -37,7 +37,7 @@ static bool may_have_answer(const af__exchange *exchange) {
         return false;
     }
     if (transfer->via != NULL && transfer->via->kind == AF__PROXY_HTTPS) return false;
-    if (transfer->phase == AF__PHASE_HEAD) return transfer->reader.state == AF__HEAD_AT_STATUS;
+    if (transfer->phase == AF__PHASE_HEAD) return transfer->reader->state == AF__HEAD_AT_STATUS;
     return transfer->phase == AF__PHASE_BODY && has_plain_body(transfer);
 }
 
@@ -128,7 +128,7 @@ static bool is_whole(const af__transfer *transfer) {
 
 bool af__exchange_is_answered(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
-    const af_head *head = &transfer->reader.head;
+    const af_head *head = &transfer->reader->head;
     if (!transfer->sends_body || transfer->phase == AF__PHASE_HEAD) return false;
     if (head->version < AF_HTTP_2 || head->status < 300 || !is_whole(transfer)) return false;
     curl_off_t sent = 0;

@@ -222,6 +222,10 @@ af_status af__loop_reserve_alarms(af__loop *loop, size_t count) {
     return af__timers_reserve(&loop->timers, count);
 }
 
+void af__loop_release_alarms(af__loop *loop, size_t count) {
+    af__timers_shrink(&loop->timers, count);
+}
+
 void af__loop_arm(af__loop *loop, af__alarm *alarm, int64_t deadline_us) {
     af__timers_arm(&loop->timers, &alarm->timer, deadline_us);
 }

@@ -97,6 +97,8 @@ void af__loop_unwatch(af__loop *loop, af__watch *watch);
 
 /** Room for `count` alarms, so that arming can't fail. */
 af_status af__loop_reserve_alarms(af__loop *loop, size_t count);
+/** Give back room beyond that for `count` alarms. */
+void af__loop_release_alarms(af__loop *loop, size_t count);
 void af__loop_arm(af__loop *loop, af__alarm *alarm, int64_t deadline_us);
 void af__loop_disarm(af__loop *loop, af__alarm *alarm);
 

@@ -6,22 +6,37 @@
 #include <stddef.h>
 #include <string.h>
 
-/** A busy program makes one for each request. */
+/** A busy program makes one of each for each request. */
 static af__spares spares = AF__SPARES_INIT(sizeof(af_result), AF__RESULT_SPARES);
+static af__spares blocks = AF__SPARES_INIT(sizeof(af__response_block), AF__RESULT_SPARES);
 
 af_result *af__result_new(void) {
     af_result *result = af__spares_take(&spares);
     if (result == NULL) return NULL;
-    /* The rooms are written before they are read. */
-    memset(result, 0, offsetof(af_result, header_room));
-    result->hops = &result->first_hop;
-    result->hop_capacity = 1;
+    memset(result, 0, sizeof *result);
     return result;
 }
 
-void af__result_lend_head(af_result *result, af__head_reader *reader) {
-    af__room text = {result->text_room, sizeof result->text_room};
-    af__fields_lend(&reader->fields, text, result->header_room, AF__RESULT_HEADERS);
+af_status af__result_make_block(af_result *result) {
+    if (result->block != NULL) return AF_OK;
+    af__response_block *block = af__spares_take(&blocks);
+    if (block == NULL) return AF_ENOMEM;
+    /* The rooms are written before they are read. */
+    memset(block, 0, offsetof(af__response_block, header_room));
+    result->block = block;
+    result->hops = &block->first_hop;
+    result->hop_capacity = 1;
+    return AF_OK;
+}
+
+void af__result_lend_head(af_result *result) {
+    af__response_block *block = result->block;
+    af__room text = {block->text_room, sizeof block->text_room};
+    af__fields_lend(&block->reader.fields, text, block->header_room, AF__RESULT_HEADERS);
+}
+
+static bool has_own_hops(const af_result *result) {
+    return result->block != NULL && result->hops != &result->block->first_hop;
 }
 
 static void free_texts(const af_hop *hop) {
@@ -33,8 +48,8 @@ static af_status grow_hops(af_result *result) {
     size_t capacity = result->hop_capacity * 2 + 2;
     af_hop *hops = af__alloc(capacity * sizeof *hops);
     if (hops == NULL) return AF_ENOMEM;
-    memcpy(hops, result->hops, result->hop_count * sizeof *hops);
-    if (result->hops != &result->first_hop) af_free(result->hops);
+    if (result->hop_count > 0) memcpy(hops, result->hops, result->hop_count * sizeof *hops);
+    if (has_own_hops(result)) af_free(result->hops);
     result->hops = hops;
     result->hop_capacity = capacity;
     return AF_OK;
@@ -61,9 +76,10 @@ void af__result_set_evidence(af_result *result, af__evidence *evidence) {
 void af_result_free(af_result *result) {
     if (result == NULL) return;
     for (size_t i = 0; i < result->hop_count; i++) free_texts(&result->hops[i]);
-    if (result->hops != &result->first_hop) af_free(result->hops);
-    af__head_reader_clear(&result->reader);
+    if (has_own_hops(result)) af_free(result->hops);
     af__buffer_clear(&result->body);
+    if (result->block != NULL) af__head_reader_clear(&result->block->reader);
+    af__spares_give(&blocks, result->block);
     af_trust_report_free(result->report);
     af__evidence_release(result->evidence);
     af_free(result->path);
@@ -73,6 +89,7 @@ void af_result_free(af_result *result) {
 
 void af__result_free_spares(void) {
     af__spares_empty(&spares);
+    af__spares_empty(&blocks);
 }
 
 const af_failure *af_result_get_failure(const af_result *result) {
@@ -80,12 +97,13 @@ const af_failure *af_result_get_failure(const af_result *result) {
 }
 
 const af_head *af_result_get_head(const af_result *result) {
-    return result->has_head ? &result->reader.head : NULL;
+    return result->has_head ? &result->block->reader.head : NULL;
 }
 
 const af_header *af_result_get_trailers(const af_result *result, size_t *count) {
-    *count = result->reader.trailers.count;
-    return result->reader.trailers.headers;
+    const af__fields *trailers = result->block != NULL ? &result->block->reader.trailers : NULL;
+    *count = trailers != NULL ? trailers->count : 0;
+    return trailers != NULL ? trailers->headers : NULL;
 }
 
 const char *af_result_get_url(const af_result *result) {

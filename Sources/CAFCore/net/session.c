@@ -8,7 +8,13 @@
 #include "net/resolver.h"
 #include "net/threads.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <string.h>
+
+/* Room for alarms that stays when a burst is over. */
+enum { SPARE_ALARMS = 64 };
 
 /* ---- The loop's side ----------------------------------------------------------------------- */
 
@@ -65,6 +71,21 @@ static void tell_results(af_session *session) {
     }
 }
 
+/* Tasks at once whose memory, of 2 KiB and more each, is worth a walk through the heap. */
+enum { BURST = 4096 };
+
+/**
+ * After a burst: glibc gives pages back only from the end of its heap, where one small block is enough to keep
+ * all of it.
+ */
+static void give_memory_back(af_session *session) {
+    session->most_active = session->active_count;
+    af__loop_release_alarms(&session->loop, session->active_count + SPARE_ALARMS);
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 static af__turn finish_turn(void *context, bool was_idle) {
     af_session *session = context;
     af__exchange *exchange;
@@ -81,6 +102,9 @@ static af__turn finish_turn(void *context, bool was_idle) {
         if (waits && session->delay_turns++ < LONGEST_DELAY_TURNS) return AF__TURN_LOOK;
         tell_results(session);
     }
+    bool was_burst = session->most_active >= BURST &&
+                     session->active_count < session->most_active / 8;
+    if (was_burst && af__list_is_empty(&session->over)) give_memory_back(session);
     return session->is_closing ? AF__TURN_END : AF__TURN_SLEEP;
 }
 

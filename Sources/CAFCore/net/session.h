@@ -41,6 +41,7 @@ struct af_session {
     af__queue queue;    /**< Of tasks that wait for their host to have a connection for them. */
     af__list active;    /**< Tasks under way. */
     size_t active_count;
+    size_t most_active;   /**< Since memory was given back; see give_memory_back(). */
     af__list over;        /**< Tasks whose on_done is due. */
     unsigned delay_turns; /**< That the first of them has waited. */
     bool is_closing;

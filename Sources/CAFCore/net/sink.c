@@ -46,7 +46,9 @@ static af_status read_token(af__sink *sink, const af_sink *options, af_failure *
         return af__fail(failure, AF_EINVAL,
                         "a resume token needs AF_SINK_CONTINUE and the path of the file");
     }
-    return af__resume_read(&sink->given, af_slice_of(options->resume_token), failure);
+    sink->given = af__zalloc(sizeof *sink->given);
+    if (sink->given == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    return af__resume_read(sink->given, af_slice_of(options->resume_token), failure);
 }
 
 af_status af__sink_init(af__sink *sink, const af__sink_wish *wish, af_failure *failure) {
@@ -82,7 +84,8 @@ af_status af__sink_set_path(af__sink *sink, const char *path, unsigned flags, af
 
 void af__sink_clear(af__sink *sink) {
     af__file_clear(&sink->file);
-    af__resume_clear(&sink->given);
+    if (sink->given != NULL) af__resume_clear(sink->given);
+    af_free(sink->given);
     if (af__hasher_is_active(&sink->hasher)) af__hasher_clear(&sink->hasher);
     af__sink_take_back(sink);
     af__buffer_clear(&sink->memory);
@@ -99,7 +102,7 @@ static af_status too_big(const af__sink *sink, af_failure *failure) {
 af_status af__sink_find_partial(af__sink *sink, af_slice url, af_failure *failure) {
     bool continues = sink->is_resumable && (sink->flags & AF_SINK_CONTINUE) != 0;
     if (!continues || sink->file.path == NULL) return AF_OK;
-    return af__file_find(&sink->file, url, &sink->given, failure);
+    return af__file_find(&sink->file, url, sink->given, failure);
 }
 
 static af_status open_memory(af__sink *sink, uint64_t expected, bool is_encoded,

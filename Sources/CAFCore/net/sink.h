@@ -33,7 +33,7 @@ typedef struct af__sink {
 
     /* FILE. */
     af__file file;
-    af__resume_token given;
+    af__resume_token *given; /**< NULL: none. */
     af_resumption resumption;
     int64_t offset;     /**< Bytes that were there before. */
     int64_t end;        /**< Bytes in the file after the body, or AF_LENGTH_UNKNOWN. */

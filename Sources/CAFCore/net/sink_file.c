@@ -181,7 +181,7 @@ static af_status copy_token(const af__resume_token *from, af__resume_token *to) 
 static af_status find_token(af__file *file, af_slice url, const af__resume_token *given,
                             const struct stat *facts) {
     uint64_t born = birth_of(file->descriptor);
-    if (is_of(given, url, facts, born)) return copy_token(given, &file->token);
+    if (given != NULL && is_of(given, url, facts, born)) return copy_token(given, &file->token);
     af_status status = af__token_load(file->token_path, &file->token);
     if (status == AF_OK && !is_of(&file->token, url, facts, born)) af__resume_clear(&file->token);
     return status;

@@ -41,7 +41,7 @@ af_status af__file_init(af__file *file, const char *path, unsigned flags, bool i
 void af__file_clear(af__file *file);
 
 /**
- * Resumable: open what an earlier task left for `url`, if it is ours by `given` (may be empty) or by the
+ * Resumable: open what an earlier task left for `url`, if it is ours by `given` (may be NULL) or by the
  * token beside it. Then `token` exists and `size` is not 0. AF_EFILE: another task is writing it, or it
  * is no regular file. AF_ENOMEM.
  */

@@ -278,6 +278,7 @@ static void begin(af_task *task) {
     task->started_us = af__now_us();
     af__list_append(&session->active, &task->node);
     session->active_count++;
+    if (session->active_count > session->most_active) session->most_active = session->active_count;
     if (af__loop_reserve_alarms(&session->loop, session->active_count + 1) != AF_OK) {
         af__fail(&failure, AF_ENOMEM, "out of memory");
         af__task_abort(task, &failure);

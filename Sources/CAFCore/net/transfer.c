@@ -29,12 +29,23 @@ static af_limits with_defaults(af_limits limits) {
     return limits;
 }
 
-static void start_reader(af__transfer *transfer) {
+static bool start_reader(af__transfer *transfer) {
+    af_result *result = transfer->result;
+    bool is_first = result->block == NULL;
+    if (af__result_make_block(result) != AF_OK) {
+        return fail_text(transfer, AF_ENOMEM, "out of memory");
+    }
+    transfer->reader = &result->block->reader;
+    if (is_first && transfer->sink.kind == AF_SINK_MEMORY) {
+        af__room room = {result->block->body_room, sizeof result->block->body_room};
+        af__buffer_lend(&transfer->sink.memory, room);
+    }
     af__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
                               transfer->limits.informational};
-    af__head_reader_clear(&transfer->reader);
-    af__head_reader_init(&transfer->reader, limits);
-    af__result_lend_head(transfer->result, &transfer->reader);
+    af__head_reader_clear(transfer->reader);
+    af__head_reader_init(transfer->reader, limits);
+    af__result_lend_head(result);
+    return true;
 }
 
 static af_status init_proxy(af__transfer *transfer, const char *text, af_failure *failure) {
@@ -107,18 +118,24 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     }
     transfer->sends_body = af__source_exists(&transfer->source);
     if (events != NULL) transfer->events = *events;
-    start_reader(transfer);
-    if (transfer->sink.kind == AF_SINK_MEMORY) {
-        af__room room = {transfer->result->body_room, sizeof transfer->result->body_room};
-        af__buffer_lend(&transfer->sink.memory, room);
-    }
     return AF_OK;
+}
+
+static void forget_next(af__transfer *transfer) {
+    if (transfer->next != NULL) af__outgoing_clear(transfer->next);
+    af_free(transfer->next);
+    transfer->next = NULL;
+}
+
+af__outgoing *af__transfer_new_next(af__transfer *transfer) {
+    forget_next(transfer);
+    transfer->next = af__zalloc(sizeof *transfer->next);
+    return transfer->next;
 }
 
 void af__transfer_clear(af__transfer *transfer) {
     af__outgoing_clear(&transfer->outgoing);
-    af__outgoing_clear(&transfer->next);
-    af__head_reader_clear(&transfer->reader);
+    forget_next(transfer);
     af__source_clear(&transfer->source);
     af__sink_clear(&transfer->sink);
     af__transfer_forget_kept(transfer);
@@ -132,6 +149,7 @@ void af__transfer_clear(af__transfer *transfer) {
     transfer->unix_socket = NULL;
     af_result_free(transfer->result);
     transfer->location = NULL;
+    transfer->reader = NULL;
     transfer->result = NULL;
 }
 
@@ -161,7 +179,7 @@ bool af__transfer_begin_hop(af__transfer *transfer) {
     transfer->drained = 0;
     transfer->is_held = transfer->shares_connection = false;
     transfer->progress.sent = 0;
-    if (transfer->result->hop_count > 0) start_reader(transfer);
+    if (!start_reader(transfer)) return false;
     if (!af__transfer_consult_store(transfer)) return false;
     if (!af__transfer_ask_for_rest(transfer) || !af__transfer_prepare_auth(transfer)) return false;
     if (!transfer->sends_body) {
@@ -184,7 +202,7 @@ bool af__transfer_expects(const af__transfer *transfer) {
 }
 
 bool af__transfer_owes_body(const af__transfer *transfer) {
-    return transfer->phase != AF__PHASE_HEAD && transfer->reader.head.version < AF_HTTP_2 &&
+    return transfer->phase != AF__PHASE_HEAD && transfer->reader->head.version < AF_HTTP_2 &&
            !transfer->source.has_started && af__transfer_expects(transfer);
 }
 
@@ -250,13 +268,13 @@ bool af__transfer_accept_head(af__transfer *transfer) {
     transfer->progress.received_total = transfer->framing.kind == AF__FRAMING_NONE
                                             ? 0
                                             : transfer->framing.length;
-    af_response response = {&transfer->reader.head, transfer->outgoing.url.text, NULL,
+    af_response response = {&transfer->reader->head, transfer->outgoing.url.text, NULL,
                             transfer->sink.flags, transfer->result};
     return tell_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
 }
 
 bool af__transfer_take_final_head(af__transfer *transfer) {
-    const af_head *head = &transfer->reader.head;
+    const af_head *head = &transfer->reader->head;
     af_failure failure = {0};
     transfer->has_pending_head = false;
     if (!af__transfer_fill_store(transfer)) return false;
@@ -302,7 +320,7 @@ static bool take_line_between_rounds(af__transfer *transfer, af_slice line) {
     bool is_next = line.size >= sizeof mark - 1 && memcmp(line.bytes, mark, sizeof mark - 1) == 0;
     if (!is_next) return af__transfer_take_final_head(transfer);
     transfer->has_pending_head = false;
-    af__head_reader_reopen(&transfer->reader);
+    af__head_reader_reopen(transfer->reader);
     return true;
 }
 
@@ -311,7 +329,7 @@ bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
     af__head_step step;
     if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return false;
     if (transfer->has_pending_head && !take_line_between_rounds(transfer, line)) return false;
-    if (af__head_reader_feed(&transfer->reader, line, &step, &failure) != AF_OK) {
+    if (af__head_reader_feed(transfer->reader, line, &step, &failure) != AF_OK) {
         return fail(transfer, &failure);
     }
     switch (step) {
@@ -321,7 +339,7 @@ bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
     case AF__HEAD_INFORMATIONAL:
         if (transfer->events.on_informational != NULL) {
             count_event(transfer);
-            transfer->events.on_informational(transfer->events.context, &transfer->reader.head);
+            transfer->events.on_informational(transfer->events.context, &transfer->reader->head);
         }
         return true;
     case AF__HEAD_FINAL:
@@ -356,10 +374,10 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
     hop.location = transfer->location;
     transfer->location = NULL;
     /* Also of a head that was then refused: a broken redirect, a wrong framing. */
-    bool has_head = transfer->reader.state == AF__HEAD_DONE;
-    hop.status = has_head ? transfer->reader.head.status : 0;
-    hop.version = has_head ? transfer->reader.head.version : AF_HTTP_UNKNOWN;
-    hop.head_received = (int64_t)transfer->reader.bytes;
+    bool has_head = transfer->reader->state == AF__HEAD_DONE;
+    hop.status = has_head ? transfer->reader->head.status : 0;
+    hop.version = has_head ? transfer->reader->head.version : AF_HTTP_UNKNOWN;
+    hop.head_received = (int64_t)transfer->reader->bytes;
     hop.retried = transfer->needs_fresh_connection || outcome->hop.retried;
     if (hop.url == NULL) {
         af_free((char *)(uintptr_t)hop.location);
@@ -374,7 +392,7 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
 
 static bool should_retry(const af__transfer *transfer, const af__outcome *outcome) {
     return transfer->phase == AF__PHASE_HEAD && outcome->failure.status == AF_ELOST &&
-           outcome->hop.reused && !transfer->was_retried && transfer->reader.bytes == 0 &&
+           outcome->hop.reused && !transfer->was_retried && transfer->reader->bytes == 0 &&
            af__outgoing_is_idempotent(&transfer->outgoing) &&
            (!transfer->sends_body || af__source_can_rewind(&transfer->source));
 }
@@ -383,14 +401,15 @@ static bool should_retry(const af__transfer *transfer, const af__outcome *outcom
 static bool may_wait(const af__transfer *transfer, const af__outcome *outcome) {
     af_status status = outcome->failure.status;
     return transfer->waits_for_network && transfer->waits < MOST_WAITS &&
-           transfer->phase == AF__PHASE_HEAD && transfer->reader.bytes == 0 &&
+           transfer->phase == AF__PHASE_HEAD && transfer->reader->bytes == 0 &&
            (status == AF_ECONNECT || status == AF_EDNS);
 }
 
 static void take_next(af__transfer *transfer) {
     af__outgoing_clear(&transfer->outgoing);
-    transfer->outgoing = transfer->next;
-    transfer->next = (af__outgoing){0};
+    transfer->outgoing = *transfer->next;
+    af_free(transfer->next);
+    transfer->next = NULL;
     transfer->sends_body = transfer->next_sends_body;
     transfer->needs_fresh_connection = transfer->was_retried = false;
 }
@@ -399,7 +418,7 @@ static void judge_end(af__transfer *transfer, const af__outcome *outcome) {
     if (transfer->result->failure.status != AF_OK) return;
     if (outcome->failure.status != AF_OK) {
         af__transfer_fail(transfer, &outcome->failure);
-    } else if (transfer->reader.bytes == 0) {
+    } else if (transfer->reader->bytes == 0) {
         fail_text(transfer, AF_ELOST, "the connection was closed before any answer");
     } else if (transfer->phase == AF__PHASE_HEAD) {
         fail_text(transfer, AF_EPROTOCOL, "the connection was closed before the end of the head");
@@ -464,9 +483,8 @@ void af__transfer_finish(af__transfer *transfer) {
     }
     af__transfer_report_file(transfer);
     result->has_head = transfer->has_final_head;
-    af__head_reader_finish(&transfer->reader);
-    result->reader = transfer->reader;
-    transfer->reader = (af__head_reader){0};
+    if (transfer->reader != NULL) af__head_reader_finish(transfer->reader);
+    transfer->reader = NULL;
     result->body_size = transfer->sink.written;
     if (result->failure.status == AF_OK && transfer->sink.memory.size > 0) {
         result->body = transfer->sink.memory;

@@ -58,8 +58,8 @@ typedef struct af__store {
     bool (*to_ascii)(char *out, size_t size, af_slice host);
 } af__store;
 
-/** Bytes of a request's fields that need no memory of their own. */
-enum { AF__TRANSFER_ROOM = 640 };
+/** For the method of a request without fields, which then needs no memory of its own; many tasks may wait. */
+enum { AF__TRANSFER_ROOM = 16 };
 
 /** Was only the rest of a file asked for? */
 typedef enum af__range {
@@ -98,10 +98,10 @@ typedef struct af__transfer {
     bool was_retried;
     af__phase phase;
     bool has_final_head;
-    bool has_pending_head; /**< The head may be one of several rounds of authentication. */
-    af__head_reader reader;
+    bool has_pending_head;   /**< The head may be one of several rounds of authentication. */
+    af__head_reader *reader; /**< The result's; NULL before the first hop. */
     af__framing framing;
-    af__outgoing next; /**< DRAINING: what to send after this hop. */
+    af__outgoing *next; /**< DRAINING: what to send after this hop; else NULL. */
     bool next_sends_body;
     char *location; /**< DRAINING: the target, for the hop's record. */
     uint64_t drained;

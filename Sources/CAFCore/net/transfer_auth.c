@@ -121,7 +121,7 @@ static bool take_from_url(af__transfer *transfer) {
 /** Who asks with this head; NULL: nobody whom we would answer. */
 static side *challenger(const af__transfer *transfer) {
     const auth *auth = transfer->auth;
-    int status = auth->is_of_tunnel ? auth->tunnel.head.status : transfer->reader.head.status;
+    int status = auth->is_of_tunnel ? auth->tunnel.head.status : transfer->reader->head.status;
     if (status == UNAUTHORIZED && !auth->is_of_tunnel) return &transfer->auth->origin;
     /* A 407 that didn't come from the proxy is a server's that would like to be one. */
     bool is_proxys = auth->is_of_tunnel ||
@@ -132,7 +132,7 @@ static side *challenger(const af__transfer *transfer) {
 
 static const af_head *asking_head(const af__transfer *transfer) {
     const auth *auth = transfer->auth;
-    return auth->is_of_tunnel ? &auth->tunnel.head : &transfer->reader.head;
+    return auth->is_of_tunnel ? &auth->tunnel.head : &transfer->reader->head;
 }
 
 static void choose(const af__transfer *transfer, const side *side, const af__identity *identity,
@@ -370,7 +370,7 @@ static bool may_answer(const af__transfer *transfer) {
 }
 
 af__met af__transfer_meet_challenge(af__transfer *transfer) {
-    int status = transfer->reader.head.status;
+    int status = transfer->reader->head.status;
     if (status != UNAUTHORIZED && status != PROXY_AUTHENTICATION_REQUIRED) return AF__MET_ANSWER;
     if (!may_answer(transfer)) return AF__MET_ANSWER;
     if (!make_auth(transfer)) return fail_memory(transfer), AF__MET_FAILED;
@@ -390,7 +390,7 @@ bool af__transfer_take_tunnel_line(af__transfer *transfer, af_slice line) {
 
 void af__transfer_meet_tunnel(af__transfer *transfer) {
     auth *auth = transfer->auth;
-    if (auth == NULL || auth->tunnel.state != AF__HEAD_DONE || transfer->reader.bytes != 0) return;
+    if (auth == NULL || auth->tunnel.state != AF__HEAD_DONE || transfer->reader->bytes != 0) return;
     /* The head may be left over from an earlier hop, which went another way. */
     if (!af__auth_has_http_proxy(transfer)) return;
     auth->is_of_tunnel = true;

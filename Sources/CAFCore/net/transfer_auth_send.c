@@ -145,7 +145,7 @@ const af_credentials *af__transfer_proxy_connection_auth(const af__transfer *tra
 
 bool af__transfer_is_between_rounds(const af__transfer *transfer) {
     unsigned scheme;
-    switch (transfer->reader.head.status) {
+    switch (transfer->reader->head.status) {
     case UNAUTHORIZED:
         return af__transfer_connection_auth(transfer, &scheme) != NULL;
     case PROXY_AUTHENTICATION_REQUIRED:

@@ -46,6 +46,9 @@ af_status af__transfer_init_outgoing(af__transfer *transfer, const af_request *r
  */
 bool af__transfer_follow(af__transfer *transfer, af__redirect_plan *plan);
 
+/** An empty head for the next hop, in `next`; NULL without memory. */
+af__outgoing *af__transfer_new_next(af__transfer *transfer);
+
 /** The final head is that of the answer, whose body is still to come. false: nobody wants it. */
 bool af__transfer_accept_head(af__transfer *transfer);
 

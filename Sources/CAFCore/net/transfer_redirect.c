@@ -54,14 +54,15 @@ static af_status init_next(af__transfer *transfer, const af__redirect_plan *plan
                            const af_redirect *redirect, af__url *url, af_failure *failure) {
     af_header *headers = af__alloc((redirect->header_count + 1) * sizeof *headers);
     transfer->location = af__copy_text(af_slice_of(url->text));
-    if (headers == NULL || transfer->location == NULL) {
+    af__outgoing *next = af__transfer_new_next(transfer);
+    if (headers == NULL || transfer->location == NULL || next == NULL) {
         af_free(headers);
         af__url_clear(url);
         return af__fail(failure, AF_ENOMEM, "out of memory");
     }
     size_t count = keep_edited(transfer, plan, redirect, url, headers);
-    af_status status = af__outgoing_init(&transfer->next, (af__room){0}, redirect->method, url,
-                                         headers, count, failure);
+    af_status status = af__outgoing_init(next, (af__room){0}, redirect->method, url, headers, count,
+                                         failure);
     af_free(headers);
     return status;
 }
@@ -92,7 +93,7 @@ static bool make_next(af__transfer *transfer, const af__redirect_plan *plan,
     if (init_next(transfer, plan, redirect, &url, &failure) != AF_OK) {
         return fail(transfer, &failure);
     }
-    if (!af__url_same_origin(&transfer->outgoing.url, &transfer->next.url)) {
+    if (!af__url_same_origin(&transfer->outgoing.url, &transfer->next->url)) {
         af__transfer_leave_origin(transfer);
     }
     transfer->next_sends_body = plan->keeps_body;
@@ -108,7 +109,7 @@ bool af__transfer_follow(af__transfer *transfer, af__redirect_plan *plan) {
         return fail_text(transfer, AF_ENOMEM, "out of memory");
     }
     af_redirect redirect = {
-        .head = &transfer->reader.head,
+        .head = &transfer->reader->head,
         .from = transfer->outgoing.url.text,
         .count = transfer->redirects + 1,
         .crosses_origin = plan->crosses_origin,

@@ -99,7 +99,7 @@ bool af__transfer_ask_for_rest(af__transfer *transfer) {
 
 /** Asked for the whole after an answer of no use, what is there is only good if nothing comes. */
 static af__resume_answer judge_whole(const af__transfer *transfer) {
-    int status = transfer->reader.head.status;
+    int status = transfer->reader->head.status;
     af__resume_answer answer = {AF__RESUME_KEEP, 0, 0, transfer->refusal};
     if (status >= 200 && status <= 299) answer.verdict = AF__RESUME_RESTART;
     if (status == 404 || status == 410) answer.verdict = AF__RESUME_GONE;
@@ -111,11 +111,13 @@ bool af__transfer_judge_part(af__transfer *transfer, bool *is_refused) {
     if (transfer->range == AF__RANGE_REFUSED) transfer->resume_answer = judge_whole(transfer);
     if (transfer->range != AF__RANGE_ASKED) return true;
     const af__file *file = &transfer->sink.file;
-    transfer->resume_answer = af__resume_judge(&file->token, file->size, &transfer->reader.head,
+    transfer->resume_answer = af__resume_judge(&file->token, file->size, &transfer->reader->head,
                                                &transfer->framing);
     if (transfer->resume_answer.verdict != AF__RESUME_REFUSE) return true;
     af_failure failure = {0};
-    if (copy_outgoing(transfer, NULL, 0, &transfer->next, &failure) != AF_OK) {
+    af__outgoing *next = af__transfer_new_next(transfer);
+    if (next == NULL) return fail_memory(transfer);
+    if (copy_outgoing(transfer, NULL, 0, next, &failure) != AF_OK) {
         return fail(transfer, &failure);
     }
     transfer->refusal = transfer->resume_answer.reason;
@@ -128,7 +130,7 @@ bool af__transfer_judge_part(af__transfer *transfer, bool *is_refused) {
 
 /** false: the task failed. */
 static bool name_file(af__transfer *transfer, const af_response *response) {
-    const af_head *head = &transfer->reader.head;
+    const af_head *head = &transfer->reader->head;
     bool is_success = head->status >= 200 && head->status <= 299;
     bool is_fixed = transfer->range == AF__RANGE_ASKED || transfer->range == AF__RANGE_REFUSED;
     if (response->path == NULL || !is_success || is_fixed) return true;
@@ -144,7 +146,7 @@ bool af__transfer_open_sink(af__transfer *transfer, const af_response *response)
     bool has_answer = transfer->range == AF__RANGE_ASKED || transfer->range == AF__RANGE_REFUSED;
     bool has_body = transfer->framing.kind != AF__FRAMING_NONE;
     af__sink_start start = {
-        .head = &transfer->reader.head,
+        .head = &transfer->reader->head,
         .framing = &transfer->framing,
         .url = asked_url(transfer),
         .length = has_body ? transfer->framing.length : 0,

@@ -83,10 +83,10 @@ bool af__transfer_upgrade(af__transfer *transfer) {
 void af__transfer_remember(af__transfer *transfer, const af__evidence *evidence) {
     host_room host;
     af__hsts_field field;
-    const af_head *head = &transfer->reader.head;
+    const af_head *head = &transfer->reader->head;
     bool is_asked = transfer->store != NULL && transfer->store->hsts != NULL &&
                     transfer->outgoing.url.is_https;
-    if (!is_asked || transfer->reader.state != AF__HEAD_DONE) return;
+    if (!is_asked || transfer->reader->state != AF__HEAD_DONE) return;
     if (!af__evidence_is_faultless(evidence)) return;
     for (size_t i = 0; i < head->header_count; i++) {
         if (!af__same_name(head->headers[i].name, "Strict-Transport-Security")) continue;
@@ -164,7 +164,7 @@ bool af__transfer_fill_store(af__transfer *transfer) {
     af__cookie_site site;
     const char *why;
     unsigned count = 0;
-    const af_head *head = &transfer->reader.head;
+    const af_head *head = &transfer->reader->head;
     if (!uses_cookies(transfer)) return true;
     if (!remember_document(transfer)) return false;
     if (!read_site(transfer, room, &site) || !keeps_cookies(transfer, room)) return true;
