@@ -41,6 +41,7 @@ def run(plan, programs, site, trusted):
         of_row = {variant: Result(row.name, variant) for variant in variants(programs)}
         for result in of_row.values():
             result.left_out = row.needs_system_store(result.variant) and not trusted
+            result.left_out |= bool(row.only) and result.variant not in row.only
         for number in range(max(row.rounds)):
             for variant, (program, extra) in variants(programs).items():
                 result = of_row[variant]
@@ -77,6 +78,8 @@ def _arguments(row, variant, site):
                  "--count", str(count), "--warmup", str(warmup), "--in-flight", str(row.in_flight)]
     if row.server in ("https", "http2") and not row.needs_system_store(variant):
         arguments += ["--ca", site.authority]
+    if row.connections:
+        arguments += ["--connections", str(row.connections)]
     if row.kind == "file":
         arguments += ["--path", site.download]
     if row.kind == "upload":

@@ -51,6 +51,8 @@ class Row:
     bytes: int = SMALL_SIZE
     moved: int = 0
     system_store: bool = False
+    connections: int = 0  # To one host at most; 0: no limit.
+    only: tuple = ()  # The clients that the row is about; empty: all.
 
     def size_for(self, client):
         """Requests, requests of warm-up, rounds."""
@@ -68,7 +70,7 @@ def bulk_size(quick, gib):
 def plan(names, bulk, quick, rounds):
     """The rows of these names, in their order."""
     rounds = rounds or (1 if quick else 3)
-    every = _small(quick, rounds) + _bulk(bulk, rounds) + _connections(quick, rounds)
+    every = _small(quick, rounds) + _bulk(bulk, rounds) + _connections(quick, rounds) + _queued(quick, rounds)
     return [row for row in every if row.name in names]
 
 
@@ -95,6 +97,16 @@ def _bulk(size, rounds):
     ]
 
 
+def _queued(quick, rounds):
+    count = 10000 if quick else 100000
+    common = {"server": "http", "target": "/small", "measures": (CPU_US, RATE, GROWTH), "count": (count, count),
+              "warmup": (64, 64), "rounds": (rounds, rounds), "connections": 32, "only": ("core",)}
+    return [
+        Row("queued_32", f"{count} GETs of 1 KiB, 32 started at a time, 32 connections", in_flight=32, **common),
+        Row("queued_all", f"{count} GETs of 1 KiB, all started at once, 32 connections", in_flight=count, **common),
+    ]
+
+
 def _connections(quick, rounds):
     waiting = 500 if quick else 2000
     starts = 5 if quick else 20
@@ -110,4 +122,4 @@ def _connections(quick, rounds):
     ]
 
 
-NAMES = tuple(row.name for row in _small(False, 1) + _bulk(GIB, 1) + _connections(False, 1))
+NAMES = tuple(row.name for row in _small(False, 1) + _bulk(GIB, 1) + _connections(False, 1) + _queued(False, 1))

@@ -13,7 +13,8 @@
 
 static const char usage[] =
     "arguments: --kind memory|file|events|upload --url URL --count N --bytes N\n"
-    "           [--in-flight N] [--warmup N] [--path FILE] [--ca FILE] [--loop poll|epoll]\n";
+    "           [--in-flight N] [--connections N] [--warmup N] [--path FILE] [--ca FILE]\n"
+    "           [--loop poll|epoll]\n";
 
 static _Noreturn void usage_error(const char *what) {
     fprintf(stderr, "%s\n%s", what, usage);
@@ -55,6 +56,8 @@ static void parse_option(bench_options *options, const char *name, const char *v
         options->warmup = parse_number(value);
     else if (strcmp(name, "--in-flight") == 0)
         options->in_flight = parse_number(value);
+    else if (strcmp(name, "--connections") == 0)
+        options->connections = parse_number(value);
     else if (strcmp(name, "--bytes") == 0)
         options->bytes = parse_number(value);
     else

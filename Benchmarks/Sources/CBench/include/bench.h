@@ -27,8 +27,9 @@ typedef struct bench_options {
     const char *ca;   /**< PEM file, trusted instead of the system store; NULL: the system store. */
     int64_t count;    /**< Requests measured. */
     int64_t warmup;   /**< Requests before that, on the same connections, not measured. */
-    int64_t in_flight; /**< Requests at the same time. */
-    int64_t bytes;     /**< The exact size of every answer's body. */
+    int64_t in_flight;   /**< Requests at the same time. */
+    int64_t connections; /**< To one host at most; 0: no limit. Heeded by the core alone. */
+    int64_t bytes;       /**< The exact size of every answer's body. */
 } bench_options;
 
 /** Read the command line, or explain it on stderr and exit with 2. */
