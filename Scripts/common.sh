@@ -1,17 +1,19 @@
 # Sourced by the scripts next to it. Sets where things are and how stages are run and reported.
 #
 # AF_BUILD_DIR  where everything is built (default: .build in the checkout)
-# AF_JOBS       how many compilers and tests run at once (default: the number of processors)
+# AF_JOBS       how many compilers run at once (default: the number of processors)
+# AF_TEST_JOBS  how many C tests run at once (default: four for each processor: most of them wait for a time limit)
 
 set -euo pipefail
 
 AF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 AF_BUILD_DIR=${AF_BUILD_DIR:-$AF_ROOT/.build}
 AF_JOBS=${AF_JOBS:-$(nproc)}
+AF_TEST_JOBS=${AF_TEST_JOBS:-$((4 * AF_JOBS))}
 AF_VENV=${AF_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/swiftaf/venv}
 # For how many seconds a test waits for a test server, where sanitizers and few processors make everything slow.
 AFTS_PATIENCE=${AFTS_PATIENCE:-600}
-export AF_ROOT AF_BUILD_DIR AF_JOBS AF_VENV AFTS_PATIENCE
+export AF_ROOT AF_BUILD_DIR AF_JOBS AF_TEST_JOBS AF_VENV AFTS_PATIENCE
 
 # Debian keeps nginx where an ordinary user's PATH does not reach.
 PATH=$PATH:/usr/local/sbin:/usr/sbin
@@ -40,7 +42,7 @@ build_c() {
 test_c() {
     local directory=$AF_BUILD_DIR/c/$1
     shift
-    ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$AF_JOBS" "$@"
+    ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$AF_TEST_JOBS" "$@"
 }
 
 # has_fuzzer COMPILER: can it link with libFuzzer and AddressSanitizer? Distributions package their runtimes apart.
@@ -61,6 +63,11 @@ find_fuzzer() {
     return 1
 }
 
+# The build that is used as it is: with all package traits. What is behind none of them is built and tested without
+# traits under the sanitizers.
+AF_SWIFT_BUILD=$AF_BUILD_DIR/swift-traits
+AF_SWIFT_TRAITS=(--scratch-path "$AF_SWIFT_BUILD" --traits Compression,Images)
+
 swift_package() {
     local verb=$1
     shift
@@ -78,12 +85,28 @@ run_swift_tests() {
     swift_package test "$@"
 }
 
+# build_swift SCRATCH WARNING [ARGUMENT…]: everything, with the tests. A build from nothing, as on a build machine, shows
+# every warning; one line with the pattern WARNING is enough to fail.
+build_swift() {
+    local scratch=$1 pattern=$2 log=$1.log
+    shift 2
+    swift_package build --build-tests --scratch-path "$scratch" "$@" 2>&1 | tee "$log"
+    if grep -E "$pattern" "$log"; then
+        echo "the Swift build must be free of warnings"
+        return 1
+    fi
+}
+
+AF_ANY_WARNING='(^|[^a-z])warning:'
+# Of the compiler about a source: sanitizers may have remarks of their own.
+AF_SOURCE_WARNING='\.(swift|c|h):[0-9].*warning:'
+
 # test_swift_slowly SCRATCH [ARGUMENT…]: the Swift tests where each is many times slower, one target after the other:
 # all at once they would keep each other from the processors for longer than they wait for anything.
 test_swift_slowly() {
     local scratch=$1 target targets
     shift
-    swift_package build --build-tests --scratch-path "$scratch" "$@"
+    build_swift "$scratch" "$AF_SOURCE_WARNING" "$@"
     targets=$(swift_package test list --skip-build --scratch-path "$scratch" "$@" | cut -d . -f 1 | sort -u)
     [ -n "$targets" ] || die "there are no Swift tests"
     for target in $targets; do
@@ -93,27 +116,95 @@ test_swift_slowly() {
 
 mkdir -p "$AF_BUILD_DIR/c"
 
-AF_SUMMARY=()
+# ---- Stages and lanes ----
+#
+# A stage is one step. Stages run one after the other, or in lanes: lanes run at the same time, the stages of a lane one
+# after the other. What a stage of a lane prints is shown when it has ended, so that outputs don't mix. The first stage
+# that fails ends its lane; the other lanes end after the stage that they are at.
 
-# stage NAME COMMAND…: run one step; the first one that fails ends the script, by its name.
-stage() {
-    local name=$1 start=$SECONDS status
-    shift
-    echo "==> $name"
-    # Not inside `if`: there, `set -e` would not hold in the command.
+AF_RUN=$AF_BUILD_DIR/run-$$
+AF_LANE=
+AF_LANES=()
+
+begin_run() {
+    [ ! -d "$AF_RUN" ] || return 0
+    mkdir -p "$AF_RUN"
+    trap 'rm -rf "$AF_RUN"' EXIT
+}
+
+has_failed() {
+    [ -e "$AF_RUN/failed" ]
+}
+
+# run_stage COMMAND…: not inside `if`, where `set -e` would not hold in the command.
+run_stage() {
     set +e
-    (set -e && "$@")
-    status=$?
+    (set -e && trap - EXIT && "$@")
+    AF_STATUS=$?
     set -e
-    if [ "$status" -ne 0 ]; then
-        AF_SUMMARY+=("FAILED  $name")
+}
+
+show() {
+    echo "==> $1"
+    cat "$AF_RUN/$AF_LANE.log"
+}
+
+# stage NAME COMMAND…: run one step; the first one that fails ends the script, or its lane.
+stage() {
+    local name=$1 start=$SECONDS
+    shift
+    begin_run
+    if has_failed; then
+        exit 1
+    fi
+    if [ -z "$AF_LANE" ]; then
+        echo "==> $name"
+        run_stage "$@"
+    else
+        echo "... $name has begun"
+        run_stage "$@" >"$AF_RUN/$AF_LANE.log" 2>&1
+        # One at a time.
+        (flock 9 && show "$name") 9>>"$AF_RUN/lock"
+    fi
+    if [ "$AF_STATUS" -ne 0 ]; then
+        echo "FAILED  $name ($((SECONDS - start)) s)" >>"$AF_RUN/summary"
+        touch "$AF_RUN/failed"
+        [ -n "$AF_LANE" ] || summary
+        exit 1
+    fi
+    echo "passed  $name ($((SECONDS - start)) s)" >>"$AF_RUN/summary"
+}
+
+# lane NAME COMMAND…: begin a lane; the command calls `stage`.
+lane() {
+    begin_run
+    AF_LANE=$1
+    shift
+    (trap - EXIT && "$@") &
+    AF_LANES+=($!)
+    AF_LANE=
+}
+
+# Wait for all lanes; a stage that failed ends the script.
+join_lanes() {
+    local id
+    for id in "${AF_LANES[@]}"; do
+        wait "$id" || touch "$AF_RUN/failed"
+    done
+    AF_LANES=()
+    if has_failed; then
         summary
         exit 1
     fi
-    AF_SUMMARY+=("passed  $name ($((SECONDS - start)) s)")
 }
 
+# The last lines of the output: what passed, what failed, and how long it took.
 summary() {
     echo
-    printf '%s\n' "${AF_SUMMARY[@]}"
+    cat "$AF_RUN/summary"
+    if has_failed; then
+        echo "FAILED after $SECONDS s"
+    else
+        echo "all passed in $SECONDS s"
+    fi
 }
