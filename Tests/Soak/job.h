@@ -76,7 +76,7 @@ typedef struct job {
 } job;
 
 /**
- * To look past defects that are being repaired: no response that breaks HTTP/1.1, AF_EINTERNAL is no error, and the
+ * To look past defects that are being repaired: no bytes behind a response on a connection that stays open, and the
  * body of an HTTP/2 response isn't compared. Goes away with them.
  */
 extern bool tolerates_known_defects;
