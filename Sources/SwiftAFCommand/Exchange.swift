@@ -13,31 +13,40 @@ struct Exchange {
     var watcher: (@Sendable (TransferProgress) -> Void)?
 
     func run() async -> Outcome {
-        if options.isVerbose { show(HeadLines.request(request)) }
         let log = ExchangeLog()
         var outcome = await transferWithProgress(log)
         outcome.locations = log.locations
         // With a file to go to, a body goes there or nowhere.
         if file != nil { outcome.body = nil }
-        if let response = outcome.response, options.isVerbose { show(HeadLines.response(response)) }
-        if outcome.failure == nil { parse(&outcome) }
-        if let metrics = outcome.metrics, options.printsTimings { show(Timings.lines(metrics)) }
+        parse(&outcome)
+        if let metrics = outcome.metrics, options.printsTimings { console.complain(Timings.lines(metrics)) }
         return outcome
-    }
-
-    private func show(_ lines: [String]) {
-        lines.forEach(console.complain)
     }
 
     // MARK: The transfer
 
     private func transferWithProgress(_ log: ExchangeLog) async -> Outcome {
-        let manager = makeManager(log)
-        if let watcher { return await transfer(manager, progress: watcher) }
-        guard console.error.isTerminal, !options.isQuiet else { return await transfer(manager, progress: nil) }
+        if let watcher { return await transfer(log, console.complain, progress: watcher) }
+        guard console.error.isTerminal, !options.isQuiet else {
+            return await transfer(log, console.complain, progress: nil)
+        }
         let display = ProgressDisplay(sink: console.error)
         display.begin()
-        return await display.accompany { await transfer(manager) { display.note($0) } }
+        return await display.accompany { await transfer(log, display.write) { display.note($0) } }
+    }
+
+    /// - Parameter show: Writes lines to standard error.
+    private func transfer(
+        _ log: ExchangeLog, _ show: @escaping @Sendable ([String]) -> Void,
+        progress: (@Sendable (TransferProgress) -> Void)?
+    ) async -> Outcome {
+        let manager = makeManager(log)
+        guard options.isVerbose else { return await transfer(manager, progress: progress) }
+        let wire = WireLog(show)
+        manager.eventMonitors = [wire]
+        let outcome = await transfer(manager, progress: progress)
+        await wire.drain(manager)
+        return outcome
     }
 
     private func transfer(
@@ -54,36 +63,22 @@ struct Exchange {
 
     private func makeManager(_ log: ExchangeLog) -> HTTPSessionManager {
         let manager = HTTPSessionManager(configuration: configuration)
-        manager.redirectHandler = { [console, options] proposal in
+        manager.redirectHandler = { proposal in
             log.note(proposal)
-            if options.isVerbose {
-                let lines = HeadLines.response(proposal.response) + HeadLines.request(proposal.request)
-                lines.forEach(console.complain)
-            }
             return .follow
         }
-        manager.interceptor = options.retryPolicy.map { policy in
-            CompositeInterceptor(attempts(log), policy)
-        }
+        manager.interceptor = options.retryPolicy.map { CompositeInterceptor(attempts(log), $0) }
         return manager
     }
 
     /// Notes what is to be known of each attempt; it decides nothing.
     private func attempts(_ log: ExchangeLog) -> Interceptor {
         Interceptor(
-            adapt: { request, attempt in
-                let former = log.begin()
-                if attempt.number > 1, options.isVerbose {
-                    if let response = former?.response { show(HeadLines.response(response)) }
-                    if let error = former?.error { show(["* \(error.message.printable)"]) }
-                    show(HeadLines.request(request))
-                }
+            adapt: { request, _ in
+                log.begin()
                 return request
             },
-            retry: { _, outcome in
-                log.note(outcome)
-                return .doNotRetry
-            })
+            retry: { _, _ in .doNotRetry })
     }
 
     // MARK: What came of it
@@ -102,7 +97,7 @@ struct Exchange {
         var outcome = outcome(of: download.response, body: Data())
         // A 416 that says the file is complete is no refusal.
         if download.resumption == .alreadyComplete { outcome.failure = nil }
-        outcome.file = download.filePath
+        outcome.file = file?.path(of: download) ?? download.filePath
         outcome.bodyBytes = Int(clamping: download.fileSize)
         return outcome
     }
@@ -142,46 +137,40 @@ struct Exchange {
         }
     }
 
-    /// With `--json` an answer that calls itself JSON has to be.
+    /// With `--json` an answer that calls itself JSON has to be, whatever its status says.
     private func parse(_ outcome: inout Outcome) {
-        guard options.printsJSON, outcome.response?.mediaType?.isJSON == true, let body = outcome.body, !body.isEmpty
+        let isWhole = outcome.failure.map { [.status, .authentication].contains($0.exit) } ?? true
+        guard options.printsJSON, isWhole, outcome.response?.mediaType?.isJSON == true, let body = outcome.body,
+            !body.isEmpty
         else { return }
+        var problem: String?
         do {
-            outcome.json = try JSONValue(parsing: body)
+            let json = try JSONText(Array(body))
+            if json.isTooDeep { problem = "the body is JSON, but nested too deeply to be part of a report" }
+            if problem == nil { outcome.json = json }
         } catch {
-            outcome.failure = Failure(.serialization, .serialization, "the body is \(error)")
+            problem = "the body is \(error)"
         }
+        // A status that is not acceptable says more.
+        guard let problem, outcome.failure == nil else { return }
+        outcome.failure = Failure(.serialization, .serialization, problem)
     }
 }
 
 /// Remembers what happened in the current attempt.
 private final class ExchangeLog: Sendable {
-    private struct State {
-        var locations: [String] = []
-        var outcome: AttemptOutcome?
-    }
-
-    private let state = Guarded(State())
+    private let state = Guarded<[String]>([])
 
     /// What redirects said.
-    var locations: [String] { state.withLock { $0.locations } }
+    var locations: [String] { state.withLock { $0 } }
 
     /// An attempt begins.
-    ///
-    /// - Returns: What came of the one before.
-    func begin() -> AttemptOutcome? {
-        state.withLock { state in
-            defer { state = State() }
-            return state.outcome
-        }
-    }
-
-    func note(_ outcome: AttemptOutcome) {
-        state.withLock { $0.outcome = outcome }
+    func begin() {
+        state.withLock { $0 = [] }
     }
 
     func note(_ proposal: RedirectProposal) {
         let location = proposal.response.headers.first(HTTPHeaders.Name.location) ?? ""
-        state.withLock { $0.locations.append(location) }
+        state.withLock { $0.append(location) }
     }
 }

@@ -23,7 +23,7 @@ enum ExitCode: Int32, Sendable {
     case serialization = 9
     /// A failure of this program or of the machine, as `EX_SOFTWARE`.
     case software = 70
-    /// Interrupted, as shells count: 128 and the number of the signal.
+    /// Interrupted by SIGINT, as shells count: 128 and the number of the signal. ``Interrupts`` knows the other signals.
     case cancelled = 130
 }
 

@@ -11,6 +11,11 @@ struct Runner: Sendable {
 
     /// Does what the arguments after the program's name say. Cancelling the task is what Ctrl-C does.
     func run(_ arguments: [String]) async -> ExitCode {
+        await run(arguments.map { RawText($0) })
+    }
+
+    /// The same with arguments that need not be text.
+    func run(_ arguments: [RawText]) async -> ExitCode {
         let invocation = ArgumentParser.parse(arguments)
         var outcome = await outcome(of: invocation)
         print(&outcome, options: invocation.options)
@@ -102,10 +107,9 @@ struct Runner: Sendable {
         do {
             text = try Report(outcome: outcome).text(pretty: console.output.isTerminal)
         } catch {
-            // The body is JSON, but nested so deeply that nothing around it can be written.
-            outcome.json = nil
-            outcome.failure = Failure(.serialization, .serialization, "the body can't be shown as JSON: \(error)")
-            text = Report(outcome: outcome).value.description + "\n"
+            // No value of a report is a number that JSON hasn't, but the compiler can't know.
+            outcome.failure = Failure(.software, .unknown, "the report can't be written: \(error)")
+            text = Report(outcome: Outcome(failure: outcome.failure)).value.description + "\n"
         }
         try console.output.write(Data(text.utf8))
     }
@@ -123,7 +127,7 @@ struct Runner: Sendable {
     }
 
     private func prettyJSON(_ response: HTTPResponse?, _ body: Data) -> Data? {
-        guard response?.mediaType?.isJSON == true, let value = try? JSONValue(parsing: body) else { return nil }
-        return try? value.data(options: [.prettyPrinted, .withoutEscapingSlashes])
+        guard response?.mediaType?.isJSON == true, let text = try? JSONText(Array(body)) else { return nil }
+        return Data(text.pretty.bytes)
     }
 }

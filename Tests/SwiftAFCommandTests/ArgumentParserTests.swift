@@ -75,7 +75,7 @@ import Testing
 
     @Test func everyOptionSetsWhatItSays() throws {
         let options = try request(
-            "get", "u", "--form", "--bearer", "t", "--user", "u:p", "--auth", "digest",
+            "post", "u", "--form", "--bearer", "t", "--user", "u:p", "--auth", "digest",
             "--connect-timeout", "0.3", "--idle-timeout", "0", "--timeout", "9",
             "--max-redirects", "0", "--no-redirects", "--http1.1", "--no-compressed", "--cacert", "ca.pem",
             "--insecure",
@@ -94,7 +94,8 @@ import Testing
         expected.anchorsPath = "ca.pem"
         expected.allowsInvalidCertificates = true
         expected.validatesHostName = false
-        expected.limits = .init(maximumBodySize: 10, maximumHeaderBytes: 20)
+        expected.limits.maximumBodySize = 10
+        expected.limits.maximumHeaderBytes = 20
         expected.rateLimit = 30
         expected.proxies = ProxyConfiguration(all: "p", bypass: "a,b")
         expected.outputPath = "f"
@@ -152,7 +153,8 @@ import Testing
             (["get", "u", "--max-redirects", "-1"], "--max-redirects needs a whole number"),
             (["get", "u", "word"], "is no item"),
             (["demo", "x"], "demo takes no arguments"),
-            (["demo", "--timings"], "demo takes no option but --json"),
+            (["demo", "--timings"], "--timings has no meaning for demo"),
+            (["help", "--compressed"], "--compressed has no meaning for help"),
             (["help", "x"], "help takes no arguments"),
         ] as [([String], String)])
     func refused(arguments: [String], message: String) {

@@ -180,7 +180,8 @@ struct BatchProgramTests {
         let exchanges = ["one", "two"].map { name in
             Exchange(
                 request: HTTPRequest(server.urlString("/\(name)")),
-                file: FileTarget(name: .path("\(folder.folder)/\(name)"), options: .replacesFile), options: Options(),
+                file: FileTarget(name: .path(RawText("\(folder.folder)/\(name)")), options: .replacesFile),
+                options: Options(),
                 configuration: SessionConfiguration(), console: console)
         }
         let outcomes = await Batch(exchanges: exchanges, options: Options(), console: console).run()

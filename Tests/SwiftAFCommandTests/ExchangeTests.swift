@@ -170,8 +170,9 @@ import Testing
         #expect(!run.error.contains("s3cret"))
         let lines = run.error.split(separator: "\n").map(String.init)
         for line in [
-            "> GET /a", "> Host: 127.0.0.1:\(server.port)", "> Cookie: <hidden>", "> Authorization: <hidden>",
-            "< HTTP/1.1 302 Found", "< Set-Cookie: <hidden>", "< Location: /b", "> GET /b", "< HTTP/1.1 200 OK",
+            "> GET /a HTTP/1.1", "> Host: 127.0.0.1:\(server.port)", "> Cookie: <hidden>", "> Authorization: <hidden>",
+            "< HTTP/1.1 302 Found", "< Set-Cookie: <hidden>", "< Location: /b", "> GET /b HTTP/1.1",
+            "< HTTP/1.1 200 OK",
             "< X-Served-By: b",
         ] {
             #expect(lines.contains(line), "\(line)")

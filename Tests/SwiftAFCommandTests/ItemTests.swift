@@ -3,6 +3,11 @@ import Testing
 
 @testable import SwiftAFCommand
 
+/// Text that is JSON.
+private func json(_ text: String) -> FieldValue {
+    (try? JSONText(Array(text.utf8))).map(FieldValue.json) ?? "not JSON"
+}
+
 @Suite struct ItemTests {
     @Test(
         arguments: [
@@ -15,8 +20,8 @@ import Testing
             ("name=Ada", .field(name: "name", value: "Ada")),
             ("name=", .field(name: "name", value: "")),
             ("mail=ada@example.org", .field(name: "mail", value: "ada@example.org")),
-            ("born:=1815", .field(name: "born", value: 1815)),
-            ("tags:=[\"a\", null]", .field(name: "tags", value: ["a", nil])),
+            ("born:=1815", .field(name: "born", value: json("1815"))),
+            ("tags:=[\"a\", null]", .field(name: "tags", value: json("[\"a\", null]"))),
             ("text=@/tmp/a=b", .fieldFromFile(name: "text", path: "/tmp/a=b")),
             ("photo@/tmp/a.png", .filePart(name: "photo", FilePart(path: "/tmp/a.png"))),
             ("p@a;b;typ=c", .filePart(name: "p", FilePart(path: "a;b;typ=c"))),
@@ -30,7 +35,7 @@ import Testing
             ("ä=ö", .field(name: "ä", value: "ö")),
         ] as [(String, Item)])
     func forms(argument: String, item: Item) throws {
-        #expect(try Item(argument) == item)
+        #expect(try Item(RawText(argument)) == item)
     }
 
     @Test(
@@ -46,15 +51,29 @@ import Testing
             (#"a\b=c\d"#, .field(name: #"a\b"#, value: #"c\d"#)),
             (#"a\\=c"#, .field(name: #"a\\"#, value: "c")),
             (#"a=c\"#, .field(name: "a", value: #"c\"#)),
-            (#"a:="x\\ny""#, .field(name: "a", value: #"x\ny"#)),
+            (#"a:="x\\ny""#, .field(name: "a", value: json(#""x\\ny""#))),
         ] as [(String, Item)])
     func escapes(argument: String, item: Item) throws {
-        #expect(try Item(argument) == item)
+        #expect(try Item(RawText(argument)) == item)
     }
 
     /// A separator followed by a combining mark is one character to a reader, and still a separator.
     @Test func separatorsAreBytes() throws {
         #expect(try Item("a=\u{301}b") == .field(name: "a", value: "\u{301}b"))
+    }
+
+    @Test func bytesThatAreNotUTF8StayWhereBytesBelong() throws {
+        let value = RawText([0x61, 0xFF])
+        #expect(try Item(RawText(Array("n=".utf8) + value.bytes)) == .field(name: "n", value: .text(value)))
+        #expect(try Item(RawText(value.bytes + Array("=v".utf8))) == .field(name: value, value: "v"))
+        #expect(try Item(RawText(Array("n@".utf8) + value.bytes)) == .filePart(name: "n", FilePart(path: value)))
+        #expect(try Item(RawText(Array("n:".utf8) + value.bytes)) == .header(name: "n", value: value))
+        for wrong in ["n==", "n:="] {
+            #expect(throws: UsageError.self) { try Item(RawText(Array(wrong.utf8) + value.bytes)) }
+        }
+        for wrong in [":v", "==v"] {
+            #expect(throws: UsageError.self) { try Item(RawText(value.bytes + Array(wrong.utf8))) }
+        }
     }
 
     @Test(arguments: [
@@ -66,7 +85,7 @@ import Testing
         ("a:={", "the value of 'a' is not JSON"), ("a:=", "the value of 'a' is not JSON"),
     ])
     func refused(argument: String, message: String) {
-        let error = #expect(throws: UsageError.self) { try Item(argument) }
+        let error = #expect(throws: UsageError.self) { try Item(RawText(argument)) }
         #expect(error?.message.contains(message) == true)
     }
 }

@@ -93,35 +93,52 @@ import Testing
     }
 }
 
-@Suite struct HeadLinesTests {
-    @Test func requestsHideCredentials() {
-        var request = HTTPRequest(.post, "https://u:s3cret@h:8443/p?q=1#f")
-        request.headers = [
-            ("Authorization", "s3cret"), ("Cookie", "s3cret"), ("Proxy-Authorization", "s3cret"), ("X", "y"),
-        ]
+@Suite struct WireLogTests {
+    private func lines(_ event: WireTrace.Event) -> [String] { WireLog.lines(WireTrace(event)) }
+
+    @Test func headsLineByLine() {
         #expect(
-            HeadLines.request(request) == [
-                "> POST /p?q=1", "> Host: h:8443", "> Authorization: <hidden>", "> Cookie: <hidden>",
-                "> Proxy-Authorization: <hidden>", "> X: y", ">",
-            ])
+            lines(.requestHead(Array("GET /\u{1B} HTTP/1.1\r\nX: \u{E4}\r\n\r\n".utf8)))
+                == ["> GET /\\u{1B} HTTP/1.1", "> X: \u{E4}", ">"])
+        #expect(lines(.responseLine(Array("X: ".utf8) + [0xE4, 0x0D, 0x0A])) == ["< X: \u{E4}"])
+        #expect(lines(.responseLine([0x0D, 0x0A])) == ["<"])
+        #expect(lines(.responseLine(Array("cut".utf8))) == ["< cut"])
     }
 
-    @Test(arguments: [
-        ("http://h", "/", "h"), ("http://h?q", "/?q", "h"), ("https://h:443/a//b", "/a//b", "h"),
-        ("http://[::1]:8/x#y", "/x", "[::1]:8"), ("http://h/a b?ä", "/a%20b?%C3%A4", "h"),
-    ])
-    func targets(url: String, target: String, host: String) {
-        #expect(HeadLines.request(HTTPRequest(url)) == ["> GET \(target)", "> Host: \(host)", ">"])
+    @Test func connections() {
+        #expect(lines(.connection(.init(address: "::1", port: 80))) == ["* connected to ::1 port 80"])
+        #expect(lines(.connection(.init(address: nil, port: 0))) == ["* connected to a Unix-domain socket"])
+        let full = WireTrace.Connection(
+            address: "10.0.0.1", port: 443, isProxy: true, isReused: true, tlsVersion: "TLSv1.3", cipher: "TLS_X",
+            applicationProtocol: "h2", certificateSubject: "CN=h\u{1B}")
+        #expect(
+            lines(.connection(full)) == [
+                "* connected before to 10.0.0.1 port 443 (proxy), TLSv1.3, TLS_X, ALPN h2, certificate CN=h\\u{1B}"
+            ])
+    }
+}
+
+@Suite struct JSONTextTests {
+    @Test(
+        arguments: [
+            (#"{"a":1.10,"a":2,"b":[]}"#, "{\n  \"a\": 1.10,\n  \"a\": 2,\n  \"b\": []\n}"),
+            (" [ 1 , { } ,[ ] , \"a,b\\\"]\" ] ", "[\n  1,\n  {},\n  [],\n  \"a,b\\\"]\"\n]"),
+            (#"12345678901234567890.50e+10"#, "12345678901234567890.50e+10"),
+            (#""\u00e4\/ä""#, #""\u00e4\/ä""#), ("null", "null"), ("{}", "{}"),
+            (#"{"x":{"y":[true]}}"#, "{\n  \"x\": {\n    \"y\": [\n      true\n    ]\n  }\n}"),
+        ])
+    func tokensStayAsTheyAre(text: String, pretty: String) throws {
+        let json = try JSONText(Array(text.utf8))
+        #expect(String(decoding: json.pretty.bytes, as: UTF8.self) == pretty)
+        #expect(json.pretty.compact == json.compact)
+        #expect(String(decoding: json.bytes, as: UTF8.self) == text)
     }
 
-    @Test func responsesHideCookiesAndPasswords() {
-        let headers: HTTPHeaders = [("Set-Cookie", "s3cret"), ("Location", "http://u:s3cret@h/"), ("x-a", "1\u{1B}")]
-        let response = HTTPResponse(status: 302, reason: "Found", headers: headers, url: "http://h/")
-        #expect(
-            HeadLines.response(response) == [
-                "< HTTP/1.1 302 Found", "< Set-Cookie: <hidden>", "< Location: http://h/", "< x-a: 1\\u{1B}", "<",
-            ])
-        #expect(HeadLines.response(HTTPResponse(status: 200, version: .http2, url: "u")) == ["< HTTP/2 200", "<"])
+    @Test func numbers() throws {
+        #expect(try JSONText(Array(" 1.10\n".utf8)).number == "1.10")
+        #expect(try JSONText(Array("-0".utf8)).number == "-0")
+        #expect(try JSONText(Array("\"1\"".utf8)).number == nil)
+        #expect(throws: JSONParseError.self) { try JSONText(Array("01".utf8)) }
     }
 }
 
@@ -158,7 +175,7 @@ import Testing
         outcome.url = "https://u:p@h/"
         outcome.body = Data(#"{"a":1}"#.utf8)
         outcome.bodyBytes = 7
-        outcome.json = ["a": 1]
+        outcome.json = try JSONText(Array("{\"a\": 1}".utf8))
         outcome.locations = ["//x:y@h/2"]
         outcome.metrics = ResponseMetrics(hops: [
             HopMetrics(

@@ -4,18 +4,21 @@ internal import CAFCore
 struct CoreFile: Equatable, Sendable {
     /// Without NUL. Nil if it is named when the answer is there.
     var path: String?
+    /// The path as the system has it, if it isn't UTF-8.
+    var rawPath: [UInt8]?
     var options: DownloadOptions
     /// Goes with ``path``.
     var token: ResumeToken?
 
     var textSize: Int {
-        (path.map { CoreTexts.size(of: $0) } ?? 0) + (token.map { CoreTexts.size(of: $0.text) } ?? 0)
+        (rawPath.map { $0.count + 1 } ?? path.map { CoreTexts.size(of: $0) } ?? 0)
+            + (token.map { CoreTexts.size(of: $0.text) } ?? 0)
     }
 
     func sink(_ texts: inout CoreTexts) -> af_sink {
         var sink = af_sink()
         sink.kind = AF_SINK_FILE
-        if let path { sink.path = texts.put(path) }
+        if let rawPath { sink.path = texts.put(rawPath) } else if let path { sink.path = texts.put(path) }
         if let token { sink.resume_token = texts.put(token.text) }
         sink.flags = options.coreFlags
         return sink
@@ -30,6 +33,8 @@ extension DownloadOptions {
         if contains(.keepsPartialFile) { flags |= UInt32(AF_SINK_KEEP_PARTIAL) }
         if contains(.resumes) { flags |= UInt32(AF_SINK_CONTINUE) }
         if contains(.synchronizes) { flags |= UInt32(AF_SINK_SYNC) }
+        if contains(.followsLinks) { flags |= UInt32(AF_SINK_FOLLOW_LINKS) }
+        if contains(.keepsPermissions) { flags |= UInt32(AF_SINK_KEEP_MODE) }
         return flags
     }
 }

@@ -155,12 +155,14 @@ final class CoreFormSource: CoreBodySource, @unchecked Sendable {
 extension BodyForm.Heading {
     /// The heading in the core's form, for the time of the call.
     fileprivate func withPart<Result>(_ use: (UnsafePointer<af_part>) -> Result) -> Result {
-        let size = name.utf8.count + (fileName?.utf8.count ?? 0) + (mediaType?.utf8.count ?? 0)
+        let nameBytes = rawName ?? Array(name.utf8)
+        let fileNameBytes = rawFileName ?? fileName.map { Array($0.utf8) }
+        let size = nameBytes.count + (fileNameBytes?.count ?? 0) + (mediaType?.utf8.count ?? 0)
         return headers.withCore(moreText: size) { fields, count, texts in
             var part = af_part()
             part.size = MemoryLayout<af_part>.stride
-            part.name = texts.append(name)
-            if let fileName { part.file_name = texts.append(fileName) }
+            part.name = texts.append(nameBytes)
+            if let fileNameBytes { part.file_name = texts.append(fileNameBytes) }
             if let mediaType { part.content_type = texts.append(mediaType) }
             part.headers = fields
             part.header_count = count

@@ -16,6 +16,7 @@ class CoreTask: @unchecked Sendable {
         static let redirects = Interests(rawValue: 2)
         static let head = Interests(rawValue: 4)
         static let challenges = Interests(rawValue: 8)
+        static let trace = Interests(rawValue: 16)
     }
 
     /// The answer to a piece of a body.
@@ -159,6 +160,9 @@ class CoreTask: @unchecked Sendable {
     /// The same request goes out once more, with credentials. The challenge comes without them.
     func didAnswer(_ challenge: AuthenticationChallenge) {}
 
+    /// Something went over the wire.
+    func didTrace(_ trace: WireTrace) {}
+
     /// The head of the final response, before its body.
     func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition { .allow }
 
@@ -212,6 +216,12 @@ extension CoreTask {
                 guard let challenge, var told = AuthenticationChallenge(challenge.pointee) else { return }
                 told.proposedCredential = nil
                 CoreTask.from(context)?.didAnswer(told)
+            }
+        }
+        if interests.contains(.trace) {
+            events.on_trace = { context, trace in
+                guard let trace, let seen = WireTrace(trace.pointee) else { return }
+                CoreTask.from(context)?.didTrace(seen)
             }
         }
         if interests.contains(.head) {

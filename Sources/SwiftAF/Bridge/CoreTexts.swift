@@ -28,6 +28,14 @@ struct CoreTexts {
         return start
     }
 
+    /// A copy of bytes that ends in NUL.
+    mutating func put(_ bytes: [UInt8]) -> UnsafePointer<CChar>? {
+        let start = append(bytes).bytes
+        next?.pointee = 0
+        next = next.map { $0 + 1 }
+        return start
+    }
+
     /// A copy of bytes.
     mutating func put(_ data: Data) -> af_slice {
         data.withUnsafeBytes { append($0) }
@@ -57,7 +65,7 @@ struct CoreTexts {
         return text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
-    private mutating func append(_ bytes: [UInt8]) -> af_slice {
+    mutating func append(_ bytes: [UInt8]) -> af_slice {
         bytes.withUnsafeBytes { append($0) }
     }
 

@@ -30,6 +30,9 @@ package struct BodyForm: Sendable {
         package var name: String
         /// Nil is none; of a file, the last component of its path.
         package var fileName: String?
+        /// Names that aren't UTF-8; they go before those above.
+        package var rawName: [UInt8]?
+        package var rawFileName: [UInt8]?
         /// Nil is none; of a file, what its extension stands for.
         package var mediaType: String?
         /// Further fields.

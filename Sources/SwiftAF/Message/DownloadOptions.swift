@@ -20,4 +20,9 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     public static let resumes = DownloadOptions(rawValue: 1 << 3)
     /// The download ends when file and folder are on the disk. Other transfers of the session wait for the disk too.
     public static let synchronizes = DownloadOptions(rawValue: 1 << 4)
+    /// If the path is a symbolic link, the file that it leads to is replaced, and the link stays. Without this the link
+    /// is replaced.
+    public static let followsLinks = DownloadOptions(rawValue: 1 << 5)
+    /// A file that is replaced keeps its permissions instead of those of a new one.
+    public static let keepsPermissions = DownloadOptions(rawValue: 1 << 6)
 }

@@ -183,6 +183,25 @@ extension MultipartFormData {
         }
     }
 
+    /// Adds bytes with a heading of which nothing need be UTF-8.
+    package mutating func append(_ data: Data, heading: BodyForm.Heading) throws(SessionError) {
+        try add(.data(data, heading))
+    }
+
+    /// The same for a file; see ``append(file:range:name:fileName:mediaType:headers:)``.
+    package mutating func append(file path: String, heading: BodyForm.Heading) throws(SessionError) {
+        var file = BodyForm.File(path: path)
+        file.size = try check(.file(file, heading))
+        form.parts.append(.file(file, heading))
+    }
+
+    /// The same for a sequence that can be read once.
+    package mutating func append<Chunks: AsyncSequence & Sendable>(
+        once sequence: Chunks, heading: BodyForm.Heading
+    ) throws(SessionError) where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {
+        try append(.stream(once: sequence), heading)
+    }
+
     private mutating func append(_ body: HTTPBody, _ heading: BodyForm.Heading) throws(SessionError) {
         guard case .stream(let stream) = body.content else { return }
         try add(.stream(stream, heading))

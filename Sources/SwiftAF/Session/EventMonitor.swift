@@ -18,6 +18,9 @@ public import FoundationEssentials
 /// A request that can't be sent, because an input of it is wrong, is not told of unless it is a task. Without a monitor
 /// nothing is done or kept for them.
 public protocol EventMonitor: Sendable {
+    /// Whether ``requestTraced(_:_:)`` is called, which costs a copy of every head. False unless it is implemented.
+    /// Read when the monitor is given to its manager.
+    var tracesWire: Bool { get }
     /// A call begins, or a task was made.
     func requestCreated(_ request: MonitoredRequest)
     /// It runs: at once, or a task was resumed.
@@ -39,6 +42,9 @@ public protocol EventMonitor: Sendable {
     /// - Parameter challenge: Without the credentials. The scheme of its ``AuthenticationChallenge/protectionSpace`` is the
     ///   one it is answered with.
     func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge)
+    /// Something went over the wire, if ``tracesWire`` is true: in the order in which it was sent and received, between
+    /// sent and metrics of its attempt.
+    func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace)
     /// The head of an attempt's answer has come; its metrics have not.
     func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse)
     /// An interceptor wants another attempt, after a while.
@@ -54,6 +60,8 @@ public protocol EventMonitor: Sendable {
 }
 
 extension EventMonitor {
+    public var tracesWire: Bool { false }
+    public func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace) {}
     public func requestCreated(_ request: MonitoredRequest) {}
     public func requestResumed(_ request: MonitoredRequest) {}
     public func requestSuspended(_ request: MonitoredRequest) {}

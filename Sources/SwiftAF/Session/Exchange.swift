@@ -102,6 +102,10 @@ final class Exchange: CoreTask, @unchecked Sendable {
         observers.events?.tell(.challenged(challenge))
     }
 
+    override func didTrace(_ trace: WireTrace) {
+        observers.events?.tell(.traced(trace))
+    }
+
     override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
         observers.judge(response)
     }
@@ -127,6 +131,7 @@ struct TransferObservers: Sendable {
         if response != nil || monitors != nil { interests.insert(.head) }
         if redirect != nil || refusesRedirects || monitors != nil { interests.insert(.redirects) }
         if monitors != nil { interests.insert(.challenges) }
+        if monitors?.tracesWire == true { interests.insert(.trace) }
         return interests
     }
 

@@ -64,6 +64,16 @@ extension HTTPSessionManager {
         try await download(.resuming(token, headers, options), progress)
     }
 
+    /// As ``download(_:to:options:progress:)``, to a path that need not be UTF-8.
+    package func download(
+        _ request: HTTPRequest, toBytes path: [UInt8], options: DownloadOptions,
+        progress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws(SessionError) -> DownloadResponse {
+        var plan = DownloadPlan.to(String(decoding: path, as: UTF8.self), request, options)
+        plan.file.rawPath = path
+        return try await download(plan, progress)
+    }
+
     func download(
         _ plan: DownloadPlan, _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(SessionError) -> DownloadResponse {

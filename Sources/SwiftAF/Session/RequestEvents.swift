@@ -11,6 +11,7 @@ enum RequestEvent: Sendable {
     /// And answered.
     case challenged(AuthenticationChallenge)
     case answered(HTTPResponse)
+    case traced(WireTrace)
     case retried(AttemptOutcome, delay: Duration)
     case finished(RequestResult)
 }
@@ -74,11 +75,14 @@ final class RequestEvents: Sendable {
 final class MonitorGroup: Sendable {
     let monitors: [any EventMonitor]
     let queue: DispatchQueue
+    /// Whether one of them wants what goes over the wire.
+    let tracesWire: Bool
 
     /// - Returns: Nil for none.
     init?(_ monitors: [any EventMonitor], after former: MonitorGroup?) {
         guard !monitors.isEmpty else { return nil }
         self.monitors = monitors
+        tracesWire = monitors.contains { $0.tracesWire }
         // The same one, so that events keep their order when monitors come and go.
         queue = former?.queue ?? DispatchQueue(label: "swiftaf.monitors")
     }
@@ -111,6 +115,7 @@ extension EventMonitor {
         case .answered(let response):
             if [401, 407].contains(response.status) { requestChallenged(request, by: response) }
             requestAnswered(request, with: response)
+        case .traced(let trace): if tracesWire { requestTraced(request, trace) }
         case .retried(let outcome, let delay): requestRetried(request, after: outcome, delay: delay)
         case .finished(let result):
             metricsCollected(request, result.metrics)

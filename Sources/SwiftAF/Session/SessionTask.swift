@@ -325,6 +325,10 @@ public final class SessionTask: Sendable {
         events?.tell(.challenged(challenge))
     }
 
+    fileprivate func report(_ trace: WireTrace) {
+        events?.tell(.traced(trace))
+    }
+
     fileprivate func judge(_ response: HTTPResponse) -> ResponseDisposition {
         let disposition = storage.withLock { $0.plan }?.observers.judge(response) ?? .allow
         if case .download = disposition { storage.withLock { $0.kind = .download } }
@@ -406,6 +410,10 @@ private final class TaskTransfer: CoreTask, @unchecked Sendable {
 
     override func didAnswer(_ challenge: AuthenticationChallenge) {
         task.hear(of: challenge)
+    }
+
+    override func didTrace(_ trace: WireTrace) {
+        task.report(trace)
     }
 
     override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {

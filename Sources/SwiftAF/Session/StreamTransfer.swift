@@ -120,6 +120,10 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         observers.events?.tell(.challenged(challenge))
     }
 
+    override func didTrace(_ trace: WireTrace) {
+        observers.events?.tell(.traced(trace))
+    }
+
     override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
         let disposition = observers.judge(response)
         switch disposition {

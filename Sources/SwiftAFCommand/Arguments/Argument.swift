@@ -19,9 +19,9 @@ enum Argument {
     }
 
     /// The path of a file.
-    static func path(_ text: String, of option: String) throws(UsageError) -> String {
-        guard !text.isEmpty else { throw UsageError("\(option) needs the path of a file") }
-        return text
+    static func path(_ path: RawText, of option: String) throws(UsageError) -> RawText {
+        guard !path.bytes.isEmpty else { throw UsageError("\(option) needs the path of a file") }
+        return path
     }
 
     /// Digits with at most one point: no signs, exponents, hexadecimal, or words such as `inf`.

@@ -5,19 +5,26 @@ import SwiftAF
 /// Options may stand anywhere, as `--name value`, `--name=value`, `-n value` or `-nvalue`, switches of one letter
 /// also together; after `--` nothing is an option.
 struct ArgumentParser {
-    private var remaining: ArraySlice<String>
-    private var words: [String] = []
+    private var remaining: ArraySlice<RawText>
+    private var words: [RawText] = []
     private var options = Options()
+    /// The options that were given, as they were spelled.
+    private var given: [(name: String, entry: OptionEntry)] = []
     private var firstError: UsageError?
 
     /// Reads the arguments after the program's name.
     static func parse(_ arguments: [String]) -> Invocation {
+        parse(arguments.map { RawText($0) })
+    }
+
+    /// The same with arguments that need not be text.
+    static func parse(_ arguments: [RawText]) -> Invocation {
         var parser = ArgumentParser(remaining: arguments[...])
         parser.readAll()
         return Invocation(command: parser.command(), options: parser.options)
     }
 
-    private init(remaining: ArraySlice<String>) {
+    private init(remaining: ArraySlice<RawText>) {
         self.remaining = remaining
     }
 
@@ -32,50 +39,54 @@ struct ArgumentParser {
         }
     }
 
-    private mutating func read(_ argument: String) throws(UsageError) {
+    private mutating func read(_ argument: RawText) throws(UsageError) {
         if argument == "--" {
             words += remaining
             remaining = []
-        } else if argument.utf8.starts(with: "--".utf8) {
+        } else if argument.hasPrefix("--") {
             try readLong(argument)
-        } else if argument.utf8.first == UInt8(ascii: "-"), argument != "-" {
+        } else if argument.hasPrefix("-"), argument != "-" {
             try readShort(argument)
         } else {
             words.append(argument)
         }
     }
 
-    private mutating func readLong(_ argument: String) throws(UsageError) {
-        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let entry = try entry(named: parts[0])
+    private mutating func readLong(_ argument: RawText) throws(UsageError) {
+        let parts = argument.bytes.split(
+            separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        let name = RawText(parts[0]).shown
+        let entry = try take(name)
         switch (entry.placeholder, parts.dropFirst().first) {
         case (nil, nil): try entry.apply(&options, "")
-        case (nil, _?): throw UsageError("\(parts[0]) takes no value")
-        case (_?, let value?): try entry.apply(&options, value)
-        case (_?, nil): try entry.apply(&options, try nextValue(of: parts[0]))
+        case (nil, _?): throw UsageError("\(name) takes no value")
+        case (_?, let value?): try entry.apply(&options, RawText(value))
+        case (_?, nil): try entry.apply(&options, try nextValue(of: name))
         }
     }
 
-    private mutating func readShort(_ argument: String) throws(UsageError) {
-        var letters = argument.dropFirst()
+    private mutating func readShort(_ argument: RawText) throws(UsageError) {
+        var letters = argument.bytes.dropFirst()
         while let letter = letters.popFirst() {
-            let name = "-\(letter)"
-            let entry = try entry(named: name)
+            // Of a letter beyond ASCII, which no option has, all that follows belongs to the message.
+            let name = letter < 0x80 ? "-\(Character(UnicodeScalar(letter)))" : argument.shown
+            let entry = try take(name)
             guard entry.placeholder != nil else {
                 try entry.apply(&options, "")
                 continue
             }
-            let value = letters.isEmpty ? try nextValue(of: name) : String(letters)
+            let value = letters.isEmpty ? try nextValue(of: name) : RawText(letters)
             return try entry.apply(&options, value)
         }
     }
 
-    private func entry(named name: String) throws(UsageError) -> OptionEntry {
-        guard let entry = OptionTable.entry(named: name) else { throw UsageError("unknown option \(name)") }
+    private mutating func take(_ name: String) throws(UsageError) -> OptionEntry {
+        guard let entry = OptionTable.entry(named: name) else { throw UsageError("unknown option \(name.printable)") }
+        given.append((name, entry))
         return entry
     }
 
-    private mutating func nextValue(of name: String) throws(UsageError) -> String {
+    private mutating func nextValue(of name: String) throws(UsageError) -> RawText {
         guard let value = remaining.popFirst() else { throw UsageError("\(name) needs a value") }
         return value
     }
@@ -104,21 +115,24 @@ extension ArgumentParser {
         case .version: return .version
         case nil: break
         }
-        guard let name = words.first else { throw UsageError("a command is missing") }
-        let rest = words.dropFirst()
+        guard let name = try words.first?.text(of: "the command") else { throw UsageError("a command is missing") }
+        guard let kind = CommandKinds(command: name) else { throw UsageError("unknown command '\(name.printable)'") }
+        for option in given where !option.entry.commands.isSuperset(of: kind) {
+            throw UsageError("\(option.name) has no meaning for \(name)")
+        }
         guard options.certificatePath != nil || (options.keyPath == nil && options.keyPassword == nil) else {
             throw UsageError("--key and --key-password need --cert")
         }
-        guard name == "upload" || options.uploadMethod == nil else {
-            throw UsageError("--method is about upload only")
-        }
-        guard name == "download" || !(options.resumes || options.usesContentDisposition) else {
-            throw UsageError("--resume and --content-disposition are about download only")
-        }
+        return try command(name, words.dropFirst())
+    }
+
+    private func command(_ name: String, _ rest: ArraySlice<RawText>) throws(UsageError) -> Command {
         if let method = Self.methods[name] { return .request(try request(method, rest)) }
         switch name {
         case "request":
-            guard let method = rest.first else { throw UsageError("request needs a method and a URL") }
+            guard let method = try rest.first?.text(of: "the method") else {
+                throw UsageError("request needs a method and a URL")
+            }
             return .request(try request(HTTPMethod(method), rest.dropFirst()))
         case "upload":
             var upload = try request(options.uploadMethod ?? .post, rest)
@@ -127,27 +141,20 @@ extension ArgumentParser {
         case "download":
             return .request(try download(rest))
         case "image":
-            guard options.outputPath == nil else {
-                throw UsageError("image shows a picture; get URL -o PATH keeps it")
-            }
             var picture = try request(.get, rest)
             picture.showsPicture = true
             return .request(picture)
         case "trust":
             return .trust(authority: try authority(rest))
-        case "demo":
-            try expectNothing(rest, after: name)
-            return .demo
-        case "help":
-            try expectNothing(rest, after: name)
-            return .help
         default:
-            throw UsageError("unknown command '\(name)'")
+            guard rest.isEmpty else { throw UsageError("\(name) takes no arguments") }
+            return name == "demo" ? .demo : .help
         }
     }
 
-    private func download(_ words: ArraySlice<String>) throws(UsageError) -> RequestCommand {
-        let more = words.dropFirst().filter(Self.isURL)
+    private func download(_ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
+        var more: [String] = []
+        for word in words.dropFirst() where Self.isURL(word) { more.append(try word.text(of: "the URL")) }
         var download = try request(.get, words.prefix(1) + words.dropFirst().filter { !Self.isURL($0) })
         download.isDownload = true
         download.moreURLs = more
@@ -157,9 +164,7 @@ extension ArgumentParser {
             case .field, .fieldFromFile, .filePart: true
             }
         }
-        guard !hasBodyItem, options.data == nil, !options.sendsForm, !options.sendsParts else {
-            throw UsageError("download sends no body; request GET URL -o PATH does")
-        }
+        guard !hasBodyItem else { throw UsageError("download sends no body; request GET URL -o PATH does") }
         if options.usesContentDisposition, options.outputPath != nil {
             throw UsageError("-o names the file or --content-disposition does, not both")
         }
@@ -171,9 +176,9 @@ extension ArgumentParser {
     }
 
     /// A header called http would look the same, and nobody sends one.
-    private static func isURL(_ word: String) -> Bool {
-        let scheme = word.prefix { $0 != ":" }.lowercased()
-        return ["http", "https"].contains(scheme) && word.dropFirst(scheme.count).hasPrefix("://")
+    private static func isURL(_ word: RawText) -> Bool {
+        let scheme = String(decoding: word.bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased()
+        return ["http", "https"].contains(scheme) && word.bytes.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
     }
 
     /// Several files are named by their URLs or by the answers, and no two of them are one.
@@ -193,26 +198,20 @@ extension ArgumentParser {
     }
 
     /// HOST[:PORT], as it stands in a URL.
-    private func authority(_ words: ArraySlice<String>) throws(UsageError) -> String {
-        guard let authority = words.first, words.count == 1 else { throw UsageError("trust needs HOST[:PORT]") }
+    private func authority(_ words: ArraySlice<RawText>) throws(UsageError) -> String {
+        guard let authority = try words.first?.text(of: "the host"), words.count == 1 else {
+            throw UsageError("trust needs HOST[:PORT]")
+        }
         guard !authority.isEmpty, !authority.utf8.contains(where: { "/?#@\\ ".utf8.contains($0) }) else {
             throw UsageError("trust needs HOST[:PORT], and no URL")
         }
         return authority
     }
 
-    private func request(_ method: HTTPMethod, _ words: ArraySlice<String>) throws(UsageError) -> RequestCommand {
-        guard let url = words.first else { throw UsageError("the URL is missing") }
+    private func request(_ method: HTTPMethod, _ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
+        guard let url = try words.first?.text(of: "the URL") else { throw UsageError("the URL is missing") }
         var request = RequestCommand(method: method, url: url)
         for word in words.dropFirst() { request.items.append(try Item(word)) }
         return request
-    }
-
-    /// The demonstration and the help are always the same; options other than about the output would do nothing.
-    private func expectNothing(_ rest: ArraySlice<String>, after name: String) throws(UsageError) {
-        guard rest.isEmpty else { throw UsageError("\(name) takes no arguments") }
-        var allowed = Options()
-        allowed.printsJSON = options.printsJSON
-        guard options == allowed else { throw UsageError("\(name) takes no option but --json") }
     }
 }

@@ -2,16 +2,16 @@ import SwiftAF
 
 /// What stands behind `name@`: a path, and what the part says about the file.
 struct FilePart: Sendable, Equatable {
-    var path: String
+    var path: RawText
     /// Nil for what the path's extension stands for.
     var mediaType: String?
     /// Nil for the path's last component.
-    var fileName: String?
+    var fileName: RawText?
 
     /// Reads `path`, `path;type=image/png`, `path;filename=a.png` or both. Any other semicolon is part of the path,
     /// and so is one behind a backslash.
-    init(_ text: String, of name: String) throws(UsageError) {
-        let bytes = Array(text.utf8)
+    init(_ text: RawText, of name: RawText) throws(UsageError) {
+        let (bytes, name) = (text.bytes, name.shown.printable)
         var words: [(key: Key?, value: [UInt8])] = [(nil, [])]
         var place = 0
         while place < bytes.count {
@@ -25,24 +25,24 @@ struct FilePart: Sendable, Equatable {
             words[words.count - 1].value.append(bytes[isEscaped ? place + 1 : place])
             place += isEscaped ? 2 : 1
         }
-        path = String(decoding: words[0].value, as: UTF8.self)
-        guard !path.isEmpty else { throw UsageError("'\(name)@' needs the path of a file") }
+        path = RawText(words[0].value)
+        guard !path.bytes.isEmpty else { throw UsageError("'\(name)@' needs the path of a file") }
         for (key, value) in words.dropFirst() {
-            let value = String(decoding: value, as: UTF8.self)
             switch key {
             case .type:
+                let value = try RawText(value).text(of: "the type of '\(name)@…'")
                 guard mediaType == nil else { throw UsageError("the type of '\(name)@…' is given twice") }
                 guard MediaType(value) != nil else { throw UsageError("the type of '\(name)@…' is no media type") }
                 mediaType = value
             case .fileName, nil:
                 guard fileName == nil else { throw UsageError("the file name of '\(name)@…' is given twice") }
                 guard !value.isEmpty else { throw UsageError("the file name of '\(name)@…' is empty") }
-                fileName = value
+                fileName = RawText(value)
             }
         }
     }
 
-    init(path: String, mediaType: String? = nil, fileName: String? = nil) {
+    init(path: RawText, mediaType: String? = nil, fileName: RawText? = nil) {
         self.path = path
         self.mediaType = mediaType
         self.fileName = fileName

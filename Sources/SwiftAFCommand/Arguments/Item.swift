@@ -3,31 +3,39 @@ import SwiftAF
 /// One part of a request as it is written on the command line, in HTTPie's syntax.
 enum Item: Sendable, Equatable {
     /// `Name:value`
-    case header(name: String, value: String)
+    case header(name: String, value: RawText)
     /// `Name:`
     case removedHeader(name: String)
     /// `name==value`
     case query(name: String, value: String)
-    /// `name=value`
-    case field(name: String, value: JSONValue)
+    /// `name=value`, `name:=json`
+    case field(name: RawText, value: FieldValue)
     /// `name=@path`
-    case fieldFromFile(name: String, path: String)
+    case fieldFromFile(name: RawText, path: RawText)
     /// `name@path`, `name@path;type=image/png;filename=a.png`
-    case filePart(name: String, FilePart)
+    case filePart(name: RawText, FilePart)
 
     /// Reads an item: the first separator counts, and of several that start there the longest. A backslash makes
     /// an ordinary character of the separator after it; before anything else it is a backslash.
-    init(_ argument: String) throws(UsageError) {
-        guard let (name, separator, value) = Self.split(argument) else {
+    init(_ argument: RawText) throws(UsageError) {
+        guard let (name, separator, value) = Self.split(argument.bytes) else {
             throw UsageError(
-                "'\(argument)' is no item: Name:value, name==value, name=value, name:=json, name=@path or name@path")
+                """
+                '\(argument.shown.printable)' is no item: Name:value, name==value, name=value, name:=json, name=@path or \
+                name@path
+                """)
         }
-        guard !name.isEmpty else { throw UsageError("an item has no name before its '\(separator.rawValue)'") }
+        guard !name.bytes.isEmpty else { throw UsageError("an item has no name before its '\(separator.rawValue)'") }
         switch separator {
-        case .header: self = value.isEmpty ? .removedHeader(name: name) : .header(name: name, value: value)
-        case .query: self = .query(name: name, value: value)
-        case .text: self = .field(name: name, value: .string(value))
-        case .json: self = .field(name: name, value: try Self.json(value, of: name))
+        case .header:
+            let name = try name.text(of: "the name of a header")
+            self = value.bytes.isEmpty ? .removedHeader(name: name) : .header(name: name, value: value)
+        case .query:
+            self = .query(
+                name: try name.text(of: "the name of a query item"),
+                value: try value.text(of: "the value of the query item '\(name.shown)'"))
+        case .text: self = .field(name: name, value: .text(value))
+        case .json: self = .field(name: name, value: .json(try Self.json(value, of: name)))
         case .textFile: self = .fieldFromFile(name: name, path: value)
         case .file: self = .filePart(name: name, try FilePart(value, of: name))
         }
@@ -43,28 +51,27 @@ enum Item: Sendable, Equatable {
         case file = "@"
     }
 
-    private static func split(_ argument: String) -> (name: String, separator: Separator, value: String)? {
-        let bytes = Array(argument.utf8)
+    private static func split(_ bytes: [UInt8]) -> (name: RawText, separator: Separator, value: RawText)? {
         var name: [UInt8] = []
         var position = 0
         while position < bytes.count {
             let rest = bytes[position...]
             if let separator = Separator.allCases.first(where: { rest.starts(with: $0.rawValue.utf8) }) {
                 let value = unescape(rest.dropFirst(separator.rawValue.utf8.count))
-                return (String(decoding: name, as: UTF8.self), separator, value)
+                return (RawText(name), separator, value)
             }
             position += appendUnescaped(rest, to: &name)
         }
         return nil
     }
 
-    private static func unescape(_ bytes: ArraySlice<UInt8>) -> String {
+    private static func unescape(_ bytes: ArraySlice<UInt8>) -> RawText {
         var text: [UInt8] = []
         var position = bytes.startIndex
         while position < bytes.endIndex {
             position += appendUnescaped(bytes[position...], to: &text)
         }
-        return String(decoding: text, as: UTF8.self)
+        return RawText(text)
     }
 
     /// Appends the first character and returns the number of bytes it took. A backslash takes the byte after it
@@ -79,11 +86,21 @@ enum Item: Sendable, Equatable {
         return 2
     }
 
-    private static func json(_ text: String, of name: String) throws(UsageError) -> JSONValue {
+    private static func json(_ text: RawText, of name: RawText) throws(UsageError) -> JSONText {
         do {
-            return try JSONValue(parsing: text)
+            return try JSONText(text.bytes)
         } catch {
-            throw UsageError("the value of '\(name)' is \(error)")
+            throw UsageError("the value of '\(name.shown.printable)' is \(error)")
         }
+    }
+}
+
+/// The value of a body field.
+enum FieldValue: Sendable, Equatable, ExpressibleByStringLiteral {
+    case text(RawText)
+    case json(JSONText)
+
+    init(stringLiteral text: String) {
+        self = .text(RawText(text))
     }
 }

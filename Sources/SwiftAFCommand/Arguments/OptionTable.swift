@@ -7,21 +7,36 @@ struct OptionEntry: Sendable {
     /// Stands for the value in the usage text; nil for a switch.
     let placeholder: String?
     let help: String
-    let apply: @Sendable (inout Options, String) throws(UsageError) -> Void
+    /// Where it has a meaning; anywhere else it is an error.
+    let commands: CommandKinds
+    let apply: @Sendable (inout Options, RawText) throws(UsageError) -> Void
 
     /// An option without a value.
     static func flag(
-        _ names: String..., help: String, set: @escaping @Sendable (inout Options) -> Void
+        _ names: String..., help: String, for commands: CommandKinds = .transfers,
+        set: @escaping @Sendable (inout Options) -> Void
     ) -> OptionEntry {
-        OptionEntry(names: names, placeholder: nil, help: help) { options, _ in set(&options) }
+        OptionEntry(names: names, placeholder: nil, help: help, commands: commands) { options, _ in set(&options) }
     }
 
-    /// An option with a value.
+    /// An option whose value is text.
     static func value(
-        _ names: String..., placeholder: String, help: String,
+        _ names: String..., placeholder: String, help: String, for commands: CommandKinds = .transfers,
         apply: @escaping @Sendable (inout Options, String) throws(UsageError) -> Void
     ) -> OptionEntry {
-        OptionEntry(names: names, placeholder: placeholder, help: help, apply: apply)
+        let name = names.last ?? ""
+        return OptionEntry(names: names, placeholder: placeholder, help: help, commands: commands) {
+            options, value throws(UsageError) in
+            try apply(&options, try value.text(of: "the value of \(name)"))
+        }
+    }
+
+    /// An option whose value is bytes: a body, the path of a file.
+    static func bytes(
+        _ names: String..., placeholder: String, help: String, for commands: CommandKinds = .transfers,
+        apply: @escaping @Sendable (inout Options, RawText) throws(UsageError) -> Void
+    ) -> OptionEntry {
+        OptionEntry(names: names, placeholder: placeholder, help: help, commands: commands, apply: apply)
     }
 }
 
@@ -44,16 +59,18 @@ enum OptionTable {
     }()
 
     private static let body: [OptionEntry] = [
-        .value(
+        .bytes(
             "-d", "--data", placeholder: "DATA",
-            help: "the raw body: text, @PATH for a file, @- for standard input"
+            help: "the raw body: text, @PATH for a file, @- for standard input", for: .request
         ) { options, value throws(UsageError) in
             guard options.data == nil else { throw UsageError("--data is given twice") }
             options.data = try DataArgument(value)
         },
-        .flag("--form", help: "send body fields urlencoded instead of as JSON") { $0.sendsForm = true },
-        .flag("--multipart", help: "send body fields and files as the parts of a form") { $0.sendsParts = true },
-        .value("--method", placeholder: "METHOD", help: "of upload (POST)") { options, value in
+        .flag("--form", help: "send body fields urlencoded instead of as JSON", for: .request) { $0.sendsForm = true },
+        .flag("--multipart", help: "send body fields and files as the parts of a form", for: [.request, .upload]) {
+            $0.sendsParts = true
+        },
+        .value("--method", placeholder: "METHOD", help: "of upload (POST)", for: .upload) { options, value in
             options.uploadMethod = HTTPMethod(value)
         },
     ]
@@ -77,15 +94,15 @@ enum OptionTable {
     ]
 
     private static let timeouts: [OptionEntry] = [
-        .value("--connect-timeout", placeholder: "S", help: "seconds to connect (30)") {
+        .value("--connect-timeout", placeholder: "S", help: "seconds to connect (30)", for: .connections) {
             options, value throws(UsageError) in
             options.timeouts.connect = try Argument.seconds(value, of: "--connect-timeout")
         },
-        .value("--idle-timeout", placeholder: "S", help: "seconds without a byte in or out (60)") {
+        .value("--idle-timeout", placeholder: "S", help: "seconds without a byte in or out (60)", for: .connections) {
             options, value throws(UsageError) in
             options.timeouts.idle = try Argument.seconds(value, of: "--idle-timeout")
         },
-        .value("--timeout", placeholder: "S", help: "seconds for everything (no limit)") {
+        .value("--timeout", placeholder: "S", help: "seconds for everything (no limit)", for: .connections) {
             options, value throws(UsageError) in
             options.timeouts.total = try Argument.seconds(value, of: "--timeout")
         },
@@ -114,12 +131,18 @@ enum OptionTable {
         .flag("--http2-prior-knowledge", help: "HTTP/2 without asking, also in the clear") {
             $0.httpVersion = .http2PriorKnowledge
         },
-        .value("--proxy", placeholder: "URL", help: "http, https, socks5 or socks5h (what the environment says)") {
+        .value(
+            "--proxy", placeholder: "URL", help: "http, https, socks5 or socks5h (what the environment says)",
+            for: .connections
+        ) {
             options, value throws(UsageError) in
             guard !value.isEmpty else { throw UsageError("--proxy needs a URL; --noproxy '*' is for none") }
             options.proxies = ProxyConfiguration(all: value, bypass: options.proxies.bypass)
         },
-        .value("--noproxy", placeholder: "LIST", help: "hosts to be reached directly, as in no_proxy; * for all") {
+        .value(
+            "--noproxy", placeholder: "LIST", help: "hosts to be reached directly, as in no_proxy; * for all",
+            for: .connections
+        ) {
             options, value in options.proxies.bypass = value
         },
         .flag("--compressed", help: "ask for compressed bodies and decode them (default)") { $0.decompresses = true },
@@ -127,31 +150,48 @@ enum OptionTable {
     ]
 
     private static let trust: [OptionEntry] = [
-        .value("--cacert", placeholder: "PATH", help: "trust only the certificates (PEM) in this file") {
+        .bytes(
+            "--cacert", placeholder: "PATH", help: "trust only the certificates (PEM) in this file", for: .connections
+        ) {
             options, value throws(UsageError) in
             options.anchorsPath = try Argument.path(value, of: "--cacert")
         },
-        .flag("--insecure", help: "allow invalid certificates; the name is still checked") {
+        .flag("--insecure", help: "allow invalid certificates; the name is still checked", for: .connections) {
             $0.allowsInvalidCertificates = true
         },
-        .flag("--no-host-check", help: "do not check the name in the certificate") { $0.validatesHostName = false },
-        .value("--pin", placeholder: "PIN", help: "sha256//BASE64 of a key that the chain must have; repeatable") {
+        .flag("--no-host-check", help: "do not check the name in the certificate", for: .connections) {
+            $0.validatesHostName = false
+        },
+        .value(
+            "--pin", placeholder: "PIN", help: "sha256//BASE64 of a key that the chain must have; repeatable",
+            for: .connections
+        ) {
             $0.pins.append($1)
         },
-        .value("--pin-cert", placeholder: "PATH", help: "a certificate (DER or PEM) that it must have; repeatable") {
+        .bytes(
+            "--pin-cert", placeholder: "PATH", help: "a certificate (DER or PEM) that it must have; repeatable",
+            for: .connections
+        ) {
             options, value throws(UsageError) in
             options.pinnedCertificatePaths.append(try Argument.path(value, of: "--pin-cert"))
         },
-        .value("--cert", placeholder: "PATH", help: "client certificate: PEM, or PKCS #12 with its key") {
+        .bytes(
+            "--cert", placeholder: "PATH", help: "client certificate: PEM, or PKCS #12 with its key", for: .connections
+        ) {
             options, value throws(UsageError) in
             options.certificatePath = try Argument.path(value, of: "--cert")
         },
-        .value("--key", placeholder: "PATH", help: "its key, if it is in another file") {
+        .bytes("--key", placeholder: "PATH", help: "its key, if it is in another file", for: .connections) {
             options, value throws(UsageError) in
             options.keyPath = try Argument.path(value, of: "--key")
         },
-        .value("--key-password", placeholder: "P", help: "the key's password") { $0.keyPassword = $1 },
-        .value("--tls-min", placeholder: "VERSION", help: "the lowest version of TLS: 1.2 (default) or 1.3") {
+        .value("--key-password", placeholder: "P", help: "the key's password", for: .connections) {
+            $0.keyPassword = $1
+        },
+        .value(
+            "--tls-min", placeholder: "VERSION", help: "the lowest version of TLS: 1.2 (default) or 1.3",
+            for: .connections
+        ) {
             options, value throws(UsageError) in
             switch value {
             case "1.2": options.minimumTLS = .v1_2
@@ -179,23 +219,37 @@ enum OptionTable {
     ]
 
     private static let output: [OptionEntry] = [
-        .value("-o", "--output", placeholder: "PATH", help: "the body to a file, whole or not at all") {
+        .bytes(
+            "-o", "--output", placeholder: "PATH", help: "the body to a file, whole or not at all",
+            for: [.request, .upload, .download]
+        ) {
             options, value throws(UsageError) in
             guard options.outputPath == nil else { throw UsageError("--output is given twice") }
             options.outputPath = try Argument.path(value, of: "--output")
         },
-        .flag("--resume", help: "download: go on with PATH.part if it is still right") { $0.resumes = true },
-        .flag("--content-disposition", help: "download: let the answer name the file, if there is none of that name") {
+        .flag("--resume", help: "download: go on with PATH.part if it is still right", for: .download) {
+            $0.resumes = true
+        },
+        .flag(
+            "--content-disposition", help: "download: let the answer name the file, if there is none of that name",
+            for: .download
+        ) {
             $0.usesContentDisposition = true
         },
-        .flag("--json", help: "one JSON object about the exchange on standard output") { $0.printsJSON = true },
+        .flag("--json", help: "one JSON object about the exchange on standard output", for: .all) {
+            $0.printsJSON = true
+        },
         .flag("--timings", help: "the phases of each hop on standard error") { $0.printsTimings = true },
         .flag("-q", "--quiet", help: "no progress bar") { $0.isQuiet = true },
-        .flag("-v", "--verbose", help: "the heads on standard error, credentials hidden") { $0.isVerbose = true },
+        .flag("-v", "--verbose", help: "what was sent and received on standard error, credentials hidden") {
+            $0.isVerbose = true
+        },
     ]
 
     private static let about: [OptionEntry] = [
-        .flag("-h", "--help", help: "this text") { $0.information = .help },
-        .flag("--version", help: "the versions of swiftaf and what it stands on") { $0.information = .version },
+        .flag("-h", "--help", help: "this text", for: .all) { $0.information = .help },
+        .flag("--version", help: "the versions of swiftaf and what it stands on", for: .all) {
+            $0.information = .version
+        },
     ]
 }

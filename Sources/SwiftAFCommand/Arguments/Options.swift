@@ -22,7 +22,8 @@ struct Options: Sendable, Equatable {
     var bearerToken: String?
 
     var timeouts = HTTPRequest.Timeouts()
-    var limits = HTTPRequest.Limits()
+    /// The number of header fields is limited by their bytes alone.
+    var limits = HTTPRequest.Limits(maximumHeaderCount: Int(UInt32.max))
     /// Bytes per second, both ways; nil for no limit.
     var rateLimit: Int?
     /// Repeats at most of a request that failed.
@@ -34,20 +35,20 @@ struct Options: Sendable, Equatable {
     var proxies = ProxyConfiguration.environment
 
     /// Path of the only trust anchors; nil for the system's.
-    var anchorsPath: String?
+    var anchorsPath: RawText?
     var allowsInvalidCertificates = false
     var validatesHostName = true
     /// Keys as `sha256//…`, and paths of certificates.
     var pins: [String] = []
-    var pinnedCertificatePaths: [String] = []
+    var pinnedCertificatePaths: [RawText] = []
     /// Paths of a client certificate and its key, and the key's password.
-    var certificatePath: String?
-    var keyPath: String?
+    var certificatePath: RawText?
+    var keyPath: RawText?
     var keyPassword: String?
     var minimumTLS: TLSOptions.Version?
 
     /// Where the body goes; nil for standard output.
-    var outputPath: String?
+    var outputPath: RawText?
     var printsJSON = false
     var printsTimings = false
     var isQuiet = false
@@ -67,18 +68,20 @@ struct Options: Sendable, Equatable {
 
 /// What stands behind `--data`.
 enum DataArgument: Sendable, Equatable {
-    case text(String)
-    case file(path: String)
+    case text(RawText)
+    case file(path: RawText)
     case standardInput
 
     /// `@-` is standard input, `@PATH` a file, anything else the body itself.
-    init(_ argument: String) throws(UsageError) {
-        guard argument.utf8.first == UInt8(ascii: "@") else {
+    init(_ argument: RawText) throws(UsageError) {
+        guard argument.hasPrefix("@") else {
             self = .text(argument)
             return
         }
-        let path = String(argument.dropFirst())
-        guard !path.isEmpty else { throw UsageError("--data @ needs the path of a file, or - for standard input") }
+        let path = RawText(argument.bytes.dropFirst())
+        guard !path.bytes.isEmpty else {
+            throw UsageError("--data @ needs the path of a file, or - for standard input")
+        }
         self = path == "-" ? .standardInput : .file(path: path)
     }
 }

@@ -33,7 +33,7 @@ enum Usage {
     private static let exits = """
         Exit status
           0 success   1 command line or input   2 status   3 network   4 time limit   5 TLS or trust
-          6 size limit   7 credentials   8 local file   9 answer can't be parsed   130 interrupted
+          6 size limit   7 credentials   8 local file   9 answer can't be parsed   129, 130, 143 signal
 
         """
 

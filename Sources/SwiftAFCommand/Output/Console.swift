@@ -17,7 +17,12 @@ struct Console: Sendable {
 
     /// Writes a line on standard error. That this can't be done is nothing a program could say anywhere.
     func complain(_ line: String) {
-        try? error.write(Data("\(line)\n".utf8))
+        complain([line])
+    }
+
+    /// Writes lines that belong together at once.
+    @Sendable func complain(_ lines: [String]) {
+        try? error.write(Data(lines.map { $0 + "\n" }.joined().utf8))
     }
 }
 

@@ -16,7 +16,7 @@ struct Outcome: Sendable {
     /// The file that the body is in.
     var file: String?
     /// The body as JSON, if it is and was asked for.
-    var json: JSONValue?
+    var json: JSONText?
     var metrics: ResponseMetrics?
     /// What `trust` was asked for.
     var trust: TrustReport?

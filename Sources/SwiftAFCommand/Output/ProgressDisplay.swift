@@ -39,6 +39,14 @@ final class ProgressDisplay: Sendable {
         lines.withLock { $0.end(index, verdict) }
     }
 
+    /// Writes lines where the bars stand, which come back below them.
+    @Sendable func write(_ text: [String]) {
+        queue.async {
+            self.erase()
+            self.send(text.map { $0 + "\n" }.joined())
+        }
+    }
+
     /// Runs transfers, draws while they last, and leaves an empty line behind.
     func accompany<Value: Sendable>(_ transfer: () async -> Value) async -> Value {
         activity.visibilityHandler = { [weak self] isVisible in self?.setDrawing(isVisible) }
@@ -56,12 +64,19 @@ final class ProgressDisplay: Sendable {
         if !isDrawing { erase() }
     }
 
+    /// A terminal shows Ctrl-C as two characters behind the last bar, and must not break the line for them: that part of
+    /// the bar would stay on the screen.
+    private var width: Int { sink.columns - 3 }
+
     private func erase() {
-        write(lines.withLock { $0.clear(width: sink.columns - 1) })
+        send(lines.withLock { $0.clear(width: width) })
+        Screen.drawnLines.withLock { $0 = 0 }
     }
 
     private func draw() {
-        write(lines.withLock { $0.draw(width: sink.columns - 1, now: .now) })
+        let (text, drawn) = lines.withLock { ($0.draw(width: width, now: .now), $0.drawn) }
+        Screen.drawnLines.withLock { $0 = drawn }
+        send(text)
     }
 
     /// Behind what is being drawn, on the same queue.
@@ -74,8 +89,21 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    private func write(_ text: String) {
+    private func send(_ text: String) {
         if !text.isEmpty { try? sink.write(Data(text.utf8)) }
+    }
+}
+
+/// What has to be taken off the screen when the process ends at once.
+enum Screen {
+    /// Lines of bars on standard error.
+    static let drawnLines = Guarded(0)
+
+    /// What erases them; nil if there are none.
+    static var eraser: String? {
+        let count = drawnLines.withLock { $0 }
+        guard count > 0 else { return nil }
+        return (count > 1 ? "\r\u{1B}[\(count - 1)A" : "\r") + "\u{1B}[J"
     }
 }
 
@@ -110,7 +138,7 @@ struct ProgressLines {
     /// Said once, above those that are under way.
     private var ended: [String] = []
     /// Lines that are on the screen and will be drawn over.
-    private var drawn = 0
+    private(set) var drawn = 0
 
     mutating func begin(_ index: Int, _ name: String, at start: ContinuousClock.Instant) {
         rows[index] = Row(name: name, start: start)

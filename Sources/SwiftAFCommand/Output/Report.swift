@@ -8,10 +8,29 @@ struct Report {
 
     /// The object as JSON text with a line break.
     func text(pretty: Bool) throws(JSONValue.WritingError) -> String {
-        let layout: JSONValue.WritingOptions = pretty ? .prettyPrinted : []
-        return try value.text(options: layout.union(.withoutEscapingSlashes)) + "\n"
+        let json = try json
+        return String(decoding: (pretty ? json.pretty : json).bytes, as: UTF8.self) + "\n"
     }
 
+    /// The object, with the body's JSON in it as it came.
+    private var json: JSONText {
+        get throws(JSONValue.WritingError) {
+            var members: [(String, JSONText)] = []
+            for (name, value) in zip(value.object?.keys ?? [], value.object?.values ?? []) {
+                switch (name, outcome.json) {
+                case ("json", let body?): members.append((name, body.compact))
+                case ("downloads", _):
+                    var parts: [JSONText] = []
+                    for part in outcome.parts { parts.append(try Report(outcome: part).json) }
+                    members.append((name, .array(parts)))
+                default: members.append((name, try .value(value)))
+                }
+            }
+            return .object(members)
+        }
+    }
+
+    /// The object but for the body's JSON, which ``text(pretty:)`` puts in its place.
     var value: JSONValue {
         if let trust = outcome.trust, case .object(var fields) = transfer {
             // Only `trust` adds it: scripts count on the fields of the others.
@@ -24,7 +43,7 @@ struct Report {
     private var several: JSONValue {
         [
             "ok": .bool(outcome.failure == nil),
-            "downloads": .array(outcome.parts.map { Report(outcome: $0).value }),
+            "downloads": [],
             "error": outcome.failure.map(Self.error) ?? .null,
         ]
     }
@@ -42,7 +61,7 @@ struct Report {
             "body": text.orNull,
             "bodyBase64": base64.orNull,
             "bodyBytes": outcome.bodyBytes.orNull,
-            "json": outcome.json ?? .null,
+            "json": .null,
             "file": outcome.file.orNull,
             "redirects": outcome.metrics.map { .array(redirects(of: $0)) } ?? .null,
             "timings": outcome.metrics.flatMap(Self.timings) ?? .null,

@@ -3,7 +3,7 @@ import SwiftAF
 /// The file that a body goes to.
 struct FileTarget: Sendable {
     enum Name: Sendable {
-        case path(String)
+        case path(RawText)
         /// Content-Disposition names it; without that field this is the name, or why there is none.
         case answer(otherwise: Result<String, UsageError>)
     }
@@ -14,13 +14,14 @@ struct FileTarget: Sendable {
     /// - Returns: Nil if the body does not go to a file.
     static func of(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
         guard command.isDownload else {
-            return options.outputPath.map { FileTarget(name: .path($0), options: .replacesFile) }
+            return options.outputPath.map { FileTarget(name: .path($0), options: written) }
         }
         if let path = options.outputPath {
             return FileTarget(name: .path(path), options: downloadOptions(options))
         }
         guard options.usesContentDisposition else {
-            return FileTarget(name: .path(try FileName.of(url: command.url)), options: downloadOptions(options))
+            let name = RawText(try FileName.of(url: command.url))
+            return FileTarget(name: .path(name), options: downloadOptions(options))
         }
         let other = Result { () throws(UsageError) in try FileName.of(url: command.url) }
         // Which file is replaced must not be the server's choice.
@@ -28,7 +29,15 @@ struct FileTarget: Sendable {
     }
 
     private static func downloadOptions(_ options: Options) -> DownloadOptions {
-        options.resumes ? [.replacesFile, .keepsPartialFile, .resumes] : [.replacesFile, .keepsPartialFile]
+        written.union(options.resumes ? [.keepsPartialFile, .resumes] : .keepsPartialFile)
+    }
+
+    /// How any file is written that the command line names.
+    private static let written: DownloadOptions = [.replacesFile, .followsLinks, .keepsPermissions]
+
+    /// What the report calls it: the path as it was given.
+    func path(of response: DownloadResponse) -> String {
+        if case .path(let path) = name { path.shown } else { response.filePath }
     }
 
     /// Downloads into the file.
@@ -37,7 +46,7 @@ struct FileTarget: Sendable {
     ) async throws(SessionError) -> DownloadResponse {
         switch name {
         case .path(let path):
-            return try await manager.download(request, to: path, options: options, progress: progress)
+            return try await manager.download(request, toBytes: path.bytes, options: options, progress: progress)
         case .answer(let otherwise):
             return try await manager.download(request, options: options, progress: progress) { response in
                 let isNamed = response.headers.contains(HTTPHeaders.Name.contentDisposition)

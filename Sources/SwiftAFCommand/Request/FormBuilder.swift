@@ -13,16 +13,20 @@ enum FormBuilder {
     private static func append(_ item: Item, to form: inout MultipartFormData) throws(Failure) {
         do {
             switch item {
-            case .field(let name, let value):
-                try form.append(Parameters([(name, Parameters(value))]), encoder: ParameterEncoder())
+            case .field(let name, .text(let value)):
+                try form.append(Data(value.bytes), heading: heading(name))
+            case .field(let name, .json(let value)):
+                try append(value, name: name, to: &form)
             case .fieldFromFile(let name, let path):
-                try form.append(try InputFile.text(path), name: name)
+                try form.append(Data(try InputFile.text(path).utf8), heading: heading(name))
             case .filePart(let name, let file):
                 try append(file, name: name, to: &form)
             case .header, .removedHeader, .query: break
             }
         } catch let failure as Failure {
             throw failure
+        } catch let error as UsageError {
+            throw Failure(error)
         } catch let error as SessionError where error.code == .file {
             throw Failure(.input, .invalidInput, error.message)
         } catch let error as SessionError {
@@ -32,15 +36,41 @@ enum FormBuilder {
         }
     }
 
-    private static func append(_ file: FilePart, name: String, to form: inout MultipartFormData) throws {
+    private static func heading(_ name: RawText, fileName: RawText? = nil, mediaType: String? = nil) -> BodyForm.Heading
+    {
+        var heading = BodyForm.Heading(
+            name: name.shown, fileName: fileName?.shown, mediaType: mediaType, headers: [:])
+        heading.rawName = name.bytes
+        heading.rawFileName = fileName?.bytes
+        return heading
+    }
+
+    /// A number as it is written; what has members and elements as several parts.
+    private static func append(_ value: JSONText, name: RawText, to form: inout MultipartFormData) throws {
+        if let number = value.number { return try form.append(Data(number.utf8), heading: heading(name)) }
+        let text = try name.text(of: "the name of a field with a JSON value")
+        let parameters = Parameters([(text, Parameters(try JSONValue(parsing: value.bytes)))])
+        try form.append(parameters, encoder: ParameterEncoder())
+    }
+
+    private static func append(_ file: FilePart, name: RawText, to form: inout MultipartFormData) throws {
+        let component = RawText(file.path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
+        let fileName = file.fileName ?? component
         switch try InputFile.content(file.path) {
         case .file:
-            try form.append(file: file.path, name: name, fileName: file.fileName, mediaType: file.mediaType)
+            let path = try InputFile.name(file.path)
+            let type = file.mediaType ?? mediaType(of: component)
+            try form.append(file: path, heading: heading(name, fileName: fileName, mediaType: type))
         case .stream(let stream):
-            let component = file.path.split(separator: "/").last.map(String.init)
-            try form.append(
-                once: stream, name: name, fileName: file.fileName ?? component,
-                mediaType: file.mediaType ?? MediaType.octetStream.essence)
+            let type = file.mediaType ?? MediaType.octetStream.essence
+            try form.append(once: stream, heading: heading(name, fileName: fileName, mediaType: type))
         }
+    }
+
+    /// What the extension stands for; nil for nothing.
+    private static func mediaType(of fileName: RawText) -> String? {
+        let parts = fileName.shown.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count > 1, let last = parts.last else { return nil }
+        return MediaType.of(pathExtension: String(last))?.essence
     }
 }

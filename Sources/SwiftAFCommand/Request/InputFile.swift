@@ -12,15 +12,22 @@ enum InputFile {
     }
 
     /// A body from a path: a regular file is streamed and can be sent again; a pipe or a device is read once.
-    static func body(_ path: String) throws(Failure) -> HTTPBody {
+    static func body(_ path: RawText) throws(Failure) -> HTTPBody {
         switch try content(path) {
-        case .file: .file(path)
+        case .file: .file(try name(path))
         case .stream(let stream): .stream(once: stream)
         }
     }
 
+    /// A path for the library, which takes text: what isn't UTF-8 is opened, and named by its descriptor. That stays open
+    /// for as long as the program runs.
+    static func name(_ path: RawText) throws(Failure) -> String {
+        if let text = path.text { return text }
+        return "/proc/self/fd/\(try open(path))"
+    }
+
     /// What is at a path.
-    static func content(_ path: String) throws(Failure) -> Content {
+    static func content(_ path: RawText) throws(Failure) -> Content {
         let descriptor = try open(path)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw unreadable(path, errno, closing: descriptor) }
@@ -36,15 +43,15 @@ enum InputFile {
     }
 
     /// The text of a file.
-    static func text(_ path: String) throws(Failure) -> String {
+    static func text(_ path: RawText) throws(Failure) -> String {
         guard let text = String(validating: try bytes(path), as: UTF8.self) else {
-            throw Failure(.input, .invalidInput, "\(path) is not text in UTF-8")
+            throw Failure(.input, .invalidInput, "\(path.shown) is not text in UTF-8")
         }
         return text
     }
 
     /// The content of a file.
-    static func bytes(_ path: String) throws(Failure) -> Data {
+    static func bytes(_ path: RawText) throws(Failure) -> Data {
         let descriptor = try open(path)
         var content = Data()
         var piece = [UInt8](repeating: 0, count: 64 << 10)
@@ -59,14 +66,14 @@ enum InputFile {
         return content
     }
 
-    private static func open(_ path: String) throws(Failure) -> Int32 {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    private static func open(_ path: RawText) throws(Failure) -> Int32 {
+        let descriptor = path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw unreadable(path, errno, closing: nil) }
         return descriptor
     }
 
-    private static func unreadable(_ path: String, _ number: Int32, closing descriptor: Int32?) -> Failure {
+    private static func unreadable(_ path: RawText, _ number: Int32, closing descriptor: Int32?) -> Failure {
         if let descriptor { close(descriptor) }
-        return Failure(.input, .invalidInput, "\(path) can't be read: \(systemMessage(number))")
+        return Failure(.input, .invalidInput, "\(path.shown) can't be read: \(systemMessage(number))")
     }
 }

@@ -35,7 +35,7 @@ struct RequestBuilder {
 
     private func refuseContradictions() throws(Failure) {
         for case .filePart(let name, _) in command.items where !sendsParts {
-            throw Failure(UsageError("'\(name)@…' is a file part, which needs --multipart or upload"))
+            throw Failure(UsageError("'\(name.shown.printable)@…' is a file part, which needs --multipart or upload"))
         }
         if sendsParts, options.sendsForm {
             throw Failure(UsageError("a form is sent as parts or with --form, not both"))
@@ -70,12 +70,12 @@ struct RequestBuilder {
         }
     }
 
-    private func fields() throws(Failure) -> [(String, JSONValue)] {
-        var fields: [(String, JSONValue)] = []
+    private func fields() throws(Failure) -> [(name: RawText, value: FieldValue)] {
+        var fields: [(RawText, FieldValue)] = []
         for item in command.items {
             switch item {
             case .field(let name, let value): fields.append((name, value))
-            case .fieldFromFile(let name, let path): fields.append((name, .string(try InputFile.text(path))))
+            case .fieldFromFile(let name, let path): fields.append((name, .text(RawText(try InputFile.text(path)))))
             default: break
             }
         }
@@ -86,7 +86,7 @@ struct RequestBuilder {
         var headers: HTTPHeaders = [:]
         for item in command.items {
             switch item {
-            case .header(let name, let value): headers.add(name: name, value: value)
+            case .header(let name, let value): headers.append(Self.field(name, value))
             case .removedHeader(let name): headers.removeDefault(name)
             default: break
             }
@@ -100,11 +100,19 @@ struct RequestBuilder {
         return headers
     }
 
+    /// Fields hold bytes (RFC 9110 5.5).
+    private static func field(_ name: String, _ value: RawText) -> HTTPHeaders.Field {
+        if let text = value.text { return HTTPHeaders.Field(name: name, value: text) }
+        return Array(name.utf8).withUnsafeBufferPointer { name in
+            value.bytes.withUnsafeBufferPointer { HTTPHeaders.Field(name: name, value: $0) }
+        }
+    }
+
     // MARK: The body
 
     private func addBody(to request: inout HTTPRequest) throws(Failure) {
         switch options.data {
-        case .text(let text): request.body = .text(text)
+        case .text(let text): request.body = .data(Data(text.bytes))
         case .file(let path): request.body = try InputFile.body(path)
         case .standardInput: request.body = .stream(once: ByteStream(descriptor: input))
         case nil where sendsParts: request.body = .multipart(try FormBuilder.form(of: command.items))
@@ -116,22 +124,60 @@ struct RequestBuilder {
         let fields = try fields()
         let type = options.sendsForm ? MediaType.form : MediaType.json
         request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: type.essence])
-        do {
-            request.body = options.sendsForm ? .text(try form(fields)) : .data(try json(fields))
+        do throws(UsageError) {
+            request.body = options.sendsForm ? .text(try form(fields)) : .data(Data(try json(fields).bytes))
         } catch {
-            throw Failure(.input, .invalidInput, "the body fields can't be written: \(error)")
+            throw Failure(error)
         }
     }
 
-    private func json(_ fields: [(String, JSONValue)]) throws -> Data {
-        try JSONValue.object(JSONObject(fields)).data(options: .withoutEscapingSlashes)
+    private func json(_ fields: [(name: RawText, value: FieldValue)]) throws(UsageError) -> JSONText {
+        var members: [(String, JSONText)] = []
+        for (name, value) in fields {
+            let name = try name.text(of: "the name of a JSON field")
+            switch value {
+            case .text(let text):
+                members.append(
+                    (name, .string(try text.text(of: "the value of '\(name.printable)', which goes into JSON,"))))
+            case .json(let json): members.append((name, json))
+            }
+        }
+        return .object(members)
     }
 
-    /// Field by field, because the encoder sorts what it gets at once.
-    private func form(_ fields: [(String, JSONValue)]) throws -> String {
-        try fields
-            .map { name, value in try ParameterEncoder().encode(Parameters([(name, Parameters(value))])) }
-            .filter { !$0.isEmpty }
-            .joined(separator: "&")
+    private func form(_ fields: [(name: RawText, value: FieldValue)]) throws(UsageError) -> String {
+        var pairs: [String] = []
+        for (name, value) in fields {
+            switch value {
+            case .text(let text): pairs.append("\(escape(name))=\(escape(text))")
+            case .json(let json):
+                if let number = json.number {
+                    pairs.append("\(escape(name))=\(ParameterEncoder.escape(number))")
+                } else {
+                    pairs.append(try form(json, name: try name.text(of: "the name of a field with a JSON value")))
+                }
+            }
+        }
+        return pairs.filter { !$0.isEmpty }.joined(separator: "&")
+    }
+
+    /// By itself, because the encoder sorts what it gets at once.
+    private func form(_ json: JSONText, name: String) throws(UsageError) -> String {
+        do {
+            let value = Parameters(try JSONValue(parsing: json.bytes))
+            return try ParameterEncoder().encode(Parameters([(name, value)]))
+        } catch {
+            throw UsageError("the value of '\(name.printable)' can't be written as a form: \(error)")
+        }
+    }
+
+    private func escape(_ raw: RawText) -> String {
+        if let text = raw.text { return ParameterEncoder.escape(text) }
+        return raw.bytes.reduce(into: "") { escaped, byte in
+            let isASCII = byte < 0x80
+            escaped +=
+                isASCII
+                ? ParameterEncoder.escape(String(UnicodeScalar(byte))) : "%" + Format.hexadecimal(byte)
+        }
     }
 }

@@ -9,7 +9,6 @@ struct TrustInquiry {
 
     func run() async throws(Failure) -> Outcome {
         var configuration = try options.configuration()
-        configuration.timeouts.total = options.timeouts.total
         let seen = Seen()
         configuration.security.handler = TrustHandler { report in
             seen.note(report)
@@ -17,7 +16,8 @@ struct TrustInquiry {
             return .refuse
         }
         let manager = HTTPSessionManager(configuration: configuration)
-        let request = HTTPRequest(.head, "https://\(authority)/")
+        var request = HTTPRequest(.head, "https://\(authority)/")
+        request.timeouts = options.timeouts
         let failure: Failure
         do throws(SessionError) {
             _ = try await manager.response(for: request)
@@ -57,8 +57,9 @@ extension Options {
         configuration.security.validatesDomainName = validatesHostName
         if let path = anchorsPath {
             _ = try InputFile.bytes(path)
-            configuration.security.anchors = .file(path)
-            configuration.proxySecurity.anchors = .file(path)
+            let name = try InputFile.name(path)
+            configuration.security.anchors = .file(name)
+            configuration.proxySecurity.anchors = .file(name)
         }
         configuration.security.pinning.keys = pins
         for path in pinnedCertificatePaths {
@@ -69,8 +70,10 @@ extension Options {
         if let certificatePath {
             _ = try InputFile.bytes(certificatePath)
             if let keyPath { _ = try InputFile.bytes(keyPath) }
+            let name = try InputFile.name(certificatePath)
+            let keyName = try keyPath.map { path throws(Failure) in try InputFile.name(path) }
             configuration.tls.clientCertificates = [
-                ClientCertificate(path: certificatePath, keyPath: keyPath, password: keyPassword)
+                ClientCertificate(path: name, keyPath: keyName, password: keyPassword)
             ]
         }
         if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }

@@ -1,0 +1,31 @@
+internal import CAFCore
+
+extension WireTrace {
+    init?(_ trace: af_trace) {
+        let bytes = Array(UnsafeRawBufferPointer(start: trace.bytes.bytes, count: trace.bytes.size))
+        let event: Event
+        switch trace.kind {
+        case AF_TRACE_CONNECTION:
+            guard let connection = trace.connection else { return nil }
+            event = .connection(Connection(connection.pointee))
+        case AF_TRACE_REQUEST: event = .requestHead(bytes)
+        case AF_TRACE_RESPONSE: event = .responseLine(bytes)
+        default: return nil
+        }
+        self.init(event, hop: trace.hop, isTunnel: trace.is_tunnel)
+    }
+}
+
+extension WireTrace.Connection {
+    fileprivate init(_ connection: af_trace_connection) {
+        let address = withUnsafeBytes(of: connection.remote_address) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        self.init(
+            address: address.isEmpty ? nil : address, port: Int(connection.remote_port), isProxy: connection.is_proxy,
+            isReused: connection.reused, tlsVersion: connection.tls_version.map { String(cString: $0) },
+            cipher: connection.cipher.map { String(cString: $0) },
+            applicationProtocol: connection.alpn.map { String(cString: $0) },
+            certificateSubject: connection.subject.map { String(cString: $0) })
+    }
+}

@@ -1,0 +1,64 @@
+/// What went over the wire besides bodies: the heads that were really sent and received, libcurl's own fields too, and the
+/// connections under them. Each redirect, each round of authentication, each repeat and each CONNECT has its own.
+///
+/// Secrets are hidden: `<hidden>` stands for the values of `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`
+/// and of fields that were marked secret, and URLs have no user information. Over HTTP/2 heads are written as those of
+/// HTTP/1.1, with `HTTP/2` as the version, names in lower case and `host` for `:authority`.
+public struct WireTrace: Sendable, Hashable {
+    /// One thing that was seen.
+    public enum Event: Sendable, Hashable {
+        /// The connection that the request heads which follow are sent on.
+        case connection(Connection)
+        /// A request's head, all of whose bytes have been sent, with the ends of its lines.
+        case requestHead([UInt8])
+        /// One line of a response's head or trailers, with its end; the empty one ends them.
+        case responseLine([UInt8])
+    }
+
+    /// A connection, as far as it is known when it is about to be used.
+    public struct Connection: Sendable, Hashable {
+        /// The remote address; nil for a Unix-domain socket.
+        public var address: String?
+        public var port: Int
+        /// Whether the address is a proxy's.
+        public var isProxy: Bool
+        /// Whether the connection was taken from the pool.
+        public var isReused: Bool
+        /// `TLSv1.3`; nil in the clear.
+        public var tlsVersion: String?
+        /// The cipher suite, in OpenSSL's words; nil in the clear.
+        public var cipher: String?
+        /// The protocol that was agreed on by ALPN; nil for none.
+        public var applicationProtocol: String?
+        /// The subject of the leaf certificate, as RFC 4514 writes it; nil if none was shown.
+        public var certificateSubject: String?
+
+        /// Makes one, as tests of monitors do.
+        public init(
+            address: String?, port: Int, isProxy: Bool = false, isReused: Bool = false, tlsVersion: String? = nil,
+            cipher: String? = nil, applicationProtocol: String? = nil, certificateSubject: String? = nil
+        ) {
+            self.address = address
+            self.port = port
+            self.isProxy = isProxy
+            self.isReused = isReused
+            self.tlsVersion = tlsVersion
+            self.cipher = cipher
+            self.applicationProtocol = applicationProtocol
+            self.certificateSubject = certificateSubject
+        }
+    }
+
+    public var event: Event
+    /// The index that its hop will have in ``ResponseMetrics/hops``.
+    public var hop: Int
+    /// Whether it belongs to CONNECT: the request, its response, or the connection that they need.
+    public var isTunnel: Bool
+
+    /// Makes one, as tests of monitors do.
+    public init(_ event: Event, hop: Int = 0, isTunnel: Bool = false) {
+        self.event = event
+        self.hop = hop
+        self.isTunnel = isTunnel
+    }
+}

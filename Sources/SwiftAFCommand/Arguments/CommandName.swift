@@ -1,0 +1,36 @@
+/// What a command is about, as far as options go.
+struct CommandKinds: OptionSet, Sendable {
+    let rawValue: Int
+
+    /// get, head, delete, post, put, patch, options, request
+    static let request = CommandKinds(rawValue: 1)
+    static let upload = CommandKinds(rawValue: 2)
+    static let download = CommandKinds(rawValue: 4)
+    static let image = CommandKinds(rawValue: 8)
+    static let trust = CommandKinds(rawValue: 16)
+    /// demo, help
+    static let tour = CommandKinds(rawValue: 32)
+
+    /// Those that send a request.
+    static let transfers: CommandKinds = [.request, .upload, .download, .image]
+    /// Those that make connections.
+    static let connections: CommandKinds = [.transfers, .trust]
+    static let all: CommandKinds = [.connections, .tour]
+
+    /// - Returns: Nil if there is no such command.
+    init?(command name: String) {
+        switch name {
+        case "get", "head", "delete", "post", "put", "patch", "options", "request": self = .request
+        case "upload": self = .upload
+        case "download": self = .download
+        case "image": self = .image
+        case "trust": self = .trust
+        case "demo", "help": self = .tour
+        default: return nil
+        }
+    }
+
+    init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+}

@@ -1,0 +1,132 @@
+import FoundationEssentials
+import SwiftAF
+
+/// JSON text that goes through the program as it is: numbers keep their digits, strings their escapes, members their
+/// order and repeats. Only the white space between tokens changes, in ``compact`` and ``pretty``.
+struct JSONText: Sendable, Hashable {
+    /// What a report can hold: its readers count its own level too, and take as many as ``JSONValue``.
+    private static let mostLevels = 511
+
+    /// Valid after RFC 8259, in UTF-8.
+    let bytes: [UInt8]
+
+    /// Takes text that is valid.
+    init(_ bytes: [UInt8]) throws(JSONParseError) {
+        _ = try JSONValue(parsing: bytes)
+        self.bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+    }
+
+    private init(valid bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// A string, quoted.
+    static func string(_ text: String) -> JSONText {
+        // A string alone can always be written.
+        let quoted = try? JSONValue.string(text).text(options: .withoutEscapingSlashes)
+        return JSONText(valid: Array((quoted ?? "\"\"").utf8))
+    }
+
+    /// An object of these members, in their order.
+    static func object(_ members: [(name: String, value: JSONText)]) -> JSONText {
+        let parts = members.map { string($0.name).bytes + [UInt8(ascii: ":")] + $0.value.bytes }
+        let inside = parts.joined(separator: [UInt8(ascii: ",")])
+        return JSONText(valid: [UInt8(ascii: "{")] + inside + [UInt8(ascii: "}")])
+    }
+
+    /// An array.
+    static func array(_ elements: [JSONText]) -> JSONText {
+        let inside = elements.map(\.bytes).joined(separator: [UInt8(ascii: ",")])
+        return JSONText(valid: [UInt8(ascii: "[")] + inside + [UInt8(ascii: "]")])
+    }
+
+    /// A value that this program made itself.
+    static func value(_ value: JSONValue) throws(JSONValue.WritingError) -> JSONText {
+        JSONText(valid: Array(try value.text(options: .withoutEscapingSlashes).utf8))
+    }
+
+    /// Whether containers are nested so deeply that readers of a report would refuse it.
+    var isTooDeep: Bool {
+        var (depth, deepest) = (0, 0)
+        for token in tokens {
+            switch token.first {
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            default: break
+            }
+            deepest = max(deepest, depth)
+        }
+        return deepest > Self.mostLevels
+    }
+
+    /// The digits of a number; nil for anything else.
+    var number: String? {
+        guard let first = bytes.first(where: { !Self.isBlank($0) }), first == UInt8(ascii: "-") || first &- 0x30 < 10
+        else { return nil }
+        return String(decoding: compact.bytes, as: UTF8.self)
+    }
+
+    // MARK: White space
+
+    /// Without white space between tokens.
+    var compact: JSONText { JSONText(valid: Array(tokens.joined())) }
+
+    /// A line for each member and element, two spaces further in for each level.
+    var pretty: JSONText {
+        var text: [UInt8] = []
+        var depth = 0
+        var isEmptySoFar = false
+        func breakLine() {
+            text.append(UInt8(ascii: "\n"))
+            text += repeatElement(UInt8(ascii: " "), count: 2 * depth)
+        }
+        for token in tokens {
+            let first = token.first
+            let closes = first == UInt8(ascii: "}") || first == UInt8(ascii: "]")
+            if closes { depth -= 1 }
+            // Nothing stands between the brackets of an empty container.
+            if isEmptySoFar != closes { breakLine() }
+            isEmptySoFar = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+            text += token
+            if isEmptySoFar { depth += 1 }
+            if first == UInt8(ascii: ",") { breakLine() }
+            if first == UInt8(ascii: ":") { text.append(UInt8(ascii: " ")) }
+        }
+        return JSONText(valid: text)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    }
+
+    private var tokens: Tokens { Tokens(rest: bytes[...]) }
+
+    /// The tokens of valid text, one after the other.
+    private struct Tokens: Sequence, IteratorProtocol {
+        var rest: ArraySlice<UInt8>
+
+        mutating func next() -> ArraySlice<UInt8>? {
+            rest = rest.drop(while: JSONText.isBlank)
+            guard let first = rest.first else { return nil }
+            let end: Int
+            switch first {
+            case UInt8(ascii: "\""): end = endOfString
+            case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ","),
+                UInt8(ascii: ":"):
+                end = rest.startIndex + 1
+            default:
+                end = rest.firstIndex { JSONText.isBlank($0) || ",]}:".utf8.contains($0) } ?? rest.endIndex
+            }
+            defer { rest = rest[end...] }
+            return rest[..<end]
+        }
+
+        private var endOfString: Int {
+            var place = rest.startIndex + 1
+            while place < rest.endIndex, rest[place] != UInt8(ascii: "\"") {
+                place += rest[place] == UInt8(ascii: "\\") ? 2 : 1
+            }
+            return Swift.min(place + 1, rest.endIndex)
+        }
+    }
+}

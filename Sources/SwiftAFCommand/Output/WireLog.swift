@@ -1,0 +1,70 @@
+import SwiftAF
+
+/// What `-v` prints: what was really sent and received, line by line, as the core reports it.
+final class WireLog: EventMonitor {
+    let tracesWire = true
+    private let write: @Sendable ([String]) -> Void
+    private let waiting = Guarded<CheckedContinuation<Void, Never>?>(nil)
+
+    /// - Parameter write: Takes lines that belong together.
+    init(_ write: @escaping @Sendable ([String]) -> Void) {
+        self.write = write
+    }
+
+    func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace) {
+        write(Self.lines(trace))
+    }
+
+    func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
+        let cause = outcome.error.map(\.message) ?? "status \(outcome.status ?? 0)"
+        write(["* \(cause.printable); repeated in \(Format.milliseconds(delay))"])
+    }
+
+    func managerInvalidated() {
+        waiting.withLock { $0 }?.resume()
+    }
+
+    /// Ends the manager, and waits until all that it has reported is written.
+    func drain(_ manager: HTTPSessionManager) async {
+        await withCheckedContinuation { continuation in
+            waiting.withLock { $0 = continuation }
+            manager.invalidate(cancellingTasks: false)
+        }
+    }
+
+    // MARK: Lines
+
+    static func lines(_ trace: WireTrace) -> [String] {
+        switch trace.event {
+        case .connection(let connection): ["* \(text(connection))"]
+        case .requestHead(let head): lines(head, ">")
+        case .responseLine(let line): lines(line, "<")
+        }
+    }
+
+    private static func lines(_ bytes: [UInt8], _ mark: String) -> [String] {
+        var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        return lines.map { line in
+            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            return line.isEmpty ? mark : "\(mark) \(text(line).printable)"
+        }
+    }
+
+    /// As UTF-8, or as ISO-8859-1 where it isn't: HTTP's historic encoding.
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        String(validating: bytes, as: UTF8.self)
+            ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    private static func text(_ connection: WireTrace.Connection) -> String {
+        let address = connection.address.map { "\($0) port \(connection.port)" } ?? "a Unix-domain socket"
+        var parts = ["\(connection.isReused ? "connected before to" : "connected to") \(address)"]
+        if connection.isProxy { parts[0] += " (proxy)" }
+        if let version = connection.tlsVersion { parts.append(version) }
+        if let cipher = connection.cipher { parts.append(cipher) }
+        if let name = connection.applicationProtocol { parts.append("ALPN \(name)") }
+        if let subject = connection.certificateSubject { parts.append("certificate \(subject)") }
+        return parts.joined(separator: ", ").printable
+    }
+}

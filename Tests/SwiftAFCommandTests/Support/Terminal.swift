@@ -1,0 +1,139 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import SwiftAF
+
+@testable import SwiftAFCommand
+
+/// The built program in a terminal of its own, 80 columns wide, which it is the only process of.
+final class TerminalRun: Sendable {
+    private let process: pid_t
+    private let terminal: Int32
+    private let bytes = Guarded(Data())
+
+    init(_ arguments: String...) throws {
+        guard let program = ProgramRun.path else { throw CocoaError(.executableNotLoadable) }
+        // What posix_openpt, unlockpt and ptsname do: Swift sees neither them nor TIOCSPTLCK and TIOCGPTN.
+        let (lock, getNumber) = (UInt(0x4004_5431), UInt(0x8004_5430))
+        terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var isLocked: Int32 = 0
+        var number: UInt32 = 0
+        guard terminal >= 0, ioctl(terminal, lock, &isLocked) == 0,
+            ioctl(terminal, getNumber, &number) == 0
+        else { throw CocoaError(.fileReadUnknown) }
+        let name = "/dev/pts/\(number)"
+        var size = winsize(ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0)
+        _ = ioctl(terminal, UInt(TIOCSWINSZ), &size)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        // The first terminal that the leader of a session opens becomes the one that sends it signals.
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, name, O_RDWR, 0)
+        posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
+        process = try Launch.spawn(
+            ([program] + arguments).map { RawText($0) }, ["TERM": "xterm"], &actions, flags: 0x80)
+        posix_spawn_file_actions_destroy(&actions)
+    }
+
+    deinit {
+        close(terminal)
+    }
+
+    /// Presses keys.
+    func type(_ keys: String) {
+        _ = Array(keys.utf8).withUnsafeBytes { Glibc.write(terminal, $0.baseAddress, $0.count) }
+    }
+
+    /// Reads what is shown until it ends, or holds `text`.
+    func read(until text: String? = nil) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                while !self.reads(text) {
+                    var piece = [UInt8](repeating: 0, count: 4096)
+                    let count = Glibc.read(self.terminal, &piece, piece.count)
+                    // EIO: nobody has the other end open any more.
+                    guard count > 0 else { break }
+                    self.bytes.withLock { $0 += piece.prefix(count) }
+                }
+                continuation.resume()
+            }
+        }
+    }
+
+    private func reads(_ text: String?) -> Bool {
+        guard let text else { return false }
+        return String(decoding: bytes.withLock { $0 }, as: UTF8.self).contains(text)
+    }
+
+    /// The exit status, once all has been read.
+    func end() async -> Int32? {
+        await read()
+        return await Launch.wait(for: process)
+    }
+
+    /// The lines that are left on the screen.
+    var screen: [String] {
+        var screen = Screenful()
+        screen.show(String(decoding: bytes.withLock { $0 }, as: UTF8.self))
+        return screen.text
+    }
+}
+
+/// As much of a terminal as the program uses.
+private struct Screenful {
+    private var rows: [[Character]] = [[]]
+    private var row = 0
+    private var column = 0
+
+    var text: [String] {
+        rows.map { String($0).trimmingTrailing }.reversed().drop { $0.isEmpty }.reversed()
+    }
+
+    mutating func show(_ text: String) {
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            switch scalar {
+            case "\r": column = 0
+            case "\n": moveDown()
+            case "\u{1B}":
+                _ = rest.popFirst()
+                let number = rest.prefix { ("0"..."9").contains($0) }
+                rest = rest.dropFirst(number.count)
+                control(rest.popFirst(), Int(String(number)) ?? 1)
+            default: put(Character(scalar))
+            }
+        }
+    }
+
+    private mutating func control(_ letter: Unicode.Scalar?, _ count: Int) {
+        switch letter {
+        case "A": row = max(0, row - count)
+        case "K": rows[row].removeLast(max(0, rows[row].count - column))
+        case "J":
+            rows[row].removeLast(max(0, rows[row].count - column))
+            rows.removeLast(rows.count - row - 1)
+        default: break
+        }
+    }
+
+    private mutating func moveDown() {
+        row += 1
+        if row == rows.count { rows.append([]) }
+    }
+
+    private mutating func put(_ character: Character) {
+        if column == 80 {
+            column = 0
+            moveDown()
+        }
+        while rows[row].count <= column { rows[row].append(" ") }
+        rows[row][column] = character
+        column += 1
+    }
+}
+
+extension String {
+    fileprivate var trimmingTrailing: String {
+        String(reversed().drop { $0 == " " }.reversed())
+    }
+}
