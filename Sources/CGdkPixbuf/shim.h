@@ -1,94 +1,103 @@
 /*
- * What we use of gdk-pixbuf 2 and GObject, declared anew: their own headers lie in folders that only pkg-config knows, and
- * its flags for them are more than SwiftPM accepts. Scripts/checks/swift-traits compiles this together with those headers,
- * so that no declaration can differ.
+ * What SwiftAF uses of gdk-pixbuf 2 and GObject, under names of its own: `cgdkpixbuf_…`, bound to the libraries'
+ * symbols by assembler labels. The libraries' headers lie in folders that only pkg-config knows, and its flags are more
+ * than SwiftPM accepts. No name of GLib is declared here, because a program that imports GLib or GTK by a module of its
+ * own would then see two declarations of one name, and Clang refuses types that differ between modules.
+ *
+ * Scripts/checks/swift-traits compiles this file together with the libraries' headers, with CGDKPIXBUF_CHECK defined:
+ * the types below are then the libraries' own, and each function must have the type of the one that it is bound to.
  */
 #ifndef CGDKPIXBUF_SHIM_H
 #define CGDKPIXBUF_SHIM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#ifndef __G_LIB_H__
-typedef void *gpointer;
-typedef char gchar;
-typedef unsigned char guchar, guint8;
-typedef unsigned int guint32;
-typedef int gint, gboolean;
-typedef unsigned int guint;
-typedef long glong;
-typedef unsigned long gulong, gsize;
-typedef struct _GError GError;
-typedef struct _GClosure GClosure;
-typedef void (*GCallback)(void);
-typedef void (*GClosureNotify)(gpointer data, GClosure *closure);
-typedef enum { G_CONNECT_DEFAULT } GConnectFlags;
-typedef struct _GTimeVal {
-    glong tv_sec;
-    glong tv_usec;
-} GTimeVal;
-typedef struct _GdkPixbuf GdkPixbuf;
-typedef struct _GdkPixbufLoader GdkPixbufLoader;
-typedef struct _GdkPixbufAnimation GdkPixbufAnimation;
-typedef struct _GdkPixbufAnimationIter GdkPixbufAnimationIter;
-typedef enum { GDK_COLORSPACE_RGB } GdkColorspace;
-typedef void (*GdkPixbufDestroyNotify)(guchar *pixels, gpointer data);
+#ifdef CGDKPIXBUF_CHECK
+typedef GError cgdkpixbuf_error;
+typedef GClosure cgdkpixbuf_closure;
+typedef GConnectFlags cgdkpixbuf_connect_flags;
+typedef GTimeVal cgdkpixbuf_time;
+typedef GdkPixbuf cgdkpixbuf_image;
+typedef GdkPixbufLoader cgdkpixbuf_loader;
+typedef GdkPixbufAnimation cgdkpixbuf_animation;
+typedef GdkPixbufAnimationIter cgdkpixbuf_iterator;
+typedef GdkColorspace cgdkpixbuf_colorspace;
+#else
+typedef struct cgdkpixbuf_error cgdkpixbuf_error;
+typedef struct cgdkpixbuf_closure cgdkpixbuf_closure;
+typedef unsigned int cgdkpixbuf_connect_flags;
+typedef struct {
+    long tv_sec;
+    long tv_usec;
+} cgdkpixbuf_time;
+typedef struct cgdkpixbuf_image cgdkpixbuf_image;
+typedef struct cgdkpixbuf_loader cgdkpixbuf_loader;
+typedef struct cgdkpixbuf_animation cgdkpixbuf_animation;
+typedef struct cgdkpixbuf_iterator cgdkpixbuf_iterator;
+typedef unsigned int cgdkpixbuf_colorspace;
 #endif
 
-void g_free(gpointer memory);
-void(g_object_unref)(gpointer object);
-gulong g_signal_connect_data(gpointer instance, const gchar *signal, GCallback call, gpointer data,
-                             GClosureNotify destroy, GConnectFlags flags);
+/* The only colours that gdk-pixbuf has. */
+enum { cgdkpixbuf_rgb = 0 };
 
-GdkPixbufLoader *gdk_pixbuf_loader_new_with_type(const char *type, GError **error);
-void gdk_pixbuf_loader_set_size(GdkPixbufLoader *loader, int width, int height);
-gboolean gdk_pixbuf_loader_write(GdkPixbufLoader *loader, const guchar *bytes, gsize count,
-                                 GError **error);
-gboolean gdk_pixbuf_loader_close(GdkPixbufLoader *loader, GError **error);
-GdkPixbuf *gdk_pixbuf_loader_get_pixbuf(GdkPixbufLoader *loader);
-GdkPixbufAnimation *gdk_pixbuf_loader_get_animation(GdkPixbufLoader *loader);
+typedef void (*cgdkpixbuf_callback)(void);
+typedef void (*cgdkpixbuf_destroy_closure)(void *data, cgdkpixbuf_closure *closure);
+typedef void (*cgdkpixbuf_destroy_pixels)(unsigned char *pixels, void *data);
 
-gboolean gdk_pixbuf_animation_is_static_image(GdkPixbufAnimation *animation);
-GdkPixbufAnimationIter *gdk_pixbuf_animation_get_iter(GdkPixbufAnimation *animation,
-                                                      const GTimeVal *start);
-int gdk_pixbuf_animation_iter_get_delay_time(GdkPixbufAnimationIter *iter);
-GdkPixbuf *gdk_pixbuf_animation_iter_get_pixbuf(GdkPixbufAnimationIter *iter);
-gboolean gdk_pixbuf_animation_iter_advance(GdkPixbufAnimationIter *iter, const GTimeVal *now);
+/* clang-format off: one line from each name to its symbol, which Scripts/checks/swift-traits reads. */
+void cgdkpixbuf_free(void *memory) __asm__("g_free");
+void cgdkpixbuf_unref(void *object) __asm__("g_object_unref");
+unsigned long cgdkpixbuf_connect(void *instance, const char *signal, cgdkpixbuf_callback call, void *data, cgdkpixbuf_destroy_closure destroy, cgdkpixbuf_connect_flags flags) __asm__("g_signal_connect_data");
 
-GdkPixbuf *gdk_pixbuf_new_from_data(const guchar *pixels, GdkColorspace space, gboolean has_alpha,
-                                    int bits, int width, int height, int stride,
-                                    GdkPixbufDestroyNotify destroy, gpointer data);
-GdkPixbuf *gdk_pixbuf_apply_embedded_orientation(GdkPixbuf *pixbuf);
-void gdk_pixbuf_fill(GdkPixbuf *pixbuf, guint32 pixel);
-int gdk_pixbuf_get_width(const GdkPixbuf *pixbuf);
-int gdk_pixbuf_get_height(const GdkPixbuf *pixbuf);
-int gdk_pixbuf_get_n_channels(const GdkPixbuf *pixbuf);
-int gdk_pixbuf_get_rowstride(const GdkPixbuf *pixbuf);
-const guint8 *gdk_pixbuf_read_pixels(const GdkPixbuf *pixbuf);
-gboolean gdk_pixbuf_save_to_bufferv(GdkPixbuf *pixbuf, gchar **bytes, gsize *size, const char *type,
-                                    char **keys, char **values, GError **error);
+cgdkpixbuf_loader *cgdkpixbuf_loader_new(const char *type, cgdkpixbuf_error **error) __asm__("gdk_pixbuf_loader_new_with_type");
+void cgdkpixbuf_loader_set_size(cgdkpixbuf_loader *loader, int width, int height) __asm__("gdk_pixbuf_loader_set_size");
+int cgdkpixbuf_loader_write(cgdkpixbuf_loader *loader, const unsigned char *bytes, size_t count, cgdkpixbuf_error **error) __asm__("gdk_pixbuf_loader_write");
+int cgdkpixbuf_loader_close(cgdkpixbuf_loader *loader, cgdkpixbuf_error **error) __asm__("gdk_pixbuf_loader_close");
+cgdkpixbuf_image *cgdkpixbuf_loader_image(cgdkpixbuf_loader *loader) __asm__("gdk_pixbuf_loader_get_pixbuf");
+cgdkpixbuf_animation *cgdkpixbuf_loader_animation(cgdkpixbuf_loader *loader) __asm__("gdk_pixbuf_loader_get_animation");
+
+int cgdkpixbuf_animation_is_static(cgdkpixbuf_animation *animation) __asm__("gdk_pixbuf_animation_is_static_image");
+cgdkpixbuf_iterator *cgdkpixbuf_animation_iterator(cgdkpixbuf_animation *animation, const cgdkpixbuf_time *start) __asm__("gdk_pixbuf_animation_get_iter");
+int cgdkpixbuf_iterator_delay(cgdkpixbuf_iterator *iterator) __asm__("gdk_pixbuf_animation_iter_get_delay_time");
+cgdkpixbuf_image *cgdkpixbuf_iterator_image(cgdkpixbuf_iterator *iterator) __asm__("gdk_pixbuf_animation_iter_get_pixbuf");
+int cgdkpixbuf_iterator_advance(cgdkpixbuf_iterator *iterator, const cgdkpixbuf_time *now) __asm__("gdk_pixbuf_animation_iter_advance");
+
+cgdkpixbuf_image *cgdkpixbuf_image_new(const unsigned char *pixels, cgdkpixbuf_colorspace space, int has_alpha, int bits, int width, int height, int stride, cgdkpixbuf_destroy_pixels destroy, void *data) __asm__("gdk_pixbuf_new_from_data");
+cgdkpixbuf_image *cgdkpixbuf_image_oriented(cgdkpixbuf_image *image) __asm__("gdk_pixbuf_apply_embedded_orientation");
+void cgdkpixbuf_image_fill(cgdkpixbuf_image *image, uint32_t pixel) __asm__("gdk_pixbuf_fill");
+int cgdkpixbuf_image_width(const cgdkpixbuf_image *image) __asm__("gdk_pixbuf_get_width");
+int cgdkpixbuf_image_height(const cgdkpixbuf_image *image) __asm__("gdk_pixbuf_get_height");
+int cgdkpixbuf_image_channels(const cgdkpixbuf_image *image) __asm__("gdk_pixbuf_get_n_channels");
+int cgdkpixbuf_image_stride(const cgdkpixbuf_image *image) __asm__("gdk_pixbuf_get_rowstride");
+const unsigned char *cgdkpixbuf_image_pixels(const cgdkpixbuf_image *image) __asm__("gdk_pixbuf_read_pixels");
+int cgdkpixbuf_image_save(cgdkpixbuf_image *image, char **bytes, size_t *size, const char *type, char **keys, char **values, cgdkpixbuf_error **error) __asm__("gdk_pixbuf_save_to_bufferv");
+/* clang-format on */
 
 /* Signals take untyped functions, which Swift would have to cast. */
-typedef void (*cgdkpixbuf_size_prepared)(GdkPixbufLoader *loader, int width, int height,
+typedef void (*cgdkpixbuf_size_prepared)(cgdkpixbuf_loader *loader, int width, int height,
                                          void *context);
 
-static inline void cgdkpixbuf_on_size(GdkPixbufLoader *loader, cgdkpixbuf_size_prepared call,
+static inline void cgdkpixbuf_on_size(cgdkpixbuf_loader *loader, cgdkpixbuf_size_prepared call,
                                       void *context) {
-    g_signal_connect_data(loader, "size-prepared", (GCallback)call, context, 0, (GConnectFlags)0);
+    cgdkpixbuf_connect(loader, "size-prepared", (cgdkpixbuf_callback)call, context, 0,
+                       (cgdkpixbuf_connect_flags)0);
 }
 
-typedef void (*cgdkpixbuf_area_prepared)(GdkPixbufLoader *loader, void *context);
+typedef void (*cgdkpixbuf_area_prepared)(cgdkpixbuf_loader *loader, void *context);
 
-static inline void cgdkpixbuf_on_area(GdkPixbufLoader *loader, cgdkpixbuf_area_prepared call,
+static inline void cgdkpixbuf_on_area(cgdkpixbuf_loader *loader, cgdkpixbuf_area_prepared call,
                                       void *context) {
-    g_signal_connect_data(loader, "area-prepared", (GCallback)call, context, 0, (GConnectFlags)0);
+    cgdkpixbuf_connect(loader, "area-prepared", (cgdkpixbuf_callback)call, context, 0,
+                       (cgdkpixbuf_connect_flags)0);
 }
 
 /* The quality is that of a JPEG, NULL for another type. */
-static inline int cgdkpixbuf_save(GdkPixbuf *pixbuf, const char *type, char *quality, char **bytes,
-                                  gsize *size) {
+static inline int cgdkpixbuf_save(cgdkpixbuf_image *image, const char *type, char *quality,
+                                  char **bytes, size_t *size) {
     char name[] = "quality";
     char *keys[] = {quality ? name : 0, 0}, *values[] = {quality, 0};
-    return gdk_pixbuf_save_to_bufferv(pixbuf, bytes, size, type, keys, values, 0);
+    return cgdkpixbuf_image_save(image, bytes, size, type, keys, values, 0);
 }
 
 #endif

@@ -7,32 +7,32 @@
     enum Pixbuf {
         static func decode(_ data: Data, options: ImageDecodingOptions) throws -> Image {
             let loaded = try Loaded(data, options: options)
-            guard let pixbuf = gdk_pixbuf_loader_get_pixbuf(loaded.loader) else { throw damaged }
+            guard let pixbuf = cgdkpixbuf_loader_image(loaded.loader) else { throw damaged }
             return try image(pixbuf, scale: options.scale)
         }
 
         static func decodeFrames(_ data: Data, options: ImageDecodingOptions) throws -> [ImageFrame] {
             let loaded = try Loaded(data, options: options, wantsAll: true)
-            guard let animation = gdk_pixbuf_loader_get_animation(loaded.loader) else { throw damaged }
-            if gdk_pixbuf_animation_is_static_image(animation) != 0 {
-                guard let pixbuf = gdk_pixbuf_loader_get_pixbuf(loaded.loader) else { throw damaged }
+            guard let animation = cgdkpixbuf_loader_animation(loaded.loader) else { throw damaged }
+            if cgdkpixbuf_animation_is_static(animation) != 0 {
+                guard let pixbuf = cgdkpixbuf_loader_image(loaded.loader) else { throw damaged }
                 return [ImageFrame(image: try image(pixbuf, scale: options.scale), duration: .zero)]
             }
-            var now = GTimeVal()
-            guard let iterator = gdk_pixbuf_animation_get_iter(animation, &now) else { throw damaged }
-            defer { g_object_unref(UnsafeMutableRawPointer(iterator)) }
+            var now = cgdkpixbuf_time()
+            guard let iterator = cgdkpixbuf_animation_iterator(animation, &now) else { throw damaged }
+            defer { cgdkpixbuf_unref(UnsafeMutableRawPointer(iterator)) }
             var frames: [ImageFrame] = []
             var time = 0
             while frames.count < loaded.frameCount {
-                guard let pixbuf = gdk_pixbuf_animation_iter_get_pixbuf(iterator) else { throw damaged }
+                guard let pixbuf = cgdkpixbuf_iterator_image(iterator) else { throw damaged }
                 // The last frame of an animation that ends is shown for ever: -1.
-                let delay = Int(gdk_pixbuf_animation_iter_get_delay_time(iterator))
+                let delay = Int(cgdkpixbuf_iterator_delay(iterator))
                 let duration: Duration = delay < 0 ? .zero : .milliseconds(delay)
                 frames.append(ImageFrame(image: try image(pixbuf, scale: options.scale), duration: duration))
                 guard delay >= 0 else { break }
                 time += max(1, delay)
-                now = GTimeVal(tv_sec: time / 1000, tv_usec: time % 1000 * 1000)
-                gdk_pixbuf_animation_iter_advance(iterator, &now)
+                now = cgdkpixbuf_time(tv_sec: time / 1000, tv_usec: time % 1000 * 1000)
+                cgdkpixbuf_iterator_advance(iterator, &now)
             }
             return frames
         }
@@ -40,13 +40,13 @@
         static func encode(_ image: Image, as format: Image.FileFormat) throws -> Data {
             try image.withPixels { pixels in
                 guard
-                    let pixbuf = gdk_pixbuf_new_from_data(
-                        pixels.baseAddress?.assumingMemoryBound(to: guchar.self), GDK_COLORSPACE_RGB, 1, 8,
+                    let pixbuf = cgdkpixbuf_image_new(
+                        pixels.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(cgdkpixbuf_rgb), 1, 8,
                         Int32(image.pixelWidth), Int32(image.pixelHeight), Int32(image.bytesPerRow), nil, nil)
                 else { throw SessionError(.outOfMemory) }
-                defer { g_object_unref(UnsafeMutableRawPointer(pixbuf)) }
+                defer { cgdkpixbuf_unref(UnsafeMutableRawPointer(pixbuf)) }
                 var bytes: UnsafeMutablePointer<CChar>?
-                var size: gsize = 0
+                var size: Int = 0
                 let isWritten: Int32
                 switch format {
                 case .png:
@@ -58,7 +58,7 @@
                 guard isWritten != 0, let bytes else {
                     throw SessionError(.serialization, message: "the image can't be written")
                 }
-                defer { g_free(bytes) }
+                defer { cgdkpixbuf_free(bytes) }
                 return Data(bytes: bytes, count: Int(size))
             }
         }
@@ -67,13 +67,13 @@
 
         /// A copy of the pixels, turned as the camera was.
         fileprivate static func image(_ pixbuf: OpaquePointer, scale: Double) throws -> Image {
-            guard let turned = gdk_pixbuf_apply_embedded_orientation(pixbuf) else { throw SessionError(.outOfMemory) }
-            defer { g_object_unref(UnsafeMutableRawPointer(turned)) }
-            let width = Int(gdk_pixbuf_get_width(turned))
-            let height = Int(gdk_pixbuf_get_height(turned))
-            let channels = Int(gdk_pixbuf_get_n_channels(turned))
-            let stride = Int(gdk_pixbuf_get_rowstride(turned))
-            guard let source = gdk_pixbuf_read_pixels(turned), channels == 3 || channels == 4 else { throw damaged }
+            guard let turned = cgdkpixbuf_image_oriented(pixbuf) else { throw SessionError(.outOfMemory) }
+            defer { cgdkpixbuf_unref(UnsafeMutableRawPointer(turned)) }
+            let width = Int(cgdkpixbuf_image_width(turned))
+            let height = Int(cgdkpixbuf_image_height(turned))
+            let channels = Int(cgdkpixbuf_image_channels(turned))
+            let stride = Int(cgdkpixbuf_image_stride(turned))
+            guard let source = cgdkpixbuf_image_pixels(turned), channels == 3 || channels == 4 else { throw damaged }
             let image = Image(pixelWidth: width, pixelHeight: height, scale: scale, hasAlpha: channels == 4) { pixels in
                 guard var target = pixels.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
                 for row in 0..<height {
@@ -130,7 +130,7 @@
         private var isClosed = false
 
         init(_ type: ImageType, _ options: ImageDecodingOptions, frames: Int) throws(SessionError) {
-            guard let loader = gdk_pixbuf_loader_new_with_type(type.rawValue, nil) else {
+            guard let loader = cgdkpixbuf_loader_new(type.rawValue, nil) else {
                 throw SessionError(.unsupported, message: "gdk-pixbuf can't read \(type.rawValue) here")
             }
             self.loader = loader
@@ -139,8 +139,8 @@
         }
 
         deinit {
-            if !isClosed { gdk_pixbuf_loader_close(loader, nil) }
-            g_object_unref(UnsafeMutableRawPointer(loader))
+            if !isClosed { cgdkpixbuf_loader_close(loader, nil) }
+            cgdkpixbuf_unref(UnsafeMutableRawPointer(loader))
         }
 
         /// In pieces, so that nothing is read of an image that is refused.
@@ -151,8 +151,8 @@
                     let piece = bytes[at..<min(bytes.count, at + 16 << 10)]
                     guard
                         let start = UnsafeRawBufferPointer(rebasing: piece).baseAddress,
-                        gdk_pixbuf_loader_write(
-                            loader, start.assumingMemoryBound(to: guchar.self), gsize(piece.count), nil) != 0
+                        cgdkpixbuf_loader_write(
+                            loader, start.assumingMemoryBound(to: UInt8.self), piece.count, nil) != 0
                     else { return false }
                     at += piece.count
                 }
@@ -164,7 +164,7 @@
 
         func close() throws(SessionError) {
             isClosed = true
-            let isRead = gdk_pixbuf_loader_close(loader, nil) != 0
+            let isRead = cgdkpixbuf_loader_close(loader, nil) != 0
             if let refusal = gate.refusal { throw refusal }
             guard isRead, gate.wasAsked else { throw Pixbuf.damaged }
         }
@@ -174,7 +174,7 @@
             cgdkpixbuf_on_area(
                 loader,
                 { loader, _ in
-                    if let loader, let pixbuf = gdk_pixbuf_loader_get_pixbuf(loader) { gdk_pixbuf_fill(pixbuf, 0) }
+                    if let loader, let pixbuf = cgdkpixbuf_loader_image(loader) { cgdkpixbuf_image_fill(pixbuf, 0) }
                 }, nil)
         }
     }
@@ -208,7 +208,7 @@
         }
 
         func image() throws -> Image? {
-            guard let reader, let pixbuf = gdk_pixbuf_loader_get_pixbuf(reader.loader) else { return nil }
+            guard let reader, let pixbuf = cgdkpixbuf_loader_image(reader.loader) else { return nil }
             return try Pixbuf.image(pixbuf, scale: options.scale)
         }
     }
@@ -234,11 +234,11 @@
             wasAsked = true
             do {
                 let size = try options.decodedSize(ofWidth: width, height: height, frames: frames)
-                if size != (width, height) { gdk_pixbuf_loader_set_size(loader, Int32(size.width), Int32(size.height)) }
+                if size != (width, height) { cgdkpixbuf_loader_set_size(loader, Int32(size.width), Int32(size.height)) }
             } catch {
                 refusal = error
                 // gdk-pixbuf's own word for: only the size was wanted.
-                gdk_pixbuf_loader_set_size(loader, 0, 0)
+                cgdkpixbuf_loader_set_size(loader, 0, 0)
             }
         }
     }
