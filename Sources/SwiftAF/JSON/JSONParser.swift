@@ -1,37 +1,61 @@
 public import FoundationEssentials
 
 extension JSONValue {
-    /// Reads JSON text after RFC 8259, strictly; only a UTF-8 byte order mark in front is let pass.
+    /// What becomes of members of one object that have the same name.
     ///
-    /// - Parameter maximumSize: Bytes beyond which nothing is read at all; nil for no limit.
-    public init(parsing data: Data, maximumSize: Int? = nil) throws(JSONParseError) {
+    /// RFC 8259 (section 4) allows them and calls what readers make of them unpredictable; I-JSON (RFC 7493,
+    /// section 2.3) forbids them. Programs that read one document in two ways can be played off against each other, so
+    /// there is one rule for all that SwiftAF reads. By default it is that of ECMAScript's `JSON.parse`, which most
+    /// others follow: the last value counts.
+    public enum RepeatedKeys: String, Sendable, Hashable, Codable {
+        /// The last value counts, at the place of the first. The others are dropped.
+        case lastCounts
+        /// All are kept, to be written as they were read. Whoever asks for the name gets the last.
+        case kept
+        /// They are an error, ``JSONParseError/Reason/repeatedKey``, as I-JSON has it.
+        case refused
+    }
+
+    /// Reads JSON text after RFC 8259, strictly: UTF-8, no comments, no trailing commas, no NaN. Only a UTF-8 byte order
+    /// mark in front is let pass.
+    ///
+    /// - Parameters:
+    ///   - repeatedKeys: What becomes of members of one object that have the same name.
+    ///   - maximumSize: Bytes beyond which nothing is read at all; nil for no limit.
+    public init(
+        parsing data: Data, repeatedKeys: RepeatedKeys = .lastCounts, maximumSize: Int? = nil
+    ) throws(JSONParseError) {
         let result = data.withUnsafeBytes { bytes in
-            bytes.withMemoryRebound(to: UInt8.self) { Self.parse($0, maximumSize: maximumSize) }
+            bytes.withMemoryRebound(to: UInt8.self) { Self.parse($0, repeatedKeys, maximumSize) }
         }
         self = try result.get()
     }
 
     /// Reads JSON text in UTF-8.
-    public init(parsing bytes: [UInt8], maximumSize: Int? = nil) throws(JSONParseError) {
-        let result = bytes.withUnsafeBufferPointer { Self.parse($0, maximumSize: maximumSize) }
+    public init(
+        parsing bytes: [UInt8], repeatedKeys: RepeatedKeys = .lastCounts, maximumSize: Int? = nil
+    ) throws(JSONParseError) {
+        let result = bytes.withUnsafeBufferPointer { Self.parse($0, repeatedKeys, maximumSize) }
         self = try result.get()
     }
 
     /// Reads JSON text.
-    public init(parsing text: String, maximumSize: Int? = nil) throws(JSONParseError) {
+    public init(
+        parsing text: String, repeatedKeys: RepeatedKeys = .lastCounts, maximumSize: Int? = nil
+    ) throws(JSONParseError) {
         var text = text
-        let result = text.withUTF8 { Self.parse($0, maximumSize: maximumSize) }
+        let result = text.withUTF8 { Self.parse($0, repeatedKeys, maximumSize) }
         self = try result.get()
     }
 
     private static func parse(
-        _ text: UnsafeBufferPointer<UInt8>, maximumSize: Int?
+        _ text: UnsafeBufferPointer<UInt8>, _ repeatedKeys: RepeatedKeys, _ maximumSize: Int?
     ) -> Result<JSONValue, JSONParseError> {
         if let maximumSize, text.count > maximumSize {
             return .failure(JSONParseError(.tooLarge, at: maximumSize, in: text))
         }
         guard let base = text.baseAddress else { return .failure(JSONParseError(.empty, at: 0, in: text)) }
-        var parser = JSONParser(base: base, count: text.count)
+        var parser = JSONParser(base: base, count: text.count, repeatedKeys: repeatedKeys)
         do throws(JSONParser.Failure) {
             return .success(try parser.parseDocument())
         } catch {
@@ -53,14 +77,16 @@ struct JSONParser: ~Copyable {
 
     private let base: UnsafePointer<UInt8>
     private let end: Int
+    private let repeatedKeys: JSONValue.RepeatedKeys
     private var at = 0
     private var depth = 0
     private var elements = ParseStack<JSONValue>()
     private var entries = ParseStack<JSONObject.Entry>()
 
-    init(base: UnsafePointer<UInt8>, count: Int) {
+    init(base: UnsafePointer<UInt8>, count: Int, repeatedKeys: JSONValue.RepeatedKeys) {
         self.base = base
         end = count
+        self.repeatedKeys = repeatedKeys
     }
 
     mutating func parseDocument() throws(Failure) -> JSONValue {
@@ -101,7 +127,7 @@ struct JSONParser: ~Copyable {
             return .string(try parseString())
         case UInt8(ascii: "{"): return try parseObject()
         case UInt8(ascii: "["): return try parseArray()
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try parseNumber()
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try parseNumber())
         case UInt8(ascii: "t"): return try parseLiteral("true", .bool(true))
         case UInt8(ascii: "f"): return try parseLiteral("false", .bool(false))
         case UInt8(ascii: "n"): return try parseLiteral("null", .null)
@@ -167,8 +193,10 @@ struct JSONParser: ~Copyable {
             at += 1
             if try nextByte() == UInt8(ascii: "}") { throw fail(.trailingComma) }
         }
+        let object = JSONObject(entries: entries.popAll(from: start), keepsRepeats: repeatedKeys != .lastCounts)
+        if object.hasRepeats, repeatedKeys == .refused { throw fail(.repeatedKey) }
         leave()
-        return .object(JSONObject(entries: entries.popAll(from: start)))
+        return .object(object)
     }
 
     private mutating func parseMember() throws(Failure) {
@@ -341,105 +369,60 @@ extension JSONParser {
 // MARK: - Numbers
 
 extension JSONParser {
-    /// Digits, and how they make up a number: `mantissa` × 10^`exponent`.
-    private struct Decimal {
-        var isNegative = false
-        var mantissa: UInt64 = 0
-        var exponent = 0
-        /// False once `mantissa` lost digits.
-        var isExact = true
-        var isInteger = true
-    }
-
-    private mutating func parseNumber() throws(Failure) -> JSONValue {
+    private mutating func parseNumber() throws(Failure) -> JSONNumber {
         let start = at
-        var number = Decimal()
-        if base[at] == UInt8(ascii: "-") {
-            number.isNegative = true
-            at += 1
-        }
-        try parseIntegerPart(of: &number)
+        if base[at] == UInt8(ascii: "-") { at += 1 }
+        let first = at
+        var mantissa: UInt64 = 0
+        guard at < end else { throw fail(.unexpectedEnd) }
+        if base[at] == UInt8(ascii: "0"), at + 1 < end, ASCII.isDigit(base[at + 1]) { throw fail(.leadingZero) }
+        try parseDigits(into: &mantissa)
+        var scale = 0
         if at < end, base[at] == UInt8(ascii: ".") {
             at += 1
-            number.isInteger = false
-            try parseDigits(of: &number, isFraction: true)
+            let point = at
+            try parseDigits(into: &mantissa)
+            scale = at - point
         }
-        if at < end, base[at] | 0x20 == UInt8(ascii: "e") {
-            at += 1
-            number.isInteger = false
-            try parseExponent(of: &number)
-        }
-        if let integer = Self.integer(number) { return .integer(integer) }
-        return .double(try makeDouble(number, from: start))
-    }
-
-    private mutating func parseIntegerPart(of number: inout Decimal) throws(Failure) {
-        guard at < end else { throw fail(.unexpectedEnd) }
-        let isZero = base[at] == UInt8(ascii: "0")
-        if isZero, at + 1 < end, base[at + 1] &- 0x30 < 10 { throw fail(.leadingZero) }
-        try parseDigits(of: &number, isFraction: false)
-    }
-
-    @inline(__always)
-    private mutating func parseDigits(of number: inout Decimal, isFraction: Bool) throws(Failure) {
-        let start = at
-        while at < end {
-            let digit = base[at] &- 0x30
-            guard digit < 10 else { break }
-            let (tenfold, overflow) = number.mantissa.multipliedReportingOverflow(by: 10)
-            let (sum, carry) = tenfold.addingReportingOverflow(UInt64(digit))
-            number.isExact = number.isExact && !overflow && !carry
-            if number.isExact {
-                number.mantissa = sum
-                if isFraction { number.exponent -= 1 }
-            }
-            at += 1
-        }
-        guard at > start else { throw fail(at == end ? .unexpectedEnd : .invalidNumber) }
-    }
-
-    private mutating func parseExponent(of number: inout Decimal) throws(Failure) {
-        var isNegative = false
-        if at < end, base[at] == UInt8(ascii: "-") || base[at] == UInt8(ascii: "+") {
-            isNegative = base[at] == UInt8(ascii: "-")
-            at += 1
-        }
-        let start = at
-        var exponent = 0
-        while at < end, base[at] &- 0x30 < 10 {
-            // Far beyond any double; more digits can't change the outcome, and must not overflow.
-            if exponent < 1_000_000 { exponent = exponent * 10 + Int(base[at] - 0x30) }
-            at += 1
-        }
-        guard at > start else { throw fail(at == end ? .unexpectedEnd : .invalidNumber) }
-        number.exponent += isNegative ? -exponent : exponent
-    }
-
-    /// The number as an `Int64` if it is written as an integer and fits. Minus zero is left to `Double`.
-    private static func integer(_ number: Decimal) -> Int64? {
-        guard number.isInteger, number.isExact else { return nil }
-        if !number.isNegative { return Int64(exactly: number.mantissa) }
-        guard number.mantissa != 0, number.mantissa <= 1 << 63 else { return nil }
-        return Int64(truncatingIfNeeded: 0 &- number.mantissa)
-    }
-
-    private func makeDouble(_ number: Decimal, from start: Int) throws(Failure) -> Double {
-        // Both factors are exact doubles, so the one rounding of the product or quotient is the right one.
-        if number.isExact, number.mantissa <= 1 << 53, abs(number.exponent) <= 22 {
-            let power = Self.powersOfTen[abs(number.exponent)]
-            let mantissa = Double(number.mantissa)
-            let magnitude = number.exponent < 0 ? mantissa / power : mantissa * power
-            return number.isNegative ? -magnitude : magnitude
+        // Nineteen digits always fit.
+        let fits = at - first <= 19 || Self.fit(UnsafeBufferPointer(start: base + first, count: at - first))
+        let hasExponent = at < end && base[at] | 0x20 == UInt8(ascii: "e")
+        if hasExponent { try parseExponent() }
+        if fits, !hasExponent, let scale = UInt8(exactly: scale) {
+            return JSONNumber(.digits(JSONNumber.Digits(mantissa: mantissa, scale: scale, isNegative: first > start)))
         }
         let text = String(decoding: UnsafeBufferPointer(start: base + start, count: at - start), as: UTF8.self)
-        guard let value = Double(text), value.isFinite else {
-            throw Failure(reason: .numberOutOfRange, offset: start)
-        }
-        return value
+        return JSONNumber(.text(text))
     }
 
-    private static let powersOfTen: [Double] = [
-        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
-        1e19, 1e20, 1e21, 1e22,
-    ]
+    /// Reads one digit or more behind those that `mantissa` has. It is worth something only if all of them ``fit(_:)``.
+    @inline(__always)
+    private mutating func parseDigits(into mantissa: inout UInt64) throws(Failure) {
+        let start = at
+        while at < end, ASCII.isDigit(base[at]) {
+            mantissa = mantissa &* 10 &+ UInt64(base[at] &- UInt8(ascii: "0"))
+            at += 1
+        }
+        guard at > start else { throw fail(at == end ? .unexpectedEnd : .invalidNumber) }
+    }
+
+    /// Whether digits, with a point among them or without, are an integer of 64 bits.
+    private static func fit(_ digits: UnsafeBufferPointer<UInt8>) -> Bool {
+        var mantissa: UInt64 = 0
+        for byte in digits where byte != UInt8(ascii: ".") {
+            let (tenfold, overflow) = mantissa.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = tenfold.addingReportingOverflow(UInt64(byte &- UInt8(ascii: "0")))
+            if overflow || carry { return false }
+            mantissa = sum
+        }
+        return true
+    }
+
+    /// Reads past `e`, a sign and digits.
+    private mutating func parseExponent() throws(Failure) {
+        at += 1
+        if at < end, base[at] == UInt8(ascii: "-") || base[at] == UInt8(ascii: "+") { at += 1 }
+        var ignored: UInt64 = 0
+        try parseDigits(into: &ignored)
+    }
 }

@@ -1,86 +1,14 @@
 import FoundationEssentials
 
-extension JSONValue {
-    /// What a `Date` is in JSON, which has none.
-    public enum DateDecoding: Sendable, Hashable {
-        /// Seconds since 2001, as `Date` codes itself and `JSONDecoder` has it at first.
-        case deferredToDate
-        /// Seconds since 1970.
-        case secondsSince1970
-        /// Milliseconds since 1970.
-        case millisecondsSince1970
-        /// Text such as `2024-02-29T12:00:00Z`.
-        case iso8601
-    }
-
-    /// The value as any `Decodable`, straight from the tree: cheaper than writing it out for a decoder to read again.
-    /// `Data` is base64, `URL` is text, as for `JSONDecoder`; a ``JSONValue`` inside comes as it is.
-    ///
-    /// - Throws: `DecodingError`.
-    public func decode<Value: Decodable>(
-        as type: Value.Type = Value.self, dates: DateDecoding = .deferredToDate
-    ) throws -> Value {
-        try TreeDecoder(value: self, step: nil, parent: nil, dates: dates).decode(type)
-    }
-}
-
-/// The way from the root to a container, shared by all that hangs below it; an array only when somebody asks.
-private final class TreePath: Sendable {
-    /// One level down.
-    enum Step: Sendable {
-        case member(any CodingKey)
-        case element(Int)
-
-        var key: any CodingKey {
-            switch self {
-            case .member(let key): key
-            case .element(let index): TreeKey(intValue: index)
-            }
-        }
-    }
-
-    private let step: Step
-    private let parent: TreePath?
-
-    init(_ step: Step, below parent: TreePath?) {
-        self.step = step
-        self.parent = parent
-    }
-
-    var keys: [any CodingKey] {
-        var keys: [any CodingKey] = []
-        var next: TreePath? = self
-        while let path = next {
-            keys.append(path.step.key)
-            next = path.parent
-        }
-        return keys.reversed()
-    }
-}
-
-/// A key that any text or index can be.
-private struct TreeKey: CodingKey {
-    let stringValue: String
-    let intValue: Int?
-
-    init(stringValue: String) {
-        self.stringValue = stringValue
-        intValue = nil
-    }
-
-    init(intValue: Int) {
-        stringValue = "\(intValue)"
-        self.intValue = intValue
-    }
-}
-
 /// Decodes from one value of a tree.
-private struct TreeDecoder: Decoder, SingleValueDecodingContainer {
+struct TreeDecoder: Decoder, SingleValueDecodingContainer {
     let value: JSONValue
     /// The last step to the value; nil at the root.
     let step: TreePath.Step?
     let parent: TreePath?
-    let dates: JSONValue.DateDecoding
+    let options: TreeOptions
+    /// Whether the names of an object's members are converted.
+    var convertsKeys = true
 
     /// Made only for containers and errors: most values are scalars.
     var path: TreePath? { step.map { TreePath($0, below: parent) } }
@@ -88,27 +16,40 @@ private struct TreeDecoder: Decoder, SingleValueDecodingContainer {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard case .object(let object) = value else { throw mismatch([String: JSONValue].self) }
-        return KeyedDecodingContainer(TreeKeyedContainer<Key>(object: object, path: path, dates: dates))
+        guard case .object(var object) = value else { throw mismatch([String: JSONValue].self, "an object") }
+        if convertsKeys, options.keys == .snakeCase { object = object.mapKeys(SnakeCase.decoded) }
+        return KeyedDecodingContainer(TreeKeyedContainer<Key>(object: object, path: path, options: options))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        guard case .array(let elements) = value else { throw mismatch([JSONValue].self) }
-        return TreeUnkeyedContainer(elements: elements, path: path, dates: dates)
+        guard case .array(let elements) = value else { throw mismatch([JSONValue].self, "an array") }
+        return TreeUnkeyedContainer(elements: elements, path: path, options: options)
     }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
     func decodeNil() -> Bool { value.isNull }
 
-    func decode(_ type: Bool.Type) throws -> Bool { try require(value.bool) }
-    func decode(_ type: String.Type) throws -> String { try require(value.string) }
-    func decode(_ type: Double.Type) throws -> Double { try require(value.double) }
+    func decode(_ type: Bool.Type) throws -> Bool {
+        guard case .bool(let value) = value else { throw mismatch(type) }
+        return value
+    }
+
+    func decode(_ type: String.Type) throws -> String {
+        guard case .string(let value) = value else { throw mismatch(type) }
+        return value
+    }
+
+    func decode(_ type: Double.Type) throws -> Double {
+        guard case .number(let number) = value else { return try floatWord(type) }
+        guard let double = number.double else { throw tooLarge(type) }
+        return double
+    }
 
     func decode(_ type: Float.Type) throws -> Float {
-        let number = Float(try decode(Double.self))
-        guard number.isFinite else { throw corrupted("the number does not fit \(type)") }
-        return number
+        guard case .number(let number) = value else { return Float(try floatWord(type)) }
+        guard let float = number.float else { throw tooLarge(type) }
+        return float
     }
 
     func decode(_ type: Int.Type) throws -> Int { try integer() }
@@ -116,53 +57,112 @@ private struct TreeDecoder: Decoder, SingleValueDecodingContainer {
     func decode(_ type: Int16.Type) throws -> Int16 { try integer() }
     func decode(_ type: Int32.Type) throws -> Int32 { try integer() }
     func decode(_ type: Int64.Type) throws -> Int64 { try integer() }
+    func decode(_ type: Int128.Type) throws -> Int128 { try integer() }
     func decode(_ type: UInt.Type) throws -> UInt { try integer() }
     func decode(_ type: UInt8.Type) throws -> UInt8 { try integer() }
     func decode(_ type: UInt16.Type) throws -> UInt16 { try integer() }
     func decode(_ type: UInt32.Type) throws -> UInt32 { try integer() }
     func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try integer() }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        // These would code themselves in another way than JSON has it.
-        if type == JSONValue.self { return try require(value as? Value) }
-        if type == Date.self { return try require(date() as? Value) }
-        if type == Data.self { return try require(value.string.flatMap { Data(base64Encoded: $0) } as? Value) }
-        if type == URL.self { return try require(value.string.flatMap { URL(string: $0) } as? Value) }
+        // What arrays ask for most often. The casts are between a type and itself.
+        if type == String.self { return unsafeBitCast(try decode(String.self), to: type) }
+        if type == Double.self { return unsafeBitCast(try decode(Double.self), to: type) }
+        if type == Int.self { return unsafeBitCast(try integer() as Int, to: type) }
+        if type == Int64.self { return unsafeBitCast(try integer() as Int64, to: type) }
+        if type == UInt8.self { return unsafeBitCast(try integer() as UInt8, to: type) }
+        if let array = scalars(type) { return array }
+        if let value = try foreign(type) { return value }
+        if options.keys == .snakeCase {
+            var decoder = self
+            decoder.convertsKeys = options.convertsKeys(of: type)
+            return try Value(from: decoder)
+        }
         return try Value(from: self)
     }
 
-    private func integer<Number: FixedWidthInteger>() throws -> Number {
-        let number: Number?
-        switch value {
-        case .integer(let value): number = Number(exactly: value)
-        case .double(let value): number = Number(exactly: value)
-        default: throw mismatch(Number.self)
+    /// An array of the most usual scalars, without a container for it. Nil for any other type, and if an element doesn't
+    /// fit: then the container says which.
+    private func scalars<Value>(_ type: Value.Type) -> Value? {
+        if type == [String].self { return unsafeBitCast(elements(\.string), to: Value?.self) }
+        if type == [Int].self { return unsafeBitCast(elements(\.int), to: Value?.self) }
+        if type == [Double].self { return unsafeBitCast(elements(\.double), to: Value?.self) }
+        return nil
+    }
+
+    private func elements<Element>(_ get: (JSONValue) -> Element?) -> [Element]? {
+        guard case .array(let elements) = value else { return nil }
+        var result: [Element] = []
+        result.reserveCapacity(elements.count)
+        for element in elements {
+            guard let element = get(element) else { return nil }
+            result.append(element)
         }
-        guard let number else { throw corrupted("the number does not fit \(Number.self)") }
-        return number
+        return result
+    }
+
+    /// The value of a type that would decode itself in another way than JSON has it; nil for any other type.
+    private func foreign<Value: Decodable>(_ type: Value.Type) throws -> Value? {
+        if type == JSONValue.self { return value as? Value }
+        if type == Date.self { return try date() as? Value }
+        if type == Data.self {
+            guard let data = Data(base64Encoded: try decode(String.self)) else {
+                throw corrupted("the string isn't valid Base64")
+            }
+            return data as? Value
+        }
+        if type == URL.self {
+            guard let url = URL(string: try decode(String.self)) else {
+                throw corrupted("the string isn't a valid URL")
+            }
+            return url as? Value
+        }
+        if type == Decimal.self {
+            guard case .number(let number) = value else { throw mismatch(type) }
+            guard let decimal = number.decimal else { throw corrupted("the number has no exact value as a Decimal") }
+            return decimal as? Value
+        }
+        return nil
+    }
+
+    private func integer<Number: FixedWidthInteger>() throws -> Number {
+        guard case .number(let number) = value else { throw mismatch(Number.self) }
+        guard let integer = number.exactly(as: Number.self) else {
+            throw corrupted("the number has a fraction or doesn't fit in \(Number.self)")
+        }
+        return integer
+    }
+
+    /// The value of a text that stands for an infinity or NaN.
+    private func floatWord(_ type: any Any.Type) throws -> Double {
+        guard let words = options.floatWords, case .string(let text) = value, let word = words.value(of: text) else {
+            throw mismatch(type)
+        }
+        return word
     }
 
     private func date() throws -> Date {
-        switch dates {
+        switch options.dates {
         case .deferredToDate: return try Date(from: self)
         case .secondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self))
         case .millisecondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self) / 1000)
         case .iso8601:
-            guard let date = try? Date(try decode(String.self), strategy: .iso8601) else {
-                throw corrupted("the text is no date of ISO 8601")
-            }
-            return date
+            let text = try decode(String.self)
+            if let date = try? Date.ISO8601FormatStyle().parse(text) { return date }
+            if let date = try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text) { return date }
+            throw corrupted("the string isn't an ISO 8601 date, such as 2024-02-29T12:00:00Z")
         }
     }
 
-    private func require<Value>(_ result: Value?) throws -> Value {
-        guard let result else { throw mismatch(Value.self) }
-        return result
+    func mismatch(_ type: any Any.Type, _ name: String? = nil) -> DecodingError {
+        let context = DecodingError.Context(
+            codingPath: codingPath, debugDescription: "expected \(name ?? "\(type)"), found \(value.kind)")
+        return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
-    private func mismatch(_ type: any Any.Type) -> DecodingError {
-        let context = DecodingError.Context(codingPath: codingPath, debugDescription: "the value is no \(type)")
-        return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
+    private func tooLarge(_ type: any Any.Type) -> DecodingError {
+        corrupted("the number is beyond the range of \(type)")
     }
 
     private func corrupted(_ what: String) -> DecodingError {
@@ -170,14 +170,28 @@ private struct TreeDecoder: Decoder, SingleValueDecodingContainer {
     }
 }
 
+extension JSONValue {
+    /// What it is, for errors: never any of its content.
+    fileprivate var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
+
 /// The members of an object.
 private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: JSONObject
     let path: TreePath?
-    let dates: JSONValue.DateDecoding
+    let options: TreeOptions
 
     var codingPath: [any CodingKey] { path?.keys ?? [] }
-    var allKeys: [Key] { object.keys.compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] { object.uniqueKeys.compactMap { Key(stringValue: $0) } }
 
     func contains(_ key: Key) -> Bool { object[key.stringValue] != nil }
     func decodeNil(forKey key: Key) throws -> Bool { try member(key).isNull }
@@ -191,13 +205,25 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try child(key).decode(type) }
     func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try child(key).decode(type) }
     func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try child(key).decode(type) }
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try child(key).decode(type) }
     func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try child(key).decode(type) }
     func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try child(key).decode(type) }
     func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try child(key).decode(type) }
     func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try child(key).decode(type) }
     func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try child(key).decode(type) }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try child(key).decode(type) }
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         try child(key).decode(type)
+    }
+
+    // The default looks a member up three times.
+
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key)?.decode(type) }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key)?.decode(type) }
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try present(key)?.decode(type) }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try present(key)?.decode(type) }
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        try present(key)?.decode(type)
     }
 
     func nestedContainer<Nested: CodingKey>(
@@ -212,19 +238,28 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
     func superDecoder() -> any Decoder {
         TreeDecoder(
-            value: object["super"] ?? .null, step: .member(TreeKey(stringValue: "super")), parent: path, dates: dates)
+            value: object[TreeKey.super.stringValue] ?? .null, step: .member(TreeKey.super), parent: path,
+            options: options)
     }
 
-    func superDecoder(forKey key: Key) throws -> any Decoder { try child(key) }
+    func superDecoder(forKey key: Key) -> any Decoder {
+        TreeDecoder(value: object[key.stringValue] ?? .null, step: .member(key), parent: path, options: options)
+    }
+
+    /// Nil for a member that is missing or null.
+    private func present(_ key: Key) -> TreeDecoder? {
+        guard let member = object[key.stringValue], !member.isNull else { return nil }
+        return TreeDecoder(value: member, step: .member(key), parent: path, options: options)
+    }
 
     private func child(_ key: Key) throws -> TreeDecoder {
-        TreeDecoder(value: try member(key), step: .member(key), parent: path, dates: dates)
+        TreeDecoder(value: try member(key), step: .member(key), parent: path, options: options)
     }
 
     private func member(_ key: Key) throws -> JSONValue {
         guard let member = object[key.stringValue] else {
             let context = DecodingError.Context(
-                codingPath: codingPath, debugDescription: "the object has no such member")
+                codingPath: codingPath, debugDescription: "the object has no member named \"\(key.stringValue)\"")
             throw DecodingError.keyNotFound(key, context)
         }
         return member
@@ -235,13 +270,13 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 private struct TreeUnkeyedContainer: UnkeyedDecodingContainer {
     private let elements: [JSONValue]
     private let path: TreePath?
-    private let dates: JSONValue.DateDecoding
+    private let options: TreeOptions
     private(set) var currentIndex = 0
 
-    init(elements: [JSONValue], path: TreePath?, dates: JSONValue.DateDecoding) {
+    init(elements: [JSONValue], path: TreePath?, options: TreeOptions) {
         self.elements = elements
         self.path = path
-        self.dates = dates
+        self.options = options
     }
 
     var codingPath: [any CodingKey] { path?.keys ?? [] }
@@ -284,6 +319,6 @@ private struct TreeUnkeyedContainer: UnkeyedDecodingContainer {
             throw DecodingError.valueNotFound(type, context)
         }
         return TreeDecoder(
-            value: elements[currentIndex], step: .element(currentIndex), parent: path, dates: dates)
+            value: elements[currentIndex], step: .element(currentIndex), parent: path, options: options)
     }
 }

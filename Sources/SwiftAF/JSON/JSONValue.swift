@@ -5,20 +5,30 @@
 /// value["tags"]?[0]?.string        // "math"
 /// ```
 ///
-/// Integers that fit `Int64` stay exact; every other number is a `Double`.
+/// Numbers keep their digits, and objects the order of their members. What typed requests decode and encode goes
+/// through this type too, so JSON means one thing everywhere: see ``JSONCoder``.
 public enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
-    case integer(Int64)
-    case double(Double)
+    case number(JSONNumber)
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
 }
 
 extension JSONValue {
-    /// The member of an object, nil if there is none or this is no object. Setting makes an object of anything
-    /// that is none; setting nil removes the member.
+    /// The number of an integer.
+    public static func integer(_ value: Int64) -> JSONValue {
+        .number(JSONNumber(value))
+    }
+
+    /// The number of a `Double`. Infinities and NaN can be held, but not written.
+    public static func double(_ value: Double) -> JSONValue {
+        .number(JSONNumber(value))
+    }
+
+    /// The member of an object, nil if it has none of that name or this isn't an object. Setting makes an object of
+    /// anything else; setting nil removes the member.
     public subscript(key: String) -> JSONValue? {
         get { object?[key] }
         set {
@@ -28,7 +38,7 @@ extension JSONValue {
         }
     }
 
-    /// The element of an array, nil if the index is out of bounds or this is no array.
+    /// The element of an array, nil if the index is out of bounds or this isn't an array.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
@@ -44,26 +54,21 @@ extension JSONValue {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The value of an integer, also of a double without a fraction that fits.
-    public var integer: Int64? {
-        switch self {
-        case .integer(let value): value
-        case .double(let value): Int64(exactly: value)
-        default: nil
-        }
+    /// A number with all its digits.
+    public var number: JSONNumber? {
+        if case .number(let value) = self { value } else { nil }
     }
+
+    /// The exact value of a number; nil if it has a fraction or doesn't fit. `1.0` is an integer.
+    ///
+    /// For other widths: ``JSONNumber/exactly(as:)`` of ``number``.
+    public var integer: Int64? { number?.exactly() }
 
     /// ``integer`` as an `Int`.
-    public var int: Int? { integer.flatMap { Int(exactly: $0) } }
+    public var int: Int? { number?.exactly() }
 
-    /// The value of any number; integers beyond 2^53 are rounded.
-    public var double: Double? {
-        switch self {
-        case .integer(let value): Double(value)
-        case .double(let value): value
-        default: nil
-        }
-    }
+    /// The nearest `Double` of a number; nil beyond its range.
+    public var double: Double? { number?.double }
 
     /// The value of a string.
     public var string: String? {
@@ -93,12 +98,12 @@ extension JSONValue {
             let kept = fromArrays ? elements.filter { !$0.isNull } : elements
             return .array(kept.map { $0.removingNulls(fromObjects: fromObjects, fromArrays: fromArrays) })
         case .object(let object):
-            let kept = fromObjects ? object.filter { !$0.value.isNull } : Array(object)
-            let cleaned = kept.map {
-                ($0.key, $0.value.removingNulls(fromObjects: fromObjects, fromArrays: fromArrays))
-            }
-            return .object(JSONObject(cleaned))
-        case .null, .bool, .integer, .double, .string:
+            return .object(
+                object.compactMapValues { value in
+                    if fromObjects, value.isNull { return nil }
+                    return value.removingNulls(fromObjects: fromObjects, fromArrays: fromArrays)
+                })
+        case .null, .bool, .number, .string:
             return self
         }
     }
@@ -131,63 +136,5 @@ extension JSONValue: CustomStringConvertible {
             return "<JSON nested too deeply>"
         }
         return String(decoding: writer.bytes, as: UTF8.self)
-    }
-}
-
-extension JSONValue: Codable {
-    public init(from decoder: any Decoder) throws {
-        if let container = try? decoder.container(keyedBy: MemberKey.self) {
-            var object = JSONObject()
-            for key in container.allKeys { object[key.stringValue] = try container.decode(JSONValue.self, forKey: key) }
-            self = .object(object)
-            return
-        }
-        if var container = try? decoder.unkeyedContainer() {
-            var elements: [JSONValue] = []
-            while !container.isAtEnd { elements.append(try container.decode(JSONValue.self)) }
-            self = .array(elements)
-            return
-        }
-        self = try Self.scalar(from: decoder.singleValueContainer())
-    }
-
-    private static func scalar(from container: any SingleValueDecodingContainer) throws -> JSONValue {
-        if container.decodeNil() { return .null }
-        if let value = try? container.decode(Bool.self) { return .bool(value) }
-        if let value = try? container.decode(Int64.self) { return .integer(value) }
-        if let value = try? container.decode(Double.self) { return .double(value) }
-        return .string(try container.decode(String.self))
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        switch self {
-        case .array(let elements):
-            var container = encoder.unkeyedContainer()
-            for element in elements { try container.encode(element) }
-        case .object(let object):
-            var container = encoder.container(keyedBy: MemberKey.self)
-            for (key, value) in object { try container.encode(value, forKey: MemberKey(stringValue: key)) }
-        default:
-            var container = encoder.singleValueContainer()
-            try encodeScalar(into: &container)
-        }
-    }
-
-    private func encodeScalar(into container: inout any SingleValueEncodingContainer) throws {
-        switch self {
-        case .bool(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .double(let value): try container.encode(value)
-        case .string(let value): try container.encode(value)
-        case .null, .array, .object: try container.encodeNil()
-        }
-    }
-
-    private struct MemberKey: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { return nil }
     }
 }

@@ -69,21 +69,21 @@ struct JSONWriter {
         switch value {
         case .null: bytes += "null".utf8
         case .bool(let value): bytes += (value ? "true" : "false").utf8
-        case .integer(let value): bytes += String(value).utf8
-        case .double(let value): try write(value)
+        case .number(let value): try write(value)
         case .string(let value): write(value)
         case .array(let elements): try write(elements)
         case .object(let object): try write(object)
         }
     }
 
-    private mutating func write(_ value: Double) throws(JSONValue.WritingError) {
-        if value.isFinite {
-            bytes += value.description.utf8
-        } else if replacesNonFinite {
+    private mutating func write(_ number: JSONNumber) throws(JSONValue.WritingError) {
+        switch number.storage {
+        case .digits(let digits): digits.append(to: &bytes)
+        case .text(let text): bytes += text.utf8
+        case .binary(let value) where value.isFinite: bytes += value.description.utf8
+        case .binary:
+            guard replacesNonFinite else { throw .nonFiniteNumber }
             bytes += "null".utf8
-        } else {
-            throw .nonFiniteNumber
         }
     }
 

@@ -30,6 +30,12 @@ enum ASCII {
         byte < 0x20 || byte == 0x7F
     }
 
+    /// A decimal digit.
+    @inline(__always)
+    static func isDigit(_ byte: UInt8) -> Bool {
+        byte &- UInt8(ascii: "0") < 10
+    }
+
     /// Optional white space of HTTP: a space or a tab.
     static func isBlank(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09

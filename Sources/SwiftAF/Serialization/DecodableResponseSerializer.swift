@@ -1,15 +1,16 @@
 public import FoundationEssentials
 
-/// Makes values of bodies: Foundation's decoders of JSON and of property lists, or one for another format.
+/// Makes values of bodies: ``JSONCoder``, Foundation's decoders of JSON and of property lists, or one for another format.
 public protocol DataDecoder: Sendable {
     /// The value that the data says. May be called by many tasks at once.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
 }
 
+extension JSONCoder: DataDecoder {}
 extension JSONDecoder: DataDecoder {}
 extension PropertyListDecoder: DataDecoder {}
 
-/// The body as any `Decodable`, read from JSON or with another decoder.
+/// The body as any `Decodable`, read from JSON by ``JSONCoder`` or with another decoder.
 ///
 /// An empty body, or a single space, is nil to optional types and ``JSONValue/null`` to ``JSONValue``; to others it is
 /// an error. A refused status is the error by itself, because an error document seldom has the shape of the value;
@@ -24,7 +25,7 @@ public struct DecodableResponseSerializer<Output: Decodable & Sendable>: Respons
     /// Makes a serializer; at first what ``JSONResponseSerializer`` accepts is acceptable.
     public init(
         _ type: Output.Type = Output.self,
-        decoder: any DataDecoder = JSONDecoder(),
+        decoder: any DataDecoder = JSONCoder(),
         validation: ResponseValidation = JSONResponseSerializer().validation
     ) {
         self.decoder = decoder

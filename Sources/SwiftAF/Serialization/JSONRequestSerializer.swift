@@ -2,6 +2,8 @@ public import FoundationEssentials
 
 /// Writes parameters as JSON in the body; as a query for methods that have none.
 ///
+/// Values are encoded by ``JSONCoder`` unless there is an ``encoder``.
+///
 /// A copy carries every setting. So does the coded form, but for the ``encoder``, which is code and nil after
 /// decoding, and what ``HTTPRequestSerializer`` leaves out of ``base``. Equal serializers have the same ``encoder``.
 public struct JSONRequestSerializer: RequestSerializer {
@@ -14,8 +16,12 @@ public struct JSONRequestSerializer: RequestSerializer {
     /// Whether a text, a number, a boolean or null may be sent by itself, as RFC 8259 allows.
     public var allowsFragments: Bool
 
-    /// Encodes ``Parameters/encodable(_:)``; of one that stands alone also its ``writingOptions`` are the encoder's.
-    /// Nil for a plain one. Not to be changed once requests are made.
+    /// How ``Parameters/encodable(_:)`` is encoded: names of members, dates, infinities. Not used if there is an
+    /// ``encoder``.
+    public var coder: JSONCoder
+
+    /// Encodes ``Parameters/encodable(_:)`` instead of ``coder``; of one that stands alone also its ``writingOptions``
+    /// are the encoder's. Not to be changed once requests are made.
     public var encoder: JSONEncoder?
 
     private static let contentType = MediaType.json.essence
@@ -25,11 +31,13 @@ public struct JSONRequestSerializer: RequestSerializer {
         base: HTTPRequestSerializer = HTTPRequestSerializer(),
         writingOptions: JSONValue.WritingOptions = [],
         allowsFragments: Bool = false,
+        coder: JSONCoder = JSONCoder(),
         encoder: JSONEncoder? = nil
     ) {
         self.base = base
         self.writingOptions = writingOptions
         self.allowsFragments = allowsFragments
+        self.coder = coder
         self.encoder = encoder
     }
 
@@ -59,7 +67,7 @@ public struct JSONRequestSerializer: RequestSerializer {
         do {
             if case .encodable(let value) = parameters { return try encode(value) }
             if !allowsFragments { try refuseFragment(parameters.isContainer) }
-            return try parameters.jsonValue(encoder: encoder).data(options: writingOptions)
+            return try parameters.jsonValue { try encodeTree($0) }.data(options: writingOptions)
         } catch var error as SessionError {
             error.url = url
             throw error
@@ -69,12 +77,16 @@ public struct JSONRequestSerializer: RequestSerializer {
         }
     }
 
-    /// Writes a value that is all there is to send: straight, without a ``JSONValue`` between.
+    /// Writes a value that is all there is to send.
     private func encode(_ value: any Encodable) throws -> Data {
-        let encoder = self.encoder ?? writingOptions.makeEncoder()
-        let data = try encoder.encode(value)
+        let data = try encoder.map { try $0.encode(value) } ?? coder.encode(value, options: writingOptions)
         if !allowsFragments { try refuseFragment(data.first == UInt8(ascii: "{") || data.first == UInt8(ascii: "[")) }
         return data
+    }
+
+    private func encodeTree(_ value: any Encodable) throws -> JSONValue {
+        guard let encoder else { return try coder.encodeTree(value) }
+        return try JSONValue(parsing: encoder.encode(value))
     }
 
     private func refuseFragment(_ isContainer: Bool) throws(SessionError) {
@@ -85,30 +97,21 @@ public struct JSONRequestSerializer: RequestSerializer {
 
 extension JSONRequestSerializer: Codable {
     private enum CodingKeys: String, CodingKey {
-        case base, writingOptions, allowsFragments
+        case base, writingOptions, allowsFragments, coder
     }
 }
 
 extension JSONRequestSerializer: Hashable {
     public static func == (left: JSONRequestSerializer, right: JSONRequestSerializer) -> Bool {
         left.base == right.base && left.writingOptions == right.writingOptions
-            && left.allowsFragments == right.allowsFragments && left.encoder === right.encoder
+            && left.allowsFragments == right.allowsFragments && left.coder == right.coder
+            && left.encoder === right.encoder
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(base)
         hasher.combine(writingOptions)
         hasher.combine(allowsFragments)
-    }
-}
-
-extension JSONValue.WritingOptions {
-    /// An encoder that writes by these options.
-    fileprivate func makeEncoder() -> JSONEncoder {
-        let encoder = JSONEncoder()
-        if contains(.prettyPrinted) { encoder.outputFormatting.insert(.prettyPrinted) }
-        if contains(.sortedKeys) { encoder.outputFormatting.insert(.sortedKeys) }
-        if contains(.withoutEscapingSlashes) { encoder.outputFormatting.insert(.withoutEscapingSlashes) }
-        return encoder
+        hasher.combine(coder)
     }
 }

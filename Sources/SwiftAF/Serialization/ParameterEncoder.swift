@@ -157,6 +157,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         case .integer(let value): String(value)
         case .unsigned(let value): String(value)
         case .double(let value): Self.text(of: value)
+        case .number(let value): value.text
         case .string(let value): value
         case .date(let value): value.description
         case .data(let value): value.base64EncodedString()
@@ -183,9 +184,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
     }
 
     private static func expand(_ value: any Encodable & Sendable) throws -> Parameters {
-        let encoder = JSONEncoder()
-        encoder.dateEncodingStrategy = .iso8601
-        return Parameters(try JSONValue(parsing: encoder.encode(value)))
+        Parameters(try JSONCoder(dates: .iso8601).encodeTree(value))
     }
 
     /// The order of UTF-16 code units, which AFNetworking's platform compares by.

@@ -12,6 +12,8 @@ public enum Parameters: Sendable {
     case integer(Int64)
     case unsigned(UInt64)
     case double(Double)
+    /// A number of a ``JSONValue`` that none of the others has exactly, with its digits.
+    case number(JSONNumber)
     case string(String)
     case date(Date)
     case data(Data)
@@ -64,11 +66,25 @@ extension Parameters {
         switch value {
         case .null: self = .null
         case .bool(let value): self = .bool(value)
-        case .integer(let value): self = .integer(value)
-        case .double(let value): self = .double(value)
+        case .number(let value): self.init(value)
         case .string(let value): self = .string(value)
         case .array(let elements): self = .array(elements.map { Parameters($0) })
         case .object(let object): self = .dictionary(object.map { Member(key: $0.key, value: Parameters($0.value)) })
+        }
+    }
+}
+
+extension Parameters {
+    /// A number with all its digits.
+    private init(_ number: JSONNumber) {
+        if let value = number.exactly(as: Int64.self) {
+            self = .integer(value)
+        } else if let value = number.exactly(as: UInt64.self) {
+            self = .unsigned(value)
+        } else if let value = number.double, JSONNumber(value) == number || !number.isFinite {
+            self = .double(value)
+        } else {
+            self = .number(number)
         }
     }
 }
@@ -93,37 +109,32 @@ extension Parameters {
     var isContainer: Bool {
         switch self {
         case .array, .dictionary, .set, .encodable: true
-        case .null, .bool, .integer, .unsigned, .double, .string, .date, .data: false
+        case .null, .bool, .integer, .unsigned, .double, .number, .string, .date, .data: false
         }
     }
 
     /// The parameters as JSON. Dates are RFC 3339 text, data is base64.
     ///
-    /// - Parameter encoder: Encodes an `Encodable`; nil for a plain one.
+    /// - Parameter encode: Encodes an `Encodable`.
     /// - Throws: ``SessionError`` with code ``SessionError/Code/serialization`` for a set, which JSON does not
-    ///   have, and for an integer beyond `Int64`; what the encoder throws for an `Encodable`.
-    func jsonValue(encoder: JSONEncoder?) throws -> JSONValue {
+    ///   have; what `encode` throws.
+    func jsonValue(_ encode: (any Encodable) throws -> JSONValue) throws -> JSONValue {
         switch self {
         case .null: return .null
         case .bool(let value): return .bool(value)
         case .integer(let value): return .integer(value)
-        case .unsigned(let value):
-            guard let value = Int64(exactly: value) else {
-                throw SessionError(.serialization, message: "an integer parameter is too large for JSON")
-            }
-            return .integer(value)
+        case .unsigned(let value): return .number(JSONNumber(value))
         case .double(let value): return .double(value)
+        case .number(let value): return .number(value)
         case .string(let value): return .string(value)
         case .date(let value): return .string(value.formatted(.iso8601))
         case .data(let value): return .string(value.base64EncodedString())
-        case .array(let elements): return .array(try elements.map { try $0.jsonValue(encoder: encoder) })
+        case .array(let elements): return .array(try elements.map { try $0.jsonValue(encode) })
         case .set: throw SessionError(.serialization, message: "the parameters contain a set, which JSON can't express")
         case .dictionary(let members):
-            let entries = try members.map {
-                JSONObject.Entry(key: $0.key, value: try $0.value.jsonValue(encoder: encoder))
-            }
+            let entries = try members.map { JSONObject.Entry(key: $0.key, value: try $0.value.jsonValue(encode)) }
             return .object(JSONObject(entries: entries))
-        case .encodable(let value): return try JSONValue(parsing: (encoder ?? JSONEncoder()).encode(value))
+        case .encodable(let value): return try encode(value)
         }
     }
 }

@@ -32,9 +32,10 @@ public struct DataResponse: Sendable {
 
     /// The body decoded from JSON. Status and type are not checked.
     ///
+    /// - Parameter decoder: Settings of ``JSONCoder``, or another decoder such as a `JSONDecoder`.
     /// - Throws: ``SessionError/Code/serialization``.
     public func decode<Value: Decodable & Sendable>(
-        as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
+        as type: Value.Type = Value.self, decoder: any DataDecoder = JSONCoder()
     ) throws(SessionError) -> Value {
         try serialized(by: DecodableResponseSerializer(type, decoder: decoder, validation: .none))
     }

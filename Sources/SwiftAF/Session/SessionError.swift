@@ -128,7 +128,7 @@ public struct SessionError: Error, Sendable {
     /// - Throws: ``SessionError`` with code ``Code/serialization`` if there is no body, else the decoder's error.
     public func decodeBody<Value: Decodable>(
         as type: Value.Type,
-        decoder: JSONDecoder = JSONDecoder()
+        decoder: any DataDecoder = JSONCoder()
     ) throws -> Value {
         guard let body, !body.isEmpty else {
             throw SessionError(.serialization, message: "the failed response has no body", url: url)

@@ -70,6 +70,10 @@ extension Parameters {
         case .integer(let value): return value
         case .unsigned(let value): return value
         case .double(let value): return value
+        case .number(let value):
+            // More digits or a larger range than property lists have.
+            guard let value = value.double else { throw CocoaError(.propertyListWriteInvalid) }
+            return value
         case .string(let value): return value
         case .date(let value): return value
         case .data(let value): return value

@@ -73,18 +73,21 @@ import Testing
 
     @Test(
         arguments: [
-            (JSONValue.DateDecoding.deferredToDate, 0, Date(timeIntervalSinceReferenceDate: 0)),
+            (JSONCoder.DateStyle.deferredToDate, 0, Date(timeIntervalSinceReferenceDate: 0)),
             (.secondsSince1970, 1.5, Date(timeIntervalSince1970: 1.5)),
             (.millisecondsSince1970, 1500, Date(timeIntervalSince1970: 1.5)),
             (.iso8601, "1970-01-01T00:00:02Z", Date(timeIntervalSince1970: 2)),
-        ] as [(JSONValue.DateDecoding, JSONValue, Date)])
-    func dates(_ style: JSONValue.DateDecoding, value: JSONValue, date: Date) throws {
-        #expect(try (["d": value] as JSONValue).decode(as: [String: Date].self, dates: style) == ["d": date])
+        ] as [(JSONCoder.DateStyle, JSONValue, Date)])
+    func dates(_ style: JSONCoder.DateStyle, value: JSONValue, date: Date) throws {
+        #expect(
+            try (["d": value] as JSONValue).decode(as: [String: Date].self, coder: JSONCoder(dates: style)) == [
+                "d": date
+            ])
     }
 
     @Test func errorsSayWhere() {
         func failure<Value: Decodable & Sendable>(_ value: JSONValue, as type: Value.Type) -> String {
-            switch Result(catching: { try value.decode(as: type, dates: .iso8601) }) {
+            switch Result(catching: { try value.decode(as: type, coder: JSONCoder(dates: .iso8601)) }) {
             case .failure(DecodingError.typeMismatch(_, let context)): "mismatch \(path(context))"
             case .failure(DecodingError.valueNotFound(_, let context)): "nothing \(path(context))"
             case .failure(DecodingError.keyNotFound(let key, let context)): "no \(key.stringValue) \(path(context))"
@@ -103,7 +106,7 @@ import Testing
         #expect(failure(["x"], as: [String: Int].self) == "mismatch ")
         #expect(failure(["a": 1], as: [Int].self) == "mismatch ")
         #expect(failure(["yesterday"], as: [Date].self) == "corrupted 0")
-        #expect(failure(["%"], as: [Data].self) == "mismatch 0")
+        #expect(failure(["%"], as: [Data].self) == "corrupted 0")
     }
 
     private func path(_ context: DecodingError.Context) -> String {

@@ -1,0 +1,353 @@
+public import FoundationEssentials
+
+/// A number of a JSON text, which keeps its digits: what was read is what is written.
+///
+/// ```swift
+/// let id = try JSONValue(parsing: "12345678901234567890").number
+/// id?.exactly(as: UInt64.self)     // 12345678901234567890
+/// id?.exactly(as: Int64.self)      // nil: it doesn't fit
+/// id?.double                       // 1.2345678901234567e19, the nearest
+/// ```
+///
+/// RFC 8259 (section 6) sets no limits to size and precision. Nothing is rounded before a type is asked for: integer
+/// types and `Decimal` get the exact value or none, `Double` and `Float` the nearest one, or none beyond their range.
+///
+/// Numbers are equal if their values are: `1`, `1.0` and `10e-1`. ``text`` tells them apart.
+public struct JSONNumber: Sendable {
+    enum Storage: Sendable {
+        /// Numbers without an exponent whose digits fit: nearly all there are.
+        case digits(Digits)
+        /// Any other text.
+        case text(String)
+        /// A `Double` of the program's own, which may be infinite or no number at all.
+        case binary(Double)
+    }
+
+    /// ±`mantissa` with the decimal point before its last `scale` digits. `0.10` has the mantissa 10 and the scale 2.
+    struct Digits: Sendable {
+        var mantissa: UInt64
+        var scale: UInt8
+        var isNegative: Bool
+    }
+
+    let storage: Storage
+
+    init(_ storage: Storage) {
+        self.storage = storage
+    }
+
+    /// The number of an integer of any width.
+    public init(_ value: some BinaryInteger) {
+        if let mantissa = UInt64(exactly: value.magnitude) {
+            storage = .digits(Digits(mantissa: mantissa, scale: 0, isNegative: value < 0))
+        } else {
+            storage = .text(String(value))
+        }
+    }
+
+    /// The number with the fewest digits that reads back as this `Double`. Infinities and NaN can be held, but not
+    /// written: JSON has no words for them.
+    public init(_ value: Double) {
+        storage = .binary(value)
+    }
+
+    /// The number with all digits of a `Decimal`; nil for NaN.
+    public init?(_ value: Decimal) {
+        self.init(value.description)
+    }
+
+    /// The number of a text; nil unless it is exactly what RFC 8259 calls a number.
+    public init?(_ text: String) {
+        // The parser would let white space and a byte order mark pass around it.
+        guard let first = text.utf8.first, first == UInt8(ascii: "-") || ASCII.isDigit(first),
+            let last = text.utf8.last, ASCII.isDigit(last),
+            case .number(let number) = try? JSONValue(parsing: text)
+        else { return nil }
+        self = number
+    }
+
+    /// False for infinities and NaN.
+    public var isFinite: Bool {
+        if case .binary(let value) = storage { value.isFinite } else { true }
+    }
+
+    /// The number as JSON has it, with the digits that it was read with. For infinities and NaN, which JSON can't
+    /// express, `inf`, `-inf` and `nan`.
+    public var text: String {
+        switch storage {
+        case .digits(let digits):
+            var bytes: [UInt8] = []
+            digits.append(to: &bytes)
+            return String(decoding: bytes, as: UTF8.self)
+        case .text(let text): return text
+        case .binary(let value): return value.description
+        }
+    }
+}
+
+// MARK: - Values
+
+extension JSONNumber {
+    /// The value as an integer type of any width; nil if it has a fraction or doesn't fit. `1.0` and `1e2` are integers.
+    public func exactly<Integer: FixedWidthInteger>(as type: Integer.Type = Integer.self) -> Integer? {
+        switch storage {
+        case .digits(let digits): return digits.integer()
+        // Beyond 2^53 the shortest text stands for another integer than the bits do, and the text is what is written.
+        case .binary(let value) where value.magnitude < 0x1p53: return Integer(exactly: value)
+        case .text, .binary: return Significand(self)?.integer()
+        }
+    }
+
+    /// The nearest `Double`; nil beyond its range. Values too near to zero are zero.
+    public var double: Double? {
+        switch storage {
+        case .digits(let digits):
+            if let quotient = digits.quotient { return quotient.double }
+            return Double(text).flatMap { $0.isFinite ? $0 : nil }
+        case .text(let text): return Double(text).flatMap { $0.isFinite ? $0 : nil }
+        case .binary(let value): return value
+        }
+    }
+
+    /// The nearest `Float`, rounded once; nil beyond its range. Values too near to zero are zero.
+    public var float: Float? {
+        switch storage {
+        case .digits(let digits):
+            if let quotient = digits.quotient { return quotient.float }
+            return Float(text).flatMap { $0.isFinite ? $0 : nil }
+        case .binary(let value) where !value.isFinite: return Float(value)
+        case .text, .binary: return Float(text).flatMap { $0.isFinite ? $0 : nil }
+        }
+    }
+
+    /// The exact value as a `Decimal`; nil if it needs more than 38 digits, or an exponent below -128 or beyond 127.
+    public var decimal: Decimal? {
+        guard let significand = Significand(self), let value = significand.decimal() else { return nil }
+        // Arithmetic of `Decimal` rounds without saying so.
+        guard JSONNumber(value) == self else { return nil }
+        return value
+    }
+}
+
+extension JSONNumber.Digits {
+    private static let powersOfTen: [UInt64] = (0..<20).reduce(into: [1]) { powers, _ in
+        if powers.count < 20 { powers.append((powers.last ?? 1) * 10) }
+    }
+
+    func integer<Integer: FixedWidthInteger>() -> Integer? {
+        var magnitude = mantissa
+        if scale > 0, mantissa != 0 {
+            guard scale < 20 else { return nil }
+            let (quotient, remainder) = mantissa.quotientAndRemainder(dividingBy: Self.powersOfTen[Int(scale)])
+            guard remainder == 0 else { return nil }
+            magnitude = quotient
+        }
+        if !isNegative { return Integer(exactly: magnitude) }
+        return Integer(exactly: 0 - Int128(magnitude))
+    }
+
+    /// A value as `bits` × 2^`exponent`. What was cut off below the lowest bit has set that bit, which is far below
+    /// the last one of a `Double`: so one rounding, that of the conversion, gives the nearest value.
+    struct Quotient {
+        var bits: UInt64
+        var exponent: Int
+        var isNegative: Bool
+
+        var double: Double {
+            let magnitude = Double(sign: .plus, exponent: exponent, significand: Double(bits))
+            return isNegative ? -magnitude : magnitude
+        }
+
+        var float: Float {
+            let magnitude = Float(sign: .plus, exponent: exponent, significand: Float(bits))
+            return isNegative ? -magnitude : magnitude
+        }
+    }
+
+    /// Nil if the scale is too large. Never below 10^-19, so nothing is subnormal, not even as a `Float`.
+    var quotient: Quotient? {
+        if scale == 0 || mantissa == 0 { return Quotient(bits: mantissa, exponent: 0, isNegative: isNegative) }
+        guard scale < 20 else { return nil }
+        let power = Self.powersOfTen[Int(scale)]
+        let (up, down) = (mantissa.leadingZeroBitCount, power.leadingZeroBitCount)
+        // Both with their highest bit set. Half of the dividend is less than the divisor, as the division needs it,
+        // and the quotient has 63 or 64 bits.
+        let (dividend, divisor) = (mantissa << up, power << down)
+        let (bits, remainder) = divisor.dividingFullWidth((dividend >> 1, dividend << 63))
+        return Quotient(
+            bits: remainder == 0 ? bits : bits | 1, exponent: down - up - 63, isNegative: isNegative)
+    }
+
+    /// Writes the digits as they were read.
+    func append(to bytes: inout [UInt8]) {
+        if isNegative { bytes.append(UInt8(ascii: "-")) }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 280) { buffer in
+            // From the last digit on; at least one stands before the point. 255 digits, a point and a digit fit.
+            var at = buffer.count
+            var rest = mantissa
+            var written = 0
+            repeat {
+                if written == scale, written > 0 {
+                    at -= 1
+                    buffer[at] = UInt8(ascii: ".")
+                }
+                at -= 1
+                buffer[at] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+                written += 1
+            } while rest != 0 || written <= scale
+            bytes.append(contentsOf: buffer[at...])
+        }
+    }
+}
+
+// MARK: - Equality
+
+/// Any number as its significant digits × 10^`exponent`: one form for each value.
+private struct Significand: Hashable {
+    var isNegative = false
+    /// The first 19 digits at most, then all others. No zeros in front or at the end; none at all for zero.
+    var head: UInt64 = 0
+    var tail: [UInt8] = []
+    var exponent = 0
+    /// An exponent beyond `Int`, as text.
+    var hugeExponent = ""
+
+    /// Nil for infinities and NaN.
+    init?(_ number: JSONNumber) {
+        switch number.storage {
+        case .digits(let digits) where digits.mantissa < 10_000_000_000_000_000_000: self.init(digits)
+        case .digits, .text: self.init(number.text)
+        case .binary(let value):
+            guard value.isFinite else { return nil }
+            self.init(number.text)
+        }
+    }
+
+    private init(_ digits: JSONNumber.Digits) {
+        guard digits.mantissa != 0 else { return }
+        isNegative = digits.isNegative
+        head = digits.mantissa
+        exponent = -Int(digits.scale)
+        while head.isMultiple(of: 10) {
+            head /= 10
+            exponent += 1
+        }
+    }
+
+    /// Takes what JSON calls a number.
+    private init(_ text: String) {
+        var digits: [UInt8] = []
+        var scale = 0
+        var isFraction = false
+        let utf8 = text.utf8
+        var at = utf8.startIndex
+        while at < utf8.endIndex, utf8[at] | 0x20 != UInt8(ascii: "e") {
+            switch utf8[at] {
+            case UInt8(ascii: "-"): isNegative = true
+            case UInt8(ascii: "."): isFraction = true
+            case let byte:
+                if byte != UInt8(ascii: "0") || !digits.isEmpty { digits.append(byte - UInt8(ascii: "0")) }
+                if isFraction { scale += 1 }
+            }
+            at = utf8.index(after: at)
+        }
+        guard !digits.isEmpty else {
+            isNegative = false
+            return
+        }
+        while digits.last == 0 {
+            digits.removeLast()
+            scale -= 1
+        }
+        for digit in digits.prefix(19) { head = head * 10 + UInt64(digit) }
+        tail = Array(digits.dropFirst(19))
+        exponent = -scale
+        if at < utf8.endIndex { add(Substring(utf8[utf8.index(after: at)...])) }
+    }
+
+    /// Adds the exponent that was written.
+    private mutating func add(_ written: Substring) {
+        let isBelowZero = written.first == "-"
+        let digits = written.drop { $0 == "-" || $0 == "+" }.drop { $0 == "0" }
+        // With 18 digits no sum can overflow.
+        if digits.utf8.count <= 18 {
+            let magnitude = Int(digits) ?? 0
+            exponent += isBelowZero ? -magnitude : magnitude
+        } else {
+            hugeExponent = (isBelowZero ? "-" : "") + digits
+        }
+    }
+
+    private var digitCount: Int {
+        tail.isEmpty ? String(head).utf8.count : 19 + tail.count
+    }
+
+    func integer<Integer: FixedWidthInteger>() -> Integer? {
+        guard head != 0 else { return 0 }
+        // An integer of n bits has at most n / 3 + 1 digits. Zeros at the end are in the exponent.
+        guard hugeExponent.isEmpty, exponent >= 0, exponent <= Integer.bitWidth, tail.count <= Integer.bitWidth
+        else { return nil }
+        var value: Integer = 0
+        func append(_ digit: UInt8, to value: inout Integer) -> Bool {
+            let (tenfold, overflow) = value.multipliedReportingOverflow(by: 10)
+            guard !overflow, let digit = Integer(exactly: digit) else { return false }
+            // Downward if negative: the lowest value has no positive counterpart.
+            let (sum, carry) =
+                isNegative ? tenfold.subtractingReportingOverflow(digit) : tenfold.addingReportingOverflow(digit)
+            value = sum
+            return !carry
+        }
+        for byte in String(head).utf8 where !append(byte - UInt8(ascii: "0"), to: &value) { return nil }
+        for digit in tail where !append(digit, to: &value) { return nil }
+        for _ in 0..<exponent where !append(0, to: &value) { return nil }
+        return value
+    }
+
+    func decimal() -> Decimal? {
+        guard head != 0 else { return 0 }
+        guard hugeExponent.isEmpty, digitCount <= 39 else { return nil }
+        var (mantissa, exponent) = (Decimal(head), exponent)
+        for digit in tail { mantissa = mantissa * 10 + Decimal(Int(digit)) }
+        // The largest exponent is 127; digits can stand in for some more.
+        while exponent > 127, exponent - 127 <= 39 - digitCount {
+            mantissa *= 10
+            exponent -= 1
+        }
+        guard (-128...127).contains(exponent) else { return nil }
+        return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: mantissa)
+    }
+}
+
+extension JSONNumber: Hashable {
+    /// Whether the values are the same, whatever their digits. NaN equals itself.
+    public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+        switch (left.storage, right.storage) {
+        case (.digits(let left), .digits(let right)) where left.scale == right.scale:
+            return left.mantissa == right.mantissa && (left.isNegative == right.isNegative || left.mantissa == 0)
+        case (.binary(let left), .binary(let right)):
+            return left == right || (left.isNaN && right.isNaN)
+        default:
+            guard let left = Significand(left), let right = Significand(right) else { return false }
+            return left == right
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        if let significand = Significand(self) {
+            hasher.combine(significand)
+        } else {
+            hasher.combine(text)
+        }
+    }
+}
+
+extension JSONNumber: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
+    public init(integerLiteral value: Int64) { self.init(value) }
+    public init(floatLiteral value: Double) { self.init(value) }
+}
+
+extension JSONNumber: CustomStringConvertible {
+    /// ``text``
+    public var description: String { text }
+}

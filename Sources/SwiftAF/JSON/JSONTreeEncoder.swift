@@ -1,0 +1,407 @@
+import FoundationEssentials
+
+/// A part of a tree that is being built. Containers refer to it, and an encoder gives the same one each time it is
+/// asked, as classes need it that encode behind their superclass.
+final class TreeNode {
+    enum Part {
+        case value(JSONValue)
+        /// A nested container's, or that of a superclass: it may still change.
+        case node(TreeNode)
+    }
+
+    private enum Content {
+        case empty
+        case value(JSONValue)
+        case elements([Part])
+        case members([(key: String, part: Part)])
+    }
+
+    private var content = Content.empty
+    /// Why the tree can't be built, where a container could not throw.
+    private var misuse: String?
+
+    var elementCount: Int {
+        if case .elements(let parts) = content { parts.count } else { 0 }
+    }
+
+    /// Makes an array of a node that is empty yet.
+    func becomeArray() {
+        switch content {
+        case .empty: content = .elements([])
+        case .elements: break
+        case .value, .members: misuse = "a value was encoded both as an array and in another way"
+        }
+    }
+
+    /// Makes an object of a node that is empty yet.
+    func becomeObject() {
+        switch content {
+        case .empty: content = .members([])
+        case .members: break
+        case .value, .elements: misuse = "a value was encoded both as an object and in another way"
+        }
+    }
+
+    func set(_ value: JSONValue) {
+        guard case .empty = content else { return misuse = "a single value was encoded twice" }
+        content = .value(value)
+    }
+
+    func append(_ part: Part) {
+        guard case .elements(var parts) = content else { return }
+        // Else the array would be copied.
+        content = .empty
+        parts.append(part)
+        content = .elements(parts)
+    }
+
+    func append(_ part: Part, forKey key: String) {
+        guard case .members(var members) = content else { return }
+        content = .empty
+        members.append((key, part))
+        content = .members(members)
+    }
+
+    /// Nil if nothing was encoded.
+    func tree(depth: Int, _ codingPath: () -> [any CodingKey]) throws -> JSONValue? {
+        func invalid(_ what: String) -> EncodingError {
+            .invalidValue(self, EncodingError.Context(codingPath: codingPath(), debugDescription: what))
+        }
+        if let misuse { throw invalid(misuse) }
+        guard depth <= JSONValue.maximumDepth else { throw invalid(JSONValue.WritingError.tooDeep.description) }
+        func value(of part: Part) throws -> JSONValue {
+            switch part {
+            case .value(let value): value
+            // A container without anything in it has made itself an array or an object.
+            case .node(let node): try node.tree(depth: depth + 1, codingPath) ?? .object(JSONObject())
+            }
+        }
+        switch content {
+        case .empty: return nil
+        case .value(let value): return value
+        case .elements(let parts): return .array(try parts.map(value))
+        case .members(let members):
+            return .object(
+                JSONObject(entries: try members.map { JSONObject.Entry(key: $0.key, value: try value(of: $0.part)) }))
+        }
+    }
+}
+
+/// Encodes one value into a node of a tree.
+struct TreeEncoder: Encoder {
+    private let node = TreeNode()
+    private let path: TreePath?
+    private let options: TreeOptions
+    private let convertsKeys: Bool
+    /// Arrays and objects around the value.
+    private let depth: Int
+    /// Values that are being encoded around it.
+    private let level: Int
+
+    private init(path: TreePath?, options: TreeOptions, convertsKeys: Bool, depth: Int, level: Int) {
+        self.path = path
+        self.options = options
+        self.convertsKeys = convertsKeys
+        self.depth = depth
+        self.level = level
+    }
+
+    var codingPath: [any CodingKey] { path?.keys ?? [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        node.becomeObject()
+        return KeyedEncodingContainer(TreeKeyedEncoder<Key>(context: context, convertsKeys: convertsKeys))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        node.becomeArray()
+        return TreeUnkeyedEncoder(context: context)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer {
+        TreeSingleEncoder(context: context, convertsKeys: convertsKeys)
+    }
+
+    /// Encodes a tree as it is.
+    func encode(tree: JSONValue) throws {
+        node.set(tree)
+    }
+
+    /// The tree of a whole value.
+    static func tree(of value: some Encodable, options: TreeOptions) throws -> JSONValue {
+        try TreeContext(node: TreeNode(), path: nil, options: options, depth: -1, level: 0)
+            .tree(of: value, at: nil, isRoot: true)
+    }
+
+    private var context: TreeContext {
+        TreeContext(node: node, path: path, options: options, depth: depth, level: level)
+    }
+
+    /// Of a value one level below.
+    fileprivate static func encode<Value: Encodable>(
+        _ value: Value, in context: TreeContext, at step: TreePath.Step?, convertsKeys: Bool
+    ) throws -> JSONValue? {
+        let path = step.map { TreePath($0, below: context.path) } ?? context.path
+        let encoder = TreeEncoder(
+            path: path, options: context.options, convertsKeys: convertsKeys, depth: context.depth + 1,
+            level: context.level + 1)
+        try value.encode(to: encoder)
+        return try encoder.node.tree(depth: context.depth + 1) { encoder.codingPath }
+    }
+
+    /// For a superclass, or for whoever wants an encoder.
+    fileprivate static func over(_ context: TreeContext, at step: TreePath.Step) -> (TreeEncoder, TreeNode) {
+        let encoder = TreeEncoder(
+            path: TreePath(step, below: context.path), options: context.options,
+            convertsKeys: context.options.keys == .snakeCase, depth: context.depth + 1, level: context.level + 1)
+        return (encoder, encoder.node)
+    }
+}
+
+/// What all containers of one node share.
+private struct TreeContext {
+    let node: TreeNode
+    let path: TreePath?
+    let options: TreeOptions
+    /// Arrays and objects around the node.
+    let depth: Int
+    /// Values that are being encoded around it. More than ``depth`` where values encode themselves as another one.
+    let level: Int
+
+    /// A container one level down.
+    func nested(at step: TreePath.Step) -> TreeContext {
+        TreeContext(
+            node: TreeNode(), path: TreePath(step, below: path), options: options, depth: depth + 1, level: level)
+    }
+
+    /// For a value that takes the place of the node.
+    var outer: TreeContext {
+        TreeContext(node: node, path: path, options: options, depth: depth - 1, level: level)
+    }
+
+    func codingPath(to step: TreePath.Step?) -> [any CodingKey] {
+        (step.map { TreePath($0, below: path) } ?? path)?.keys ?? []
+    }
+
+    /// The tree of a value that is encoded into the node.
+    func tree<Value: Encodable>(of value: Value, at step: TreePath.Step?, isRoot: Bool = false) throws -> JSONValue {
+        let type = Value.self
+        // What arrays consist of most often. The casts are between a type and itself.
+        if type == String.self { return .string(unsafeBitCast(value, to: String.self)) }
+        if type == Int.self { return .number(JSONNumber(unsafeBitCast(value, to: Int.self))) }
+        if type == Int64.self { return .number(JSONNumber(unsafeBitCast(value, to: Int64.self))) }
+        if type == UInt8.self { return .number(JSONNumber(unsafeBitCast(value, to: UInt8.self))) }
+        if type == Double.self { return try number(unsafeBitCast(value, to: Double.self), at: step) }
+        if let tree = try foreign(value, at: step) { return tree }
+        // A value that contains itself would go on until the stack overflows.
+        guard depth < JSONValue.maximumDepth, level < 2 * JSONValue.maximumDepth else {
+            throw EncodingError.invalidValue(
+                value,
+                EncodingError.Context(
+                    codingPath: codingPath(to: step), debugDescription: JSONValue.WritingError.tooDeep.description))
+        }
+        let tree = try TreeEncoder.encode(value, in: self, at: step, convertsKeys: options.convertsKeys(of: type))
+        if let tree { return tree }
+        guard !isRoot else {
+            throw EncodingError.invalidValue(
+                value, EncodingError.Context(codingPath: [], debugDescription: "\(type) encoded nothing"))
+        }
+        return .object(JSONObject())
+    }
+
+    /// The tree of a type that would encode itself in another way than JSON has it; nil for any other type.
+    private func foreign<Value: Encodable>(_ value: Value, at step: TreePath.Step?) throws -> JSONValue? {
+        let type = Value.self
+        if type == JSONValue.self { return value as? JSONValue }
+        if type == Date.self, let value = value as? Date { return try date(value, at: step) }
+        if type == Data.self, let value = value as? Data { return .string(value.base64EncodedString()) }
+        if type == URL.self, let value = value as? URL { return .string(value.absoluteString) }
+        if type == Decimal.self, let value = value as? Decimal {
+            guard let number = JSONNumber(value) else { throw nonFinite(value, at: step) }
+            return .number(number)
+        }
+        return nil
+    }
+
+    private func date(_ date: Date, at step: TreePath.Step?) throws -> JSONValue {
+        switch options.dates {
+        case .deferredToDate: try number(date.timeIntervalSinceReferenceDate, at: step)
+        case .secondsSince1970: try number(date.timeIntervalSince1970, at: step)
+        case .millisecondsSince1970: try number(date.timeIntervalSince1970 * 1000, at: step)
+        case .iso8601: .string(date.formatted(.iso8601))
+        }
+    }
+
+    /// Without a fraction that is zero: what others read as an integer is one.
+    func number(_ value: Double, at step: TreePath.Step?) throws -> JSONValue {
+        guard value.isFinite else {
+            guard let words = options.floatWords else { throw nonFinite(value, at: step) }
+            return .string(words.text(of: value))
+        }
+        return .number(JSONNumber(shortest: value.description) ?? JSONNumber(value))
+    }
+
+    func number(_ value: Float, at step: TreePath.Step?) throws -> JSONValue {
+        guard value.isFinite else { return try number(Double(value), at: step) }
+        // The digits of a `Float`, not those of the `Double` that it is: 0.1, not 0.10000000149011612.
+        return .number(JSONNumber(shortest: value.description) ?? JSONNumber(Double(value)))
+    }
+
+    private func nonFinite(_ value: Any, at step: TreePath.Step?) -> EncodingError {
+        .invalidValue(
+            value,
+            EncodingError.Context(
+                codingPath: codingPath(to: step), debugDescription: JSONValue.WritingError.nonFiniteNumber.description))
+    }
+}
+
+extension JSONNumber {
+    /// The text that the standard library writes for a number, without the fraction of an integer.
+    fileprivate init?(shortest text: String) {
+        self.init(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
+    }
+}
+
+/// The members of an object.
+private struct TreeKeyedEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let context: TreeContext
+    let convertsKeys: Bool
+
+    var codingPath: [any CodingKey] { context.path?.keys ?? [] }
+
+    private func name(_ key: some CodingKey) -> String {
+        convertsKeys ? SnakeCase.encoded(key.stringValue) : key.stringValue
+    }
+
+    private func append(_ value: JSONValue, _ key: Key) {
+        context.node.append(.value(value), forKey: name(key))
+    }
+
+    func encodeNil(forKey key: Key) throws { append(.null, key) }
+    func encode(_ value: Bool, forKey key: Key) throws { append(.bool(value), key) }
+    func encode(_ value: String, forKey key: Key) throws { append(.string(value), key) }
+    func encode(_ value: Double, forKey key: Key) throws { append(try context.number(value, at: .member(key)), key) }
+    func encode(_ value: Float, forKey key: Key) throws { append(try context.number(value, at: .member(key)), key) }
+    func encode(_ value: Int, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: Int8, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: Int16, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: Int32, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: Int64, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: Int128, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: UInt, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: UInt8, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: UInt16, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: UInt32, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: UInt64, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode(_ value: UInt128, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+        append(try context.tree(of: value, at: .member(key)), key)
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<Nested> {
+        let nested = nest(key)
+        nested.node.becomeObject()
+        return KeyedEncodingContainer(
+            TreeKeyedEncoder<Nested>(context: nested, convertsKeys: context.options.keys == .snakeCase))
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        let nested = nest(key)
+        nested.node.becomeArray()
+        return TreeUnkeyedEncoder(context: nested)
+    }
+
+    private func nest(_ key: Key) -> TreeContext {
+        let nested = context.nested(at: .member(key))
+        context.node.append(.node(nested.node), forKey: name(key))
+        return nested
+    }
+
+    func superEncoder() -> any Encoder { encoder(TreeKey.super) }
+    func superEncoder(forKey key: Key) -> any Encoder { encoder(key) }
+
+    private func encoder(_ key: some CodingKey) -> any Encoder {
+        let (encoder, node) = TreeEncoder.over(context, at: .member(key))
+        context.node.append(.node(node), forKey: name(key))
+        return encoder
+    }
+}
+
+/// The elements of an array.
+private struct TreeUnkeyedEncoder: UnkeyedEncodingContainer {
+    let context: TreeContext
+
+    var codingPath: [any CodingKey] { context.path?.keys ?? [] }
+    var count: Int { context.node.elementCount }
+    private var step: TreePath.Step { .element(count) }
+
+    func encodeNil() throws { context.node.append(.value(.null)) }
+    func encode(_ value: Bool) throws { context.node.append(.value(.bool(value))) }
+    func encode(_ value: Float) throws { context.node.append(.value(try context.number(value, at: step))) }
+    func encode(_ value: Int128) throws { context.node.append(.value(.number(JSONNumber(value)))) }
+    func encode(_ value: UInt128) throws { context.node.append(.value(.number(JSONNumber(value)))) }
+    func encode<Value: Encodable>(_ value: Value) throws {
+        context.node.append(.value(try context.tree(of: value, at: step)))
+    }
+
+    func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        let nested = nest()
+        nested.node.becomeObject()
+        return KeyedEncodingContainer(
+            TreeKeyedEncoder<Key>(context: nested, convertsKeys: context.options.keys == .snakeCase))
+    }
+
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+        let nested = nest()
+        nested.node.becomeArray()
+        return TreeUnkeyedEncoder(context: nested)
+    }
+
+    private func nest() -> TreeContext {
+        let nested = context.nested(at: step)
+        context.node.append(.node(nested.node))
+        return nested
+    }
+
+    func superEncoder() -> any Encoder {
+        let (encoder, node) = TreeEncoder.over(context, at: step)
+        context.node.append(.node(node))
+        return encoder
+    }
+}
+
+/// One value.
+private struct TreeSingleEncoder: SingleValueEncodingContainer {
+    let context: TreeContext
+    let convertsKeys: Bool
+
+    var codingPath: [any CodingKey] { context.path?.keys ?? [] }
+
+    func encodeNil() throws { context.node.set(.null) }
+    func encode(_ value: Bool) throws { context.node.set(.bool(value)) }
+    func encode(_ value: String) throws { context.node.set(.string(value)) }
+    func encode(_ value: Double) throws { context.node.set(try context.number(value, at: nil)) }
+    func encode(_ value: Float) throws { context.node.set(try context.number(value, at: nil)) }
+    func encode(_ value: Int) throws { set(value) }
+    func encode(_ value: Int8) throws { set(value) }
+    func encode(_ value: Int16) throws { set(value) }
+    func encode(_ value: Int32) throws { set(value) }
+    func encode(_ value: Int64) throws { set(value) }
+    func encode(_ value: Int128) throws { set(value) }
+    func encode(_ value: UInt) throws { set(value) }
+    func encode(_ value: UInt8) throws { set(value) }
+    func encode(_ value: UInt16) throws { set(value) }
+    func encode(_ value: UInt32) throws { set(value) }
+    func encode(_ value: UInt64) throws { set(value) }
+    func encode(_ value: UInt128) throws { set(value) }
+    func encode<Value: Encodable>(_ value: Value) throws {
+        context.node.set(try context.outer.tree(of: value, at: nil))
+    }
+
+    private func set(_ value: some FixedWidthInteger) {
+        context.node.set(.number(JSONNumber(value)))
+    }
+}

@@ -1,0 +1,51 @@
+/// The way from the root to a container, shared by all that hangs below it; an array only when it is asked for.
+final class TreePath: Sendable {
+    /// One level down.
+    enum Step: Sendable {
+        case member(any CodingKey)
+        case element(Int)
+
+        var key: any CodingKey {
+            switch self {
+            case .member(let key): key
+            case .element(let index): TreeKey(intValue: index)
+            }
+        }
+    }
+
+    private let step: Step
+    private let parent: TreePath?
+
+    init(_ step: Step, below parent: TreePath?) {
+        self.step = step
+        self.parent = parent
+    }
+
+    var keys: [any CodingKey] {
+        var keys: [any CodingKey] = []
+        var next: TreePath? = self
+        while let path = next {
+            keys.append(path.step.key)
+            next = path.parent
+        }
+        return keys.reversed()
+    }
+}
+
+/// A key that any text or index can be.
+struct TreeKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    init(stringValue: String) {
+        self.stringValue = stringValue
+        intValue = nil
+    }
+
+    init(intValue: Int) {
+        stringValue = "Index \(intValue)"
+        self.intValue = intValue
+    }
+
+    static let `super` = TreeKey(stringValue: "super")
+}
