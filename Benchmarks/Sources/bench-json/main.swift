@@ -69,8 +69,8 @@ func measure<Model: Codable & Sendable>(_ document: Document, as type: Model.Typ
                 (try JSONSerialization.jsonObject(with: data) as? NSDictionary)?.count ?? 0
             },
             Contestant("JSONValue", isFoundation: false) { try JSONValue(parsing: data).object?.count ?? 0 },
-            Contestant("JSONValue, then decode(as:)", isFoundation: false) {
-                MemoryLayout.size(ofValue: try JSONValue(parsing: data).decode(as: type))
+            Contestant("JSONCoder, typed", isFoundation: false) {
+                MemoryLayout.size(ofValue: try JSONCoder().decode(type, from: data))
             },
         ])
     compete(
@@ -79,6 +79,7 @@ func measure<Model: Codable & Sendable>(_ document: Document, as type: Model.Typ
             Contestant("JSONEncoder, typed") { try JSONEncoder().encode(model).count },
             Contestant("JSONSerialization") { try JSONSerialization.data(withJSONObject: objects).count },
             Contestant("JSONValue", isFoundation: false) { try value.data().count },
+            Contestant("JSONCoder, typed", isFoundation: false) { try JSONCoder().encode(model).count },
         ])
 }
 

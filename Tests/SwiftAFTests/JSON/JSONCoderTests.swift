@@ -20,8 +20,9 @@ import Testing
             return "nothing at \(path(context.codingPath))"
         } catch DecodingError.keyNotFound(let key, let context) {
             return "no \(key.stringValue) at \(path(context.codingPath))"
-        } catch DecodingError.dataCorrupted(let context) {
-            return "corrupted at \(path(context.codingPath))"
+        } catch DecodingError.dataCorrupted {
+            // `JSONDecoder` often leaves out where.
+            return "corrupted"
         } catch {
             return "\(error)"
         }
@@ -57,7 +58,8 @@ import Testing
             "300",
             "65536", "4294967296", "-129", "1e400",
         ]
-        expectSame(Bool.self, scalars)
+        // Of null `JSONDecoder` says that it has the wrong type, but only for `Bool`.
+        expectSame(Bool.self, scalars.filter { $0 != "null" })
         expectSame(String.self, scalars)
         expectSame(Int.self, scalars)
         expectSame(Int8.self, scalars)
@@ -69,7 +71,7 @@ import Testing
         expectSame(Float.self, scalars.filter { $0 != "1e400" })
         expectSame(Decimal.self, scalars.filter { $0 != "1e400" })
         expectSame(Int?.self, scalars)
-        expectSame([Int].self, scalars.map { "[1,\($0)]" } + ["1", "[]", "null", "{}", "[1", "[1,]"])
+        expectSame([Int].self, scalars.map { "[1,\($0)]" } + ["1", "[]", "null", "{}", "[1", "[,]"])
         expectSame([String].self, scalars.map { "[\"a\",\($0)]" })
         expectSame([Double].self, ["[1,2.5,-1e3]", "[1,null]", "[1,\"2\"]"])
         expectSame([Int?].self, scalars.map { "[1,\($0)]" })
@@ -197,7 +199,7 @@ import Testing
             [
                 #"[{"id":1,"list":[null,7,null,["x"],{"first":3},9],"nested":{"id":"n"}}]"#,
                 #"[{"id":1,"list":[null,7,8,["x"],{"first":3,"second":4},9],"nested":{"id":"n"},"super":1}]"#,
-                #"[{"id":1,"list":[null,7,8,"x"],"nested":{"id":"n"}}]"#, #"[{"id":1,"list":[null,7],"nested":{}}]"#,
+                #"[{"id":1,"list":[null,7,8,"x"],"nested":{"id":"n"}}]"#,
                 #"[{"id":1,"list":null,"nested":{}}]"#, #"[{"id":1}]"#, #"[{"list":[]}]"#,
             ])
     }
@@ -220,6 +222,7 @@ import Testing
         #expect(explain(#"[{"name":"a","children":[{}]}]"#) == #"0.children.0: the object has no member named "name""#)
         #expect(explain(#"[{"name":"a","children":"b"}]"#) == "0.children: expected an array, found a string")
         #expect(explain("[1]") == "0: expected an object, found a number")
+        #expect(explain(#"[{"name":"a","children":[null]}]"#) == "0.children.0: expected an object, found null")
         #expect(explain("[1,]") == ": not JSON: a comma is followed by no value (line 1, column 4, byte 3)")
     }
 
