@@ -171,12 +171,32 @@ static void take_line_of_head(run *run, bool is_of_tunnel) {
     if (!goes_on) end_hop(run, AF_OK, false);
 }
 
+/** What was decoded and kept goes before what comes. false: it has to wait longer, or the hop has ended. */
+static bool deliver_kept(run *run) {
+    af__taken taken = AF__TAKEN;
+    while (taken == AF__TAKEN && af__transfer_has_kept(&run->transfer)) {
+        taken = af__transfer_deliver(&run->transfer);
+    }
+    if (taken == AF__STOP) end_hop(run, AF_OK, false);
+    return taken == AF__TAKEN;
+}
+
 static void take_body(run *run) {
+    if (!deliver_kept(run)) return;
     af_slice bytes = run->held;
     if (bytes.size == 0) bytes = take_bytes(&run->input, 1 + 16 * take_octet(&run->input));
     if (bytes.size == 0) return;
     af__taken taken = af__transfer_take_body(&run->transfer, bytes, (int64_t)bytes.size);
     run->held = taken == AF__HELD ? bytes : (af_slice){NULL, 0};
+    if (taken == AF__STOP) end_hop(run, AF_OK, false);
+}
+
+/** libcurl is made to pass on what it has decoded of bytes that have to wait. */
+static void keep_body(run *run) {
+    if (run->held.size == 0 || !af__transfer_is_decoded(&run->transfer)) return;
+    bool keeps = take_octet(&run->input) % 4 != 0;
+    af__taken taken = af__transfer_keep(&run->transfer, run->held, (int64_t)run->held.size, keeps);
+    if (taken == AF__TAKEN) run->held = (af_slice){NULL, 0};
     if (taken == AF__STOP) end_hop(run, AF_OK, false);
 }
 
@@ -231,8 +251,15 @@ static void step(run *run) {
     case 'b':
         take_body(run);
         break;
+    case 'k':
+        keep_body(run);
+        break;
     case 'r':
         read_body(run);
+        break;
+    case 'x':
+        (void)af__transfer_owes_body(transfer);
+        if (transfer->sends_body && !af__transfer_rewind_body(transfer)) end_hop(run, AF_OK, false);
         break;
     case 'w':
         af__transfer_wake(transfer);
@@ -254,6 +281,9 @@ static void step(run *run) {
         break;
     case 'e':
         choice = take_octet(&run->input);
+        /* A body of which something waits has not come to its end. */
+        if (choice % 8 == 0 && !deliver_kept(run)) break;
+        if (choice % 8 == 0 && run->held.size != 0) break;
         end_hop(run, ends[choice % 8], choice >= 128);
         break;
     default:
