@@ -6,7 +6,9 @@
 #include "support/files.h"
 #include "support/form.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SIZE = 8 << 20, ROUNDS = 200, FEW_ROUNDS = 20, READ = 100000 };
 
@@ -112,6 +114,79 @@ static world *tls_world(void) {
     check_status(af_session_new(&world->session, &options, NULL), AF_OK);
     af_trust_policy_release(options.trust);
     return world;
+}
+
+/** A name that nobody can look up, for a proxy. */
+static call *send_through(world *world, const char *proxy, const bodies *bodies) {
+    call *call = call_new(world, "/");
+    call->request.url = "http://early.invalid/";
+    call->request.proxy = proxy;
+    call_send(call, "POST", (af_slice){bodies->bytes, SIZE});
+    call->request.expect = AF_EXPECT_NEVER;
+    call_perform(call);
+    return call;
+}
+
+static void the_answer_counts_behind_a_proxy(void **state) {
+    (void)state;
+    world *world = plain_world();
+    bodies bodies;
+    bodies_make(&bodies);
+    for (size_t i = 0; i < rounds(); i++) {
+        serve(world, "/", early(413, 1 << 20, i % 2 != 0));
+        call *call = send_through(world, url_of(world, ""), &bodies);
+        check_ended(call, AF_OK);
+        assert_int_equal(status_of(call), 413);
+        call_free(call);
+    }
+    bodies_remove(&bodies);
+    world_free(world);
+}
+
+static bool read_all(afts_conn *conn, unsigned char *out, size_t size) {
+    for (size_t done = 0; done < size;) {
+        ptrdiff_t count = afts_conn_read(conn, out + done, size - done);
+        if (count <= 0) return false;
+        done += (size_t)count;
+    }
+    return true;
+}
+
+/** As a SOCKS proxy, and then as the server behind it. */
+static void answer_through_socks(afts_conn *conn, const struct afts_request *request,
+                                 void *payload) {
+    (void)request, (void)payload;
+    unsigned char bytes[512];
+    static const char text[] = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n";
+    bool is_made = read_all(conn, bytes, 2) && read_all(conn, bytes, bytes[1]) &&
+                   afts_conn_send(conn, "\5\0", 2) == 0 && read_all(conn, bytes, 5) &&
+                   read_all(conn, bytes + 5, bytes[4] + 2u) &&
+                   afts_conn_send(conn, "\5\0\0\1\0\0\0\0\0\0", 10) == 0;
+    for (size_t i = 0; is_made && i < 1000; i++) is_made = read_all(conn, bytes, sizeof bytes);
+    if (is_made) (void)afts_conn_send(conn, text, sizeof text - 1);
+}
+
+/** What libcurl can't have of the answer is lost, but its host is never looked up here. */
+static void hosts_behind_socks_are_not_looked_up(void **state) {
+    (void)state;
+    world *world = plain_world();
+    bodies bodies;
+    bodies_make(&bodies);
+    afts_script *script = afts_script_new();
+    afts_handle(script, answer_through_socks, NULL, NULL);
+    afts_close_abruptly(script);
+    afts_on_connection(world->server, AFTS_EVERY_CONNECTION, script);
+    char proxy[64];
+    snprintf(proxy, sizeof proxy, "socks5h://127.0.0.1:%u",
+             (unsigned)afts_server_port(world->server));
+    for (size_t i = 0; i < rounds(); i++) {
+        call *call = send_through(world, proxy, &bodies);
+        if (call->failure.status != AF_OK) check_ended(call, AF_ELOST);
+        if (call->failure.status == AF_OK) assert_int_equal(status_of(call), 413);
+        call_free(call);
+    }
+    bodies_remove(&bodies);
+    world_free(world);
 }
 
 static void the_answer_counts_when_the_connection_is_closed(void **state) {
@@ -274,6 +349,8 @@ static void half_an_answer_is_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_answer_counts_behind_a_proxy),
+        cmocka_unit_test(hosts_behind_socks_are_not_looked_up),
         cmocka_unit_test(the_answer_counts_when_the_connection_is_closed),
         cmocka_unit_test(the_answer_counts_when_the_connection_is_reset),
         cmocka_unit_test(the_answer_counts_over_tls),

@@ -139,7 +139,10 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
                                    ? af__exchange_open_replay(exchange, address)
                                    : socket(address->family, address->socktype | SOCK_CLOEXEC,
                                             address->protocol);
-    if (descriptor < 0) return CURL_SOCKET_BAD;
+    if (descriptor < 0) {
+        exchange->socket_error = errno;
+        return CURL_SOCKET_BAD;
+    }
     if (!exchange->is_replay) af__exchange_trace_socket(exchange, address);
     af__socket *entry = socket_entry(exchange->driver, descriptor);
     if (entry == NULL) {

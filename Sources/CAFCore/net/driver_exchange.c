@@ -18,6 +18,8 @@ enum {
     SMALL_BUFFER = 16 * 1024,
     LARGE_BUFFER = 256 * 1024,
     SMALL_UPLOAD_BUFFER = 64 * 1024,
+    /* libcurl's own limit is 1 MiB for a head and a small body, and is called out of memory. */
+    LONGEST_FIELDS = 900 * 1024,
     /* Up to this size a body goes out together with the head, straight from where it lies. */
     INLINE_BODY = 64 * 1024,
     DEFAULT_WEIGHT = 16,
@@ -38,12 +40,6 @@ static void check_option(af__exchange *exchange, CURLcode code) {
 
 #define SET(option, value) check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
 
-void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
-    if (is_forbidden == exchange->state.forbids_reuse) return;
-    SET(CURLOPT_FORBID_REUSE, is_forbidden ? 1L : 0L);
-    exchange->state.forbids_reuse = is_forbidden;
-}
-
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
 static void note_activity(af__exchange *exchange) {
@@ -62,6 +58,12 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     }
     /* Any other number than the size ends the transfer; no line is empty. */
     if (!af__transfer_take_line(exchange->transfer, line)) return 0;
+    if (af__exchange_claims_http_2(exchange)) {
+        af_failure failure = {0};
+        af__fail(&failure, AF_EPROTOCOL, "the server claims to speak HTTP/2 over HTTP/1");
+        af__transfer_fail(exchange->transfer, &failure);
+        return 0;
+    }
     if (af__transfer_owes_body(exchange->transfer)) af__exchange_set_reuse(exchange, true);
     af__exchange_watch_excess(exchange);
     exchange->has_whole_answer = af__exchange_is_answered(exchange);
@@ -284,8 +286,8 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
         if (af__is_continue_expectation(&outgoing->headers[i])) continue;
         status = add_own(outgoing, text, &outgoing->headers[i], count);
     }
-    bool has_content = exchange->state.shape == AF__SHAPE_POST ||
-                       exchange->state.shape == AF__SHAPE_UPLOAD;
+    int shape = exchange->state.shape;
+    bool has_content = shape == AF__SHAPE_POST || shape == AF__SHAPE_UPLOAD;
     if (status == AF_OK && has_content) status = remove_additions(exchange, text, count);
     if (status == AF_OK && has_content && must_ask(transfer)) {
         ++*count;
@@ -315,7 +317,7 @@ static af_status set_fields(af__exchange *exchange) {
         line += strlen(line) + 1;
     }
     SET(CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
-    return AF_OK;
+    return text->size <= LONGEST_FIELDS ? AF_OK : AF_ETOOBIG;
 }
 
 /* ---- Options of a hop ---------------------------------------------------------------------- */
@@ -530,7 +532,9 @@ af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
     set_rest(exchange);
     af_status status = set_version(exchange, failure);
     if (status != AF_OK) return status;
-    if (set_fields(exchange) != AF_OK) return af__fail(failure, AF_ENOMEM, "out of memory");
+    status = set_fields(exchange);
+    const char *text = status == AF_ETOOBIG ? "the request's head is too long" : "out of memory";
+    if (status != AF_OK) return af__fail(failure, status, "%s", text);
     status = af__exchange_set_proxy(exchange, failure);
     if (status != AF_OK) return status;
     if (exchange->option_error == CURLE_OK) return AF_OK;
@@ -555,7 +559,7 @@ void af__exchange_reset(af__exchange *exchange) {
     exchange->place = AF__APART_NOT;
     exchange->transfer = NULL;
     exchange->attempt = AF__ATTEMPT_NONE;
-    exchange->connect_error = exchange->connections = 0;
+    exchange->connect_error = exchange->connections = exchange->socket_error = 0;
     exchange->carrier = 0;
     exchange->was_repeated = exchange->avoids_reuse = false;
     exchange->owner = (af__exchange_owner){0};

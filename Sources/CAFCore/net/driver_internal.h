@@ -73,6 +73,7 @@ struct af__exchange {
     /* This hop. */
     af__attempt attempt;
     long connect_error; /**< errno of a failed address, when another one was connected. */
+    int socket_error;   /**< errno where there was no socket to be had; 0: there was. */
     long connections;   /**< Made for it, when the request was last about to be sent. */
     uint64_t carrier;   /**< The number of the HTTP/2 connection that took it last; 0: none. */
     int carrier_socket; /**< Its descriptor then. */
@@ -221,6 +222,9 @@ void af__reuse_heard(af__socket *socket);
 
 /** The exchange has ended, but nothing was sent: begin it again on a new connection. false: it has ended. */
 bool af__exchange_use_another(af__exchange *exchange);
+
+/** Is what came a head of HTTP/2, on a connection that speaks HTTP/1? */
+bool af__exchange_claims_http_2(const af__exchange *exchange);
 
 /** A line of the final head was the last one: libcurl may drop what comes right behind the response. */
 void af__exchange_watch_excess(af__exchange *exchange);

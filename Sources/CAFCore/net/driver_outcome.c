@@ -122,6 +122,18 @@ static bool is_cut_short(const af__exchange *exchange, CURLcode code) {
            strstr(exchange->error_text, "unexpected eof") != NULL;
 }
 
+/** No socket: of the process, the system or its memory there was too little, and the host is not to blame. */
+static bool lacks_sockets(const af__exchange *exchange, CURLcode code) {
+    int error = exchange->socket_error;
+    bool is_short = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+    return code == CURLE_COULDNT_CONNECT && is_short;
+}
+
+/** libcurl reports frames that nghttp2 refuses, floods of them among others, as a failure to receive. */
+static bool is_bad_frame(const af__exchange *exchange, CURLcode code) {
+    return code == CURLE_RECV_ERROR && strstr(exchange->error_text, "nghttp2_session") != NULL;
+}
+
 /** The server had ended the connection, with GOAWAY or without a word, before it said anything. */
 static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
     bool is_goaway = code == CURLE_HTTP2 && exchange->error_text[0] == '\0';
@@ -170,6 +182,17 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
     if (is_long_line(exchange, code)) {
         status = AF_ETOOBIG;
         text = "a line of the answer's head or trailers is too long";
+    }
+    if (is_bad_frame(exchange, code)) {
+        status = AF_EPROTOCOL;
+        text = "the server broke the rules of HTTP/2, or sent too many frames";
+    }
+    if (lacks_sockets(exchange, code)) {
+        status = AF_ENOMEM;
+        system_error = exchange->socket_error;
+        text = exchange->socket_error == EMFILE || exchange->socket_error == ENFILE
+                   ? "no descriptor for a connection: too many files are open"
+                   : "no memory for a connection";
     }
     if (status == AF_EAUTH) text = "authentication of the connection takes too many rounds";
     if (is_ended_connection(exchange, code)) {

@@ -42,9 +42,9 @@ af_status af__driver_choose_proxy(const af__driver *driver, const af__transfer *
     return af__proxies_choose(&driver->proxies, &transfer->outgoing.url, out, failure);
 }
 
-/** An answer that is played back comes from this very process. */
 static af_status choose(af__exchange *exchange, const af__proxy **out, af_failure *failure) {
-    *out = NULL;
+    /* An early response comes from this very process; with another proxy libcurl would look up another host. */
+    *out = exchange->transfer->via;
     if (exchange->is_replay) return AF_OK;
     return af__driver_choose_proxy(exchange->driver, exchange->transfer, out, failure);
 }

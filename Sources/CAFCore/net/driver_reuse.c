@@ -124,6 +124,16 @@ static bool is_on_route(const af__socket *socket, const route *route) {
 }
 
 /**
+ * Has an HTTP/1 connection an exchange that is under way? A response with a status line of HTTP/2 makes libcurl send
+ * further requests to its host over connections that are in use, whatever they speak. What libcurl waits for, or was
+ * paused in, is another's; it lets go of a connection between two.
+ */
+static bool serves_another(const af__socket *socket, const af__exchange *exchange) {
+    if (socket->kind == AF__CONNECTION_HTTP_2 || socket->last == exchange) return false;
+    return socket->wanted != 0 || (is_in_use(socket) && socket->last->has_paused);
+}
+
+/**
  * A connection from the pool. Addresses may not tell which, as those of Unix-domain sockets: then `*is_clean` tells
  * of all that it may be, and it is NULL.
  */
@@ -131,16 +141,20 @@ static af__socket *find_pooled(const af__exchange *exchange, const route *route,
     const void *ssl = ssl_of(exchange);
     af__socket *found = NULL;
     size_t count = 0;
+    bool is_taken = false;
     *is_clean = true;
     for (af__socket *at = *place_of(exchange->driver, route->local_port); at != NULL;
          at = at->next_alike) {
         if (!is_on_route(at, route)) continue;
-        /* What libcurl waits for is another exchange's; its own it lets go of between two. */
-        if (at->kind != AF__CONNECTION_HTTP_2 && at->wanted != 0 && at->last != exchange) continue;
+        if (serves_another(at, exchange)) {
+            is_taken = true;
+            continue;
+        }
         if (at->kind != AF__CONNECTION_HTTP_2 && is_unclean(at, ssl)) *is_clean = false;
         found = at;
         count++;
     }
+    if (count == 0 && is_taken) *is_clean = false;
     return count == 1 ? found : NULL;
 }
 
@@ -268,6 +282,12 @@ int af__exchange_connected(void *context, char *remote, char *local, int remote_
     return CURL_PREREQFUNC_OK;
 }
 
+bool af__exchange_claims_http_2(const af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    bool is_claimed = transfer->reader->head.version == AF_HTTP_2 && exchange->is_ready;
+    return is_claimed && !exchange->is_multiplexed && transfer->version != AF_WISH_HTTP_3;
+}
+
 bool af__exchange_use_another(af__exchange *exchange) {
     af__driver *driver = exchange->driver;
     curl_multi_remove_handle(driver->multi, exchange->easy);
@@ -293,6 +313,14 @@ bool af__exchange_use_another(af__exchange *exchange) {
         exchange->owner.connecting(exchange->owner.context, af__now_us());
     }
     return true;
+}
+
+void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
+    if (is_forbidden == exchange->state.forbids_reuse) return;
+    long value = is_forbidden ? 1L : 0L;
+    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value);
+    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+    exchange->state.forbids_reuse = is_forbidden;
 }
 
 /* ---- Behind a response --------------------------------------------------------------------- */

@@ -9,7 +9,8 @@
  * Over HTTP/2 a server may answer and leave it at that: libcurl would go on to wait for room to send
  * the rest, so the exchange is ended here as soon as an answer that is no success is there.
  *
- * What can't be had: the rest of a chunked or encoded body that has begun, and of a line.
+ * What can't be had: the rest of a chunked or encoded body that has begun, and of a line; a response that has not begun
+ * through SOCKS or a proxy over TLS.
  */
 #include "base/failure.h"
 #include "net/driver_internal.h"
@@ -37,8 +38,12 @@ static bool may_have_answer(const af__exchange *exchange) {
         return false;
     }
     if (transfer->via != NULL && transfer->via->kind == AF__PROXY_HTTPS) return false;
-    if (transfer->phase == AF__PHASE_HEAD) return transfer->reader->state == AF__HEAD_AT_STATUS;
-    return transfer->phase == AF__PHASE_BODY && has_plain_body(transfer);
+    if (transfer->phase == AF__PHASE_BODY) return has_plain_body(transfer);
+    if (transfer->phase != AF__PHASE_HEAD || transfer->reader->state != AF__HEAD_AT_STATUS) {
+        return false;
+    }
+    /* SOCKS begins with words of its own, which nobody would say on the connection to ourselves. */
+    return transfer->via == NULL || transfer->via->kind == AF__PROXY_HTTP;
 }
 
 void af__exchange_salvage(af__exchange *exchange, curl_socket_t descriptor) {
@@ -130,6 +135,8 @@ bool af__exchange_is_answered(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     const af_head *head = &transfer->reader->head;
     if (!transfer->sends_body || transfer->phase == AF__PHASE_HEAD) return false;
+    /* libcurl sends a body with no HEAD but one that it takes for a POST, whose response it would wait for. */
+    if (strcmp(transfer->outgoing.method, "HEAD") == 0) return is_whole(transfer);
     if (head->version < AF_HTTP_2 || head->status < 300 || !is_whole(transfer)) return false;
     curl_off_t sent = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);

@@ -188,7 +188,7 @@ typedef struct af_request {
     size_t size;        /**< sizeof(af_request), for growth. */
     const char *method; /**< Any token, sent as given. */
     const char *url;
-    const af_header *headers;
+    const af_header *headers; /**< At most 900 KiB of them, or the task ends with AF_ETOOBIG. */
     size_t header_count;
     af_body body;
     af_sink sink;

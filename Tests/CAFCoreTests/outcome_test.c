@@ -1,0 +1,137 @@
+/* What a failure is called: by its cause, and not by what libcurl noticed of it. */
+#include "support/call.h"
+#include "support/h2.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { FEW_FILES = 256, FRAMES = 8000, FRAME_SIZE = 9 };
+
+/** Opens files until there are no more descriptors. */
+static size_t take_descriptors(int *taken) {
+    size_t count = 0;
+    int descriptor;
+    while (count < FEW_FILES && (descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) {
+        taken[count++] = descriptor;
+    }
+    return count;
+}
+
+static void too_many_open_files_are_not_a_refused_connection(void **state) {
+    world *world = *state;
+    struct rlimit before;
+    int taken[FEW_FILES];
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit few = {FEW_FILES, before.rlim_max};
+    call *call = call_new(world, "/");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    size_t count = take_descriptors(taken);
+    call_perform(call);
+    for (size_t i = 0; i < count; i++) close(taken[i]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    check_ended(call, AF_ENOMEM);
+    assert_int_equal(call->failure.system_error, EMFILE);
+    check_contains(call->failure.text, "descriptor");
+    call_free(call);
+    check_fetch(world, "/", AF_OK);
+}
+
+/** The response has no body, whatever its Content-Length says. */
+static void head_with_request_body_ends_with_the_head(void **state) {
+    (void)state;
+    static const size_t sizes[] = {4, 100000};
+    static char body[100000];
+    for (size_t i = 0; i < 2 * COUNT_OF(sizes); i++) {
+        bool is_tls = i >= COUNT_OF(sizes);
+        world *world = is_tls ? world_new_tls() : world_new(NULL, NULL);
+        serve(world, "/", answer(200, "Content-Length: 1000", ""));
+        serve(world, "/moved", answer(302, "Location: /\r\nContent-Length: 1000", ""));
+        for (size_t j = 0; j < 2; j++) {
+            call *call = call_new(world, j == 0 ? "/" : "/moved");
+            if (is_tls)
+                call->request.url = text_of(world, "%s%s", tls_url(world), j == 0 ? "" : "moved");
+            call_send(call, "HEAD", (af_slice){body, sizes[i % COUNT_OF(sizes)]});
+            call_perform(call);
+            check_ended(call, AF_OK);
+            assert_int_equal(status_of(call), 200);
+            assert_int_equal(call->body.size, 0);
+            call_free(call);
+        }
+        check_fetch(world, "/other", AF_OK);
+        world_free(world);
+    }
+}
+
+static void request_heads_have_a_limit(void **state) {
+    world *world = *state;
+    enum { TOO_LONG = 1500 * 1024 };
+    char *value = malloc(TOO_LONG);
+    assert_non_null(value);
+    memset(value, 'x', TOO_LONG);
+    af_header header = {{"X-Long", 6}, {value, TOO_LONG}, 0};
+    call *call = call_new(world, "/");
+    call->request.headers = &header;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, AF_ETOOBIG);
+    check_contains(call->failure.text, "head");
+    call_free(call);
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    /* Below it libcurl takes it, with a body that goes out together with the head. */
+    header.value.size = 890 * 1024;
+    afts_script *script = afts_script_new();
+    afts_read_bytes(script, 950 * 1024);
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    afts_wait_peer_close(script);
+    afts_on_connection(world->server, 0, script);
+    call = call_new(world, "/");
+    call_send(call, "POST", (af_slice){value, 64 * 1024});
+    call->request.headers = &header;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    free(value);
+}
+
+/** Each wants an answer; a record of TLS has more of them than nghttp2 puts up with. */
+static void flood(afts_conn *conn, const struct afts_request *request, void *payload) {
+    (void)request, (void)payload;
+    h2_peer *peer = malloc(sizeof *peer);
+    unsigned char *frames = calloc(FRAMES, FRAME_SIZE);
+    if (peer != NULL && frames != NULL && h2_begin(peer, conn) && h2_read_request(peer) != 0) {
+        for (size_t i = 0; i < FRAMES; i++) frames[i * FRAME_SIZE + 3] = H2_SETTINGS;
+        (void)afts_conn_send(conn, frames, (size_t)FRAMES * FRAME_SIZE);
+        while (h2_read(peer)) {}
+    }
+    free(frames);
+    free(peer);
+}
+
+static void http_2_floods_break_the_protocol(void **state) {
+    (void)state;
+    world *world = h2_world(NULL);
+    h2_serve(world, flood, NULL, H2_CLOSE);
+    call *call = call_new(world, "/");
+    call->request.url = tls_url(world);
+    call_perform(call);
+    check_ended(call, AF_EPROTOCOL);
+    assert_null(strstr(call->failure.text, "nghttp2"));
+    check_contains(call->failure.text, "HTTP/2");
+    call_free(call);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(too_many_open_files_are_not_a_refused_connection),
+        cmocka_unit_test(head_with_request_body_ends_with_the_head),
+        WORLD_TEST(request_heads_have_a_limit),
+        cmocka_unit_test(http_2_floods_break_the_protocol),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
