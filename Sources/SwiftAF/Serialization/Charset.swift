@@ -8,6 +8,11 @@ enum Charset: Sendable {
     /// WHATWG's encoding standard (section 4.2), in any case, also with white space or single quotes around them,
     /// which some servers send.
     init?(label: String) {
+        // What nearly all responses say, without making a string of it.
+        if label == "utf-8" {
+            self = .utf8
+            return
+        }
         var bytes = Substring(label).utf8.drop(while: Self.isAround)
         while let last = bytes.last, Self.isAround(last) { bytes = bytes.dropLast() }
         switch ASCII.lowercased(String(Substring(bytes))) {
