@@ -411,13 +411,10 @@ import Testing
 
     @Test func whatCanNotBeEncodedIsAnErrorWithItsPlace() {
         func place(_ value: some Encodable) -> String? {
-            do {
-                _ = try JSONCoder().encode(value)
-                return nil
-            } catch EncodingError.invalidValue(_, let context) {
-                return Self.path(context.codingPath)
-            } catch {
-                return "\(error)"
+            switch Result(catching: { try JSONCoder().encode(value) }) {
+            case .failure(EncodingError.invalidValue(_, let context)): Self.path(context.codingPath)
+            case .failure(let error): "\(error)"
+            case .success: nil
             }
         }
         #expect(place(["a": [0.5, .nan]]) == "a.1")
