@@ -53,8 +53,8 @@ static void choose_plan(job *job, uint32_t id) {
     /* Half of the responses are ordinary ones: connections must also be reused. */
     plan->behaviour = roll(&job->random, 2) == 0 ? (behaviour)roll(&job->random, SENDS_SLOWLY)
                                                  : (behaviour)roll(&job->random, H1_COUNT);
-    if (tolerates_known_defects && sends_too_much(plan->behaviour)) plan->behaviour = SENDS_LENGTH;
     plan->response_size = (uint32_t)random_size(&job->random, H1_MOST);
+    if (sends_too_much(plan->behaviour)) plan->response_size %= TOO_MUCH_MOST;
     if (roll(&job->random, 3) == 0) {
         plan->request_size = 1 + (uint32_t)random_size(&job->random, H1_MOST);
         job->upload = (upload)(UPLOAD_COPIED + roll(&job->random, 4));

@@ -76,8 +76,8 @@ typedef struct job {
 } job;
 
 /**
- * To look past defects that are being repaired: no bytes behind a response on a connection that stays open, and the
- * body of an HTTP/2 response isn't compared. Goes away with them.
+ * libcurl before 8.1.0 takes some HTTP/2 responses that are cut for complete (lib/http2.c, cf_h2_recv():
+ * "closed overrides paused"): their bodies aren't compared then.
  */
 extern bool tolerates_known_defects;
 

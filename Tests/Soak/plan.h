@@ -58,6 +58,9 @@ typedef struct soak_plan {
 
 enum { PLAN_TEXT_SIZE = 64 };
 
+/** The longest body of a response that more bytes follow: one TLS record holds all of it. */
+enum { TOO_MUCH_MOST = 8192 };
+
 /** The plan as text, without blanks. */
 void plan_write(const soak_plan *plan, char out[PLAN_TEXT_SIZE]);
 
