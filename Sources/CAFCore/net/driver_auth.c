@@ -91,7 +91,7 @@ af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failur
 }
 
 void af__exchange_forget_fields(af__exchange *exchange) {
-    if (exchange->transfer == NULL || exchange->transfer->auth == NULL) return;
+    /* Always: any field may be a secret, the request's own Authorization and Cookie among them. */
     af__buffer *const texts[] = {&exchange->field_text, &exchange->proxy_text};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (texts[i]->size > 0) explicit_bzero(texts[i]->bytes, texts[i]->size);

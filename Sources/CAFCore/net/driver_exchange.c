@@ -296,11 +296,32 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
     return status;
 }
 
+static size_t size_of_text(const char *text) {
+    return text != NULL ? strlen(text) : 0;
+}
+
+/** No less than write_fields() writes. */
+static size_t size_of_fields(const af__exchange *exchange) {
+    enum { NAMES_OF_DEFAULTS = 256, MARKS = 3 };
+    const af__transfer *transfer = exchange->transfer;
+    const af__outgoing *outgoing = &transfer->outgoing;
+    size_t size = NAMES_OF_DEFAULTS + size_of_text(exchange->driver->encodings) +
+                  size_of_text(exchange->driver->user_agent) +
+                  size_of_text(af__transfer_authorization(transfer)) +
+                  size_of_text(transfer->cookies);
+    for (size_t i = 0; i < outgoing->header_count; i++) {
+        size += outgoing->headers[i].name.size + outgoing->headers[i].value.size + MARKS;
+    }
+    return size;
+}
+
 static af_status set_fields(af__exchange *exchange) {
     af__buffer *text = &exchange->field_text;
     size_t count;
     text->size = 0;
-    af_status status = write_fields(exchange, text, &count);
+    /* At once: a buffer that grows leaves a copy behind, which nobody would overwrite. */
+    af_status status = af__buffer_reserve(text, size_of_fields(exchange));
+    if (status == AF_OK) status = write_fields(exchange, text, &count);
     if (status != AF_OK) return status;
     if (count > exchange->field_capacity) {
         size_t capacity = count + 8;

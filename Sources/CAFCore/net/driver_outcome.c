@@ -134,6 +134,22 @@ static bool is_bad_frame(const af__exchange *exchange, CURLcode code) {
     return code == CURLE_RECV_ERROR && strstr(exchange->error_text, "nghttp2_session") != NULL;
 }
 
+/**
+ * Bytes behind the end of an encoded body: libcurl's decoders refuse them without a word, also another member of a
+ * gzip file (RFC 1952 2.2). Callbacks of ours that end a body give a reason of their own.
+ */
+static bool has_rest_behind_encoding(const af__exchange *exchange, CURLcode code) {
+    return code == CURLE_WRITE_ERROR && exchange->transfer->phase == AF__PHASE_BODY &&
+           af__transfer_is_decoded(exchange->transfer);
+}
+
+/** libcurl collects what it decodes while a body waits, but no more than 64 MiB of it. */
+static bool decodes_too_much(const af__exchange *exchange, CURLcode code) {
+    return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && exchange->has_paused &&
+           exchange->transfer->phase == AF__PHASE_BODY &&
+           af__transfer_is_decoded(exchange->transfer);
+}
+
 /** The server had ended the connection, with GOAWAY or without a word, before it said anything. */
 static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
     bool is_goaway = code == CURLE_HTTP2 && exchange->error_text[0] == '\0';
@@ -193,6 +209,15 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
         text = exchange->socket_error == EMFILE || exchange->socket_error == ENFILE
                    ? "no descriptor for a connection: too many files are open"
                    : "no memory for a connection";
+    }
+    if (has_rest_behind_encoding(exchange, code)) {
+        status = AF_EPROTOCOL;
+        text = "there are bytes behind the end of the encoded body, perhaps another gzip member, "
+               "which libcurl can't decode";
+    }
+    if (decodes_too_much(exchange, code)) {
+        status = AF_ETOOBIG;
+        text = "the body decodes to too much while it has to wait";
     }
     if (status == AF_EAUTH) text = "authentication of the connection takes too many rounds";
     if (is_ended_connection(exchange, code)) {

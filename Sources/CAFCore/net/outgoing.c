@@ -57,9 +57,8 @@ void af__outgoing_clear(af__outgoing *outgoing) {
     af__url_clear(&outgoing->url);
     for (size_t i = 0; i < outgoing->header_count; i++) {
         const af_header *header = &outgoing->headers[i];
-        if (header->flags & AF_HEADER_SECRET) {
-            memset((char *)(uintptr_t)header->value.bytes, 0, header->value.size);
-        }
+        /* All of them: a token is a secret also where nobody has marked it as one. */
+        explicit_bzero((char *)(uintptr_t)header->value.bytes, header->value.size);
     }
     af_free(outgoing->block);
     *outgoing = (af__outgoing){0};

@@ -127,7 +127,8 @@ static af_status open_new(af__sink *sink, const af__sink_start *start, af_failur
     if (sink->file.path == NULL) {
         return af__fail(failure, AF_EINVAL, "nobody named the file that the body should go to");
     }
-    if (sink->is_resumable && start->head->status == 206) {
+    /* RFC 9110 15.3.7: the answer to a range request, and to no other. */
+    if (start->head->status == 206 && !start->asks_for_range) {
         return af__fail(failure, AF_EPROTOCOL, "the server sent a part of the file unasked");
     }
     af_status status = af__file_create(&sink->file, failure);
@@ -143,7 +144,7 @@ static af_status open_new(af__sink *sink, const af__sink_start *start, af_failur
     bool has_length = start->framing->kind == AF__FRAMING_LENGTH && !start->is_encoded;
     if (has_length) sink->end = sink->total = start->length;
     begin_digest(sink, start, true);
-    return has_length ? af__file_reserve(&sink->file, start->length, failure) : AF_OK;
+    return has_length ? af__file_check_room(&sink->file, start->length, failure) : AF_OK;
 }
 
 static af_status open_behind(af__sink *sink, const af__sink_start *start, af_failure *failure) {
@@ -159,7 +160,7 @@ static af_status open_behind(af__sink *sink, const af__sink_start *start, af_fai
     if (af__hasher_is_active(&sink->hasher)) sink->file.token.digest = sink->digest;
     status = af__file_note(&sink->file, &sink->file.token, failure);
     if (status != AF_OK) return status;
-    return af__file_reserve(&sink->file, sink->end - sink->offset, failure);
+    return af__file_check_room(&sink->file, sink->end - sink->offset, failure);
 }
 
 static af_status open_complete(af__sink *sink, const af__sink_start *start, af_failure *failure) {

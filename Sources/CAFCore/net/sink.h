@@ -59,6 +59,7 @@ typedef struct af__sink_start {
     af_slice url;                    /**< That was asked for first. */
     int64_t length;                  /**< As announced, or AF_LENGTH_UNKNOWN. */
     bool is_encoded;                 /**< And will be decoded: `length` says nothing of it. */
+    bool asks_for_range;             /**< The request has a Range field of its own. */
     bool can_wait;                   /**< Nobody else waits while its bytes aren't taken. */
     const af__resume_answer *answer; /**< NULL: no range was asked for. */
 } af__sink_start;

@@ -3,13 +3,12 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "net/sink_link.h"
+#include "net/sink_temporary.h"
 #include "net/sink_token.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -25,7 +24,8 @@ enum {
 /* ---- Failing ------------------------------------------------------------------------------- */
 
 static af_status failed_at(const char *path, int error, af_failure *failure) {
-    af_status status = af__fail(failure, AF_EFILE, "cannot write %s: %s", path, strerror(error));
+    af_status status = error == ENOMEM ? AF_ENOMEM : AF_EFILE;
+    af__fail(failure, status, "cannot write %s: %s", path, strerror(error));
     if (failure != NULL) failure->system_error = error;
     return status;
 }
@@ -52,14 +52,6 @@ static char *join(const char *path, const char *suffix) {
     return joined;
 }
 
-static char *unique_name(const char *path) {
-    static atomic_uint counter;
-    char suffix[48];
-    snprintf(suffix, sizeof suffix, ".%lx-%x.part", (unsigned long)getpid(),
-             atomic_fetch_add(&counter, 1));
-    return join(path, suffix);
-}
-
 af_status af__file_init(af__file *file, const char *path, unsigned flags, bool is_resumable,
                         af_failure *failure) {
     *file = AF__FILE_NONE;
@@ -76,10 +68,10 @@ af_status af__file_init(af__file *file, const char *path, unsigned flags, bool i
     if (error != 0) return failed_at(path, error, failure);
     if (file->path == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
     path = file->path;
-    file->partial_path = is_resumable ? join(path, ".part") : unique_name(path);
-    if (is_resumable) file->token_path = join(path, ".part.resume");
-    bool is_complete = file->partial_path != NULL && (!is_resumable || file->token_path != NULL);
-    if (is_complete) return AF_OK;
+    if (!is_resumable) return AF_OK;
+    file->partial_path = join(path, ".part");
+    file->token_path = join(path, ".part.resume");
+    if (file->partial_path != NULL && file->token_path != NULL) return AF_OK;
     af__file_clear(file);
     return af__fail(failure, AF_ENOMEM, "out of memory");
 }
@@ -288,9 +280,11 @@ af_status af__file_create(af__file *file, af_failure *failure) {
         return file->descriptor >= 0 ? AF_OK : failed_at(file->path, errno, failure);
     }
     if (file->is_resumable) return create_locked(file, failure);
-    file->descriptor = open(file->partial_path, OPEN_FLAGS | O_CREAT | O_EXCL, 0666);
-    file->is_touched = file->descriptor >= 0;
-    return file->is_touched ? AF_OK : failed_at(file->path, errno, failure);
+    error = af__temporary_create(file->path, &file->descriptor, &file->partial_path);
+    if (error == ENOMEM) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (error != 0) return failed_at(file->path, error, failure);
+    file->is_touched = true;
+    return AF_OK;
 }
 
 af_status af__file_go_on(af__file *file, af_failure *failure) {
@@ -331,31 +325,12 @@ af_status af__file_note(af__file *file, af__resume_token *token, af_failure *fai
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-/* statfs(2) names them; the header that has them is the kernel's. */
-enum { TMPFS = 0x01021994 };
-
-/**
- * In a file system in memory, reserving means clearing every page, which writing does once more: there
- * it is enough to know that there is room.
- */
-static bool has_room_in_memory(const af__file *file, int64_t length, bool *is_full) {
+af_status af__file_check_room(const af__file *file, int64_t length, af_failure *failure) {
     struct statfs facts;
-    if (fstatfs(file->descriptor, &facts) != 0 || facts.f_type != TMPFS) return false;
-    /* No blocks: it has no limit of its own. */
-    uint64_t room = (uint64_t)facts.f_bavail * (uint64_t)facts.f_bsize;
-    *is_full = facts.f_blocks != 0 && (uint64_t)length > room;
-    return true;
-}
-
-af_status af__file_reserve(af__file *file, int64_t length, af_failure *failure) {
-    bool is_full = false;
-    if (length <= 0) return AF_OK;
-    if (has_room_in_memory(file, length, &is_full)) {
-        return is_full ? af__file_failed(file, ENOSPC, failure) : AF_OK;
-    }
-    if (fallocate(file->descriptor, FALLOC_FL_KEEP_SIZE, file->size, length) == 0) return AF_OK;
-    is_full = errno == ENOSPC || errno == EFBIG || errno == EDQUOT;
-    return is_full ? af__file_failed(file, errno, failure) : AF_OK;
+    /* No blocks: the file system has no limit of its own, or doesn't know. */
+    if (length <= 0 || fstatfs(file->descriptor, &facts) != 0 || facts.f_blocks == 0) return AF_OK;
+    uint64_t room = (uint64_t)facts.f_bfree * (uint64_t)facts.f_bsize;
+    return (uint64_t)length > room ? af__file_failed(file, ENOSPC, failure) : AF_OK;
 }
 
 af_status af__file_write(af__file *file, const char *bytes, size_t size, af_failure *failure) {
@@ -380,25 +355,15 @@ ssize_t af__file_read(const af__file *file, void *buffer, size_t size, int64_t o
 /* ---- Ending -------------------------------------------------------------------------------- */
 
 static int sync_folder(const char *path) {
-    const char *slash = strrchr(path, '/');
     char folder[PATH_MAX];
-    size_t size = slash != NULL ? (size_t)(slash - path) + 1 : 1;
-    if (size >= sizeof folder) return ENAMETOOLONG;
-    memcpy(folder, slash != NULL ? path : ".", size);
-    folder[size] = '\0';
+    int error = af__folder_of(path, folder, sizeof folder);
+    if (error != 0) return error;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return errno;
     /* EINVAL: there are file systems whose folders need none. */
-    int error = fsync(descriptor) != 0 && errno != EINVAL ? errno : 0;
+    error = fsync(descriptor) != 0 && errno != EINVAL ? errno : 0;
     close(descriptor);
     return error;
-}
-
-static int rename_unless_there(const char *from, const char *to) {
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-    if (errno != EINVAL && errno != ENOSYS) return errno;
-    if (link(from, to) != 0) return errno;
-    return unlink(from) == 0 ? 0 : errno;
 }
 
 /** The permissions that the file gets with its name; false: those that it has. */
@@ -416,15 +381,14 @@ static int give_name(const af__file *file) {
     mode_t mode;
     if (choose_mode(file, &mode) && fchmod(file->descriptor, mode) != 0) return errno;
     if (syncs && fsync(file->descriptor) != 0) return errno;
-    if ((file->flags & AF_SINK_NO_REPLACE) != 0) {
-        return rename_unless_there(file->partial_path, file->path);
-    }
-    return rename(file->partial_path, file->path) == 0 ? 0 : errno;
+    bool replaces = (file->flags & AF_SINK_NO_REPLACE) == 0;
+    return af__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
 }
 
 /** Is it still under its name? The folder may be gone, or somebody put another file there. */
 static bool is_in_place(const af__file *file) {
     struct stat facts;
+    if (file->partial_path == NULL) return true;
     return fstat(file->descriptor, &facts) == 0 && is_under_name(file->partial_path, &facts);
 }
 
@@ -448,7 +412,7 @@ af_status af__file_finish(af__file *file, af_failure *failure) {
 
 void af__file_discard(af__file *file) {
     if (file->descriptor >= 0 && !file->is_device && is_in_place(file)) {
-        unlink(file->partial_path);
+        if (file->partial_path != NULL) unlink(file->partial_path);
         if (file->is_resumable) unlink(file->token_path);
     }
     close_file(file);
@@ -458,8 +422,6 @@ void af__file_discard(af__file *file) {
 bool af__file_keep(af__file *file) {
     bool is_good = file->descriptor >= 0 && af__resume_exists(&file->token) && file->size > 0 &&
                    is_in_place(file);
-    /* Gives back what was reserved behind the end. */
-    if (is_good && file->is_touched) is_good = ftruncate(file->descriptor, file->size) == 0;
     if (!is_good) {
         af__file_discard(file);
         return false;

@@ -1,7 +1,7 @@
 /**
  * A file that a body is written to under another name, until it is complete.
  *
- * A plain one gets a name of its own and never outlives its task. A resumable one is PATH.part, locked
+ * A plain one is temporary (sink_temporary.h) and never outlives its task. A resumable one is PATH.part, locked
  * while a task has it, with PATH.part.resume beside it: the token of the bytes in it. The token names
  * the file by device, inode and birth, so whatever else takes its place is foreign and is replaced.
  *
@@ -19,7 +19,7 @@
 /** Begin from AF__FILE_NONE. */
 typedef struct af__file {
     char *path;         /**< The destination. */
-    char *partial_path; /**< Written until the end. */
+    char *partial_path; /**< Written until the end. NULL: without a name; see sink_temporary.h. */
     char *token_path;   /**< Resumable: the token's file. */
     unsigned flags;     /**< AF_SINK_… */
     bool is_resumable;
@@ -57,8 +57,11 @@ af_status af__file_go_on(af__file *file, af_failure *failure);
 /** Take `token` as that of the file from now on, and put it beside it. AF_EFILE, AF_ENOMEM. */
 af_status af__file_note(af__file *file, af__resume_token *token, af_failure *failure);
 
-/** Make room for `length` more bytes on the disk, if it can say so. AF_EFILE: it is full. */
-af_status af__file_reserve(af__file *file, int64_t length, af_failure *failure);
+/**
+ * Is there room for `length` more bytes? AF_EFILE: surely not. Nothing is reserved: a server that announces a
+ * length without sending anything would fill the disk.
+ */
+af_status af__file_check_room(const af__file *file, int64_t length, af_failure *failure);
 
 /** AF_EFILE; what could be written is counted in `size`. */
 af_status af__file_write(af__file *file, const char *bytes, size_t size, af_failure *failure);

@@ -151,6 +151,7 @@ bool af__transfer_open_sink(af__transfer *transfer, const af_response *response)
         .url = asked_url(transfer),
         .length = has_body ? transfer->framing.length : 0,
         .is_encoded = transfer->framing.is_encoded && !transfer->keep_encoding,
+        .asks_for_range = af__outgoing_sends(&transfer->outgoing, af_slice_of("Range")),
         .can_wait = !transfer->shares_connection,
         .answer = has_answer ? &transfer->resume_answer : NULL,
     };

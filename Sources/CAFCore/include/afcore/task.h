@@ -103,17 +103,17 @@ enum {
 };
 
 /**
- * Where the body of the final answer goes. A FILE sink takes only the body of a 2xx answer; that
- * of another status is collected in memory (at most 1 MiB of it) beside the result. An existing
- * file is replaced, atomically, when the task succeeds, and left as it is otherwise. A character
- * device (/dev/null) is written to as it is, and no other thing that is no file is touched.
+ * Where the body of the final answer goes. A FILE sink takes only the body of a 2xx answer; that of another status is
+ * collected in memory (at most 1 MiB) beside the result. An existing file is replaced, atomically, when the task succeeds,
+ * and left as it is otherwise. Character devices (/dev/null) are written to as they are; other special files are refused.
  *
- * With AF_SINK_KEEP_PARTIAL or AF_SINK_CONTINUE the body is written to PATH.part, which only one task
- * can do at a time: a second one fails with AF_EFILE and EBUSY. What is at PATH.part without being this
- * URL's is replaced. The answer is asked for with Accept-Encoding: identity, space for all of it is
- * reserved at once, and Repr-Digest (sha-256, sha-512) and Content-MD5 are checked: AF_EPROTOCOL, and
- * nothing is left. A 404 or 410 removes what was there, any other status that is not 2xx leaves it.
- * Range and If-Range must then not be among the request's headers.
+ * With AF_SINK_KEEP_PARTIAL or AF_SINK_CONTINUE the body is written to PATH.part, which only one task can do at a
+ * time: a second one fails with AF_EFILE and EBUSY. What is at PATH.part without being this URL's is replaced. The
+ * answer is asked for with Accept-Encoding: identity; a length that the disk has no room for fails at once, but none
+ * is reserved; Repr-Digest (sha-256, sha-512) and Content-MD5 are checked: AF_EPROTOCOL, and nothing is left. A 404 or
+ * 410 removes what was there, any other status that is not 2xx leaves it. Range and If-Range must then not be among
+ * the request's headers. Without these flags a file has no name before it is complete (O_TMPFILE), or PATH.RANDOM.part
+ * where the file system can't. A 206 that no Range header asked for is AF_EPROTOCOL for FILE; other sinks get its body.
  */
 typedef struct af_sink {
     af_sink_kind kind;

@@ -1,0 +1,104 @@
+/* What stands behind the end of an encoded body: the server's mistake or ours, but never an internal error. */
+#include "support/call.h"
+
+#include <string.h>
+
+static const char gzip[] =
+    "\x1F\x8B\x08\0\0\0\0\0\0\xFF\x01\x05\0\xFA\xFFhello\x86\xA6\x10\x36\x05\0\0\0";
+static const char zlib[] = "\x78\x01\x01\x05\0\xFA\xFFhello\x06\x2C\x02\x15";
+static const char raw_deflate[] = "\x01\x05\0\xFA\xFFhello";
+static const char brotli[] = "\x0B\x02\x80hello\x03";
+static const char zstd[] = "\x28\xB5\x2F\xFD\x20\x05\x29\0\0hello";
+static const char garbage[] = "garbage behind the end";
+
+typedef struct body {
+    const char *encoding;
+    af_slice bytes;
+    bool is_optional; /**< Not every libcurl decodes it. */
+} body;
+
+#define BYTES(array)                                                                               \
+    { array, sizeof array - 1 }
+
+static const body bodies[] = {
+    {"gzip", BYTES(gzip), false},
+    {"deflate", BYTES(zlib), false},
+    {"deflate", BYTES(raw_deflate), false},
+    {"br", BYTES(brotli), true},
+    {"zstd", BYTES(zstd), true},
+};
+
+static void serve_twice(world *world, const body *body, af_slice rest, bool waits) {
+    afts_script *script = afts_script_new();
+    afts_respond_chunked(script, 200, text_of(world, "Content-Encoding: %s", body->encoding));
+    if (waits) {
+        afts_chunk(script, body->bytes.bytes, body->bytes.size);
+        afts_stall(script, "rest");
+        afts_chunk(script, rest.bytes, rest.size);
+    } else {
+        char both[128];
+        memcpy(both, body->bytes.bytes, body->bytes.size);
+        if (rest.size > 0) memcpy(both + body->bytes.size, rest.bytes, rest.size);
+        afts_chunk(script, both, body->bytes.size + rest.size);
+    }
+    afts_last_chunk(script, NULL);
+    serve(world, "/", script);
+}
+
+static void bodies_are_decoded(void **state) {
+    world *world = *state;
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        serve_twice(world, &bodies[i], (af_slice){NULL, 0}, false);
+        call *call = call_fetch(world, "/");
+        if (!bodies[i].is_optional || call->failure.status == AF_OK) {
+            check_ended(call, AF_OK);
+            check_slice(call->body, "hello");
+        }
+        call_free(call);
+    }
+}
+
+static void check_rest(world *world, const body *body, af_slice rest) {
+    for (int waits = 0; waits <= 1; waits++) {
+        serve_twice(world, body, rest, waits);
+        call *call = call_new(world, "/");
+        call->request.sink.kind = AF_SINK_EVENTS;
+        call_start(call);
+        if (waits) {
+            assert_true(afts_wait_stalled(world->server, "rest", 1, PATIENCE_MS));
+            check_fetch(world, "/other", AF_OK);
+            afts_release(world->server, "rest", 1);
+        }
+        call_wait(call);
+        check_ended(call, AF_EPROTOCOL);
+        assert_true(call->failure.text[0] != '\0');
+        call_free(call);
+    }
+}
+
+static void garbage_behind_an_encoded_body_breaks_the_protocol(void **state) {
+    world *world = *state;
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        check_rest(world, &bodies[i], (af_slice){garbage, sizeof garbage - 1});
+    }
+}
+
+/** RFC 1952 2.2 allows it, but no libcurl decodes it. */
+static void second_gzip_member_is_reported(void **state) {
+    world *world = *state;
+    check_rest(world, &bodies[0], bodies[0].bytes);
+    serve_twice(world, &bodies[0], bodies[0].bytes, false);
+    call *call = call_fetch(world, "/");
+    check_ended(call, AF_EPROTOCOL);
+    check_contains(call->failure.text, "gzip member");
+    call_free(call);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(bodies_are_decoded),
+        WORLD_TEST(garbage_behind_an_encoded_body_breaks_the_protocol),
+        WORLD_TEST(second_gzip_member_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
