@@ -13,8 +13,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The first with CURLOPT_PROTOCOLS_STR, which says what redirects and URLs can't lead to. */
-enum { OLDEST_LIBCURL = 0x075500 };
+/*
+ * Older versions accept any number of stacked content encodings (CVE-2023-23916), each of which takes
+ * memory before a callback of ours sees the field.
+ */
+enum { OLDEST_LIBCURL = 0x075800 };
 
 /* Handles kept for later hops, of some 8 KiB each: what a burst needed beyond these is given back. */
 enum { MOST_SPARE_HANDLES = 128 };
@@ -234,7 +237,7 @@ static af_status check_libcurl(af_failure *failure) {
     }
     const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
     if (info->version_num < OLDEST_LIBCURL) {
-        return af__fail(failure, AF_EUNSUPPORTED, "libcurl %s is older than 7.85.0", info->version);
+        return af__fail(failure, AF_EUNSUPPORTED, "libcurl %s is older than 7.88.0", info->version);
     }
     if (info->ssl_version != NULL && strstr(info->ssl_version, "OpenSSL/") != NULL) return AF_OK;
     return af__fail(failure, AF_EUNSUPPORTED,
