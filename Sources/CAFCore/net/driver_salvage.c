@@ -145,8 +145,15 @@ bool af__exchange_is_answered(const af__exchange *exchange) {
 
 void af__exchange_finish_body(af__exchange *exchange) {
     af__transfer *transfer = exchange->transfer;
-    /* RST_STREAM behind a whole answer: the server wants no more of our body. */
-    if (exchange->code == CURLE_HTTP2_STREAM) exchange->has_whole_answer = is_whole(transfer);
+    /*
+     * RST_STREAM behind a whole response: the server wants no more of our body. Some versions of
+     * libcurl 8 report that as a failure to send. No body of HTTP/2 ends with its connection.
+     */
+    bool is_reset = exchange->code == CURLE_HTTP2_STREAM || exchange->code == CURLE_SEND_ERROR;
+    if (is_reset && transfer->reader->head.version >= AF_HTTP_2) {
+        exchange->has_whole_answer = is_whole(transfer);
+        return;
+    }
     if (exchange->code != CURLE_SEND_ERROR || transfer->phase != AF__PHASE_BODY) return;
     if (transfer->result->failure.status != AF_OK || !has_plain_body(transfer)) return;
     curl_off_t received = 0;
