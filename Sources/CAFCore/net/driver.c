@@ -257,12 +257,13 @@ static const char *decodable_encodings(void) {
 
 static bool set_multi(const af__driver *driver, const af_session_options *options) {
     CURLM *multi = driver->multi;
+    long pipelining = driver->multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING;
     long idle = options->connections_idle != 0 ? (long)options->connections_idle : 1;
     return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_changed) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, driver) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_changed) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_TIMERDATA, driver) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX) == CURLM_OK &&
+           curl_multi_setopt(multi, CURLMOPT_PIPELINING, pipelining) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)AF__MOST_STREAMS) ==
                CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, idle) == CURLM_OK &&
@@ -299,6 +300,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->alarm.ring = timer_rang;
     driver->encodings = decodable_encodings();
     driver->auth_schemes = af__connection_schemes();
+    driver->multiplexes = af__may_multiplex();
     driver->handles_serve_once = af__handles_serve_once();
     driver->idle_seconds = (long)options->idle_seconds;
     driver->forbids_reuse = options->connections_idle == 0;

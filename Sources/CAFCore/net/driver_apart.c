@@ -34,6 +34,7 @@ unsigned af__apart_take(af__driver *driver, const af__transfer *transfer) {
     if (af__transfer_connection_auth(transfer, &scheme) != NULL) return AF__APART_ALONE;
     if (af__transfer_identifies_to_proxy(transfer)) return AF__APART_ALONE;
     if (!may_have_to_wait(transfer) || transfer->version == AF_WISH_HTTP_1_1) return AF__APART_NOT;
+    if (!driver->multiplexes) return AF__APART_NOT;
     if (!transfer->outgoing.url.is_https) {
         /* Without TLS nothing marks a connection but that it is going to be closed. */
         bool is_shared = transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
@@ -52,8 +53,9 @@ void af__apart_give_back(af__driver *driver, unsigned place) {
 }
 
 /** Is it known beforehand that the hop shares its connection with no other? */
-static bool is_alone(const af__transfer *transfer) {
+static bool is_alone(const af__driver *driver, const af__transfer *transfer) {
     unsigned scheme;
+    if (!driver->multiplexes) return true;
     bool is_clear = !transfer->outgoing.url.is_https &&
                     transfer->version != AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
     return is_clear || transfer->version == AF_WISH_HTTP_1_1 || may_have_to_wait(transfer) ||
@@ -66,7 +68,7 @@ void af__driver_place(const af__driver *driver, const af__transfer *transfer, af
     const af__url *url = &transfer->outgoing.url;
     const af__proxy *proxy;
     *key = (af__queue_key){url->host, url->port, af__driver_socket(driver, transfer)};
-    *lane = is_alone(transfer) ? AF__LANE_ALONE : AF__LANE_SHARED;
+    *lane = is_alone(driver, transfer) ? AF__LANE_ALONE : AF__LANE_SHARED;
     /* A proxy that can't be used ends the hop when that is prepared. */
     if (af__driver_choose_proxy(driver, transfer, &proxy, NULL) != AF_OK || proxy == NULL) return;
     /* libcurl counts connections of a proxy that forwards, and of the server behind any other. */
@@ -77,9 +79,9 @@ void af__driver_place(const af__driver *driver, const af__transfer *transfer, af
 
 af__sharing af__exchange_sharing(const af__exchange *exchange) {
     if (exchange->is_replay) return AF__SHARING_UNKNOWN;
-    if (exchange->is_multiplexed) return AF__SHARING_STREAMS;
+    if (exchange->is_multiplexed && exchange->driver->multiplexes) return AF__SHARING_STREAMS;
     /* HTTP/1.1 may have been the request's choice. */
-    return is_alone(exchange->transfer) ? AF__SHARING_UNKNOWN : AF__SHARING_NONE;
+    return is_alone(exchange->driver, exchange->transfer) ? AF__SHARING_UNKNOWN : AF__SHARING_NONE;
 }
 
 long af__apart_options(unsigned place) {
@@ -88,6 +90,10 @@ long af__apart_options(unsigned place) {
         if ((place & 1u << i) != 0) options |= marks[i];
     }
     return options;
+}
+
+bool af__may_multiplex(void) {
+    return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080100;
 }
 
 bool af__must_not_share(const af__transfer *transfer) {

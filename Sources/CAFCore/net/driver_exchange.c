@@ -450,7 +450,8 @@ static af_status set_version(af__exchange *exchange, af_failure *failure) {
         exchange->state.http_version = version;
     }
     /* Only where a connection may turn out to multiplex is there something to wait for. */
-    bool waits = version != CURL_HTTP_VERSION_1_1 && exchange->place == AF__APART_NOT &&
+    bool waits = exchange->driver->multiplexes && version != CURL_HTTP_VERSION_1_1 &&
+                 exchange->place == AF__APART_NOT &&
                  (transfer->outgoing.url.is_https || version != CURL_HTTP_VERSION_2TLS);
     if (waits != exchange->state.waits_for_multiplex) {
         SET(CURLOPT_PIPEWAIT, waits ? 1L : 0L);

@@ -159,6 +159,7 @@ struct af__driver {
     char *user_agent;
     const char *encodings; /**< What this libcurl decodes, for Accept-Encoding. */
     long idle_seconds;
+    bool multiplexes; /**< af__may_multiplex() */
     bool forbids_reuse;
     bool handles_serve_once; /**< af__handles_serve_once() */
     unsigned auth_schemes;   /**< af__connection_schemes() */
@@ -362,6 +363,13 @@ void af__apart_give_back(af__driver *driver, unsigned place);
  * prior knowledge: there each request gets its own.
  */
 bool af__must_not_share(const af__transfer *transfer);
+
+/**
+ * Does this libcurl share connections of HTTP/2 safely? Before 8.1.0 the reset of a stream passes for the
+ * end of its response while another stream of the connection waits (cf_h2_recv() in lib/http2.c), so that
+ * a response without Content-Length would be cut without an error.
+ */
+bool af__may_multiplex(void);
 
 /** The CURLOPT_SSL_OPTIONS that keep the connection of a place from everybody else. */
 long af__apart_options(unsigned place);

@@ -273,7 +273,8 @@ int af__exchange_connected(void *context, char *remote, char *local, int remote_
                                         : af__transfer_begin_body(exchange->transfer);
     if (!is_ready) return CURL_PREREQFUNC_ABORT;
     af__result_set_evidence(exchange->transfer->result, af__tls_peer_copy_evidence(exchange->peer));
-    exchange->transfer->shares_connection = exchange->is_multiplexed &&
+    exchange->transfer->shares_connection = exchange->driver->multiplexes &&
+                                            exchange->is_multiplexed &&
                                             exchange->place == AF__APART_NOT &&
                                             !af__must_not_share(exchange->transfer);
     af__exchange_trace_ready(exchange);

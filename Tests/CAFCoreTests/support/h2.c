@@ -1,5 +1,6 @@
 #include "support/h2.h"
 
+#include <afcore/version.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,12 @@ void h2_serve(world *world, afts_handler handler, void *payload, h2_end end) {
     else
         afts_close(script);
     assert_int_equal(afts_on_connection(world->server, AFTS_EVERY_CONNECTION, script), 0);
+}
+
+bool h2_multiplexes(void) {
+    unsigned major = 0, minor = 0;
+    assert_int_equal(sscanf(af_curl_version(), "%u.%u", &major, &minor), 2);
+    return major > 8 || (major == 8 && minor >= 1);
 }
 
 world *h2_world(const af_session_options *session) {

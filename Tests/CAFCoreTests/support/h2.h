@@ -47,6 +47,9 @@ typedef struct h2_peer {
 typedef enum h2_end { H2_CLOSE, H2_RESET } h2_end;
 void h2_serve(world *world, afts_handler handler, void *payload, h2_end end);
 
+/** Do requests share connections of HTTP/2? Not with a libcurl before 8.1.0: see af__may_multiplex(). */
+bool h2_multiplexes(void);
+
 /** A world with TLS whose server agrees on HTTP/2. `session` may be NULL. */
 world *h2_world(const af_session_options *session);
 
