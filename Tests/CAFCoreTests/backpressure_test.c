@@ -63,6 +63,39 @@ static void a_held_body_stops_the_server(void **state) {
     call_free(call);
 }
 
+/** The server sends all of it and closes while nobody reads: the end is no reason to lose what is held. */
+static void held_body_arrives_whole_after_its_connection_ended(void **state) {
+    world *world = *state;
+    static char bytes[100 * 1000];
+    static const size_t sizes[] = {1, 552, 20000, sizeof bytes};
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 31 + i / 251);
+    for (size_t i = 0; i < COUNT_OF(sizes) * 5; i++) {
+        size_t size = sizes[i % COUNT_OF(sizes)];
+        afts_script *script = afts_script_new();
+        afts_send_text(script, "HTTP/1.1 200 OK\r\n\r\n");
+        afts_send(script, bytes, size);
+        afts_close(script);
+        serve(world, "/", script);
+        atomic_uint permits = 0;
+        call *call = call_new(world, "/");
+        call->request.sink.kind = AF_SINK_EVENTS;
+        call->at_body = take_one;
+        call->keeps_body = true;
+        call->payload = &permits;
+        call_start(call);
+        call_wait_for(call, &call->refused_count, 1);
+        for (int n = 0; n < 10; n++) check_fetch(world, "/other", AF_OK);
+        assert_int_equal(atomic_load(&call->done_count), 0);
+        atomic_store(&permits, 1000000);
+        af_task_wake(call->task);
+        call_wait(call);
+        check_ended(call, AF_OK);
+        assert_int_equal(call->body.size, size);
+        assert_memory_equal(call->body.bytes, bytes, size);
+        call_free(call);
+    }
+}
+
 static void a_slow_consumer_gets_every_byte_at_its_own_pace(void **state) {
     world *world = *state;
     serve_endless(world, "/endless", NULL);
@@ -313,6 +346,7 @@ static void a_server_that_does_not_read_stops_the_reader(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_held_body_stops_the_server),
+        WORLD_TEST(held_body_arrives_whole_after_its_connection_ended),
         WORLD_TEST(a_slow_consumer_gets_every_byte_at_its_own_pace),
         WORLD_TEST(a_suspended_task_stops_the_server),
         WORLD_TEST(a_suspended_task_takes_no_further_hop),

@@ -525,6 +525,41 @@ static void paused_body_is_delivered_whole_over_http2(void **state) {
     free(bytes);
 }
 
+/** Bytes of others on the same connection are no reason to read for a body that is paused. */
+static void paused_body_is_delivered_whole_beside_others_over_http2(void **state) {
+    (void)state;
+    enum { SIZE = 60000 };
+    char *bytes = content(SIZE);
+    h2_body body = {0};
+    char *encoded = encode(bytes, SIZE, &body.size);
+    body.bytes = encoded;
+    world *world = h2_world(NULL);
+    h2_serve(world, send_body, &body, H2_CLOSE);
+    for (int i = 0; i < 5; i++) {
+        call *paused = start_events(world, "/", hesitate);
+        call_start(paused);
+        call_wait_for(paused, &paused->refused_count, 1);
+        for (int n = 0; n < 5; n++) check_fetch(world, "/", AF_OK);
+        assert_int_equal(atomic_load(&paused->done_count), 0);
+        for (unsigned n = 1; atomic_load(&paused->taken) < SIZE; n++) {
+            af_task_wake(paused->task);
+            call_wait_for(paused, &paused->body_count, n);
+            if (n % 2 != 0) check_fetch(world, "/", AF_OK);
+            if (atomic_load(&paused->taken) < SIZE) {
+                call_wait_for(paused, &paused->refused_count, n + 1);
+            }
+        }
+        call_wait(paused);
+        check_ended(paused, AF_OK);
+        assert_int_equal(paused->body.size, SIZE);
+        assert_memory_equal(paused->body.bytes, bytes, SIZE);
+        call_free(paused);
+    }
+    world_free(world);
+    free(encoded);
+    free(bytes);
+}
+
 static void paused_bomb_ends_at_body_limit_over_http2(void **state) {
     (void)state;
     static char encoded[40 * 1024];
@@ -556,6 +591,7 @@ int main(void) {
         WORLD_TEST(challenged_body_is_kept_until_answered),
         WORLD_TEST(upload_goes_on_while_body_is_kept),
         cmocka_unit_test(paused_body_is_delivered_whole_over_http2),
+        cmocka_unit_test(paused_body_is_delivered_whole_beside_others_over_http2),
         cmocka_unit_test(paused_bomb_ends_at_body_limit_over_http2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,7 @@ static void forget_socket(af__driver *driver, af__socket *entry) {
 /** Let libcurl do what a socket, or a timeout, allows. */
 static void drive(af__driver *driver, curl_socket_t descriptor, int what) {
     int running;
+    af__driver_recheck(driver);
     CURLMcode code = curl_multi_socket_action(driver->multi, descriptor, what, &running);
     /* A socket couldn't be watched. libcurl gives up every transfer, but each only when looked at. */
     if (code == CURLM_ABORTED_BY_CALLBACK) curl_multi_perform(driver->multi, &running);
@@ -64,11 +65,14 @@ static void socket_is_ready(af__watch *watch, unsigned readiness) {
         af__reuse_heard(entry);
         return;
     }
+    readiness = af__reading_filter(entry, readiness);
+    if (readiness == 0) return;
     note_activity(entry->exchange);
     int what = 0;
     if (readiness & AF__READABLE) what |= CURL_CSELECT_IN;
     if (readiness & AF__WRITABLE) what |= CURL_CSELECT_OUT;
     if (readiness & AF__BROKEN) what |= CURL_CSELECT_ERR;
+    if (af__reading_is_mixed(entry)) what = 0;
     drive(driver, watch->descriptor, what);
 }
 
@@ -302,6 +306,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->auth_schemes = af__connection_schemes();
     driver->multiplexes = af__may_multiplex();
     driver->handles_serve_once = af__handles_serve_once();
+    driver->reads_while_paused = af__reads_while_paused();
     driver->idle_seconds = (long)options->idle_seconds;
     driver->forbids_reuse = options->connections_idle == 0;
     driver->connections_per_host = options->connections_per_host;
@@ -392,25 +397,54 @@ static void recycle(af__driver *driver, af__exchange *exchange) {
     driver->free_count++;
 }
 
+static af__exchange *take_spare(af__driver *driver) {
+    af__exchange *exchange = driver->free;
+    if (exchange == NULL) return NULL;
+    driver->free = exchange->next_free;
+    driver->free_count--;
+    return exchange;
+}
+
+/** Whatever fails, `*exchange` is recycled then, and NULL. */
+static af_status prepare(af__driver *driver, af__exchange **exchange, af__transfer *transfer,
+                         af__exchange_owner owner, af_failure *failure) {
+    if (*exchange == NULL) return af__fail(failure, AF_ENOMEM, "no memory for libcurl");
+    (*exchange)->transfer = transfer;
+    (*exchange)->owner = owner;
+    (*exchange)->last_activity_us = af__loop_now(driver->loop);
+    (*exchange)->serial++;
+    af_status status = af__exchange_prepare(*exchange, failure);
+    if (status == AF_OK) return AF_OK;
+    recycle(driver, *exchange);
+    *exchange = NULL;
+    return status;
+}
+
 af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer *transfer,
                            af__exchange_owner owner, af_failure *failure) {
     *out = NULL;
     af__memory_use(driver->memory);
-    af__exchange *exchange = driver->free;
-    if (exchange != NULL) {
-        driver->free = exchange->next_free;
-        driver->free_count--;
-    } else {
-        exchange = af__exchange_new(driver);
-        if (exchange == NULL) return af__fail(failure, AF_ENOMEM, "no memory for libcurl");
-    }
-    exchange->transfer = transfer;
-    exchange->owner = owner;
-    exchange->last_activity_us = af__loop_now(driver->loop);
-    exchange->serial++;
+    af_failure refused = {0};
     af_status status = af__driver_convert_host(&transfer->outgoing.url, failure);
-    if (status == AF_OK) status = af__exchange_prepare(exchange, failure);
-    if (status == AF_OK) status = af__exchange_begin(exchange, failure);
+    if (status != AF_OK) return status;
+    af__exchange *exchange = take_spare(driver);
+    bool is_spare = exchange != NULL;
+    if (!is_spare) exchange = af__exchange_new(driver);
+    status = prepare(driver, &exchange, transfer, owner, &refused);
+    /*
+     * libcurl before 8.7 keeps the receive buffer of a handle whose connection others still used when it was done, and
+     * then refuses another size of it. A new handle takes any option.
+     */
+    if (status != AF_OK && is_spare && refused.curl_code == CURLE_BAD_FUNCTION_ARGUMENT) {
+        refused = (af_failure){0};
+        exchange = af__exchange_new(driver);
+        status = prepare(driver, &exchange, transfer, owner, &refused);
+    }
+    if (status != AF_OK) {
+        if (failure != NULL) *failure = refused;
+        return status;
+    }
+    status = af__exchange_begin(exchange, failure);
     if (status != AF_OK) {
         recycle(driver, exchange);
         return status;

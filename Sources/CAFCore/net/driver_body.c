@@ -7,10 +7,29 @@
  * soon as libcurl has returned it is made to pass on what it has collected, and the transfer judges and
  * keeps that: see flush(). What isn't decoded is never longer than the read, and stays where it is.
  */
+#include "base/failure.h"
 #include "net/driver_internal.h"
 
 /* What libcurl passes on at once, if it has so much (CURL_MAX_WRITE_SIZE). */
 enum { LONGEST_CHUNK = 16 * 1024 };
+
+/* ---- Codings ------------------------------------------------------------------------------- */
+
+/**
+ * A transfer coding that wasn't asked for. libcurl 7 decodes it, 8.10 and later refuse it, but those in between ignore
+ * the field from there on, and pass on what is encoded, or even chunked, as if it were the body.
+ */
+bool af__exchange_cannot_decode(const af__exchange *exchange) {
+    af__transfer *transfer = exchange->transfer;
+    const af__framing *framing = &transfer->framing;
+    if (transfer->phase == AF__PHASE_HEAD || !framing->has_coding) return false;
+    if (framing->kind == AF__FRAMING_NONE) return false;
+    if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080100) return false;
+    af_failure failure = {0};
+    af__fail(&failure, AF_EPROTOCOL, "the body has a transfer coding that was not asked for");
+    af__transfer_fail(transfer, &failure);
+    return true;
+}
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
@@ -42,19 +61,32 @@ static af__taken keep(af__exchange *exchange, af_slice chunk, int64_t received) 
     return af__transfer_keep(exchange->transfer, chunk, received, !is_last);
 }
 
+/**
+ * Bytes on the wire with those of this chunk. Since 8.5.0 libcurl counts what it has read once it was taken; what is
+ * decoded on its way can't be counted here.
+ */
+static int64_t count_received(const af__exchange *exchange, size_t size) {
+    curl_off_t received = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    if (af__transfer_is_decoded(exchange->transfer)) return received;
+    int64_t passed = exchange->passed + (int64_t)size;
+    return passed > received ? passed : received;
+}
+
 size_t af__exchange_take_body(char *bytes, size_t one, size_t size, void *context) {
     (void)one;
     af__exchange *exchange = context;
     if (size == 0) return 0;
-    curl_off_t received = 0;
-    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    int64_t received = count_received(exchange, size);
     af_slice chunk = {bytes, size};
     bool is_flushing = exchange->flush == AF__FLUSHING;
     if (!is_flushing) exchange->last_activity_us = af__loop_now(exchange->driver->loop);
     af__taken taken = is_flushing ? keep(exchange, chunk, received)
                                   : af__transfer_take_body(exchange->transfer, chunk, received);
+    if (taken != AF__STOP && af__exchange_cannot_decode(exchange)) return 0;
     switch (taken) {
     case AF__TAKEN:
+        exchange->passed += (int64_t)size;
         if (is_flushing) return size;
         tell_filled(exchange);
         exchange->has_whole_answer = af__exchange_is_answered(exchange);
@@ -62,6 +94,7 @@ size_t af__exchange_take_body(char *bytes, size_t one, size_t size, void *contex
     case AF__HELD:
         wait_for_transfer(exchange);
         if (!is_flushing && af__transfer_is_decoded(exchange->transfer)) flush_later(exchange);
+        af__reading_stops(exchange);
         return CURL_WRITEFUNC_PAUSE;
     case AF__STOP:
         break;
@@ -156,7 +189,9 @@ bool af__exchange_resume(af__exchange *exchange) {
         if (exchange->has_ended) return false;
     }
     /* Bytes that libcurl holds are delivered inside this call and may be held again at once. */
+    af__reading_may_begin(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
+    if (!af__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
     /* Here libcurl returns the error of a callback instead of ending the transfer with it. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
     if (exchange->flush == AF__FLUSH_DUE) {

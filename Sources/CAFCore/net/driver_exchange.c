@@ -64,6 +64,7 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
         af__transfer_fail(exchange->transfer, &failure);
         return 0;
     }
+    if (af__exchange_cannot_decode(exchange)) return 0;
     if (af__transfer_owes_body(exchange->transfer)) af__exchange_set_reuse(exchange, true);
     af__exchange_watch_excess(exchange);
     exchange->has_whole_answer = af__exchange_is_answered(exchange);
@@ -582,12 +583,12 @@ void af__exchange_reset(af__exchange *exchange) {
     exchange->transfer = NULL;
     exchange->attempt = AF__ATTEMPT_NONE;
     exchange->connect_error = exchange->connections = exchange->socket_error = 0;
-    exchange->carrier = 0;
+    af__exchange_set_carrier(exchange, NULL);
     exchange->was_repeated = exchange->avoids_reuse = false;
     exchange->owner = (af__exchange_owner){0};
     exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
     af__exchange_forget_flush(exchange);
     exchange->is_multiplexed = exchange->is_ready = false;
-    exchange->moved = 0;
+    exchange->moved = exchange->passed = 0;
     exchange->code = CURLE_OK;
 }

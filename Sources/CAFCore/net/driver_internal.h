@@ -91,7 +91,10 @@ struct af__exchange {
         is_ready; /**< The connection stands, so that what comes is the server's, or of a proxy without a tunnel. */
     af__buffer proxy_text;
     struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
+    int64_t passed;                /**< Bytes of the body that the transfer has taken. */
     bool has_paused;
+    bool is_stopped;  /**< libcurl must not read for it; see driver_reading.c. */
+    af__socket *held; /**< HTTP/1: this is not watched for it; NULL: none is. */
     enum {
         AF__FLUSH_NONE,
         AF__FLUSH_DUE,    /**< In the driver's list, once libcurl has returned. */
@@ -136,6 +139,9 @@ struct af__socket {
     uint64_t closed_number; /**< Of the one before, which had this descriptor, */
     bool was_open;          /**< and which the peer had not ended when it was closed. */
     af__tls_peer *proxy;    /**< Of a proxy over TLS; NULL: there is none. */
+    uint32_t streams;       /**< HTTP/2: exchanges that it carries, */
+    uint32_t stopped;       /**< and those of them that are stopped. */
+    bool must_recheck;      /**< See af__driver_recheck(). */
     af__socket *next_alike; /**< In the same place of af__driver.by_port. */
     int local_port;
     char local[46], remote[46];
@@ -162,6 +168,8 @@ struct af__driver {
     bool multiplexes; /**< af__may_multiplex() */
     bool forbids_reuse;
     bool handles_serve_once; /**< af__handles_serve_once() */
+    bool reads_while_paused; /**< af__reads_while_paused() */
+    bool rechecks;           /**< Some socket must be rechecked. */
     unsigned auth_schemes;   /**< af__connection_schemes() */
     uint32_t connections_per_host, connections_total;
     uint32_t active;
@@ -329,6 +337,31 @@ af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failur
 /** CURLOPT_WRITEFUNCTION and CURLOPT_READFUNCTION; the context is an exchange. */
 size_t af__exchange_take_body(char *bytes, size_t one, size_t size, void *exchange);
 size_t af__exchange_read_body(char *buffer, size_t one, size_t size, void *exchange);
+
+/** Does this libcurl read what a paused exchange gets? Otherwise the functions of driver_reading.c do nothing. */
+bool af__reads_while_paused(void);
+
+/** What libcurl may know of this readiness; 0: nothing. */
+unsigned af__reading_filter(af__socket *socket, unsigned readiness);
+
+/** Do some read on this connection, and some not? */
+bool af__reading_is_mixed(const af__socket *socket);
+
+/** A callback is about to return CURL_WRITEFUNC_PAUSE. */
+void af__reading_stops(af__exchange *exchange);
+
+/** Before curl_easy_pause() resumes, and after. false: its socket can't be watched. */
+void af__reading_may_begin(af__exchange *exchange);
+bool af__reading_begins(af__exchange *exchange);
+
+/** Before libcurl runs: let no paused exchange read because another one of its connection was resumed. */
+void af__driver_recheck(af__driver *driver);
+
+/** It is on this connection now; NULL: on none. false: its socket can't be watched. */
+bool af__exchange_set_carrier(af__exchange *exchange, af__socket *socket);
+
+/** Would libcurl pass on the body as it is encoded? Then its transfer has failed. */
+bool af__exchange_cannot_decode(const af__exchange *exchange);
 
 /** libcurl has returned: let the transfers keep what it has decoded of bodies that have to wait. */
 void af__driver_flush(af__driver *driver);

@@ -163,6 +163,8 @@ void af__reuse_opened(af__socket *socket, af__exchange *exchange) {
     socket->opener = exchange;
     socket->opener_serial = exchange->serial;
     socket->number = ++exchange->driver->opened;
+    socket->streams = socket->stopped = 0;
+    socket->must_recheck = false;
 }
 
 void af__reuse_closing(af__socket *socket) {
@@ -171,10 +173,11 @@ void af__reuse_closing(af__socket *socket) {
         af__socket **at = place_of(driver, socket->local_port);
         while (*at != NULL && *at != socket) at = &(*at)->next_alike;
         if (*at == socket) *at = socket->next_alike;
+        /* Of an address that couldn't be reached, with the same descriptor, nothing is remembered. */
+        socket->was_open = socket->kind == AF__CONNECTION_HTTP_2 &&
+                           !has_input(socket->watch.descriptor);
+        socket->closed_number = socket->number;
     }
-    socket->was_open = socket->kind == AF__CONNECTION_HTTP_2 &&
-                       !has_input(socket->watch.descriptor);
-    socket->closed_number = socket->number;
     socket->number = 0;
     socket->kind = AF__CONNECTION_UNKNOWN;
     socket->opener = NULL;
@@ -244,12 +247,13 @@ static bool take_connection(af__exchange *exchange, const route *route) {
         return false;
     }
     exchange->attempt = AF__ATTEMPT_SENT;
-    exchange->carrier = 0;
-    if (socket == NULL) return true;
-    if (socket->kind == AF__CONNECTION_HTTP_2) {
-        exchange->carrier = socket->number;
-        exchange->carrier_socket = socket->watch.descriptor;
-    } else {
+    if (!af__exchange_set_carrier(exchange, socket)) {
+        af_failure failure = {0};
+        af__fail(&failure, AF_ENOMEM, "the connection can't be watched");
+        af__transfer_fail(exchange->transfer, &failure);
+        return false;
+    }
+    if (socket != NULL && socket->kind != AF__CONNECTION_HTTP_2) {
         socket->last = exchange;
         socket->last_serial = exchange->serial;
     }
@@ -299,6 +303,7 @@ bool af__exchange_use_another(af__exchange *exchange) {
     exchange->salvage.size = 0;
     exchange->attempt = AF__ATTEMPT_NONE;
     exchange->connections = 0;
+    af__exchange_set_carrier(exchange, NULL);
     exchange->is_ready = exchange->has_ended = exchange->has_paused = false;
     exchange->avoids_reuse = true;
     af__exchange_release_names(exchange);
