@@ -33,14 +33,14 @@ extension Interop {
             #expect(Set(responses.map(\.connection)).count <= manager.configuration.maximumConnectionsPerHost)
         }
 
-        @Test func manyAtOnceShareOneOverHTTP2() async throws {
+        @Test func sharesConnectionsOverHTTP2() async throws {
             // 100 from nothing: more are not sent before the server has said how many it takes. Then 200.
             let first = try await manager.responses(for: small(.tls), count: 100)
             let second = try await manager.responses(for: small(.tls), count: 200)
             let responses = first + second
             #expect(responses.allSatisfy { $0.response.version == .http2 && $0.protocol == "HTTP/2.0" })
             #expect(responses.allSatisfy { $0.body == Data("small".utf8) })
-            #expect(Set(responses.map(\.connection)).count == 1)
+            #expect(Set(responses.map(\.connection)).count <= manager.maximumHTTP2Connections)
         }
 
         @Test func aNarrowHTTP2ServerAnswersThemAll() async throws {

@@ -58,7 +58,7 @@ extension Interop {
             #expect(try await stored(.stream { Pieces(of: Data(), size: 1) }, listener).isEmpty)
         }
 
-        @Test func manyUploadsShareAnHTTP2Connection() async throws {
+        @Test func manyUploadsShareHTTP2Connections() async throws {
             let data = Payload.upload.prefix(300_000)
             let answers = try await withThrowingTaskGroup(of: (String, DataResponse).self) { group in
                 for index in 0..<20 {
@@ -71,7 +71,7 @@ extension Interop {
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(Set(answers.map(\.1.connection)).count == 1)
+            #expect(Set(answers.map(\.1.connection)).count <= manager.maximumHTTP2Connections)
             for index in 0..<20 {
                 #expect(try servers.nginx.uploaded("shared-\(index)") == data.dropFirst(index))
                 servers.nginx.forget("shared-\(index)")

@@ -62,9 +62,9 @@ static char *take_copy(const char *text) {
     return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
 
-static void give(void *freed) {
+static void keep_or_free(void *freed) {
     af__memory *memory = own;
-    if (memory == NULL || freed == NULL) {
+    if (memory == NULL) {
         free(freed);
         return;
     }
@@ -77,6 +77,11 @@ static void give(void *freed) {
     kept->next = memory->newest[steps];
     memory->newest[steps] = kept;
     memory->bytes += steps * STEP;
+}
+
+/** A handle of libcurl has some 300 members that are NULL, all of which it frees. */
+static void give(void *freed) {
+    if (freed != NULL) keep_or_free(freed);
 }
 
 /**

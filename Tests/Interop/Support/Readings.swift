@@ -31,3 +31,11 @@ func sessionError(
     let error = await #expect(throws: SessionError.self, sourceLocation: sourceLocation) { _ = try await body() }
     return try #require(error, sourceLocation: sourceLocation)
 }
+
+extension HTTPSessionManager {
+    /// How many connections requests over HTTP/2 may use: one with libcurl 8.1 or later, which shares it safely.
+    var maximumHTTP2Connections: Int {
+        let version = LibraryVersions.current.curl.split(separator: ".").prefix(2).compactMap { Int($0) }
+        return version.lexicographicallyPrecedes([8, 1]) ? configuration.maximumConnectionsPerHost : 1
+    }
+}
