@@ -2,13 +2,13 @@ internal import CAFCore
 import Dispatch
 import FoundationEssentials
 import Glibc
-import Synchronization
 
 /// Writes a form into a file, on a queue of its own, and waits for its streams without a thread.
 final class CoreFormSpool: Sendable {
     /// Between two looks at whether it was cancelled.
     private static let bytesAtOnce = 4 * 1024 * 1024
-    private static let lastNumber = Atomic<UInt64>(0)
+    /// Attempts to find a name that no file has; one is nearly always enough.
+    private static let nameAttempts = 16
 
     private let signal = CoreSignal()
     private let queue = DispatchQueue(label: "swiftaf.form-spool")
@@ -22,10 +22,7 @@ final class CoreFormSpool: Sendable {
             throw SessionError(.invalidInput, message: "the path is empty or contains NUL")
         }
         let spool = CoreFormSpool()
-        let number = lastNumber.add(1, ordering: .relaxed).newValue
-        let partial = "\(path).\(getpid())-\(number).part"
-        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw failure("cannot create", partial) }
+        let (partial, descriptor) = try create(beside: path)
         do throws(SessionError) {
             defer { close(descriptor) }
             try await spool.write(form, to: descriptor)
@@ -37,6 +34,19 @@ final class CoreFormSpool: Sendable {
             let error = failure("cannot create", path)
             unlink(partial)
             throw error
+        }
+    }
+
+    /// Creates a file with a random name. Process ids repeat, in containers for example, and a process that was killed
+    /// may have left a file with the name of an id and a number.
+    private static func create(beside path: String) throws(SessionError) -> (path: String, descriptor: Int32) {
+        var attempts = 0
+        while true {
+            let partial = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
+            let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+            if descriptor >= 0 { return (partial, descriptor) }
+            attempts += 1
+            guard errno == EEXIST, attempts < nameAttempts else { throw failure("cannot create", partial) }
         }
     }
 
