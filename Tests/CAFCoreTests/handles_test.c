@@ -16,8 +16,8 @@ enum { ROUNDS = 10 };
 
 /** Fields of many sizes, so that what is freed is in use again. */
 static const char *const fields[] = {"A: b", "A: b\r\nB: 0123456789012345678901234567890123456789",
-                                     "Long: 00000000000000000000000000000000000000000000000000"
-                                     "00000000000000000000000000000000000000000000000000000000"};
+                                     ("Long: 00000000000000000000000000000000000000000000000000"
+                                      "00000000000000000000000000000000000000000000000000000000")};
 
 static afts_script *folded(void) {
     afts_script *script = afts_script_new();

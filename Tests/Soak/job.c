@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool tolerates_known_defects;
-
 static const af_credentials password = {"user", "password", NULL, 0, false};
 
 /* ---- Random choices ------------------------------------------------------------------------ */
@@ -335,7 +333,6 @@ static bool check_success(const job *job, const expectation *expected) {
     const af_head *head = af_result_get_head(job->result);
     size_t size = expected->has_body ? job->plan.response_size : 0;
     af_slice body = af_result_get_body(job->result);
-    if (tolerates_known_defects && job->protocol == PROTOCOL_H2) return true;
     if (expected->outcome == MUST_FAIL) return complain(job, "it must not succeed");
     if (head == NULL || head->status != expected->http_status) {
         return complain(job, "another HTTP status");

@@ -75,12 +75,6 @@ typedef struct job {
     void *context; /**< For on_drop. */
 } job;
 
-/**
- * libcurl before 8.1.0 takes some HTTP/2 responses that are cut for complete (lib/http2.c, cf_h2_recv():
- * "closed overrides paused"): their bodies aren't compared then.
- */
-extern bool tolerates_known_defects;
-
 /** Chooses everything by `random`. `folder` is for the files of a download or upload. */
 void job_init(job *job, uint64_t random, uint32_t id, const char *folder, const servers *servers,
               session_slot *slot);

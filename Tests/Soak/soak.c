@@ -4,7 +4,7 @@
  * complete exactly once and with the right bytes, and nothing may be left at the end: no descriptor, no
  * thread, no file, no memory.
  *
- *   afcore_soak [--seed NUMBER] [--tasks NUMBER] [--seconds NUMBER] [--keep-going 1] [--known-defects 1]
+ *   afcore_soak [--seed NUMBER] [--tasks NUMBER] [--seconds NUMBER] [--keep-going 1]
  *
  * It ends after so many tasks or seconds, whatever is first, or at the first error. The seed decides
  * every random choice (not the order in which threads run) and is printed. The run is cut into epochs,
@@ -373,8 +373,6 @@ static bool read_settings(settings *settings, int count, char **arguments) {
             settings->seconds = (long)number;
         else if (strcmp(arguments[i], "--keep-going") == 0)
             settings->keeps_going = number != 0;
-        else if (strcmp(arguments[i], "--known-defects") == 0)
-            tolerates_known_defects = number != 0;
         else
             return false;
     }
@@ -385,7 +383,7 @@ int main(int count, char **arguments) {
     settings settings = {(uint64_t)time(NULL), 20000, 60, false};
     if (!read_settings(&settings, count, arguments)) {
         fprintf(stderr, "usage: afcore_soak [--seed NUMBER] [--tasks NUMBER] [--seconds NUMBER] "
-                        "[--keep-going 1] [--known-defects 1]\n");
+                        "[--keep-going 1]\n");
         return 2;
     }
     printf("seed %llu\n", (unsigned long long)settings.seed);
