@@ -132,7 +132,7 @@ static void open_in_child(void) {
 }
 
 static void register_handlers(void) {
-    /* Nobody waits yet: only a fork, which needs these handlers, makes threads wait. */
+    /* No thread waits yet: only a fork, which needs these handlers, makes threads wait. */
     make_condition();
     pthread_atfork(close_gate, open_in_parent, open_in_child);
 }

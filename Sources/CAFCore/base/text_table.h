@@ -34,7 +34,7 @@ void af__text_table_add(af__text_table *table, af__text_entry *entry);
 void af__text_table_remove(af__text_table *table, af__text_entry *entry);
 
 /**
- * For emptying a table: an entry of bucket `*place` or a later one, which becomes `*place`; NULL if there is none.
+ * For emptying a table: an entry of bucket `*place` or a later one, which becomes `*place`; NULL at the end.
  * `*place` is 0 at first. What is returned must be removed before the next call.
  */
 af__text_entry *af__text_table_drain(const af__text_table *table, size_t *place);

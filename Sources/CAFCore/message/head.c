@@ -231,7 +231,7 @@ static bool names_encoding(af_slice list) {
     return false;
 }
 
-/** Other than "chunked": nobody asked for one (RFC 9112 6.1), but libcurl before 8.10 decodes it. */
+/** Other than "chunked": none was requested (RFC 9112 6.1), but libcurl before 8.10 decodes it. */
 static bool names_coding(af_slice list) {
     af_slice member;
     while (af__next_member(&list, &member)) {

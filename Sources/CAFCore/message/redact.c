@@ -6,7 +6,7 @@
 
 static const char hidden[] = "<hidden>";
 
-/** Fields that carry credentials, whoever set them. */
+/** Fields that carry credentials. */
 static bool is_credential(af_slice name) {
     static const char *const names[] = {
         "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Cookie2", "Set-Cookie2"};
@@ -65,7 +65,7 @@ static af_slice line_end(af_slice line) {
 
 af_status af__redact_line(af__buffer *out, af__redaction *state, af_slice line,
                           const af_header *own, size_t own_count) {
-    /* RFC 9112 5.2: a line that begins with a space or a tab goes on with the value of the one before. */
+    /* RFC 9112 5.2: a line that begins with a space or a tab continues the previous value. */
     bool is_folded = line.size > 0 && (line.bytes[0] == ' ' || line.bytes[0] == '\t');
     const char *colon = line.size > 0 ? memchr(line.bytes, ':', line.size) : NULL;
     size_t name_size = colon != NULL ? (size_t)(colon - line.bytes) : 0;

@@ -320,7 +320,7 @@ static af_status set_fields(af__exchange *exchange) {
     af__buffer *text = &exchange->field_text;
     size_t count;
     text->size = 0;
-    /* At once: a buffer that grows leaves a copy behind, which nobody would overwrite. */
+    /* At once: a buffer that grows leaves a copy behind, which isn't overwritten. */
     af_status status = af__buffer_reserve(text, size_of_fields(exchange));
     if (status == AF_OK) status = write_fields(exchange, text, &count);
     if (status != AF_OK) return status;

@@ -84,7 +84,7 @@ AF_API void af_multipart_free(af_multipart *form);
  * Add a part of bytes: copied, unless `release` is set; then borrowed until release(context).
  *
  * Thread: owner.    Owns: takes what is borrowed, also when it fails.
- * Fails: AF_EINVAL (the text names what: a control character, a header name that is none, the boundary in
+ * Fails: AF_EINVAL (the text names what: a control character, an invalid header name, the boundary in
  * the bytes, a form that was read from), AF_ETOOBIG (see AF_MULTIPART_…_MAX), AF_ENOMEM. The form is
  * then as it was.
  */
