@@ -149,6 +149,13 @@ show() {
     cat "$AF_RUN/$AF_LANE.log"
 }
 
+# show_failures: the lines of the failed stage that name a failed test, a sanitizer's finding or a compiler's error.
+# The summary repeats them: the end of a long output must say what failed.
+show_failures() {
+    grep -E '✘|\[  FAILED  \]|\(Failed\)|\(Timeout\)|error:|SUMMARY: |ERROR: |WARNING: ThreadSanitizer|signal code' \
+        "$AF_RUN/$AF_LANE.log" | cut -c 1-300 | tail -n 15 || tail -n 15 "$AF_RUN/$AF_LANE.log"
+}
+
 # stage NAME COMMAND…: run one step; the first one that fails ends the script, or its lane.
 stage() {
     local name=$1 start=$SECONDS
@@ -168,6 +175,9 @@ stage() {
     fi
     if [ "$AF_STATUS" -ne 0 ]; then
         echo "FAILED  $name ($((SECONDS - start)) s)" >>"$AF_RUN/summary"
+        if [ -n "$AF_LANE" ]; then
+            (flock 9 && show_failures) 9>>"$AF_RUN/lock" >>"$AF_RUN/failures"
+        fi
         touch "$AF_RUN/failed"
         [ -n "$AF_LANE" ] || summary
         exit 1
@@ -202,6 +212,7 @@ join_lanes() {
 summary() {
     echo
     cat "$AF_RUN/summary"
+    [ ! -e "$AF_RUN/failures" ] || cat "$AF_RUN/failures"
     if has_failed; then
         echo "FAILED after $SECONDS s"
     else
