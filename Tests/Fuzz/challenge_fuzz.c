@@ -2,7 +2,7 @@
    among what is offered, and a Digest challenge is answered in a line. */
 #include "base/alloc.h"
 #include "message/fields.h"
-#include "net/digest_access.h"
+#include "transfer/digest_auth.h"
 
 #include <stdlib.h>
 #include <string.h>

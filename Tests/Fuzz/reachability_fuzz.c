@@ -1,6 +1,6 @@
 /* One octet that picks what is read and asked, then a datagram as if it came from the kernel.
    Whatever it says, tables keep their order and a decision names only links that run. */
-#include "net/reachability_facts.h"
+#include "reachability/tables.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "input.h"
-#include "net/transfer.h"
-#include "net/transfer_auth.h"
-#include "net/transfer_internal.h"
+#include "transfer/auth.h"
+#include "transfer/transfer.h"
+#include "transfer/transfer_internal.h"
 
 enum { MOST_STEPS = 2000, LARGEST_BODY = 4096, HEAD_BYTES = 8192, HEAD_COUNT = 64 };
 

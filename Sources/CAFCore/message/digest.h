@@ -1,6 +1,6 @@
 /**
  * What a server promises about the bytes of a representation: Repr-Digest (RFC 9530), Content-MD5.
- * Pure: net/digest computes.
+ * Pure: body/hasher computes.
  */
 #ifndef AF_MESSAGE_DIGEST_H
 #define AF_MESSAGE_DIGEST_H

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "message/credentials.h"
-#include "net/digest_access.h"
+#include "transfer/digest_auth.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "support/names.h"
 
-#include "net/resolver.h"
+#include "run/resolver.h"
 
 #include <netdb.h>
 #include <netinet/in.h>

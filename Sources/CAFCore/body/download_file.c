@@ -1,0 +1,432 @@
+#include "body/download_file.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "body/resume_file.h"
+#include "body/symlink.h"
+#include "body/temporary_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+    /* Somebody else may create or remove the file between two steps of ours. */
+    MOST_ATTEMPTS = 16,
+    PRIVATE_MODE = 0600,
+    OPEN_FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+};
+
+/* ---- Failing ------------------------------------------------------------------------------- */
+
+static af_status failed_at(const char *path, int error, af_failure *failure) {
+    af_status status = error == ENOMEM ? AF_ENOMEM : AF_EFILE;
+    af__fail(failure, status, "cannot write %s: %s", path, strerror(error));
+    if (failure != NULL) failure->system_error = error;
+    return status;
+}
+
+af_status af__file_failed(const af__file *file, int error, af_failure *failure) {
+    return failed_at(file->path, error, failure);
+}
+
+static af_status say_busy(const af__file *file, af_failure *failure) {
+    af_status status = af__fail(failure, AF_EFILE, "another download is writing %s",
+                                file->partial_path);
+    if (failure != NULL) failure->system_error = EBUSY;
+    return status;
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static char *join(const char *path, const char *suffix) {
+    size_t size = strlen(path), suffix_size = strlen(suffix) + 1;
+    char *joined = af__alloc(size + suffix_size);
+    if (joined == NULL) return NULL;
+    memcpy(joined, path, size);
+    memcpy(joined + size, suffix, suffix_size);
+    return joined;
+}
+
+af_status af__file_init(af__file *file, const char *path, unsigned flags, bool is_resumable,
+                        af_failure *failure) {
+    *file = AF__FILE_NONE;
+    size_t size = strlen(path);
+    if (size == 0) return af__fail(failure, AF_EINVAL, "the path of the file is empty");
+    if (path[size - 1] == '/') {
+        return af__fail(failure, AF_EINVAL, "the path names a folder: %s", path);
+    }
+    file->flags = flags;
+    file->is_resumable = is_resumable;
+    int error = 0;
+    file->path = (flags & AF_SINK_FOLLOW_LINKS) != 0 ? af__follow_links(path, &error)
+                                                     : af__copy_text((af_slice){path, size});
+    if (error != 0) return failed_at(path, error, failure);
+    if (file->path == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    path = file->path;
+    if (!is_resumable) return AF_OK;
+    file->partial_path = join(path, ".part");
+    file->token_path = join(path, ".part.resume");
+    if (file->partial_path != NULL && file->token_path != NULL) return AF_OK;
+    af__file_clear(file);
+    return af__fail(failure, AF_ENOMEM, "out of memory");
+}
+
+static void close_file(af__file *file) {
+    if (file->descriptor < 0) return;
+    /* A forked process may hold the descriptor too: closing alone would leave it locked. */
+    if (file->is_resumable) flock(file->descriptor, LOCK_UN);
+    close(file->descriptor);
+    file->descriptor = -1;
+}
+
+void af__file_clear(af__file *file) {
+    if (file->descriptor >= 0 && file->is_touched) af__file_discard(file);
+    close_file(file);
+    af_free(file->path);
+    af_free(file->partial_path);
+    af_free(file->token_path);
+    af__resume_clear(&file->token);
+    *file = AF__FILE_NONE;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+static bool is_under_name(const char *path, const struct stat *facts) {
+    struct stat named;
+    return lstat(path, &named) == 0 && named.st_dev == facts->st_dev &&
+           named.st_ino == facts->st_ino;
+}
+
+/**
+ * Open PATH.part, locked. `*is_there` is false if there is none. A lock only counts if the file still
+ * has its name: it may have got its final one, or been replaced, since it was opened.
+ */
+static af_status open_locked(af__file *file, struct stat *facts, bool *is_there,
+                             af_failure *failure) {
+    for (int i = 0; i < MOST_ATTEMPTS; i++) {
+        *is_there = false;
+        file->descriptor = open(file->partial_path, OPEN_FLAGS);
+        if (file->descriptor < 0) {
+            return errno == ENOENT ? AF_OK : failed_at(file->partial_path, errno, failure);
+        }
+        int error = 0;
+        if (fstat(file->descriptor, facts) != 0) error = errno;
+        if (error == 0 && !S_ISREG(facts->st_mode)) error = EEXIST;
+        if (error == 0 && flock(file->descriptor, LOCK_EX | LOCK_NB) != 0) error = errno;
+        if (error == 0 && is_under_name(file->partial_path, facts)) {
+            /* The size may have changed before the lock was ours. */
+            *is_there = fstat(file->descriptor, facts) == 0;
+            return AF_OK;
+        }
+        if (error != 0) close(file->descriptor);
+        if (error == 0) close_file(file);
+        file->descriptor = -1;
+        if (error == EWOULDBLOCK) return say_busy(file, failure);
+        if (error != 0) return failed_at(file->partial_path, error, failure);
+    }
+    return say_busy(file, failure);
+}
+
+/** Ours alone: nobody else can write to it, and no other name leads to it. */
+static bool is_private(const struct stat *facts) {
+    return facts->st_uid == geteuid() && facts->st_nlink == 1 &&
+           (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/** Nanoseconds since 1970, or 0 where the file system doesn't know. Nobody can set it. */
+static uint64_t birth_of(int descriptor) {
+    struct statx facts;
+    if (statx(descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &facts) != 0) return 0;
+    if ((facts.stx_mask & STATX_BTIME) == 0 || facts.stx_btime.tv_sec < 0) return 0;
+    return (uint64_t)facts.stx_btime.tv_sec * 1000000000u + facts.stx_btime.tv_nsec;
+}
+
+static bool is_of(const af__resume_token *token, af_slice url, const struct stat *facts,
+                  uint64_t born) {
+    return af__resume_exists(token) && token->url.size == url.size &&
+           memcmp(token->url.bytes, url.bytes, url.size) == 0 &&
+           token->device == (uint64_t)facts->st_dev && token->inode == (uint64_t)facts->st_ino &&
+           token->born == born &&
+           (token->total == AF_LENGTH_UNKNOWN || facts->st_size <= token->total);
+}
+
+static af_status copy_token(const af__resume_token *from, af__resume_token *to) {
+    *to = *from;
+    to->block = af__alloc(from->url.size + from->validator.size);
+    if (to->block == NULL) {
+        *to = (af__resume_token){0};
+        return AF_ENOMEM;
+    }
+    char *validator = to->block + from->url.size;
+    memcpy(to->block, from->url.bytes, from->url.size);
+    memcpy(validator, from->validator.bytes, from->validator.size);
+    to->url.bytes = to->block;
+    to->validator.bytes = validator;
+    return AF_OK;
+}
+
+static af_status find_token(af__file *file, af_slice url, const af__resume_token *given,
+                            const struct stat *facts) {
+    uint64_t born = birth_of(file->descriptor);
+    if (given != NULL && is_of(given, url, facts, born)) return copy_token(given, &file->token);
+    af_status status = af__token_load(file->token_path, &file->token);
+    if (status == AF_OK && !is_of(&file->token, url, facts, born)) af__resume_clear(&file->token);
+    return status;
+}
+
+af_status af__file_find(af__file *file, af_slice url, const af__resume_token *given,
+                        af_failure *failure) {
+    struct stat facts;
+    bool is_there;
+    af_status status = open_locked(file, &facts, &is_there, failure);
+    if (status != AF_OK || !is_there) return status;
+    if (facts.st_size > 0 && is_private(&facts)) status = find_token(file, url, given, &facts);
+    if (status != AF_OK) {
+        close_file(file);
+        return af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    if (af__resume_exists(&file->token)) {
+        file->token.received = file->size = facts.st_size;
+    } else {
+        close_file(file);
+    }
+    return AF_OK;
+}
+
+static int make_folders(const char *path) {
+    char folder[PATH_MAX];
+    size_t size = strlen(path);
+    if (size >= sizeof folder) return ENAMETOOLONG;
+    memcpy(folder, path, size + 1);
+    for (char *at = folder + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST) return errno;
+        *at = '/';
+    }
+    return 0;
+}
+
+/**
+ * What would only be noticed after the last byte, or never: a rename would put a file in the place of
+ * /dev/null or of a pipe.
+ */
+static int check_destination(af__file *file) {
+    struct stat facts;
+    if ((file->flags & AF_SINK_MAKE_FOLDERS) != 0) {
+        int error = make_folders(file->path);
+        if (error != 0) return error;
+    }
+    if (lstat(file->path, &facts) != 0) return 0;
+    if (S_ISDIR(facts.st_mode)) return EISDIR;
+    if ((file->flags & AF_SINK_NO_REPLACE) != 0) return EEXIST;
+    if (stat(file->path, &facts) != 0 || S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode)) return 0;
+    file->is_device = S_ISCHR(facts.st_mode);
+    return file->is_device ? 0 : ENOTSUP;
+}
+
+/** Remove what is under the name, unless somebody is writing it. */
+static af_status clear_way(af__file *file, af_failure *failure) {
+    struct stat facts;
+    bool is_there = file->descriptor >= 0;
+    af_status status = AF_OK;
+    if (!is_there) status = open_locked(file, &facts, &is_there, failure);
+    if (status != AF_OK || !is_there) return status;
+    int error = unlink(file->partial_path) != 0 && errno != ENOENT ? errno : 0;
+    close_file(file);
+    return error == 0 ? AF_OK : failed_at(file->partial_path, error, failure);
+}
+
+/** Learn which mode files get here, then keep others out until it is complete. */
+static int make_private(af__file *file) {
+    struct stat facts;
+    if (fstat(file->descriptor, &facts) != 0) return errno;
+    file->mode = facts.st_mode & 0666;
+    return fchmod(file->descriptor, PRIVATE_MODE) == 0 ? 0 : errno;
+}
+
+static af_status create_locked(af__file *file, af_failure *failure) {
+    af__resume_clear(&file->token);
+    file->size = 0;
+    for (int i = 0; i < MOST_ATTEMPTS; i++) {
+        af_status status = clear_way(file, failure);
+        if (status != AF_OK) return status;
+        file->descriptor = open(file->partial_path, OPEN_FLAGS | O_CREAT | O_EXCL, 0666);
+        if (file->descriptor < 0 && errno == EEXIST) continue;
+        if (file->descriptor < 0) return failed_at(file->partial_path, errno, failure);
+        if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0) {
+            int error = errno;
+            close(file->descriptor);
+            file->descriptor = -1;
+            if (error == EWOULDBLOCK) return say_busy(file, failure);
+            return failed_at(file->partial_path, error, failure);
+        }
+        file->is_touched = true;
+        int error = make_private(file);
+        return error == 0 ? AF_OK : failed_at(file->partial_path, error, failure);
+    }
+    return say_busy(file, failure);
+}
+
+af_status af__file_create(af__file *file, af_failure *failure) {
+    int error = check_destination(file);
+    if (error != 0) return failed_at(file->path, error, failure);
+    if (file->is_device) {
+        file->descriptor = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        return file->descriptor >= 0 ? AF_OK : failed_at(file->path, errno, failure);
+    }
+    if (file->is_resumable) return create_locked(file, failure);
+    error = af__temporary_create(file->path, &file->descriptor, &file->partial_path);
+    if (error == ENOMEM) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (error != 0) return failed_at(file->path, error, failure);
+    file->is_touched = true;
+    return AF_OK;
+}
+
+af_status af__file_go_on(af__file *file, af_failure *failure) {
+    int error = check_destination(file);
+    if (error == 0 && file->is_device) error = ENOTSUP;
+    if (error == 0 && lseek(file->descriptor, file->size, SEEK_SET) < 0) error = errno;
+    if (error != 0) return failed_at(file->path, error, failure);
+    file->is_touched = true;
+    return AF_OK;
+}
+
+af_status af__file_note(af__file *file, af__resume_token *token, af_failure *failure) {
+    struct stat facts;
+    if (fstat(file->descriptor, &facts) != 0) return af__file_failed(file, errno, failure);
+    if (token != &file->token) {
+        af__resume_clear(&file->token);
+        file->token = *token;
+        *token = (af__resume_token){0};
+    }
+    if (!af__resume_exists(&file->token)) {
+        unlink(file->token_path);
+        return AF_OK;
+    }
+    file->token.device = (uint64_t)facts.st_dev;
+    file->token.inode = (uint64_t)facts.st_ino;
+    file->token.born = birth_of(file->descriptor);
+    file->token.received = file->size;
+    int error = 0;
+    mode_t mode = 0;
+    bool syncs = (file->flags & AF_SINK_SYNC) != 0;
+    af_status status = af__token_save(file->token_path, &file->token, syncs, &mode, &error);
+    /* One that was found is private already, and does not tell any more. */
+    if (file->mode == 0) file->mode = mode;
+    if (status == AF_OK) return AF_OK;
+    if (status == AF_EFILE) return failed_at(file->token_path, error, failure);
+    return af__fail(failure, status, "%s", af_status_text(status));
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+af_status af__file_check_room(const af__file *file, int64_t length, af_failure *failure) {
+    struct statfs facts;
+    /* No blocks: the file system has no limit of its own, or doesn't know. */
+    if (length <= 0 || fstatfs(file->descriptor, &facts) != 0 || facts.f_blocks == 0) return AF_OK;
+    uint64_t room = (uint64_t)facts.f_bfree * (uint64_t)facts.f_bsize;
+    return (uint64_t)length > room ? af__file_failed(file, ENOSPC, failure) : AF_OK;
+}
+
+af_status af__file_write(af__file *file, const char *bytes, size_t size, af_failure *failure) {
+    while (size > 0) {
+        ssize_t count = write(file->descriptor, bytes, size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return af__file_failed(file, count < 0 ? errno : EIO, failure);
+        bytes += count;
+        size -= (size_t)count;
+        file->size += count;
+    }
+    return AF_OK;
+}
+
+ssize_t af__file_read(const af__file *file, void *buffer, size_t size, int64_t offset) {
+    for (;;) {
+        ssize_t count = pread(file->descriptor, buffer, size, offset);
+        if (count >= 0 || errno != EINTR) return count;
+    }
+}
+
+/* ---- Ending -------------------------------------------------------------------------------- */
+
+static int sync_folder(const char *path) {
+    char folder[PATH_MAX];
+    int error = af__folder_of(path, folder, sizeof folder);
+    if (error != 0) return error;
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return errno;
+    /* EINVAL: there are file systems whose folders need none. */
+    error = fsync(descriptor) != 0 && errno != EINVAL ? errno : 0;
+    close(descriptor);
+    return error;
+}
+
+/** The permissions that the file gets with its name; false: those that it has. */
+static bool choose_mode(const af__file *file, mode_t *mode) {
+    struct stat facts;
+    *mode = file->mode;
+    bool replaces = (file->flags & AF_SINK_KEEP_MODE) != 0 && lstat(file->path, &facts) == 0 &&
+                    S_ISREG(facts.st_mode);
+    if (replaces) *mode = facts.st_mode & 0777;
+    return replaces || file->is_resumable;
+}
+
+static int give_name(const af__file *file) {
+    bool syncs = (file->flags & AF_SINK_SYNC) != 0;
+    mode_t mode;
+    if (choose_mode(file, &mode) && fchmod(file->descriptor, mode) != 0) return errno;
+    if (syncs && fsync(file->descriptor) != 0) return errno;
+    bool replaces = (file->flags & AF_SINK_NO_REPLACE) == 0;
+    return af__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
+}
+
+/** Is it still under its name? The folder may be gone, or somebody put another file there. */
+static bool is_in_place(const af__file *file) {
+    struct stat facts;
+    if (file->partial_path == NULL) return true;
+    return fstat(file->descriptor, &facts) == 0 && is_under_name(file->partial_path, &facts);
+}
+
+af_status af__file_finish(af__file *file, af_failure *failure) {
+    if (file->is_device) {
+        close_file(file);
+        return AF_OK;
+    }
+    /* Otherwise the rename would give the destination's name to somebody else's file. */
+    int error = is_in_place(file) ? give_name(file) : ENOENT;
+    if (error != 0) {
+        if (file->is_resumable) (void)fchmod(file->descriptor, PRIVATE_MODE);
+        return af__file_failed(file, error, failure);
+    }
+    if (file->is_resumable) unlink(file->token_path);
+    if ((file->flags & AF_SINK_SYNC) != 0) error = sync_folder(file->path);
+    close_file(file);
+    af__resume_clear(&file->token);
+    return error == 0 ? AF_OK : af__file_failed(file, error, failure);
+}
+
+void af__file_discard(af__file *file) {
+    if (file->descriptor >= 0 && !file->is_device && is_in_place(file)) {
+        if (file->partial_path != NULL) unlink(file->partial_path);
+        if (file->is_resumable) unlink(file->token_path);
+    }
+    close_file(file);
+    af__resume_clear(&file->token);
+}
+
+bool af__file_keep(af__file *file) {
+    bool is_good = file->descriptor >= 0 && af__resume_exists(&file->token) && file->size > 0 &&
+                   is_in_place(file);
+    if (!is_good) {
+        af__file_discard(file);
+        return false;
+    }
+    file->token.received = file->size;
+    close_file(file);
+    return true;
+}

@@ -1,0 +1,59 @@
+#include "body/hasher.h"
+
+#include "base/fork_gate.h"
+
+#include <openssl/evp.h>
+
+static const EVP_MD *algorithm(af__digest_kind kind) {
+    switch (kind) {
+    case AF__DIGEST_MD5:
+        return EVP_md5();
+    case AF__DIGEST_SHA_256:
+        return EVP_sha256();
+    case AF__DIGEST_SHA_512:
+        return EVP_sha512();
+    case AF__DIGEST_NONE:
+        break;
+    }
+    return NULL;
+}
+
+bool af__hasher_begin(af__hasher *hasher, af__digest_kind kind) {
+    *hasher = (af__hasher){0};
+    const EVP_MD *type = algorithm(kind);
+    if (type == NULL) return false;
+    /* On the writer's thread, too. */
+    af__fork_gate_enter(NULL);
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    if (context != NULL && EVP_DigestInit_ex(context, type, NULL) != 1) {
+        EVP_MD_CTX_free(context);
+        context = NULL;
+    }
+    af__fork_gate_leave(NULL);
+    hasher->context = context;
+    return context != NULL;
+}
+
+void af__hasher_clear(af__hasher *hasher) {
+    af__fork_gate_enter(NULL);
+    EVP_MD_CTX_free(hasher->context);
+    af__fork_gate_leave(NULL);
+    *hasher = (af__hasher){0};
+}
+
+bool af__hasher_is_active(const af__hasher *hasher) {
+    return hasher->context != NULL;
+}
+
+void af__hasher_take(af__hasher *hasher, const void *bytes, size_t size) {
+    /* Only fails after the end; a wrong digest would be the consequence, not a right one. */
+    (void)EVP_DigestUpdate(hasher->context, bytes, size);
+    hasher->position += (int64_t)size;
+}
+
+bool af__hasher_matches(af__hasher *hasher, const af__digest *digest) {
+    unsigned char computed[EVP_MAX_MD_SIZE];
+    unsigned int size = 0;
+    if (EVP_DigestFinal_ex(hasher->context, computed, &size) != 1) return false;
+    return size == af__digest_size(digest->kind) && memcmp(computed, digest->bytes, size) == 0;
+}

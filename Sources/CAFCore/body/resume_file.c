@@ -1,0 +1,87 @@
+#include "body/resume_file.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Loading ------------------------------------------------------------------------------- */
+
+static bool is_ours(int descriptor) {
+    struct stat facts;
+    return fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
+           (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 && facts.st_size <= AF__RESUME_LONGEST;
+}
+
+af_status af__token_load(const char *path, af__resume_token *out) {
+    *out = (af__resume_token){0};
+    int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (descriptor < 0) return AF_OK;
+    if (!is_ours(descriptor)) {
+        close(descriptor);
+        return AF_OK;
+    }
+    af__buffer text;
+    af__buffer_init(&text, AF__RESUME_LONGEST);
+    af_status status = af__read_all(&text, descriptor);
+    close(descriptor);
+    if (status == AF_OK) status = af__resume_read(out, (af_slice){text.bytes, text.size}, NULL);
+    af__buffer_clear(&text);
+    return status == AF_ENOMEM ? status : AF_OK;
+}
+
+/* ---- Saving -------------------------------------------------------------------------------- */
+
+/** Its name is nobody else's: whoever writes it holds the lock of the file it belongs to. */
+static int create(const char *path, int *descriptor) {
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    *descriptor = open(path, flags, 0666);
+    if (*descriptor < 0 && errno == EEXIST && unlink(path) == 0) {
+        *descriptor = open(path, flags, 0666);
+    }
+    return *descriptor >= 0 ? 0 : errno;
+}
+
+static int fill(int descriptor, const af__buffer *text, bool syncs, mode_t *mode) {
+    struct stat facts;
+    if (fstat(descriptor, &facts) != 0 || fchmod(descriptor, 0600) != 0) return errno;
+    *mode = facts.st_mode & 0666;
+    int error = af__write_all(descriptor, text->bytes, text->size);
+    if (error == 0 && syncs && fsync(descriptor) != 0) error = errno;
+    return error;
+}
+
+static int replace(const char *path, const char *new_path, const af__buffer *text, bool syncs,
+                   mode_t *mode) {
+    int descriptor;
+    int error = create(new_path, &descriptor);
+    if (error != 0) return error;
+    error = fill(descriptor, text, syncs, mode);
+    if (close(descriptor) != 0 && error == 0) error = errno;
+    if (error == 0 && rename(new_path, path) != 0) error = errno;
+    if (error != 0) unlink(new_path);
+    return error;
+}
+
+af_status af__token_save(const char *path, const af__resume_token *token, bool syncs, mode_t *mode,
+                         int *error) {
+    static const char suffix[] = ".new";
+    size_t size = strlen(path);
+    af__buffer text;
+    af__buffer_init(&text, AF__RESUME_LONGEST);
+    char *new_path = af__alloc(size + sizeof suffix);
+    af_status status = new_path != NULL ? af__resume_write(token, &text) : AF_ENOMEM;
+    if (status == AF_OK) {
+        memcpy(new_path, path, size);
+        memcpy(new_path + size, suffix, sizeof suffix);
+        *error = replace(path, new_path, &text, syncs, mode);
+        if (*error != 0) status = AF_EFILE;
+    }
+    af_free(new_path);
+    af__buffer_clear(&text);
+    return status;
+}

@@ -1,0 +1,141 @@
+#include "body/temporary_file.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    /* Names of 64 random bits: even the second try is for those who guess. */
+    MOST_ATTEMPTS = 16,
+    SUFFIX_SIZE = 32,
+    /* Of the destination's name, of which file systems allow 255 bytes. */
+    LONGEST_BEGINNING = 200,
+    DESCRIPTOR_PATH_SIZE = 48
+};
+
+int af__folder_of(const char *path, char *folder, unsigned long size) {
+    const char *slash = strrchr(path, '/');
+    size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 2;
+    if (length >= size) return ENAMETOOLONG;
+    memcpy(folder, slash != NULL ? path : "./", length);
+    folder[length] = '\0';
+    return 0;
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+/** PATH.RANDOM.part; NULL with ENOMEM or what the system says. */
+static char *random_name(const char *path) {
+    uint64_t bits;
+    /* Process ids repeat in containers, where each is the first. */
+    if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits) return NULL;
+    const char *slash = strrchr(path, '/');
+    const char *base = slash != NULL ? slash + 1 : path;
+    size_t size = (size_t)(base - path) + strnlen(base, LONGEST_BEGINNING);
+    char *name = af__alloc(size + SUFFIX_SIZE);
+    if (name == NULL) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    memcpy(name, path, size);
+    snprintf(name + size, SUFFIX_SIZE, ".%016" PRIx64 ".part", bits);
+    return name;
+}
+
+static void path_of_descriptor(int descriptor, char path[DESCRIPTOR_PATH_SIZE]) {
+    snprintf(path, DESCRIPTOR_PATH_SIZE, "/proc/self/fd/%d", descriptor);
+}
+
+/** As open(2) says: linkat(2) with AT_EMPTY_PATH needs a capability, this needs /proc. */
+static int link_to(int descriptor, const char *path) {
+    char from[DESCRIPTOR_PATH_SIZE];
+    path_of_descriptor(descriptor, from);
+    return linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+/* ---- Creating ------------------------------------------------------------------------------ */
+
+/** Only noticed when it gets its name, otherwise. */
+static bool is_too_long(const char *path) {
+    struct stat facts;
+    return lstat(path, &facts) != 0 && errno == ENAMETOOLONG;
+}
+
+/** false: not in this folder, for whatever reason. */
+static bool create_unnamed(const char *path, int *descriptor) {
+    char folder[PATH_MAX], link[DESCRIPTOR_PATH_SIZE];
+    if (af__folder_of(path, folder, sizeof folder) != 0) return false;
+    *descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (*descriptor < 0) return false;
+    path_of_descriptor(*descriptor, link);
+    /* Without /proc it could never get a name. */
+    if (access(link, F_OK) == 0) return true;
+    close(*descriptor);
+    return false;
+}
+
+int af__temporary_create(const char *path, int *descriptor, char **name) {
+    *name = NULL;
+    if (!is_too_long(path) && create_unnamed(path, descriptor)) return 0;
+    return af__temporary_create_named(path, descriptor, name);
+}
+
+int af__temporary_create_named(const char *path, int *descriptor, char **name) {
+    *name = NULL;
+    if (is_too_long(path)) return ENAMETOOLONG;
+    for (int i = 0; i < MOST_ATTEMPTS; i++) {
+        char *candidate = random_name(path);
+        if (candidate == NULL) return errno;
+        *descriptor = open(candidate, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (*descriptor >= 0) {
+            *name = candidate;
+            return 0;
+        }
+        int error = errno;
+        af_free(candidate);
+        if (error != EEXIST) return error;
+    }
+    return EEXIST;
+}
+
+/* ---- Naming -------------------------------------------------------------------------------- */
+
+static int rename_unless_there(const char *from, const char *to) {
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+    if (link(from, to) != 0) return errno;
+    return unlink(from) == 0 ? 0 : errno;
+}
+
+static int rename_over(const char *from, const char *to) {
+    return rename(from, to) == 0 ? 0 : errno;
+}
+
+static int link_over(int descriptor, const char *path) {
+    for (int i = 0; i < MOST_ATTEMPTS; i++) {
+        char *name = random_name(path);
+        if (name == NULL) return errno;
+        int error = link_to(descriptor, name);
+        bool is_linked = error == 0;
+        if (is_linked) error = rename_over(name, path);
+        if (is_linked && error != 0) unlink(name);
+        af_free(name);
+        if (is_linked || error != EEXIST) return error;
+    }
+    return EEXIST;
+}
+
+int af__temporary_rename(int descriptor, const char *name, const char *path, bool replaces) {
+    if (name != NULL) return replaces ? rename_over(name, path) : rename_unless_there(name, path);
+    int error = link_to(descriptor, path);
+    return error == EEXIST && replaces ? link_over(descriptor, path) : error;
+}

@@ -1,0 +1,142 @@
+/*
+ * The heap that libcurl uses on loop threads.
+ *
+ * For every request libcurl asks for some forty blocks and gives them back soon after, a receive
+ * buffer of 16 KiB among them: beyond what the heap keeps at hand for a thread, and on a thread that
+ * is not the first it takes its slower paths. What a loop thread frees is kept here for the next
+ * request, up to a limit, and so stays in the caches. Blocks come from malloc() and any free() may
+ * have them, so it does not matter where else libcurl is used in the process. If somebody initialised
+ * it before us, none of this applies.
+ */
+#include "base/alloc.h"
+#include "base/spares.h"
+#include "curl/driver_internal.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEP = 16,
+    LARGEST = 17 * 1024,
+    SIZES = LARGEST / STEP + 1,
+    /* As much as some sixty requests at once use; more than that a program has other costs. */
+    MOST_BYTES = 1024 * 1024
+};
+
+typedef struct block {
+    struct block *next;
+} block;
+
+struct af__memory {
+    block *newest[SIZES]; /**< By size in steps: each of at least that many. */
+    size_t bytes;
+};
+
+/** Of the session whose loop this thread is. */
+static _Thread_local af__memory *own;
+
+static void *take(size_t size) {
+    size_t steps = size / STEP + (size % STEP != 0);
+    af__memory *memory = own;
+    if (memory == NULL || steps >= SIZES || steps == 0) return malloc(size);
+    block *kept = memory->newest[steps];
+    if (kept == NULL) return malloc(steps * STEP);
+    memory->newest[steps] = kept->next;
+    memory->bytes -= steps * STEP;
+    return kept;
+}
+
+static void *take_zeroed(size_t count, size_t size) {
+    if (own == NULL || (size != 0 && count > LARGEST / size)) return calloc(count, size);
+    void *taken = take(count * size);
+    return taken != NULL ? memset(taken, 0, count * size) : NULL;
+}
+
+static char *take_copy(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = take(size);
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
+static void keep_or_free(void *freed) {
+    af__memory *memory = own;
+    if (memory == NULL) {
+        free(freed);
+        return;
+    }
+    size_t steps = malloc_usable_size(freed) / STEP;
+    if (steps >= SIZES || steps == 0 || memory->bytes > MOST_BYTES - LARGEST) {
+        free(freed);
+        return;
+    }
+    block *kept = freed;
+    kept->next = memory->newest[steps];
+    memory->newest[steps] = kept;
+    memory->bytes += steps * STEP;
+}
+
+/** A handle of libcurl has some 300 members that are NULL, all of which it frees. */
+static void give(void *freed) {
+    if (freed != NULL) keep_or_free(freed);
+}
+
+/**
+ * libcurl can outlive us where we are part of something that is unloaded, and keeps calling what it
+ * was given: so whatever we are part of stays. False if that can't be had.
+ */
+static bool stay_loaded(void) {
+    Dl_info info;
+    struct link_map *part = NULL;
+    void *address = (void *)(uintptr_t)take;
+    if (dladdr1(address, &info, (void **)&part, RTLD_DL_LINKMAP) == 0 || part == NULL) return false;
+    bool is_program = part->l_name[0] == '\0';
+    return is_program || dlopen(part->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
+}
+
+/** Among what is kept, too: else blocks would wander from the sizes that are asked for to others. */
+static void *take_again(void *taken, size_t size) {
+    if (own == NULL || size == 0 || size > LARGEST) return realloc(taken, size);
+    if (taken == NULL) return take(size);
+    size_t room = malloc_usable_size(taken);
+    if (room >= size && room / 2 <= size) return taken;
+    void *other = take(size);
+    if (other == NULL) return NULL;
+    memcpy(other, taken, room < size ? room : size);
+    give(taken);
+    return other;
+}
+
+CURLcode af__memory_init_libcurl(void) {
+    if (!AF__KEEPS_SPARES || !stay_loaded()) return curl_global_init(CURL_GLOBAL_DEFAULT);
+    return curl_global_init_mem(CURL_GLOBAL_DEFAULT, take, give, take_again, take_copy,
+                                take_zeroed);
+}
+
+af__memory *af__memory_new(void) {
+    return af__zalloc(sizeof(af__memory));
+}
+
+void af__memory_use(af__memory *memory) {
+    own = memory;
+}
+
+size_t af__memory_kept(const af__memory *memory) {
+    return memory->bytes;
+}
+
+void af__memory_free(af__memory *memory) {
+    if (memory == NULL) return;
+    if (own == memory) own = NULL;
+    for (size_t steps = 0; steps < SIZES; steps++) {
+        for (block *kept = memory->newest[steps]; kept != NULL;) {
+            block *next = kept->next;
+            free(kept);
+            kept = next;
+        }
+    }
+    af_free(memory);
+}

@@ -1,0 +1,99 @@
+/*
+ * NTLM and Negotiate, which authenticate a connection in several rounds: libcurl's work. Basic, Digest and
+ * Bearer are fields of requests and none of its business.
+ */
+#include "base/failure.h"
+#include "curl/driver_internal.h"
+#include "transfer/auth.h"
+
+#include <strings.h>
+
+/* libcurl counts them as redirects, and follows no others. */
+static const long MOST_ROUNDS = 10;
+
+#define SET(option, value)                                                                         \
+    do {                                                                                           \
+        CURLcode code_ = curl_easy_setopt(exchange->easy, option, value);                          \
+        if (exchange->option_error == CURLE_OK) exchange->option_error = code_;                    \
+    } while (0)
+
+unsigned af__connection_schemes(void) {
+    int features = curl_version_info(CURLVERSION_NOW)->features;
+    unsigned schemes = 0;
+    if ((features & CURL_VERSION_NTLM) != 0) schemes |= AF_AUTH_NTLM;
+    if ((features & CURL_VERSION_SPNEGO) != 0) schemes |= AF_AUTH_NEGOTIATE;
+    return schemes;
+}
+
+unsigned af__driver_auth_schemes(const af__driver *driver) {
+    return driver->auth_schemes;
+}
+
+void af__exchange_set_auth(af__exchange *exchange) {
+    unsigned scheme;
+    const af_credentials *credentials = af__transfer_connection_auth(exchange->transfer, &scheme);
+    if (credentials == NULL || exchange->is_replay) return;
+    /* libcurl keeps more of it than can be reset: the handle carries this one hop. */
+    exchange->state.connection_auth = true;
+    bool has_user = credentials->user != NULL;
+    SET(CURLOPT_MAXREDIRS, MOST_ROUNDS);
+    SET(CURLOPT_HTTPAUTH, scheme == AF_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
+    SET(CURLOPT_USERNAME, has_user ? credentials->user : "");
+    SET(CURLOPT_PASSWORD, has_user ? credentials->password : "");
+}
+
+/** What the proxy's URL says is sent as Basic at once, by libcurl. */
+static void set_user(af__exchange *exchange, const char *user, const char *password) {
+    SET(CURLOPT_PROXYUSERNAME, user);
+    SET(CURLOPT_PROXYPASSWORD, password);
+}
+
+static af_status set_field(af__exchange *exchange, const char *value) {
+    static const char name[] = "Proxy-Authorization: ";
+    af__buffer *text = &exchange->proxy_text;
+    if (value == NULL && !exchange->state.has_proxy_field) return AF_OK;
+    exchange->state.has_proxy_field = value != NULL;
+    text->size = 0;
+    if (value == NULL) {
+        SET(CURLOPT_PROXYHEADER, NULL);
+        return AF_OK;
+    }
+    af_status status = af__buffer_reserve(text, sizeof name + strlen(value));
+    if (status == AF_OK) status = af__buffer_append(text, name, sizeof name - 1);
+    if (status == AF_OK) status = af__buffer_append(text, value, strlen(value) + 1);
+    exchange->proxy_field = (struct curl_slist){text->bytes, NULL};
+    SET(CURLOPT_PROXYHEADER, status == AF_OK ? &exchange->proxy_field : NULL);
+    return status;
+}
+
+af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failure) {
+    af__transfer *transfer = exchange->transfer;
+    const af__proxy *proxy = transfer->via;
+    if (!af__transfer_prepare_proxy_auth(transfer)) return transfer->result->failure.status;
+    const char *value = af__transfer_proxy_authorization(transfer);
+    if (set_field(exchange, value) != AF_OK) return af__fail(failure, AF_ENOMEM, "out of memory");
+    unsigned scheme;
+    const af_credentials *credentials = af__transfer_proxy_connection_auth(transfer, &scheme);
+    if (credentials != NULL) {
+        exchange->state.connection_auth = true;
+        SET(CURLOPT_MAXREDIRS, MOST_ROUNDS);
+        SET(CURLOPT_PROXYAUTH, scheme == AF_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
+        bool has_user = credentials->user != NULL;
+        set_user(exchange, has_user ? credentials->user : "",
+                 has_user ? credentials->password : "");
+        return AF_OK;
+    }
+    bool speaks_http = proxy != NULL && af__proxy_speaks_http(proxy);
+    bool is_other = speaks_http && af__transfer_identifies_to_proxy(transfer);
+    bool has_user = proxy != NULL && !is_other;
+    set_user(exchange, has_user ? proxy->user : NULL, has_user ? proxy->password : NULL);
+    return AF_OK;
+}
+
+void af__exchange_forget_fields(af__exchange *exchange) {
+    /* Always: any field may be a secret, the request's own Authorization and Cookie among them. */
+    af__buffer *const texts[] = {&exchange->field_text, &exchange->proxy_text};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (texts[i]->size > 0) explicit_bzero(texts[i]->bytes, texts[i]->size);
+    }
+}

@@ -1,0 +1,357 @@
+/*
+ * The moment when a hop has its connection and its request is about to be sent: may it go there, and may it go at
+ * all?
+ *
+ * What comes on a connection while no request waits for a response is no response (RFC 9112 6.3), but libcurl 7
+ * gives it to the next request. So a pooled HTTP/1 connection with input is given up here, before a byte is sent, and
+ * the hop begins again on a new one. One that gets input while it is idle is shut down as soon as the loop sees it.
+ *
+ * libcurl sends a request again by itself if a pooled connection ends before a byte of the response. The server may
+ * have processed it by then, so what isn't idempotent ends here (RFC 9110 9.2.2).
+ */
+#include "base/clock.h"
+#include "base/failure.h"
+#include "curl/driver_internal.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* What is drained of a connection that is shut down, so that libcurl finds its end. */
+enum { LONGEST_DRAIN = 16 };
+
+/* ---- Input --------------------------------------------------------------------------------- */
+
+/** Bytes, an end or an error, without taking them. */
+static bool has_input(int descriptor) {
+    char byte;
+    ssize_t count;
+    do {
+        count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    } while (count < 0 && errno == EINTR);
+    return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+static const void *ssl_of(const af__exchange *exchange) {
+    const struct curl_tlssessioninfo *tls = NULL;
+    if (!exchange->transfer->outgoing.url.is_https) return NULL;
+    curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
+    return tls != NULL ? tls->internals : NULL;
+}
+
+/**
+ * Records of TLS that carry no bytes of HTTP, a late ticket for example, count as input as well: they can't be told
+ * from others here, and cost no more than a connection.
+ */
+static bool is_unclean(const af__socket *socket, const void *ssl) {
+    if (socket->kind == AF__CONNECTION_ENDED) return true;
+    if (ssl != NULL && af__tls_has_input(ssl)) return true;
+    if (af__tls_peer_has_input(socket->proxy)) return true;
+    return has_input(socket->watch.descriptor);
+}
+
+/* ---- Which socket it is -------------------------------------------------------------------- */
+
+typedef struct route {
+    const char *remote, *local;
+    int local_port;
+} route;
+
+static af__socket **place_of(af__driver *driver, int local_port) {
+    return &driver->by_port[(unsigned)local_port % AF__PORT_PLACES];
+}
+
+/** Has an exchange that goes on? */
+static bool is_in_use(const af__socket *socket) {
+    const af__exchange *last = socket->last;
+    return last != NULL && last->serial == socket->last_serial && last->transfer != NULL;
+}
+
+static bool is_opened_for(const af__socket *socket, const af__exchange *exchange,
+                          const route *route) {
+    struct sockaddr_storage name;
+    socklen_t size = sizeof name;
+    int type = 0;
+    socklen_t type_size = sizeof type;
+    if (socket == NULL || !socket->is_own || socket->number == 0) return false;
+    if (socket->opener != exchange || socket->opener_serial != exchange->serial) return false;
+    int descriptor = socket->watch.descriptor;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
+        type != SOCK_STREAM) {
+        return false;
+    }
+    if (getsockname(descriptor, (struct sockaddr *)&name, &size) != 0) return false;
+    if (name.ss_family == AF_INET) {
+        return ntohs(((struct sockaddr_in *)&name)->sin_port) == route->local_port;
+    }
+    if (name.ss_family == AF_INET6) {
+        return ntohs(((struct sockaddr_in6 *)&name)->sin6_port) == route->local_port;
+    }
+    return name.ss_family == AF_UNIX;
+}
+
+static void copy_text(char *out, size_t size, const char *text) {
+    size_t length = strnlen(text, size - 1);
+    memcpy(out, text, length);
+    out[length] = '\0';
+}
+
+/** A connection that was just made: of several sockets, the one that won. */
+static af__socket *register_new(af__exchange *exchange, const route *route) {
+    af__driver *driver = exchange->driver;
+    for (size_t i = 0; i < driver->socket_capacity; i++) {
+        af__socket *socket = driver->sockets[i];
+        if (!is_opened_for(socket, exchange, route)) continue;
+        socket->opener = NULL;
+        socket->kind = exchange->is_multiplexed ? AF__CONNECTION_HTTP_2 : AF__CONNECTION_HTTP_1;
+        socket->local_port = route->local_port;
+        copy_text(socket->local, sizeof socket->local, route->local);
+        copy_text(socket->remote, sizeof socket->remote, route->remote);
+        socket->proxy = af__tls_peer_retain(exchange->proxy_peer);
+        af__socket **place = place_of(driver, route->local_port);
+        socket->next_alike = *place;
+        *place = socket;
+        return socket;
+    }
+    return NULL;
+}
+
+static bool is_on_route(const af__socket *socket, const route *route) {
+    return socket->local_port == route->local_port &&
+           strncmp(socket->local, route->local, sizeof socket->local - 1) == 0 &&
+           strncmp(socket->remote, route->remote, sizeof socket->remote - 1) == 0;
+}
+
+/**
+ * Has an HTTP/1 connection an exchange that is under way? A response with a status line of HTTP/2 makes libcurl send
+ * further requests to its host over connections that are in use, whatever they speak. What libcurl waits for, or was
+ * paused in, is another's; it lets go of a connection between two.
+ */
+static bool serves_another(const af__socket *socket, const af__exchange *exchange) {
+    if (socket->kind == AF__CONNECTION_HTTP_2 || socket->last == exchange) return false;
+    return socket->wanted != 0 || (is_in_use(socket) && socket->last->has_paused);
+}
+
+/**
+ * A connection from the pool. Addresses may not tell which, as those of Unix-domain sockets: then `*is_clean` tells
+ * of all that it may be, and it is NULL.
+ */
+static af__socket *find_pooled(const af__exchange *exchange, const route *route, bool *is_clean) {
+    const void *ssl = ssl_of(exchange);
+    af__socket *found = NULL;
+    size_t count = 0;
+    bool is_taken = false;
+    *is_clean = true;
+    for (af__socket *at = *place_of(exchange->driver, route->local_port); at != NULL;
+         at = at->next_alike) {
+        if (!is_on_route(at, route)) continue;
+        if (serves_another(at, exchange)) {
+            is_taken = true;
+            continue;
+        }
+        if (at->kind != AF__CONNECTION_HTTP_2 && is_unclean(at, ssl)) *is_clean = false;
+        found = at;
+        count++;
+    }
+    if (count == 0 && is_taken) *is_clean = false;
+    return count == 1 ? found : NULL;
+}
+
+void af__reuse_opened(af__socket *socket, af__exchange *exchange) {
+    socket->kind = AF__CONNECTION_UNKNOWN;
+    socket->opener = exchange;
+    socket->opener_serial = exchange->serial;
+    socket->number = ++exchange->driver->opened;
+    socket->streams = socket->stopped = 0;
+    socket->must_recheck = false;
+}
+
+void af__reuse_closing(af__socket *socket) {
+    af__driver *driver = socket->driver;
+    if (socket->kind != AF__CONNECTION_UNKNOWN) {
+        af__socket **at = place_of(driver, socket->local_port);
+        while (*at != NULL && *at != socket) at = &(*at)->next_alike;
+        if (*at == socket) *at = socket->next_alike;
+        /* Of an address that couldn't be reached, with the same descriptor, nothing is remembered. */
+        socket->was_open = socket->kind == AF__CONNECTION_HTTP_2 &&
+                           !has_input(socket->watch.descriptor);
+        socket->closed_number = socket->number;
+    }
+    socket->number = 0;
+    socket->kind = AF__CONNECTION_UNKNOWN;
+    socket->opener = NULL;
+    af__tls_peer_release(socket->proxy);
+    socket->proxy = NULL;
+}
+
+void af__reuse_heard(af__socket *socket) {
+    char bytes[16 * 1024];
+    /* A paused exchange is not read either. */
+    if (socket->kind != AF__CONNECTION_HTTP_1 || is_in_use(socket)) return;
+    int descriptor = socket->watch.descriptor;
+    shutdown(descriptor, SHUT_RDWR);
+    for (int i = 0; i < LONGEST_DRAIN; i++) {
+        ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (count == 0 || (count < 0 && errno != EINTR)) break;
+    }
+    socket->kind = AF__CONNECTION_ENDED;
+}
+
+/* ---- Sending again ------------------------------------------------------------------------- */
+
+/**
+ * Did the server end the stream, and not the connection? Then it was refused or HTTP/1.1 was asked for, which says
+ * that the request was not processed (RFC 9113 8.7); what libcurl repeats on HTTP/2 is nothing else.
+ */
+static bool was_refused(const af__exchange *exchange) {
+    if (exchange->carrier == 0) return false;
+    const af__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
+    if (socket->number == exchange->carrier) return !has_input(exchange->carrier_socket);
+    return socket->closed_number == exchange->carrier && socket->was_open;
+}
+
+static bool may_send(af__exchange *exchange) {
+    if (exchange->attempt != AF__ATTEMPT_SENT) return true;
+    exchange->was_repeated = true;
+    if (af__outgoing_is_idempotent(&exchange->transfer->outgoing) || was_refused(exchange)) {
+        return true;
+    }
+    af_failure failure = {0};
+    af__fail(&failure, AF_ELOST,
+             "the connection was lost, and the request is not sent again: "
+             "the server may have processed it");
+    af__transfer_fail(exchange->transfer, &failure);
+    exchange->was_repeated = false;
+    return false;
+}
+
+/** false: the hop ends here, or begins again. */
+static bool take_connection(af__exchange *exchange, const route *route) {
+    long connections = 0;
+    bool is_clean = true;
+    if (!may_send(exchange)) return false;
+    curl_easy_getinfo(exchange->easy, CURLINFO_NUM_CONNECTS, &connections);
+    bool is_new = connections != exchange->connections;
+    exchange->connections = connections;
+    af__socket *socket = is_new ? register_new(exchange, route)
+                                : find_pooled(exchange, route, &is_clean);
+    if (!is_clean && exchange->attempt == AF__ATTEMPT_HEARD) {
+        af_failure failure = {0};
+        af__fail(&failure, AF_EPROTOCOL, "the server sent more than it was asked for");
+        af__transfer_fail(exchange->transfer, &failure);
+        return false;
+    }
+    if (!is_clean) {
+        exchange->attempt = AF__ATTEMPT_UNCLEAN;
+        return false;
+    }
+    exchange->attempt = AF__ATTEMPT_SENT;
+    if (!af__exchange_set_carrier(exchange, socket)) {
+        af_failure failure = {0};
+        af__fail(&failure, AF_ENOMEM, "the connection can't be watched");
+        af__transfer_fail(exchange->transfer, &failure);
+        return false;
+    }
+    if (socket != NULL && socket->kind != AF__CONNECTION_HTTP_2) {
+        socket->last = exchange;
+        socket->last_serial = exchange->serial;
+    }
+    return true;
+}
+
+int af__exchange_connected(void *context, char *remote, char *local, int remote_port,
+                           int local_port) {
+    (void)remote_port;
+    af__exchange *exchange = context;
+    route route = {remote != NULL ? remote : "", local != NULL ? local : "", local_port};
+    exchange->is_ready = true;
+    af__exchange_names_are_loaded(exchange);
+    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->connect_error);
+    af__exchange_adopt_peer(exchange);
+    if (exchange->is_replay)
+        exchange->attempt = AF__ATTEMPT_SENT;
+    else if (!take_connection(exchange, &route))
+        return CURL_PREREQFUNC_ABORT;
+    bool is_ready = exchange->is_replay ? af__exchange_feed_replay(exchange)
+                                        : af__transfer_begin_body(exchange->transfer);
+    if (!is_ready) return CURL_PREREQFUNC_ABORT;
+    af__result_set_evidence(exchange->transfer->result, af__tls_peer_copy_evidence(exchange->peer));
+    exchange->transfer->shares_connection = exchange->driver->multiplexes &&
+                                            exchange->is_multiplexed &&
+                                            exchange->place == AF__APART_NOT &&
+                                            !af__must_not_share(exchange->transfer);
+    af__exchange_trace_ready(exchange);
+    exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+    exchange->owner.connected(exchange->owner.context);
+    return CURL_PREREQFUNC_OK;
+}
+
+bool af__exchange_claims_http_2(const af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    bool is_claimed = transfer->reader->head.version == AF_HTTP_2 && exchange->is_ready;
+    return is_claimed && !exchange->is_multiplexed && transfer->version != AF_WISH_HTTP_3;
+}
+
+bool af__exchange_use_another(af__exchange *exchange) {
+    af__driver *driver = exchange->driver;
+    curl_multi_remove_handle(driver->multi, exchange->easy);
+    af__apart_give_back(driver, exchange->place);
+    af__tls_peer_release(exchange->peer);
+    exchange->peer = NULL;
+    exchange->tls_layers = 0;
+    exchange->salvage.size = 0;
+    exchange->attempt = AF__ATTEMPT_NONE;
+    exchange->connections = 0;
+    af__exchange_set_carrier(exchange, NULL);
+    exchange->is_ready = exchange->has_ended = exchange->has_paused = false;
+    exchange->avoids_reuse = true;
+    af__exchange_release_names(exchange);
+    if (!af__exchange_renew(exchange) || af__exchange_prepare(exchange, NULL) != AF_OK ||
+        af__exchange_begin(exchange, NULL) != AF_OK) {
+        exchange->has_ended = true;
+        exchange->code = CURLE_OUT_OF_MEMORY;
+        return false;
+    }
+    bool begins = exchange->hosts.stage == AF__STAGE_LOOKING_UP && !exchange->was_connecting;
+    if (begins) {
+        exchange->was_connecting = true;
+        exchange->owner.connecting(exchange->owner.context, af__now_us());
+    }
+    return true;
+}
+
+void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
+    if (is_forbidden == exchange->state.forbids_reuse) return;
+    long value = is_forbidden ? 1L : 0L;
+    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value);
+    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+    exchange->state.forbids_reuse = is_forbidden;
+}
+
+/* ---- Behind a response --------------------------------------------------------------------- */
+
+/**
+ * What libcurl reads together with a response that has no body, or with the last chunk of one, it drops, and uses the
+ * connection again; up to 8.14 it only says so. With a Content-Length it closes the connection.
+ */
+void af__exchange_watch_excess(af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    if (exchange->state.is_verbose || transfer->phase == AF__PHASE_HEAD) return;
+    if (transfer->reader->head.version >= AF_HTTP_2) return;
+    bool is_empty = transfer->framing.kind == AF__FRAMING_NONE ||
+                    (transfer->framing.kind == AF__FRAMING_LENGTH && transfer->framing.length == 0);
+    if (is_empty || transfer->framing.kind == AF__FRAMING_CHUNKED) {
+        af__exchange_set_verbose(exchange, true);
+    }
+}
+
+void af__exchange_heed_excess(af__exchange *exchange, af_slice text) {
+    static const char *const marks[] = {"Excess found", "Leftovers after chunking"};
+    if (exchange->attempt != AF__ATTEMPT_HEARD) return;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (memmem(text.bytes, text.size, marks[i], strlen(marks[i])) != NULL) {
+            af__exchange_set_reuse(exchange, true);
+        }
+    }
+}

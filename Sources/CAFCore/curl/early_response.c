@@ -1,0 +1,205 @@
+/*
+ * Answers that came while a body was still being sent, on a connection that then broke.
+ *
+ * libcurl gives up at the first byte that it can't send and never looks at what has arrived. In the
+ * clear that still lies in the socket when libcurl closes it: it is taken out and given to libcurl
+ * once more, as the answer on a connection of its own, or is the rest of a body that has begun. Over
+ * TLS tls/tls.c keeps libcurl from noticing, so that it reads on by itself.
+ *
+ * Over HTTP/2 a server may answer and leave it at that: libcurl would go on to wait for room to send
+ * the rest, so the exchange is ended here as soon as an answer that is no success is there.
+ *
+ * What can't be had: the rest of a chunked or encoded body that has begun, and of a line; a response that has not begun
+ * through SOCKS or a proxy over TLS.
+ */
+#include "base/failure.h"
+#include "curl/driver_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* What a socket surely takes at once; of a longer answer the rest is missing. */
+enum { LONGEST_ANSWER = 128 * 1024 };
+
+/** Does nothing but the bytes themselves tell where the body ends? */
+static bool has_plain_body(const af__transfer *transfer) {
+    return transfer->framing.kind != AF__FRAMING_CHUNKED && !af__transfer_is_decoded(transfer);
+}
+
+static bool may_have_answer(const af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    if (transfer == NULL || exchange->has_ended || exchange->is_replay ||
+        exchange->state.connection_auth || !transfer->sends_body ||
+        transfer->outgoing.url.is_https || transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE ||
+        transfer->result->failure.status != AF_OK || atomic_load(&transfer->is_cancelled)) {
+        return false;
+    }
+    if (transfer->via != NULL && transfer->via->kind == AF__PROXY_HTTPS) return false;
+    if (transfer->phase == AF__PHASE_BODY) return has_plain_body(transfer);
+    if (transfer->phase != AF__PHASE_HEAD || transfer->reader->state != AF__HEAD_AT_STATUS) {
+        return false;
+    }
+    /* SOCKS begins with words of its own, which nobody would say on the connection to ourselves. */
+    return transfer->via == NULL || transfer->via->kind == AF__PROXY_HTTP;
+}
+
+void af__exchange_salvage(af__exchange *exchange, curl_socket_t descriptor) {
+    char bytes[16 * 1024];
+    exchange->salvage.size = 0;
+    if (!may_have_answer(exchange)) return;
+    for (;;) {
+        ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return;
+        size_t room = LONGEST_ANSWER - exchange->salvage.size;
+        size_t size = (size_t)count < room ? (size_t)count : room;
+        if (size == 0) return;
+        if (af__buffer_append(&exchange->salvage, bytes, size) != AF_OK) {
+            exchange->salvage.size = 0;
+            return;
+        }
+    }
+}
+
+/**
+ * A socket for libcurl that gets as far as connecting, to a listener of our own: versions before 8.0
+ * connect also where they are told that a socket is connected.
+ */
+curl_socket_t af__exchange_open_replay(af__exchange *exchange, struct curl_sockaddr *address) {
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof name;
+    int flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    int listener = socket(AF_UNIX, flags, 0);
+    if (listener < 0) return CURL_SOCKET_BAD;
+    /* Without a name the system finds one, which is no file. */
+    bool listens = bind(listener, (struct sockaddr *)&name, sizeof name.sun_family) == 0 &&
+                   getsockname(listener, (struct sockaddr *)&name, &size) == 0 &&
+                   listen(listener, 1) == 0;
+    int descriptor = listens ? socket(AF_UNIX, flags, 0) : -1;
+    if (descriptor < 0) {
+        close(listener);
+        return CURL_SOCKET_BAD;
+    }
+    exchange->replay_listener = listener;
+    address->family = AF_UNIX;
+    address->protocol = 0;
+    address->addrlen = size;
+    memcpy(&address->addr, &name, size);
+    return descriptor;
+}
+
+/** Anybody may connect to a name of the system's choice. */
+static bool is_own(int descriptor) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           peer.pid == getpid();
+}
+
+bool af__exchange_feed_replay(af__exchange *exchange) {
+    int room = 2 * LONGEST_ANSWER;
+    int peer = accept4(exchange->replay_listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (peer < 0) return false;
+    /* Takes the request that libcurl sends before it reads; nobody looks at it. */
+    exchange->replay_peer = peer;
+    if (!is_own(peer)) return false;
+    setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    const char *bytes = exchange->salvage.bytes;
+    size_t left = exchange->salvage.size;
+    while (left > 0) {
+        ssize_t count = send(peer, bytes, left, MSG_NOSIGNAL);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) break;
+        bytes += count;
+        left -= (size_t)count;
+    }
+    shutdown(peer, SHUT_WR);
+    return true;
+}
+
+/** All of its body came, as far as its own fields say how much that is. */
+static bool is_whole(const af__transfer *transfer) {
+    bool is_drained = transfer->phase == AF__PHASE_DRAINING ||
+                      transfer->phase == AF__PHASE_CHALLENGED;
+    if (transfer->phase != AF__PHASE_BODY && !is_drained) return false;
+    if (transfer->framing.kind == AF__FRAMING_NONE) return true;
+    if (transfer->framing.kind != AF__FRAMING_LENGTH || !has_plain_body(transfer)) return false;
+    uint64_t taken = is_drained ? transfer->drained : transfer->decoded;
+    return taken == (uint64_t)transfer->framing.length;
+}
+
+bool af__exchange_is_answered(const af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    const af_head *head = &transfer->reader->head;
+    if (!transfer->sends_body || transfer->phase == AF__PHASE_HEAD) return false;
+    /* libcurl sends a body with no HEAD but one that it takes for a POST, whose response it would wait for. */
+    if (strcmp(transfer->outgoing.method, "HEAD") == 0) return is_whole(transfer);
+    if (head->version < AF_HTTP_2 || head->status < 300 || !is_whole(transfer)) return false;
+    curl_off_t sent = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    return transfer->source.length == AF_LENGTH_UNKNOWN || sent < transfer->source.length;
+}
+
+void af__exchange_finish_body(af__exchange *exchange) {
+    af__transfer *transfer = exchange->transfer;
+    /*
+     * RST_STREAM behind a whole response: the server wants no more of our body. Some versions of
+     * libcurl 8 report that as a failure to send. No body of HTTP/2 ends with its connection.
+     */
+    bool is_reset = exchange->code == CURLE_HTTP2_STREAM || exchange->code == CURLE_SEND_ERROR;
+    if (is_reset && transfer->reader->head.version >= AF_HTTP_2) {
+        exchange->has_whole_answer = is_whole(transfer);
+        return;
+    }
+    if (exchange->code != CURLE_SEND_ERROR || transfer->phase != AF__PHASE_BODY) return;
+    if (transfer->result->failure.status != AF_OK || !has_plain_body(transfer)) return;
+    curl_off_t received = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    af_slice rest = {exchange->salvage.bytes, exchange->salvage.size};
+    int64_t missing = INT64_MAX;
+    if (transfer->framing.kind == AF__FRAMING_NONE) missing = 0;
+    if (transfer->framing.kind == AF__FRAMING_LENGTH) missing = transfer->framing.length - received;
+    if ((int64_t)rest.size > missing) rest.size = (size_t)missing;
+    if (rest.size > 0) {
+        received += (curl_off_t)rest.size;
+        if (af__transfer_take_body(transfer, rest, received) != AF__TAKEN) return;
+        exchange->salvaged = (int64_t)rest.size;
+    }
+    exchange->has_whole_answer = missing == INT64_MAX || (int64_t)rest.size == missing;
+}
+
+bool af__exchange_replay(af__exchange *exchange) {
+    if (exchange->code != CURLE_SEND_ERROR || exchange->salvage.size == 0) return false;
+    if (exchange->transfer->phase != AF__PHASE_HEAD) return false;
+    af__exchange_measure(exchange, &exchange->measured);
+    curl_multi_remove_handle(exchange->driver->multi, exchange->easy);
+    exchange->is_replay = true;
+    exchange->has_ended = exchange->has_paused = false;
+    exchange->passed = 0;
+    if (af__exchange_renew(exchange) && af__exchange_prepare(exchange, NULL) == AF_OK &&
+        curl_multi_add_handle(exchange->driver->multi, exchange->easy) == CURLM_OK) {
+        return true;
+    }
+    exchange->has_ended = true;
+    return false;
+}
+
+void af__exchange_end_replay(af__exchange *exchange) {
+    if (exchange->replay_listener >= 0) close(exchange->replay_listener);
+    if (exchange->replay_peer >= 0) close(exchange->replay_peer);
+    exchange->replay_listener = exchange->replay_peer = -1;
+    exchange->is_replay = exchange->has_whole_answer = false;
+    exchange->salvaged = 0;
+    af__buffer_clear(&exchange->salvage);
+}
+
+void af__exchange_measure_replay(const af__exchange *exchange, af_hop *hop) {
+    curl_off_t received = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    *hop = exchange->measured;
+    hop->received = received;
+    hop->first_byte_us = hop->total_us;
+}

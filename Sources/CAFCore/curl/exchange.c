@@ -1,0 +1,594 @@
+/*
+ * One hop on one easy handle: options in, callbacks on the way, numbers out.
+ *
+ * Handles are recycled. What never changes is set once; what a request can change is a field of
+ * af__easy_state, written by `set_…` functions alone, so nothing of one request reaches the next.
+ */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/failure.h"
+#include "curl/driver_internal.h"
+#include "transfer/auth.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SMALL_BUFFER = 16 * 1024,
+    LARGE_BUFFER = 256 * 1024,
+    SMALL_UPLOAD_BUFFER = 64 * 1024,
+    /* libcurl's own limit is 1 MiB for a head and a small body, and is called out of memory. */
+    LONGEST_FIELDS = 900 * 1024,
+    /* Up to this size a body goes out together with the head, straight from where it lies. */
+    INLINE_BODY = 64 * 1024,
+    DEFAULT_WEIGHT = 16,
+    /* Longer than most ways there and back, and not worth a second of every upload to a server that
+       never heard of the question; who asks for it expressly has a reason to wait. */
+    EXPECT_WAIT_MS = 200,
+    LONG_EXPECT_WAIT_MS = 1000
+};
+
+/* libcurl's own default is five minutes; a limit of none must not be shorter than the caller's. */
+#define NO_CONNECT_LIMIT_MS 2000000000L
+
+/* ---- Setting ------------------------------------------------------------------------------- */
+
+static void check_option(af__exchange *exchange, CURLcode code) {
+    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+}
+
+#define SET(option, value) check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
+
+/* ---- Callbacks ----------------------------------------------------------------------------- */
+
+static void note_activity(af__exchange *exchange) {
+    exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+}
+
+static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
+    (void)one;
+    af__exchange *exchange = context;
+    note_activity(exchange);
+    if (exchange->is_ready) exchange->attempt = AF__ATTEMPT_HEARD;
+    af_slice line = {bytes, size};
+    af__exchange_trace_line(exchange, line);
+    if (!exchange->is_ready) {
+        return af__transfer_take_tunnel_line(exchange->transfer, line) ? size : 0;
+    }
+    /* Any other number than the size ends the transfer; no line is empty. */
+    if (!af__transfer_take_line(exchange->transfer, line)) return 0;
+    if (af__exchange_claims_http_2(exchange)) {
+        af_failure failure = {0};
+        af__fail(&failure, AF_EPROTOCOL, "the server claims to speak HTTP/2 over HTTP/1");
+        af__transfer_fail(exchange->transfer, &failure);
+        return 0;
+    }
+    if (af__exchange_cannot_decode(exchange)) return 0;
+    if (af__transfer_owes_body(exchange->transfer)) af__exchange_set_reuse(exchange, true);
+    af__exchange_watch_excess(exchange);
+    exchange->has_whole_answer = af__exchange_is_answered(exchange);
+    return exchange->has_whole_answer ? 0 : size;
+}
+
+static int seek_body(void *context, curl_off_t offset, int origin) {
+    af__exchange *exchange = context;
+    if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+    return af__transfer_rewind_body(exchange->transfer) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+}
+
+static int resolver_starts(void *resolver, void *reserved, void *context) {
+    (void)resolver, (void)reserved;
+    af__exchange *exchange = context;
+    af__exchange_pause_trace(exchange);
+    if (!exchange->was_connecting) {
+        exchange->was_connecting = true;
+        exchange->owner.connecting(exchange->owner.context, af__now_us());
+    }
+    /* Any other number than 0: the host is not looked up, and the transfer fails. */
+    return af__exchange_may_look_up(exchange) ? 0 : 1;
+}
+
+/* ---- Options that no request changes ------------------------------------------------------- */
+
+static void set_constants(af__exchange *exchange) {
+    af__driver *driver = exchange->driver;
+    SET(CURLOPT_PRIVATE, exchange);
+    SET(CURLOPT_ERRORBUFFER, exchange->error_text);
+    SET(CURLOPT_SHARE, driver->share);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+    SET(CURLOPT_PATH_AS_IS, 1L);
+    SET(CURLOPT_PROXY, "");
+    SET(CURLOPT_NOPROXY, "");
+    SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    SET(CURLOPT_TCP_NODELAY, 1L);
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_MAXAGE_CONN, driver->idle_seconds);
+
+    SET(CURLOPT_HEADERFUNCTION, take_line);
+    SET(CURLOPT_HEADERDATA, exchange);
+    SET(CURLOPT_WRITEFUNCTION, af__exchange_take_body);
+    SET(CURLOPT_WRITEDATA, exchange);
+    SET(CURLOPT_READFUNCTION, af__exchange_read_body);
+    SET(CURLOPT_READDATA, exchange);
+    SET(CURLOPT_SEEKFUNCTION, seek_body);
+    SET(CURLOPT_SEEKDATA, exchange);
+    SET(CURLOPT_OPENSOCKETFUNCTION, af__driver_open_socket);
+    SET(CURLOPT_OPENSOCKETDATA, exchange);
+    SET(CURLOPT_CLOSESOCKETFUNCTION, af__driver_close_socket);
+    SET(CURLOPT_CLOSESOCKETDATA, driver);
+    SET(CURLOPT_RESOLVER_START_FUNCTION, resolver_starts);
+    SET(CURLOPT_RESOLVER_START_DATA, exchange);
+    SET(CURLOPT_PREREQFUNCTION, af__exchange_connected);
+    SET(CURLOPT_PREREQDATA, exchange);
+
+    /*
+     * The chain and the name are judged in trust/evaluate alone: libcurl loads no certificates of
+     * its own (which costs 30 ms a connection) and compares no name, but it must ask for the
+     * verdict, or OpenSSL would go on after a refusal.
+     */
+    SET(CURLOPT_SSL_VERIFYPEER, 1L);
+    SET(CURLOPT_SSL_VERIFYHOST, 0L);
+    SET(CURLOPT_CAINFO, NULL);
+    SET(CURLOPT_CAPATH, NULL);
+    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    SET(CURLOPT_SSL_CTX_FUNCTION, af__exchange_prepare_tls);
+    SET(CURLOPT_SSL_CTX_DATA, exchange);
+}
+
+af__exchange *af__exchange_new(af__driver *driver) {
+    af__exchange *exchange = af__zalloc(sizeof *exchange);
+    if (exchange == NULL) return NULL;
+    exchange->driver = driver;
+    driver->handle_count++;
+    exchange->easy = curl_easy_init();
+    exchange->url = curl_url();
+    af__buffer_init(&exchange->field_text, UINT32_MAX);
+    af__buffer_init(&exchange->proxy_text, UINT32_MAX);
+    af__buffer_init(&exchange->salvage, UINT32_MAX);
+    af__exchange_init_trace(exchange);
+    exchange->replay_listener = exchange->replay_peer = -1;
+    exchange->state = (af__easy_state){.shape = AF__SHAPE_GET,
+                                       .http_version = CURL_HTTP_VERSION_2TLS,
+                                       .connect_ms = -1,
+                                       .expect_ms = LONG_EXPECT_WAIT_MS,
+                                       .weight = DEFAULT_WEIGHT,
+                                       .buffer_size = SMALL_BUFFER,
+                                       .upload_buffer_size = SMALL_UPLOAD_BUFFER};
+    if (exchange->easy != NULL) {
+        set_constants(exchange);
+        check_option(exchange, af__exchange_set_network(exchange));
+        check_option(exchange, af__exchange_set_proxy_tls(exchange));
+        check_option(exchange, af__exchange_set_trace(exchange));
+        SET(CURLOPT_HTTP_VERSION, exchange->state.http_version);
+        SET(CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
+        SET(CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
+        SET(CURLOPT_UPLOAD_BUFFERSIZE, exchange->state.upload_buffer_size);
+    }
+    bool is_complete = exchange->easy != NULL && exchange->url != NULL;
+    if (!is_complete || exchange->option_error != CURLE_OK) {
+        af__exchange_free(exchange);
+        return NULL;
+    }
+    return exchange;
+}
+
+void af__exchange_free(af__exchange *exchange) {
+    af__exchange_end_trace(exchange);
+    if (exchange->easy != NULL) curl_easy_cleanup(exchange->easy);
+    curl_url_cleanup(exchange->url);
+    af_free(exchange->origin);
+    af__tls_peer_release(exchange->peer);
+    af__tls_peer_release(exchange->proxy_peer);
+    af__exchange_end_replay(exchange);
+    af__buffer_clear(&exchange->field_text);
+    af__buffer_clear(&exchange->proxy_text);
+    af_free(exchange->fields);
+    exchange->driver->handle_count--;
+    af_free(exchange);
+}
+
+/* ---- Header fields ------------------------------------------------------------------------- */
+
+/** A field in libcurl's notation: "Name: value", "Name;" for no value, "Name:" to send none. */
+static af_status add_field(af__buffer *text, af_slice name, const char *mark, af_slice value) {
+    af_status status = af__buffer_append(text, name.bytes, name.size);
+    if (status == AF_OK) status = af__buffer_append(text, mark, strlen(mark));
+    if (status == AF_OK) status = af__buffer_append(text, value.bytes, value.size);
+    if (status == AF_OK) status = af__buffer_append(text, "", 1);
+    return status;
+}
+
+static af_status remove_field(af__buffer *text, const char *name) {
+    return add_field(text, af_slice_of(name), ":", af_slice_of(""));
+}
+
+/**
+ * A field that is sent unless the request says otherwise. Given to libcurl as a finished field, it is
+ * cheaper than its own option for the purpose, which formats it twice.
+ */
+static af_status add_default(const af__exchange *exchange, af__buffer *text, const char *name,
+                             const char *value, size_t *count) {
+    const af__outgoing *outgoing = &exchange->transfer->outgoing;
+    if (value == NULL || af__outgoing_mentions(outgoing, name)) return AF_OK;
+    ++*count;
+    return add_field(text, af_slice_of(name), ": ", af_slice_of(value));
+}
+
+/** libcurl asks for every body that it pulls, however small, unless it is told not to. */
+static bool must_not_ask(const af__transfer *transfer) {
+    const af__outgoing *outgoing = &transfer->outgoing;
+    if (af__transfer_expects(transfer)) return false;
+    for (size_t i = 0; i < outgoing->header_count; i++) {
+        const af_header *header = &outgoing->headers[i];
+        bool is_other = af__same_name(header->name, "Expect") &&
+                        !af__is_continue_expectation(header);
+        if (is_other) return false;
+    }
+    return true;
+}
+
+/**
+ * Does libcurl leave a wanted expectation out? Since 8.0.0 it asks by itself only before a body of more
+ * than 1 MiB or of unknown length; before, it asked before every body that it pulled.
+ */
+static bool must_ask(const af__transfer *transfer) {
+    return af__transfer_expects(transfer) && transfer->expect == AF_EXPECT_ALWAYS &&
+           curl_version_info(CURLVERSION_NOW)->version_num >= 0x080000;
+}
+
+/** What libcurl would add by itself and nobody asked for. */
+static af_status remove_additions(const af__exchange *exchange, af__buffer *text, size_t *count) {
+    const af__transfer *transfer = exchange->transfer;
+    const char *const unwanted[] = {
+        af__outgoing_sends(&transfer->outgoing, af_slice_of("Content-Type")) ? NULL
+                                                                             : "Content-Type",
+        must_not_ask(transfer) ? "Expect" : NULL};
+    for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) {
+        if (unwanted[i] == NULL) continue;
+        if (remove_field(text, unwanted[i]) != AF_OK) return AF_ENOMEM;
+        ++*count;
+    }
+    return AF_OK;
+}
+
+/** As the caller gave it; a wish to send none is void where the caller also gives one. */
+static af_status add_own(const af__outgoing *outgoing, af__buffer *text, const af_header *header,
+                         size_t *count) {
+    if (header->flags & AF_HEADER_REMOVE) {
+        if (af__outgoing_sends(outgoing, header->name)) return AF_OK;
+        ++*count;
+        return add_field(text, header->name, ":", af_slice_of(""));
+    }
+    ++*count;
+    return add_field(text, header->name, header->value.size == 0 ? ";" : ": ", header->value);
+}
+
+static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *count) {
+    const af__outgoing *outgoing = &exchange->transfer->outgoing;
+    const af__driver *driver = exchange->driver;
+    const af__transfer *transfer = exchange->transfer;
+    bool is_plain = transfer->keep_encoding || transfer->wants_identity;
+    const char *encodings = is_plain ? "identity" : driver->encodings;
+    *count = 0;
+    af_status status = add_default(exchange, text, "Accept-Encoding", encodings, count);
+    if (status == AF_OK) {
+        status = add_default(exchange, text, "User-Agent", driver->user_agent, count);
+    }
+    const char *authorization = af__transfer_authorization(transfer);
+    if (status == AF_OK) {
+        status = add_default(exchange, text, "Authorization", authorization, count);
+    }
+    if (status == AF_OK) status = add_default(exchange, text, "Cookie", transfer->cookies, count);
+    for (size_t i = 0; i < outgoing->header_count && status == AF_OK; i++) {
+        /* libcurl says it, where it can and before it waits. */
+        if (af__is_continue_expectation(&outgoing->headers[i])) continue;
+        status = add_own(outgoing, text, &outgoing->headers[i], count);
+    }
+    int shape = exchange->state.shape;
+    bool has_content = shape == AF__SHAPE_POST || shape == AF__SHAPE_UPLOAD;
+    if (status == AF_OK && has_content) status = remove_additions(exchange, text, count);
+    if (status == AF_OK && has_content && must_ask(transfer)) {
+        ++*count;
+        status = add_field(text, af_slice_of("Expect"), ": ", af_slice_of("100-continue"));
+    }
+    return status;
+}
+
+static size_t size_of_text(const char *text) {
+    return text != NULL ? strlen(text) : 0;
+}
+
+/** No less than write_fields() writes. */
+static size_t size_of_fields(const af__exchange *exchange) {
+    enum { NAMES_OF_DEFAULTS = 256, MARKS = 3 };
+    const af__transfer *transfer = exchange->transfer;
+    const af__outgoing *outgoing = &transfer->outgoing;
+    size_t size = NAMES_OF_DEFAULTS + size_of_text(exchange->driver->encodings) +
+                  size_of_text(exchange->driver->user_agent) +
+                  size_of_text(af__transfer_authorization(transfer)) +
+                  size_of_text(transfer->cookies);
+    for (size_t i = 0; i < outgoing->header_count; i++) {
+        size += outgoing->headers[i].name.size + outgoing->headers[i].value.size + MARKS;
+    }
+    return size;
+}
+
+static af_status set_fields(af__exchange *exchange) {
+    af__buffer *text = &exchange->field_text;
+    size_t count;
+    text->size = 0;
+    /* At once: a buffer that grows leaves a copy behind, which isn't overwritten. */
+    af_status status = af__buffer_reserve(text, size_of_fields(exchange));
+    if (status == AF_OK) status = write_fields(exchange, text, &count);
+    if (status != AF_OK) return status;
+    if (count > exchange->field_capacity) {
+        size_t capacity = count + 8;
+        struct curl_slist *fields = af__realloc(exchange->fields,
+                                                capacity * sizeof *exchange->fields);
+        if (fields == NULL) return AF_ENOMEM;
+        exchange->fields = fields;
+        exchange->field_capacity = capacity;
+    }
+    char *line = text->bytes;
+    for (size_t i = 0; i < count; i++) {
+        exchange->fields[i].data = line;
+        exchange->fields[i].next = i + 1 < count ? &exchange->fields[i + 1] : NULL;
+        line += strlen(line) + 1;
+    }
+    SET(CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
+    return text->size <= LONGEST_FIELDS ? AF_OK : AF_ETOOBIG;
+}
+
+/* ---- Options of a hop ---------------------------------------------------------------------- */
+
+/**
+ * libcurl would take the URL apart once more for every request. It is spared that by being given a
+ * parsed URL of the server, made anew only when a handle goes to another one, and the request target
+ * by itself, which it then also sends byte for byte.
+ */
+static af_status set_url(af__exchange *exchange) {
+    const af__url *url = &exchange->transfer->outgoing.url;
+    const char *target = url->path.bytes;
+    size_t size = (size_t)(target - url->text);
+    bool is_same = exchange->origin != NULL && strlen(exchange->origin) == size &&
+                   memcmp(exchange->origin, url->text, size) == 0;
+    if (!is_same) {
+        af_free(exchange->origin);
+        exchange->origin = af__copy_text((af_slice){url->text, size});
+        if (exchange->origin == NULL) return AF_ENOMEM;
+        CURLUcode code = curl_url_set(exchange->url, CURLUPART_URL, exchange->origin, 0);
+        if (code == CURLUE_OK) {
+            SET(CURLOPT_URL, exchange->origin);
+            SET(CURLOPT_CURLU, exchange->url);
+        } else {
+            check_option(exchange, CURLE_URL_MALFORMAT);
+            af_free(exchange->origin);
+            exchange->origin = NULL;
+        }
+    }
+    SET(CURLOPT_REQUEST_TARGET, target);
+    return AF_OK;
+}
+
+static bool takes_content(const char *method) {
+    return strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 ||
+           strcmp(method, "PATCH") == 0;
+}
+
+static void set_body(af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    const char *method = transfer->outgoing.method;
+    const af_slice *memory = af__source_in_memory(&transfer->source);
+    af__easy_state *state = &exchange->state;
+    int shape = AF__SHAPE_GET;
+    if (!transfer->sends_body || exchange->is_replay) {
+        if (strcmp(method, "HEAD") == 0) shape = AF__SHAPE_HEAD;
+        /* RFC 9110 8.6: a method that anticipates content says that there is none. */
+        else if (takes_content(method) && !exchange->is_replay)
+            shape = AF__SHAPE_POST;
+    } else {
+        /* What goes out with the head is not asked for piece by piece, as a rate needs it. */
+        bool is_inline = memory != NULL && memory->size <= INLINE_BODY &&
+                         transfer->send_rate.per_second == 0 && !af__transfer_expects(transfer);
+        shape = is_inline ? AF__SHAPE_POST : AF__SHAPE_UPLOAD;
+    }
+    if (state->shape != (unsigned)shape) {
+        /* From any shape to GET and on: libcurl's switches undo one another in this order only. */
+        if (state->shape == AF__SHAPE_HEAD) SET(CURLOPT_NOBODY, 0L);
+        if (state->shape == AF__SHAPE_UPLOAD) SET(CURLOPT_UPLOAD, 0L);
+        SET(CURLOPT_POSTFIELDS, NULL);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
+        SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)-1);
+        SET(CURLOPT_HTTPGET, 1L);
+        if (shape == AF__SHAPE_HEAD) SET(CURLOPT_NOBODY, 1L);
+        if (shape == AF__SHAPE_POST) SET(CURLOPT_POST, 1L);
+        if (shape == AF__SHAPE_UPLOAD) SET(CURLOPT_UPLOAD, 1L);
+        state->shape = (unsigned)shape;
+    }
+    if (shape == AF__SHAPE_POST) {
+        bool has_bytes = transfer->sends_body && memory->size > 0;
+        SET(CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
+    } else if (shape == AF__SHAPE_UPLOAD) {
+        SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->source.length);
+    }
+}
+
+static void set_method(af__exchange *exchange) {
+    static const char *const natural[] = {"GET", "HEAD", "POST", "PUT"};
+    const char *method = exchange->transfer->outgoing.method;
+    bool is_natural = strcmp(method, natural[exchange->state.shape]) == 0;
+    if (is_natural && !exchange->state.has_custom_method) return;
+    SET(CURLOPT_CUSTOMREQUEST, is_natural ? NULL : method);
+    exchange->state.has_custom_method = !is_natural;
+}
+
+static af_status set_version(af__exchange *exchange, af_failure *failure) {
+    const af__transfer *transfer = exchange->transfer;
+    long version = CURL_HTTP_VERSION_2TLS;
+    switch (exchange->state.connection_auth ? AF_WISH_HTTP_1_1 : transfer->version) {
+    case AF_WISH_AUTOMATIC:
+    case AF_WISH_HTTP_2:
+        break;
+    case AF_WISH_HTTP_1_1:
+        version = CURL_HTTP_VERSION_1_1;
+        break;
+    case AF_WISH_HTTP_2_PRIOR_KNOWLEDGE:
+        version = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
+        break;
+    case AF_WISH_HTTP_3:
+        if (!(curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP3)) {
+            return af__fail(failure, AF_EUNSUPPORTED, "this libcurl has no HTTP/3");
+        }
+        version = CURL_HTTP_VERSION_3;
+        break;
+    }
+    if (version != exchange->state.http_version) {
+        SET(CURLOPT_HTTP_VERSION, version);
+        exchange->state.http_version = version;
+    }
+    /* Only where a connection may turn out to multiplex is there something to wait for. */
+    bool waits = exchange->driver->multiplexes && version != CURL_HTTP_VERSION_1_1 &&
+                 exchange->place == AF__APART_NOT &&
+                 (transfer->outgoing.url.is_https || version != CURL_HTTP_VERSION_2TLS);
+    if (waits != exchange->state.waits_for_multiplex) {
+        SET(CURLOPT_PIPEWAIT, waits ? 1L : 0L);
+        exchange->state.waits_for_multiplex = waits;
+    }
+    return AF_OK;
+}
+
+/**
+ * Large pieces for what may be large; a small answer shall not cost the memory of a large one. Small
+ * pieces are what makes a slow rate smooth; libcurl has no smaller buffer than 1 KiB.
+ */
+static long receive_buffer(const af__transfer *transfer) {
+    if (transfer->receive_rate.per_second != 0) {
+        size_t piece = af__rate_piece(&transfer->receive_rate, SMALL_BUFFER);
+        return piece > 1024 ? (long)piece : 1024;
+    }
+    /*
+     * All that libcurl decodes of one read has to be kept if it can't be passed on, so where a body may be
+     * encoded reads are short. libcurl before 8.6 can't change that once the head has come.
+     */
+    bool is_plain = transfer->keep_encoding || transfer->wants_identity;
+    bool receives_bulk = transfer->sink.kind != AF_SINK_MEMORY ||
+                         transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
+    return is_plain && receives_bulk ? LARGE_BUFFER : SMALL_BUFFER;
+}
+
+static void set_buffers(af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    af__easy_state *state = &exchange->state;
+    long size = receive_buffer(transfer);
+    if (size != state->buffer_size) {
+        SET(CURLOPT_BUFFERSIZE, size);
+        state->buffer_size = size;
+    }
+    bool sends_bulk = transfer->sends_body && (transfer->source.length == AF_LENGTH_UNKNOWN ||
+                                               transfer->source.length > LARGE_BUFFER);
+    size = sends_bulk ? LARGE_BUFFER : SMALL_UPLOAD_BUFFER;
+    if (size != state->upload_buffer_size) {
+        SET(CURLOPT_UPLOAD_BUFFERSIZE, size);
+        state->upload_buffer_size = size;
+    }
+}
+
+static void set_apart(af__exchange *exchange) {
+    exchange->place = af__apart_take(exchange->driver, exchange->transfer);
+    long options = af__apart_options(exchange->place);
+    if (options == exchange->state.tls_options) return;
+    SET(CURLOPT_SSL_OPTIONS, options);
+    exchange->state.tls_options = options;
+}
+
+static void set_rest(af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    af__easy_state *state = &exchange->state;
+    set_apart(exchange);
+    bool is_alone = exchange->place == AF__APART_ALONE || exchange->is_replay;
+    af__exchange_set_reuse(exchange, exchange->driver->forbids_reuse || is_alone);
+    bool decodes = !transfer->keep_encoding;
+    if (decodes != state->decodes) {
+        SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
+        state->decodes = decodes;
+    }
+    bool is_fresh = transfer->needs_fresh_connection || exchange->avoids_reuse ||
+                    af__must_not_share(transfer) || is_alone;
+    if (is_fresh != state->is_fresh) {
+        SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
+        state->is_fresh = is_fresh;
+    }
+    /*
+     * The limit is the task's own alarm, which doesn't count the wait for a free connection. libcurl
+     * counts it; where nobody has to wait it is told as well, so that it moves on to the next
+     * address of a host in time.
+     */
+    long connect = (long)transfer->timeouts.connect_ms;
+    if (connect == 0 || af__driver_is_crowded(exchange->driver)) connect = NO_CONNECT_LIMIT_MS;
+    if (connect != state->connect_ms) {
+        SET(CURLOPT_CONNECTTIMEOUT_MS, connect);
+        state->connect_ms = connect;
+    }
+    long wait = transfer->expect == AF_EXPECT_ALWAYS ? LONG_EXPECT_WAIT_MS : EXPECT_WAIT_MS;
+    if (wait != state->expect_ms) {
+        SET(CURLOPT_EXPECT_100_TIMEOUT_MS, wait);
+        state->expect_ms = wait;
+    }
+    long weight = transfer->priority != 0 ? (long)transfer->priority : DEFAULT_WEIGHT;
+    if (weight != state->weight) {
+        SET(CURLOPT_STREAM_WEIGHT, weight);
+        state->weight = weight;
+    }
+    set_buffers(exchange);
+    af__exchange_set_auth(exchange);
+}
+
+af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
+    exchange->error_text[0] = '\0';
+    if (set_url(exchange) != AF_OK) return af__fail(failure, AF_ENOMEM, "out of memory");
+    set_body(exchange);
+    set_method(exchange);
+    set_rest(exchange);
+    af_status status = set_version(exchange, failure);
+    if (status != AF_OK) return status;
+    status = set_fields(exchange);
+    const char *text = status == AF_ETOOBIG ? "the request's head is too long" : "out of memory";
+    if (status != AF_OK) return af__fail(failure, status, "%s", text);
+    status = af__exchange_set_proxy(exchange, failure);
+    if (status != AF_OK) return status;
+    if (exchange->option_error == CURLE_OK) return AF_OK;
+    CURLcode error = exchange->option_error;
+    exchange->option_error = CURLE_OK;
+    af_status refused = error == CURLE_OUT_OF_MEMORY ? AF_ENOMEM : AF_EINTERNAL;
+    af__fail(failure, refused, "libcurl refused an option: %s", curl_easy_strerror(error));
+    if (failure != NULL) failure->curl_code = (int)error;
+    return refused;
+}
+
+void af__exchange_reset(af__exchange *exchange) {
+    af__exchange_end_trace(exchange);
+    af__exchange_forget_fields(exchange);
+    af__exchange_release_names(exchange);
+    af__tls_peer_release(exchange->peer);
+    af__tls_peer_release(exchange->proxy_peer);
+    exchange->peer = exchange->proxy_peer = NULL;
+    exchange->tls_layers = 0;
+    af__exchange_end_replay(exchange);
+    af__apart_give_back(exchange->driver, exchange->place);
+    exchange->place = AF__APART_NOT;
+    exchange->transfer = NULL;
+    exchange->attempt = AF__ATTEMPT_NONE;
+    exchange->connect_error = exchange->connections = exchange->socket_error = 0;
+    af__exchange_set_carrier(exchange, NULL);
+    exchange->was_repeated = exchange->avoids_reuse = false;
+    exchange->owner = (af__exchange_owner){0};
+    exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
+    af__exchange_forget_flush(exchange);
+    exchange->is_multiplexed = exchange->is_ready = false;
+    exchange->moved = exchange->passed = 0;
+    exchange->code = CURLE_OK;
+}

@@ -1,0 +1,241 @@
+/* The ways to the hosts of a session: what libcurl is told of names, addresses and sockets. */
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "curl/driver_internal.h"
+#include "message/ip.h"
+#include "message/route.h"
+#include "message/url.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+enum { LONGEST_EYEBALLS_MS = 60000, MOST_OVERRIDES = 65536 };
+
+struct af__network {
+    struct curl_slist *overrides; /* One block with their nodes; NULL: none. */
+    size_t override_count;
+    char *dns_servers, *doh_url, *doh_host, *interface, *unix_socket; /* NULL: none. */
+    uint16_t doh_port;
+    long ip_version, eyeballs_ms;
+    bool public_addresses_only;
+};
+
+void af__network_free(af__network *network) {
+    if (network == NULL) return;
+    for (size_t i = 0; i < network->override_count; i++) af_free(network->overrides[i].data);
+    af_free(network->overrides);
+    af_free(network->dns_servers);
+    af_free(network->doh_url);
+    af_free(network->doh_host);
+    af_free(network->interface);
+    af_free(network->unix_socket);
+    af_free(network);
+}
+
+static af_status copy(char **out, const char *text, af_failure *failure) {
+    if (text == NULL || text[0] == '\0') return AF_OK;
+    *out = af__copy_text(af_slice_of(text));
+    return *out != NULL ? AF_OK : af__fail(failure, AF_ENOMEM, "out of memory");
+}
+
+static af_status set_overrides(af__network *network, const af_network_options *options,
+                               af_failure *failure) {
+    size_t count = options->override_count;
+    if (count == 0) return AF_OK;
+    if (options->overrides == NULL || count > MOST_OVERRIDES) {
+        return af__fail(failure, AF_EINVAL, "the overrides of hosts are missing or too many");
+    }
+    network->overrides = af__zalloc(2 * count * sizeof *network->overrides);
+    if (network->overrides == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    for (size_t i = 0; i < 2 * count; i++) {
+        struct curl_slist *node = &network->overrides[i];
+        af_status status = af__route_write_override(&node->data, &options->overrides[i / 2],
+                                                    i % 2 != 0, failure);
+        if (status != AF_OK) return status;
+        if (i > 0) network->overrides[i - 1].next = node;
+        network->override_count++;
+    }
+    return AF_OK;
+}
+
+static af_status set_servers(af__network *network, const af_network_options *options,
+                             bool has_total_limit, af_failure *failure) {
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    af_status status = AF_OK;
+    if (options->dns_servers != NULL) {
+        status = af__route_check_servers(options->dns_servers, failure);
+        if (status == AF_OK && info->ares == NULL) {
+            status = af__fail(failure, AF_EUNSUPPORTED,
+                              "this libcurl has no c-ares, which DNS servers of one's own need");
+        }
+        if (status == AF_OK) status = copy(&network->dns_servers, options->dns_servers, failure);
+    }
+    if (status != AF_OK || options->doh_url == NULL) return status;
+    if (has_total_limit) {
+        return af__fail(failure, AF_EUNSUPPORTED,
+                        "names over https don't go with a limit of connections in total");
+    }
+    status = af__route_write_doh_host(&network->doh_host, options->doh_url, failure);
+    af__url url = {0};
+    if (status == AF_OK) status = af__url_parse(&url, af_slice_of(options->doh_url), failure);
+    network->doh_port = url.port;
+    af__url_clear(&url);
+    return status == AF_OK ? copy(&network->doh_url, options->doh_url, failure) : status;
+}
+
+static af_status set_addresses(af__network *network, const af_network_options *options,
+                               af_failure *failure) {
+    static const long versions[] = {[AF_IP_ANY] = CURL_IPRESOLVE_WHATEVER,
+                                    [AF_IP_V4] = CURL_IPRESOLVE_V4,
+                                    [AF_IP_V6] = CURL_IPRESOLVE_V6};
+    if ((unsigned)options->ip_version > AF_IP_V6) {
+        return af__fail(failure, AF_EINVAL, "unknown IP version: %d", (int)options->ip_version);
+    }
+    if (options->happy_eyeballs_ms > LONGEST_EYEBALLS_MS) {
+        return af__fail(failure, AF_EINVAL, "IPv4 is tried after more than a minute");
+    }
+    network->ip_version = versions[options->ip_version];
+    network->eyeballs_ms = (long)options->happy_eyeballs_ms;
+    if (options->interface == NULL) return AF_OK;
+    return af__route_write_interface(&network->interface, options->interface, failure);
+}
+
+static bool is_plain(const af_network_options *options) {
+    return options->override_count == 0 && options->dns_servers == NULL &&
+           options->doh_url == NULL && options->ip_version == AF_IP_ANY &&
+           options->happy_eyeballs_ms == 0 && options->interface == NULL &&
+           options->unix_socket == NULL && !options->public_addresses_only;
+}
+
+af_status af__network_new(af__network **out, const af_network_options *options,
+                          bool has_total_limit, af_failure *failure) {
+    *out = NULL;
+    if (is_plain(options)) return AF_OK;
+    af__network *network = af__zalloc(sizeof *network);
+    if (network == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    network->public_addresses_only = options->public_addresses_only;
+    af_status status = set_overrides(network, options, failure);
+    if (status == AF_OK) status = set_servers(network, options, has_total_limit, failure);
+    if (status == AF_OK) status = set_addresses(network, options, failure);
+    if (status == AF_OK && options->unix_socket != NULL) {
+        status = af__route_check_socket(options->unix_socket, failure);
+        if (status == AF_OK) status = copy(&network->unix_socket, options->unix_socket, failure);
+    }
+    if (status != AF_OK) {
+        af__network_free(network);
+        return status;
+    }
+    *out = network;
+    return AF_OK;
+}
+
+const char *af__network_doh_host(const af__network *network) {
+    return network != NULL ? network->doh_host : NULL;
+}
+
+af_slice af__network_doh_server(const af__network *network, uint16_t *port) {
+    if (network == NULL || network->doh_host == NULL) return (af_slice){NULL, 0};
+    *port = network->doh_port;
+    return af_slice_of(network->doh_host);
+}
+
+struct curl_slist *af__network_overrides(const af__network *network) {
+    return network != NULL ? network->overrides : NULL;
+}
+
+bool af__network_has_servers(const af__network *network) {
+    return network != NULL && network->dns_servers != NULL;
+}
+
+bool af__network_has_interface(const af__network *network) {
+    return network != NULL && network->interface != NULL;
+}
+
+int af__network_family(const af__network *network) {
+    long version = network != NULL ? network->ip_version : CURL_IPRESOLVE_WHATEVER;
+    if (version == CURL_IPRESOLVE_V4) return AF_INET;
+    return version == CURL_IPRESOLVE_V6 ? AF_INET6 : AF_UNSPEC;
+}
+
+static bool read_address(af__ip *out, const struct curl_sockaddr *address) {
+    if (address->family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, &address->addr, sizeof in);
+        out->size = 4;
+        memcpy(out->bytes, &in.sin_addr, 4);
+    } else if (address->family == AF_INET6) {
+        struct sockaddr_in6 in;
+        memcpy(&in, &address->addr, sizeof in);
+        out->size = 16;
+        memcpy(out->bytes, &in.sin6_addr, 16);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/** With the address in hand that is about to be connected to, not the one that a name had before. */
+bool af__exchange_may_connect(const af__exchange *exchange, const struct curl_sockaddr *address) {
+    const af__network *network = exchange->driver->network;
+    af__ip ip;
+    bool is_open = network == NULL || !network->public_addresses_only || exchange->is_replay;
+    if (is_open || exchange->transfer == NULL || exchange->transfer->via != NULL) return true;
+    if (!read_address(&ip, address) || af__ip_is_public(&ip)) return true;
+    af_failure failure = {0};
+    af__fail(&failure, AF_ECONNECT, "the host has an address that is not public");
+    af__transfer_fail(exchange->transfer, &failure);
+    return false;
+}
+
+/* ---- For libcurl --------------------------------------------------------------------------- */
+
+static CURLcode set_socket(CURL *easy, const char *path) {
+    bool is_abstract = path != NULL && path[0] == '@';
+    if (is_abstract) return curl_easy_setopt(easy, CURLOPT_ABSTRACT_UNIX_SOCKET, path + 1);
+    return curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, path);
+}
+
+CURLcode af__exchange_set_network(af__exchange *exchange) {
+    const af__network *network = exchange->driver->network;
+    CURL *easy = exchange->easy;
+    if (network == NULL) return CURLE_OK;
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_IPRESOLVE, network->ip_version);
+    if (code == CURLE_OK && network->overrides != NULL) {
+        code = curl_easy_setopt(easy, CURLOPT_RESOLVE, network->overrides);
+    }
+    if (code == CURLE_OK && network->dns_servers != NULL) {
+        code = curl_easy_setopt(easy, CURLOPT_DNS_SERVERS, network->dns_servers);
+    }
+    if (code == CURLE_OK && network->doh_url != NULL) {
+        code = curl_easy_setopt(easy, CURLOPT_DOH_URL, network->doh_url);
+        /* The name is the verdict's to compare, as everywhere. */
+        if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_DOH_SSL_VERIFYHOST, 0L);
+    }
+    if (code == CURLE_OK && network->eyeballs_ms != 0) {
+        code = curl_easy_setopt(easy, CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, network->eyeballs_ms);
+    }
+    if (code == CURLE_OK && network->interface != NULL) {
+        code = curl_easy_setopt(easy, CURLOPT_INTERFACE, network->interface);
+    }
+    if (code == CURLE_OK && network->unix_socket != NULL) {
+        code = set_socket(easy, network->unix_socket);
+    }
+    return code;
+}
+
+const char *af__driver_socket(const af__driver *driver, const af__transfer *transfer) {
+    const char *own = transfer->unix_socket;
+    if (own != NULL) return own[0] != '\0' ? own : NULL;
+    return driver->network != NULL ? driver->network->unix_socket : NULL;
+}
+
+bool af__exchange_uses_socket(const af__exchange *exchange) {
+    return af__driver_socket(exchange->driver, exchange->transfer) != NULL;
+}
+
+CURLcode af__exchange_set_socket(af__exchange *exchange) {
+    const char *own = exchange->transfer->unix_socket;
+    if (own == NULL && !exchange->state.has_own_socket) return CURLE_OK;
+    exchange->state.has_own_socket = own != NULL;
+    return set_socket(exchange->easy, af__driver_socket(exchange->driver, exchange->transfer));
+}

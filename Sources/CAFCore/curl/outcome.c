@@ -1,0 +1,357 @@
+/* What became of a hop: libcurl's codes in our words, and its numbers. */
+#include "base/clock.h"
+#include "base/failure.h"
+#include "curl/driver_internal.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+
+/* CURLE_TOO_LARGE, which the headers of libcurl before 8.6.0 don't have. */
+enum { TOO_LARGE = 100 };
+
+/* ---- Codes --------------------------------------------------------------------------------- */
+
+/** What a libcurl code means to us. */
+static af_status status_of(CURLcode code) {
+    switch ((int)code) {
+    case CURLE_OK:
+        return AF_OK;
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_ABORTED_BY_CALLBACK: /* Ours give reasons, but for a socket that can't be watched. */
+        return AF_ENOMEM;
+    case CURLE_URL_MALFORMAT:
+        return AF_EINVAL;
+    case CURLE_NOT_BUILT_IN:
+        return AF_EUNSUPPORTED;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return AF_EDNS;
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_INTERFACE_FAILED:
+    case CURLE_PROXY:
+        return AF_ECONNECT;
+    case CURLE_OPERATION_TIMEDOUT:
+        return AF_ETIMEOUT;
+    case CURLE_PARTIAL_FILE:
+        return AF_ETRUNCATED;
+    case TOO_LARGE:
+        return AF_ETOOBIG;
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+        return AF_ELOST;
+    case CURLE_TOO_MANY_REDIRECTS: /* Rounds of authentication; libcurl follows no redirects. */
+        return AF_EAUTH;
+    case CURLE_SEND_FAIL_REWIND:
+        return AF_EREPLAY;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_ENGINE_NOTFOUND:
+    case CURLE_SSL_ENGINE_SETFAILED:
+    case CURLE_SSL_ENGINE_INITFAILED:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CRL_BADFILE:
+    case CURLE_SSL_SHUTDOWN_FAILED:
+    case CURLE_SSL_CLIENTCERT:
+        return AF_ETLS;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+        return AF_EUNTRUSTED;
+    case CURLE_AGAIN:
+    case CURLE_FAILED_INIT:
+    case CURLE_RECURSIVE_API_CALL:
+    case CURLE_WRITE_ERROR:
+    case CURLE_READ_ERROR:
+        return AF_EINTERNAL;
+    default:
+        /*
+         * Weird replies, broken encodings, chunks, HTTP/2 frames: the peer's doing. During a transfer
+         * CURLE_BAD_FUNCTION_ARGUMENT belongs to them: a trailer line without a colon gives it.
+         */
+        return AF_EPROTOCOL;
+    }
+}
+
+/** libcurl reports broken chunks as a failure to receive; since 8.14 in several texts. */
+static bool is_bad_chunk(const af__exchange *exchange, CURLcode code) {
+    static const char *const texts[] = {"chunked-encoding", "chunk hex-length",
+                                        "invalid chunk size"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (strstr(exchange->error_text, texts[i]) != NULL) return code == CURLE_RECV_ERROR;
+    }
+    return false;
+}
+
+/**
+ * A line of the head or the trailers is longer than libcurl's own buffer for one. It says that there
+ * is no memory, which may even be so, but a server that sends such a line is the better guess.
+ */
+static bool is_long_line(const af__exchange *exchange, CURLcode code) {
+    curl_off_t first_byte = 0;
+    if (code == CURLE_RECV_ERROR) {
+        return strstr(exchange->error_text, "memory in chunked-encoding") != NULL;
+    }
+    curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
+    return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
+           exchange->transfer->phase == AF__PHASE_HEAD && first_byte > 0;
+}
+
+/** Closed in the middle of the head, which libcurl takes for no answer or for a short body. */
+static bool is_cut_head(const af__exchange *exchange, CURLcode code) {
+    return (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE) &&
+           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader->bytes > 0 &&
+           !exchange->transfer->has_pending_head;
+}
+
+/** A body that ends with the connection is complete only if a TLS server said so. */
+static bool lacks_goodbye(const af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    return transfer->phase == AF__PHASE_BODY && transfer->framing.kind == AF__FRAMING_CLOSE &&
+           transfer->outgoing.url.is_https && transfer->reader->head.version < AF_HTTP_2 &&
+           !af__tls_peer_said_goodbye(exchange->peer);
+}
+
+/** Did the peer cut a TLS connection without saying goodbye, in the middle of a body? */
+static bool is_cut_short(const af__exchange *exchange, CURLcode code) {
+    return code == CURLE_RECV_ERROR && exchange->transfer->phase == AF__PHASE_BODY &&
+           strstr(exchange->error_text, "unexpected eof") != NULL;
+}
+
+/** No socket: of the process, the system or its memory there was too little, and the host is not to blame. */
+static bool lacks_sockets(const af__exchange *exchange, CURLcode code) {
+    int error = exchange->socket_error;
+    bool is_short = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+    return code == CURLE_COULDNT_CONNECT && is_short;
+}
+
+/** libcurl reports frames that nghttp2 refuses, floods of them among others, as a failure to receive. */
+static bool is_bad_frame(const af__exchange *exchange, CURLcode code) {
+    return code == CURLE_RECV_ERROR && strstr(exchange->error_text, "nghttp2_session") != NULL;
+}
+
+/**
+ * Bytes behind the end of an encoded body: libcurl's decoders refuse them without a word, also another member of a
+ * gzip file (RFC 1952 2.2). Callbacks of ours that end a body give a reason of their own.
+ */
+static bool has_rest_behind_encoding(const af__exchange *exchange, CURLcode code) {
+    return code == CURLE_WRITE_ERROR && exchange->transfer->phase == AF__PHASE_BODY &&
+           af__transfer_is_decoded(exchange->transfer);
+}
+
+/** libcurl collects what it decodes while a body waits, but no more than 64 MiB of it. */
+static bool decodes_too_much(const af__exchange *exchange, CURLcode code) {
+    return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && exchange->has_paused &&
+           exchange->transfer->phase == AF__PHASE_BODY &&
+           af__transfer_is_decoded(exchange->transfer);
+}
+
+/** The server had ended the connection, with GOAWAY or without a word, before it said anything. */
+static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
+    bool is_goaway = code == CURLE_HTTP2 && exchange->error_text[0] == '\0';
+    return (is_goaway || code == CURLE_PARTIAL_FILE) &&
+           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader->bytes == 0;
+}
+
+/**
+ * The end of a body that ends with the connection. A server that has not read all of the request is
+ * gone with a reset, so here that is no loss.
+ */
+static bool ends_by_reset(const af__exchange *exchange, CURLcode code) {
+    const af__transfer *transfer = exchange->transfer;
+    long error = 0;
+    if (code != CURLE_RECV_ERROR || transfer->phase != AF__PHASE_BODY) return false;
+    if (transfer->framing.kind != AF__FRAMING_CLOSE || transfer->outgoing.url.is_https)
+        return false;
+    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
+    return error == ECONNRESET && transfer->sends_body &&
+           transfer->progress.sent < transfer->source.length;
+}
+
+/** A server's TLS begins once its proxy's has come to a good end. */
+static bool ended_at_proxy(const af__exchange *exchange) {
+    return exchange->peer == NULL && exchange->proxy_peer != NULL;
+}
+
+void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure *failure) {
+    af_trust_reason reason = AF_TRUST_OTHER;
+    const char *text = exchange->error_text;
+    af_status status = status_of(code);
+    if (status == AF_OK && lacks_goodbye(exchange)) {
+        af__fail(failure, AF_ETRUNCATED, "the connection was cut before the end of the body");
+    }
+    /* The transfer knows best how far its head came. */
+    if (status == AF_OK || is_cut_head(exchange, code)) return;
+    if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
+    if (exchange->is_replay && exchange->transfer->reader->bytes == 0) {
+        af__fail(failure, AF_ELOST, "the connection was lost while the request was sent");
+        return;
+    }
+    long system_error = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
+    if (is_cut_short(exchange, code)) status = AF_ETRUNCATED;
+    if (is_bad_chunk(exchange, code)) status = AF_EPROTOCOL;
+    if (is_long_line(exchange, code)) {
+        status = AF_ETOOBIG;
+        text = "a line of the answer's head or trailers is too long";
+    }
+    if (is_bad_frame(exchange, code)) {
+        status = AF_EPROTOCOL;
+        text = "the server broke the rules of HTTP/2, or sent too many frames";
+    }
+    if (lacks_sockets(exchange, code)) {
+        status = AF_ENOMEM;
+        system_error = exchange->socket_error;
+        text = exchange->socket_error == EMFILE || exchange->socket_error == ENFILE
+                   ? "no descriptor for a connection: too many files are open"
+                   : "no memory for a connection";
+    }
+    if (has_rest_behind_encoding(exchange, code)) {
+        status = AF_EPROTOCOL;
+        text = "there are bytes behind the end of the encoded body, perhaps another gzip member, "
+               "which libcurl can't decode";
+    }
+    if (decodes_too_much(exchange, code)) {
+        status = AF_ETOOBIG;
+        text = "the body decodes to too much while it has to wait";
+    }
+    if (status == AF_EAUTH) text = "authentication of the connection takes too many rounds";
+    if (is_ended_connection(exchange, code)) {
+        status = AF_ELOST;
+        text = "the server had ended the connection";
+    }
+    char complaint[AF_FAILURE_TEXT_SIZE];
+    if (status == AF_EUNTRUSTED || status == AF_ETLS || status == AF_ELOST) {
+        const af__tls_peer *peer = ended_at_proxy(exchange) ? exchange->proxy_peer : exchange->peer;
+        const char *who = ended_at_proxy(exchange) ? "proxy" : "server";
+        af_status verdict = af__tls_peer_get_verdict(peer, &reason, &text);
+        const char *alert = af__tls_peer_get_complaint(peer);
+        /* libcurl takes some alerts about us for a verdict of ours. */
+        if (status == AF_EUNTRUSTED || alert != NULL) status = AF_ETLS;
+        if (verdict != AF_OK) status = verdict;
+        if (status == AF_ETLS && alert != NULL) {
+            snprintf(complaint, sizeof complaint, "the %s ended TLS: %s", who, alert);
+            text = complaint;
+        } else if (verdict == AF_EUNTRUSTED && ended_at_proxy(exchange)) {
+            snprintf(complaint, sizeof complaint, "the proxy is not trusted: %s", text);
+            text = complaint;
+        }
+    }
+    af_status by_proxy = af__exchange_judge_proxy(exchange, code);
+    if (by_proxy != AF_OK) status = by_proxy;
+    if (text[0] == '\0') text = curl_easy_strerror(code);
+    af__fail(failure, status, "%s", text);
+    if (status == AF_ETIMEOUT) failure->timeout = AF_TIMEOUT_CONNECT;
+    if (status == AF_EUNTRUSTED) failure->trust = reason;
+    failure->curl_code = (int)code;
+    /* Not that of an address that was tried before the one that was connected. */
+    if (system_error != exchange->connect_error) failure->system_error = (int)system_error;
+}
+
+/* ---- Names ---------------------------------------------------------------------------------- */
+
+void af__exchange_explain_names(const af__exchange *exchange, af_failure *failure) {
+    const af__hosts *hosts = &exchange->hosts;
+    if (hosts->error == 0) {
+        af_status status = hosts->refusal == CURLM_OUT_OF_MEMORY ? AF_ENOMEM : AF_EINTERNAL;
+        af__fail(failure, status, "libcurl refused the request: %s",
+                 curl_multi_strerror(hosts->refusal));
+        return;
+    }
+    bool lacks_memory = hosts->error == EAI_MEMORY ||
+                        (hosts->error == EAI_SYSTEM && hosts->system_error == ENOMEM);
+    if (lacks_memory) {
+        af__fail(failure, AF_ENOMEM, "no memory for looking up a host");
+        return;
+    }
+    uint16_t port;
+    af_slice doh = af__network_doh_server(exchange->driver->network, &port);
+    af_slice host = exchange->transfer->outgoing.url.host;
+    if (hosts->is_proxy) host = af_slice_of(exchange->transfer->via->host);
+    if (doh.size > 0) host = doh;
+    const char *reason = hosts->error == EAI_SYSTEM ? strerror(hosts->system_error)
+                                                    : gai_strerror(hosts->error);
+    af__fail(failure, AF_EDNS, "could not resolve %s \"%.*s\": %s",
+             hosts->is_proxy ? "proxy" : "host", (int)host.size, host.bytes, reason);
+    failure->curl_code = hosts->is_proxy ? CURLE_COULDNT_RESOLVE_PROXY : CURLE_COULDNT_RESOLVE_HOST;
+    failure->system_error = hosts->system_error;
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+static int64_t number(CURL *easy, CURLINFO info) {
+    curl_off_t value = 0;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? (int64_t)value : 0;
+}
+
+/** libcurl's 0 means both "at once" and "never"; what comes after a phase tells which. */
+static int64_t reached(int64_t time, int64_t later) {
+    return time > 0 || later > 0 ? time : -1;
+}
+
+static void copy_address(CURL *easy, CURLINFO address, CURLINFO port, char *text, size_t size,
+                         uint16_t *number) {
+    const char *found = NULL;
+    long value = 0;
+    if (curl_easy_getinfo(easy, address, &found) == CURLE_OK && found != NULL) {
+        size_t length = strnlen(found, size - 1);
+        memcpy(text, found, length);
+        text[length] = '\0';
+    }
+    if (curl_easy_getinfo(easy, port, &value) == CURLE_OK) *number = (uint16_t)value;
+}
+
+/** A hop that libcurl never had: its handle may still have the numbers of another one. */
+static void measure_unsent(const af__exchange *exchange, af_hop *hop) {
+    bool waited = exchange->hosts.began_us != 0;
+    hop->dns_us = hop->connect_us = hop->request_sent_us = hop->first_byte_us = -1;
+    hop->tls_us = exchange->transfer->outgoing.url.is_https ? -1 : 0;
+    hop->total_us = waited ? af__now_us() - exchange->hosts.began_us : 0;
+}
+
+/** Moments that libcurl counted from when it got the hop. */
+static void add_wait(af_hop *hop, int64_t waited_us) {
+    int64_t *const moments[] = {&hop->dns_us, &hop->connect_us, &hop->request_sent_us,
+                                &hop->first_byte_us, &hop->total_us};
+    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+        if (*moments[i] >= 0) *moments[i] += waited_us;
+    }
+    /* 0: there is no TLS. */
+    if (hop->tls_us > 0) hop->tls_us += waited_us;
+}
+
+void af__exchange_measure(const af__exchange *exchange, af_hop *hop) {
+    CURL *easy = exchange->easy;
+    if (exchange->hosts.stage != AF__STAGE_ADDED) {
+        measure_unsent(exchange, hop);
+        return;
+    }
+    int64_t first_byte = number(easy, CURLINFO_STARTTRANSFER_TIME_T);
+    int64_t request = number(easy, CURLINFO_PRETRANSFER_TIME_T);
+    int64_t tls = number(easy, CURLINFO_APPCONNECT_TIME_T);
+    int64_t connect = number(easy, CURLINFO_CONNECT_TIME_T);
+    hop->first_byte_us = reached(first_byte, 0);
+    hop->request_sent_us = reached(request, first_byte);
+    hop->tls_us = exchange->transfer->outgoing.url.is_https ? reached(tls, request) : 0;
+    hop->connect_us = reached(connect, tls > 0 ? tls : request);
+    hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
+    hop->total_us = number(easy, CURLINFO_TOTAL_TIME_T);
+    hop->sent = number(easy, CURLINFO_SIZE_UPLOAD_T);
+    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->salvaged;
+    long connections = 0;
+    curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
+    atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,
+                              memory_order_relaxed);
+    hop->reused = connections == 0 && request > 0;
+    add_wait(hop, exchange->hosts.waited_us);
+    hop->retried = exchange->was_repeated;
+    if (hop->reused) hop->dns_us = hop->connect_us = hop->tls_us = 0;
+    copy_address(easy, CURLINFO_PRIMARY_IP, CURLINFO_PRIMARY_PORT, hop->remote_address,
+                 sizeof hop->remote_address, &hop->remote_port);
+    copy_address(easy, CURLINFO_LOCAL_IP, CURLINFO_LOCAL_PORT, hop->local_address,
+                 sizeof hop->local_address, &hop->local_port);
+}

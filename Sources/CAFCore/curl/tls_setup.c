@@ -1,0 +1,81 @@
+/* Whose connection is about to speak TLS, and whose chain was judged. */
+#include "base/alloc.h"
+#include "curl/driver_internal.h"
+
+/**
+ * A connection of libcurl's own, to the server that it asks for names. HTTP/1.1: version 7 leaves a
+ * stream of HTTP/2 to a handle that has gone when the request behind it is broken off.
+ */
+static CURLcode prepare_doh(const af__exchange *exchange, void *ssl_context) {
+    const char *host = af__network_doh_host(exchange->driver->network);
+    af__tls_peer *peer = host != NULL ? af__tls_prepare(exchange->driver->tls, ssl_context, host)
+                                      : NULL;
+    af__tls_peer_release(peer);
+    bool is_ready = peer != NULL && af__tls_offer_http_1_1(ssl_context);
+    return is_ready ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+}
+
+/**
+ * A connection to a proxy over TLS, judged by the policy for proxies before it hears of any host. HTTP/1.1:
+ * version 7 would speak HTTP/2 to a proxy that forwards, which nobody has tried.
+ */
+static CURLcode prepare_proxy(af__exchange *exchange, void *ssl_context) {
+    const char *host = exchange->transfer->via->host;
+    af__tls_peer_release(exchange->proxy_peer);
+    exchange->proxy_peer = af__tls_prepare(exchange->driver->proxy_tls, ssl_context, host);
+    bool is_ready = exchange->proxy_peer != NULL && af__tls_offer_http_1_1(ssl_context);
+    return is_ready ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+}
+
+/** libcurl asks for each layer of a connection, the outer one first. */
+static bool is_for_proxy(af__exchange *exchange) {
+    const af__proxy *via = exchange->transfer->via;
+    bool is_outer = exchange->tls_layers++ == 0;
+    return is_outer && via != NULL && via->kind == AF__PROXY_HTTPS;
+}
+
+/*
+ * libcurl keeps TLS sessions by host and port, whether those are a proxy's or a server's, and by options. A
+ * session with the one must not be resumed with the other, for then nobody would judge it: so the options
+ * of proxies have one more, which means nothing where the chain is judged by us.
+ */
+static const long proxy_mark = CURLSSLOPT_NO_PARTIALCHAIN;
+
+bool af__can_ask_proxies_over_tls(void) {
+    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTPS_PROXY) != 0;
+}
+
+CURLcode af__exchange_set_proxy_tls(af__exchange *exchange) {
+    CURL *easy = exchange->easy;
+    if (!af__can_ask_proxies_over_tls()) return CURLE_OK;
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYPEER, 1L);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, NULL);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, NULL);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_OPTIONS, proxy_mark);
+    if (code != CURLE_OK) return code;
+    return curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+}
+
+CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context) {
+    af__exchange *exchange = context;
+    if (easy != exchange->easy) return prepare_doh(exchange, ssl_context);
+    if (is_for_proxy(exchange)) return prepare_proxy(exchange, ssl_context);
+    af__tls_peer_release(exchange->peer);
+    char *host = af__copy_text(exchange->transfer->outgoing.url.host);
+    exchange->peer = host != NULL ? af__tls_prepare(exchange->driver->tls, ssl_context, host)
+                                  : NULL;
+    af_free(host);
+    return exchange->peer != NULL ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+}
+
+void af__exchange_adopt_peer(af__exchange *exchange) {
+    const struct curl_tlssessioninfo *tls = NULL;
+    exchange->is_multiplexed = exchange->transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
+    if (!exchange->transfer->outgoing.url.is_https) return;
+    curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
+    if (tls == NULL || tls->internals == NULL) return;
+    af__tls_peer_release(exchange->peer);
+    exchange->peer = af__tls_peer_of(tls->internals);
+    exchange->is_multiplexed = af__tls_is_multiplexed(tls->internals);
+}

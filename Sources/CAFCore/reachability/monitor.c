@@ -1,0 +1,218 @@
+#include "reachability/monitor.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "run/threads.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LONGEST_HOST = 255 };
+
+static struct {
+    pthread_mutex_t lock;
+    af__reach_hub *hub; /* NULL: no thread, or one that takes nothing more. */
+} shared = {PTHREAD_MUTEX_INITIALIZER, NULL};
+
+void af__reach_lock(void) {
+    pthread_mutex_lock(&shared.lock);
+}
+
+void af__reach_unlock(void) {
+    pthread_mutex_unlock(&shared.lock);
+}
+
+void af__reach_post(af__reach_hub *hub) {
+    if (hub->is_posted) return;
+    hub->is_posted = true;
+    af__loop_post(&hub->loop, &hub->post);
+}
+
+void af__reach_detach(af__reach_hub *hub) {
+    if (shared.hub == hub) shared.hub = NULL;
+}
+
+/* ---- Forks --------------------------------------------------------------------------------- */
+
+/** The thread, and all that it held, are the parent's. */
+static void reset_in_child(void) {
+    if (shared.hub != NULL) {
+        close(shared.hub->netlink);
+        close(shared.hub->loop.epoll_descriptor);
+        close(shared.hub->loop.event_descriptor);
+    }
+    shared.hub = NULL;
+    af__reach_unlock();
+}
+
+static void register_handlers(void) {
+    /* Threads are started under the lock, so a fork has to take it before theirs. */
+    af__threads_watch_forks();
+    af__resolver_watch_forks();
+    pthread_atfork(af__reach_lock, af__reach_unlock, reset_in_child);
+}
+
+void af__reach_watch_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_handlers);
+}
+
+/** Under the lock: a monitor that comes out of a fork belongs to nobody but its caller. */
+static void adopt(af_reach_monitor *monitor) {
+    if (monitor->generation == af__process_generation()) return;
+    monitor->generation = af__process_generation();
+    atomic_store(&monitor->references, 1);
+    monitor->is_wanted = monitor->is_waiting = monitor->is_active = monitor->is_looking_up = false;
+    monitor->waiting = monitor->active = (af__node){0};
+    monitor->lookup = (af__lookup){0};
+    monitor->retry.timer = (af__timer){0};
+}
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+/** Addresses that are nobody's neighbour's: two of the root of all names, one of each family. */
+static size_t internet(af__reach_address *out) {
+    out[0] = (af__reach_address){.family = AF_INET, .bytes = {198, 41, 0, 4}};
+    out[1] = (af__reach_address){.family = AF_INET6,
+                                 .bytes = {0x20, 1, 5, 3, 0xba, 0x3e, [13] = 2, [15] = 0x30}};
+    return 2;
+}
+
+static af_status set_host(af_reach_monitor *monitor, const char *host, af_failure *failure) {
+    if (host == NULL) {
+        monitor->address_count = internet(monitor->addresses);
+        return AF_OK;
+    }
+    af_slice text = af_slice_of(host);
+    if (text.size == 0 || text.size > LONGEST_HOST) {
+        return af__fail(failure, AF_EINVAL, "a host has 1 to %d bytes", LONGEST_HOST);
+    }
+    if (af__reach_parse(host, monitor->addresses)) {
+        monitor->address_count = 1;
+        return AF_OK;
+    }
+    monitor->host = af__copy_text(text);
+    return monitor->host != NULL ? AF_OK : af__fail(failure, AF_ENOMEM, "out of memory");
+}
+
+af_status af_reach_monitor_new(af_reach_monitor **out, const af_reach_monitor_options *options,
+                               af_failure *failure) {
+    af_reach_monitor_options defaults = AF_REACH_MONITOR_OPTIONS_INIT;
+    af_failure ignored;
+    if (options == NULL) options = &defaults;
+    if (failure == NULL) failure = &ignored;
+    memset(failure, 0, sizeof *failure);
+    *out = NULL;
+    if (options->size != sizeof *options) {
+        return af__fail(failure, AF_EINVAL, "the options lack AF_REACH_MONITOR_OPTIONS_INIT");
+    }
+    af_reach_monitor *monitor = af__zalloc(sizeof *monitor);
+    if (monitor == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = set_host(monitor, options->host, failure);
+    if (status != AF_OK) {
+        af_free(monitor);
+        return status;
+    }
+    af__reach_watch_forks();
+    atomic_init(&monitor->references, 1);
+    monitor->generation = af__process_generation();
+    monitor->on_change = options->on_change;
+    monitor->drop = options->drop;
+    monitor->context = options->context;
+    monitor->state.status = AF_REACH_UNKNOWN;
+    *out = monitor;
+    return AF_OK;
+}
+
+void af__reach_unreference(af_reach_monitor *monitor) {
+    if (atomic_fetch_sub(&monitor->references, 1) != 1) return;
+    if (monitor->drop != NULL) monitor->drop(monitor->context);
+    af_free(monitor->host);
+    af_free(monitor);
+}
+
+/* ---- Starting and stopping ----------------------------------------------------------------- */
+
+/** Under the lock. */
+static void tell_thread(af_reach_monitor *monitor) {
+    if (!monitor->is_waiting) {
+        monitor->is_waiting = true;
+        atomic_fetch_add(&monitor->references, 1);
+        af__list_append(&shared.hub->waiting, &monitor->waiting);
+    }
+    af__reach_post(shared.hub);
+}
+
+static af_status start(af_reach_monitor *monitor, af_failure *failure) {
+    adopt(monitor);
+    if (shared.hub == NULL) {
+        af_status status = af__reach_hub_new(&shared.hub, failure);
+        if (status != AF_OK) return status;
+    }
+    if (!monitor->is_wanted) {
+        monitor->is_wanted = true;
+        shared.hub->wanted++;
+        if (shared.hub->is_bound_to_end) {
+            shared.hub->is_bound_to_end = false;
+            af__thread_will_stay();
+        }
+    }
+    monitor->serial++;
+    tell_thread(monitor);
+    return AF_OK;
+}
+
+static void stop(af_reach_monitor *monitor) {
+    adopt(monitor);
+    if (!monitor->is_wanted) return;
+    monitor->is_wanted = false;
+    if (--shared.hub->wanted == 0) {
+        shared.hub->is_bound_to_end = true;
+        af__thread_will_end();
+    }
+    tell_thread(monitor);
+}
+
+af_status af_reach_monitor_start(af_reach_monitor *monitor, af_failure *failure) {
+    af_failure ignored;
+    if (failure == NULL) failure = &ignored;
+    memset(failure, 0, sizeof *failure);
+    af__reach_lock();
+    af_status status = start(monitor, failure);
+    af__reach_unlock();
+    return status;
+}
+
+void af_reach_monitor_stop(af_reach_monitor *monitor) {
+    af__reach_lock();
+    stop(monitor);
+    af__reach_unlock();
+}
+
+void af_reach_monitor_get_state(const af_reach_monitor *monitor, af_reachability *out) {
+    af__reach_lock();
+    *out = monitor->state;
+    af__reach_unlock();
+}
+
+void af_reach_monitor_free(af_reach_monitor *monitor) {
+    if (monitor == NULL) return;
+    af_reach_monitor_stop(monitor);
+    af__reach_unreference(monitor);
+}
+
+const char *af_reach_status_text(af_reach_status status) {
+    switch (status) {
+    case AF_REACH_NONE:
+        return "Not Reachable";
+    case AF_REACH_VIA_WWAN:
+        return "Reachable via WWAN";
+    case AF_REACH_VIA_WIFI:
+        return "Reachable via WiFi";
+    case AF_REACH_UNKNOWN:
+        break;
+    }
+    return "Unknown";
+}

@@ -1,0 +1,235 @@
+#include "run/loop.h"
+
+#include "base/clock.h"
+#include "base/failure.h"
+#include "run/threads.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { BATCH = 128 };
+
+static _Thread_local const af__loop *current_loop;
+
+af_status af__loop_init(af__loop *loop, af__loop_owner owner, af_failure *failure) {
+    *loop = (af__loop){.event_descriptor = -1, .epoll_descriptor = -1, .owner = owner};
+    af__timers_init(&loop->timers);
+    loop->epoll_descriptor = epoll_create1(EPOLL_CLOEXEC);
+    loop->event_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    /* Edge-triggered: each write is one event, and nobody has to read the counter back. */
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL};
+    if (loop->epoll_descriptor < 0 || loop->event_descriptor < 0 ||
+        epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, loop->event_descriptor, &event) != 0) {
+        int error = errno;
+        af__loop_clear(loop);
+        af_status status = af__fail(failure, AF_EINTERNAL, "no descriptor for the loop: %s",
+                                    strerror(error));
+        if (failure != NULL) failure->system_error = error;
+        return status;
+    }
+    return AF_OK;
+}
+
+static void close_descriptors(af__loop *loop) {
+    if (loop->epoll_descriptor >= 0) close(loop->epoll_descriptor);
+    if (loop->event_descriptor >= 0) close(loop->event_descriptor);
+    loop->epoll_descriptor = loop->event_descriptor = -1;
+}
+
+void af__loop_clear(af__loop *loop) {
+    close_descriptors(loop);
+    af__timers_clear(&loop->timers);
+}
+
+void af__loop_close(af__loop *loop) {
+    /* A poster that has ended a sleep may not have written yet; the number could be another file's then. */
+    while (loop->wakeups_due > 0) {
+        struct pollfd written = {.fd = loop->event_descriptor, .events = POLLIN};
+        uint64_t count = 0;
+        if (poll(&written, 1, -1) < 0 && errno != EINTR) break;
+        ssize_t size = read(loop->event_descriptor, &count, sizeof count);
+        if (size != (ssize_t)sizeof count) continue;
+        loop->wakeups_due = count < loop->wakeups_due ? loop->wakeups_due - count : 0;
+    }
+    close_descriptors(loop);
+}
+
+bool af__loop_is_current(const af__loop *loop) {
+    return current_loop == loop;
+}
+
+/*
+ * Wake-up protocol. The loop says "asleep", looks into the inbox once more, and only then sleeps;
+ * a poster links its node first and then asks whether the loop is asleep. Both orders are
+ * sequentially consistent, so at least one of the two sees the other. Whoever turns "asleep" back
+ * to false writes the eventfd: one write for any number of posts.
+ */
+void af__loop_post(af__loop *loop, af__post *post) {
+    af__post *first = atomic_load_explicit(&loop->inbox, memory_order_relaxed);
+    do {
+        post->next = first;
+    } while (!atomic_compare_exchange_weak(&loop->inbox, &first, post));
+    if (current_loop == loop || !atomic_load(&loop->is_asleep)) return;
+    if (!atomic_exchange(&loop->is_asleep, false)) return;
+    atomic_fetch_add_explicit(&loop->wakeups, 1, memory_order_relaxed);
+    uint64_t one = 1;
+    /* EAGAIN: the counter is full, which takes more wake-ups than there ever were. */
+    while (write(loop->event_descriptor, &one, sizeof one) < 0 && errno == EINTR) {}
+}
+
+/** false: nothing was posted. */
+static bool drain_inbox(af__loop *loop) {
+    af__post *newest = atomic_exchange(&loop->inbox, NULL);
+    if (newest == NULL) return false;
+    af__post *oldest = NULL;
+    while (newest != NULL) {
+        af__post *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    loop->owner.take_posts(loop->owner.context, oldest);
+    return true;
+}
+
+static int timeout_ms(const af__loop *loop) {
+    const af__timer *first = af__timers_first(&loop->timers);
+    if (first == NULL) return -1;
+    int64_t left = first->deadline - af__now_us();
+    if (left <= 0) return 0;
+    /* Rounded up: waking before the deadline would only spin until it is reached. */
+    int64_t milliseconds = (left + 999) / 1000;
+    return milliseconds > INT_MAX ? INT_MAX : (int)milliseconds;
+}
+
+static void ring_alarms(af__loop *loop) {
+    af__timer *first = af__timers_first(&loop->timers);
+    if (first == NULL) return;
+    int64_t now = af__now_us();
+    /* Alarms that are armed while these ring wait for the next turn, so that sockets get theirs. */
+    for (size_t left = loop->timers.count; left > 0; left--) {
+        first = af__timers_first(&loop->timers);
+        if (first == NULL || first->deadline > now) return;
+        af__timers_disarm(&loop->timers, first);
+        af__alarm *alarm = (af__alarm *)(void *)first;
+        alarm->ring(alarm);
+    }
+}
+
+static unsigned readiness_of(uint32_t events) {
+    unsigned readiness = 0;
+    if (events & EPOLLIN) readiness |= AF__READABLE;
+    if (events & EPOLLOUT) readiness |= AF__WRITABLE;
+    if (events & (EPOLLERR | EPOLLHUP)) readiness |= AF__BROKEN;
+    return readiness;
+}
+
+static int sleep_until_ready(af__loop *loop, struct epoll_event *batch) {
+    atomic_store(&loop->is_asleep, true);
+    int timeout = atomic_load(&loop->inbox) != NULL ? 0 : timeout_ms(loop);
+    int count = epoll_wait(loop->epoll_descriptor, batch, BATCH, timeout);
+    if (!atomic_exchange(&loop->is_asleep, false)) loop->wakeups_due++;
+    return count;
+}
+
+/** false: no socket was ready. */
+static bool take_events(af__loop *loop, struct epoll_event *batch, bool may_sleep) {
+    af__fork_gate_leave(loop->section);
+    int count = may_sleep ? sleep_until_ready(loop, batch)
+                          : epoll_wait(loop->epoll_descriptor, batch, BATCH, 0);
+    af__fork_gate_enter(loop->section);
+    loop->now_us = af__now_us();
+    loop->batch = batch;
+    loop->batch_count = count > 0 ? count : 0;
+    for (loop->batch_next = 0; loop->batch_next < loop->batch_count;) {
+        struct epoll_event *event = &batch[loop->batch_next++];
+        af__watch *watch = event->data.ptr;
+        /* None: the eventfd, which only had to wake us, or a watch given up meanwhile. */
+        if (watch != NULL) watch->ready(watch, readiness_of(event->events));
+    }
+    loop->batch_count = 0;
+    return count > 0;
+}
+
+static void run(void *context) {
+    af__loop *loop = context;
+    struct epoll_event batch[BATCH];
+    af__fork_section section;
+    af__fork_gate_add(&section);
+    af__fork_gate_enter(&section);
+    loop->section = &section;
+    current_loop = loop;
+    af__turn next = AF__TURN_SLEEP;
+    do {
+        bool has_events = take_events(loop, batch, next == AF__TURN_SLEEP);
+        /* Posts first: what they start asks for its first turn through an alarm that is due now. */
+        bool has_posts = drain_inbox(loop);
+        ring_alarms(loop);
+        atomic_fetch_add_explicit(&loop->turns, 1, memory_order_relaxed);
+        next = loop->owner.finish_turn(loop->owner.context, !has_events && !has_posts);
+    } while (next != AF__TURN_END);
+    current_loop = NULL;
+    loop->owner.ended(loop->owner.context);
+    af__fork_gate_leave(&section);
+    af__fork_gate_remove(&section);
+}
+
+af_status af__loop_start(af__loop *loop, af_failure *failure) {
+    int error = af__thread_start(loop->owner.name, run, loop);
+    if (error == 0) return AF_OK;
+    af_status status = af__fail(failure, AF_EINTERNAL, "no thread for the loop: %s",
+                                strerror(error));
+    if (failure != NULL) failure->system_error = error;
+    return status;
+}
+
+int64_t af__loop_now(const af__loop *loop) {
+    return loop->now_us;
+}
+
+af_status af__loop_watch(af__loop *loop, af__watch *watch, unsigned readiness, bool is_new) {
+    struct epoll_event event = {.data.ptr = watch};
+    if (readiness & AF__READABLE) event.events |= EPOLLIN;
+    if (readiness & AF__WRITABLE) event.events |= EPOLLOUT;
+    int operation = is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    int result = epoll_ctl(loop->epoll_descriptor, operation, watch->descriptor, &event);
+    if (result != 0 && errno == EEXIST) {
+        /* The number was closed and opened again before the old watch was given up. */
+        result = epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_MOD, watch->descriptor, &event);
+    } else if (result != 0 && errno == ENOENT) {
+        result = epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, watch->descriptor, &event);
+    }
+    if (result == 0) return AF_OK;
+    return errno == ENOMEM || errno == ENOSPC ? AF_ENOMEM : AF_EINTERNAL;
+}
+
+void af__loop_unwatch(af__loop *loop, af__watch *watch) {
+    /* Fails when the descriptor was closed first, and then there is nothing left to give up. */
+    epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_DEL, watch->descriptor, NULL);
+    for (int i = loop->batch_next; i < loop->batch_count; i++) {
+        if (loop->batch[i].data.ptr == watch) {
+            loop->batch[i].data.ptr = NULL;
+        }
+    }
+}
+
+af_status af__loop_reserve_alarms(af__loop *loop, size_t count) {
+    return af__timers_reserve(&loop->timers, count);
+}
+
+void af__loop_release_alarms(af__loop *loop, size_t count) {
+    af__timers_shrink(&loop->timers, count);
+}
+
+void af__loop_arm(af__loop *loop, af__alarm *alarm, int64_t deadline_us) {
+    af__timers_arm(&loop->timers, &alarm->timer, deadline_us);
+}
+
+void af__loop_disarm(af__loop *loop, af__alarm *alarm) {
+    af__timers_disarm(&loop->timers, &alarm->timer);
+}

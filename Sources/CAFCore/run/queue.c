@@ -1,0 +1,396 @@
+#include "run/queue.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+enum {
+    FIRST_BUCKETS = 16,
+    /* Hosts without tasks whose protocol is remembered. */
+    MOST_UNUSED = 64,
+    /*
+     * Entries of a host that run without a connection and may end up on a shared one. libcurl keeps them
+     * in a list, of which some versions look at every member whenever a transfer ends (8.14.1,
+     * process_pending_handles()), so it stays short. As many begin in one turn of the loop.
+     */
+    MOST_UNCONNECTED = 16,
+    /*
+     * Streams that a host begins on a connection while other hosts wait for one and the limit in total is
+     * reached. Then it lets the connection go, once.
+     */
+    MOST_STREAMS_IN_A_ROW = 256
+};
+
+typedef struct lane {
+    af__list levels; /**< The first entry of each rank, the highest rank first. */
+    uint32_t running;
+} lane;
+
+struct af__queue_host {
+    af__queue_host *next; /**< In its bucket. */
+    af__node turn;        /**< In `streaming`, `connecting`, `unused` or none. */
+    lane lanes[AF__LANES];
+    size_t entries;       /**< That wait or run. */
+    uint32_t unconnected; /**< Running in the shared lane without a connection. */
+    uint32_t in_a_row;    /**< Began in the shared lane since it last was empty. */
+    af__sharing sharing;
+    uint64_t hash;
+    uint16_t port;
+    bool has_socket;
+    size_t host_size;
+    char text[]; /**< The host, then the path of the socket; both end in NUL. */
+};
+
+/* ---- Lanes --------------------------------------------------------------------------------- */
+
+static af__entry *first_of(const lane *lane) {
+    af__node *level = af__list_first(&lane->levels);
+    return level != NULL ? AF__OWNER(level, af__entry, level) : NULL;
+}
+
+static void insert_before(af__node *node, af__node *next) {
+    node->next = next;
+    node->previous = next->previous;
+    next->previous->next = node;
+    next->previous = node;
+}
+
+/** Few ranks are in use at a time, at most as many as there are priorities. */
+static void push(lane *lane, af__entry *entry) {
+    af__node *head = &lane->levels.head, *level = head->next;
+    while (level != head && AF__OWNER(level, af__entry, level)->rank > entry->rank) {
+        level = level->next;
+    }
+    af__entry *leader = level != head ? AF__OWNER(level, af__entry, level) : NULL;
+    if (leader != NULL && leader->rank == entry->rank) {
+        insert_before(&entry->node, &leader->node);
+        return;
+    }
+    entry->node.next = entry->node.previous = &entry->node;
+    insert_before(&entry->level, level);
+}
+
+static void pull(af__entry *entry) {
+    bool is_leader = entry->level.next != NULL;
+    bool is_last = entry->node.next == &entry->node;
+    if (is_leader && !is_last) {
+        af__entry *heir = AF__OWNER(entry->node.next, af__entry, node);
+        insert_before(&heir->level, &entry->level);
+    }
+    af__list_remove(&entry->level);
+    af__list_remove(&entry->node);
+}
+
+/* ---- Hosts --------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const af__queue *queue, const af__queue_key *key) {
+    uint64_t hash = af__keyed_hash(&queue->seed, key->host);
+    if (key->socket != NULL) {
+        uint64_t socket = af__keyed_hash(&queue->seed, af_slice_of(key->socket));
+        hash ^= socket << 1 | socket >> 63;
+    }
+    return hash + key->port;
+}
+
+static bool is_host(const af__queue_host *host, const af__queue_key *key) {
+    if (host->port != key->port || host->host_size != key->host.size) return false;
+    if (host->has_socket != (key->socket != NULL)) return false;
+    if (memcmp(host->text, key->host.bytes, key->host.size) != 0) return false;
+    return key->socket == NULL || strcmp(host->text + host->host_size + 1, key->socket) == 0;
+}
+
+static af__queue_host **bucket_of(const af__queue *queue, uint64_t hash) {
+    return &queue->buckets[hash & (queue->bucket_count - 1)];
+}
+
+/** Without memory for it chains get longer, or the table stays large. */
+static void resize(af__queue *queue, size_t count) {
+    af__queue_host **old = queue->buckets, **buckets = af__zalloc(count * sizeof *buckets);
+    if (buckets == NULL) return;
+    size_t old_count = queue->bucket_count;
+    queue->buckets = buckets;
+    queue->bucket_count = count;
+    for (size_t i = 0; i < old_count; i++) {
+        for (af__queue_host *host = old[i], *next; host != NULL; host = next) {
+            af__queue_host **bucket = bucket_of(queue, host->hash);
+            next = host->next;
+            host->next = *bucket;
+            *bucket = host;
+        }
+    }
+    af_free(old);
+}
+
+static af__queue_host *make_host(af__queue *queue, const af__queue_key *key, uint64_t hash) {
+    size_t socket_size = key->socket != NULL ? strlen(key->socket) + 1 : 0;
+    af__queue_host *host = af__zalloc(sizeof *host + key->host.size + 1 + socket_size);
+    if (host == NULL) return NULL;
+    for (size_t i = 0; i < AF__LANES; i++) af__list_init(&host->lanes[i].levels);
+    host->hash = hash;
+    host->port = key->port;
+    host->host_size = key->host.size;
+    host->has_socket = key->socket != NULL;
+    memcpy(host->text, key->host.bytes, key->host.size);
+    if (socket_size > 0) memcpy(host->text + key->host.size + 1, key->socket, socket_size);
+    if (queue->host_count >= queue->bucket_count) resize(queue, queue->bucket_count * 2);
+    af__queue_host **bucket = bucket_of(queue, hash);
+    host->next = *bucket;
+    *bucket = host;
+    queue->host_count++;
+    return host;
+}
+
+static af__queue_host *find_host(af__queue *queue, const af__queue_key *key) {
+    uint64_t hash = hash_of(queue, key);
+    for (af__queue_host *host = *bucket_of(queue, hash); host != NULL; host = host->next) {
+        if (host->hash == hash && is_host(host, key)) return host;
+    }
+    return make_host(queue, key, hash);
+}
+
+static void free_host(af__queue *queue, af__queue_host *host) {
+    af__queue_host **link = bucket_of(queue, host->hash);
+    while (*link != host) link = &(*link)->next;
+    *link = host->next;
+    af__list_remove(&host->turn);
+    af_free(host);
+    queue->host_count--;
+    bool is_sparse = queue->bucket_count > FIRST_BUCKETS &&
+                     queue->host_count < queue->bucket_count / 8;
+    if (is_sparse) resize(queue, queue->bucket_count / 2);
+}
+
+/** What was learnt about it may serve the next task. */
+static void put_aside(af__queue *queue, af__queue_host *host) {
+    af__list_append(&queue->unused, &host->turn);
+    if (++queue->unused_count <= MOST_UNUSED) return;
+    queue->unused_count--;
+    free_host(queue, AF__OWNER(af__list_first(&queue->unused), af__queue_host, turn));
+}
+
+/* ---- Limits -------------------------------------------------------------------------------- */
+
+/** Connections in use, as far as is known: streams may have spread over several. */
+static uint32_t connections_of(const af__queue_host *host) {
+    uint32_t shared = host->lanes[AF__LANE_SHARED].running;
+    if (host->sharing == AF__SHARING_STREAMS && shared > 0) shared = 1;
+    return shared + host->lanes[AF__LANE_ALONE].running;
+}
+
+static bool has_connection_left(const af__queue *queue, const af__queue_host *host) {
+    return queue->limits.per_host == 0 || connections_of(host) < queue->limits.per_host;
+}
+
+/** May one more stream begin on the connections that are there? */
+static bool has_stream_left(const af__queue *queue, const af__queue_host *host) {
+    uint32_t shared = host->lanes[AF__LANE_SHARED].running;
+    uint32_t alone = host->lanes[AF__LANE_ALONE].running;
+    if (host->sharing != AF__SHARING_STREAMS || shared == 0) return false;
+    if (queue->limits.per_host == 0) return true;
+    uint32_t most = queue->limits.per_host > alone ? queue->limits.per_host - alone : 1;
+    return shared / queue->limits.streams < most;
+}
+
+static bool comes_before(const af__entry *a, const af__entry *b) {
+    return a->rank != b->rank ? a->rank > b->rank : a->serial < b->serial;
+}
+
+/** Streams that follow one another without end would keep the last connection from who needs it alone. */
+static bool must_make_way(const af__queue *queue, const af__queue_host *host) {
+    const af__entry *alone = first_of(&host->lanes[AF__LANE_ALONE]);
+    return alone != NULL && host->lanes[AF__LANE_ALONE].running == 0 &&
+           !has_connection_left(queue, host) &&
+           comes_before(alone, first_of(&host->lanes[AF__LANE_SHARED]));
+}
+
+/** The first of the shared lane, if it may run without a further connection. */
+static af__entry *next_stream(const af__queue *queue, const af__queue_host *host) {
+    af__entry *entry = first_of(&host->lanes[AF__LANE_SHARED]);
+    bool may = entry != NULL && host->unconnected < MOST_UNCONNECTED &&
+               has_stream_left(queue, host) && !must_make_way(queue, host);
+    return may ? entry : NULL;
+}
+
+/** The first entry that may run with one connection more. */
+static af__entry *next_connection(const af__queue *queue, const af__queue_host *host) {
+    if (!has_connection_left(queue, host)) return NULL;
+    af__entry *shared = first_of(&host->lanes[AF__LANE_SHARED]);
+    af__entry *alone = first_of(&host->lanes[AF__LANE_ALONE]);
+    bool streams = host->sharing == AF__SHARING_STREAMS && host->lanes[AF__LANE_SHARED].running > 0;
+    bool has_shared = shared != NULL && !streams &&
+                      (host->sharing == AF__SHARING_NONE || host->unconnected < MOST_UNCONNECTED);
+    if (!has_shared) return alone;
+    return alone != NULL && comes_before(alone, shared) ? alone : shared;
+}
+
+/** At the end of the list that it belongs to now. */
+static void take_turn(af__queue *queue, af__queue_host *host) {
+    af__list_remove(&host->turn);
+    if (host->entries == 0) {
+        put_aside(queue, host);
+    } else if (next_stream(queue, host) != NULL) {
+        af__list_append(&queue->streaming, &host->turn);
+    } else if (next_connection(queue, host) != NULL) {
+        af__list_append(&queue->connecting, &host->turn);
+    }
+}
+
+/** Something of the host has changed: it keeps its turn if it still belongs to the same list. */
+static void update(af__queue *queue, af__queue_host *host, bool was_streaming) {
+    bool is_streaming = next_stream(queue, host) != NULL;
+    bool may_run = is_streaming || next_connection(queue, host) != NULL;
+    bool had_turn = host->turn.next != NULL;
+    bool is_same = host->entries > 0 && had_turn == may_run && was_streaming == is_streaming;
+    if (!is_same) take_turn(queue, host);
+}
+
+/* ---- Entries ------------------------------------------------------------------------------- */
+
+af_status af__queue_init(af__queue *queue, af__queue_limits limits) {
+    *queue = (af__queue){.limits = limits};
+    af__list_init(&queue->streaming);
+    af__list_init(&queue->connecting);
+    af__list_init(&queue->unused);
+    if (!af__hash_seed_make(&queue->seed)) return AF_EINTERNAL;
+    queue->buckets = af__zalloc(FIRST_BUCKETS * sizeof *queue->buckets);
+    if (queue->buckets == NULL) return AF_ENOMEM;
+    queue->bucket_count = FIRST_BUCKETS;
+    return AF_OK;
+}
+
+void af__queue_clear(af__queue *queue) {
+    af__node *node;
+    if (queue->buckets == NULL) return;
+    while ((node = af__list_first(&queue->unused)) != NULL) {
+        free_host(queue, AF__OWNER(node, af__queue_host, turn));
+    }
+    af_free(queue->buckets);
+    queue->buckets = NULL;
+}
+
+af_status af__queue_add(af__queue *queue, af__entry *entry, const af__queue_key *key, af__lane lane,
+                        unsigned rank) {
+    af__queue_host *host = find_host(queue, key);
+    if (host == NULL) return AF_ENOMEM;
+    if (host->entries == 0) {
+        if (host->turn.next != NULL) queue->unused_count--;
+        af__list_remove(&host->turn);
+    }
+    bool was_streaming = next_stream(queue, host) != NULL;
+    *entry = (af__entry){.host = host,
+                         .serial = queue->next_serial++,
+                         .rank = (uint16_t)rank,
+                         .state = AF__ENTRY_WAITING,
+                         .lane = (uint8_t)lane};
+    push(&host->lanes[lane], entry);
+    host->entries++;
+    queue->waiting++;
+    update(queue, host, was_streaming);
+    return AF_OK;
+}
+
+/** Counts an entry of the host as running, or no longer. */
+static void count_running(af__queue *queue, af__entry *entry, bool runs) {
+    af__queue_host *host = entry->host;
+    lane *lane = &host->lanes[entry->lane];
+    queue->connections -= connections_of(host);
+    if (runs) {
+        lane->running++;
+        queue->running++;
+        if (entry->lane == AF__LANE_SHARED) host->unconnected++;
+    } else {
+        lane->running--;
+        queue->running--;
+        if (entry->lane == AF__LANE_SHARED && !entry->is_connected) host->unconnected--;
+    }
+    if (entry->lane == AF__LANE_SHARED) {
+        host->in_a_row = lane->running > 0 ? host->in_a_row + (runs ? 1 : 0) : 0;
+    }
+    queue->connections += connections_of(host);
+}
+
+void af__queue_remove(af__queue *queue, af__entry *entry) {
+    af__queue_host *host = entry->host;
+    if (entry->state == AF__ENTRY_OUT) return;
+    bool was_streaming = next_stream(queue, host) != NULL;
+    if (entry->state == AF__ENTRY_WAITING) {
+        pull(entry);
+        queue->waiting--;
+    } else {
+        count_running(queue, entry, false);
+    }
+    host->entries--;
+    *entry = (af__entry){0};
+    update(queue, host, was_streaming);
+}
+
+static af__entry *run(af__queue *queue, af__entry *entry) {
+    pull(entry);
+    queue->waiting--;
+    entry->state = AF__ENTRY_RUNNING;
+    count_running(queue, entry, true);
+    take_turn(queue, entry->host);
+    return entry;
+}
+
+/** Have others waited for a connection of this host for long enough? */
+static bool must_yield(const af__queue *queue, const af__queue_host *host, bool is_full) {
+    return is_full && host->in_a_row >= MOST_STREAMS_IN_A_ROW &&
+           !af__list_is_empty(&queue->connecting);
+}
+
+/** Of the hosts that stream; at the limit in total there are no more than that limit. */
+static af__entry *choose_streaming(const af__queue *queue, bool is_full) {
+    const af__node *head = &queue->streaming.head;
+    for (const af__node *node = head->next; node != head; node = node->next) {
+        const af__queue_host *host = AF__OWNER(node, af__queue_host, turn);
+        if (must_yield(queue, host, is_full)) continue;
+        af__entry *stream = next_stream(queue, host);
+        af__entry *other = is_full ? NULL : next_connection(queue, host);
+        return other != NULL && comes_before(other, stream) ? other : stream;
+    }
+    return NULL;
+}
+
+static af__entry *choose_connecting(const af__queue *queue, bool is_full) {
+    af__node *node = is_full ? NULL : af__list_first(&queue->connecting);
+    return node != NULL ? next_connection(queue, AF__OWNER(node, af__queue_host, turn)) : NULL;
+}
+
+af__entry *af__queue_next(af__queue *queue) {
+    bool is_full = queue->limits.total != 0 && queue->connections >= queue->limits.total;
+    af__entry *entry = queue->prefers_connecting ? choose_connecting(queue, is_full)
+                                                 : choose_streaming(queue, is_full);
+    if (entry == NULL) {
+        entry = queue->prefers_connecting ? choose_streaming(queue, is_full)
+                                          : choose_connecting(queue, is_full);
+    }
+    queue->prefers_connecting = !queue->prefers_connecting;
+    return entry != NULL ? run(queue, entry) : NULL;
+}
+
+bool af__queue_keeps_place(const af__entry *entry, const af__queue_key *key, af__lane lane) {
+    return entry->state == AF__ENTRY_RUNNING && entry->lane == (uint8_t)lane &&
+           is_host(entry->host, key);
+}
+
+void af__queue_connecting(af__queue *queue, af__entry *entry) {
+    if (entry->state != AF__ENTRY_RUNNING || !entry->is_connected) return;
+    af__queue_host *host = entry->host;
+    bool was_streaming = next_stream(queue, host) != NULL;
+    entry->is_connected = false;
+    if (entry->lane == AF__LANE_SHARED) host->unconnected++;
+    update(queue, host, was_streaming);
+}
+
+void af__queue_connected(af__queue *queue, af__entry *entry, af__sharing sharing) {
+    if (entry->state != AF__ENTRY_RUNNING) return;
+    af__queue_host *host = entry->host;
+    bool was_streaming = next_stream(queue, host) != NULL;
+    queue->connections -= connections_of(host);
+    if (!entry->is_connected && entry->lane == AF__LANE_SHARED) host->unconnected--;
+    entry->is_connected = true;
+    if (sharing != AF__SHARING_UNKNOWN) host->sharing = sharing;
+    queue->connections += connections_of(host);
+    update(queue, host, was_streaming);
+}

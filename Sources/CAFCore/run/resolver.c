@@ -1,0 +1,441 @@
+#include "run/resolver.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/text_table.h"
+#include "run/threads.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BUCKETS = 1024 };
+
+typedef enum name_state {
+    NAME_QUEUED,  /* In `queue`. Freed when its last lookup is cancelled. */
+    NAME_RUNNING, /* A thread has it. */
+    NAME_KNOWN    /* In `known`, until it expires or makes room. */
+} name_state;
+
+/** A name with a family. In the table unless it is a fresh one. */
+typedef struct af__resolver_name {
+    af__text_entry entry;
+    af__node node; /* In `queue` or in `known`. */
+    name_state state;
+    af__lookup_kind kind;
+    int family;
+    af__list lookups; /* That wait for it. */
+    af__addresses *found;
+    char text[]; /* A mark of the family, then the host. */
+} name;
+
+/*
+ * Lock order: this one, then the one in run/threads. Nothing is called with it that could wait.
+ * A thread that hangs in getaddrinfo() holds no lock.
+ */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t has_work;
+    af__resolver_settings settings;
+    bool is_ready;
+    unsigned generation; /* The process that the rest belongs to. */
+    af__text_table table;
+    af__text_entry *buckets[BUCKETS];
+    af__list queue; /* Oldest first. */
+    af__list known; /* Oldest first, which is also the order of their expiry. */
+    size_t queued, known_count;
+    unsigned clients;
+    unsigned threads; /* All but those that were dismissed. */
+    unsigned idle;    /* Of them, those that wait for work. */
+    unsigned round;   /* A thread that waits while this changes has been dismissed. */
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER,
+            /* libcurl's CURLOPT_DNS_CACHE_TIMEOUT is 60 s, too. */
+            .settings = {getaddrinfo, INT64_C(60) * 1000 * 1000, INT64_C(10) * 1000 * 1000}};
+
+/* ---- Addresses ----------------------------------------------------------------------------- */
+
+af__addresses *af__addresses_retain(af__addresses *addresses) {
+    atomic_fetch_add_explicit(&addresses->references, 1, memory_order_relaxed);
+    return addresses;
+}
+
+void af__addresses_release(af__addresses *addresses) {
+    if (addresses == NULL || atomic_fetch_sub(&addresses->references, 1) != 1) return;
+    af_free(addresses);
+}
+
+static bool read_address(af__address *out, const struct sockaddr *address) {
+    *out = (af__address){.family = address->sa_family};
+    if (address->sa_family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, address, sizeof in);
+        memcpy(out->bytes, &in.sin_addr, 4);
+    } else if (address->sa_family == AF_INET6) {
+        struct sockaddr_in6 in;
+        memcpy(&in, address, sizeof in);
+        memcpy(out->bytes, &in.sin6_addr, 16);
+        out->scope = in.sin6_scope_id;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/** NULL: out of memory, or (`*error` is then EAI_NONAME) there is no address. */
+static af__addresses *collect(const struct addrinfo *results, int64_t lifetime_us, int *error) {
+    size_t count = 0, counts[2] = {0, 0};
+    for (const struct addrinfo *next = results; next != NULL; next = next->ai_next) count++;
+    if (count > (size_t)2 * AF__RESOLVER_MOST_ADDRESSES) {
+        count = (size_t)2 * AF__RESOLVER_MOST_ADDRESSES;
+    }
+    af__addresses *found = af__alloc(sizeof *found + count * sizeof *found->list);
+    *error = EAI_MEMORY;
+    if (found == NULL) return NULL;
+    atomic_init(&found->references, 1);
+    found->count = 0;
+    for (; results != NULL && found->count < count; results = results->ai_next) {
+        size_t *same = &counts[results->ai_family == AF_INET6];
+        if (*same >= AF__RESOLVER_MOST_ADDRESSES) continue;
+        if (!read_address(&found->list[found->count], results->ai_addr)) continue;
+        ++*same;
+        found->count++;
+    }
+    found->expires_us = af__now_us() + lifetime_us;
+    *error = 0;
+    if (found->count > 0) return found;
+    af_free(found);
+    *error = EAI_NONAME;
+    return NULL;
+}
+
+static bool has_ipv6(void) {
+    int descriptor = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (descriptor >= 0) close(descriptor);
+    return descriptor >= 0;
+}
+
+static af__addresses *look_up(const name *name, af__resolver_settings settings, int *error,
+                              int *system_error) {
+    struct addrinfo hints = {.ai_family = name->family, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *results = NULL;
+    /* Without it half of the questions would be in vain. */
+    if (name->family == AF_UNSPEC && !has_ipv6()) hints.ai_family = AF_INET;
+    errno = 0;
+    *error = settings.look_up(name->text + 1, NULL, &hints, &results);
+    *system_error = *error == EAI_SYSTEM ? errno : 0;
+    if (*error != 0) return NULL;
+    af__addresses *found = collect(results, settings.lifetime_us, error);
+    freeaddrinfo(results);
+    return found;
+}
+
+/* ---- Names, under the lock ----------------------------------------------------------------- */
+
+static name *owner_of(af__node *node) {
+    return AF__OWNER(node, name, node);
+}
+
+static void free_name(name *name) {
+    if (name->kind == AF__LOOKUP_SHARED) af__text_table_remove(&shared.table, &name->entry);
+    if (name->state == NAME_QUEUED) shared.queued--;
+    if (name->state == NAME_KNOWN) shared.known_count--;
+    af__list_remove(&name->node);
+    af__addresses_release(name->found);
+    af_free(name);
+}
+
+static name *new_name(const char *text, size_t size, int family, af__lookup_kind kind) {
+    name *name = af__zalloc(sizeof *name + size + 1);
+    if (name == NULL) return NULL;
+    memcpy(name->text, text, size + 1);
+    name->entry.key = (af_slice){name->text, size};
+    name->family = family;
+    name->kind = kind;
+    name->state = NAME_QUEUED;
+    af__list_init(&name->lookups);
+    if (kind == AF__LOOKUP_SHARED) af__text_table_add(&shared.table, &name->entry);
+    af__list_append(&shared.queue, &name->node);
+    shared.queued++;
+    return name;
+}
+
+static void end_lookup(af__lookup *lookup, af__addresses *found, int error, int system_error) {
+    af__resolver_client *client = lookup->client;
+    af__list_remove(&lookup->node);
+    lookup->name = NULL;
+    lookup->found = found != NULL ? af__addresses_retain(found) : NULL;
+    lookup->error = error;
+    lookup->system_error = system_error;
+    af__list_append(&client->ended, &lookup->node);
+    if (client->is_posted) return;
+    client->is_posted = true;
+    af__loop_post(client->loop, &client->post);
+}
+
+/** Takes `found`. */
+static void end_name(name *name, af__addresses *found, int error, int system_error) {
+    af__node *node;
+    while ((node = af__list_first(&name->lookups)) != NULL) {
+        end_lookup(AF__OWNER(node, af__lookup, node), found, error, system_error);
+    }
+    if (found == NULL || name->kind == AF__LOOKUP_FRESH || shared.clients == 0) {
+        af__addresses_release(found);
+        free_name(name);
+        return;
+    }
+    name->state = NAME_KNOWN;
+    name->found = found;
+    af__list_append(&shared.known, &name->node);
+    if (++shared.known_count > AF__RESOLVER_MOST_KNOWN) {
+        free_name(owner_of(af__list_first(&shared.known)));
+    }
+}
+
+static void forget_known(void) {
+    af__node *node;
+    while ((node = af__list_first(&shared.known)) != NULL) free_name(owner_of(node));
+}
+
+/** There is no thread for them. */
+static void fail_queued(int error) {
+    af__node *node;
+    while ((node = af__list_first(&shared.queue)) != NULL) {
+        end_name(owner_of(node), NULL, EAI_SYSTEM, error);
+    }
+}
+
+/* ---- Forks --------------------------------------------------------------------------------- */
+
+static void lock_shared(void) {
+    pthread_mutex_lock(&shared.lock);
+}
+
+static void unlock_shared(void) {
+    pthread_mutex_unlock(&shared.lock);
+}
+
+static void make_condition(void) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&shared.has_work, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/** Threads that waited did so in the parent. */
+static void reset_in_child(void) {
+    make_condition();
+    unlock_shared();
+}
+
+static void register_handlers(void) {
+    make_condition();
+    af__list_init(&shared.queue);
+    af__list_init(&shared.known);
+    shared.generation = af__process_generation();
+    af__threads_watch_forks();
+    pthread_atfork(lock_shared, unlock_shared, reset_in_child);
+}
+
+void af__resolver_watch_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_handlers);
+}
+
+/** Under the lock. In a child: lookups, threads and clients are the parent's. */
+static void leave_parent(void) {
+    if (shared.generation == af__process_generation()) return;
+    shared.generation = af__process_generation();
+    af__text_entry *entry;
+    size_t place = 0;
+    while ((entry = af__text_table_drain(&shared.table, &place)) != NULL) {
+        free_name(AF__OWNER(entry, name, entry));
+    }
+    af__node *node;
+    while ((node = af__list_first(&shared.queue)) != NULL) free_name(owner_of(node));
+    shared.clients = shared.threads = shared.idle = 0;
+}
+
+/* ---- Threads ------------------------------------------------------------------------------- */
+
+/** Under the lock. Wait for a name; NULL: this thread is to end, and is not counted any more. */
+static name *next_name(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(shared.settings.idle_us / 1000000);
+    until.tv_nsec += (long)(shared.settings.idle_us % 1000000) * 1000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    shared.idle++;
+    int error = 0;
+    unsigned round = shared.round;
+    while (shared.queued == 0 && shared.clients != 0 && round == shared.round && error == 0) {
+        error = pthread_cond_timedwait(&shared.has_work, &shared.lock, &until);
+    }
+    /* af__resolver_close() has announced its end, and counts it no longer. */
+    if (round != shared.round) return NULL;
+    shared.idle--;
+    af__node *node = af__list_first(&shared.queue);
+    if (node != NULL) {
+        name *name = owner_of(node);
+        af__list_remove(&name->node);
+        shared.queued--;
+        name->state = NAME_RUNNING;
+        return name;
+    }
+    shared.threads--;
+    af__thread_will_end();
+    return NULL;
+}
+
+static void run(void *context) {
+    (void)context;
+    lock_shared();
+    name *name;
+    while ((name = next_name()) != NULL) {
+        int error, system_error;
+        af__resolver_settings settings = shared.settings;
+        unlock_shared();
+        af__addresses *found = look_up(name, settings, &error, &system_error);
+        lock_shared();
+        end_name(name, found, error, system_error);
+    }
+    unlock_shared();
+}
+
+/** Under the lock, which is given up meanwhile. */
+static void start_thread(void) {
+    shared.threads++;
+    unlock_shared();
+    int error = af__thread_start("af-names", run, NULL);
+    lock_shared();
+    if (error == 0) return;
+    /* Those that are there, even if they hang, will come to what is queued; otherwise none ever does. */
+    if (--shared.threads == 0) fail_queued(error);
+}
+
+/* ---- For loops ----------------------------------------------------------------------------- */
+
+af_status af__resolver_open(af__resolver_client *client, af__loop *loop, af_failure *failure) {
+    af__resolver_watch_forks();
+    *client = (af__resolver_client){.loop = loop};
+    af__list_init(&client->ended);
+    lock_shared();
+    if (!shared.is_ready) {
+        shared.is_ready = af__text_table_init(&shared.table, shared.buckets, BUCKETS);
+    }
+    if (shared.is_ready) {
+        leave_parent();
+        shared.clients++;
+    }
+    bool is_ready = shared.is_ready;
+    unlock_shared();
+    if (is_ready) return AF_OK;
+    client->loop = NULL;
+    return af__fail(failure, AF_EINTERNAL, "the system has no random bytes");
+}
+
+void af__resolver_close(af__resolver_client *client) {
+    if (client->loop == NULL) return;
+    client->loop = NULL;
+    lock_shared();
+    if (--shared.clients == 0) {
+        forget_known();
+        /* One that is in getaddrinfo() says so itself when it comes back, which may never be. */
+        for (unsigned i = 0; i < shared.idle; i++) af__thread_will_end();
+        shared.round++;
+        shared.threads -= shared.idle;
+        shared.idle = 0;
+        pthread_cond_broadcast(&shared.has_work);
+    }
+    unlock_shared();
+}
+
+static bool end_at_once(af__lookup *lookup, af__addresses *found, int error) {
+    lookup->found = found != NULL ? af__addresses_retain(found) : NULL;
+    lookup->error = error;
+    return true;
+}
+
+/** Under the lock. */
+static bool begin(af__lookup *lookup, const char *text, size_t size, int family,
+                  af__lookup_kind kind) {
+    af__text_entry *entry = NULL;
+    if (kind == AF__LOOKUP_SHARED) {
+        entry = af__text_table_find(&shared.table, (af_slice){text, size});
+    }
+    name *name = entry != NULL ? AF__OWNER(entry, struct af__resolver_name, entry) : NULL;
+    if (name != NULL && name->state == NAME_KNOWN) {
+        if (af__now_us() < name->found->expires_us) return end_at_once(lookup, name->found, 0);
+        free_name(name);
+        name = NULL;
+    }
+    bool is_new = name == NULL;
+    if (is_new) name = new_name(text, size, family, kind);
+    if (name == NULL) return end_at_once(lookup, NULL, EAI_MEMORY);
+    lookup->name = name;
+    af__list_append(&name->lookups, &lookup->node);
+    if (!is_new) return false;
+    if (shared.queued <= shared.idle) {
+        pthread_cond_signal(&shared.has_work);
+    } else if (shared.threads < AF__RESOLVER_MOST_THREADS) {
+        start_thread();
+    }
+    return false;
+}
+
+bool af__resolver_begin(af__lookup *lookup, af__resolver_client *client, const char *host,
+                        int family, af__lookup_kind kind) {
+    char text[NI_MAXHOST + 1];
+    size_t size = strlen(host);
+    *lookup = (af__lookup){.client = client};
+    if (size >= sizeof text - 1) return end_at_once(lookup, NULL, EAI_NONAME);
+    text[0] = family == AF_INET ? '4' : family == AF_INET6 ? '6' : '*';
+    memcpy(text + 1, host, size + 1);
+    lock_shared();
+    bool has_ended = begin(lookup, text, size + 1, family, kind);
+    unlock_shared();
+    return has_ended;
+}
+
+void af__resolver_cancel(af__lookup *lookup) {
+    if (lookup->client == NULL) return;
+    lock_shared();
+    name *name = lookup->name;
+    af__list_remove(&lookup->node);
+    bool is_needless = name != NULL && name->state == NAME_QUEUED &&
+                       af__list_is_empty(&name->lookups);
+    if (is_needless) free_name(name);
+    unlock_shared();
+    af__addresses_release(lookup->found);
+    *lookup = (af__lookup){0};
+}
+
+af__lookup *af__resolver_take_ended(af__resolver_client *client) {
+    lock_shared();
+    af__node *node = af__list_first(&client->ended);
+    if (node != NULL) {
+        af__list_remove(node);
+    } else {
+        /* Not before: the node must not get into the inbox a second time while it is there. */
+        client->is_posted = false;
+    }
+    unlock_shared();
+    return node != NULL ? AF__OWNER(node, af__lookup, node) : NULL;
+}
+
+af__resolver_settings af__resolver_configure(const af__resolver_settings *settings) {
+    lock_shared();
+    af__resolver_settings before = shared.settings;
+    if (settings != NULL) shared.settings = *settings;
+    unlock_shared();
+    return before;
+}

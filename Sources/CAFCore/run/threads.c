@@ -1,0 +1,130 @@
+#include "run/threads.h"
+
+#include "base/alloc.h"
+#include "base/list.h"
+
+#include <afcore/session.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+typedef struct thread {
+    af__node node;
+    pthread_t id;
+    const char *name;
+    void (*body)(void *context);
+    void *context;
+} thread;
+
+/*
+ * A thread can't join itself, and a detached one can't be waited for before the library is
+ * unloaded. So ended threads lie in `ended` until the next start or join takes them.
+ */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    af__list ended;
+    unsigned ending; /* Bound to end, not yet in `ended`. */
+} registry = {PTHREAD_MUTEX_INITIALIZER,
+              PTHREAD_COND_INITIALIZER,
+              {{&registry.ended.head, &registry.ended.head}},
+              0};
+
+static atomic_uint generation;
+
+static void lock_before_fork(void) {
+    pthread_mutex_lock(&registry.lock);
+}
+
+static void unlock_in_parent(void) {
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static void reset_in_child(void) {
+    /* Whatever ended or was ending did so in the parent. */
+    af__list_init(&registry.ended);
+    registry.ending = 0;
+    atomic_fetch_add(&generation, 1);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static void register_handlers(void) {
+    pthread_atfork(lock_before_fork, unlock_in_parent, reset_in_child);
+}
+
+void af__threads_watch_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_handlers);
+}
+
+unsigned af__process_generation(void) {
+    return atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
+static void join_ended(void) {
+    for (;;) {
+        pthread_mutex_lock(&registry.lock);
+        af__node *node = af__list_first(&registry.ended);
+        if (node != NULL) af__list_remove(node);
+        pthread_mutex_unlock(&registry.lock);
+        if (node == NULL) return;
+        thread *ended = AF__OWNER(node, thread, node);
+        pthread_join(ended->id, NULL);
+        af_free(ended);
+    }
+}
+
+static void *run(void *argument) {
+    thread *self = argument;
+    pthread_setname_np(pthread_self(), self->name);
+    self->body(self->context);
+    pthread_mutex_lock(&registry.lock);
+    self->id = pthread_self();
+    af__list_append(&registry.ended, &self->node);
+    registry.ending--;
+    pthread_cond_broadcast(&registry.changed);
+    pthread_mutex_unlock(&registry.lock);
+    return NULL;
+}
+
+int af__thread_start(const char *name, void (*body)(void *context), void *context) {
+    af__threads_watch_forks();
+    join_ended();
+    thread *self = af__zalloc(sizeof *self);
+    if (self == NULL) return ENOMEM;
+    self->name = name;
+    self->body = body;
+    self->context = context;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t id;
+    int error = pthread_create(&id, NULL, run, self);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
+        af_free(self);
+        return error;
+    }
+    return 0;
+}
+
+void af__thread_will_end(void) {
+    pthread_mutex_lock(&registry.lock);
+    registry.ending++;
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void af__thread_will_stay(void) {
+    pthread_mutex_lock(&registry.lock);
+    registry.ending--;
+    pthread_cond_broadcast(&registry.changed);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void af_join_closed_sessions(void) {
+    pthread_mutex_lock(&registry.lock);
+    while (registry.ending > 0) pthread_cond_wait(&registry.changed, &registry.lock);
+    pthread_mutex_unlock(&registry.lock);
+    join_ended();
+}

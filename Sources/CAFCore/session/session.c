@@ -1,0 +1,310 @@
+#include "session/session_internal.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "base/fork_gate.h"
+#include "message/fields.h"
+#include "reachability/monitor.h"
+#include "run/resolver.h"
+#include "run/threads.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <string.h>
+
+/* Room for alarms that stays when a burst is over. */
+enum { SPARE_ALARMS = 64 };
+
+/* ---- The loop's side ----------------------------------------------------------------------- */
+
+/** Tasks whose start is still in the inbox are cancelled when they begin: see af__task_is_canceled(). */
+static void cancel_all(af_session *session) {
+    af_failure failure = {0};
+    af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
+    size_t count = session->active_count;
+    for (size_t i = 0; i < count; i++) {
+        af__node *node = af__list_first(&session->active);
+        if (node == NULL) return;
+        /* A task whose file is being closed stays in the list; moved behind those that come next. */
+        af__list_remove(node);
+        af__list_append(&session->active, node);
+        af_task *task = AF__OWNER(node, af_task, node);
+        if (af__task_is_canceled(task)) af__task_abort(task, &failure);
+    }
+}
+
+void af__session_run_queue(af_session *session) {
+    af__entry *entry;
+    while ((entry = af__queue_next(&session->queue)) != NULL) {
+        af__task_run(AF__OWNER(entry, af_task, entry));
+    }
+}
+
+static void take_posts(void *context, af__post *post) {
+    af_session *session = context;
+    while (post != NULL) {
+        af__post *next = post->next;
+        if (post == &session->post) {
+            unsigned requests = atomic_exchange(&session->requests, 0);
+            if (requests & AF__SESSION_CLOSE) session->is_closing = true;
+            if (requests & AF__SESSION_CANCEL_ALL) cancel_all(session);
+        } else if (!af__driver_handle_post(session->driver, post)) {
+            af__task_handle(AF__OWNER(post, af_task, post));
+        }
+        post = next;
+    }
+    af__session_run_queue(session);
+}
+
+/*
+ * Waking a thread costs both sides some microseconds, as much as a fifth of a small request. Where
+ * requests come one by one there is nothing to wait for, and gathered results too are told at once.
+ */
+enum { LONGEST_DELAY_TURNS = 4 };
+
+static void tell_results(af_session *session) {
+    af__node *node;
+    session->delay_turns = 0;
+    while ((node = af__list_first(&session->over)) != NULL) {
+        af__task_complete(AF__OWNER(node, af_task, node));
+    }
+}
+
+/* Tasks at once whose memory, of 2 KiB and more each, is worth a walk through the heap. */
+enum { BURST = 4096 };
+
+/**
+ * After a burst: glibc gives pages back only from the end of its heap, where one small block is enough to keep
+ * all of it.
+ */
+static void give_memory_back(af_session *session) {
+    session->most_active = session->active_count;
+    af__loop_release_alarms(&session->loop, session->active_count + SPARE_ALARMS);
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+static af__turn finish_turn(void *context, bool was_idle) {
+    af_session *session = context;
+    af__exchange *exchange;
+    while ((exchange = af__driver_next_ended(session->driver)) != NULL) {
+        af__task_exchange_ended(af__exchange_get_context(exchange));
+        /* What a callback starts uses the memory and the handle that have just become free. */
+        if (!session->gathers_results) tell_results(session);
+        af__session_run_queue(session);
+    }
+    /* Connections that were made, and tasks that an alarm has ended, make room as well. */
+    af__session_run_queue(session);
+    if (!af__list_is_empty(&session->over)) {
+        bool waits = session->gathers_results && !was_idle;
+        if (waits && session->delay_turns++ < LONGEST_DELAY_TURNS) return AF__TURN_LOOK;
+        tell_results(session);
+    }
+    bool was_burst = session->most_active >= BURST &&
+                     session->active_count < session->most_active / 8;
+    if (was_burst && af__list_is_empty(&session->over)) give_memory_back(session);
+    return session->is_closing ? AF__TURN_END : AF__TURN_SLEEP;
+}
+
+static void ended(void *context) {
+    af_session *session = context;
+    af__driver_free(session->driver);
+    session->driver = NULL;
+    af__queue_clear(&session->queue);
+    /* A caller may keep a finished task, and with it the session's memory, for as long as it likes. */
+    af__loop_close(&session->loop);
+    if (session->writer != NULL) af__writer_end(session->writer);
+    if (session->on_closed != NULL) session->on_closed(session->context);
+    af__session_unreference(session);
+}
+
+static void writer_ended(void *context) {
+    af__session_unreference(context);
+}
+
+static void start_writer(af_session *session) {
+    /* The end of its last job may still be on its way into the loop when all tasks have gone. */
+    af__session_reference(session);
+    session->writer = af__writer_new(writer_ended, session);
+    if (session->writer == NULL) af__session_unreference(session);
+}
+
+void af__session_work(af_session *session, af__job *job) {
+    if (session->writer == NULL) start_writer(session);
+    if (session->writer != NULL) {
+        af__writer_take(session->writer, job);
+    } else {
+        while (job->run(job)) {}
+    }
+}
+
+/* ---- What is remembered -------------------------------------------------------------------- */
+
+static void set_store(af_session *session, const af_session_options *options) {
+    session->store.cookie_policy = options->cookie_policy;
+    session->store.to_ascii = af__driver_host_to_ascii;
+    if (options->cookies != NULL) {
+        session->store.cookies = af_cookie_jar_retain(options->cookies);
+    }
+    if (options->hsts != NULL) session->store.hsts = af_hsts_retain(options->hsts);
+}
+
+static void clear_store(af_session *session) {
+    af_cookie_jar_release(session->store.cookies);
+    af_hsts_release(session->store.hsts);
+}
+
+/* ---- Counting ------------------------------------------------------------------------------ */
+
+void af__session_reference(af_session *session) {
+    atomic_fetch_add_explicit(&session->references, 1, memory_order_relaxed);
+}
+
+void af__session_unreference(af_session *session) {
+    if (atomic_fetch_sub(&session->references, 1) != 1) return;
+    af__loop_clear(&session->loop);
+    clear_store(session);
+    af_free(session);
+    /* Another session, if there is one, soon has its own again. */
+    af__task_free_spares();
+    af__result_free_spares();
+}
+
+void af__session_hold(af_session *session) {
+    atomic_fetch_add_explicit(&session->holders, 1, memory_order_relaxed);
+}
+
+static void request(af_session *session, unsigned what) {
+    if (atomic_fetch_or(&session->requests, what) != 0) return;
+    atomic_fetch_add_explicit(&session->posts, 1, memory_order_relaxed);
+    af__loop_post(&session->loop, &session->post);
+}
+
+void af__session_unhold(af_session *session) {
+    if (atomic_fetch_sub(&session->holders, 1) != 1) return;
+    /* In a forked child there is no thread to end, and its sockets are the parent's. */
+    if (session->generation != af__process_generation()) return;
+    request(session, AF__SESSION_CLOSE);
+    af__session_unreference(session);
+}
+
+/* ---- The callers' side --------------------------------------------------------------------- */
+
+/** In the order of their locks: a fork takes the one that was registered last first. */
+static void watch_forks(void) {
+    af__threads_watch_forks();
+    af__resolver_watch_forks();
+    af__reach_watch_forks();
+    af__fork_gate_watch();
+}
+
+static af_status make_session(af_session **out, const af_session_options *options,
+                              af_failure *failure) {
+    af_session_options defaults = AF_SESSION_OPTIONS_INIT;
+    af_failure ignored;
+    if (options == NULL) options = &defaults;
+    if (failure == NULL) failure = &ignored;
+    memset(failure, 0, sizeof *failure);
+    *out = NULL;
+    if (options->size != sizeof *options) {
+        return af__fail(failure, AF_EINVAL, "the options lack AF_SESSION_OPTIONS_INIT");
+    }
+    if ((unsigned)options->cookie_policy > AF_COOKIES_MAIN_DOCUMENT) {
+        return af__fail(failure, AF_EINVAL, "unknown policy of cookies: %d",
+                        (int)options->cookie_policy);
+    }
+    if (options->user_agent != NULL && !af__may_be_sent(af_slice_of(options->user_agent))) {
+        return af__fail(failure, AF_EINVAL, "the user agent has a control character");
+    }
+    af_session *session = af__zalloc(sizeof *session);
+    if (session == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = af__fork_gate_check(failure);
+    if (status != AF_OK) {
+        af_free(session);
+        return status;
+    }
+    af__list_init(&session->active);
+    af__list_init(&session->over);
+    session->generation = af__process_generation();
+    session->gathers_results = options->gather_results;
+    session->on_closed = options->on_closed;
+    set_store(session, options);
+    session->context = options->context;
+    af__loop_owner owner = {session, take_posts, finish_turn, ended, "af-loop"};
+    status = af__loop_init(&session->loop, owner, failure);
+    if (status != AF_OK) {
+        clear_store(session);
+        af_free(session);
+        return status;
+    }
+    /* One alarm for libcurl; the others are reserved as tasks start. */
+    status = af__loop_reserve_alarms(&session->loop, 1);
+    if (status != AF_OK) af__fail(failure, status, "out of memory");
+    if (status == AF_OK) {
+        status = af__driver_new(&session->driver, &session->loop, options, failure);
+    }
+    if (status == AF_OK) {
+        af__queue_limits limits = {options->connections_per_host, options->connections_total,
+                                   AF__MOST_STREAMS};
+        status = af__queue_init(&session->queue, limits);
+        if (status != AF_OK) af__fail(failure, status, "no memory or no random bytes for a queue");
+    }
+    atomic_init(&session->handles, 1);
+    atomic_init(&session->holders, 1);    /* All handles together. */
+    atomic_init(&session->references, 2); /* The loop thread, and all holders together. */
+    if (status == AF_OK) status = af__loop_start(&session->loop, failure);
+    if (status != AF_OK) {
+        if (session->driver != NULL) af__driver_free(session->driver);
+        af__queue_clear(&session->queue);
+        af__loop_clear(&session->loop);
+        clear_store(session);
+        af_free(session);
+        return status;
+    }
+    *out = session;
+    return AF_OK;
+}
+
+af_status af_session_new(af_session **out, const af_session_options *options, af_failure *failure) {
+    watch_forks();
+    af__fork_gate_enter(NULL);
+    af_status status = make_session(out, options, failure);
+    af__fork_gate_leave(NULL);
+    return status;
+}
+
+af_session *af_session_retain(af_session *session) {
+    atomic_fetch_add_explicit(&session->handles, 1, memory_order_relaxed);
+    return session;
+}
+
+void af_session_release(af_session *session) {
+    if (session == NULL || atomic_fetch_sub(&session->handles, 1) != 1) return;
+    if (session->generation == af__process_generation()) af__thread_will_end();
+    af__session_unhold(session);
+}
+
+void af_session_cancel_all(af_session *session) {
+    if (session->generation != af__process_generation()) return;
+    /*
+     * Counted before it is posted: an earlier post may still be in the inbox, in front of tasks that
+     * were started since, and would be handled before their start. See af__task_is_canceled().
+     */
+    atomic_fetch_add(&session->cancel_count, 1);
+    request(session, AF__SESSION_CANCEL_ALL);
+}
+
+static uint64_t read_counter(const atomic_uint_fast64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void af_session_get_statistics(const af_session *session, af_session_statistics *out) {
+    out->tasks = read_counter(&session->tasks);
+    out->posts = read_counter(&session->posts);
+    out->wakeups = read_counter(&session->loop.wakeups);
+    out->turns = read_counter(&session->loop.turns);
+    out->events = read_counter(&session->events);
+    out->connections = af__driver_connections(session->driver);
+}

@@ -1,0 +1,169 @@
+/** The insides of a session and its tasks, shared by session.c and task.c. */
+#ifndef AF_SESSION_SESSION_INTERNAL_H
+#define AF_SESSION_SESSION_INTERNAL_H
+
+#include "base/list.h"
+#include "curl/driver.h"
+#include "run/loop.h"
+#include "run/queue.h"
+#include "run/writer.h"
+#include "transfer/transfer.h"
+
+#include <afcore/session.h>
+#include <stdatomic.h>
+
+/*
+ * Who keeps what alive.
+ *
+ * `handles` counts the references of callers. At zero the session is bound to end, once its tasks
+ * have.
+ * `holders` counts those for whom the session must go on: all handles together, and every task until
+ * its on_done. At zero the loop is told to close: nothing can start any more.
+ * `references` counts those who may still touch the memory: the loop thread, the writer's, all
+ * holders together, and every task until it is freed. At zero it is freed.
+ */
+struct af_session {
+    /* Any thread. */
+    atomic_uint_fast64_t handles, holders, references;
+    atomic_uint requests;              /**< AF__SESSION_…, asked and not yet taken. */
+    atomic_uint_fast64_t cancel_count; /**< Calls of af_session_cancel_all(). */
+    af__post post;
+    unsigned generation; /**< The process that the loop thread lives in. */
+    atomic_uint_fast64_t tasks, posts, events;
+    af__loop loop;
+    bool gathers_results;
+    af__store store;
+    void (*on_closed)(void *context);
+    void *context;
+    /* Loop thread only. */
+    af__driver *driver;
+    af__writer *writer; /**< NULL before its first job. */
+    af__queue queue;    /**< Of tasks that wait for their host to have a connection for them. */
+    af__list active;    /**< Tasks under way. */
+    size_t active_count;
+    size_t most_active;   /**< Since memory was given back; see give_memory_back(). */
+    af__list over;        /**< Tasks whose on_done is due. */
+    unsigned delay_turns; /**< That the first of them has waited. */
+    bool is_closing;
+};
+
+enum { AF__SESSION_CLOSE = 1u, AF__SESSION_CANCEL_ALL = 2u };
+
+/*
+ * Operations of a task, as bits of `requests`. The first bit posts the task, with a reference; the
+ * loop takes all bits at once. FINISHED is set by the loop and keeps later ones from being posted.
+ */
+enum {
+    AF__TASK_START = 1u,
+    AF__TASK_CHECK = 2u, /**< Suspended, resumed, cancelled or woken: look at the flags. */
+    AF__TASK_WAKE = 4u,
+    AF__TASK_FINISHED = 8u,
+    AF__TASK_NETWORK = 16u, /**< A monitor has told of the network. */
+    AF__TASK_WORKED = 32u,  /**< Its job on the writer is done. */
+    AF__TASK_ANSWERED = 64u /**< A challenge has been answered. */
+};
+
+/**
+ * What a task does; enter() in task.c alone changes it. Only QUEUED and IN_HOP have an entry in the session's
+ * queue.
+ *
+ *     NEW         QUEUED, SUSPENDED, WRITING, COMPLETED
+ *     QUEUED      IN_HOP, SUSPENDED, WRITING, COMPLETED
+ *     IN_HOP      QUEUED, IN_HOP (the next hop in the same place), SUSPENDED, OFFLINE, CHALLENGED,
+ *                 WRITING, COMPLETED
+ *     SUSPENDED, OFFLINE, CHALLENGED
+ *                 QUEUED, WRITING, COMPLETED, and the other two
+ *     WRITING     COMPLETED
+ *     COMPLETED   LEAVING, DETACHED
+ *     LEAVING     DETACHED
+ */
+typedef enum af__task_state {
+    AF__STATE_NEW,        /**< The loop hasn't seen it yet. */
+    AF__STATE_QUEUED,     /**< Waits until its host has a connection for its next hop. */
+    AF__STATE_IN_HOP,     /**< Has an exchange, or is about to get one. */
+    AF__STATE_SUSPENDED,  /**< Without an exchange, until it is resumed; `next` follows. */
+    AF__STATE_OFFLINE,    /**< Waits for a route to its host. */
+    AF__STATE_CHALLENGED, /**< Waits for credentials, without an exchange. */
+    AF__STATE_WRITING,    /**< No hop is left, but work on the writer. */
+    AF__STATE_COMPLETED,  /**< Its on_done is due. */
+    AF__STATE_LEAVING,    /**< It was told; an operation is still in the inbox. */
+    AF__STATE_DETACHED    /**< The loop has nothing to do with it any more. */
+} af__task_state;
+
+struct af_task {
+    /* Any thread. */
+    atomic_uint references;
+    atomic_uint requests;
+    atomic_bool was_started;
+    af__post post;
+    af_session *session;
+    uint_fast64_t cancel_count;        /**< The session's when the task was started. */
+    _Atomic(struct af__reply *) reply; /**< To a challenge; the loop takes it. */
+    /* Loop thread only. */
+    af__task_state state;
+    af__node node;   /**< In session->active, then in session->over. */
+    af__entry entry; /**< In session->queue. */
+    af__alarm alarm;
+    af__exchange *exchange;
+    af__job job;
+    int64_t started_us, connecting_since_us;
+    struct af__network_wait *network; /**< While it waits for a way to its host. */
+    int64_t network_retry_us;         /**< When it tries again without being told; 0: never. */
+    unsigned network_retries;         /**< Since the network came. */
+    bool network_came;                /**< It was waited for, and came. */
+
+    bool is_connecting; /**< A connection is being made for this hop. */
+    bool is_connected;  /**< The hop has a connection. */
+    af__next next;      /**< SUSPENDED: what comes when it is resumed. */
+    /* The creating thread until the start, then the loop thread; its flags are for any. */
+    af__transfer transfer;
+};
+
+void af__session_reference(af_session *session);
+void af__session_unreference(af_session *session);
+void af__session_hold(af_session *session);
+void af__session_unhold(af_session *session);
+
+/** Free what is kept for later tasks. */
+void af__task_free_spares(void);
+
+/** Post an operation. Any thread that has a reference. */
+void af__task_post(af_task *task, unsigned what);
+
+/** Do a job on the writer, or here if there can be none. Loop thread. */
+void af__session_work(af_session *session, af__job *job);
+
+/** Take the operations that were posted. Loop thread. */
+void af__task_handle(af_task *task);
+
+/** Run the tasks whose turn it is. Loop thread, outside of libcurl. */
+void af__session_run_queue(af_session *session);
+
+/** Send the next hop of a task whose entry runs. Loop thread, outside of libcurl. */
+void af__task_run(af_task *task);
+
+/** Go on with what follows after a hop. Loop thread. */
+void af__task_proceed(af_task *task, af__next next);
+
+/** Both directions move on, and the time limits are looked at anew. Loop thread. */
+void af__task_go_on(af_task *task);
+
+/** Take the answer to a challenge, if it is still wanted. Loop thread. */
+void af__task_take_answer(af_task *task);
+
+/** Forget an answer that nobody takes. */
+void af__task_drop_answer(af_task *task);
+
+/** Go on after the exchange ended. Loop thread. */
+void af__task_exchange_ended(af_task *task);
+
+/** Tell on_done and let go of a task that is over. Loop thread, outside of libcurl. */
+void af__task_complete(af_task *task);
+
+/** Was it cancelled, alone or by an af_session_cancel_all() after its start? Loop thread. */
+bool af__task_is_canceled(const af_task *task);
+
+/** End now, in whatever state. Loop thread, outside of libcurl. */
+void af__task_abort(af_task *task, const af_failure *failure);
+
+#endif

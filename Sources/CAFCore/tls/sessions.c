@@ -1,0 +1,47 @@
+/*
+ * libcurl 8.12 and later serialise a session and read it back before it is resumed, which loses
+ * OpenSSL's ex_data. The application data of a ticket survives that, and the copy of a session that
+ * every TLS 1.3 ticket makes. It holds a number, unique in the process, so that a session which was
+ * accepted under another policy is never found here.
+ */
+#include "tls/sessions.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static uint64_t next_number(void) {
+    static atomic_uint_fast64_t numbers;
+    return (uint64_t)atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
+}
+
+bool af__tls_sessions_add(af__tls_sessions *sessions, SSL *ssl, af__evidence *evidence) {
+    uint64_t number = next_number();
+    SSL_SESSION *session = SSL_get0_session(ssl);
+    if (SSL_SESSION_set1_ticket_appdata(session, &number, sizeof number) != 1) return false;
+    struct af__tls_session *entry = &sessions->entries[sessions->next];
+    af__evidence_release(entry->evidence);
+    *entry = (struct af__tls_session){number, af__evidence_retain(evidence)};
+    sessions->next = (sessions->next + 1) % AF__TLS_SESSIONS;
+    return true;
+}
+
+af__evidence *af__tls_sessions_find(const af__tls_sessions *sessions, const SSL *ssl) {
+    SSL_SESSION *session = SSL_get0_session(ssl);
+    void *data = NULL;
+    size_t size = 0;
+    uint64_t number;
+    if (session == NULL || SSL_SESSION_get0_ticket_appdata(session, &data, &size) != 1) return NULL;
+    if (size != sizeof number) return NULL;
+    memcpy(&number, data, sizeof number);
+    for (size_t i = 0; i < AF__TLS_SESSIONS; i++) {
+        const struct af__tls_session *entry = &sessions->entries[i];
+        if (entry->number == number) return entry->evidence;
+    }
+    return NULL;
+}
+
+void af__tls_sessions_clear(af__tls_sessions *sessions) {
+    for (size_t i = 0; i < AF__TLS_SESSIONS; i++) {
+        af__evidence_release(sessions->entries[i].evidence);
+    }
+}

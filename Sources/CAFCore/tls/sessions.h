@@ -1,0 +1,37 @@
+/**
+ * The evidence of TLS sessions that may be resumed. A resumed handshake shows no chain, so its
+ * connection gets the evidence of the full handshake that the session comes from.
+ */
+#ifndef AF_TLS_SESSIONS_H
+#define AF_TLS_SESSIONS_H
+
+#include "trust/evidence.h"
+
+#include <openssl/ssl.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** libcurl keeps fewer sessions than this: 8 hosts up to version 8.11, 25 since. */
+enum { AF__TLS_SESSIONS = 64 };
+
+/** Loop thread only. Zero-initialise. */
+typedef struct af__tls_sessions {
+    struct af__tls_session {
+        uint64_t number; /**< 0: unused. */
+        af__evidence *evidence;
+    } entries[AF__TLS_SESSIONS];
+    size_t next; /**< The entry that is replaced next, the oldest one. */
+} af__tls_sessions;
+
+/**
+ * Call it while the chain of a full handshake is being accepted. Retains `evidence`. false: out of
+ * memory; the session can't be resumed then.
+ */
+bool af__tls_sessions_add(af__tls_sessions *sessions, SSL *ssl, af__evidence *evidence);
+
+/** Borrowed. NULL: the session of `ssl` was not accepted under this policy, or too long ago. */
+af__evidence *af__tls_sessions_find(const af__tls_sessions *sessions, const SSL *ssl);
+
+void af__tls_sessions_clear(af__tls_sessions *sessions);
+
+#endif

@@ -1,0 +1,385 @@
+#include "tls/tls.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "tls/certificate_request.h"
+#include "tls/client_certificate.h"
+#include "tls/sessions.h"
+#include "tls/write_guard.h"
+#include "trust/evaluate.h"
+#include "trust/ocsp.h"
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <string.h>
+
+struct af__tls {
+    af_trust_policy *policy;
+    int min_version, max_version;
+    char *ciphers, *cipher_suites; /* NULL: the defaults. */
+    bool logs_keys;
+    af__identity *identities;
+    size_t identity_count;
+    af_certificate_hook hook; /* Asked before them. */
+    af__tls_sessions sessions;
+};
+
+struct af__tls_peer {
+    unsigned references; /* Loop thread only. */
+    af__tls *tls;
+    af__evidence *evidence; /* What was judged; NULL: nothing yet. */
+    bool lacked_memory;     /* So that nothing could be judged. */
+    bool said_goodbye;      /* The server sent close_notify. */
+    af_status choice;       /* AF_OK, unless the hook wanted no handshake. */
+    int complaint;          /* The alert by which it ended the connection; 0: none. */
+    const SSL *ssl;         /* Once the handshake is done; lives as long as the connection. */
+    char host[];
+};
+
+/* ---- Sessions' policies and connections' peers --------------------------------------------- */
+
+static int context_index = -1;
+
+static void forget_peer(void *parent, void *data, CRYPTO_EX_DATA *all, int index, long number,
+                        void *pointer) {
+    (void)parent, (void)all, (void)index, (void)number, (void)pointer;
+    af__tls_peer_release(data);
+}
+
+static void prepare_once(void) {
+    af__tls_guard_init();
+    context_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, forget_peer);
+}
+
+void af__tls_init_library(void) {
+    af__openssl_begin();
+}
+
+/** What of the options is the same for every connection. false: OpenSSL refuses it. */
+static bool configure(const af__tls *tls, SSL_CTX *context) {
+    if (tls->policy->security_level != 0) {
+        SSL_CTX_set_security_level(context, tls->policy->security_level);
+    }
+    return SSL_CTX_set_min_proto_version(context, tls->min_version) == 1 &&
+           SSL_CTX_set_max_proto_version(context, tls->max_version) == 1 &&
+           (tls->ciphers == NULL || SSL_CTX_set_cipher_list(context, tls->ciphers) == 1) &&
+           (tls->cipher_suites == NULL ||
+            SSL_CTX_set_ciphersuites(context, tls->cipher_suites) == 1);
+}
+
+static af_status read_versions(af__tls *tls, const af_tls_options *options, af_failure *failure) {
+    int lowest = options->min_version != 0 ? (int)options->min_version : TLS1_2_VERSION;
+    int highest = (int)options->max_version;
+    bool is_good = (lowest == TLS1_2_VERSION || lowest == TLS1_3_VERSION) &&
+                   (highest == 0 || (highest >= lowest && highest <= TLS1_3_VERSION));
+    if (!is_good) return af__fail(failure, AF_EINVAL, "there are no such versions of TLS");
+    tls->min_version = lowest;
+    tls->max_version = highest;
+    return AF_OK;
+}
+
+static af_status read_identities(af__tls *tls, const af_tls_options *options, af_failure *failure) {
+    size_t count = options->client_certificate_count;
+    if (count == 0) return AF_OK;
+    if (count < SIZE_MAX / sizeof *tls->identities) {
+        tls->identities = af__zalloc(count * sizeof *tls->identities);
+    }
+    if (tls->identities == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = AF_OK;
+    for (size_t i = 0; i < count && status == AF_OK; i++) {
+        status = af__identity_read(&tls->identities[i], &options->client_certificates[i], failure);
+        if (status == AF_OK) tls->identity_count++;
+    }
+    return status;
+}
+
+/** What OpenSSL refuses shall be known now, and not at the first connection. */
+static af_status try_out(const af__tls *tls, af_failure *failure) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    if (context == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = AF_OK;
+    if (!configure(tls, context)) {
+        status = af__fail(failure, AF_EINVAL, "OpenSSL knows none of the ciphers");
+    }
+    SSL *ssl = SSL_new(context);
+    if (ssl == NULL && status == AF_OK) status = af__fail(failure, AF_ENOMEM, "out of memory");
+    for (size_t i = 0; i < tls->identity_count && status == AF_OK; i++) {
+        if (af__identity_show(&tls->identities[i], ssl)) continue;
+        status = af__fail(failure, AF_EINVAL, "OpenSSL refuses the client certificate: %s",
+                          ERR_reason_error_string(ERR_peek_last_error()));
+    }
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    ERR_clear_error();
+    return status;
+}
+
+static af_status read_options(af__tls *tls, const af_tls_options *options, af_failure *failure) {
+    af_status status = read_versions(tls, options, failure);
+    if (status != AF_OK) return status;
+    tls->logs_keys = options->logs_keys;
+    tls->hook = options->certificate_hook;
+    if (options->ciphers != NULL) tls->ciphers = af__copy_text(af_slice_of(options->ciphers));
+    if (options->cipher_suites != NULL) {
+        tls->cipher_suites = af__copy_text(af_slice_of(options->cipher_suites));
+    }
+    bool is_complete = (options->ciphers == NULL || tls->ciphers != NULL) &&
+                       (options->cipher_suites == NULL || tls->cipher_suites != NULL);
+    if (!is_complete) return af__fail(failure, AF_ENOMEM, "out of memory");
+    status = read_identities(tls, options, failure);
+    bool is_default = tls->ciphers == NULL && tls->cipher_suites == NULL &&
+                      tls->identity_count == 0;
+    return status == AF_OK && !is_default ? try_out(tls, failure) : status;
+}
+
+af_status af__tls_new(af__tls **out, af_trust_policy *policy, const af_tls_options *options,
+                      af_failure *failure) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare_once);
+    *out = NULL;
+    af__tls *tls = context_index >= 0 ? af__zalloc(sizeof *tls) : NULL;
+    if (tls == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    af_status status = AF_OK;
+    if (policy != NULL)
+        tls->policy = af_trust_policy_retain(policy);
+    else
+        status = af_trust_policy_new(&tls->policy, NULL, failure);
+    if (status == AF_OK) status = read_options(tls, options, failure);
+    if (status != AF_OK) {
+        af__tls_free(tls);
+        return status;
+    }
+    *out = tls;
+    return AF_OK;
+}
+
+void af__tls_free(af__tls *tls) {
+    if (tls == NULL) return;
+    for (size_t i = 0; i < tls->identity_count; i++) af__identity_clear(&tls->identities[i]);
+    af_free(tls->identities);
+    af_free(tls->ciphers);
+    af_free(tls->cipher_suites);
+    af_trust_policy_release(tls->policy);
+    af__tls_sessions_clear(&tls->sessions);
+    af_free(tls);
+}
+
+/* ---- The verdict --------------------------------------------------------------------------- */
+
+/**
+ * Who is connected to, in the words of a certificate. libcurl alone knows the A-labels of an
+ * internationalised name, and has just sent them to the server.
+ */
+static const char *host_of(const af__tls_peer *peer, const SSL *ssl) {
+    bool is_ascii = true;
+    for (const char *at = peer->host; *at != '\0'; at++) {
+        if ((unsigned char)*at > 127) is_ascii = false;
+    }
+    const char *sent = is_ascii ? NULL : SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+    return sent != NULL ? sent : peer->host;
+}
+
+/**
+ * Runs in every full handshake. Sessions that are resumed were judged in theirs, by the same policy:
+ * they never leave the af_session.
+ */
+static int verify(X509_STORE_CTX *context, void *argument) {
+    af__tls_peer *peer = argument;
+    const af_trust_policy *policy = peer->tls->policy;
+    SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
+    af__trust_case shown = {host_of(peer, ssl), X509_STORE_CTX_get0_cert(context),
+                            X509_STORE_CTX_get0_untrusted(context)};
+    af__evidence_release(peer->evidence);
+    af__evidence *evidence = peer->evidence = af__trust_evaluate(policy, &shown);
+    if (evidence == NULL || !af__trust_ask_hook(policy, evidence)) {
+        peer->lacked_memory = true;
+        X509_STORE_CTX_set_error(context, X509_V_ERR_OUT_OF_MEM);
+        return 0;
+    }
+    /* Left in the context, it is what OpenSSL and libcurl go by. */
+    X509_STORE_CTX_set_error(context, evidence->verdict.error);
+    if (!evidence->verdict.is_accepted) return 0;
+    if (af__tls_sessions_add(&peer->tls->sessions, ssl, evidence)) return 1;
+    peer->lacked_memory = true;
+    X509_STORE_CTX_set_error(context, X509_V_ERR_OUT_OF_MEM);
+    return 0;
+}
+
+/**
+ * What the server stapled, or that it didn't; the last word of a handshake on its certificates.
+ * Not asked when a session is resumed, whose handshake had this one.
+ */
+static int check_staple(SSL *ssl, void *argument) {
+    af__tls_peer *peer = argument;
+    const af_trust_policy *policy = peer->tls->policy;
+    const char *bytes = NULL;
+    long size = SSL_get_tlsext_status_ocsp_resp(ssl, &bytes);
+    if (peer->evidence == NULL) return 0;
+    af_slice response = {bytes, bytes != NULL && size > 0 ? (size_t)size : 0};
+    af__trust_check_ocsp(policy, peer->evidence, response);
+    if (peer->evidence->verdict.is_accepted) return 1;
+    peer->lacked_memory = !af__trust_ask_hook(policy, peer->evidence);
+    return peer->evidence->verdict.is_accepted ? 1 : 0;
+}
+
+/** The server asks who we are. */
+static int show_identity(SSL *ssl, void *argument) {
+    af__tls_peer *peer = argument;
+    const af__tls *tls = peer->tls;
+    if (tls->hook.choose != NULL) {
+        af_certificate_request request = {ssl, host_of(peer, ssl), false};
+        peer->choice = tls->hook.choose(tls->hook.context, &request);
+        if (peer->choice != AF_OK || request.is_answered) return peer->choice == AF_OK;
+    }
+    af__trust_host host;
+    if (!af__trust_host_read(&host, host_of(peer, ssl))) return 1;
+    const af__identity *identity = af__identity_for(tls->identities, tls->identity_count, &host);
+    return identity == NULL || af__identity_show(identity, ssl) ? 1 : 0;
+}
+
+/** Alerts that servers send about a client certificate, or for lack of one. */
+static bool is_complaint(int alert) {
+    return (alert >= SSL_AD_NO_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN) ||
+           alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_UNKNOWN_CA ||
+           alert == SSL_AD_ACCESS_DENIED || alert == SSL_AD_DECRYPT_ERROR ||
+           alert == SSL_AD_CERTIFICATE_REQUIRED;
+}
+
+/** A session whose evidence isn't known here isn't resumed: verify() runs in a full handshake. */
+static void check_session(const af__tls_peer *peer, const SSL *ssl) {
+    if (SSL_get0_session(ssl) == NULL || af__tls_sessions_find(&peer->tls->sessions, ssl) != NULL) {
+        return;
+    }
+    SSL_set_session((SSL *)(uintptr_t)ssl, NULL);
+}
+
+/** libcurl's BIO knows no end of file, so OpenSSL can't tell a cut connection from a closed one. */
+static void watch(const SSL *ssl, int where, int value) {
+    if (where == SSL_CB_HANDSHAKE_DONE) af__tls_guard((SSL *)(uintptr_t)ssl);
+    af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
+    if (peer == NULL) return;
+    if (where == SSL_CB_HANDSHAKE_START) check_session(peer, ssl);
+    if (where == SSL_CB_HANDSHAKE_DONE) peer->ssl = ssl;
+    if (where != SSL_CB_READ_ALERT) return;
+    int alert = value & 0xFF;
+    if (alert == SSL_AD_CLOSE_NOTIFY) peer->said_goodbye = true;
+    if (is_complaint(alert)) peer->complaint = value;
+}
+
+af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host) {
+    SSL_CTX *context = ssl_context;
+    size_t size = strlen(host) + 1;
+    af__tls_peer *peer = af__zalloc(sizeof *peer + size);
+    if (peer == NULL) return NULL;
+    memcpy(peer->host, host, size);
+    peer->tls = tls;
+    peer->references = 1;
+    if (SSL_CTX_set_ex_data(context, context_index, peer) != 1) {
+        af__tls_peer_release(peer);
+        return NULL;
+    }
+    peer->references++;
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_cert_verify_callback(context, verify, peer);
+    /* A body that ends with the connection is complete only if the peer said so. */
+    SSL_CTX_clear_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_info_callback(context, watch);
+    if (tls->policy->ocsp != AF_OCSP_IGNORE) {
+        SSL_CTX_set_tlsext_status_type(context, TLSEXT_STATUSTYPE_ocsp);
+        SSL_CTX_set_tlsext_status_cb(context, check_staple);
+        SSL_CTX_set_tlsext_status_arg(context, peer);
+    }
+    if (tls->identity_count > 0 || tls->hook.choose != NULL) {
+        SSL_CTX_set_cert_cb(context, show_identity, peer);
+    }
+    /* libcurl obeys SSLKEYLOGFILE without being asked. */
+    if (!tls->logs_keys) SSL_CTX_set_keylog_callback(context, NULL);
+    if (configure(tls, context)) return peer;
+    af__tls_peer_release(peer);
+    return NULL;
+}
+
+af__tls_peer *af__tls_peer_of(void *ssl) {
+    af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
+    if (peer == NULL) return NULL;
+    if (peer->evidence == NULL && SSL_session_reused(ssl)) {
+        peer->evidence = af__evidence_retain(af__tls_sessions_find(&peer->tls->sessions, ssl));
+    }
+    peer->references++;
+    return peer;
+}
+
+bool af__tls_is_multiplexed(const void *ssl) {
+    const unsigned char *protocol;
+    unsigned size;
+    SSL_get0_alpn_selected(ssl, &protocol, &size);
+    return size == 2 && memcmp(protocol, "h2", 2) == 0;
+}
+
+void af__tls_describe(const void *ssl, af__tls_facts *out) {
+    const unsigned char *protocol;
+    unsigned size;
+    *out = (af__tls_facts){.version = SSL_get_version(ssl), .cipher = SSL_get_cipher_name(ssl)};
+    SSL_get0_alpn_selected(ssl, &protocol, &size);
+    if (size >= sizeof out->alpn) size = sizeof out->alpn - 1;
+    if (size > 0) memcpy(out->alpn, protocol, size);
+}
+
+bool af__tls_has_input(const void *ssl) {
+    return SSL_has_pending(ssl) == 1;
+}
+
+bool af__tls_peer_has_input(const af__tls_peer *peer) {
+    return peer != NULL && peer->ssl != NULL && af__tls_has_input(peer->ssl);
+}
+
+bool af__tls_offer_http_1_1(void *ssl_context) {
+    static const unsigned char protocols[] = "\x08http/1.1";
+    return SSL_CTX_set_alpn_protos(ssl_context, protocols, sizeof protocols - 1) == 0;
+}
+
+bool af__tls_peer_said_goodbye(const af__tls_peer *peer) {
+    return peer != NULL && peer->said_goodbye;
+}
+
+const char *af__tls_peer_get_complaint(const af__tls_peer *peer) {
+    if (peer == NULL || peer->complaint == 0) return NULL;
+    /* OpenSSL 3.0 has no words for this one. */
+    if ((peer->complaint & 0xFF) == SSL_AD_CERTIFICATE_REQUIRED) return "certificate required";
+    return SSL_alert_desc_string_long(peer->complaint);
+}
+
+af__evidence *af__tls_peer_copy_evidence(const af__tls_peer *peer) {
+    return peer != NULL ? af__evidence_retain(peer->evidence) : NULL;
+}
+
+af__tls_peer *af__tls_peer_retain(af__tls_peer *peer) {
+    if (peer != NULL) peer->references++;
+    return peer;
+}
+
+void af__tls_peer_release(af__tls_peer *peer) {
+    if (peer == NULL || --peer->references != 0) return;
+    af__evidence_release(peer->evidence);
+    af_free(peer);
+}
+
+af_status af__tls_peer_get_verdict(const af__tls_peer *peer, af_trust_reason *reason,
+                                   const char **text) {
+    *reason = AF_TRUST_OTHER;
+    if (peer == NULL) return AF_OK;
+    if (peer->lacked_memory) {
+        *text = "no memory to judge the certificate chain";
+        return AF_ENOMEM;
+    }
+    if (peer->choice != AF_OK) {
+        *text = "no client certificate was chosen for the server";
+        return peer->choice;
+    }
+    if (peer->evidence == NULL || peer->evidence->verdict.is_accepted) return AF_OK;
+    *reason = peer->evidence->verdict.reason;
+    *text = peer->evidence->verdict.text;
+    return AF_EUNTRUSTED;
+}

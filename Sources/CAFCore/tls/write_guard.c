@@ -1,0 +1,52 @@
+#include "tls/write_guard.h"
+
+#include "tls/tls.h"
+
+/* Written once, before any other thread can look. */
+static BIO_METHOD *guard_method;
+static int guard_type;
+
+/**
+ * Once the peer is gone, what is written goes nowhere and the next read tells why: first whatever
+ * the peer still said, an answer to half a body for example, and then that it is gone.
+ */
+static int guard_write(BIO *bio, const char *bytes, int size) {
+    bool is_broken = BIO_get_data(bio) != NULL;
+    if (is_broken) return size;
+    int count = BIO_write(BIO_next(bio), bytes, size);
+    BIO_clear_retry_flags(bio);
+    BIO_copy_next_retry(bio);
+    if (count > 0 || BIO_should_retry(bio)) return count;
+    BIO_set_data(bio, bio);
+    return size;
+}
+
+static long guard_control(BIO *bio, int command, long number, void *pointer) {
+    return BIO_next(bio) != NULL ? BIO_ctrl(BIO_next(bio), command, number, pointer) : 0;
+}
+
+static int guard_create(BIO *bio) {
+    BIO_set_init(bio, 1);
+    return 1;
+}
+
+void af__tls_guard_init(void) {
+    guard_type = BIO_get_new_index() | BIO_TYPE_FILTER;
+    BIO_METHOD *method = BIO_meth_new(guard_type, "af write guard");
+    if (method == NULL) return;
+    BIO_meth_set_write(method, guard_write);
+    BIO_meth_set_ctrl(method, guard_control);
+    BIO_meth_set_create(method, guard_create);
+    guard_method = method;
+}
+
+void af__tls_guard(SSL *ssl) {
+    BIO *next = SSL_get_wbio(ssl);
+    /* Tickets that come later count as the end of a handshake as well. */
+    bool is_guarded = next == NULL || BIO_method_type(next) == guard_type;
+    if (guard_method == NULL || is_guarded || af__tls_is_multiplexed(ssl)) return;
+    BIO *guard = BIO_new(guard_method);
+    if (guard == NULL) return;
+    BIO_up_ref(next);
+    SSL_set0_wbio(ssl, BIO_push(guard, next));
+}

@@ -1,0 +1,180 @@
+#include "transfer/cookies_hsts.h"
+
+#include "base/alloc.h"
+#include "message/fields.h"
+#include "store/cookie_jar.h"
+#include "store/hsts.h"
+#include "store/suffixes.h"
+#include "transfer/transfer_internal.h"
+
+#include <string.h>
+#include <time.h>
+
+/* Of one answer; others are left. */
+enum { MOST_SET_COOKIES = 50 };
+
+typedef char host_room[AF__HOST_LONGEST + 1];
+
+static bool is_ascii(af_slice text) {
+    for (size_t i = 0; i < text.size; i++) {
+        if ((unsigned char)text.bytes[i] > 127) return false;
+    }
+    return true;
+}
+
+/** A host as everybody compares it: A-labels, without a dot at its end. URLs have it in lower case. */
+static bool read_host(const af__store *store, af_slice host, host_room out) {
+    if (host.size > AF__HOST_LONGEST) return false;
+    if (!is_ascii(host)) return store->to_ascii(out, sizeof(host_room), host);
+    if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
+    memcpy(out, host.bytes, host.size);
+    out[host.size] = '\0';
+    return true;
+}
+
+/* ---- The request's part -------------------------------------------------------------------- */
+
+af_status af__transfer_init_store(af__transfer *transfer, const af_request *request,
+                                  af_failure *failure) {
+    af__url url = {0};
+    transfer->ignores_cookies = request->ignore_cookies;
+    if (request->main_document_url == NULL) return AF_OK;
+    af_status status = af__url_parse(&url, af_slice_of(request->main_document_url), failure);
+    if (status == AF_EINVAL) af__fail(failure, status, "the main document's URL is none");
+    if (status != AF_OK) return status;
+    transfer->document_host = af__copy_text(url.host);
+    af__url_clear(&url);
+    if (transfer->document_host != NULL) return AF_OK;
+    return af__fail(failure, AF_ENOMEM, "out of memory");
+}
+
+static void forget_cookies(af__transfer *transfer) {
+    if (transfer->cookies == NULL) return;
+    af__free_secret(transfer->cookies, strlen(transfer->cookies));
+    transfer->cookies = NULL;
+}
+
+void af__transfer_clear_store(af__transfer *transfer) {
+    forget_cookies(transfer);
+    af_free(transfer->document_host);
+    transfer->document_host = NULL;
+}
+
+/* ---- Https only ---------------------------------------------------------------------------- */
+
+bool af__transfer_wants_https(const void *context, const af__url *url) {
+    const af__transfer *transfer = context;
+    host_room host;
+    if (transfer->store == NULL || transfer->store->hsts == NULL) return false;
+    /* Whose name can't be told might be any, also one that wants it. */
+    if (!read_host(transfer->store, url->host, host)) return true;
+    return af__hsts_wants(transfer->store->hsts, host, (int64_t)time(NULL));
+}
+
+bool af__transfer_upgrade(af__transfer *transfer) {
+    af_failure failure = {0};
+    af__url *url = &transfer->outgoing.url;
+    if (transfer->store == NULL || url->is_https || !af__transfer_wants_https(transfer, url)) {
+        return true;
+    }
+    return af__url_upgrade(url, &failure) == AF_OK || fail(transfer, &failure);
+}
+
+void af__transfer_remember(af__transfer *transfer, const af__evidence *evidence) {
+    host_room host;
+    af__hsts_field field;
+    const af_head *head = &transfer->reader->head;
+    bool is_asked = transfer->store != NULL && transfer->store->hsts != NULL &&
+                    transfer->outgoing.url.is_https;
+    if (!is_asked || transfer->reader->state != AF__HEAD_DONE) return;
+    if (!af__evidence_is_faultless(evidence)) return;
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (!af__same_name(head->headers[i].name, "Strict-Transport-Security")) continue;
+        /* The first one counts. Without memory this time is as if it had not been said. */
+        bool is_read = af__hsts_read(&field, head->headers[i].value) &&
+                       read_host(transfer->store, transfer->outgoing.url.host, host);
+        if (is_read) af__hsts_keep(transfer->store->hsts, host, &field, (int64_t)time(NULL));
+        return;
+    }
+}
+
+/* ---- Cookies ------------------------------------------------------------------------------- */
+
+static bool uses_cookies(const af__transfer *transfer) {
+    return transfer->store != NULL && transfer->store->cookies != NULL &&
+           !transfer->ignores_cookies;
+}
+
+/** By the URL alone: a Host that the caller gives chooses nothing. */
+static bool read_site(const af__transfer *transfer, host_room room, af__cookie_site *out) {
+    const af__url *url = &transfer->outgoing.url;
+    af_slice path = url->path;
+    const char *mark = memchr(path.bytes, '?', path.size);
+    if (mark != NULL) path.size = (size_t)(mark - path.bytes);
+    *out = (af__cookie_site){room, path, url->is_https};
+    return read_host(transfer->store, url->host, room);
+}
+
+static bool choose_cookies(af__transfer *transfer) {
+    host_room room;
+    af__cookie_site site;
+    if (af__outgoing_mentions(&transfer->outgoing, "Cookie")) return true;
+    if (!read_site(transfer, room, &site)) return true;
+    af_status status = af__cookie_jar_write(transfer->store->cookies, &site, (int64_t)time(NULL),
+                                            &transfer->cookies);
+    return status == AF_OK || fail_text(transfer, status, "out of memory");
+}
+
+bool af__transfer_consult_store(af__transfer *transfer) {
+    if (transfer->store == NULL) return true;
+    forget_cookies(transfer);
+    if (!af__transfer_upgrade(transfer)) return false;
+    return !uses_cookies(transfer) || choose_cookies(transfer);
+}
+
+/** Of the same site as the main document, which is the first URL of the task unless it is named. */
+static bool is_of_document(const af__transfer *transfer, const char *host) {
+    host_room document;
+    return transfer->document_host != NULL &&
+           read_host(transfer->store, af_slice_of(transfer->document_host), document) &&
+           af__suffixes_join(host, document);
+}
+
+static bool keeps_cookies(const af__transfer *transfer, const char *host) {
+    switch (transfer->store->cookie_policy) {
+    case AF_COOKIES_ALWAYS:
+        return true;
+    case AF_COOKIES_MAIN_DOCUMENT:
+        return is_of_document(transfer, host);
+    case AF_COOKIES_NEVER:
+        break;
+    }
+    return false;
+}
+
+static bool remember_document(af__transfer *transfer) {
+    bool is_asked = transfer->store->cookie_policy == AF_COOKIES_MAIN_DOCUMENT;
+    if (!is_asked || transfer->document_host != NULL) return true;
+    transfer->document_host = af__copy_text(transfer->outgoing.url.host);
+    return transfer->document_host != NULL || fail_text(transfer, AF_ENOMEM, "out of memory");
+}
+
+bool af__transfer_fill_store(af__transfer *transfer) {
+    host_room room;
+    af__cookie_site site;
+    const char *why;
+    unsigned count = 0;
+    const af_head *head = &transfer->reader->head;
+    if (!uses_cookies(transfer)) return true;
+    if (!remember_document(transfer)) return false;
+    if (!read_site(transfer, room, &site) || !keeps_cookies(transfer, room)) return true;
+    for (size_t i = 0; i < head->header_count && count < MOST_SET_COOKIES; i++) {
+        const af_header *field = &head->headers[i];
+        if (!af__same_name(field->name, "Set-Cookie")) continue;
+        count++;
+        af_status status = af__cookie_jar_keep(transfer->store->cookies, &site, field->value,
+                                               (int64_t)time(NULL), &why);
+        if (status == AF_ENOMEM) return fail_text(transfer, status, "out of memory");
+    }
+    return true;
+}

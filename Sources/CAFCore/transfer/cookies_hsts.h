@@ -1,0 +1,30 @@
+/**
+ * What a session remembers of its servers, applied to a transfer: cookies, hosts that want https. Loop
+ * thread.
+ */
+#ifndef AF_TRANSFER_COOKIES_HSTS_H
+#define AF_TRANSFER_COOKIES_HSTS_H
+
+#include "transfer/transfer.h"
+
+/** Copy what the request says of it. AF_EINVAL, AF_ENOMEM. */
+af_status af__transfer_init_store(af__transfer *transfer, const af_request *request,
+                                  af_failure *failure);
+void af__transfer_clear_store(af__transfer *transfer);
+
+/** Must this http URL be an https one? `transfer` is an af__transfer. */
+bool af__transfer_wants_https(const void *transfer, const af__url *url);
+
+/** A hop has ended; what its server has shown of itself over TLS may be NULL. */
+void af__transfer_remember(af__transfer *transfer, const af__evidence *evidence);
+
+/** Before a hop is sent. A failure is the transfer's. */
+bool af__transfer_consult_store(af__transfer *transfer);
+
+/** Make the next hop's URL an https one if its host wants that. false: the transfer has failed. */
+bool af__transfer_upgrade(af__transfer *transfer);
+
+/** A final head has come, of a redirect as well. A failure is the transfer's. */
+bool af__transfer_fill_store(af__transfer *transfer);
+
+#endif

@@ -1,0 +1,126 @@
+/* The way from a redirect to the next hop: what it would send, the hook's word, the checks. */
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "transfer/auth.h"
+#include "transfer/cookies_hsts.h"
+#include "transfer/transfer_internal.h"
+
+/** What the next hop would send, with the fields that may cross, for the hook to edit. */
+static af_status propose(const af__transfer *transfer, const af__redirect_plan *plan,
+                         af_header **headers, size_t *count) {
+    const af__outgoing *now = &transfer->outgoing;
+    *headers = af__alloc((now->header_count + 1) * sizeof **headers);
+    if (*headers == NULL) return AF_ENOMEM;
+    *count = 0;
+    for (size_t i = 0; i < now->header_count; i++) {
+        if (af__redirect_keeps_header(plan, &now->headers[i])) {
+            (*headers)[(*count)++] = now->headers[i];
+        }
+    }
+    return AF_OK;
+}
+
+/** The hook's word: true follows, with `next` made; false leaves the answer or fails. */
+static bool ask_hook(af__transfer *transfer, af__redirect_plan *plan, af_redirect *redirect) {
+    if (transfer->events.on_redirect == NULL) return true;
+    count_event(transfer);
+    switch (transfer->events.on_redirect(transfer->events.context, redirect)) {
+    case AF_REDIRECT_FOLLOW:
+        return true;
+    case AF_REDIRECT_STOP:
+        plan->follow = false;
+        return false;
+    case AF_REDIRECT_FAIL:
+        break;
+    }
+    return fail_text(transfer, AF_EREDIRECT, "the redirect was refused by the caller");
+}
+
+/** The fields that go to where the hook leads: `room` has place for all that it left. */
+static size_t keep_edited(const af__transfer *transfer, const af__redirect_plan *plan,
+                          const af_redirect *redirect, const af__url *url, af_header *room) {
+    const af__outgoing *now = &transfer->outgoing;
+    size_t count = 0;
+    for (size_t i = 0; i < redirect->header_count; i++) {
+        if (af__redirect_keeps_edited(plan, &now->url, url, &redirect->headers[i], now->headers,
+                                      now->header_count)) {
+            room[count++] = redirect->headers[i];
+        }
+    }
+    return count;
+}
+
+static af_status init_next(af__transfer *transfer, const af__redirect_plan *plan,
+                           const af_redirect *redirect, af__url *url, af_failure *failure) {
+    af_header *headers = af__alloc((redirect->header_count + 1) * sizeof *headers);
+    transfer->location = af__copy_text(af_slice_of(url->text));
+    af__outgoing *next = af__transfer_new_next(transfer);
+    if (headers == NULL || transfer->location == NULL || next == NULL) {
+        af_free(headers);
+        af__url_clear(url);
+        return af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    size_t count = keep_edited(transfer, plan, redirect, url, headers);
+    af_status status = af__outgoing_init(next, (af__room){0}, redirect->method, url, headers, count,
+                                         failure);
+    af_free(headers);
+    return status;
+}
+
+static bool make_next(af__transfer *transfer, const af__redirect_plan *plan,
+                      const af_redirect *redirect) {
+    af_failure failure = {0};
+    af__url url = {0};
+    if (af__url_parse(&url, af_slice_of(redirect->url), &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    if (!url.is_https && af__transfer_wants_https(transfer, &url) &&
+        af__url_upgrade(&url, &failure) != AF_OK) {
+        af__url_clear(&url);
+        return fail(transfer, &failure);
+    }
+    if (transfer->outgoing.url.is_https && !url.is_https && !transfer->allow_downgrade) {
+        af__url_clear(&url);
+        return fail_text(transfer, AF_EREDIRECT, "the redirect leads from https to http");
+    }
+    if (plan->keeps_body && !af__source_can_rewind(&transfer->source)) {
+        af__url_clear(&url);
+        af__fail(&failure, AF_EREPLAY,
+                 "the redirect asks for the request body once more, "
+                 "but it can be read only once");
+        return fail(transfer, &failure);
+    }
+    if (init_next(transfer, plan, redirect, &url, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    if (!af__url_same_origin(&transfer->outgoing.url, &transfer->next->url)) {
+        af__transfer_leave_origin(transfer);
+    }
+    transfer->next_sends_body = plan->keeps_body;
+    transfer->redirects++;
+    transfer->phase = AF__PHASE_DRAINING;
+    return true;
+}
+
+bool af__transfer_follow(af__transfer *transfer, af__redirect_plan *plan) {
+    af_header *headers;
+    size_t count;
+    if (propose(transfer, plan, &headers, &count) != AF_OK) {
+        return fail_text(transfer, AF_ENOMEM, "out of memory");
+    }
+    af_redirect redirect = {
+        .head = &transfer->reader->head,
+        .from = transfer->outgoing.url.text,
+        .count = transfer->redirects + 1,
+        .crosses_origin = plan->crosses_origin,
+        .keeps_body = plan->keeps_body,
+        .url = plan->target.text,
+        .method = plan->method,
+        .headers = headers,
+        .header_count = count,
+    };
+    bool follows = ask_hook(transfer, plan, &redirect);
+    if (follows) make_next(transfer, plan, &redirect);
+    af_free(headers);
+    return transfer->result->failure.status == AF_OK;
+}

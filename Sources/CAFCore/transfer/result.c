@@ -1,0 +1,149 @@
+#include "transfer/result.h"
+
+#include "base/alloc.h"
+#include "base/spares.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/** A busy program makes one of each for each request. */
+static af__spares spares = AF__SPARES_INIT(sizeof(af_result), AF__RESULT_SPARES);
+static af__spares blocks = AF__SPARES_INIT(sizeof(af__response_block), AF__RESULT_SPARES);
+
+af_result *af__result_new(void) {
+    af_result *result = af__spares_take(&spares);
+    if (result == NULL) return NULL;
+    memset(result, 0, sizeof *result);
+    return result;
+}
+
+af_status af__result_make_block(af_result *result) {
+    if (result->block != NULL) return AF_OK;
+    af__response_block *block = af__spares_take(&blocks);
+    if (block == NULL) return AF_ENOMEM;
+    /* The rooms are written before they are read. */
+    memset(block, 0, offsetof(af__response_block, header_room));
+    result->block = block;
+    result->hops = &block->first_hop;
+    result->hop_capacity = 1;
+    return AF_OK;
+}
+
+void af__result_lend_head(af_result *result) {
+    af__response_block *block = result->block;
+    af__room text = {block->text_room, sizeof block->text_room};
+    af__fields_lend(&block->reader.fields, text, block->header_room, AF__RESULT_HEADERS);
+}
+
+static bool has_own_hops(const af_result *result) {
+    return result->block != NULL && result->hops != &result->block->first_hop;
+}
+
+static void free_texts(const af_hop *hop) {
+    af_free((char *)(uintptr_t)hop->url);
+    af_free((char *)(uintptr_t)hop->location);
+}
+
+static af_status grow_hops(af_result *result) {
+    size_t capacity = result->hop_capacity * 2 + 2;
+    af_hop *hops = af__alloc(capacity * sizeof *hops);
+    if (hops == NULL) return AF_ENOMEM;
+    if (result->hop_count > 0) memcpy(hops, result->hops, result->hop_count * sizeof *hops);
+    if (has_own_hops(result)) af_free(result->hops);
+    result->hops = hops;
+    result->hop_capacity = capacity;
+    return AF_OK;
+}
+
+af_status af__result_add_hop(af_result *result, const af_hop *hop) {
+    if (result->hop_count == result->hop_capacity && grow_hops(result) != AF_OK) {
+        free_texts(hop);
+        return AF_ENOMEM;
+    }
+    result->hops[result->hop_count++] = *hop;
+    return AF_OK;
+}
+
+void af__result_set_evidence(af_result *result, af__evidence *evidence) {
+    if (evidence != result->evidence) {
+        af_trust_report_free(result->report);
+        result->report = NULL;
+    }
+    af__evidence_release(result->evidence);
+    result->evidence = evidence;
+}
+
+void af_result_free(af_result *result) {
+    if (result == NULL) return;
+    for (size_t i = 0; i < result->hop_count; i++) free_texts(&result->hops[i]);
+    if (has_own_hops(result)) af_free(result->hops);
+    af__buffer_clear(&result->body);
+    if (result->block != NULL) af__head_reader_clear(&result->block->reader);
+    af__spares_give(&blocks, result->block);
+    af_trust_report_free(result->report);
+    af__evidence_release(result->evidence);
+    af_free(result->path);
+    af_free(result->resume_token);
+    af__spares_give(&spares, result);
+}
+
+void af__result_free_spares(void) {
+    af__spares_empty(&spares);
+    af__spares_empty(&blocks);
+}
+
+const af_failure *af_result_get_failure(const af_result *result) {
+    return &result->failure;
+}
+
+const af_head *af_result_get_head(const af_result *result) {
+    return result->has_head ? &result->block->reader.head : NULL;
+}
+
+const af_header *af_result_get_trailers(const af_result *result, size_t *count) {
+    const af__fields *trailers = result->block != NULL ? &result->block->reader.trailers : NULL;
+    *count = trailers != NULL ? trailers->count : 0;
+    return trailers != NULL ? trailers->headers : NULL;
+}
+
+const char *af_result_get_url(const af_result *result) {
+    if (result->hop_count == 0) return "";
+    return result->hops[result->hop_count - 1].url;
+}
+
+const af_hop *af_result_get_hops(const af_result *result, size_t *count) {
+    *count = result->hop_count;
+    return result->hops;
+}
+
+uint64_t af_result_get_body_size(const af_result *result) {
+    return result->body_size;
+}
+
+af_slice af_result_get_body(const af_result *result) {
+    af_slice body = {result->body.bytes, result->body.size};
+    return body;
+}
+
+af_bytes af_result_take_body(af_result *result) {
+    return af__buffer_take(&result->body);
+}
+
+const af_trust_report *af_result_get_trust(af_result *result) {
+    if (result->report == NULL && result->evidence != NULL) {
+        result->report = af__evidence_report(result->evidence);
+    }
+    return result->report;
+}
+
+const af_trust_report *af_response_get_trust(const af_response *response) {
+    return af_result_get_trust(response->result);
+}
+
+const af_download *af_result_get_download(const af_result *result) {
+    return result->path != NULL ? &result->download : NULL;
+}
+
+const char *af_result_get_resume_token(const af_result *result) {
+    return result->resume_token != NULL ? result->resume_token : "";
+}

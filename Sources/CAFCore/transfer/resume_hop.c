@@ -1,0 +1,183 @@
+#include "transfer/resume_hop.h"
+
+#include "base/alloc.h"
+#include "transfer/transfer_internal.h"
+
+#include <string.h>
+
+static bool fail_memory(af__transfer *transfer) {
+    return fail_text(transfer, AF_ENOMEM, "out of memory");
+}
+
+static bool is_range_field(const af_header *header) {
+    return af__same_name(header->name, "Range") || af__same_name(header->name, "If-Range");
+}
+
+static const af_header *find_range_field(const af_request *request) {
+    for (size_t i = 0; request->headers != NULL && i < request->header_count; i++) {
+        if (is_range_field(&request->headers[i])) return &request->headers[i];
+    }
+    return NULL;
+}
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+af_status af__transfer_init_sink(af__transfer *transfer, const af_request *request,
+                                 const af_task_events *events, af_failure *failure) {
+    bool is_get = request->method != NULL && strcmp(request->method, "GET") == 0;
+    af__sink_wish wish = {
+        .options = &request->sink,
+        .limit = request->limits.body,
+        .may_resume = is_get && !af__source_exists(&transfer->source),
+        .is_named_late = events != NULL && events->on_head != NULL,
+    };
+    af_status status = af__sink_init(&transfer->sink, &wish, failure);
+    if (status != AF_OK) return status;
+    transfer->wants_identity = transfer->sink.is_resumable;
+    const af_header *range = find_range_field(request);
+    if (range == NULL) return AF_OK;
+    if (transfer->sink.is_resumable) {
+        return af__fail(failure, AF_EINVAL, "a download that can be continued sets %s itself",
+                        af__same_name(range->name, "Range") ? "Range" : "If-Range");
+    }
+    transfer->sink.may_resume = false;
+    return AF_OK;
+}
+
+/* ---- Asking -------------------------------------------------------------------------------- */
+
+/** The URL of the first hop: redirects may lead elsewhere each time. */
+static af_slice asked_url(const af__transfer *transfer) {
+    const af_result *result = transfer->result;
+    return af_slice_of(result->hop_count > 0 ? result->hops[0].url : transfer->outgoing.url.text);
+}
+
+/** The hop that is under way, without the fields of a range, with `extra` ones. */
+static af_status copy_outgoing(const af__transfer *transfer, const af_header *extra, size_t count,
+                               af__outgoing *out, af_failure *failure) {
+    const af__outgoing *now = &transfer->outgoing;
+    af__url url = {0};
+    af_status status = af__url_parse(&url, af_slice_of(now->url.text), failure);
+    if (status != AF_OK) return status;
+    af_header *headers = af__alloc((now->header_count + count) * sizeof *headers);
+    if (headers == NULL) {
+        af__url_clear(&url);
+        return af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < now->header_count; i++) {
+        if (!is_range_field(&now->headers[i])) headers[kept++] = now->headers[i];
+    }
+    for (size_t i = 0; i < count; i++) headers[kept++] = extra[i];
+    status = af__outgoing_init(out, (af__room){0}, now->method, &url, headers, kept, failure);
+    af_free(headers);
+    return status;
+}
+
+bool af__transfer_ask_for_rest(af__transfer *transfer) {
+    if (transfer->range != AF__RANGE_UNSOUGHT) return true;
+    af_failure failure = {0};
+    af__sink *sink = &transfer->sink;
+    transfer->range = AF__RANGE_NONE;
+    af_slice url = asked_url(transfer);
+    if (af__sink_find_partial(sink, url, &failure) != AF_OK) return fail(transfer, &failure);
+    if (!af__resume_exists(&sink->file.token)) return true;
+    char range[AF__RESUME_RANGE_ROOM];
+    af_header fields[2];
+    af__outgoing outgoing;
+    af__resume_ask(&sink->file.token, sink->file.size, range, fields);
+    if (copy_outgoing(transfer, fields, 2, &outgoing, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    af__outgoing_clear(&transfer->outgoing);
+    transfer->outgoing = outgoing;
+    transfer->range = AF__RANGE_ASKED;
+    return true;
+}
+
+/* ---- The answer ---------------------------------------------------------------------------- */
+
+/** Asked for the whole after an answer of no use, what is there is only good if nothing comes. */
+static af__resume_answer judge_whole(const af__transfer *transfer) {
+    int status = transfer->reader->head.status;
+    af__resume_answer answer = {AF__RESUME_KEEP, 0, 0, transfer->refusal};
+    if (status >= 200 && status <= 299) answer.verdict = AF__RESUME_RESTART;
+    if (status == 404 || status == 410) answer.verdict = AF__RESUME_GONE;
+    return answer;
+}
+
+bool af__transfer_judge_part(af__transfer *transfer, bool *is_refused) {
+    *is_refused = false;
+    if (transfer->range == AF__RANGE_REFUSED) transfer->resume_answer = judge_whole(transfer);
+    if (transfer->range != AF__RANGE_ASKED) return true;
+    const af__file *file = &transfer->sink.file;
+    transfer->resume_answer = af__resume_judge(&file->token, file->size, &transfer->reader->head,
+                                               &transfer->framing);
+    if (transfer->resume_answer.verdict != AF__RESUME_REFUSE) return true;
+    af_failure failure = {0};
+    af__outgoing *next = af__transfer_new_next(transfer);
+    if (next == NULL) return fail_memory(transfer);
+    if (copy_outgoing(transfer, NULL, 0, next, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    transfer->refusal = transfer->resume_answer.reason;
+    transfer->next_sends_body = false;
+    transfer->range = AF__RANGE_REFUSED;
+    transfer->phase = AF__PHASE_DRAINING;
+    *is_refused = true;
+    return true;
+}
+
+/** false: the task failed. */
+static bool name_file(af__transfer *transfer, const af_response *response) {
+    const af_head *head = &transfer->reader->head;
+    bool is_success = head->status >= 200 && head->status <= 299;
+    bool is_fixed = transfer->range == AF__RANGE_ASKED || transfer->range == AF__RANGE_REFUSED;
+    if (response->path == NULL || !is_success || is_fixed) return true;
+    af_failure failure = {0};
+    af_status status = af__sink_set_path(&transfer->sink, response->path, response->flags,
+                                         &failure);
+    return status == AF_OK || fail(transfer, &failure);
+}
+
+bool af__transfer_open_sink(af__transfer *transfer, const af_response *response) {
+    if (!name_file(transfer, response)) return false;
+    af_failure failure = {0};
+    bool has_answer = transfer->range == AF__RANGE_ASKED || transfer->range == AF__RANGE_REFUSED;
+    bool has_body = transfer->framing.kind != AF__FRAMING_NONE;
+    af__sink_start start = {
+        .head = &transfer->reader->head,
+        .framing = &transfer->framing,
+        .url = asked_url(transfer),
+        .length = has_body ? transfer->framing.length : 0,
+        .is_encoded = transfer->framing.is_encoded && !transfer->keep_encoding,
+        .asks_for_range = af__outgoing_sends(&transfer->outgoing, af_slice_of("Range")),
+        .can_wait = !transfer->shares_connection,
+        .answer = has_answer ? &transfer->resume_answer : NULL,
+    };
+    if (af__sink_open(&transfer->sink, &start, &failure) != AF_OK) return fail(transfer, &failure);
+    transfer->progress.offset = transfer->sink.offset;
+    return true;
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
+
+void af__transfer_report_file(af__transfer *transfer) {
+    af__sink *sink = &transfer->sink;
+    af_result *result = transfer->result;
+    if (sink->kind != AF_SINK_FILE) return;
+    result->resume_token = af__sink_copy_token(sink);
+    if (result->resume_token == NULL && af__resume_exists(&sink->file.token)) {
+        (void)fail_memory(transfer);
+    }
+    result->path = sink->file.path;
+    sink->file.path = NULL;
+    result->download = (af_download){
+        .path = result->path,
+        .resume_token = result->resume_token != NULL ? result->resume_token : "",
+        .resumption = sink->resumption,
+        .offset = sink->offset,
+        .size = sink->file.size,
+        .reason = sink->reason,
+    };
+}

@@ -1,0 +1,506 @@
+#include "transfer/transfer.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/failure.h"
+#include "message/route.h"
+#include "transfer/auth.h"
+#include "transfer/cookies_hsts.h"
+#include "transfer/resume_hop.h"
+#include "transfer/transfer_internal.h"
+
+#include <string.h>
+
+enum {
+    EXPECTATION_FAILED = 417,
+    LARGE_BODY = 1024 * 1024,
+    DEFAULT_PROGRESS_MS = 100,
+    MOST_WAITS = 100 /* Each leaves a hop behind. */
+};
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+static af_limits with_defaults(af_limits limits) {
+    if (limits.head_bytes == 0) limits.head_bytes = 256 * 1024;
+    if (limits.head_count == 0) limits.head_count = 512;
+    if (limits.informational == 0) limits.informational = 16;
+    if (limits.decoding_ratio == 0) limits.decoding_ratio = 250;
+    if (limits.redirects == 0) limits.redirects = 20;
+    return limits;
+}
+
+static bool start_reader(af__transfer *transfer) {
+    af_result *result = transfer->result;
+    bool is_first = result->block == NULL;
+    if (af__result_make_block(result) != AF_OK) {
+        return fail_text(transfer, AF_ENOMEM, "out of memory");
+    }
+    transfer->reader = &result->block->reader;
+    if (is_first && transfer->sink.kind == AF_SINK_MEMORY) {
+        af__room room = {result->block->body_room, sizeof result->block->body_room};
+        af__buffer_lend(&transfer->sink.memory, room);
+    }
+    af__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
+                              transfer->limits.informational};
+    af__head_reader_clear(transfer->reader);
+    af__head_reader_init(transfer->reader, limits);
+    af__result_lend_head(result);
+    return true;
+}
+
+static af_status init_proxy(af__transfer *transfer, const char *text, af_failure *failure) {
+    if (text == NULL) return AF_OK;
+    transfer->has_own_proxy = true;
+    if (text[0] == '\0') return AF_OK;
+    transfer->own_proxy = af__zalloc(sizeof *transfer->own_proxy);
+    if (transfer->own_proxy == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    return af__proxy_parse(transfer->own_proxy, af_slice_of(text), failure);
+}
+
+static af_status init_socket(af__transfer *transfer, const char *path, af_failure *failure) {
+    if (path == NULL) return AF_OK;
+    if (path[0] != '\0' && transfer->own_proxy != NULL) {
+        return af__fail(failure, AF_EINVAL, "the request has a proxy and a socket");
+    }
+    af_status status = af__route_check_socket(path, failure);
+    if (status != AF_OK) return status;
+    transfer->unix_socket = af__copy_text(af_slice_of(path));
+    return transfer->unix_socket != NULL ? AF_OK : af__fail(failure, AF_ENOMEM, "out of memory");
+}
+
+/** A field of the request's own, or the wish to send none, is as good as the choice. */
+static af_expect expectation_of(const af_request *request) {
+    for (size_t i = 0; i < request->header_count; i++) {
+        const af_header *header = &request->headers[i];
+        if (af__is_continue_expectation(header)) return AF_EXPECT_ALWAYS;
+        bool is_unwanted = (header->flags & AF_HEADER_REMOVE) != 0;
+        if (is_unwanted && af__same_name(header->name, "Expect")) return AF_EXPECT_NEVER;
+    }
+    return request->expect;
+}
+
+af_status af__transfer_init(af__transfer *transfer, const af_request *request,
+                            const af_task_events *events, atomic_uint_fast64_t *event_counter,
+                            af_failure *failure) {
+    memset(transfer, 0, offsetof(af__transfer, room));
+    transfer->event_counter = event_counter;
+    transfer->limits = with_defaults(request->limits);
+    transfer->timeouts = request->timeouts;
+    transfer->version = request->version;
+    transfer->keep_encoding = request->keep_encoding;
+    transfer->allow_downgrade = request->allow_downgrade;
+    transfer->waits_for_network = request->wait_for_network;
+    transfer->priority = request->priority;
+    transfer->expect = expectation_of(request);
+    transfer->send_rate.per_second = request->max_send_rate;
+    transfer->receive_rate.per_second = request->max_receive_rate;
+    uint32_t interval = request->progress_ms != 0 ? request->progress_ms : DEFAULT_PROGRESS_MS;
+    transfer->progress_interval_us = (int64_t)interval * 1000;
+    transfer->progress = (af_progress){0, AF_LENGTH_UNKNOWN, 0, AF_LENGTH_UNKNOWN, 0};
+    af__sink_zero(&transfer->sink);
+    af_status status = af__source_init(&transfer->source, &request->body, failure);
+    if (status == AF_OK && (unsigned)request->expect > AF_EXPECT_NEVER) {
+        status = af__fail(failure, AF_EINVAL, "unknown wish to expect: %d", (int)request->expect);
+    }
+    if (status == AF_OK) status = af__transfer_init_sink(transfer, request, events, failure);
+    if (status == AF_OK) status = init_proxy(transfer, request->proxy, failure);
+    if (status == AF_OK) status = af__transfer_init_store(transfer, request, failure);
+    if (status == AF_OK) status = init_socket(transfer, request->unix_socket, failure);
+    if (status == AF_OK) status = af__transfer_init_outgoing(transfer, request, failure);
+    if (status == AF_OK) status = af__transfer_init_auth(transfer, request, events, failure);
+    if (status == AF_OK) {
+        transfer->result = af__result_new();
+        if (transfer->result == NULL) status = af__fail(failure, AF_ENOMEM, "out of memory");
+    }
+    if (status != AF_OK) {
+        af__transfer_clear(transfer);
+        return status;
+    }
+    transfer->sends_body = af__source_exists(&transfer->source);
+    if (events != NULL) transfer->events = *events;
+    return AF_OK;
+}
+
+static void forget_next(af__transfer *transfer) {
+    if (transfer->next != NULL) af__outgoing_clear(transfer->next);
+    af_free(transfer->next);
+    transfer->next = NULL;
+}
+
+af__outgoing *af__transfer_new_next(af__transfer *transfer) {
+    forget_next(transfer);
+    transfer->next = af__zalloc(sizeof *transfer->next);
+    return transfer->next;
+}
+
+void af__transfer_clear(af__transfer *transfer) {
+    af__outgoing_clear(&transfer->outgoing);
+    forget_next(transfer);
+    af__source_clear(&transfer->source);
+    af__sink_clear(&transfer->sink);
+    af__transfer_forget_kept(transfer);
+    af_free(transfer->location);
+    af__transfer_clear_auth(transfer);
+    if (transfer->own_proxy != NULL) af__proxy_clear(transfer->own_proxy);
+    af_free(transfer->own_proxy);
+    transfer->own_proxy = NULL;
+    af__transfer_clear_store(transfer);
+    af_free(transfer->unix_socket);
+    transfer->unix_socket = NULL;
+    af_result_free(transfer->result);
+    transfer->location = NULL;
+    transfer->reader = NULL;
+    transfer->result = NULL;
+}
+
+/* ---- Failing and telling ------------------------------------------------------------------- */
+
+void af__transfer_fail(af__transfer *transfer, const af_failure *failure) {
+    if (transfer->result->failure.status == AF_OK) transfer->result->failure = *failure;
+}
+
+void af__transfer_tell_progress(af__transfer *transfer) {
+    if (transfer->events.on_progress == NULL || af__transfer_is_suspended(transfer)) return;
+    int64_t now = af__now_us();
+    if (now < transfer->progress_due_us) return;
+    transfer->progress_due_us = now + transfer->progress_interval_us;
+    count_event(transfer);
+    transfer->events.on_progress(transfer->events.context, &transfer->progress);
+}
+
+/* ---- Sending ------------------------------------------------------------------------------- */
+
+bool af__transfer_begin_hop(af__transfer *transfer) {
+    af_failure failure = {0};
+    transfer->phase = AF__PHASE_HEAD;
+    transfer->has_final_head = transfer->has_pending_head = false;
+    transfer->decoded = 0;
+    af__transfer_forget_kept(transfer);
+    transfer->drained = 0;
+    transfer->is_held = transfer->shares_connection = false;
+    transfer->progress.sent = 0;
+    if (!start_reader(transfer)) return false;
+    if (!af__transfer_consult_store(transfer)) return false;
+    if (!af__transfer_ask_for_rest(transfer) || !af__transfer_prepare_auth(transfer)) return false;
+    if (!transfer->sends_body) {
+        transfer->progress.sent_total = 0;
+        return true;
+    }
+    if (af__source_rewind(&transfer->source, &failure) != AF_OK ||
+        af__source_open(&transfer->source, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    transfer->progress.sent_total = transfer->source.length;
+    return true;
+}
+
+bool af__transfer_expects(const af__transfer *transfer) {
+    int64_t length = transfer->source.length;
+    if (!transfer->sends_body || length == 0 || transfer->expect == AF_EXPECT_NEVER) return false;
+    return transfer->expect == AF_EXPECT_ALWAYS || length == AF_LENGTH_UNKNOWN ||
+           length > LARGE_BODY;
+}
+
+bool af__transfer_owes_body(const af__transfer *transfer) {
+    return transfer->phase != AF__PHASE_HEAD && transfer->reader->head.version < AF_HTTP_2 &&
+           !transfer->source.has_started && af__transfer_expects(transfer);
+}
+
+ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t size) {
+    /* Asked again because of the other direction, or of a resume: the reader waits for its wake. */
+    if (af__transfer_is_suspended(transfer) || transfer->source.is_waiting) return AF_READ_AGAIN;
+    if (af__rate_holds(&transfer->send_rate, af__now_us())) return AF_READ_AGAIN;
+    af_failure failure = {0};
+    size = af__rate_piece(&transfer->send_rate, size);
+    ptrdiff_t count = af__source_read(&transfer->source, buffer, size, &failure);
+    if (count > 0) {
+        af__rate_spend(&transfer->send_rate, (uint64_t)count, af__now_us());
+        transfer->progress.sent += count;
+        af__transfer_tell_progress(transfer);
+    } else if (count == AF_READ_FAILED) {
+        af__transfer_fail(transfer, &failure);
+    }
+    return count;
+}
+
+bool af__transfer_rewind_body(af__transfer *transfer) {
+    af_failure failure = {0};
+    if (af__source_rewind(&transfer->source, &failure) != AF_OK) return fail(transfer, &failure);
+    transfer->progress.sent = 0;
+    return true;
+}
+
+bool af__transfer_begin_body(af__transfer *transfer) {
+    /* Before it repeats a request libcurl has rewound only what it had sent, not what it had read. */
+    return transfer->progress.sent == 0 || af__transfer_rewind_body(transfer);
+}
+
+/* ---- Receiving the head -------------------------------------------------------------------- */
+
+static bool is_head_request(const af__transfer *transfer) {
+    return strcmp(transfer->outgoing.method, "HEAD") == 0;
+}
+
+/** The exchange ends here, before libcurl repeats the request by a rule of its own. */
+static bool give_up_expectation(af__transfer *transfer) {
+    if (!af__source_can_rewind(&transfer->source)) {
+        return fail_text(transfer, AF_EREPLAY,
+                         "the server answered 417 when the request body had begun, "
+                         "but it can be read only once");
+    }
+    transfer->phase = AF__PHASE_REFUSED;
+    return false;
+}
+
+/** false: nobody wants the body. */
+static bool tell_head(af__transfer *transfer, af_response *response) {
+    if (transfer->events.on_head == NULL) return true;
+    count_event(transfer);
+    af_status status = transfer->events.on_head(transfer->events.context, response);
+    return status == AF_OK || fail_text(transfer, status, af_status_text(status));
+}
+
+bool af__transfer_accept_head(af__transfer *transfer) {
+    bool is_refused;
+    if (!af__transfer_judge_part(transfer, &is_refused) || is_refused) return is_refused;
+    transfer->phase = AF__PHASE_BODY;
+    transfer->has_final_head = true;
+    transfer->progress.received_total = transfer->framing.kind == AF__FRAMING_NONE
+                                            ? 0
+                                            : transfer->framing.length;
+    af_response response = {&transfer->reader->head, transfer->outgoing.url.text, NULL,
+                            transfer->sink.flags, transfer->result};
+    return tell_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
+}
+
+bool af__transfer_take_final_head(af__transfer *transfer) {
+    const af_head *head = &transfer->reader->head;
+    af_failure failure = {0};
+    transfer->has_pending_head = false;
+    if (!af__transfer_fill_store(transfer)) return false;
+    if (head->status == EXPECTATION_FAILED && head->version < AF_HTTP_2 &&
+        af__transfer_expects(transfer)) {
+        return give_up_expectation(transfer);
+    }
+    if (af__head_framing(head, is_head_request(transfer), &transfer->framing, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    af__redirect_question question = {
+        .head = head,
+        .url = &transfer->outgoing.url,
+        .method = transfer->outgoing.method,
+        .has_body = transfer->sends_body,
+        .followed = transfer->redirects,
+        .limit = transfer->limits.redirects,
+        .allow_downgrade = transfer->allow_downgrade,
+        .wants_https = af__transfer_wants_https,
+        .context = transfer,
+    };
+    af__redirect_plan plan = {0};
+    if (af__redirect_decide(&question, &plan, &failure) != AF_OK) return fail(transfer, &failure);
+    bool goes_on = !plan.follow || af__transfer_follow(transfer, &plan);
+    bool follows = plan.follow;
+    af__url_clear(&plan.target);
+    if (!goes_on || follows) return goes_on;
+    switch (af__transfer_meet_challenge(transfer)) {
+    case AF__MET_ANSWER:
+        break;
+    case AF__MET_REPEAT:
+    case AF__MET_ASKED:
+        return true;
+    case AF__MET_FAILED:
+        return false;
+    }
+    return af__transfer_accept_head(transfer);
+}
+
+/** A round of authentication on the connection is followed by the next, or its head was the last. */
+static bool take_line_between_rounds(af__transfer *transfer, af_slice line) {
+    static const char mark[] = "HTTP/";
+    bool is_next = line.size >= sizeof mark - 1 && memcmp(line.bytes, mark, sizeof mark - 1) == 0;
+    if (!is_next) return af__transfer_take_final_head(transfer);
+    transfer->has_pending_head = false;
+    af__head_reader_reopen(transfer->reader);
+    return true;
+}
+
+bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
+    af_failure failure;
+    af__head_step step;
+    if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return false;
+    if (transfer->has_pending_head && !take_line_between_rounds(transfer, line)) return false;
+    if (af__head_reader_feed(transfer->reader, line, &step, &failure) != AF_OK) {
+        return fail(transfer, &failure);
+    }
+    switch (step) {
+    case AF__HEAD_MORE:
+    case AF__HEAD_TRAILER:
+        return true;
+    case AF__HEAD_INFORMATIONAL:
+        if (transfer->events.on_informational != NULL) {
+            count_event(transfer);
+            transfer->events.on_informational(transfer->events.context, &transfer->reader->head);
+        }
+        return true;
+    case AF__HEAD_FINAL:
+        transfer->has_pending_head = af__transfer_is_between_rounds(transfer);
+        return transfer->has_pending_head || af__transfer_take_final_head(transfer);
+    }
+    return true;
+}
+
+/* ---- Moving on ----------------------------------------------------------------------------- */
+
+void af__transfer_wake(af__transfer *transfer) {
+    transfer->is_held = transfer->source.is_waiting = false;
+    if (transfer->events.on_wake == NULL) return;
+    count_event(transfer);
+    transfer->events.on_wake(transfer->events.context);
+}
+
+/* ---- Ending -------------------------------------------------------------------------------- */
+
+/** The text of a URL that nothing needs any more. */
+static char *take_text(af__url *url) {
+    char *text = url->text;
+    url->text = NULL;
+    return text;
+}
+
+static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool repeats) {
+    af_hop hop = outcome->hop;
+    af__url *url = &transfer->outgoing.url;
+    hop.url = repeats ? af__copy_text(af_slice_of(url->text)) : take_text(url);
+    hop.location = transfer->location;
+    transfer->location = NULL;
+    /* Also of a head that was then refused: a broken redirect, a wrong framing. */
+    bool has_head = transfer->reader->state == AF__HEAD_DONE;
+    hop.status = has_head ? transfer->reader->head.status : 0;
+    hop.version = has_head ? transfer->reader->head.version : AF_HTTP_UNKNOWN;
+    hop.head_received = (int64_t)transfer->reader->bytes;
+    hop.retried = transfer->needs_fresh_connection || outcome->hop.retried;
+    if (hop.url == NULL) {
+        af_free((char *)(uintptr_t)hop.location);
+        fail_text(transfer, AF_ENOMEM, "out of memory");
+    } else if (af__result_add_hop(transfer->result, &hop) != AF_OK) {
+        fail_text(transfer, AF_ENOMEM, "out of memory");
+    }
+    if (hop.received > transfer->progress.received) transfer->progress.received = hop.received;
+    /* What is read piece by piece was counted already, and without the framing of chunks. */
+    if (af__source_in_memory(&transfer->source) != NULL) transfer->progress.sent = hop.sent;
+}
+
+static bool should_retry(const af__transfer *transfer, const af__outcome *outcome) {
+    return transfer->phase == AF__PHASE_HEAD && outcome->failure.status == AF_ELOST &&
+           outcome->hop.reused && !transfer->was_retried && transfer->reader->bytes == 0 &&
+           af__outgoing_is_idempotent(&transfer->outgoing) &&
+           (!transfer->sends_body || af__source_can_rewind(&transfer->source));
+}
+
+/** No connection was made, perhaps for want of a network; nothing has been sent. */
+static bool may_wait(const af__transfer *transfer, const af__outcome *outcome) {
+    af_status status = outcome->failure.status;
+    return transfer->waits_for_network && transfer->waits < MOST_WAITS &&
+           transfer->phase == AF__PHASE_HEAD && transfer->reader->bytes == 0 &&
+           (status == AF_ECONNECT || status == AF_EDNS);
+}
+
+static void take_next(af__transfer *transfer) {
+    af__outgoing_clear(&transfer->outgoing);
+    transfer->outgoing = *transfer->next;
+    af_free(transfer->next);
+    transfer->next = NULL;
+    transfer->sends_body = transfer->next_sends_body;
+    transfer->needs_fresh_connection = transfer->was_retried = false;
+}
+
+static void judge_end(af__transfer *transfer, const af__outcome *outcome) {
+    if (transfer->result->failure.status != AF_OK) return;
+    if (outcome->failure.status != AF_OK) {
+        af__transfer_fail(transfer, &outcome->failure);
+    } else if (transfer->reader->bytes == 0) {
+        fail_text(transfer, AF_ELOST, "the connection was closed before any answer");
+    } else if (transfer->phase == AF__PHASE_HEAD) {
+        fail_text(transfer, AF_EPROTOCOL, "the connection was closed before the end of the head");
+    }
+}
+
+af__next af__transfer_judge_hop(af__transfer *transfer, const af__outcome *outcome) {
+    bool is_over = transfer->result->failure.status != AF_OK;
+    if (!is_over && transfer->phase == AF__PHASE_ASKED) {
+        af__transfer_keep_outcome(transfer, outcome);
+        return AF__NEXT_ASK;
+    }
+    bool is_refused = transfer->phase == AF__PHASE_REFUSED;
+    bool is_challenged = transfer->phase == AF__PHASE_CHALLENGED;
+    bool waits = !is_over && may_wait(transfer, outcome);
+    bool repeats = !is_over && (is_refused || should_retry(transfer, outcome));
+    record_hop(transfer, outcome, repeats || waits || is_challenged);
+    if (transfer->result->failure.status != AF_OK) return AF__NEXT_FINISH;
+    if (transfer->phase == AF__PHASE_DRAINING) {
+        take_next(transfer);
+        return AF__NEXT_HOP;
+    }
+    if (waits) {
+        transfer->waits++;
+        return AF__NEXT_WAIT;
+    }
+    if (is_refused) {
+        transfer->expect = AF_EXPECT_NEVER;
+        return AF__NEXT_HOP;
+    }
+    if (is_challenged) {
+        transfer->was_retried = transfer->needs_fresh_connection = false;
+        return AF__NEXT_HOP;
+    }
+    if (repeats) {
+        transfer->was_retried = transfer->needs_fresh_connection = true;
+        return AF__NEXT_HOP;
+    }
+    judge_end(transfer, outcome);
+    return AF__NEXT_FINISH;
+}
+
+af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome) {
+    af__transfer_remember(transfer, outcome->evidence);
+    af__result_set_evidence(transfer->result, outcome->evidence);
+    if (atomic_load(&transfer->is_cancelled)) {
+        fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
+    }
+    if (transfer->has_pending_head && outcome->failure.status == AF_OK) {
+        (void)af__transfer_take_final_head(transfer);
+    }
+    if (outcome->failure.status == AF_EAUTH) af__transfer_meet_tunnel(transfer);
+    return af__transfer_judge_hop(transfer, outcome);
+}
+
+void af__transfer_finish(af__transfer *transfer) {
+    af_failure failure = {0};
+    af_result *result = transfer->result;
+    af__transfer_end_asked(transfer);
+    if (af__sink_end(&transfer->sink, result->failure.status, &failure) != AF_OK) {
+        af__transfer_fail(transfer, &failure);
+    }
+    af__transfer_report_file(transfer);
+    result->has_head = transfer->has_final_head;
+    if (transfer->reader != NULL) af__head_reader_finish(transfer->reader);
+    transfer->reader = NULL;
+    result->body_size = transfer->sink.written;
+    if (result->failure.status == AF_OK && transfer->sink.memory.size > 0) {
+        result->body = transfer->sink.memory;
+        transfer->sink.memory = (af__buffer){0};
+    }
+    if (transfer->events.on_progress != NULL) {
+        count_event(transfer);
+        transfer->events.on_progress(transfer->events.context, &transfer->progress);
+    }
+    transfer->result = NULL;
+    /* Bodies go now, on this thread, and not when the last reference to the task happens to. */
+    af__transfer_clear(transfer);
+    if (transfer->events.on_done == NULL) {
+        af_result_free(result);
+        return;
+    }
+    count_event(transfer);
+    transfer->events.on_done(transfer->events.context, result);
+}

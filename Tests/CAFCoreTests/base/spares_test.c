@@ -1,0 +1,194 @@
+#include "base/alloc.h"
+#include "base/spares.h"
+#include "curl/driver_internal.h"
+#include "support/check.h"
+#include "support/torture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE = 4000, MOST = 8, THREADS = 4, TURNS = 20000, HELD = 6 };
+
+static void the_newest_block_comes_back_first(void **state) {
+    (void)state;
+    if (!AF__KEEPS_SPARES) skip();
+    af__spares spares = AF__SPARES_INIT(SIZE, MOST);
+    void *a = af__spares_take(&spares), *b = af__spares_take(&spares);
+    assert_true(a != NULL && b != NULL && a != b);
+    af__spares_give(&spares, a);
+    af__spares_give(&spares, b);
+    af__spares_give(&spares, NULL);
+    assert_ptr_equal(af__spares_take(&spares), b);
+    assert_ptr_equal(af__spares_take(&spares), a);
+    assert_int_equal(atomic_load(&spares.count), 0);
+    af__spares_give(&spares, a);
+    af__spares_give(&spares, b);
+    af__spares_empty(&spares);
+    assert_null(atomic_load(&spares.newest));
+}
+
+static void no_more_are_kept_than_wanted(void **state) {
+    (void)state;
+    af__spares spares = AF__SPARES_INIT(SIZE, MOST);
+    void *blocks[MOST * 2];
+    for (size_t i = 0; i < MOST * 2; i++) {
+        blocks[i] = af__spares_take(&spares);
+        assert_non_null(blocks[i]);
+        memset(blocks[i], 0xAF, SIZE);
+    }
+    for (size_t i = 0; i < MOST * 2; i++) af__spares_give(&spares, blocks[i]);
+    assert_int_equal(atomic_load(&spares.count), AF__KEEPS_SPARES ? MOST : 0);
+    af__spares_empty(&spares);
+    assert_int_equal(atomic_load(&spares.count), 0);
+}
+
+static void a_block_that_is_kept_counts_as_an_allocation_too(void **state) {
+    (void)state;
+    af__spares spares = AF__SPARES_INIT(SIZE, MOST);
+    af__spares_give(&spares, af__spares_take(&spares));
+    af__alloc_fail_at(1);
+    void *refused = af__spares_take(&spares);
+    af__alloc_fail_at(0);
+    assert_null(refused);
+    void *block = af__spares_take(&spares);
+    assert_non_null(block);
+    af__spares_give(&spares, block);
+    af__spares_empty(&spares);
+}
+
+typedef struct worker {
+    pthread_t id;
+    af__spares *spares;
+    uint64_t random;
+    size_t strangers; /**< Blocks that somebody else wrote to while they were ours. */
+} worker;
+
+static void *take_and_give(void *context) {
+    worker *worker = context;
+    uint64_t *held[HELD] = {0};
+    for (uint64_t turn = 1; turn <= TURNS; turn++) {
+        size_t at = (size_t)(next_random(&worker->random) % HELD);
+        uint64_t mark = (uint64_t)(uintptr_t)&held[at];
+        if (held[at] != NULL) {
+            if (held[at][1] != mark) worker->strangers++;
+            af__spares_give(worker->spares, held[at]);
+            held[at] = NULL;
+        } else if ((held[at] = af__spares_take(worker->spares)) != NULL) {
+            held[at][0] = turn;
+            held[at][1] = mark;
+        }
+    }
+    for (size_t i = 0; i < HELD; i++) af__spares_give(worker->spares, held[i]);
+    return NULL;
+}
+
+static void a_block_belongs_to_one_thread_at_a_time(void **state) {
+    (void)state;
+    af__spares spares = AF__SPARES_INIT(SIZE, MOST);
+    worker workers[THREADS];
+    for (size_t i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.spares = &spares, .random = i + 1};
+        assert_int_equal(pthread_create(&workers[i].id, NULL, take_and_give, &workers[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].id, NULL);
+        assert_int_equal(workers[i].strangers, 0);
+    }
+    assert_true(atomic_load(&spares.count) <= MOST + THREADS);
+    af__spares_empty(&spares);
+    assert_int_equal(atomic_load(&spares.count), 0);
+}
+
+/* ---- libcurl's heap ------------------------------------------------------------------------ */
+
+/** A copy of so many bytes in memory of libcurl's. */
+static struct curl_slist *copied(size_t size) {
+    char *text = malloc(size);
+    assert_non_null(text);
+    memset(text, 'a', size - 1);
+    text[size - 1] = '\0';
+    struct curl_slist *copy = curl_slist_append(NULL, text);
+    free(text);
+    assert_non_null(copy);
+    assert_int_equal(strlen(copy->data), size - 1);
+    return copy;
+}
+
+static void what_libcurl_frees_on_a_loop_thread_is_used_again(void **state) {
+    (void)state;
+    if (!AF__KEEPS_SPARES) skip();
+    enum { MANY = 200, FEW = 32, EACH = 16 * 1024, MOST_BYTES = 1024 * 1024 };
+    static struct curl_slist *many[MANY];
+    struct curl_slist *elsewhere = copied(3000);
+    af__memory *memory = af__memory_new();
+    assert_non_null(memory);
+    af__memory_use(memory);
+    for (size_t i = 0; i < MANY; i++) many[i] = copied(EACH);
+    assert_int_equal(af__memory_kept(memory), 0);
+    for (size_t i = 0; i < MANY; i++) curl_slist_free_all(many[i]);
+    size_t kept = af__memory_kept(memory);
+    assert_in_range(kept, MOST_BYTES - 2 * EACH, MOST_BYTES);
+    for (size_t i = 0; i < FEW; i++) many[i] = copied(EACH);
+    assert_true(af__memory_kept(memory) <= kept - (size_t)FEW * EACH);
+    for (size_t i = 0; i < FEW; i++) curl_slist_free_all(many[i]);
+    assert_in_range(af__memory_kept(memory), MOST_BYTES - 2 * EACH, MOST_BYTES);
+    /* A block from elsewhere is as good, and so is any size. */
+    curl_slist_free_all(elsewhere);
+    curl_slist_free_all(copied(1));
+    curl_slist_free_all(copied(100 * 1024));
+    assert_in_range(af__memory_kept(memory), MOST_BYTES - 2 * EACH, MOST_BYTES);
+    af__memory_free(memory);
+    curl_slist_free_all(copied(EACH));
+}
+
+/** A text that libcurl makes longer bit by bit. */
+static void escape(void) {
+    enum { SIZE = 900 };
+    char text[SIZE];
+    memset(text, ' ', SIZE);
+    char *escaped = curl_easy_escape(NULL, text, SIZE);
+    assert_non_null(escaped);
+    assert_int_equal(strlen(escaped), 3 * SIZE);
+    assert_int_equal(strspn(escaped, "%20"), 3 * SIZE);
+    curl_free(escaped);
+}
+
+static void what_grows_leaves_its_former_blocks_for_the_next_time(void **state) {
+    (void)state;
+    if (!AF__KEEPS_SPARES) skip();
+    enum { TIMES = 100 };
+    escape();
+    af__memory *memory = af__memory_new();
+    assert_non_null(memory);
+    af__memory_use(memory);
+    escape();
+    size_t kept = af__memory_kept(memory);
+    assert_true(kept > 0);
+    for (size_t i = 0; i < TIMES; i++) escape();
+    assert_int_equal(af__memory_kept(memory), kept);
+    af__memory_free(memory);
+}
+
+static int init_libcurl(void **state) {
+    (void)state;
+    return af__memory_init_libcurl() == CURLE_OK ? 0 : -1;
+}
+
+static int clean_up_libcurl(void **state) {
+    (void)state;
+    curl_global_cleanup();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_newest_block_comes_back_first),
+        cmocka_unit_test(no_more_are_kept_than_wanted),
+        cmocka_unit_test(a_block_that_is_kept_counts_as_an_allocation_too),
+        cmocka_unit_test(a_block_belongs_to_one_thread_at_a_time),
+        cmocka_unit_test(what_libcurl_frees_on_a_loop_thread_is_used_again),
+        cmocka_unit_test(what_grows_leaves_its_former_blocks_for_the_next_time),
+    };
+    return cmocka_run_group_tests(tests, init_libcurl, clean_up_libcurl);
+}

@@ -1,0 +1,226 @@
+/* Files that have no name before they are complete: nobody is in their way, and nothing is left of them. */
+#include "support/scene.h"
+
+#include "base/alloc.h"
+#include "body/temporary_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char *program;
+
+/* ---- By itself ----------------------------------------------------------------------------- */
+
+typedef int (*creation)(const char *path, int *descriptor, char **name);
+
+static const creation creations[] = {af__temporary_create, af__temporary_create_named};
+
+static void gets_its_name_in_the_end(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "got");
+    for (size_t i = 0; i < COUNT_OF(creations) * 4; i++) {
+        bool is_there = i & 1, replaces = i & 2;
+        if (is_there) write_file(path, (af_slice){"old", 3});
+        int descriptor;
+        char *name;
+        assert_int_equal(creations[i / 4](path, &descriptor, &name), 0);
+        assert_int_equal(write(descriptor, "new", 3), 3);
+        assert_int_equal(count_files(&folder), (size_t)is_there + (name != NULL));
+        int error = af__temporary_rename(descriptor, name, path, replaces);
+        assert_int_equal(error, is_there && !replaces ? EEXIST : 0);
+        check_file(path, error == 0 ? (af_slice){"new", 3} : (af_slice){"old", 3});
+        if (error != 0 && name != NULL) assert_int_equal(unlink(name), 0);
+        close(descriptor);
+        af_free(name);
+        assert_int_equal(count_files(&folder), 1);
+        assert_int_equal(unlink(path), 0);
+    }
+    folder_remove(&folder);
+}
+
+static void names_differ(void **state) {
+    (void)state;
+    enum { MANY = 100 };
+    folder folder;
+    folder_make(&folder);
+    for (int i = 0; i < MANY; i++) {
+        int descriptor;
+        char *name;
+        assert_int_equal(af__temporary_create_named(path_in(&folder, "got"), &descriptor, &name),
+                         0);
+        close(descriptor);
+        af_free(name);
+    }
+    assert_int_equal(count_files(&folder), MANY);
+    folder_remove(&folder);
+}
+
+static void reports_what_the_system_refuses(void **state) {
+    (void)state;
+    int descriptor;
+    char *name;
+    for (size_t i = 0; i < COUNT_OF(creations); i++) {
+        assert_int_equal(creations[i]("/nowhere/at/all", &descriptor, &name), ENOENT);
+    }
+    static char path[8192];
+    memset(path, 'x', sizeof path - 1);
+    for (size_t i = 0; i < COUNT_OF(creations); i++) {
+        assert_int_equal(creations[i](path, &descriptor, &name), ENAMETOOLONG);
+    }
+}
+
+static void long_names_are_replaced(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    char base[256];
+    memset(base, 'x', 255);
+    base[255] = '\0';
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder.path, base);
+    for (size_t i = 0; i < COUNT_OF(creations) * 2; i++) {
+        int descriptor;
+        char *name;
+        assert_int_equal(creations[i / 2](path, &descriptor, &name), 0);
+        assert_int_equal(af__temporary_rename(descriptor, name, path, true), 0);
+        close(descriptor);
+        af_free(name);
+        assert_int_equal(count_files(&folder), 1);
+    }
+    assert_int_equal(unlink(path), 0);
+    folder_remove(&folder);
+}
+
+/* ---- In downloads -------------------------------------------------------------------------- */
+
+/** As an earlier process of the same number may have left them, all of whose names were numbers too. */
+static void leftovers_of_the_same_process_id_are_not_in_the_way(void **state) {
+    scene *scene = *state;
+    enum { MANY = 200 };
+    for (unsigned i = 0; i < MANY; i++) {
+        char name[256];
+        snprintf(name, sizeof name, "%s.%lx-%x.part", scene->path, (unsigned long)getpid(), i);
+        write_file(name, (af_slice){"x", 1});
+    }
+    for (int i = 0; i < 2; i++) {
+        call *call = download(scene, 0);
+        check_ended(call, AF_OK);
+        call_free(call);
+        check_file(scene->path, (af_slice){scene->content, LARGE});
+    }
+    assert_int_equal(count_files(&scene->folder), MANY + 1);
+}
+
+static int download_forever(const char *url, const char *path) {
+    /* Not to outlive a test that failed. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    af_session *session;
+    if (af_session_new(&session, NULL, NULL) != AF_OK) return 2;
+    af_request request = AF_REQUEST_INIT;
+    request.url = url;
+    request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path};
+    if (af_task_begin(NULL, session, &request, NULL, NULL) != AF_OK) return 3;
+    for (;;) pause();
+}
+
+static bool has_unnamed_files(const folder *folder) {
+    int descriptor = open(folder->path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor >= 0) close(descriptor);
+    return descriptor >= 0;
+}
+
+static void nothing_is_left_by_signals(void **state) {
+    scene *scene = *state;
+    if (!has_unnamed_files(&scene->folder)) skip();
+    static const int signals[] = {SIGTERM, SIGHUP, SIGKILL, SIGINT};
+    for (size_t i = 0; i < COUNT_OF(signals); i++) {
+        unsigned stops = scene->origin.stops;
+        scene->origin.stops_after = BROKEN_AT;
+        scene->origin.waits = true;
+        char *arguments[] = {(char *)(uintptr_t)program,
+                             (char *)(uintptr_t)url_of(scene->world, "/file"), scene->path, NULL};
+        pid_t child;
+        assert_int_equal(posix_spawn(&child, program, NULL, NULL, arguments, environ), 0);
+        origin_wait_stopped(&scene->origin, stops + 1);
+        assert_int_equal(kill(child, signals[i]), 0);
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(count_files(&scene->folder), 0);
+    }
+}
+
+/** A server that announces much and sends nothing takes no disk. */
+static void announced_length_reserves_no_disk(void **state) {
+    scene *scene = *state;
+    afts_script *script = afts_script_new();
+    afts_send_text(script,
+                   "HTTP/1.1 200 OK\r\nETag: " TAG "\r\nContent-Length: 67108864\r\n\r\nshort");
+    afts_stall(script, "rest");
+    serve(scene->world, "/much", script);
+    call *call = prepare(scene, "/much", BOTH);
+    call_start(call);
+    call_wait_for(call, &call->head_count, 1);
+    check_fetch(scene->world, "/other", AF_OK);
+    struct stat facts;
+    assert_int_equal(stat(scene->part, &facts), 0);
+    assert_true(facts.st_blocks * 512 < 1 << 20);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+/** RFC 9110 15.3.7: only a request with Range is answered with a part. */
+static void unasked_part_never_becomes_the_file(void **state) {
+    scene *scene = *state;
+    const char *fields = "Content-Range: bytes 0-3/1000";
+    serve(scene->world, "/part", answer(206, fields, "part"));
+    af_header range = {{"Range", 5}, {"bytes=0-3", 9}, 0};
+    for (int i = 0; i < 2; i++) {
+        bool asks = i == 1;
+        write_file(scene->path, (af_slice){"old", 3});
+        call *call = prepare(scene, "/part", 0);
+        call->request.headers = &range;
+        call->request.header_count = asks;
+        call_perform(call);
+        check_ended(call, asks ? AF_OK : AF_EPROTOCOL);
+        check_file(scene->path, asks ? (af_slice){"part", 4} : (af_slice){"old", 3});
+        assert_int_equal(count_files(&scene->folder), 1);
+        call_free(call);
+    }
+    /* In memory its status says what it is. */
+    call *call = call_fetch(scene->world, "/part");
+    check_ended(call, AF_OK);
+    assert_int_equal(status_of(call), 206);
+    call_free(call);
+}
+
+int main(int argc, char **argv) {
+    program = argv[0];
+    if (argc == 3) return download_forever(argv[1], argv[2]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gets_its_name_in_the_end),
+        cmocka_unit_test(names_differ),
+        cmocka_unit_test(reports_what_the_system_refuses),
+        cmocka_unit_test(long_names_are_replaced),
+        SCENE_TEST(leftovers_of_the_same_process_id_are_not_in_the_way),
+        SCENE_TEST(nothing_is_left_by_signals),
+        SCENE_TEST(announced_length_reserves_no_disk),
+        SCENE_TEST(unasked_part_never_becomes_the_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,524 @@
+/*
+ * Host names of a session's requests: whoever waits for a lookup can be stopped, and nobody else waits with them. What
+ * hangs has another name in each test: a lookup that a test left behind may still be under way in the next one.
+ */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "curl/resolve.h"
+#include "run/resolver.h"
+#include "support/call.h"
+#include "support/names.h"
+#include "support/relay.h"
+#include "support/torture.h"
+
+#include <curl/curl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ThreadSanitizer supports no threads in a child of a process with threads. */
+#if defined(__SANITIZE_THREAD__)
+#define CAN_FORK false
+#elif defined(__has_feature)
+#define CAN_FORK (!__has_feature(thread_sanitizer))
+#else
+#define CAN_FORK true
+#endif
+
+static call *named_call(world *world, const char *host) {
+    call *call = call_new(world, "/");
+    call->request.url = named_url(world, host, "/");
+    return call;
+}
+
+static void expect(world *world, const char *host, af_status expected) {
+    call *call = named_call(world, host);
+    call_perform(call);
+    check_ended(call, expected);
+    call_free(call);
+}
+
+static void use(world *world, const af_session_options *options) {
+    world_close_session(world);
+    check_status(af_session_new(&world->session, options, NULL), AF_OK);
+}
+
+/* ---- A lookup that hangs ------------------------------------------------------------------- */
+
+static void cancel_ends_task_while_lookup_hangs(void **state) {
+    world *world = *state;
+    call *call = named_call(world, "hung.cancel.test");
+    call_start(call);
+    names_wait_hanging(1);
+    /* Other tasks of the session are not held up, before or after. */
+    expect(world, "here.test", AF_OK);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    assert_int_equal(call->hops[0].dns_us, -1);
+    call_free(call);
+    expect(world, "here.test", AF_OK);
+    /* The session ends, too, and so does whoever waits for that. */
+    world_close_session(world);
+}
+
+static void time_limits_end_task_while_lookup_hangs(void **state) {
+    world *world = *state;
+    const af_timeouts limits[] = {{.connect_ms = 20}, {.total_ms = 20}, {.idle_ms = 20}};
+    const af_timeout which[] = {AF_TIMEOUT_CONNECT, AF_TIMEOUT_TOTAL, AF_TIMEOUT_IDLE};
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        call *call = named_call(world, "hung.limits.test");
+        call->request.timeouts = limits[i];
+        call_perform(call);
+        check_ended(call, AF_ETIMEOUT);
+        assert_int_equal(call->failure.timeout, which[i]);
+        call_free(call);
+    }
+}
+
+static void session_ends_while_lookups_hang(void **state) {
+    world *world = *state;
+    call *calls[8];
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        calls[i] = named_call(world, text_of(world, "hung%u.session.test", (unsigned)i));
+        call_start(calls[i]);
+    }
+    names_wait_hanging(COUNT_OF(calls));
+    af_session_cancel_all(world->session);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AF_ECANCELED);
+        call_free(calls[i]);
+    }
+    world_close_session(world);
+}
+
+static void task_goes_on_when_lookup_returns(void **state) {
+    world *world = *state;
+    call *call = named_call(world, "hung.returns.test");
+    call_start(call);
+    names_wait_hanging(1);
+    int64_t before = af__now_us();
+    af_task_suspend(call->task);
+    af_task_resume(call->task);
+    int64_t waited = af__now_us() - before;
+    names_release();
+    call_wait(call);
+    check_ended(call, AF_OK);
+    const af_hop *hop = &call->hops[0];
+    /* Moments of a hop count from its start, the lookup included. */
+    assert_true(hop->dns_us >= waited);
+    assert_true(hop->connect_us >= hop->dns_us);
+    assert_true(hop->request_sent_us >= hop->connect_us);
+    assert_true(hop->first_byte_us >= hop->request_sent_us);
+    assert_true(hop->total_us >= hop->first_byte_us);
+    call_free(call);
+}
+
+static void process_exits_while_lookup_hangs(void **state) {
+    (void)state;
+    if (!CAN_FORK) return;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(PATIENCE_MS / 1000);
+        names_install();
+        af_session *session;
+        af_request request = AF_REQUEST_INIT;
+        request.url = "http://hung.exit.test/";
+        bool begins = af_session_new(&session, NULL, NULL) == AF_OK &&
+                      af_task_begin(NULL, session, &request, NULL, NULL) == AF_OK;
+        if (!begins) _exit(1);
+        names_wait_hanging(1);
+        exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void child_looks_up_names_of_its_own(void **state) {
+    world *world = *state;
+    if (!CAN_FORK) return;
+    call *hung = named_call(world, "hung.fork.test");
+    call_start(hung);
+    names_wait_hanging(1);
+    expect(world, "here.test", AF_OK);
+    call *call = named_call(world, "here.test");
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(PATIENCE_MS / 1000);
+        bool begins = af_session_new(&call->session, NULL, NULL) == AF_OK;
+        if (begins) {
+            call_start(call);
+            pthread_mutex_lock(&call->lock);
+            while (atomic_load(&call->drop_count) == 0) {
+                pthread_cond_wait(&call->changed, &call->lock);
+            }
+            pthread_mutex_unlock(&call->lock);
+        }
+        bool is_fine = begins && call->failure.status == AF_OK;
+        execl("/bin/sh", "sh", "-c", is_fine ? "exit 0" : "exit 1", (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    names_release();
+    call_wait(hung);
+    check_ended(hung, AF_OK);
+    call_free(hung);
+}
+
+/* ---- Many names ---------------------------------------------------------------------------- */
+
+static void thousand_names_share_a_few_threads(void **state) {
+    enum { COUNT = 1000 };
+    world *world = *state;
+    call **calls = calloc(COUNT, sizeof *calls);
+    for (unsigned i = 0; i < COUNT; i++) {
+        calls[i] = named_call(world, text_of(world, "hung%u.many.test", i));
+        call_start(calls[i]);
+    }
+    names_wait_hanging(AF__RESOLVER_MOST_THREADS);
+    /* Half of them give up: those whose turn has not come are never looked up. */
+    for (unsigned i = 0; i < COUNT; i += 2) af_task_cancel(calls[i]->task);
+    for (unsigned i = 0; i < COUNT; i += 2) call_wait(calls[i]);
+    names_release();
+    for (unsigned i = 0; i < COUNT; i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], i % 2 == 0 ? AF_ECANCELED : AF_OK);
+        call_free(calls[i]);
+    }
+    free(calls);
+    assert_int_equal(names_peak(), AF__RESOLVER_MOST_THREADS);
+    assert_true(names_count(NULL) <= COUNT / 2 + AF__RESOLVER_MOST_THREADS);
+}
+
+static void one_lookup_serves_all_that_ask_for_the_name(void **state) {
+    enum { COUNT = 50 };
+    world *world = *state;
+    call *calls[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        calls[i] = named_call(world, "hung.one.test");
+        call_start(calls[i]);
+    }
+    names_wait_hanging(1);
+    /* The first one gives up, the others don't lose their lookup. */
+    af_task_cancel(calls[0]->task);
+    call_wait(calls[0]);
+    names_release();
+    for (size_t i = 0; i < COUNT; i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], i == 0 ? AF_ECANCELED : AF_OK);
+        call_free(calls[i]);
+    }
+    /* So does the cache, for other sessions too. */
+    call *call = named_call(world, "hung.one.test");
+    check_status(af_session_new(&call->session, NULL, NULL), AF_OK);
+    af_session *other = call->session;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    af_session_release(other);
+    assert_int_equal(names_count(NULL), 1);
+}
+
+/** More than libcurl's cache keeps of a session, and then the first ones again. */
+static void names_leave_libcurl_and_come_back(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, "Connection: close", "here"));
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 2 * AF__MOST_IDLE_NAMES; i++) {
+            expect(world, text_of(world, "n%u.test", i), AF_OK);
+        }
+    }
+    assert_int_equal(names_count(NULL), 2 * AF__MOST_IDLE_NAMES);
+}
+
+/* ---- How long addresses are good ----------------------------------------------------------- */
+
+static void open_connection_needs_no_lookup(void **state) {
+    world *world = *state;
+    names_live_for(1);
+    expect(world, "here.test", AF_OK);
+    assert_int_equal(names_count("here.test"), 1);
+    /* Too old, but a connection is open: the lookup runs beside the task, which doesn't wait for it. */
+    names_release();
+    expect(world, "hung.open.test", AF_OK);
+    names_hang();
+    expect(world, "hung.open.test", AF_OK);
+    names_wait_hanging(1);
+    expect(world, "hung.open.test", AF_OK);
+    names_release();
+}
+
+static void old_addresses_are_looked_up_again(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, "Connection: close", "here"));
+    expect(world, "here.test", AF_OK);
+    expect(world, "here.test", AF_OK);
+    assert_int_equal(names_count("here.test"), 1);
+    world_close_session(world);
+    names_live_for(1);
+    check_status(af_session_new(&world->session, NULL, NULL), AF_OK);
+    for (unsigned round = 1; round <= 3; round++) {
+        expect(world, "here.test", AF_OK);
+        assert_int_equal(names_count("here.test"), 1 + round);
+    }
+}
+
+/* ---- What a lookup says -------------------------------------------------------------------- */
+
+static void failed_lookup_is_explained(void **state) {
+    world *world = *state;
+    call *call = named_call(world, "gone.test");
+    call_perform(call);
+    check_ended(call, AF_EDNS);
+    check_contains(call->failure.text, "could not resolve host \"gone.test\"");
+    check_contains(call->failure.text, gai_strerror(EAI_NONAME));
+    call_free(call);
+    call = named_call(world, "later.test");
+    call_perform(call);
+    check_ended(call, AF_EDNS);
+    check_contains(call->failure.text, gai_strerror(EAI_AGAIN));
+    call_free(call);
+    /* Failures are not kept. */
+    expect(world, "gone.test", AF_EDNS);
+    assert_int_equal(names_count("gone.test"), 2);
+}
+
+static void family_of_the_session_is_asked_for(void **state) {
+    world *world = *state;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.network.ip_version = AF_IP_V4;
+    use(world, &options);
+    expect(world, "here.test", AF_OK);
+    assert_int_equal(names_family(), AF_INET);
+    options.network.ip_version = AF_IP_V6;
+    use(world, &options);
+    call *call = named_call(world, "here.test");
+    call_perform(call);
+    /* Nobody listens there; on a machine without IPv6 there is no such address. */
+    assert_true(call->failure.status == AF_ECONNECT || call->failure.status == AF_EDNS);
+    call_free(call);
+    assert_int_equal(names_family(), AF_INET6);
+}
+
+static void public_addresses_are_judged_after_the_lookup(void **state) {
+    world *world = *state;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.network.public_addresses_only = true;
+    use(world, &options);
+    expect(world, "here.test", AF_ECONNECT);
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+}
+
+static void override_is_not_looked_up(void **state) {
+    world *world = *state;
+    uint16_t port = (uint16_t)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
+    const af_host_override overrides[] = {{"one.test", port, "127.0.0.1"},
+                                          {"*", port, "127.0.0.1"}};
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    for (size_t count = 1; count <= COUNT_OF(overrides); count++) {
+        options.network.overrides = overrides;
+        options.network.override_count = count;
+        use(world, &options);
+        /* A name that is looked up in between doesn't cost the handle its overrides. */
+        for (int round = 0; round < 3; round++) {
+            expect(world, "one.test", AF_OK);
+            expect(world, "two.test", AF_OK);
+            expect(world, "gone.test", count == 1 ? AF_EDNS : AF_OK);
+        }
+    }
+    assert_int_equal(names_count("one.test"), 0);
+    assert_int_equal(names_count("two.test"), 1);
+    assert_int_equal(names_count("gone.test"), 3);
+}
+
+/* ---- Names in other scripts ---------------------------------------------------------------- */
+
+static bool can_convert_names(void) {
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    return info->version_num >= 0x075800 && (info->features & CURL_VERSION_IDN) != 0;
+}
+
+/** The test program runs in the locale "C", in which libcurl alone can't convert a name. */
+static void host_in_another_script_is_looked_up_and_sent_as_a_labels(void **state) {
+    world *world = *state;
+    if (!can_convert_names()) return;
+    serve(world, "/old",
+          answer(302, text_of(world, "Location: %s", named_url(world, "m\u00fcnchen.test", "/")),
+                 ""));
+    expect(world, "B\u00fccher.test", AF_OK);
+    assert_int_equal(names_count("xn--bcher-kva.test"), 1);
+    check_contains(seen_header(world, 0, "Host"), "xn--bcher-kva.test");
+    call *call = call_new(world, "/old");
+    call_perform(call);
+    check_ended(call, AF_OK);
+    check_contains(af_result_get_url(call->result), "xn--mnchen-3ya.test");
+    call_free(call);
+    assert_int_equal(names_count("xn--mnchen-3ya.test"), 1);
+}
+
+/** What a mapping brings forth is checked like any host. */
+static void host_that_maps_to_separators_is_refused(void **state) {
+    world *world = *state;
+    if (!can_convert_names()) return;
+    const char *const hosts[] = {
+        "a.test\uff0fb",       /* A full-width slash, */
+        "a\u2100b.test",       /* "a/c", */
+        "user\uff20a.test",    /* "@", */
+        "a.test\uff1f",        /* "?", */
+        "a.test\uff03",        /* "#", */
+        "a.test\uff1a1",       /* ":", */
+        "a.test\uff3c",        /* a backslash, */
+        "a\u3000b.test",       /* a space, */
+        "a.test\u3002\u3002b", /* and two dots. */
+    };
+    for (size_t i = 0; i < COUNT_OF(hosts); i++) expect(world, hosts[i], AF_EINVAL);
+    assert_int_equal(names_count(NULL), 0);
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+}
+
+static void host_that_maps_to_an_address_is_one(void **state) {
+    world *world = *state;
+    if (!can_convert_names()) return;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    expect(world, "\uff11\uff12\uff17\u30020\u30020\u30021", AF_OK);
+    expect(world, "127\u30020\u30020\u30021", AF_OK);
+    assert_int_equal(names_count(NULL), 0);
+    options.network.public_addresses_only = true;
+    use(world, &options);
+    expect(world, "127\u30020\u30020\u30021", AF_ECONNECT);
+}
+
+/* ---- Proxies ------------------------------------------------------------------------------- */
+
+static void fetch_by_proxy(world *world, const char *proxy, const char *host, af_status expected) {
+    call *call = named_call(world, host);
+    call->request.proxy = proxy;
+    call_perform(call);
+    check_ended(call, expected);
+    call_free(call);
+}
+
+static const char *proxy_named(world *world, relay *relay, const char *scheme, const char *host) {
+    const char *port = strrchr(relay_url(relay, scheme, NULL), ':');
+    return text_of(world, "%s://%s%s", scheme, host, port);
+}
+
+static void proxy_is_looked_up_and_its_target_only_for_socks5(void **state) {
+    world *world = *state;
+    relay *relay = relay_new(world);
+    fetch_by_proxy(world, proxy_named(world, relay, "http", "proxy.test"), "gone1.test", AF_OK);
+    fetch_by_proxy(world, proxy_named(world, relay, "socks5h", "proxy.test"), "gone2.test", AF_OK);
+    assert_int_equal(names_count(NULL), 1);
+    fetch_by_proxy(world, proxy_named(world, relay, "socks5", "proxy.test"), "target.test", AF_OK);
+    assert_int_equal(names_count("target.test"), 1);
+    fetch_by_proxy(world, proxy_named(world, relay, "socks5", "proxy.test"), "gone3.test", AF_EDNS);
+    call *call = named_call(world, "target.test");
+    call->request.proxy = proxy_named(world, relay, "http", "gone.proxy.test");
+    call_perform(call);
+    check_ended(call, AF_EDNS);
+    check_contains(call->failure.text, "could not resolve proxy \"gone.proxy.test\"");
+    call_free(call);
+    world_close_session(world);
+    relay_free(relay);
+}
+
+static void cancel_ends_task_while_two_names_hang(void **state) {
+    world *world = *state;
+    call *call = named_call(world, "hung.target.test");
+    call->request.proxy = "socks5://hung.proxy.test:1";
+    call_start(call);
+    names_wait_hanging(2);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+}
+
+static void server_for_names_over_https_is_looked_up_like_any_host(void **state) {
+    world *world = *state;
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.network.doh_url = "https://hung.doh.test/dns-query";
+    use(world, &options);
+    call *call = named_call(world, "target.test");
+    call_start(call);
+    names_wait_hanging(1);
+    assert_int_equal(names_count("hung.doh.test"), 1);
+    assert_int_equal(names_count(NULL), 1);
+    af_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    call_free(call);
+    world_close_session(world);
+}
+
+/* ---- Out of memory ------------------------------------------------------------------------- */
+
+static void any_allocation_may_fail(void **state) {
+    world *world = *state;
+    world_close_session(world);
+    TORTURE(n) {
+        af_session *session;
+        af_failure failure;
+        af_status status = af_session_new(&session, NULL, &failure);
+        /* The thread of the loop is refused as a resource of the system. */
+        if (status == AF_EINTERNAL) check_contains(failure.text, "no thread");
+        assert_true(status == AF_OK || status == AF_ENOMEM || status == AF_EINTERNAL);
+        if (status != AF_OK) continue;
+        for (unsigned round = 0; round < 2; round++) {
+            call *call = named_call(world, round == 0 ? "one.test" : "two.test");
+            af_task *task;
+            call->session = session;
+            status = af_task_begin(&task, session, &call->request, &call->events, NULL);
+            if (status == AF_OK) {
+                call->task = task;
+                call_wait(call);
+                status = call->failure.status;
+            }
+            assert_true(status == AF_OK || status == AF_ENOMEM);
+            call_free(call);
+        }
+        af_session_release(session);
+        af_join_closed_sessions();
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(process_exits_while_lookup_hangs),
+        NAMES_TEST(cancel_ends_task_while_lookup_hangs),
+        NAMES_TEST(time_limits_end_task_while_lookup_hangs),
+        NAMES_TEST(session_ends_while_lookups_hang),
+        NAMES_TEST(task_goes_on_when_lookup_returns),
+        NAMES_TEST(child_looks_up_names_of_its_own),
+        NAMES_TEST(thousand_names_share_a_few_threads),
+        NAMES_TEST(one_lookup_serves_all_that_ask_for_the_name),
+        NAMES_TEST(names_leave_libcurl_and_come_back),
+        NAMES_TEST(open_connection_needs_no_lookup),
+        NAMES_TEST(old_addresses_are_looked_up_again),
+        NAMES_TEST(failed_lookup_is_explained),
+        NAMES_TEST(family_of_the_session_is_asked_for),
+        NAMES_TEST(public_addresses_are_judged_after_the_lookup),
+        NAMES_TEST(override_is_not_looked_up),
+        NAMES_TEST(host_in_another_script_is_looked_up_and_sent_as_a_labels),
+        NAMES_TEST(host_that_maps_to_separators_is_refused),
+        NAMES_TEST(host_that_maps_to_an_address_is_one),
+        NAMES_TEST(proxy_is_looked_up_and_its_target_only_for_socks5),
+        NAMES_TEST(cancel_ends_task_while_two_names_hang),
+        NAMES_TEST(server_for_names_over_https_is_looked_up_like_any_host),
+        NAMES_TEST(any_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

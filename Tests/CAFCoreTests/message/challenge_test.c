@@ -1,0 +1,450 @@
+/* Challenges as servers write them, the choice among them, and answers to Digest. */
+#include "base/alloc.h"
+#include "message/challenge.h"
+#include "message/credentials.h"
+#include "support/check.h"
+#include "support/torture.h"
+#include "transfer/digest_auth.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** A head with these values of WWW-Authenticate; the last is NULL. */
+typedef struct fields {
+    af_header headers[8];
+    af_head head;
+} fields;
+
+static fields *head_of(fields *fields, const char *const *values) {
+    size_t count = 0;
+    for (; values[count] != NULL; count++) {
+        fields->headers[count] = (af_header){S("www-authenticate"), af_slice_of(values[count]), 0};
+    }
+    fields->head = (af_head){401, AF_HTTP_1_1, {NULL, 0}, fields->headers, count};
+    return fields;
+}
+
+/** "Scheme(token68)" or "Scheme[params]", one after the other. */
+static void write_all(const af_head *head, char *out, size_t size) {
+    af__challenge_reader reader;
+    af__challenge challenge;
+    size_t at = 0;
+    out[0] = '\0';
+    af__challenge_reader_init(&reader, head, false);
+    while (af__challenge_next(&reader, &challenge) && at < size) {
+        bool has_token = challenge.token68.size > 0;
+        af_slice rest = has_token ? challenge.token68 : challenge.params;
+        int count = snprintf(out + at, size - at, "%.*s%c%.*s%c", (int)challenge.scheme.size,
+                             challenge.scheme.bytes, has_token ? '(' : '[', (int)rest.size,
+                             rest.size > 0 ? rest.bytes : "", has_token ? ')' : ']');
+        at += (size_t)count;
+    }
+}
+
+static void challenges_are_told_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *values[4];
+        const char *expected;
+    } rows[] = {
+        {{NULL}, ""},
+        {{""}, ""},
+        {{"Basic"}, "Basic[]"},
+        {{"Basic realm=\"a\""}, "Basic[realm=\"a\"]"},
+        {{"Basic realm=a"}, "Basic[realm=a]"},
+        {{"Basic realm = \"a\""}, "Basic[realm = \"a\"]"},
+        {{"Negotiate, NTLM"}, "Negotiate[]NTLM[]"},
+        {{" , ,Negotiate ,, NTLM , "}, "Negotiate[]NTLM[]"},
+        {{"NTLM TlRMTVNTUAACAAAA=="}, "NTLM(TlRMTVNTUAACAAAA==)"},
+        {{"Negotiate YII/+=, Basic realm=\"x\""}, "Negotiate(YII/+=)Basic[realm=\"x\"]"},
+        {{"Digest realm=\"a\", nonce=\"b\", Basic realm=\"c\""},
+         "Digest[realm=\"a\", nonce=\"b\"]Basic[realm=\"c\"]"},
+        {{"Basic realm=\"a, Digest nonce=\\\"x\\\"\", NTLM"},
+         "Basic[realm=\"a, Digest nonce=\\\"x\\\"\"]NTLM[]"},
+        {{"Basic realm=\"a\"", "Digest nonce=b"}, "Basic[realm=\"a\"]Digest[nonce=b]"},
+        {{"Newauth realm=\"apps\", type=1, title=\"Login to \\\"apps\\\"\", Basic "
+          "realm=\"simple\""},
+         "Newauth[realm=\"apps\", type=1, title=\"Login to \\\"apps\\\"\"]Basic[realm=\"simple\"]"},
+        {{"Basic realm=\"\""}, "Basic[realm=\"\"]"},
+        {{"Scheme a=b,,c=d , , Other"}, "Scheme[a=b,,c=d ]Other[]"},
+        /* Malformed: what follows in the same field can't be told apart. */
+        {{"Basic realm=\"open", "NTLM"}, "NTLM[]"},
+        {{"Basic realm=\"open\\\"", "NTLM"}, "NTLM[]"},
+        {{"Basic realm=a b, NTLM"}, ""},
+        {{"Basic realm=\"a\"x"}, ""},
+        {{"Basic a=1, A=2, NTLM", "Bearer"}, "Bearer[]"},
+        {{"=a, NTLM", "Bearer"}, "Bearer[]"},
+        {{"Basic/x y", "Bearer"}, "Bearer[]"},
+        {{"NTLM, Basic a==b"}, "NTLM[]"},
+        {{"\"Basic\"", "Bearer"}, "Bearer[]"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        fields fields;
+        char found[512];
+        write_all(&head_of(&fields, rows[i].values)->head, found, sizeof found);
+        assert_string_equal(found, rows[i].expected);
+    }
+}
+
+static void parameters_are_found_and_unescaped(void **state) {
+    (void)state;
+    fields fields;
+    static const char *const values[] = {"Digest REALM=\"a \\\"b\\\\\", nonce=n, x = \"\"", NULL};
+    af__challenge_reader reader;
+    af__challenge challenge;
+    af_slice value;
+    af__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
+    assert_true(af__challenge_next(&reader, &challenge));
+    assert_true(af__challenge_find(&challenge, "realm", &value));
+    af__buffer text;
+    af__buffer_init(&text, 100);
+    check_status(af__challenge_unescape(value, &text), AF_OK);
+    check_slice(((af_slice){text.bytes, text.size}), "a \"b\\");
+    af_slice plain = {text.bytes, text.size};
+    af__buffer quoted;
+    af__buffer_init(&quoted, 100);
+    check_status(af__challenge_quote(plain, &quoted), AF_OK);
+    check_slice(((af_slice){quoted.bytes, quoted.size}), "\"a \\\"b\\\\\"");
+    af__buffer_clear(&quoted);
+    af__buffer_clear(&text);
+    assert_true(af__challenge_find(&challenge, "Nonce", &value));
+    check_slice(value, "n");
+    assert_true(af__challenge_find(&challenge, "x", &value));
+    check_slice(value, "");
+    assert_false(af__challenge_find(&challenge, "y", &value));
+}
+
+static size_t count_challenges(const char *value) {
+    const char *values[] = {value, NULL};
+    fields fields;
+    af__challenge_reader reader;
+    af__challenge challenge;
+    size_t count = 0;
+    af__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
+    while (af__challenge_next(&reader, &challenge)) count++;
+    return count;
+}
+
+/** Add to a text of 400000 bytes at most. */
+static void add(char *text, const char *format, int number) {
+    size_t size = strlen(text);
+    snprintf(text + size, 400000 - size, format, number);
+}
+
+static void there_are_limits(void **state) {
+    (void)state;
+    char *text = calloc(1, 400000);
+    assert_non_null(text);
+    for (int i = 0; i < 1000; i++) add(text, "a%d,", i);
+    assert_int_equal(count_challenges(text), AF__CHALLENGES_MOST);
+    text[0] = '\0';
+    add(text, "Basic a0=%d", 0);
+    for (int i = 1; i < AF__CHALLENGE_PARAMS_MOST; i++) add(text, ",a%d=0", i);
+    assert_int_equal(count_challenges(text), 1);
+    add(text, ",b=%d", 0);
+    assert_int_equal(count_challenges(text), 0);
+    memset(text, 0, 400000);
+    memset(text, 'x', AF__CHALLENGE_LONGEST + 5);
+    memcpy(text, "Basic realm=\"", 13);
+    text[strlen(text)] = '"';
+    assert_int_equal(count_challenges(text), 1);
+    add(text, ",a=%d", 0);
+    assert_int_equal(count_challenges(text), 0);
+    memset(text, 'x', 300000);
+    memcpy(text, "NTLM ", 5);
+    assert_int_equal(count_challenges(text), 0);
+    free(text);
+}
+
+/* ---- Choosing ------------------------------------------------------------------------------ */
+
+#define DIGEST_MD5 "Digest realm=r, nonce=n, qop=auth"
+#define DIGEST_SHA DIGEST_MD5 ", algorithm=SHA-256"
+#define BASIC "Basic realm=r"
+
+#define ALL (~0u)
+#define NO_CONNECTION (ALL & ~(unsigned)(AF_AUTH_NTLM | AF_AUTH_NEGOTIATE))
+
+static void the_strongest_that_fits_is_chosen(void **state) {
+    (void)state;
+    static const af_credentials user = {"u", "p", NULL, 0, false};
+    static const af_credentials ambient = {"", "", NULL, 0, false};
+    static const af_credentials token = {NULL, NULL, "t", 0, false};
+    static const af_credentials basic_only = {"u", "p", NULL, AF_AUTH_BASIC, false};
+    static const af_credentials digest_only = {"u", "p", NULL, AF_AUTH_DIGEST, false};
+    static const af_credentials negotiate_only = {"u", "p", NULL, AF_AUTH_NEGOTIATE, false};
+    static const af_credentials with_colon = {"u:v", "p", NULL, 0, false};
+    static const struct {
+        const char *values[5];
+        unsigned possible;
+        const af_credentials *credentials;
+        unsigned expected;
+        af__access_hash hash;
+    } rows[] = {
+        {{BASIC}, ALL, &user, AF_AUTH_BASIC, 0},
+        {{"bAsIc"}, ALL, &user, AF_AUTH_BASIC, 0},
+        {{BASIC, DIGEST_MD5}, ALL, &user, AF_AUTH_DIGEST, AF__ACCESS_MD5},
+        {{DIGEST_MD5, BASIC, DIGEST_SHA}, ALL, &user, AF_AUTH_DIGEST, AF__ACCESS_SHA_256},
+        {{DIGEST_SHA ", " DIGEST_MD5 ", " BASIC}, ALL, &user, AF_AUTH_DIGEST, AF__ACCESS_SHA_256},
+        {{"NTLM", DIGEST_SHA, BASIC}, ALL, &user, AF_AUTH_NTLM, 0},
+        {{"NTLM", DIGEST_SHA, BASIC}, NO_CONNECTION, &user, AF_AUTH_DIGEST, AF__ACCESS_SHA_256},
+        {{"Negotiate", "NTLM", BASIC}, ALL, &user, AF_AUTH_NTLM, 0},
+        {{"Negotiate", "NTLM", BASIC}, ALL, &ambient, AF_AUTH_NEGOTIATE, 0},
+        {{"Negotiate", "NTLM", BASIC}, ALL, &negotiate_only, AF_AUTH_NEGOTIATE, 0},
+        {{"Negotiate"}, ALL, &user, 0, 0},
+        {{BASIC, "Bearer"}, ALL, &token, AF_AUTH_BEARER, 0},
+        {{BASIC, "Bearer"}, ALL, &user, AF_AUTH_BASIC, 0},
+        {{BASIC}, ALL, &token, 0, 0},
+        {{BASIC, DIGEST_MD5}, ALL, &basic_only, AF_AUTH_BASIC, 0},
+        {{BASIC}, ALL, &digest_only, 0, 0},
+        {{BASIC}, ALL, &with_colon, 0, 0},
+        {{DIGEST_MD5}, ALL, &with_colon, AF_AUTH_DIGEST, AF__ACCESS_MD5},
+        /* Where Digest is offered Basic is not used, even if this Digest can't be answered. */
+        {{BASIC, "Digest realm=r, nonce=n, algorithm=SHA-3"}, ALL, &user, 0, 0},
+        {{BASIC, "Digest realm=r"}, ALL, &user, 0, 0},
+        {{BASIC, "Digest nonce=n, qop=other"}, ALL, &user, 0, 0},
+        {{"Unheard of=1"}, ALL, &user, 0, 0},
+        {{BASIC, "Negotiate"}, ALL, NULL, AF_AUTH_NEGOTIATE, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        fields fields;
+        af__challenge_choice choice;
+        af__challenge_question question = {.head = &head_of(&fields, rows[i].values)->head,
+                                           .possible = rows[i].possible,
+                                           .credentials = rows[i].credentials};
+        af__challenge_choose(&question, &choice);
+        if (choice.scheme != rows[i].expected) print_error("row %zu\n", i);
+        assert_int_equal(choice.scheme, rows[i].expected);
+        assert_int_equal(choice.terms.hash, rows[i].hash);
+    }
+}
+
+static void a_proxys_challenges_are_not_a_servers(void **state) {
+    (void)state;
+    af_header headers[] = {{S_INIT("WWW-Authenticate"), S_INIT("Basic realm=s"), 0},
+                           {S_INIT("Proxy-Authenticate"), S_INIT("Digest nonce=n"), 0}};
+    af_head head = {407, AF_HTTP_1_1, {NULL, 0}, headers, 2};
+    af__challenge_choice choice;
+    af__challenge_question question = {.head = &head, .possible = ALL};
+    af__challenge_choose(&question, &choice);
+    assert_int_equal(choice.scheme, AF_AUTH_BASIC);
+    question.is_proxy = true;
+    af__challenge_choose(&question, &choice);
+    assert_int_equal(choice.scheme, AF_AUTH_DIGEST);
+}
+
+/* ---- Digest -------------------------------------------------------------------------------- */
+
+static char *answer_to(const char *value, af__access_request request) {
+    const char *values[] = {value, NULL};
+    fields fields;
+    af__challenge_reader reader;
+    af__challenge challenge;
+    af__access_terms terms;
+    af__access access;
+    char *answer;
+    af__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
+    assert_true(af__challenge_next(&reader, &challenge));
+    assert_true(af__access_terms_read(&challenge, true, &terms));
+    check_status(af__access_init(&access, &terms), AF_OK);
+    check_status(af__access_answer(&access, &request, &answer, NULL), AF_OK);
+    af__access_clear(&access);
+    return answer;
+}
+
+/** The examples of RFC 7616 3.9 and RFC 2617 3.5, and what follows from the formulas. */
+static void digest_answers_are_those_of_the_rfc(void **state) {
+    (void)state;
+    static const char terms[] = "realm=\"http-auth@example.org\", qop=\"auth, auth-int\", "
+                                "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", "
+                                "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"";
+    static const struct {
+        const char *algorithm, *response;
+    } rows[] = {{"MD5", "response=\"8ca523f5e9506fed4657c9700eebdbec\""},
+                {"SHA-256", "response=\"753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db585"
+                            "6cb6c1\""}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char value[512];
+        snprintf(value, sizeof value, "Digest algorithm=%s, %s", rows[i].algorithm, terms);
+        af__access_request request = {
+            "Mufasa",          "Circle of Life", "GET",
+            "/dir/index.html", af_slice_of(""),  "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"};
+        char *answer = answer_to(value, request);
+        check_contains(answer, rows[i].response);
+        check_contains(answer, "Digest username=\"Mufasa\", realm=\"http-auth@example.org\", ");
+        check_contains(answer, ", qop=auth, nc=00000001, ");
+        check_contains(answer, ", opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"");
+        af_free(answer);
+    }
+    af__access_request old = {"Mufasa",          "Circle Of Life", "GET",
+                              "/dir/index.html", af_slice_of(""),  "0a4f113b"};
+    char *answer = answer_to("Digest realm=\"testrealm@host.com\", qop=\"auth,auth-int\", "
+                             "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"",
+                             old);
+    check_contains(answer, "response=\"6629fae49393a05397450978507c4ef1\"");
+    assert_null(strstr(answer, "algorithm"));
+    af_free(answer);
+    /* Without a quality of protection, as RFC 2069 had it. */
+    answer = answer_to("Digest realm=\"testrealm@host.com\", "
+                       "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"",
+                       old);
+    check_contains(answer, "response=\"670fd8c2df070c60b045671b8b24ff02\"");
+    assert_null(strstr(answer, "cnonce"));
+    af_free(answer);
+}
+
+static void refuses_digest_values_with_control_characters(void **state) {
+    (void)state;
+    static const char *const values[] = {
+        "Digest realm=\"r\", nonce=\"n\x01\"", "Digest realm=\"r\x7f\", nonce=\"n\"",
+        "Digest realm=\"r\", nonce=\"n\", opaque=\"\x1b[0m\"", NULL};
+    fields fields;
+    af__challenge_reader reader;
+    af__challenge challenge;
+    af__access_terms terms;
+    int count = 0;
+    af__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
+    while (af__challenge_next(&reader, &challenge)) {
+        assert_false(af__access_terms_read(&challenge, true, &terms));
+        count++;
+    }
+    assert_int_equal(count, 3);
+}
+
+static void names_are_quoted_and_hashed(void **state) {
+    (void)state;
+    af__access_request request = {"a\"b\\c", "p", "GET", "/", af_slice_of(""), "c"};
+    char *answer = answer_to("Digest realm=\"r\\\"s\", nonce=\"n\\\\m\", qop=auth", request);
+    check_contains(answer, "username=\"a\\\"b\\\\c\", realm=\"r\\\"s\", nonce=\"n\\\\m\"");
+    af_free(answer);
+    /* RFC 7616 3.9.2. */
+    af__access_request hashed = {
+        "J\303\244s\303\270n Doe",         "Secret, or not?", "GET", "/doe.json", af_slice_of(""),
+        "NTg6RKcb9boFIAS3KrFK9BGeh+niz/sm"};
+    answer = answer_to("Digest realm=\"api@example.org\", qop=\"auth\", algorithm=SHA-512-256, "
+                       "nonce=\"5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK\", charset=UTF-8, "
+                       "opaque=\"HRPCssKJSGjCrkzDg8OhwpzCiGPChXYjwrI2QmXDnsOS\", userhash=true",
+                       hashed);
+    check_contains(answer, "userhash=true");
+    assert_null(strstr(answer, "Doe\""));
+    af_free(answer);
+}
+
+static void every_answer_counts_and_differs(void **state) {
+    (void)state;
+    af__access_terms terms = {.hash = AF__ACCESS_SHA_256, .qop = AF__QOP_AUTH, .nonce = S("n")};
+    af__access access;
+    check_status(af__access_init(&access, &terms), AF_OK);
+    af__access_request request = {"u", "p", "GET", "/", af_slice_of(""), NULL};
+    char *first, *second;
+    check_status(af__access_answer(&access, &request, &first, NULL), AF_OK);
+    check_status(af__access_answer(&access, &request, &second, NULL), AF_OK);
+    check_contains(first, "nc=00000001");
+    check_contains(second, "nc=00000002");
+    assert_string_not_equal(strstr(first, "cnonce"), strstr(second, "cnonce"));
+    af_free(first);
+    af_free(second);
+    af__access_clear(&access);
+}
+
+/* ---- Whatever comes ------------------------------------------------------------------------ */
+
+static void anything_may_come(void **state) {
+    (void)state;
+    static const char seed[] = "Digest realm=\"a\\\"b\", nonce=n, qop=\"auth, auth-int\", "
+                               "Negotiate YII=, , Basic realm=x,stale=true";
+    static const char octets[] = " ,=\"\\\taB~\x80;";
+    uint64_t random = 7;
+    for (int round = 0; round < 200000; round++) {
+        char text[sizeof seed];
+        memcpy(text, seed, sizeof seed);
+        for (int edits = 0; edits < 4; edits++) {
+            size_t at = next_random(&random) % (sizeof seed - 1);
+            text[at] = octets[next_random(&random) % (sizeof octets - 1)];
+        }
+        text[next_random(&random) % sizeof seed] = '\0';
+        /* In memory of just its size, so that a byte too many is seen. */
+        char *exact = malloc(strlen(text) + 1);
+        assert_non_null(exact);
+        memcpy(exact, text, strlen(text) + 1);
+        const char *values[] = {exact, NULL};
+        fields fields;
+        af__challenge_choice choice;
+        af__challenge_question question = {
+            .head = &head_of(&fields, values)->head, .possible = ALL, .knows_body = true};
+        af__challenge_choose(&question, &choice);
+        assert_true((choice.scheme & ~choice.offered) == 0);
+        free(exact);
+    }
+}
+
+static void memory_may_be_short(void **state) {
+    (void)state;
+    af__access_terms terms = {.hash = AF__ACCESS_MD5,
+                              .qop = AF__QOP_AUTH,
+                              .nonce = S("nonce"),
+                              .realm = S("realm"),
+                              .opaque = S("opaque")};
+    af__access_request request = {"u", "p", "GET", "/", af_slice_of(""), NULL};
+    af_credentials credentials = {"user", NULL, "token", 0, false};
+    TORTURE(n) {
+        af__access access;
+        char *answer = NULL;
+        af__identity *identity;
+        if (af__access_init(&access, &terms) == AF_OK) {
+            (void)af__access_answer(&access, &request, &answer, NULL);
+            if (answer != NULL) af__free_secret(answer, strlen(answer));
+            af__access_clear(&access);
+        }
+        if (af__identity_new(&identity, &credentials, NULL, NULL) == AF_OK) {
+            assert_string_equal(identity->credentials.password, "");
+            char *field = af__basic_field("user", "password");
+            if (field != NULL) assert_string_equal(field, "Basic dXNlcjpwYXNzd29yZA==");
+            if (field != NULL) af__free_secret(field, strlen(field));
+        }
+        af__identity_free(identity);
+        af_credentials none = AF_CREDENTIALS_INIT;
+        if (af__identity_new(&identity, &none, "a%40b:c%3Ad", NULL) == AF_OK) {
+            assert_string_equal(identity->credentials.user, "a@b");
+            assert_string_equal(identity->credentials.password, "c:d");
+        }
+        af__identity_free(identity);
+    }
+}
+
+static void what_is_no_credential_is_refused(void **state) {
+    (void)state;
+    static const af_credentials rows[] = {
+        {"a\rb", NULL, NULL, 0, false},   {"a", "b\nc", NULL, 0, false},
+        {NULL, NULL, "t\r\n", 0, false},  {NULL, NULL, "", 0, false},
+        {"a", "b", NULL, 1u << 9, false},
+    };
+    af__identity *identity;
+    af_failure failure;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        check_status(af__identity_new(&identity, &rows[i], NULL, &failure), AF_EINVAL);
+        assert_null(identity);
+    }
+    af_credentials none = AF_CREDENTIALS_INIT;
+    check_status(af__identity_new(&identity, &none, "a%0Ab:c", &failure), AF_EINVAL);
+    check_status(af__identity_new(&identity, &none, "a:c%00", &failure), AF_EINVAL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(challenges_are_told_apart),
+        cmocka_unit_test(parameters_are_found_and_unescaped),
+        cmocka_unit_test(there_are_limits),
+        cmocka_unit_test(the_strongest_that_fits_is_chosen),
+        cmocka_unit_test(a_proxys_challenges_are_not_a_servers),
+        cmocka_unit_test(digest_answers_are_those_of_the_rfc),
+        cmocka_unit_test(refuses_digest_values_with_control_characters),
+        cmocka_unit_test(names_are_quoted_and_hashed),
+        cmocka_unit_test(every_answer_counts_and_differs),
+        cmocka_unit_test(anything_may_come),
+        cmocka_unit_test(memory_may_be_short),
+        cmocka_unit_test(what_is_no_credential_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

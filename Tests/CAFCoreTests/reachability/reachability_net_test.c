@@ -1,0 +1,302 @@
+/* Monitors in a network of their own, whose links come and go. */
+#include "base/clock.h"
+#include "reachability/netlink.h"
+#include "support/network.h"
+#include "support/watcher.h"
+
+#include <afcore/session.h>
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static bool has_network;
+
+/** v0 has an address and the default route, v1 is its other end. */
+static int setup(void **state) {
+    (void)state;
+    if (!has_network) return 0;
+    network_ip("link set lo up");
+    network_ip("link add v0 type veth peer name v1");
+    network_ip("addr add 192.0.2.1/24 dev v0");
+    network_ip("link set v1 up");
+    network_ip("link set v0 up");
+    network_ip("route add default via 192.0.2.2");
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    if (!has_network) return 0;
+    network_ip("link del v0");
+    network_ip("link set lo down");
+    af_join_closed_sessions();
+    return 0;
+}
+
+static void need_network(void) {
+    if (has_network) return;
+    print_message("skipped: this machine gives us no network namespace of our own\n");
+    skip();
+}
+
+static void the_internet_is_reached_over_the_default_route(void **state) {
+    (void)state;
+    need_network();
+    watcher *watcher = watcher_start(NULL);
+    af_reachability now = watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    assert_int_equal(now.link, AF_LINK_WIRED);
+    network_ip("route del default");
+    now = watcher_expect(watcher, AF_REACH_NONE, "");
+    assert_int_equal(now.link, AF_LINK_UNKNOWN);
+    network_ip("route add default via 192.0.2.2");
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    af_reach_monitor_get_state(watcher->monitor, &now);
+    assert_int_equal(now.status, AF_REACH_VIA_WIFI);
+    watcher_free(watcher);
+}
+
+static void an_address_needs_its_own_route_only(void **state) {
+    (void)state;
+    need_network();
+    network_ip("route del default");
+    watcher *near = watcher_start("192.0.2.9");
+    watcher *far = watcher_start("198.51.100.1");
+    watcher *own = watcher_start("192.0.2.1");
+    watcher_expect(near, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(far, AF_REACH_NONE, "");
+    watcher_expect(own, AF_REACH_VIA_WIFI, "lo");
+    network_ip("route add 198.51.100.0/24 via 192.0.2.2");
+    watcher_expect(far, AF_REACH_VIA_WIFI, "v0");
+    network_ip("route add unreachable 198.51.100.1");
+    watcher_expect(far, AF_REACH_NONE, "");
+    watcher_free(near);
+    watcher_free(far);
+    watcher_free(own);
+}
+
+static void a_lost_carrier_is_told(void **state) {
+    (void)state;
+    need_network();
+    watcher *watcher = watcher_start(NULL);
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    /* The kernel keeps the routes of a link whose cable is pulled. */
+    network_switch("v1", false);
+    watcher_expect(watcher, AF_REACH_NONE, "");
+    network_switch("v1", true);
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_free(watcher);
+}
+
+static void another_link_takes_over(void **state) {
+    (void)state;
+    need_network();
+    network_ip("link add w0 type veth peer name w1");
+    network_ip("addr add 203.0.113.1/24 dev w0");
+    network_ip("link set w1 up");
+    network_ip("link set w0 up");
+    network_ip("route add default via 203.0.113.2 metric 500");
+    watcher *spare = watcher_start("203.0.113.9");
+    watcher_expect(spare, AF_REACH_VIA_WIFI, "w0");
+    watcher_free(spare);
+    watcher *watcher = watcher_start(NULL);
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    size_t told = watcher_told(watcher);
+    /* Its route is still there when the kernel says that the link is off. */
+    network_switch("v0", false);
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "w0");
+    assert_int_equal(watcher_told(watcher), told + 1);
+    watcher_free(watcher);
+    network_ip("link del w0");
+}
+
+static void a_link_that_is_renamed_keeps_its_routes(void **state) {
+    (void)state;
+    need_network();
+    watcher *watcher = watcher_start("192.0.2.9");
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    network_ip("link set v0 down");
+    network_ip("link set v0 name x0");
+    network_ip("link set x0 up");
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "x0");
+    network_ip("link set x0 down");
+    network_ip("link set x0 name v0");
+    watcher_free(watcher);
+}
+
+static void a_port_that_leaves_its_bridge_is_still_a_link(void **state) {
+    (void)state;
+    need_network();
+    watcher *watcher = watcher_start("192.0.2.9");
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    network_ip("link add b0 type bridge");
+    network_ip("link set v0 master b0");
+    network_ip("link set v0 nomaster");
+    network_ip("link del b0");
+    /* Only a link that is known can be told to be down. */
+    network_switch("v1", false);
+    watcher_expect(watcher, AF_REACH_NONE, "");
+    watcher_free(watcher);
+}
+
+static void version_6_alone_is_enough(void **state) {
+    (void)state;
+    need_network();
+    network_ip("addr del 192.0.2.1/24 dev v0");
+    network_ip("addr add 2001:db8::1/64 dev v0 nodad");
+    network_ip("route add default via 2001:db8::2");
+    watcher *watcher = watcher_start(NULL);
+    struct watcher *host = watcher_start("2001:db8::9");
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(host, AF_REACH_VIA_WIFI, "v0");
+    network_switch("v1", false);
+    watcher_expect(watcher, AF_REACH_NONE, "");
+    watcher_expect(host, AF_REACH_NONE, "");
+    watcher_free(watcher);
+    watcher_free(host);
+}
+
+static void a_name_is_looked_up_again_when_the_network_changes(void **state) {
+    (void)state;
+    need_network();
+    watcher *local = watcher_start("localhost");
+    watcher *none = watcher_start("no-such-host.invalid");
+    watcher_expect(local, AF_REACH_VIA_WIFI, "lo");
+    watcher_expect(none, AF_REACH_NONE, "");
+    network_ip("link set lo down");
+    watcher_expect(local, AF_REACH_NONE, "");
+    network_ip("addr add 192.0.2.77/24 dev v0");
+    network_ip("link set lo up");
+    watcher_expect(local, AF_REACH_VIA_WIFI, "lo");
+    watcher_free(local);
+    watcher_free(none);
+}
+
+static void a_link_that_goes_down_is_seen_soon(void **state) {
+    (void)state;
+    need_network();
+    enum { ROUNDS = 100 };
+    int64_t longest = 0, total = 0;
+    watcher *watcher = watcher_start(NULL);
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    for (int i = 0; i < ROUNDS; i++) {
+        const char *which = i % 2 == 0 ? "v0" : "v1";
+        int64_t before = af__now_us();
+        network_switch(which, false);
+        watcher_expect(watcher, AF_REACH_NONE, "");
+        int64_t taken = af__now_us() - before;
+        total += taken;
+        if (taken > longest) longest = taken;
+        network_switch(which, true);
+        /* Switching it off took the route with it. */
+        if (i % 2 == 0) network_ip("route add default via 192.0.2.2");
+        watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    }
+    print_message("a link going down was told after %lld us on average, %lld us at most\n",
+                  (long long)(total / ROUNDS), (long long)longest);
+    watcher_free(watcher);
+}
+
+/** The system call that a thread of this name is in, as the kernel shows it; false: none now. */
+static bool read_call(const char *name, char *out, size_t size) {
+    DIR *directory = opendir("/proc/self/task");
+    assert_non_null(directory);
+    bool found = false;
+    struct dirent *entry;
+    while (!found && (entry = readdir(directory)) != NULL) {
+        char path[300], text[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+        FILE *file = fopen(path, "re");
+        if (file == NULL) continue;
+        found = fgets(text, sizeof text, file) != NULL && strstr(text, name) == text;
+        fclose(file);
+        if (!found) continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/syscall", entry->d_name);
+        file = fopen(path, "re");
+        if (file == NULL || fgets(out, (int)size, file) == NULL) out[0] = 0;
+        if (file != NULL) fclose(file);
+    }
+    closedir(directory);
+    return found;
+}
+
+static void an_idle_thread_sleeps_without_a_timer(void **state) {
+    (void)state;
+    need_network();
+    watcher *watcher = watcher_start(NULL);
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    unsigned long long number, events, room, timeout = 0;
+    unsigned descriptor;
+    for (int i = 0; i < 100000 && (int)timeout != -1; i++) {
+        char text[256];
+        assert_true(read_call("af-reach", text, sizeof text));
+        if (text[0] == 0) skip(); /* The kernel doesn't show it. */
+        if (sscanf(text, "%llu 0x%x 0x%llx 0x%llx 0x%llx", &number, &descriptor, &events, &room,
+                   &timeout) != 5) {
+            timeout = 0;
+        }
+        sched_yield();
+    }
+    assert_int_equal((int)timeout, -1);
+    watcher_free(watcher);
+}
+
+/* A socket with room for next to nothing, and many changes that nobody reads. */
+static void lost_messages_are_noticed(void **state) {
+    (void)state;
+    need_network();
+    int descriptor = af__reach_open();
+    assert_true(descriptor >= 0);
+    int room = 1;
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    for (int i = 0; i < 50; i++) {
+        network_switch("v1", false);
+        network_switch("v1", true);
+    }
+    char buffer[32 * 1024];
+    ssize_t size;
+    bool was_lost = false;
+    while ((size = af__reach_receive(descriptor, buffer, sizeof buffer)) != 0) {
+        if (size == -ENOBUFS) was_lost = true;
+        assert_true(size > 0 || size == -ENOBUFS);
+    }
+    assert_true(was_lost);
+    close(descriptor);
+}
+
+static void many_changes_end_in_the_truth(void **state) {
+    (void)state;
+    need_network();
+    watcher *watcher = watcher_start("192.0.2.9");
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    for (int i = 0; i < 2000; i++) network_switch("v1", i % 2 != 0);
+    network_switch("v1", false);
+    watcher_expect(watcher, AF_REACH_NONE, "");
+    network_switch("v1", true);
+    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_free(watcher);
+}
+
+#define NET_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        NET_TEST(the_internet_is_reached_over_the_default_route),
+        NET_TEST(an_address_needs_its_own_route_only),
+        NET_TEST(a_lost_carrier_is_told),
+        NET_TEST(another_link_takes_over),
+        NET_TEST(a_link_that_is_renamed_keeps_its_routes),
+        NET_TEST(a_port_that_leaves_its_bridge_is_still_a_link),
+        NET_TEST(version_6_alone_is_enough),
+        NET_TEST(a_name_is_looked_up_again_when_the_network_changes),
+        NET_TEST(a_link_that_goes_down_is_seen_soon),
+        NET_TEST(an_idle_thread_sleeps_without_a_timer),
+        NET_TEST(lost_messages_are_noticed),
+        NET_TEST(many_changes_end_in_the_truth),
+    };
+    has_network = network_enter();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

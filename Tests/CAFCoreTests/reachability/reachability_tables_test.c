@@ -1,0 +1,479 @@
+/* What the kernel tells of links and addresses, and what follows for a route; no kernel is asked. */
+#include "reachability/netlink.h"
+#include "reachability/tables.h"
+#include "support/check.h"
+#include "support/files.h"
+#include "support/rtnetlink.h"
+#include "support/torture.h"
+
+#include <arpa/inet.h>
+#include <linux/if.h>
+#include <linux/if_arp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    UP = IFF_UP | IFF_RUNNING,
+    NO_CARRIER = IFF_UP,
+    LO = IFF_UP | IFF_RUNNING | IFF_LOOPBACK,
+};
+
+static unsigned asked_for_kind;
+
+static af_link_kind kind_by_name(void *context, int index, const char *name) {
+    (void)context;
+    (void)index;
+    asked_for_kind++;
+    if (strncmp(name, "wlan", 4) == 0) return AF_LINK_WIRELESS;
+    return strncmp(name, "wwan", 4) == 0 ? AF_LINK_CELLULAR : AF_LINK_UNKNOWN;
+}
+
+static void take(af__reach_facts *facts, const datagram *datagram) {
+    af__reach_facts_take(facts, datagram->bytes, datagram->size);
+}
+
+/** Reads everything: the links in `links`, the addresses in `own`. */
+static void read_all(af__reach_facts *facts, const datagram *links, const datagram *own) {
+    const datagram *parts[] = {links, own};
+    for (size_t i = 0; i < 2; i++) {
+        af__reach_request request;
+        assert_true(af__reach_facts_ask(facts, &request));
+        assert_int_equal(request.header.nlmsg_type, i == 0 ? RTM_GETLINK : RTM_GETADDR);
+        assert_false(af__reach_facts_ask(facts, &request));
+        take(facts, parts[i]);
+        datagram done = {.size = 0};
+        put_message(&done, NLMSG_DONE, 0, request.header.nlmsg_seq);
+        take(facts, &done);
+    }
+}
+
+static const datagram nothing;
+
+static void make_world(af__reach_facts *facts) {
+    datagram links = {.size = 0}, own = {.size = 0};
+    af__reach_facts_init(facts, kind_by_name, NULL);
+    put_link(&links, false, 1, "lo", ARPHRD_LOOPBACK, LO);
+    put_link(&links, false, 2, "eth0", ARPHRD_ETHER, UP);
+    put_link(&links, false, 3, "wlan0", ARPHRD_ETHER, UP);
+    put_link(&links, false, 4, "wwan0", ARPHRD_NONE, UP);
+    put_link(&links, false, 5, "tun0", ARPHRD_NONE, UP);
+    put_link(&links, false, 6, "eth1", ARPHRD_ETHER, NO_CARRIER);
+    put_link(&links, false, 7, "eth2", ARPHRD_ETHER, 0);
+    put_address(&own, false, 1, "127.0.0.1");
+    put_address(&own, false, 1, "::1");
+    put_address(&own, false, 2, "192.0.2.1");
+    put_address(&own, false, 2, "fe80::1");
+    put_address(&own, false, 2, "2001:db8::1");
+    put_address(&own, false, 3, "192.0.2.3");
+    put_address(&own, false, 3, "fe80::1");
+    put_address(&own, false, 4, "192.0.2.4");
+    put_pair(&own, 5, "192.0.2.5", "192.0.2.50");
+    put_address(&own, false, 6, "192.0.2.6");
+    put_address(&own, false, 7, "192.0.2.7");
+    put_address(&own, false, 7, "192.0.2.1");
+    read_all(facts, &links, &own);
+    assert_int_equal(facts->stage, AF__REACH_KNOWN);
+}
+
+static af__reach_address address_of(const char *text, int scope) {
+    af__reach_address address = {.scope = scope};
+    if (text == NULL) return address;
+    address.family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
+    assert_int_equal(inet_pton(address.family, text, address.bytes), 1);
+    return address;
+}
+
+static af__reach_route route_from(const char *source, int scope, const char *destination) {
+    return (af__reach_route){source != NULL, address_of(source, scope), address_of(destination, 0)};
+}
+
+static void a_route_means_what_its_link_is(void **state) {
+    (void)state;
+    static const struct {
+        const char *source;
+        int scope;
+        const char *destination;
+        af_reach_status status;
+        af_link_kind kind;
+        const char *link;
+        bool is_passing;
+    } rows[] = {
+        {NULL, 0, "198.51.100.1", AF_REACH_NONE, AF_LINK_UNKNOWN, "", false},
+        {"192.0.2.1", 0, "198.51.100.1", AF_REACH_VIA_WIFI, AF_LINK_WIRED, "eth0", false},
+        {"2001:db8::1", 0, "2001:db8:1::", AF_REACH_VIA_WIFI, AF_LINK_WIRED, "eth0", false},
+        {"192.0.2.3", 0, "198.51.100.1", AF_REACH_VIA_WIFI, AF_LINK_WIRELESS, "wlan0", false},
+        {"192.0.2.4", 0, "198.51.100.1", AF_REACH_VIA_WWAN, AF_LINK_CELLULAR, "wwan0", false},
+        {"192.0.2.5", 0, "192.0.2.50", AF_REACH_VIA_WIFI, AF_LINK_OTHER, "tun0", false},
+        /* No carrier: the routes stay, but lead nowhere. Off: they are about to go. */
+        {"192.0.2.6", 0, "198.51.100.1", AF_REACH_NONE, AF_LINK_UNKNOWN, "", false},
+        {"192.0.2.7", 0, "198.51.100.1", AF_REACH_NONE, AF_LINK_UNKNOWN, "", true},
+        /* The same link-local address on two links. */
+        {"fe80::1", 2, "fe80::9", AF_REACH_VIA_WIFI, AF_LINK_WIRED, "eth0", false},
+        {"fe80::1", 3, "fe80::9", AF_REACH_VIA_WIFI, AF_LINK_WIRELESS, "wlan0", false},
+        /* To ourselves. */
+        {"127.0.0.1", 0, "127.0.0.1", AF_REACH_VIA_WIFI, AF_LINK_LOOPBACK, "lo", false},
+        {"127.0.0.1", 0, "127.0.0.2", AF_REACH_VIA_WIFI, AF_LINK_LOOPBACK, "lo", false},
+        {"192.0.2.7", 0, "192.0.2.7", AF_REACH_VIA_WIFI, AF_LINK_LOOPBACK, "lo", false},
+        {"::1", 0, "::1", AF_REACH_VIA_WIFI, AF_LINK_LOOPBACK, "lo", false},
+        /* An address that was not told yet. */
+        {"203.0.113.1", 0, "198.51.100.1", AF_REACH_VIA_WIFI, AF_LINK_UNKNOWN, "", false},
+    };
+    af__reach_facts facts;
+    make_world(&facts);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af__reach_route route = route_from(rows[i].source, rows[i].scope, rows[i].destination);
+        bool is_passing;
+        af_reachability found = af__reach_decide(&facts, &route, 1, &is_passing);
+        if (found.status != rows[i].status) print_error("row %zu\n", i);
+        assert_int_equal(found.status, rows[i].status);
+        assert_int_equal(found.link, rows[i].kind);
+        assert_string_equal(found.link_name, rows[i].link);
+        assert_int_equal(is_passing, rows[i].is_passing);
+    }
+    af__reach_facts_clear(&facts);
+}
+
+static void the_first_route_that_leads_somewhere_counts(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    make_world(&facts);
+    af__reach_route routes[] = {
+        route_from(NULL, 0, "198.51.100.1"), route_from("192.0.2.7", 0, "198.51.100.1"),
+        route_from("192.0.2.4", 0, "198.51.100.1"), route_from("192.0.2.1", 0, "198.51.100.1")};
+    bool is_passing;
+    af_reachability found = af__reach_decide(&facts, routes, COUNT_OF(routes), &is_passing);
+    assert_int_equal(found.status, AF_REACH_VIA_WWAN);
+    assert_false(is_passing);
+    found = af__reach_decide(&facts, routes, 2, &is_passing);
+    assert_int_equal(found.status, AF_REACH_NONE);
+    assert_true(is_passing);
+    found = af__reach_decide(&facts, routes, 0, &is_passing);
+    assert_int_equal(found.status, AF_REACH_NONE);
+    af__reach_facts_clear(&facts);
+}
+
+static const char *link_from(af__reach_facts *facts, const char *source) {
+    static char name[AF_LINK_NAME_SIZE + 8];
+    af__reach_route route = route_from(source, 0, "198.51.100.1");
+    bool is_passing;
+    af_reachability found = af__reach_decide(facts, &route, 1, &is_passing);
+    snprintf(name, sizeof name, "%d %s", found.status, found.link_name);
+    return name;
+}
+
+static void changes_are_followed(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    make_world(&facts);
+    datagram change = {.size = 0};
+    put_link(&change, false, 2, "eth0", ARPHRD_ETHER, NO_CARRIER);
+    take(&facts, &change);
+    assert_string_equal(link_from(&facts, "192.0.2.1"), "0 ");
+    change.size = 0;
+    put_link(&change, false, 2, "lan", ARPHRD_ETHER, UP);
+    take(&facts, &change);
+    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 lan");
+    change.size = 0;
+    put_address(&change, true, 2, "192.0.2.1");
+    put_address(&change, true, 7, "192.0.2.1");
+    put_address(&change, false, 3, "192.0.2.1");
+    take(&facts, &change);
+    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 wlan0");
+    change.size = 0;
+    put_link(&change, true, 3, "wlan0", ARPHRD_ETHER, 0);
+    take(&facts, &change);
+    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 ");
+    assert_string_equal(link_from(&facts, "192.0.2.3"), "2 ");
+    af__reach_facts_clear(&facts);
+}
+
+static void a_bridge_that_drops_a_port_deletes_no_link(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    make_world(&facts);
+    datagram change = {.size = 0};
+    put_link(&change, true, 2, "eth0", ARPHRD_ETHER, 0);
+    change.bytes[NLMSG_HDRLEN] = AF_BRIDGE;
+    take(&facts, &change);
+    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 eth0");
+    af__reach_facts_clear(&facts);
+}
+
+static void the_kind_of_a_link_is_read_once(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    make_world(&facts);
+    unsigned before = asked_for_kind;
+    datagram change = {.size = 0};
+    put_link(&change, false, 2, "eth0", ARPHRD_ETHER, NO_CARRIER);
+    put_link(&change, false, 2, "eth0", ARPHRD_ETHER, UP);
+    take(&facts, &change);
+    assert_int_equal(asked_for_kind, before);
+    change.size = 0;
+    put_link(&change, false, 2, "wlan9", ARPHRD_ETHER, UP);
+    take(&facts, &change);
+    assert_int_equal(asked_for_kind, before + 1);
+    af__reach_facts_clear(&facts);
+}
+
+static void what_was_lost_is_read_again(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    make_world(&facts);
+    af__reach_facts_lose(&facts);
+    /* Until then the old facts are the best there are. */
+    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 eth0");
+    datagram links = {.size = 0}, own = {.size = 0};
+    put_link(&links, false, 3, "wlan0", ARPHRD_ETHER, UP);
+    put_address(&own, false, 3, "192.0.2.1");
+    read_all(&facts, &links, &own);
+    assert_int_equal(facts.stage, AF__REACH_KNOWN);
+    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 wlan0");
+    assert_int_equal(facts.link_count, 1);
+    assert_int_equal(facts.own_count, 1);
+    af__reach_facts_clear(&facts);
+}
+
+/** On another socket there is no answer to wait for, and what one of the old would say counts no more. */
+static void a_new_start_waits_for_no_answer(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    af__reach_facts_init(&facts, kind_by_name, NULL);
+    af__reach_request former, request;
+    assert_true(af__reach_facts_ask(&facts, &former));
+    assert_false(af__reach_facts_ask(&facts, &request));
+    af__reach_facts_restart(&facts);
+    assert_true(af__reach_facts_ask(&facts, &request));
+    datagram old = {.size = 0};
+    put_message(&old, NLMSG_DONE, 0, former.header.nlmsg_seq);
+    take(&facts, &old);
+    assert_int_equal(facts.stage, AF__REACH_READING_LINKS);
+    af__reach_facts_restart(&facts);
+    read_all(&facts, &nothing, &nothing);
+    assert_int_equal(facts.stage, AF__REACH_KNOWN);
+    af__reach_facts_clear(&facts);
+}
+
+/** Whatever is lost in the middle of reading: it is read once more, when the kernel has ended. */
+static void what_is_lost_while_reading_is_read_again(void **state) {
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        af__reach_facts facts;
+        af__reach_facts_init(&facts, kind_by_name, NULL);
+        af__reach_request request;
+        assert_true(af__reach_facts_ask(&facts, &request));
+        datagram part = {.size = 0};
+        if (way == 0) af__reach_facts_lose(&facts);
+        if (way == 1) put_message(&part, NLMSG_OVERRUN, 0, 0);
+        if (way == 2) put_message(&part, NLMSG_NOOP, NLM_F_DUMP_INTR, 1);
+        take(&facts, &part);
+        assert_false(af__reach_facts_ask(&facts, &request));
+        part.size = 0;
+        put_message(&part, NLMSG_DONE, 0, request.header.nlmsg_seq);
+        take(&facts, &part);
+        read_all(&facts, &nothing, &nothing);
+        assert_int_equal(facts.stage, AF__REACH_KNOWN);
+        af__reach_facts_clear(&facts);
+    }
+}
+
+static void an_end_that_belongs_to_no_question_ends_nothing(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    af__reach_facts_init(&facts, kind_by_name, NULL);
+    af__reach_request request;
+    assert_true(af__reach_facts_ask(&facts, &request));
+    datagram part = {.size = 0};
+    put_message(&part, NLMSG_DONE, 0, request.header.nlmsg_seq + 1);
+    put_message(&part, NLMSG_ERROR, 0, request.header.nlmsg_seq + 1);
+    take(&facts, &part);
+    assert_int_equal(facts.stage, AF__REACH_READING_LINKS);
+    af__reach_facts_clear(&facts);
+}
+
+static void a_kernel_that_refuses_is_not_asked_forever(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    af__reach_facts_init(&facts, kind_by_name, NULL);
+    af__reach_request request;
+    unsigned times = 0;
+    while (af__reach_facts_ask(&facts, &request)) {
+        times++;
+        if (times == 1) {
+            af__reach_facts_refuse(&facts);
+            continue;
+        }
+        datagram refusal = {.size = 0};
+        put_message(&refusal, NLMSG_ERROR, 0, request.header.nlmsg_seq);
+        take(&facts, &refusal);
+    }
+    assert_int_equal(times, 3);
+    assert_int_equal(facts.stage, AF__REACH_BROKEN);
+    take(&facts, &nothing);
+    read_all(&facts, &nothing, &nothing);
+    assert_int_equal(facts.stage, AF__REACH_KNOWN);
+    af__reach_facts_clear(&facts);
+}
+
+static void messages_cut_anywhere_are_harmless(void **state) {
+    (void)state;
+    datagram whole = {.size = 0};
+    put_link(&whole, false, 2, "eth0", ARPHRD_ETHER, UP);
+    put_pair(&whole, 2, "192.0.2.1", "192.0.2.2");
+    put_address(&whole, false, 2, "2001:db8::1");
+    put_link(&whole, true, 2, "eth0", ARPHRD_ETHER, UP);
+    for (size_t size = 0; size <= whole.size; size++) {
+        /* Of exactly this size, so that sanitizers see a step beyond. */
+        unsigned char *part = malloc(size + 1);
+        assert_non_null(part);
+        memcpy(part, whole.bytes, size);
+        af__reach_facts facts;
+        af__reach_facts_init(&facts, kind_by_name, NULL);
+        af__reach_facts_take(&facts, part, size);
+        af__reach_facts_clear(&facts);
+        free(part);
+    }
+}
+
+static void without_memory_everything_is_read_again(void **state) {
+    (void)state;
+    datagram links = {.size = 0}, own = {.size = 0};
+    put_link(&links, false, 2, "eth0", ARPHRD_ETHER, UP);
+    put_address(&own, false, 2, "192.0.2.1");
+    TORTURE(n) {
+        af__reach_facts facts;
+        af__reach_facts_init(&facts, kind_by_name, NULL);
+        af__reach_request request;
+        size_t questions = 0;
+        while (af__reach_facts_ask(&facts, &request)) {
+            questions++;
+            take(&facts, request.header.nlmsg_type == RTM_GETLINK ? &links : &own);
+            datagram done = {.size = 0};
+            put_message(&done, NLMSG_DONE, 0, request.header.nlmsg_seq);
+            take(&facts, &done);
+        }
+        assert_int_equal(facts.stage, AF__REACH_KNOWN);
+        /* The lack is met at the links, at the addresses, or not at all. */
+        assert_int_equal(questions, n == 1 ? 3 : n == 2 ? 4 : 2);
+        assert_string_equal(link_from(&facts, "192.0.2.1"), "2 eth0");
+        af__reach_facts_clear(&facts);
+    }
+}
+
+static void the_number_of_entries_is_limited(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    af__reach_facts_init(&facts, kind_by_name, NULL);
+    for (int index = 1; index <= 20000; index++) {
+        datagram link = {.size = 0};
+        put_link(&link, false, index, "veth", ARPHRD_ETHER, UP);
+        take(&facts, &link);
+    }
+    assert_int_equal(facts.link_count, 16384);
+    af__reach_facts_clear(&facts);
+}
+
+static void a_print_changes_with_the_addresses_that_matter(void **state) {
+    (void)state;
+    af__reach_facts facts;
+    make_world(&facts);
+    uint64_t first = af__reach_print(&facts);
+    datagram change = {.size = 0};
+    put_address(&change, false, 1, "127.0.0.9");
+    put_address(&change, false, 2, "fe80::77");
+    put_address(&change, false, 6, "192.0.2.66");
+    put_link(&change, false, 70, "veth70", ARPHRD_ETHER, UP);
+    take(&facts, &change);
+    assert_true(af__reach_print(&facts) == first);
+    change.size = 0;
+    put_address(&change, false, 2, "192.0.2.99");
+    take(&facts, &change);
+    assert_true(af__reach_print(&facts) != first);
+    change.size = 0;
+    put_address(&change, true, 2, "192.0.2.99");
+    take(&facts, &change);
+    assert_true(af__reach_print(&facts) == first);
+    change.size = 0;
+    put_link(&change, false, 2, "eth0", ARPHRD_ETHER, NO_CARRIER);
+    take(&facts, &change);
+    assert_true(af__reach_print(&facts) != first);
+    af__reach_facts_clear(&facts);
+}
+
+/* ---- /sys ---------------------------------------------------------------------------------- */
+
+typedef struct sys_link {
+    const char *name, *index, *uevent, *folder;
+    af_link_kind expected;
+} sys_link;
+
+static const char *path_of(folder *folder, const sys_link *link, const char *file) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s/%s", folder->path, link->name, file);
+    return path;
+}
+
+static void make_link(folder *folder, const sys_link *link) {
+    assert_int_equal(mkdir(path_in(folder, link->name), 0700), 0);
+    write_file(path_of(folder, link, "ifindex"), af_slice_of(link->index));
+    write_file(path_of(folder, link, "uevent"), af_slice_of(link->uevent));
+    if (link->folder == NULL) return;
+    assert_int_equal(mkdir(path_of(folder, link, link->folder), 0700), 0);
+}
+
+static void remove_link(folder *folder, const sys_link *link) {
+    unlink(path_of(folder, link, "ifindex"));
+    unlink(path_of(folder, link, "uevent"));
+    if (link->folder != NULL) rmdir(path_of(folder, link, link->folder));
+    assert_int_equal(rmdir(path_in(folder, link->name)), 0);
+}
+
+static void the_medium_is_what_the_kernel_says(void **state) {
+    (void)state;
+    static const sys_link rows[] = {
+        {"eth0", "2\n", "INTERFACE=eth0\nIFINDEX=2\n", NULL, AF_LINK_UNKNOWN},
+        {"wlan0", "2\n", "DEVTYPE=wlan\nINTERFACE=wlan0\nIFINDEX=2\n", NULL, AF_LINK_WIRELESS},
+        {"ath0", "2\n", "INTERFACE=ath0\nIFINDEX=2\n", "wireless", AF_LINK_WIRELESS},
+        {"ath1", "2\n", "INTERFACE=ath1\nIFINDEX=2\n", "phy80211", AF_LINK_WIRELESS},
+        {"wwan0", "2\n", "DEVTYPE=wwan\nINTERFACE=wwan0\nIFINDEX=2\n", NULL, AF_LINK_CELLULAR},
+        {"br0", "2\n", "DEVTYPE=bridge\nINTERFACE=br0\nIFINDEX=2\n", NULL, AF_LINK_UNKNOWN},
+        /* Another link of this name, in another network. */
+        {"wlan1", "3\n", "DEVTYPE=wlan\nINTERFACE=wlan1\nIFINDEX=3\n", NULL, AF_LINK_UNKNOWN},
+        {"wlan2", "", "", NULL, AF_LINK_UNKNOWN},
+    };
+    folder folder;
+    folder_make(&folder);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        make_link(&folder, &rows[i]);
+        assert_int_equal(af__reach_medium(folder.path, 2, rows[i].name), rows[i].expected);
+        assert_int_equal(af__reach_medium(folder.path, 2, "../wlan0"), AF_LINK_UNKNOWN);
+        remove_link(&folder, &rows[i]);
+    }
+    assert_int_equal(af__reach_medium(folder.path, 2, "no-such"), AF_LINK_UNKNOWN);
+    assert_int_equal(af__reach_medium(folder.path, 2, ""), AF_LINK_UNKNOWN);
+    assert_int_equal(af__reach_medium(folder.path, 2, ".."), AF_LINK_UNKNOWN);
+    folder_remove(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_route_means_what_its_link_is),
+        cmocka_unit_test(the_first_route_that_leads_somewhere_counts),
+        cmocka_unit_test(changes_are_followed),
+        cmocka_unit_test(a_bridge_that_drops_a_port_deletes_no_link),
+        cmocka_unit_test(the_kind_of_a_link_is_read_once),
+        cmocka_unit_test(what_was_lost_is_read_again),
+        cmocka_unit_test(a_new_start_waits_for_no_answer),
+        cmocka_unit_test(what_is_lost_while_reading_is_read_again),
+        cmocka_unit_test(an_end_that_belongs_to_no_question_ends_nothing),
+        cmocka_unit_test(a_kernel_that_refuses_is_not_asked_forever),
+        cmocka_unit_test(messages_cut_anywhere_are_harmless),
+        cmocka_unit_test(without_memory_everything_is_read_again),
+        cmocka_unit_test(the_number_of_entries_is_limited),
+        cmocka_unit_test(a_print_changes_with_the_addresses_that_matter),
+        cmocka_unit_test(the_medium_is_what_the_kernel_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

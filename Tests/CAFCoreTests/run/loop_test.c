@@ -1,0 +1,292 @@
+/* The loop by itself: posts, alarms and descriptors. */
+#include "base/clock.h"
+#include "run/loop.h"
+#include "run/threads.h"
+#include "support/check.h"
+
+#include <afcore/session.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/** The owner of a loop under test. */
+typedef struct owner {
+    af__loop loop;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    af__post stop;
+    bool is_stopping; /* Loop thread only. */
+    void (*taken)(struct owner *owner, af__post *post);
+    bool has_ended;
+    size_t posts, rings;
+    int order[8];
+    size_t order_count;
+} owner;
+
+static void take_posts(void *context, af__post *post) {
+    owner *owner = context;
+    while (post != NULL) {
+        af__post *next = post->next;
+        if (post == &owner->stop)
+            owner->is_stopping = true;
+        else
+            owner->taken(owner, post);
+        post = next;
+    }
+}
+
+static af__turn finish_turn(void *context, bool was_idle) {
+    (void)was_idle;
+    return ((owner *)context)->is_stopping ? AF__TURN_END : AF__TURN_SLEEP;
+}
+
+static void ended(void *context) {
+    owner *owner = context;
+    pthread_mutex_lock(&owner->lock);
+    owner->has_ended = true;
+    pthread_cond_broadcast(&owner->changed);
+    pthread_mutex_unlock(&owner->lock);
+}
+
+static void make(owner *owner) {
+    *owner = (struct owner){.has_ended = false};
+    pthread_mutex_init(&owner->lock, NULL);
+    pthread_cond_init(&owner->changed, NULL);
+    af__loop_owner callbacks = {owner, take_posts, finish_turn, ended, "loop-test"};
+    check_status(af__loop_init(&owner->loop, callbacks, NULL), AF_OK);
+    check_status(af__loop_reserve_alarms(&owner->loop, COUNT_OF(owner->order)), AF_OK);
+}
+
+static void start(owner *owner) {
+    check_status(af__loop_start(&owner->loop, NULL), AF_OK);
+}
+
+static void wait_for(owner *owner, const size_t *counter, size_t count) {
+    pthread_mutex_lock(&owner->lock);
+    while (*counter < count) pthread_cond_wait(&owner->changed, &owner->lock);
+    pthread_mutex_unlock(&owner->lock);
+}
+
+static void count(owner *owner, size_t *counter) {
+    pthread_mutex_lock(&owner->lock);
+    ++*counter;
+    pthread_cond_broadcast(&owner->changed);
+    pthread_mutex_unlock(&owner->lock);
+}
+
+static void stop(owner *owner) {
+    af__thread_will_end();
+    af__loop_post(&owner->loop, &owner->stop);
+    pthread_mutex_lock(&owner->lock);
+    while (!owner->has_ended) pthread_cond_wait(&owner->changed, &owner->lock);
+    pthread_mutex_unlock(&owner->lock);
+    af_join_closed_sessions();
+    af__loop_clear(&owner->loop);
+    pthread_cond_destroy(&owner->changed);
+    pthread_mutex_destroy(&owner->lock);
+}
+
+/* ---- Posts --------------------------------------------------------------------------------- */
+
+typedef struct parcel {
+    af__post post;
+    size_t number;
+    size_t *next; /* Of the thread that posts it. */
+    bool *was_out_of_order;
+} parcel;
+
+static void check_order(owner *owner, af__post *post) {
+    parcel *parcel = (struct parcel *)(void *)post;
+    if (parcel->number != (*parcel->next)++) *parcel->was_out_of_order = true;
+    count(owner, &owner->posts);
+}
+
+enum { POSTERS = 4, POSTS = 20000 };
+
+typedef struct poster {
+    pthread_t thread;
+    owner *owner;
+    parcel *parcels;
+    size_t next;
+    bool was_out_of_order;
+} poster;
+
+static void *post_all(void *context) {
+    poster *poster = context;
+    for (size_t i = 0; i < POSTS; i++) {
+        poster->parcels[i] = (parcel){{NULL}, i, &poster->next, &poster->was_out_of_order};
+        af__loop_post(&poster->owner->loop, &poster->parcels[i].post);
+    }
+    return NULL;
+}
+
+static void every_post_arrives_in_the_order_of_its_thread(void **state) {
+    (void)state;
+    owner owner;
+    poster posters[POSTERS] = {0};
+    make(&owner);
+    owner.taken = check_order;
+    start(&owner);
+    for (size_t i = 0; i < POSTERS; i++) {
+        posters[i].owner = &owner;
+        posters[i].parcels = calloc(POSTS, sizeof *posters[i].parcels);
+        assert_non_null(posters[i].parcels);
+        assert_int_equal(pthread_create(&posters[i].thread, NULL, post_all, &posters[i]), 0);
+    }
+    for (size_t i = 0; i < POSTERS; i++) pthread_join(posters[i].thread, NULL);
+    wait_for(&owner, &owner.posts, POSTERS * POSTS);
+    assert_true(owner.loop.wakeups <= POSTERS * POSTS);
+    stop(&owner);
+    for (size_t i = 0; i < POSTERS; i++) {
+        assert_false(posters[i].was_out_of_order);
+        free(posters[i].parcels);
+    }
+}
+
+static void a_burst_wakes_the_loop_once(void **state) {
+    (void)state;
+    owner owner;
+    parcel parcels[100];
+    size_t next = 0;
+    bool was_out_of_order = false;
+    make(&owner);
+    owner.taken = check_order;
+    /* Asleep from the point of view of a poster; the thread starts when all are there. */
+    atomic_store(&owner.loop.is_asleep, true);
+    for (size_t i = 0; i < COUNT_OF(parcels); i++) {
+        parcels[i] = (parcel){{NULL}, i, &next, &was_out_of_order};
+        af__loop_post(&owner.loop, &parcels[i].post);
+    }
+    assert_int_equal(owner.loop.wakeups, 1);
+    start(&owner);
+    wait_for(&owner, &owner.posts, COUNT_OF(parcels));
+    stop(&owner);
+    assert_false(was_out_of_order);
+}
+
+/* ---- Alarms -------------------------------------------------------------------------------- */
+
+typedef struct bell {
+    af__alarm alarm;
+    owner *owner;
+    int number;
+    int64_t deadline_us;
+    bool was_early;
+} bell;
+
+static void ring(af__alarm *alarm) {
+    bell *bell = (struct bell *)(void *)alarm;
+    owner *owner = bell->owner;
+    bell->was_early = af__now_us() < bell->deadline_us;
+    pthread_mutex_lock(&owner->lock);
+    owner->order[owner->order_count++] = bell->number;
+    pthread_mutex_unlock(&owner->lock);
+    count(owner, &owner->rings);
+}
+
+static void arm(owner *owner, bell *bell, int number, int64_t delay_us) {
+    *bell = (struct bell){.alarm.ring = ring, .owner = owner, .number = number};
+    bell->deadline_us = af__now_us() + delay_us;
+    af__loop_arm(&owner->loop, &bell->alarm, bell->deadline_us);
+}
+
+static void alarms_ring_in_order_and_never_early(void **state) {
+    (void)state;
+    owner owner;
+    bell bells[5];
+    make(&owner);
+    arm(&owner, &bells[0], 0, 30000);
+    arm(&owner, &bells[1], 1, 10000);
+    arm(&owner, &bells[2], 2, 20000);
+    arm(&owner, &bells[3], 3, 15000);
+    arm(&owner, &bells[4], 4, -5);
+    af__loop_disarm(&owner.loop, &bells[3].alarm);
+    start(&owner);
+    wait_for(&owner, &owner.rings, 4);
+    stop(&owner);
+    static const int expected[] = {4, 1, 2, 0};
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        assert_int_equal(owner.order[i], expected[i]);
+        assert_false(bells[expected[i]].was_early);
+    }
+}
+
+static void rearm(af__alarm *alarm) {
+    bell *bell = (struct bell *)(void *)alarm;
+    owner *owner = bell->owner;
+    /* Due at once, again and again: posts must still get through. */
+    af__loop_arm(&owner->loop, alarm, 0);
+    count(owner, &owner->rings);
+}
+
+static void an_alarm_that_is_always_due_starves_nobody(void **state) {
+    (void)state;
+    owner owner;
+    bell bell;
+    make(&owner);
+    arm(&owner, &bell, 0, 0);
+    bell.alarm.ring = rearm;
+    start(&owner);
+    wait_for(&owner, &owner.rings, 100);
+    stop(&owner);
+}
+
+/* ---- Descriptors --------------------------------------------------------------------------- */
+
+typedef struct pipe_end {
+    af__watch watch;
+    owner *owner;
+} pipe_end;
+
+static void read_byte(af__watch *watch, unsigned readiness) {
+    pipe_end *end = (pipe_end *)(void *)watch;
+    char byte;
+    if ((readiness & AF__READABLE) == 0 || read(watch->descriptor, &byte, 1) != 1) return;
+    count(end->owner, &end->owner->rings);
+}
+
+static void readable_descriptors_are_reported(void **state) {
+    (void)state;
+    owner owner;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    make(&owner);
+    pipe_end end = {{ends[0], read_byte}, &owner};
+    check_status(af__loop_watch(&owner.loop, &end.watch, AF__READABLE, true), AF_OK);
+    /* Told wrongly whether it is watched already, the loop finds out. */
+    check_status(af__loop_watch(&owner.loop, &end.watch, AF__READABLE, true), AF_OK);
+    af__loop_unwatch(&owner.loop, &end.watch);
+    check_status(af__loop_watch(&owner.loop, &end.watch, AF__READABLE, false), AF_OK);
+    start(&owner);
+    for (size_t i = 1; i <= 10; i++) {
+        assert_int_equal(write(ends[1], "x", 1), 1);
+        wait_for(&owner, &owner.rings, i);
+    }
+    stop(&owner);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void a_closed_descriptor_cannot_be_watched(void **state) {
+    (void)state;
+    owner owner;
+    make(&owner);
+    pipe_end end = {{-1, read_byte}, &owner};
+    check_status(af__loop_watch(&owner.loop, &end.watch, AF__READABLE, true), AF_EINTERNAL);
+    start(&owner);
+    stop(&owner);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_post_arrives_in_the_order_of_its_thread),
+        cmocka_unit_test(a_burst_wakes_the_loop_once),
+        cmocka_unit_test(alarms_ring_in_order_and_never_early),
+        cmocka_unit_test(an_alarm_that_is_always_due_starves_nobody),
+        cmocka_unit_test(readable_descriptors_are_reported),
+        cmocka_unit_test(a_closed_descriptor_cannot_be_watched),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,439 @@
+/* Tasks that wait for their host: their order, their limits, and what ends them meanwhile. */
+#include "curl/driver_internal.h"
+#include "session/session_internal.h"
+#include "support/call.h"
+#include "support/h2.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORT_MS = 300, LONG_MS = 600000 };
+
+static world *world_with(uint32_t per_host, uint32_t total) {
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.connections_per_host = per_host;
+    options.connections_total = total;
+    return world_new(NULL, &options);
+}
+
+/** Takes the only connection until "gate" is released. */
+static call *block(world *world) {
+    afts_script *script = afts_script_new();
+    afts_stall(script, "gate");
+    afts_respond(script, 200, NULL, "", 0);
+    serve(world, "/block", script);
+    call *call = call_new(world, "/block");
+    call_start(call);
+    assert_true(afts_wait_stalled(world->server, "gate", 1, PATIENCE_MS));
+    return call;
+}
+
+static void unblock(world *world, call *call) {
+    afts_release(world->server, "gate", AFTS_OPEN);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+}
+
+/** Waits until the loop has taken all that was posted, and has ended a turn. */
+static void let_loop_turn(world *world) {
+    for (int i = 0; i < 2; i++) {
+        call *call = call_new(world, "/never");
+        call_start(call);
+        af_task_cancel(call->task);
+        call_wait(call);
+        check_ended(call, AF_ECANCELED);
+        call_free(call);
+    }
+}
+
+static call *start(world *world, const char *path, uint8_t priority) {
+    call *call = call_new(world, path);
+    call->request.priority = priority;
+    call_start(call);
+    return call;
+}
+
+static void finish(call *call, af_status expected) {
+    call_wait(call);
+    check_ended(call, expected);
+    call_free(call);
+}
+
+static void check_target(world *world, size_t index, const char *expected) {
+    afts_request *seen = afts_copy_request(world->server, index);
+    assert_non_null(seen);
+    assert_string_equal(seen->target, expected);
+    afts_request_free(seen);
+}
+
+/* ---- Order --------------------------------------------------------------------------------- */
+
+static void sends_by_priority_then_in_order(void **state) {
+    (void)state;
+    static const uint8_t priorities[] = {0, 1, 255, 16, 255, 17, 1, 0};
+    static const char *const order[] = {"/2", "/4", "/5", "/0", "/3", "/7", "/1", "/6"};
+    world *world = world_with(1, 0);
+    call *calls[COUNT_OF(priorities)], *blocker = block(world);
+    for (size_t i = 0; i < COUNT_OF(priorities); i++) {
+        calls[i] = start(world, text_of(world, "/%zu", i), priorities[i]);
+    }
+    let_loop_turn(world);
+    unblock(world, blocker);
+    for (size_t i = 0; i < COUNT_OF(priorities); i++) finish(calls[i], AF_OK);
+    for (size_t i = 0; i < COUNT_OF(order); i++) check_target(world, i + 1, order[i]);
+    world_free(world);
+}
+
+static void a_redirect_on_its_host_goes_first(void **state) {
+    (void)state;
+    world *world = world_with(1, 0);
+    afts_script *script = afts_script_new();
+    afts_stall(script, "gate");
+    afts_respond(script, 302, "Location: /to", "", 0);
+    serve(world, "/block", script);
+    call *first = start(world, "/block", 1), *others[5];
+    assert_true(afts_wait_stalled(world->server, "gate", 1, PATIENCE_MS));
+    for (size_t i = 0; i < 5; i++) others[i] = start(world, "/other", 255);
+    let_loop_turn(world);
+    unblock(world, first);
+    for (size_t i = 0; i < 5; i++) finish(others[i], AF_OK);
+    check_target(world, 1, "/to");
+    check_target(world, 2, "/other");
+    world_free(world);
+}
+
+static void a_redirect_to_another_host_goes_before_its_new_tasks(void **state) {
+    (void)state;
+    world *to = world_with(1, 0), *from = world_new(NULL, NULL);
+    call *blocker = block(to);
+    call *waiting[3];
+    for (size_t i = 0; i < 3; i++) waiting[i] = start(to, "/waiting", 255);
+    serve(from, "/", answer(302, text_of(from, "Location: %s", url_of(to, "/redirected")), ""));
+    call *redirected = call_new(from, "/");
+    redirected->session = to->session;
+    redirected->request.priority = 1;
+    call_start(redirected);
+    call_wait_for(redirected, &redirected->redirect_count, 1);
+    let_loop_turn(to);
+    unblock(to, blocker);
+    finish(redirected, AF_OK);
+    for (size_t i = 0; i < 3; i++) finish(waiting[i], AF_OK);
+    check_target(to, 1, "/redirected");
+    world_free(from);
+    world_free(to);
+}
+
+typedef struct record {
+    char order[64];
+    size_t count;
+} record;
+
+static void note_first_host(call *call) {
+    record *record = call->payload;
+    record->order[record->count++] = 'a';
+}
+
+static void note_second_host(call *call) {
+    record *record = call->payload;
+    record->order[record->count++] = 'b';
+}
+
+static void hosts_take_turns_at_the_total_limit(void **state) {
+    (void)state;
+    enum { EACH = 8 };
+    world *first = world_with(6, 1), *second = world_new(NULL, NULL);
+    call *blocker = block(first), *calls[2 * EACH];
+    record record = {{0}, 0};
+    for (size_t i = 0; i < 2 * EACH; i++) {
+        calls[i] = call_new(i < EACH ? first : second, "/");
+        calls[i]->session = first->session;
+        calls[i]->payload = &record;
+        calls[i]->at_done = i < EACH ? note_first_host : note_second_host;
+        call_start(calls[i]);
+    }
+    let_loop_turn(first);
+    unblock(first, blocker);
+    for (size_t i = 0; i < 2 * EACH; i++) finish(calls[i], AF_OK);
+    assert_string_equal(record.order, "abababababababab");
+    world_free(second);
+    world_free(first);
+}
+
+/* ---- Limits -------------------------------------------------------------------------------- */
+
+typedef struct peaks {
+    af_session *session;
+    size_t running, handles;
+} peaks;
+
+static void note_peaks(call *call) {
+    peaks *peaks = call->payload;
+    const af__driver *driver = peaks->session->driver;
+    if (peaks->session->queue.running > peaks->running) {
+        peaks->running = peaks->session->queue.running;
+    }
+    if (driver->handle_count > peaks->handles) peaks->handles = driver->handle_count;
+}
+
+static void handles_exist_only_for_what_runs(void **state) {
+    (void)state;
+    enum { TASKS = 300, LIMIT = 3 };
+    world *world = world_with(LIMIT, 0);
+    peaks peaks = {world->session, 0, 0};
+    call *calls[TASKS];
+    for (size_t i = 0; i < TASKS; i++) {
+        calls[i] = call_new(world, "/");
+        calls[i]->payload = &peaks;
+        calls[i]->at_done = note_peaks;
+        call_start(calls[i]);
+    }
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_OK);
+    assert_true(peaks.running <= LIMIT);
+    assert_true(peaks.handles <= LIMIT);
+    assert_true(afts_server_stats(world->server).most_open <= LIMIT);
+    world_free(world);
+}
+
+static void spare_handles_are_limited(void **state) {
+    (void)state;
+    enum { TASKS = 200 };
+    world *world = world_with(0, 0);
+    afts_script *script = afts_script_new();
+    afts_stall(script, "gate");
+    afts_respond(script, 200, NULL, "", 0);
+    serve(world, "/late", script);
+    peaks peaks = {world->session, 0, 0}, after = {world->session, 0, 0};
+    call *calls[TASKS];
+    for (size_t i = 0; i < TASKS; i++) {
+        calls[i] = call_new(world, "/late");
+        calls[i]->payload = &peaks;
+        calls[i]->at_done = note_peaks;
+        call_start(calls[i]);
+    }
+    assert_true(afts_wait_stalled(world->server, "gate", TASKS, PATIENCE_MS));
+    afts_release(world->server, "gate", AFTS_OPEN);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_OK);
+    assert_true(peaks.handles > 128);
+    call *last = call_new(world, "/");
+    last->payload = &after;
+    last->at_done = note_peaks;
+    call_start(last);
+    finish(last, AF_OK);
+    assert_true(after.handles <= 128);
+    world_free(world);
+}
+
+enum { STREAMS = 50 };
+
+/** Answers no request before all have come. */
+static void answer_all_at_once(afts_conn *conn, const struct afts_request *request, void *payload) {
+    (void)request, (void)payload;
+    h2_peer *peer = malloc(sizeof *peer);
+    uint32_t streams[STREAMS];
+    size_t count = 0;
+    bool is_open = peer != NULL && h2_begin(peer, conn);
+    while (is_open && count < STREAMS) {
+        streams[count] = h2_read_request(peer);
+        is_open = streams[count++] != 0;
+    }
+    for (size_t i = 0; i < STREAMS && is_open; i++) {
+        h2_send_head(peer, streams[i], 200, H2_END_STREAM);
+    }
+    while (is_open && h2_read(peer)) continue;
+    free(peer);
+}
+
+static void streams_are_not_limited_by_connections(void **state) {
+    (void)state;
+    if (!h2_multiplexes()) skip();
+    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    options.connections_per_host = 1;
+    options.connections_total = 1;
+    world *world = h2_world(&options);
+    h2_serve(world, answer_all_at_once, NULL, H2_CLOSE);
+    call *calls[STREAMS];
+    for (size_t i = 0; i < STREAMS; i++) {
+        calls[i] = call_new(world, "/");
+        calls[i]->request.url = tls_url(world);
+        call_start(calls[i]);
+    }
+    for (size_t i = 0; i < STREAMS; i++) finish(calls[i], AF_OK);
+    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+    world_free(world);
+}
+
+/* ---- Ends ---------------------------------------------------------------------------------- */
+
+static void cancelling_waiting_tasks_sends_nothing(void **state) {
+    (void)state;
+    enum { TASKS = 100 };
+    world *world = world_with(1, 0);
+    call *calls[TASKS], *blocker = block(world);
+    for (size_t i = 0; i < TASKS; i++) calls[i] = start(world, "/", 0);
+    for (size_t i = 1; i < TASKS; i += 2) af_task_cancel(calls[i]->task);
+    for (size_t i = 1; i < TASKS; i += 2) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AF_ECANCELED);
+        assert_int_equal(calls[i]->hop_count, 0);
+        call_free(calls[i]);
+    }
+    unblock(world, blocker);
+    for (size_t i = 0; i < TASKS; i += 2) finish(calls[i], AF_OK);
+    assert_int_equal(afts_server_stats(world->server).requests, 1 + TASKS / 2);
+    world_free(world);
+}
+
+static void cancelling_all_ends_waiting_tasks(void **state) {
+    (void)state;
+    enum { TASKS = 1000 };
+    world *world = world_with(1, 0);
+    peaks peaks = {world->session, 0, 0};
+    call *calls[TASKS], *blocker = block(world);
+    for (size_t i = 0; i < TASKS; i++) {
+        calls[i] = call_new(world, "/");
+        calls[i]->payload = &peaks;
+        calls[i]->at_done = note_peaks;
+        call_start(calls[i]);
+    }
+    af_session_cancel_all(world->session);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_ECANCELED);
+    finish(blocker, AF_ECANCELED);
+    assert_true(peaks.handles <= 1);
+    assert_int_equal(afts_server_stats(world->server).requests, 1);
+    afts_release(world->server, "gate", AFTS_OPEN);
+    check_fetch(world, "/", AF_OK);
+    world_free(world);
+}
+
+static void the_total_limit_runs_while_a_task_waits(void **state) {
+    (void)state;
+    world *world = world_with(1, 0);
+    call *blocker = block(world), *call = call_new(world, "/");
+    call->request.timeouts = (af_timeouts){LONG_MS, LONG_MS, SHORT_MS};
+    call_perform(call);
+    check_ended(call, AF_ETIMEOUT);
+    assert_int_equal(call->failure.timeout, AF_TIMEOUT_TOTAL);
+    assert_int_equal(call->hop_count, 0);
+    call_free(call);
+    unblock(world, blocker);
+    assert_int_equal(afts_server_stats(world->server).requests, 1);
+    world_free(world);
+}
+
+static void other_limits_rest_while_a_task_waits(void **state) {
+    (void)state;
+    world *world = world_with(1, 0);
+    call *blocker = block(world), *waiting = call_new(world, "/"), *clock = call_new(world, "/");
+    waiting->request.timeouts = (af_timeouts){SHORT_MS / 3, SHORT_MS / 3, LONG_MS};
+    call_start(waiting);
+    clock->request.timeouts = (af_timeouts){LONG_MS, LONG_MS, SHORT_MS};
+    call_start(clock);
+    finish(clock, AF_ETIMEOUT);
+    let_loop_turn(world);
+    assert_int_equal(atomic_load(&waiting->done_count), 0);
+    af_task_cancel(waiting->task);
+    finish(waiting, AF_ECANCELED);
+    unblock(world, blocker);
+    world_free(world);
+}
+
+static void a_suspended_task_takes_no_place(void **state) {
+    (void)state;
+    world *world = world_with(1, 0);
+    call *blocker = block(world);
+    call *suspended = start(world, "/suspended", 255), *other = start(world, "/other", 1);
+    af_task_suspend(suspended->task);
+    let_loop_turn(world);
+    unblock(world, blocker);
+    finish(other, AF_OK);
+    assert_int_equal(atomic_load(&suspended->done_count), 0);
+    af_task_resume(suspended->task);
+    finish(suspended, AF_OK);
+    check_target(world, 2, "/suspended");
+    world_free(world);
+}
+
+static void waiting_tasks_complete_after_the_session_is_released(void **state) {
+    (void)state;
+    enum { TASKS = 50 };
+    world *world = world_with(1, 0);
+    call *calls[TASKS], *blocker = block(world);
+    for (size_t i = 0; i < TASKS; i++) calls[i] = start(world, "/", 0);
+    af_session_release(world->session);
+    world->session = NULL;
+    unblock(world, blocker);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_OK);
+    af_join_closed_sessions();
+    world_free(world);
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+static size_t bytes_in_use(void) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+    return 0; /* Another heap, that mallinfo2() knows nothing of. */
+#else
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+#endif
+}
+
+static void a_waiting_task_takes_little_memory(void **state) {
+    (void)state;
+    enum { TASKS = 2000, MOST_BYTES = 2048 };
+    world *world = world_with(1, 0);
+    call **calls = calloc(TASKS, sizeof *calls), *blocker = block(world);
+    assert_non_null(calls);
+    size_t url_size = strlen(url_of(world, "/"));
+    for (size_t i = 0; i < TASKS; i++) calls[i] = call_new(world, "/");
+    size_t before = bytes_in_use();
+    for (size_t i = 0; i < TASKS; i++) {
+        calls[i]->request.url = url_of(world, "/");
+        call_start(calls[i]);
+    }
+    let_loop_turn(world);
+    size_t after = bytes_in_use();
+    if (after > before) assert_true((after - before) / TASKS <= MOST_BYTES + 2 * url_size);
+    af_session_cancel_all(world->session);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_ECANCELED);
+    finish(blocker, AF_ECANCELED);
+    afts_release(world->server, "gate", AFTS_OPEN);
+    free(calls);
+    world_free(world);
+}
+
+/* ---- Failures ------------------------------------------------------------------------------ */
+
+static void a_lost_connection_gives_its_place_back(void **state) {
+    (void)state;
+    enum { TASKS = 10 };
+    world *world = world_with(1, 0);
+    serve_text(world, "/lost", "");
+    call *calls[TASKS];
+    for (size_t i = 0; i < TASKS; i++) calls[i] = start(world, i % 2 == 0 ? "/lost" : "/", 0);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], i % 2 == 0 ? AF_ELOST : AF_OK);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sends_by_priority_then_in_order),
+        cmocka_unit_test(a_redirect_on_its_host_goes_first),
+        cmocka_unit_test(a_redirect_to_another_host_goes_before_its_new_tasks),
+        cmocka_unit_test(hosts_take_turns_at_the_total_limit),
+        cmocka_unit_test(handles_exist_only_for_what_runs),
+        cmocka_unit_test(spare_handles_are_limited),
+        cmocka_unit_test(streams_are_not_limited_by_connections),
+        cmocka_unit_test(cancelling_waiting_tasks_sends_nothing),
+        cmocka_unit_test(cancelling_all_ends_waiting_tasks),
+        cmocka_unit_test(the_total_limit_runs_while_a_task_waits),
+        cmocka_unit_test(other_limits_rest_while_a_task_waits),
+        cmocka_unit_test(a_suspended_task_takes_no_place),
+        cmocka_unit_test(waiting_tasks_complete_after_the_session_is_released),
+        cmocka_unit_test(a_waiting_task_takes_little_memory),
+        cmocka_unit_test(a_lost_connection_gives_its_place_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,342 @@
+/*
+ * Files are written beside the loop, so that a slow disk is nobody else's business. The slow disk is a
+ * terminal that nobody reads: a write to it waits until the test wants it to go on.
+ */
+#include "base/clock.h"
+#include "run/writer.h"
+#include "support/call.h"
+#include "support/scene.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum { NEIGHBOURS = 64, FRAMES = 512, FRAME = 16 * 1024, BODY = FRAMES * FRAME };
+
+/* ---- The writer ---------------------------------------------------------------------------- */
+
+typedef struct counted_job {
+    af__job job;
+    unsigned left;
+    char name;
+    char *log;
+    atomic_uint *done;
+} counted_job;
+
+static bool run_counted(af__job *job) {
+    counted_job *counted = AF__OWNER(job, counted_job, job);
+    size_t size = strlen(counted->log);
+    counted->log[size] = counted->name;
+    if (--counted->left > 0) return true;
+    atomic_fetch_add(counted->done, 1);
+    return false;
+}
+
+/** Waits until the others are in line behind it. */
+static bool run_gate(af__job *job) {
+    counted_job *gate = AF__OWNER(job, counted_job, job);
+    while (atomic_load(gate->done) == 0) sched_yield();
+    return false;
+}
+
+static void jobs_take_turns(void **state) {
+    (void)state;
+    char log[16] = "";
+    atomic_uint done = 0, is_open = 0;
+    counted_job gate = {.job.run = run_gate, .done = &is_open};
+    counted_job jobs[] = {{{.run = run_counted}, 1, 'a', log, &done},
+                          {{.run = run_counted}, 3, 'b', log, &done},
+                          {{.run = run_counted}, 2, 'c', log, &done}};
+    af__writer *writer = af__writer_new(NULL, NULL);
+    assert_non_null(writer);
+    af__writer_take(writer, &gate.job);
+    for (size_t i = 0; i < COUNT_OF(jobs); i++) af__writer_take(writer, &jobs[i].job);
+    atomic_store(&is_open, 1);
+    int64_t end = af__now_us() + (int64_t)PATIENCE_MS * 1000;
+    while (atomic_load(&done) < COUNT_OF(jobs) && af__now_us() < end) sched_yield();
+    assert_int_equal(atomic_load(&done), COUNT_OF(jobs));
+    assert_string_equal(log, "abcbcb");
+    af__writer_end(writer);
+    af_join_closed_sessions();
+}
+
+/* ---- A disk that waits --------------------------------------------------------------------- */
+
+typedef struct terminal {
+    int master, slave;
+    char path[64];
+    uint64_t taken;
+    bool is_right;
+} terminal;
+
+static void terminal_open(terminal *terminal) {
+    struct termios modes;
+    *terminal = (struct terminal){.master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)};
+    assert_true(terminal->master >= 0);
+    assert_int_equal(grantpt(terminal->master), 0);
+    assert_int_equal(unlockpt(terminal->master), 0);
+    assert_int_equal(ptsname_r(terminal->master, terminal->path, sizeof terminal->path), 0);
+    terminal->slave = open(terminal->path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(terminal->slave >= 0);
+    assert_int_equal(tcgetattr(terminal->slave, &modes), 0);
+    cfmakeraw(&modes);
+    assert_int_equal(tcsetattr(terminal->slave, TCSANOW, &modes), 0);
+    terminal->is_right = true;
+}
+
+static char byte_at(uint64_t position) {
+    return (char)('a' + position % FRAME % 23);
+}
+
+/** Let the writer go on until `call` is over. What was written is compared as it comes. */
+static void terminal_drain(terminal *terminal, call *call) {
+    char bytes[4096];
+    bool was_done = false;
+    for (;;) {
+        struct pollfd poll_for = {.fd = terminal->master, .events = POLLIN};
+        int ready = poll(&poll_for, 1, 1);
+        if (ready == 0 && was_done) return;
+        was_done = atomic_load(&call->done_count) > 0;
+        if (ready <= 0) continue;
+        ssize_t count = read(terminal->master, bytes, sizeof bytes);
+        assert_true(count > 0);
+        for (ssize_t i = 0; i < count; i++) {
+            if (bytes[i] != byte_at(terminal->taken++)) terminal->is_right = false;
+        }
+    }
+}
+
+static void terminal_close(terminal *terminal) {
+    close(terminal->slave);
+    close(terminal->master);
+}
+
+static void serve_body(world *world) {
+    static char block[FRAME];
+    for (size_t i = 0; i < sizeof block; i++) block[i] = byte_at(i);
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 200, NULL, block, sizeof block, FRAMES);
+    serve(world, "/body", script);
+}
+
+/** A download to the terminal that waits in a write. */
+static call *block_writer(world *world, terminal *terminal) {
+    serve_body(world);
+    call *call = call_new(world, "/body");
+    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = terminal->path};
+    call_start(call);
+    struct pollfd poll_for = {.fd = terminal->master, .events = POLLIN};
+    assert_int_equal(poll(&poll_for, 1, PATIENCE_MS), 1);
+    return call;
+}
+
+static void check_neighbours(world *world) {
+    call *calls[NEIGHBOURS];
+    for (size_t i = 0; i < NEIGHBOURS; i++) {
+        calls[i] = call_new(world, "/small");
+        call_start(calls[i]);
+    }
+    for (size_t i = 0; i < NEIGHBOURS; i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AF_OK);
+        call_free(calls[i]);
+    }
+}
+
+static void a_write_that_waits_stops_nobody_else(void **state) {
+    world *world = *state;
+    terminal terminal;
+    terminal_open(&terminal);
+    call *call = block_writer(world, &terminal);
+    check_neighbours(world);
+    assert_int_equal(atomic_load(&call->done_count), 0);
+    /* And the server stops: no more is taken than is gathered. */
+    assert_true(afts_server_stats(world->server).sent <= terminal.taken + buffered_at_most());
+    terminal_drain(&terminal, call);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(terminal.taken, BODY);
+    assert_true(terminal.is_right);
+    assert_int_equal(af_result_get_body_size(call->result), BODY);
+    call_free(call);
+    terminal_close(&terminal);
+}
+
+static void cancelled_in_a_write_it_ends_when_that_is_over(void **state) {
+    world *world = *state;
+    terminal terminal;
+    terminal_open(&terminal);
+    call *call = block_writer(world, &terminal);
+    af_task_cancel(call->task);
+    check_neighbours(world);
+    terminal_drain(&terminal, call);
+    call_wait(call);
+    check_ended(call, AF_ECANCELED);
+    assert_true(terminal.is_right);
+    assert_true(terminal.taken < BODY);
+    call_free(call);
+    terminal_close(&terminal);
+}
+
+static void a_session_ends_after_its_last_write(void **state) {
+    world *world = *state;
+    terminal terminal;
+    terminal_open(&terminal);
+    call *call = block_writer(world, &terminal);
+    af_session_release(world->session);
+    world->session = NULL;
+    terminal_drain(&terminal, call);
+    call_wait(call);
+    check_ended(call, AF_OK);
+    assert_int_equal(terminal.taken, BODY);
+    call_free(call);
+    terminal_close(&terminal);
+    af_join_closed_sessions();
+}
+
+static void every_task_of_a_session_can_be_cancelled_in_a_write(void **state) {
+    world *world = *state;
+    terminal terminal;
+    terminal_open(&terminal);
+    call *first = block_writer(world, &terminal);
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_stall(script, "never");
+    serve(world, "/never", script);
+    call *second = call_new(world, "/never");
+    call_start(second);
+    assert_true(afts_wait_stalled(world->server, "never", 1, PATIENCE_MS));
+    af_session_cancel_all(world->session);
+    call_wait(second);
+    check_ended(second, AF_ECANCELED);
+    terminal_drain(&terminal, first);
+    call_wait(first);
+    check_ended(first, AF_ECANCELED);
+    call_free(first);
+    call_free(second);
+    terminal_close(&terminal);
+}
+
+/* ---- At the end ---------------------------------------------------------------------------- */
+
+typedef struct ending {
+    terminal terminal;
+    call *blocking, *call;
+    char field[256];
+} ending;
+
+/** Append to what broke off what it lacks. */
+static void complete_part(const scene *scene) {
+    FILE *file = fopen(scene->part, "ab");
+    assert_non_null(file);
+    size_t size = LARGE - BROKEN_AT;
+    assert_int_equal(fwrite(scene->content + BROKEN_AT, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/** The last of a file, or nothing of it, comes, and its digest is to be computed: both must wait. */
+static void begin_ending(ending *ending, scene *scene, bool is_all_there, uint32_t total_ms) {
+    const char *field = digest_field(scene, EVP_sha256(), "Repr-Digest: sha-256=:%s:\r\n", false);
+    snprintf(ending->field, sizeof ending->field, "%s", field);
+    scene->origin.fields = ending->field;
+    break_off(scene);
+    if (is_all_there) complete_part(scene);
+    terminal_open(&ending->terminal);
+    ending->blocking = block_writer(scene->world, &ending->terminal);
+    ending->call = prepare(scene, "/file", BOTH);
+    ending->call->request.timeouts.total_ms = total_ms;
+    call_start(ending->call);
+    call_wait_for(ending->call, &ending->call->head_count, 1);
+    check_neighbours(scene->world);
+    assert_int_equal(atomic_load(&ending->call->done_count), 0);
+}
+
+static void finish_ending(ending *ending) {
+    terminal_drain(&ending->terminal, ending->blocking);
+    call_wait(ending->blocking);
+    check_ended(ending->blocking, AF_OK);
+    call_free(ending->blocking);
+    terminal_close(&ending->terminal);
+    call_wait(ending->call);
+}
+
+static void cancelled_while_its_digest_is_computed_it_is_kept(void **state) {
+    scene *scene = *state;
+    for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
+        ending ending;
+        begin_ending(&ending, scene, is_all_there, 0);
+        af_task_cancel(ending.call->task);
+        check_neighbours(scene->world);
+        assert_int_equal(atomic_load(&ending.call->done_count), 0);
+        finish_ending(&ending);
+        check_ended(ending.call, AF_ECANCELED);
+        assert_false(file_exists(scene->path));
+        assert_string_not_equal(af_result_get_resume_token(ending.call->result), "");
+        call_free(ending.call);
+        check_done(scene, download(scene, BOTH), AF_RESUMPTION_COMPLETE);
+    }
+}
+
+static void late_while_its_digest_is_computed_it_says_so(void **state) {
+    scene *scene = *state;
+    enum { TOTAL_MS = 5000 };
+    for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
+        ending ending;
+        begin_ending(&ending, scene, is_all_there, TOTAL_MS);
+        int64_t end = af__now_us() + INT64_C(1000) * TOTAL_MS;
+        while (af__now_us() < end) check_fetch(scene->world, "/small", AF_OK);
+        /* A turn of the loop that began after that. */
+        check_fetch(scene->world, "/small", AF_OK);
+        finish_ending(&ending);
+        check_ended(ending.call, AF_ETIMEOUT);
+        assert_int_equal(ending.call->failure.timeout, AF_TIMEOUT_TOTAL);
+        check_contains(ending.call->failure.text, "5000 ms");
+        assert_false(file_exists(scene->path));
+        call_free(ending.call);
+        check_done(scene, download(scene, BOTH), AF_RESUMPTION_COMPLETE);
+    }
+}
+
+static void not_cancelled_its_digest_is_computed_at_last(void **state) {
+    scene *scene = *state;
+    for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
+        ending ending;
+        begin_ending(&ending, scene, is_all_there, 0);
+        finish_ending(&ending);
+        check_done(scene, ending.call,
+                   is_all_there ? AF_RESUMPTION_COMPLETE : AF_RESUMPTION_CONTINUED);
+    }
+}
+
+static void flushed_to_the_disk_it_is_there(void **state) {
+    scene *scene = *state;
+    for (unsigned flags = AF_SINK_SYNC; flags <= (AF_SINK_SYNC | BOTH); flags += BOTH) {
+        call *call = download(scene, flags);
+        check_done(scene, call, AF_RESUMPTION_NONE);
+    }
+    scene->origin.content.size = 1000;
+    call *call = download(scene, AF_SINK_SYNC);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_file(scene->path, (af_slice){scene->content, 1000});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_take_turns),
+        WORLD_TEST(a_write_that_waits_stops_nobody_else),
+        WORLD_TEST(cancelled_in_a_write_it_ends_when_that_is_over),
+        WORLD_TEST(a_session_ends_after_its_last_write),
+        WORLD_TEST(every_task_of_a_session_can_be_cancelled_in_a_write),
+        SCENE_TEST(cancelled_while_its_digest_is_computed_it_is_kept),
+        SCENE_TEST(not_cancelled_its_digest_is_computed_at_last),
+        SCENE_TEST(late_while_its_digest_is_computed_it_says_so),
+        SCENE_TEST(flushed_to_the_disk_it_is_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+/* Memory that is used again holds no fields of earlier requests: any of them may be a secret. */
+#include "support/call.h"
+
+#include "curl/driver_internal.h"
+#include "session/session_internal.h"
+#include "transfer/request_head.h"
+
+#include <string.h>
+
+#define SECRET "c2VjcmV0IHRva2Vu"
+
+static bool holds(const void *bytes, size_t size) {
+    return bytes != NULL && memmem(bytes, size, SECRET, sizeof SECRET - 1) != NULL;
+}
+
+static void recycled_handle_holds_no_fields(void **state) {
+    world *world = *state;
+    static const af_header fields[] = {
+        {{"Authorization", 13}, {"Bearer " SECRET, sizeof SECRET + 6}, 0},
+        {{"Cookie", 6}, {"session=" SECRET, sizeof SECRET + 7}, 0},
+        {{"X-Key", 5}, {SECRET, sizeof SECRET - 1}, AF_HEADER_SECRET},
+    };
+    for (size_t i = 0; i <= COUNT_OF(fields); i++) {
+        call *call = call_new(world, "/");
+        call->request.headers = i < COUNT_OF(fields) ? &fields[i] : fields;
+        call->request.header_count = i < COUNT_OF(fields) ? 1 : COUNT_OF(fields);
+        call_perform(call);
+        check_ended(call, AF_OK);
+        assert_string_equal(seen_header(world, i, i < COUNT_OF(fields) ? "Host" : "X-Key"),
+                            i < COUNT_OF(fields) ? seen_header(world, i, "Host") : SECRET);
+        call_free(call);
+        /* The task was told of its end after that, so nobody uses the handle. */
+        const af__exchange *exchange = world->session->driver->free;
+        assert_non_null(exchange);
+        assert_true(exchange->field_text.capacity > 0);
+        assert_false(holds(exchange->field_text.bytes, exchange->field_text.capacity));
+    }
+}
+
+static void cleared_request_head_holds_no_values(void **state) {
+    (void)state;
+    static _Alignas(max_align_t) char room[512];
+    af_header field = {{"Authorization", 13}, {SECRET, sizeof SECRET - 1}, 0};
+    af__outgoing outgoing;
+    af__url url = {0};
+    check_status(af__url_parse(&url, af_slice_of("http://h/"), NULL), AF_OK);
+    check_status(
+        af__outgoing_init(&outgoing, (af__room){room, sizeof room}, "GET", &url, &field, 1, NULL),
+        AF_OK);
+    assert_true(holds(room, sizeof room));
+    af__outgoing_clear(&outgoing);
+    assert_false(holds(room, sizeof room));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(recycled_handle_holds_no_fields),
+        cmocka_unit_test(cleared_request_head_holds_no_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

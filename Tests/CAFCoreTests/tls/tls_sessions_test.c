@@ -1,0 +1,123 @@
+/* The evidence of TLS sessions, also of those that were written out and read back. */
+#include "tls/sessions.h"
+
+#include "base/alloc.h"
+#include "support/check.h"
+#include "trust/evaluate.h"
+
+typedef struct handshake {
+    SSL_CTX *context;
+    SSL *ssl;
+} handshake;
+
+/** A connection that is about to resume `session`, or with a session of its own. */
+static handshake handshake_new(SSL_SESSION *session) {
+    handshake made = {.context = SSL_CTX_new(TLS_client_method())};
+    assert_non_null(made.context);
+    made.ssl = SSL_new(made.context);
+    assert_non_null(made.ssl);
+    SSL_SESSION *own = session == NULL ? SSL_SESSION_new() : NULL;
+    SSL_SESSION *used = session != NULL ? session : own;
+    assert_int_equal(SSL_SESSION_set_protocol_version(used, TLS1_3_VERSION), 1);
+    assert_int_equal(SSL_set_session(made.ssl, used), 1);
+    SSL_SESSION_free(own);
+    return made;
+}
+
+static void handshake_free(handshake *handshake) {
+    SSL_free(handshake->ssl);
+    SSL_CTX_free(handshake->context);
+}
+
+static af__evidence *evidence_new(void) {
+    af__evidence *evidence = af__zalloc(sizeof *evidence);
+    assert_non_null(evidence);
+    atomic_init(&evidence->references, 1);
+    return evidence;
+}
+
+/** As libcurl 8.12 and later keep it. */
+static SSL_SESSION *written_and_read(SSL_SESSION *session) {
+    static const unsigned char cipher[] = {0x13, 0x01};
+    SSL *ssl = SSL_new(SSL_CTX_new(TLS_client_method()));
+    assert_int_equal(SSL_SESSION_set_cipher(session, SSL_CIPHER_find(ssl, cipher)), 1);
+    SSL_CTX *context = SSL_get_SSL_CTX(ssl);
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    unsigned char *bytes = NULL;
+    int size = i2d_SSL_SESSION(session, &bytes);
+    assert_true(size > 0);
+    const unsigned char *at = bytes;
+    SSL_SESSION *copy = d2i_SSL_SESSION(NULL, &at, size);
+    assert_non_null(copy);
+    OPENSSL_free(bytes);
+    return copy;
+}
+
+static void finds_evidence_of_serialised_session(void **state) {
+    (void)state;
+    static af__tls_sessions sessions;
+    handshake first = handshake_new(NULL);
+    af__evidence *evidence = evidence_new();
+    assert_null(af__tls_sessions_find(&sessions, first.ssl));
+    assert_true(af__tls_sessions_add(&sessions, first.ssl, evidence));
+    assert_ptr_equal(af__tls_sessions_find(&sessions, first.ssl), evidence);
+    SSL_SESSION *copy = written_and_read(SSL_get0_session(first.ssl));
+    handshake second = handshake_new(copy);
+    assert_ptr_equal(af__tls_sessions_find(&sessions, second.ssl), evidence);
+    SSL_SESSION_free(copy);
+    handshake_free(&first);
+    handshake_free(&second);
+    af__evidence_release(evidence);
+    af__tls_sessions_clear(&sessions);
+}
+
+static void refuses_session_of_another_policy(void **state) {
+    (void)state;
+    static af__tls_sessions ours, others;
+    handshake handshake = handshake_new(NULL), own = handshake_new(NULL);
+    af__evidence *evidence = evidence_new();
+    assert_true(af__tls_sessions_add(&ours, own.ssl, evidence));
+    assert_true(af__tls_sessions_add(&others, handshake.ssl, evidence));
+    assert_null(af__tls_sessions_find(&ours, handshake.ssl));
+    assert_int_equal(SSL_SESSION_set1_ticket_appdata(SSL_get0_session(own.ssl), "short", 5), 1);
+    assert_null(af__tls_sessions_find(&ours, own.ssl));
+    assert_int_equal(
+        SSL_SESSION_set1_ticket_appdata(SSL_get0_session(own.ssl), "\0\0\0\0\0\0\0", 8), 1);
+    assert_null(af__tls_sessions_find(&ours, own.ssl));
+    handshake_free(&handshake);
+    handshake_free(&own);
+    af__evidence_release(evidence);
+    af__tls_sessions_clear(&ours);
+    af__tls_sessions_clear(&others);
+}
+
+static void forgets_oldest_session_first(void **state) {
+    (void)state;
+    static af__tls_sessions sessions;
+    handshake handshakes[AF__TLS_SESSIONS + 1];
+    af__evidence *evidence = evidence_new();
+    for (size_t i = 0; i <= AF__TLS_SESSIONS; i++) {
+        handshakes[i] = handshake_new(NULL);
+        assert_true(af__tls_sessions_add(&sessions, handshakes[i].ssl, evidence));
+    }
+    assert_null(af__tls_sessions_find(&sessions, handshakes[0].ssl));
+    for (size_t i = 0; i <= AF__TLS_SESSIONS; i++) {
+        bool is_known = af__tls_sessions_find(&sessions, handshakes[i].ssl) == evidence;
+        assert_int_equal(is_known, i > 0);
+        handshake_free(&handshakes[i]);
+    }
+    assert_int_equal(atomic_load(&evidence->references), AF__TLS_SESSIONS + 1);
+    af__tls_sessions_clear(&sessions);
+    assert_int_equal(atomic_load(&evidence->references), 1);
+    af__evidence_release(evidence);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_evidence_of_serialised_session),
+        cmocka_unit_test(refuses_session_of_another_policy),
+        cmocka_unit_test(forgets_oldest_session_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
