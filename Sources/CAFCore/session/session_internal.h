@@ -7,6 +7,7 @@
 #include "run/loop.h"
 #include "run/queue.h"
 #include "run/writer.h"
+#include "session/task_state.h"
 #include "transfer/transfer.h"
 
 #include <afcore/session.h>
@@ -63,33 +64,6 @@ enum {
     AF__TASK_ANSWERED = 64u /**< A challenge has been answered. */
 };
 
-/**
- * What a task does; enter() in task.c alone changes it. Only QUEUED and IN_HOP have an entry in the session's
- * queue.
- *
- *     NEW         QUEUED, SUSPENDED, WRITING, COMPLETED
- *     QUEUED      IN_HOP, SUSPENDED, WRITING, COMPLETED
- *     IN_HOP      QUEUED, IN_HOP (the next hop in the same place), SUSPENDED, OFFLINE, CHALLENGED,
- *                 WRITING, COMPLETED
- *     SUSPENDED, OFFLINE, CHALLENGED
- *                 QUEUED, WRITING, COMPLETED, and the other two
- *     WRITING     COMPLETED
- *     COMPLETED   LEAVING, DETACHED
- *     LEAVING     DETACHED
- */
-typedef enum af__task_state {
-    AF__STATE_NEW,        /**< The loop hasn't seen it yet. */
-    AF__STATE_QUEUED,     /**< Waits until its host has a connection for its next hop. */
-    AF__STATE_IN_HOP,     /**< Has an exchange, or is about to get one. */
-    AF__STATE_SUSPENDED,  /**< Without an exchange, until it is resumed; `next` follows. */
-    AF__STATE_OFFLINE,    /**< Waits for a route to its host. */
-    AF__STATE_CHALLENGED, /**< Waits for credentials, without an exchange. */
-    AF__STATE_WRITING,    /**< No hop is left, but work on the writer. */
-    AF__STATE_COMPLETED,  /**< Its on_done is due. */
-    AF__STATE_LEAVING,    /**< It was told; an operation is still in the inbox. */
-    AF__STATE_DETACHED    /**< The loop has nothing to do with it any more. */
-} af__task_state;
-
 struct af_task {
     /* Any thread. */
     atomic_uint references;
@@ -111,10 +85,7 @@ struct af_task {
     int64_t network_retry_us;         /**< When it tries again without being told; 0: never. */
     unsigned network_retries;         /**< Since the network came. */
     bool network_came;                /**< It was waited for, and came. */
-
-    bool is_connecting; /**< A connection is being made for this hop. */
-    bool is_connected;  /**< The hop has a connection. */
-    af__next next;      /**< SUSPENDED: what comes when it is resumed. */
+    af__next next;                    /**< SUSPENDED: what follows when it is resumed. */
     /* The creating thread until the start, then the loop thread; its flags are for any. */
     af__transfer transfer;
 };

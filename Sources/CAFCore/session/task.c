@@ -9,12 +9,29 @@
 #include "transfer/auth.h"
 #include "transfer/cookies_hsts.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 /* Of requests that name none; HTTP/2's default weight, RFC 7540 5.3.5. */
 enum { DEFAULT_PRIORITY = 16 };
+
+/* ---- States -------------------------------------------------------------------------------- */
+
+/** Leaving a state gives back what only that state needs. */
+static void enter(af_task *task, af__task_state state) {
+    assert(af__task_may_enter(task->state, state));
+    bool has_entry = state >= AF__STATE_QUEUED && state <= AF__STATE_CONNECTED;
+    if (!has_entry) af__queue_remove(&task->session->queue, &task->entry);
+    if (state != AF__STATE_WAITING_FOR_NETWORK) af__task_forget_network(task);
+    task->state = state;
+}
+
+/** Between its start and the end of its work? */
+static bool is_active(const af_task *task) {
+    return task->state > AF__STATE_NEW && task->state < AF__STATE_COMPLETED;
+}
 
 /* ---- What the driver and the alarm tell ---------------------------------------------------- */
 
@@ -30,8 +47,6 @@ void af__task_go_on(af_task *task) {
     if (go_on(task)) af__task_arm(task);
 }
 
-static void try_again(af_task *task);
-
 static void alarm_rang(af__alarm *alarm) {
     af_task *task = AF__OWNER(alarm, af_task, alarm);
     af_failure failure = {0};
@@ -41,7 +56,7 @@ static void alarm_rang(af__alarm *alarm) {
         af__task_abort(task, &failure);
         break;
     case AF__DUE_HOP:
-        try_again(task);
+        af__task_proceed(task, AF__NEXT_HOP);
         break;
     case AF__DUE_BYTES:
         af__task_stop_waiting(task, now);
@@ -55,22 +70,20 @@ static void alarm_rang(af__alarm *alarm) {
 
 static void connecting(void *context, int64_t since_us) {
     af_task *task = context;
-    task->is_connecting = true;
-    task->is_connected = false;
+    enter(task, AF__STATE_CONNECTING);
     task->connecting_since_us = since_us;
     af__task_arm(task);
 }
 
 static void queued(void *context) {
     af_task *task = context;
-    task->is_connecting = false;
+    if (task->state == AF__STATE_CONNECTING) enter(task, AF__STATE_IN_HOP);
     af__task_arm(task);
 }
 
 static void connected(void *context) {
     af_task *task = context;
-    task->is_connecting = false;
-    task->is_connected = true;
+    enter(task, AF__STATE_CONNECTED);
     af__queue_connected(&task->session->queue, &task->entry, af__exchange_sharing(task->exchange));
 }
 
@@ -86,17 +99,6 @@ static void filled(void *context) {
 
 /* ---- On the loop --------------------------------------------------------------------------- */
 
-static void enter(af_task *task, af__task_state state) {
-    bool has_entry = state == AF__STATE_QUEUED || state == AF__STATE_IN_HOP;
-    if (!has_entry) af__queue_remove(&task->session->queue, &task->entry);
-    task->state = state;
-}
-
-/** Is it between its start and the end of its work? */
-static bool is_active(const af_task *task) {
-    return task->state > AF__STATE_NEW && task->state < AF__STATE_COMPLETED;
-}
-
 static void leave(af_task *task) {
     af_session *session = task->session;
     af__session_unhold(session);
@@ -107,7 +109,6 @@ static void leave(af_task *task) {
 static void finish(af_task *task) {
     af_session *session = task->session;
     af__loop_disarm(&session->loop, &task->alarm);
-    af__task_forget_network(task);
     af__list_remove(&task->node);
     session->active_count--;
     enter(task, AF__STATE_COMPLETED);
@@ -122,7 +123,7 @@ void af__task_complete(af_task *task) {
     task->transfer.events.drop = NULL;
     if (drop != NULL) drop(task->transfer.events.context);
     /* An operation on its way still needs the loop; the task leaves when that has been taken. */
-    task->state = pending != 0 ? AF__STATE_LEAVING : AF__STATE_DETACHED;
+    enter(task, pending != 0 ? AF__STATE_LEAVING : AF__STATE_DETACHED);
     if (pending == 0) leave(task);
 }
 
@@ -142,7 +143,6 @@ static void settle(af_task *task) {
 
 static bool start_hop(af_task *task, af_failure *failure) {
     af__exchange_owner owner = {task, connecting, queued, connected, waiting, filled};
-    task->is_connecting = task->is_connected = false;
     af__queue_connecting(&task->session->queue, &task->entry);
     if (!af__transfer_begin_hop(&task->transfer)) return false;
     af_status status = af__driver_start(task->session->driver, &task->exchange, &task->transfer,
@@ -210,7 +210,7 @@ void af__task_run(af_task *task) {
 /** Once it isn't suspended. */
 void af__task_proceed(af_task *task, af__next next) {
     if (next == AF__NEXT_ASK) {
-        enter(task, AF__STATE_CHALLENGED);
+        enter(task, AF__STATE_WAITING_FOR_CREDENTIALS);
         af__task_arm(task);
     } else if (!stays_suspended(task, next)) {
         if (next == AF__NEXT_HOP) queue_hop(task);
@@ -218,20 +218,14 @@ void af__task_proceed(af_task *task, af__next next) {
     }
 }
 
-/** The same hop once more. */
-static void try_again(af_task *task) {
-    af__task_forget_network(task);
-    af__task_proceed(task, AF__NEXT_HOP);
-}
-
 static void heed_network(af_task *task, af__network_answer answer, const af_failure *failure) {
     switch (answer) {
     case AF__NETWORK_WAIT:
-        enter(task, AF__STATE_OFFLINE);
+        enter(task, AF__STATE_WAITING_FOR_NETWORK);
         af__task_arm(task);
         break;
     case AF__NETWORK_RETRY:
-        try_again(task);
+        af__task_proceed(task, AF__NEXT_HOP);
         break;
     case AF__NETWORK_FAIL:
         fail(task, failure);
@@ -243,7 +237,6 @@ void af__task_exchange_ended(af_task *task) {
     af__outcome outcome;
     af__exchange *exchange = task->exchange;
     task->exchange = NULL;
-    task->is_connecting = task->is_connected = false;
     af__driver_end(task->session->driver, exchange, &outcome);
     af__next next = af__transfer_end_hop(&task->transfer, &outcome);
     if (next == AF__NEXT_WAIT) {
@@ -336,7 +329,7 @@ void af__task_handle(af_task *task) {
     unsigned requests = atomic_fetch_and(&task->requests, AF__TASK_FINISHED);
     if (requests & AF__TASK_FINISHED) {
         if (task->state == AF__STATE_LEAVING) {
-            task->state = AF__STATE_DETACHED;
+            enter(task, AF__STATE_DETACHED);
             leave(task);
         }
     } else if (requests & AF__TASK_START) {

@@ -21,12 +21,12 @@ bool af__task_is_suspended(const af_task *task) {
 /** The peer is not to blame while we wait for a free connection, or don't read or send. */
 static bool idle_counts(const af_task *task) {
     if (task->exchange == NULL || af__task_is_suspended(task)) return false;
-    if (task->is_connecting) return task->transfer.timeouts.connect_ms == 0;
-    return task->is_connected && !af__exchange_is_paused(task->exchange);
+    if (task->state == AF__STATE_CONNECTING) return task->transfer.timeouts.connect_ms == 0;
+    return task->state == AF__STATE_CONNECTED && !af__exchange_is_paused(task->exchange);
 }
 
 static int64_t connect_deadline(const af_task *task) {
-    if (!task->is_connecting) return INT64_MAX;
+    if (task->state != AF__STATE_CONNECTING) return INT64_MAX;
     return after(task->connecting_since_us, task->transfer.timeouts.connect_ms);
 }
 

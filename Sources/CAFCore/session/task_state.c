@@ -1,0 +1,29 @@
+#include "session/task_state.h"
+
+#define TO(state) (1u << AF__STATE_##state)
+
+enum {
+    /* Also to end at once: a failure has no hop to wait for. */
+    TO_NEXT_HOP = TO(QUEUED) | TO(SUSPENDED) | TO(WRITING),
+    FROM_HOP = TO(IN_HOP) | TO(CONNECTING) | TO(CONNECTED) | TO(WAITING_FOR_NETWORK) |
+               TO(WAITING_FOR_CREDENTIALS) | TO_NEXT_HOP
+};
+
+static const unsigned followers[AF__TASK_STATES] = {
+    [AF__STATE_NEW] = TO_NEXT_HOP,
+    [AF__STATE_QUEUED] = TO(IN_HOP) | TO(SUSPENDED) | TO(WRITING),
+    [AF__STATE_IN_HOP] = FROM_HOP,
+    [AF__STATE_CONNECTING] = FROM_HOP,
+    [AF__STATE_CONNECTED] = FROM_HOP,
+    [AF__STATE_SUSPENDED] = TO_NEXT_HOP,
+    [AF__STATE_WAITING_FOR_NETWORK] = TO(WAITING_FOR_NETWORK) | TO_NEXT_HOP,
+    [AF__STATE_WAITING_FOR_CREDENTIALS] = TO_NEXT_HOP,
+    [AF__STATE_WRITING] = TO(WRITING) | TO(COMPLETED),
+    [AF__STATE_COMPLETED] = TO(LEAVING) | TO(DETACHED),
+    [AF__STATE_LEAVING] = TO(DETACHED),
+    [AF__STATE_DETACHED] = 0,
+};
+
+bool af__task_may_enter(af__task_state from, af__task_state to) {
+    return (followers[from] >> to & 1) != 0;
+}

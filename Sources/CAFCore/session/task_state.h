@@ -1,0 +1,42 @@
+/** What a task is doing, and which state may follow which. Pure. */
+#ifndef AF_SESSION_TASK_STATE_H
+#define AF_SESSION_TASK_STATE_H
+
+#include <stdbool.h>
+
+/**
+ * enter() in task.c is the only function that changes it.
+ *
+ *     from                          to
+ *     NEW                           QUEUED, SUSPENDED, WRITING
+ *     QUEUED                        IN_HOP, SUSPENDED, WRITING
+ *     IN_HOP, CONNECTING, CONNECTED any of the three, QUEUED, SUSPENDED, WAITING_FOR_NETWORK,
+ *                                   WAITING_FOR_CREDENTIALS, WRITING
+ *     SUSPENDED                     itself, QUEUED, WRITING
+ *     WAITING_FOR_NETWORK           itself, QUEUED, SUSPENDED, WRITING
+ *     WAITING_FOR_CREDENTIALS       QUEUED, SUSPENDED, WRITING
+ *     WRITING                       itself, COMPLETED
+ *     COMPLETED                     LEAVING, DETACHED
+ *     LEAVING                       DETACHED
+ *     DETACHED                      nothing
+ */
+typedef enum af__task_state {
+    AF__STATE_NEW,        /**< Not started, or its start is in the inbox. */
+    AF__STATE_QUEUED,     /**< Waits until its host has a connection for its next hop. */
+    AF__STATE_IN_HOP,     /**< Has an exchange, which has no connection yet. */
+    AF__STATE_CONNECTING, /**< A connection is being made for the exchange. */
+    AF__STATE_CONNECTED,  /**< The exchange has its connection. */
+    AF__STATE_SUSPENDED,  /**< Between two hops until it is resumed; af_task.next follows. */
+    AF__STATE_WAITING_FOR_NETWORK,     /**< Between two hops until there is a route to its host. */
+    AF__STATE_WAITING_FOR_CREDENTIALS, /**< Between two hops until a challenge is answered. */
+    AF__STATE_WRITING,                 /**< No hop is left; the writer may have work to finish. */
+    AF__STATE_COMPLETED,               /**< Its on_done is due. */
+    AF__STATE_LEAVING,                 /**< on_done was called; an operation is still in the inbox. */
+    AF__STATE_DETACHED                 /**< The loop has let go of it. */
+} af__task_state;
+
+enum { AF__TASK_STATES = AF__STATE_DETACHED + 1 };
+
+bool af__task_may_enter(af__task_state from, af__task_state to);
+
+#endif
