@@ -139,15 +139,15 @@ static void begin_hop(run *run) {
         finish(run);
         return;
     }
-    transfer->via = run->has_proxy ? &run->proxy : NULL;
-    transfer->shares_connection = run->is_shared;
+    transfer->hop.proxy = run->has_proxy ? &run->proxy : NULL;
+    transfer->hop.shares_connection = run->is_shared;
     if (!af__transfer_prepare_proxy_auth(transfer)) {
         finish(run);
         return;
     }
     const char *field = af__transfer_authorization(transfer);
     require(field == NULL || af__may_be_sent(af_slice_of(field)));
-    require(transfer->cookies == NULL || af__may_be_sent(af_slice_of(transfer->cookies)));
+    require(transfer->hop.cookies == NULL || af__may_be_sent(af_slice_of(transfer->hop.cookies)));
     run->is_in_hop = true;
 }
 
@@ -193,7 +193,7 @@ static void take_body(run *run) {
 
 /** libcurl is made to pass on what it has decoded of bytes that have to wait. */
 static void keep_body(run *run) {
-    if (run->held.size == 0 || !af__transfer_is_decoded(&run->transfer)) return;
+    if (run->held.size == 0 || !af__hop_is_decoded(&run->transfer)) return;
     bool keeps = take_octet(&run->input) % 4 != 0;
     af__taken taken = af__transfer_keep(&run->transfer, run->held, (int64_t)run->held.size, keeps);
     if (taken == AF__TAKEN) run->held = (af_slice){NULL, 0};
@@ -202,7 +202,7 @@ static void keep_body(run *run) {
 
 static void read_body(run *run) {
     char piece[64];
-    if (!run->transfer.sends_body) return;
+    if (!run->transfer.outgoing.sends_body) return;
     ptrdiff_t count = af__transfer_read_body(&run->transfer, piece,
                                              1 + take_octet(&run->input) % 64);
     require(count <= (ptrdiff_t)sizeof piece);
@@ -259,7 +259,8 @@ static void step(run *run) {
         break;
     case 'x':
         (void)af__transfer_owes_body(transfer);
-        if (transfer->sends_body && !af__transfer_rewind_body(transfer)) end_hop(run, AF_OK, false);
+        if (transfer->outgoing.sends_body && !af__transfer_rewind_body(transfer))
+            end_hop(run, AF_OK, false);
         break;
     case 'w':
         af__transfer_wake(transfer);
@@ -277,7 +278,8 @@ static void step(run *run) {
         take_line_of_head(run, true);
         break;
     case 'g':
-        if (transfer->sends_body && !af__transfer_begin_body(transfer)) end_hop(run, AF_OK, false);
+        if (transfer->outgoing.sends_body && !af__transfer_begin_body(transfer))
+            end_hop(run, AF_OK, false);
         break;
     case 'e':
         choice = take_octet(&run->input);

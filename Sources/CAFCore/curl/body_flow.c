@@ -21,9 +21,7 @@ enum { LONGEST_CHUNK = 16 * 1024 };
  */
 bool af__exchange_cannot_decode(const af__exchange *exchange) {
     af__transfer *transfer = exchange->transfer;
-    const af__framing *framing = &transfer->framing;
-    if (transfer->phase == AF__PHASE_HEAD || !framing->has_coding) return false;
-    if (framing->kind == AF__FRAMING_NONE) return false;
+    if (!af__hop_has_coded_body(transfer)) return false;
     if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080100) return false;
     af_failure failure = {0};
     af__fail(&failure, AF_EPROTOCOL, "the body has a transfer coding that was not asked for");
@@ -68,7 +66,7 @@ static af__taken keep(af__exchange *exchange, af_slice chunk, int64_t received) 
 static int64_t count_received(const af__exchange *exchange, size_t size) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    if (af__transfer_is_decoded(exchange->transfer)) return received;
+    if (af__hop_is_decoded(exchange->transfer)) return received;
     int64_t passed = exchange->passed + (int64_t)size;
     return passed > received ? passed : received;
 }
@@ -93,7 +91,7 @@ size_t af__exchange_take_body(char *bytes, size_t one, size_t size, void *contex
         return exchange->has_whole_answer ? 0 : size;
     case AF__HELD:
         wait_for_transfer(exchange);
-        if (!is_flushing && af__transfer_is_decoded(exchange->transfer)) flush_later(exchange);
+        if (!is_flushing && af__hop_is_decoded(exchange->transfer)) flush_later(exchange);
         af__reading_stops(exchange);
         return CURL_WRITEFUNC_PAUSE;
     case AF__STOP:
@@ -183,7 +181,7 @@ bool af__exchange_resume(af__exchange *exchange) {
     }
     if (taken == AF__HELD) {
         /* libcurl has nothing to do either, but for a request body that may have something again. */
-        if (exchange->has_ended || !exchange->transfer->sends_body) return true;
+        if (exchange->has_ended || !exchange->transfer->outgoing.sends_body) return true;
     } else {
         exchange->has_paused = false;
         if (exchange->has_ended) return false;

@@ -68,7 +68,7 @@ static af_status set_field(af__exchange *exchange, const char *value) {
 
 af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failure) {
     af__transfer *transfer = exchange->transfer;
-    const af__proxy *proxy = transfer->via;
+    const af__proxy *proxy = transfer->hop.proxy;
     if (!af__transfer_prepare_proxy_auth(transfer)) return transfer->result->failure.status;
     const char *value = af__transfer_proxy_authorization(transfer);
     if (set_field(exchange, value) != AF_OK) return af__fail(failure, AF_ENOMEM, "out of memory");

@@ -277,10 +277,10 @@ int af__exchange_connected(void *context, char *remote, char *local, int remote_
                                         : af__transfer_begin_body(exchange->transfer);
     if (!is_ready) return CURL_PREREQFUNC_ABORT;
     af__result_set_evidence(exchange->transfer->result, af__tls_peer_copy_evidence(exchange->peer));
-    exchange->transfer->shares_connection = exchange->driver->multiplexes &&
-                                            exchange->is_multiplexed &&
-                                            exchange->place == AF__APART_NOT &&
-                                            !af__must_not_share(exchange->transfer);
+    exchange->transfer->hop.shares_connection = exchange->driver->multiplexes &&
+                                                exchange->is_multiplexed &&
+                                                exchange->place == AF__APART_NOT &&
+                                                !af__must_not_share(exchange->transfer);
     af__exchange_trace_ready(exchange);
     exchange->last_activity_us = af__loop_now(exchange->driver->loop);
     exchange->owner.connected(exchange->owner.context);
@@ -289,7 +289,7 @@ int af__exchange_connected(void *context, char *remote, char *local, int remote_
 
 bool af__exchange_claims_http_2(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
-    bool is_claimed = transfer->reader->head.version == AF_HTTP_2 && exchange->is_ready;
+    bool is_claimed = transfer->hop.reader->head.version == AF_HTTP_2 && exchange->is_ready;
     return is_claimed && !exchange->is_multiplexed && transfer->version != AF_WISH_HTTP_3;
 }
 
@@ -337,11 +337,10 @@ void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
  */
 void af__exchange_watch_excess(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
-    if (exchange->state.is_verbose || transfer->phase == AF__PHASE_HEAD) return;
-    if (transfer->reader->head.version >= AF_HTTP_2) return;
-    bool is_empty = transfer->framing.kind == AF__FRAMING_NONE ||
-                    (transfer->framing.kind == AF__FRAMING_LENGTH && transfer->framing.length == 0);
-    if (is_empty || transfer->framing.kind == AF__FRAMING_CHUNKED) {
+    if (exchange->state.is_verbose || af__hop_in_head(transfer)) return;
+    if (af__hop_is_http_2(transfer)) return;
+    if (af__hop_bytes_missing(transfer, 0) == 0 ||
+        transfer->hop.framing.kind == AF__FRAMING_CHUNKED) {
         af__exchange_set_verbose(exchange, true);
     }
 }

@@ -24,26 +24,19 @@
 /* What a socket surely takes at once; of a longer answer the rest is missing. */
 enum { LONGEST_ANSWER = 128 * 1024 };
 
-/** Does nothing but the bytes themselves tell where the body ends? */
-static bool has_plain_body(const af__transfer *transfer) {
-    return transfer->framing.kind != AF__FRAMING_CHUNKED && !af__transfer_is_decoded(transfer);
-}
-
 static bool may_have_answer(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     if (transfer == NULL || exchange->has_ended || exchange->is_replay ||
-        exchange->state.connection_auth || !transfer->sends_body ||
+        exchange->state.connection_auth || !transfer->outgoing.sends_body ||
         transfer->outgoing.url.is_https || transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE ||
         transfer->result->failure.status != AF_OK || atomic_load(&transfer->is_cancelled)) {
         return false;
     }
-    if (transfer->via != NULL && transfer->via->kind == AF__PROXY_HTTPS) return false;
-    if (transfer->phase == AF__PHASE_BODY) return has_plain_body(transfer);
-    if (transfer->phase != AF__PHASE_HEAD || transfer->reader->state != AF__HEAD_AT_STATUS) {
-        return false;
-    }
+    if (transfer->hop.proxy != NULL && transfer->hop.proxy->kind == AF__PROXY_HTTPS) return false;
+    if (af__hop_in_body(transfer)) return af__hop_has_plain_body(transfer);
+    if (!af__hop_expects_status(transfer)) return false;
     /* SOCKS begins with words of its own, which nobody would say on the connection to ourselves. */
-    return transfer->via == NULL || transfer->via->kind == AF__PROXY_HTTP;
+    return transfer->hop.proxy == NULL || transfer->hop.proxy->kind == AF__PROXY_HTTP;
 }
 
 void af__exchange_salvage(af__exchange *exchange, curl_socket_t descriptor) {
@@ -120,24 +113,14 @@ bool af__exchange_feed_replay(af__exchange *exchange) {
     return true;
 }
 
-/** All of its body came, as far as its own fields say how much that is. */
-static bool is_whole(const af__transfer *transfer) {
-    bool is_drained = transfer->phase == AF__PHASE_DRAINING ||
-                      transfer->phase == AF__PHASE_CHALLENGED;
-    if (transfer->phase != AF__PHASE_BODY && !is_drained) return false;
-    if (transfer->framing.kind == AF__FRAMING_NONE) return true;
-    if (transfer->framing.kind != AF__FRAMING_LENGTH || !has_plain_body(transfer)) return false;
-    uint64_t taken = is_drained ? transfer->drained : transfer->decoded;
-    return taken == (uint64_t)transfer->framing.length;
-}
-
 bool af__exchange_is_answered(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
-    const af_head *head = &transfer->reader->head;
-    if (!transfer->sends_body || transfer->phase == AF__PHASE_HEAD) return false;
+    const af_head *head = &transfer->hop.reader->head;
+    if (!transfer->outgoing.sends_body || af__hop_in_head(transfer)) return false;
     /* libcurl sends a body with no HEAD but one that it takes for a POST, whose response it would wait for. */
-    if (strcmp(transfer->outgoing.method, "HEAD") == 0) return is_whole(transfer);
-    if (head->version < AF_HTTP_2 || head->status < 300 || !is_whole(transfer)) return false;
+    if (strcmp(transfer->outgoing.method, "HEAD") == 0) return af__hop_is_whole(transfer);
+    if (!af__hop_is_http_2(transfer) || head->status < 300 || !af__hop_is_whole(transfer))
+        return false;
     curl_off_t sent = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     return transfer->source.length == AF_LENGTH_UNKNOWN || sent < transfer->source.length;
@@ -150,18 +133,16 @@ void af__exchange_finish_body(af__exchange *exchange) {
      * libcurl 8 report that as a failure to send. No body of HTTP/2 ends with its connection.
      */
     bool is_reset = exchange->code == CURLE_HTTP2_STREAM || exchange->code == CURLE_SEND_ERROR;
-    if (is_reset && transfer->reader->head.version >= AF_HTTP_2) {
-        exchange->has_whole_answer = is_whole(transfer);
+    if (is_reset && af__hop_is_http_2(transfer)) {
+        exchange->has_whole_answer = af__hop_is_whole(transfer);
         return;
     }
-    if (exchange->code != CURLE_SEND_ERROR || transfer->phase != AF__PHASE_BODY) return;
-    if (transfer->result->failure.status != AF_OK || !has_plain_body(transfer)) return;
+    if (exchange->code != CURLE_SEND_ERROR || !af__hop_in_body(transfer)) return;
+    if (transfer->result->failure.status != AF_OK || !af__hop_has_plain_body(transfer)) return;
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
     af_slice rest = {exchange->salvage.bytes, exchange->salvage.size};
-    int64_t missing = INT64_MAX;
-    if (transfer->framing.kind == AF__FRAMING_NONE) missing = 0;
-    if (transfer->framing.kind == AF__FRAMING_LENGTH) missing = transfer->framing.length - received;
+    int64_t missing = af__hop_bytes_missing(transfer, received);
     if ((int64_t)rest.size > missing) rest.size = (size_t)missing;
     if (rest.size > 0) {
         received += (curl_off_t)rest.size;
@@ -173,7 +154,7 @@ void af__exchange_finish_body(af__exchange *exchange) {
 
 bool af__exchange_replay(af__exchange *exchange) {
     if (exchange->code != CURLE_SEND_ERROR || exchange->salvage.size == 0) return false;
-    if (exchange->transfer->phase != AF__PHASE_HEAD) return false;
+    if (!af__hop_in_head(exchange->transfer)) return false;
     af__exchange_measure(exchange, &exchange->measured);
     curl_multi_remove_handle(exchange->driver->multi, exchange->easy);
     exchange->is_replay = true;

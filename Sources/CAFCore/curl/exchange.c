@@ -270,7 +270,7 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
     const af__outgoing *outgoing = &exchange->transfer->outgoing;
     const af__driver *driver = exchange->driver;
     const af__transfer *transfer = exchange->transfer;
-    bool is_plain = transfer->keep_encoding || transfer->wants_identity;
+    bool is_plain = transfer->coding != AF__CODING_DECODED;
     const char *encodings = is_plain ? "identity" : driver->encodings;
     *count = 0;
     af_status status = add_default(exchange, text, "Accept-Encoding", encodings, count);
@@ -281,7 +281,8 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
     if (status == AF_OK) {
         status = add_default(exchange, text, "Authorization", authorization, count);
     }
-    if (status == AF_OK) status = add_default(exchange, text, "Cookie", transfer->cookies, count);
+    if (status == AF_OK)
+        status = add_default(exchange, text, "Cookie", transfer->hop.cookies, count);
     for (size_t i = 0; i < outgoing->header_count && status == AF_OK; i++) {
         /* libcurl says it, where it can and before it waits. */
         if (af__is_continue_expectation(&outgoing->headers[i])) continue;
@@ -309,7 +310,7 @@ static size_t size_of_fields(const af__exchange *exchange) {
     size_t size = NAMES_OF_DEFAULTS + size_of_text(exchange->driver->encodings) +
                   size_of_text(exchange->driver->user_agent) +
                   size_of_text(af__transfer_authorization(transfer)) +
-                  size_of_text(transfer->cookies);
+                  size_of_text(transfer->hop.cookies);
     for (size_t i = 0; i < outgoing->header_count; i++) {
         size += outgoing->headers[i].name.size + outgoing->headers[i].value.size + MARKS;
     }
@@ -384,7 +385,7 @@ static void set_body(af__exchange *exchange) {
     const af_slice *memory = af__source_in_memory(&transfer->source);
     af__easy_state *state = &exchange->state;
     int shape = AF__SHAPE_GET;
-    if (!transfer->sends_body || exchange->is_replay) {
+    if (!transfer->outgoing.sends_body || exchange->is_replay) {
         if (strcmp(method, "HEAD") == 0) shape = AF__SHAPE_HEAD;
         /* RFC 9110 8.6: a method that anticipates content says that there is none. */
         else if (takes_content(method) && !exchange->is_replay)
@@ -409,7 +410,7 @@ static void set_body(af__exchange *exchange) {
         state->shape = (unsigned)shape;
     }
     if (shape == AF__SHAPE_POST) {
-        bool has_bytes = transfer->sends_body && memory->size > 0;
+        bool has_bytes = transfer->outgoing.sends_body && memory->size > 0;
         SET(CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
         SET(CURLOPT_POSTFIELDSIZE_LARGE, has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
     } else if (shape == AF__SHAPE_UPLOAD) {
@@ -474,7 +475,7 @@ static long receive_buffer(const af__transfer *transfer) {
      * All that libcurl decodes of one read has to be kept if it can't be passed on, so where a body may be
      * encoded reads are short. libcurl before 8.6 can't change that once the head has come.
      */
-    bool is_plain = transfer->keep_encoding || transfer->wants_identity;
+    bool is_plain = transfer->coding != AF__CODING_DECODED;
     bool receives_bulk = transfer->sink.kind != AF_SINK_MEMORY ||
                          transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
     return is_plain && receives_bulk ? LARGE_BUFFER : SMALL_BUFFER;
@@ -488,8 +489,9 @@ static void set_buffers(af__exchange *exchange) {
         SET(CURLOPT_BUFFERSIZE, size);
         state->buffer_size = size;
     }
-    bool sends_bulk = transfer->sends_body && (transfer->source.length == AF_LENGTH_UNKNOWN ||
-                                               transfer->source.length > LARGE_BUFFER);
+    bool sends_bulk = transfer->outgoing.sends_body &&
+                      (transfer->source.length == AF_LENGTH_UNKNOWN ||
+                       transfer->source.length > LARGE_BUFFER);
     size = sends_bulk ? LARGE_BUFFER : SMALL_UPLOAD_BUFFER;
     if (size != state->upload_buffer_size) {
         SET(CURLOPT_UPLOAD_BUFFERSIZE, size);
@@ -511,13 +513,13 @@ static void set_rest(af__exchange *exchange) {
     set_apart(exchange);
     bool is_alone = exchange->place == AF__APART_ALONE || exchange->is_replay;
     af__exchange_set_reuse(exchange, exchange->driver->forbids_reuse || is_alone);
-    bool decodes = !transfer->keep_encoding;
+    bool decodes = transfer->coding != AF__CODING_KEPT;
     if (decodes != state->decodes) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
-    bool is_fresh = transfer->needs_fresh_connection || exchange->avoids_reuse ||
-                    af__must_not_share(transfer) || is_alone;
+    bool is_fresh = transfer->is_retry || exchange->avoids_reuse || af__must_not_share(transfer) ||
+                    is_alone;
     if (is_fresh != state->is_fresh) {
         SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
         state->is_fresh = is_fresh;

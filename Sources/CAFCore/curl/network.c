@@ -179,7 +179,7 @@ bool af__exchange_may_connect(const af__exchange *exchange, const struct curl_so
     const af__network *network = exchange->driver->network;
     af__ip ip;
     bool is_open = network == NULL || !network->public_addresses_only || exchange->is_replay;
-    if (is_open || exchange->transfer == NULL || exchange->transfer->via != NULL) return true;
+    if (is_open || exchange->transfer == NULL || exchange->transfer->hop.proxy != NULL) return true;
     if (!read_address(&ip, address) || af__ip_is_public(&ip)) return true;
     af_failure failure = {0};
     af__fail(&failure, AF_ECONNECT, "the host has an address that is not public");

@@ -98,27 +98,26 @@ static bool is_long_line(const af__exchange *exchange, CURLcode code) {
     }
     curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
-           exchange->transfer->phase == AF__PHASE_HEAD && first_byte > 0;
+           af__hop_in_head(exchange->transfer) && first_byte > 0;
 }
 
 /** Closed in the middle of the head, which libcurl takes for no answer or for a short body. */
 static bool is_cut_head(const af__exchange *exchange, CURLcode code) {
     return (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE) &&
-           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader->bytes > 0 &&
-           !exchange->transfer->has_pending_head;
+           exchange->transfer->hop.phase == AF__PHASE_HEAD &&
+           !af__hop_is_unanswered(exchange->transfer);
 }
 
 /** A body that ends with the connection is complete only if a TLS server said so. */
 static bool lacks_goodbye(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
-    return transfer->phase == AF__PHASE_BODY && transfer->framing.kind == AF__FRAMING_CLOSE &&
-           transfer->outgoing.url.is_https && transfer->reader->head.version < AF_HTTP_2 &&
-           !af__tls_peer_said_goodbye(exchange->peer);
+    return af__hop_ends_with_connection(transfer) && transfer->outgoing.url.is_https &&
+           !af__hop_is_http_2(transfer) && !af__tls_peer_said_goodbye(exchange->peer);
 }
 
 /** Did the peer cut a TLS connection without saying goodbye, in the middle of a body? */
 static bool is_cut_short(const af__exchange *exchange, CURLcode code) {
-    return code == CURLE_RECV_ERROR && exchange->transfer->phase == AF__PHASE_BODY &&
+    return code == CURLE_RECV_ERROR && af__hop_in_body(exchange->transfer) &&
            strstr(exchange->error_text, "unexpected eof") != NULL;
 }
 
@@ -139,22 +138,20 @@ static bool is_bad_frame(const af__exchange *exchange, CURLcode code) {
  * gzip file (RFC 1952 2.2). Callbacks of ours that end a body give a reason of their own.
  */
 static bool has_rest_behind_encoding(const af__exchange *exchange, CURLcode code) {
-    return code == CURLE_WRITE_ERROR && exchange->transfer->phase == AF__PHASE_BODY &&
-           af__transfer_is_decoded(exchange->transfer);
+    return code == CURLE_WRITE_ERROR && af__hop_in_body(exchange->transfer) &&
+           af__hop_is_decoded(exchange->transfer);
 }
 
 /** libcurl collects what it decodes while a body waits, but no more than 64 MiB of it. */
 static bool decodes_too_much(const af__exchange *exchange, CURLcode code) {
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && exchange->has_paused &&
-           exchange->transfer->phase == AF__PHASE_BODY &&
-           af__transfer_is_decoded(exchange->transfer);
+           af__hop_in_body(exchange->transfer) && af__hop_is_decoded(exchange->transfer);
 }
 
 /** The server had ended the connection, with GOAWAY or without a word, before it said anything. */
 static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
     bool is_goaway = code == CURLE_HTTP2 && exchange->error_text[0] == '\0';
-    return (is_goaway || code == CURLE_PARTIAL_FILE) &&
-           exchange->transfer->phase == AF__PHASE_HEAD && exchange->transfer->reader->bytes == 0;
+    return (is_goaway || code == CURLE_PARTIAL_FILE) && af__hop_is_unanswered(exchange->transfer);
 }
 
 /**
@@ -164,11 +161,10 @@ static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
 static bool ends_by_reset(const af__exchange *exchange, CURLcode code) {
     const af__transfer *transfer = exchange->transfer;
     long error = 0;
-    if (code != CURLE_RECV_ERROR || transfer->phase != AF__PHASE_BODY) return false;
-    if (transfer->framing.kind != AF__FRAMING_CLOSE || transfer->outgoing.url.is_https)
-        return false;
+    if (code != CURLE_RECV_ERROR || transfer->outgoing.url.is_https) return false;
+    if (!af__hop_ends_with_connection(transfer)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
-    return error == ECONNRESET && transfer->sends_body &&
+    return error == ECONNRESET && transfer->outgoing.sends_body &&
            transfer->progress.sent < transfer->source.length;
 }
 
@@ -187,7 +183,7 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
     /* The transfer knows best how far its head came. */
     if (status == AF_OK || is_cut_head(exchange, code)) return;
     if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
-    if (exchange->is_replay && exchange->transfer->reader->bytes == 0) {
+    if (exchange->is_replay && af__hop_is_unanswered(exchange->transfer)) {
         af__fail(failure, AF_ELOST, "the connection was lost while the request was sent");
         return;
     }
@@ -271,7 +267,7 @@ void af__exchange_explain_names(const af__exchange *exchange, af_failure *failur
     uint16_t port;
     af_slice doh = af__network_doh_server(exchange->driver->network, &port);
     af_slice host = exchange->transfer->outgoing.url.host;
-    if (hosts->is_proxy) host = af_slice_of(exchange->transfer->via->host);
+    if (hosts->is_proxy) host = af_slice_of(exchange->transfer->hop.proxy->host);
     if (doh.size > 0) host = doh;
     const char *reason = hosts->error == EAI_SYSTEM ? strerror(hosts->system_error)
                                                     : gai_strerror(hosts->error);

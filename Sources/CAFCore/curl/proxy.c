@@ -44,7 +44,7 @@ af_status af__driver_choose_proxy(const af__driver *driver, const af__transfer *
 
 static af_status choose(af__exchange *exchange, const af__proxy **out, af_failure *failure) {
     /* An early response comes from this very process; with another proxy libcurl would look up another host. */
-    *out = exchange->transfer->via;
+    *out = exchange->transfer->hop.proxy;
     if (exchange->is_replay) return AF_OK;
     return af__driver_choose_proxy(exchange->driver, exchange->transfer, out, failure);
 }
@@ -56,7 +56,7 @@ af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
     if (exchange->option_error == CURLE_OK) exchange->option_error = code;
     af_status status = choose(exchange, &proxy, failure);
     if (status != AF_OK) return status;
-    transfer->via = proxy;
+    transfer->hop.proxy = proxy;
     if (proxy == NULL && !exchange->state.has_proxy) return AF_OK;
     if (proxy != NULL && proxy->kind == AF__PROXY_HTTPS && !af__can_ask_proxies_over_tls()) {
         return af__fail(failure, AF_EUNSUPPORTED, "this libcurl has no proxies over https");
@@ -77,7 +77,7 @@ af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
 static af_status of_tunnel(const af__exchange *exchange) {
     long status = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_HTTP_CONNECTCODE, &status);
-    if (status < 300 || exchange->transfer->reader->bytes != 0) return AF_OK;
+    if (status < 300 || !af__hop_is_unanswered(exchange->transfer)) return AF_OK;
     return status == 407 ? AF_EAUTH : AF_ECONNECT;
 }
 
@@ -96,6 +96,6 @@ static af_status of_socks(const af__exchange *exchange) {
 }
 
 af_status af__exchange_judge_proxy(const af__exchange *exchange, CURLcode code) {
-    if (code == CURLE_OK || exchange->transfer->via == NULL) return AF_OK;
+    if (code == CURLE_OK || exchange->transfer->hop.proxy == NULL) return AF_OK;
     return code == CURLE_PROXY ? of_socks(exchange) : of_tunnel(exchange);
 }

@@ -256,7 +256,7 @@ static void fail_waiting(af__name *name, int error, int system_error) {
         exchange->hosts.error = error;
         exchange->hosts.system_error = system_error;
         exchange->hosts.is_proxy = use == &exchange->hosts.uses[0] &&
-                                   exchange->transfer->via != NULL;
+                                   exchange->transfer->hop.proxy != NULL;
         fail_exchange(exchange);
     }
 }
@@ -384,7 +384,7 @@ static af_status need(af__exchange *exchange, size_t index, af_slice host, uint1
 static af_status need_all(af__exchange *exchange) {
     const af__network *network = exchange->driver->network;
     const af__url *url = &exchange->transfer->outgoing.url;
-    const af__proxy *proxy = exchange->transfer->via;
+    const af__proxy *proxy = exchange->transfer->hop.proxy;
     uint16_t doh_port = 0;
     af_slice doh = af__network_doh_server(network, &doh_port);
     if (exchange->is_replay || af__exchange_uses_socket(exchange)) return AF_OK;

@@ -20,7 +20,7 @@ static CURLcode prepare_doh(const af__exchange *exchange, void *ssl_context) {
  * version 7 would speak HTTP/2 to a proxy that forwards, which nobody has tried.
  */
 static CURLcode prepare_proxy(af__exchange *exchange, void *ssl_context) {
-    const char *host = exchange->transfer->via->host;
+    const char *host = exchange->transfer->hop.proxy->host;
     af__tls_peer_release(exchange->proxy_peer);
     exchange->proxy_peer = af__tls_prepare(exchange->driver->proxy_tls, ssl_context, host);
     bool is_ready = exchange->proxy_peer != NULL && af__tls_offer_http_1_1(ssl_context);
@@ -29,7 +29,7 @@ static CURLcode prepare_proxy(af__exchange *exchange, void *ssl_context) {
 
 /** libcurl asks for each layer of a connection, the outer one first. */
 static bool is_for_proxy(af__exchange *exchange) {
-    const af__proxy *via = exchange->transfer->via;
+    const af__proxy *via = exchange->transfer->hop.proxy;
     bool is_outer = exchange->tls_layers++ == 0;
     return is_outer && via != NULL && via->kind == AF__PROXY_HTTPS;
 }

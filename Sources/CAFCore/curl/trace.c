@@ -60,7 +60,7 @@ static void report_connection(af__exchange *exchange) {
     const void *ssl = NULL;
     af__tls_facts facts = {0};
     bool is_tunnel = !exchange->is_ready;
-    af_trace_connection connection = {.is_proxy = transfer->via != NULL};
+    af_trace_connection connection = {.is_proxy = transfer->hop.proxy != NULL};
     copy_remote(exchange, &connection);
     connection.reused = exchange->is_ready && is_reused(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);

@@ -31,8 +31,8 @@ typedef enum af__task_state {
     AF__STATE_WAITING_FOR_CREDENTIALS, /**< Between two hops until a challenge is answered. */
     AF__STATE_WRITING,                 /**< No hop is left; the writer may have work to finish. */
     AF__STATE_COMPLETED,               /**< Its on_done is due. */
-    AF__STATE_LEAVING,                 /**< on_done was called; an operation is still in the inbox. */
-    AF__STATE_DETACHED                 /**< The loop has let go of it. */
+    AF__STATE_LEAVING, /**< on_done was called; an operation is still in the inbox. */
+    AF__STATE_DETACHED /**< The loop has let go of it. */
 } af__task_state;
 
 enum { AF__TASK_STATES = AF__STATE_DETACHED + 1 };

@@ -105,7 +105,7 @@ af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes,
 
 /** User and password of a proxy's URL have been sent as Basic. */
 static bool take_from_url(af__transfer *transfer) {
-    const af__proxy *via = transfer->via;
+    const af__proxy *via = transfer->hop.proxy;
     side *proxy = &transfer->auth->proxy;
     if (via->user == NULL || proxy->given != NULL || proxy->answered != NULL) return true;
     af_credentials credentials = {via->user, via->password, NULL, 0, true};
@@ -121,7 +121,7 @@ static bool take_from_url(af__transfer *transfer) {
 /** Who asks with this head; NULL: nobody whom we would answer. */
 static side *challenger(const af__transfer *transfer) {
     const auth *auth = transfer->auth;
-    int status = auth->is_of_tunnel ? auth->tunnel.head.status : transfer->reader->head.status;
+    int status = auth->is_of_tunnel ? auth->tunnel.head.status : transfer->hop.reader->head.status;
     if (status == UNAUTHORIZED && !auth->is_of_tunnel) return &transfer->auth->origin;
     /* A 407 that didn't come from the proxy is a server's that would like to be one. */
     bool is_proxys = auth->is_of_tunnel ||
@@ -132,7 +132,7 @@ static side *challenger(const af__transfer *transfer) {
 
 static const af_head *asking_head(const af__transfer *transfer) {
     const auth *auth = transfer->auth;
-    return auth->is_of_tunnel ? &auth->tunnel.head : &transfer->reader->head;
+    return auth->is_of_tunnel ? &auth->tunnel.head : &transfer->hop.reader->head;
 }
 
 static void choose(const af__transfer *transfer, const side *side, const af__identity *identity,
@@ -144,8 +144,8 @@ static void choose(const af__transfer *transfer, const side *side, const af__ide
     af__challenge_question question = {
         .head = asking_head(transfer),
         .is_proxy = side == &auth->proxy,
-        .knows_body = !transfer->sends_body || af__auth_known_body(transfer, side) != NULL ||
-                      auth->is_of_tunnel,
+        .knows_body = !transfer->outgoing.sends_body ||
+                      af__auth_known_body(transfer, side) != NULL || auth->is_of_tunnel,
         .possible = possible,
         .credentials = identity != NULL ? &identity->credentials : NULL,
     };
@@ -213,15 +213,15 @@ static bool describe(af__transfer *transfer, const side *side, const af__identit
     const af__url *url = &transfer->outgoing.url;
     bool is_proxy = side == &auth->proxy;
     out->realm = copy_realm(choice);
-    out->host = af__copy_text(is_proxy ? af_slice_of(transfer->via->host) : url->host);
+    out->host = af__copy_text(is_proxy ? af_slice_of(transfer->hop.proxy->host) : url->host);
     out->challenge = (af_challenge){
         .number = auth->number,
         .scheme = choice->scheme,
         .offered = choice->offered,
         .failures = side->failures,
         .is_proxy = is_proxy,
-        .is_https = is_proxy ? transfer->via->kind == AF__PROXY_HTTPS : url->is_https,
-        .port = is_proxy ? transfer->via->port : url->port,
+        .is_https = is_proxy ? transfer->hop.proxy->kind == AF__PROXY_HTTPS : url->is_https,
+        .port = is_proxy ? transfer->hop.proxy->port : url->port,
         .host = out->host,
         .url = url->text,
         .realm = out->realm,
@@ -264,7 +264,7 @@ static void drop_own_field(af__outgoing *outgoing, const char *name) {
 static af__met use(af__transfer *transfer, side *side, const af__identity *identity,
                    const af__challenge_choice *choice) {
     af__access access = {.count = 0};
-    if (transfer->sends_body && !af__source_can_rewind(&transfer->source)) {
+    if (transfer->outgoing.sends_body && !af__source_can_rewind(&transfer->source)) {
         fail_text(transfer, AF_EREPLAY,
                   "the server asks for credentials and for the request body once more, "
                   "but it can be read only once");
@@ -285,7 +285,7 @@ static af__met use(af__transfer *transfer, side *side, const af__identity *ident
     side->scheme = choice->scheme;
     side->rounds++;
     drop_own_field(&transfer->outgoing, af__auth_field_name(transfer->auth, side));
-    transfer->phase = AF__PHASE_CHALLENGED;
+    transfer->hop.phase = AF__PHASE_CHALLENGED;
     return AF__MET_REPEAT;
 }
 
@@ -344,7 +344,7 @@ static af__met ask(af__transfer *transfer, side *side, const af__identity *propo
     clear_told(&told);
     bool has_failed = transfer->result->failure.status != AF_OK;
     if (!has_failed && answer == AF_CHALLENGE_LATER) {
-        transfer->phase = AF__PHASE_ASKED;
+        transfer->hop.phase = AF__PHASE_AWAITING_ANSWER;
         return AF__MET_ASKED;
     }
     atomic_store(&transfer->awaited, 0);
@@ -366,11 +366,11 @@ static af__met meet(af__transfer *transfer) {
 /** Also one without credentials and nobody to ask has those of its proxy's URL. */
 static bool may_answer(const af__transfer *transfer) {
     return transfer->auth != NULL ||
-           (af__auth_has_http_proxy(transfer) && transfer->via->user != NULL);
+           (af__auth_has_http_proxy(transfer) && transfer->hop.proxy->user != NULL);
 }
 
 af__met af__transfer_meet_challenge(af__transfer *transfer) {
-    int status = transfer->reader->head.status;
+    int status = transfer->hop.reader->head.status;
     if (status != UNAUTHORIZED && status != PROXY_AUTHENTICATION_REQUIRED) return AF__MET_ANSWER;
     if (!may_answer(transfer)) return AF__MET_ANSWER;
     if (!make_auth(transfer)) return fail_memory(transfer), AF__MET_FAILED;
@@ -390,7 +390,8 @@ bool af__transfer_take_tunnel_line(af__transfer *transfer, af_slice line) {
 
 void af__transfer_meet_tunnel(af__transfer *transfer) {
     auth *auth = transfer->auth;
-    if (auth == NULL || auth->tunnel.state != AF__HEAD_DONE || transfer->reader->bytes != 0) return;
+    if (auth == NULL || auth->tunnel.state != AF__HEAD_DONE || transfer->hop.reader->bytes != 0)
+        return;
     /* The head may be left over from an earlier hop, which went another way. */
     if (!af__auth_has_http_proxy(transfer)) return;
     auth->is_of_tunnel = true;
@@ -401,7 +402,7 @@ void af__transfer_meet_tunnel(af__transfer *transfer) {
 
 af__taken af__transfer_keep_body(af__transfer *transfer, af_slice bytes, int64_t received) {
     auth *auth = transfer->auth;
-    if (!transfer->shares_connection) return AF__HELD;
+    if (!transfer->hop.shares_connection) return AF__HELD;
     af_status status = af__buffer_append(&auth->body, bytes.bytes, bytes.size);
     auth->received = received;
     if (status == AF_OK) return AF__TAKEN;
@@ -418,19 +419,20 @@ void af__transfer_keep_outcome(af__transfer *transfer, const af__outcome *outcom
 bool af__transfer_take_answer(af__transfer *transfer, uint32_t number, af_challenge_answer answer,
                               af__identity *identity) {
     auth *auth = transfer->auth;
-    if (auth == NULL || transfer->phase != AF__PHASE_ASKED || auth->number != number) {
+    if (auth == NULL || transfer->hop.phase != AF__PHASE_AWAITING_ANSWER ||
+        auth->number != number) {
         af__identity_free(identity);
         return false;
     }
-    transfer->phase = AF__PHASE_HEAD;
+    transfer->hop.phase = AF__PHASE_HEAD;
     af__buffer body = auth->body;
     af__buffer_init(&auth->body, transfer->sink.limit);
     af__met met = heed(transfer, challenger(transfer), answer, identity);
     bool is_answer = met == AF__MET_ANSWER && !auth->is_of_tunnel;
-    if (met == AF__MET_REPEAT) transfer->drained = body.size;
+    if (met == AF__MET_REPEAT) transfer->hop.discarded = body.size;
     if (is_answer && af__transfer_accept_head(transfer) && body.size > 0) {
         af_slice bytes = {body.bytes, body.size};
-        transfer->decoded = 0; /* They were counted when they came. */
+        transfer->hop.decoded = 0; /* They were counted when they came. */
         (void)af__transfer_take_body(transfer, bytes, auth->received);
     }
     af__buffer_clear(&body);

@@ -38,7 +38,8 @@ static void begin_at_once(const af__transfer *transfer, side *side) {
 
 const af_slice *af__auth_known_body(const af__transfer *transfer, const side *side) {
     bool is_connect = side == &transfer->auth->proxy && transfer->outgoing.url.is_https;
-    return transfer->sends_body && !is_connect ? af__source_in_memory(&transfer->source) : NULL;
+    return transfer->outgoing.sends_body && !is_connect ? af__source_in_memory(&transfer->source)
+                                                        : NULL;
 }
 
 static bool write_digest(af__transfer *transfer, side *side, const char *method,
@@ -89,17 +90,17 @@ bool af__transfer_prepare_auth(af__transfer *transfer) {
 }
 
 bool af__auth_has_http_proxy(const af__transfer *transfer) {
-    return transfer->via != NULL && af__proxy_speaks_http(transfer->via);
+    return transfer->hop.proxy != NULL && af__proxy_speaks_http(transfer->hop.proxy);
 }
 
 bool af__transfer_prepare_proxy_auth(af__transfer *transfer) {
     auth *auth = transfer->auth;
     if (auth == NULL || !af__auth_has_http_proxy(transfer)) return true;
-    if (auth->proxy_of != NULL && auth->proxy_of != transfer->via) {
+    if (auth->proxy_of != NULL && auth->proxy_of != transfer->hop.proxy) {
         af__auth_clear_side(&auth->proxy);
         auth->proxy.failures = 0;
     }
-    auth->proxy_of = transfer->via;
+    auth->proxy_of = transfer->hop.proxy;
     begin_at_once(transfer, &auth->proxy);
     const af__url *url = &transfer->outgoing.url;
     if (!url->is_https) {
@@ -145,7 +146,7 @@ const af_credentials *af__transfer_proxy_connection_auth(const af__transfer *tra
 
 bool af__transfer_is_between_rounds(const af__transfer *transfer) {
     unsigned scheme;
-    switch (transfer->reader->head.status) {
+    switch (transfer->hop.reader->head.status) {
     case UNAUTHORIZED:
         return af__transfer_connection_auth(transfer, &scheme) != NULL;
     case PROXY_AUTHENTICATION_REQUIRED:

@@ -48,14 +48,7 @@ af_status af__transfer_init_store(af__transfer *transfer, const af_request *requ
     return af__fail(failure, AF_ENOMEM, "out of memory");
 }
 
-static void forget_cookies(af__transfer *transfer) {
-    if (transfer->cookies == NULL) return;
-    af__free_secret(transfer->cookies, strlen(transfer->cookies));
-    transfer->cookies = NULL;
-}
-
 void af__transfer_clear_store(af__transfer *transfer) {
-    forget_cookies(transfer);
     af_free(transfer->document_host);
     transfer->document_host = NULL;
 }
@@ -83,10 +76,10 @@ bool af__transfer_upgrade(af__transfer *transfer) {
 void af__transfer_remember(af__transfer *transfer, const af__evidence *evidence) {
     host_room host;
     af__hsts_field field;
-    const af_head *head = &transfer->reader->head;
+    const af_head *head = &transfer->hop.reader->head;
     bool is_asked = transfer->store != NULL && transfer->store->hsts != NULL &&
                     transfer->outgoing.url.is_https;
-    if (!is_asked || transfer->reader->state != AF__HEAD_DONE) return;
+    if (!is_asked || transfer->hop.reader->state != AF__HEAD_DONE) return;
     if (!af__evidence_is_faultless(evidence)) return;
     for (size_t i = 0; i < head->header_count; i++) {
         if (!af__same_name(head->headers[i].name, "Strict-Transport-Security")) continue;
@@ -121,13 +114,12 @@ static bool choose_cookies(af__transfer *transfer) {
     if (af__outgoing_mentions(&transfer->outgoing, "Cookie")) return true;
     if (!read_site(transfer, room, &site)) return true;
     af_status status = af__cookie_jar_write(transfer->store->cookies, &site, (int64_t)time(NULL),
-                                            &transfer->cookies);
+                                            &transfer->hop.cookies);
     return status == AF_OK || fail_text(transfer, status, "out of memory");
 }
 
 bool af__transfer_consult_store(af__transfer *transfer) {
     if (transfer->store == NULL) return true;
-    forget_cookies(transfer);
     if (!af__transfer_upgrade(transfer)) return false;
     return !uses_cookies(transfer) || choose_cookies(transfer);
 }
@@ -164,7 +156,7 @@ bool af__transfer_fill_store(af__transfer *transfer) {
     af__cookie_site site;
     const char *why;
     unsigned count = 0;
-    const af_head *head = &transfer->reader->head;
+    const af_head *head = &transfer->hop.reader->head;
     if (!uses_cookies(transfer)) return true;
     if (!remember_document(transfer)) return false;
     if (!read_site(transfer, room, &site) || !keeps_cookies(transfer, room)) return true;

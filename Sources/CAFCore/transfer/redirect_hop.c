@@ -53,9 +53,9 @@ static size_t keep_edited(const af__transfer *transfer, const af__redirect_plan 
 static af_status init_next(af__transfer *transfer, const af__redirect_plan *plan,
                            const af_redirect *redirect, af__url *url, af_failure *failure) {
     af_header *headers = af__alloc((redirect->header_count + 1) * sizeof *headers);
-    transfer->location = af__copy_text(af_slice_of(url->text));
-    af__outgoing *next = af__transfer_new_next(transfer);
-    if (headers == NULL || transfer->location == NULL || next == NULL) {
+    transfer->hop.location = af__copy_text(af_slice_of(url->text));
+    af__outgoing *next = af__hop_make_next(&transfer->hop);
+    if (headers == NULL || transfer->hop.location == NULL || next == NULL) {
         af_free(headers);
         af__url_clear(url);
         return af__fail(failure, AF_ENOMEM, "out of memory");
@@ -93,12 +93,12 @@ static bool make_next(af__transfer *transfer, const af__redirect_plan *plan,
     if (init_next(transfer, plan, redirect, &url, &failure) != AF_OK) {
         return fail(transfer, &failure);
     }
-    if (!af__url_same_origin(&transfer->outgoing.url, &transfer->next->url)) {
+    if (!af__url_same_origin(&transfer->outgoing.url, &transfer->hop.next->url)) {
         af__transfer_leave_origin(transfer);
     }
-    transfer->next_sends_body = plan->keeps_body;
+    transfer->hop.next->sends_body = plan->keeps_body;
     transfer->redirects++;
-    transfer->phase = AF__PHASE_DRAINING;
+    transfer->hop.phase = AF__PHASE_DISCARDING;
     return true;
 }
 
@@ -109,7 +109,7 @@ bool af__transfer_follow(af__transfer *transfer, af__redirect_plan *plan) {
         return fail_text(transfer, AF_ENOMEM, "out of memory");
     }
     af_redirect redirect = {
-        .head = &transfer->reader->head,
+        .head = &transfer->hop.reader->head,
         .from = transfer->outgoing.url.text,
         .count = transfer->redirects + 1,
         .crosses_origin = plan->crosses_origin,

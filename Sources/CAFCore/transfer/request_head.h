@@ -16,6 +16,7 @@ typedef struct af__outgoing {
     af__url url;
     af_header *headers;
     size_t header_count;
+    bool sends_body; /**< The task's request body goes with it. */
 } af__outgoing;
 
 /**

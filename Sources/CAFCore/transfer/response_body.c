@@ -20,12 +20,12 @@ static const uint64_t most_kept = 32 * 1024 * 1024;
 /* ---- Limits -------------------------------------------------------------------------------- */
 
 static size_t kept_size(const af__transfer *transfer) {
-    return transfer->kept.size - transfer->kept_offset;
+    return transfer->hop.kept.size - transfer->hop.kept_offset;
 }
 
 static af_status check_ratio(const af__transfer *transfer, size_t size, int64_t received,
                              af_failure *failure) {
-    uint64_t decoded = transfer->decoded + size;
+    uint64_t decoded = transfer->hop.decoded + size;
     if (decoded <= RATIO_STARTS_AT) return AF_OK;
     uint64_t wire = (uint64_t)(received > 0 ? received : 0) + RATIO_SLACK;
     if (decoded / transfer->limits.decoding_ratio <= wire) return AF_OK;
@@ -37,7 +37,7 @@ static af_status check_ratio(const af__transfer *transfer, size_t size, int64_t 
 static af_status check_kept(const af__transfer *transfer, size_t size, af_failure *failure) {
     uint64_t limit = most_kept;
     /* As long as a challenge is unanswered no sink is open that would know the limit. */
-    if (transfer->phase == AF__PHASE_ASKED && transfer->sink.limit < limit) {
+    if (transfer->hop.phase == AF__PHASE_AWAITING_ANSWER && transfer->sink.limit < limit) {
         limit = transfer->sink.limit > DRAIN_LIMIT ? transfer->sink.limit : DRAIN_LIMIT;
     }
     if (kept_size(transfer) + size <= limit) return AF_OK;
@@ -51,11 +51,12 @@ static af_status check_kept(const af__transfer *transfer, size_t size, af_failur
  * What is drained has a limit of its own.
  */
 static bool is_within_limits(af__transfer *transfer, size_t size, int64_t received) {
-    if (transfer->phase != AF__PHASE_BODY && transfer->phase != AF__PHASE_ASKED) return true;
+    if (transfer->hop.phase != AF__PHASE_BODY && transfer->hop.phase != AF__PHASE_AWAITING_ANSWER)
+        return true;
     af_failure failure = {0};
     af_status status = check_ratio(transfer, size, received, &failure);
     if (status == AF_OK) status = check_kept(transfer, size, &failure);
-    if (status == AF_OK && transfer->phase == AF__PHASE_BODY) {
+    if (status == AF_OK && transfer->hop.phase == AF__PHASE_BODY) {
         status = af__sink_admit(&transfer->sink, kept_size(transfer) + size, &failure);
     }
     return status == AF_OK || fail(transfer, &failure);
@@ -79,7 +80,7 @@ static af__taken give(af__transfer *transfer, af_slice bytes) {
         return AF__TAKEN;
     }
     if (status == AF_EAGAIN) {
-        transfer->is_held = true;
+        transfer->hop.is_held = true;
         return AF__HELD;
     }
     fail_text(transfer, status, af_status_text(status));
@@ -89,8 +90,8 @@ static af__taken give(af__transfer *transfer, af_slice bytes) {
 /** Can't the body be passed on right now, whatever it is? */
 static bool must_wait(af__transfer *transfer) {
     /* A connection that is shared can't be left unread; the body has a limit. */
-    if (af__transfer_is_suspended(transfer) && !transfer->shares_connection) return true;
-    return transfer->is_held || af__sink_is_full(&transfer->sink) ||
+    if (af__transfer_is_suspended(transfer) && !transfer->hop.shares_connection) return true;
+    return transfer->hop.is_held || af__sink_is_full(&transfer->sink) ||
            af__rate_holds(&transfer->receive_rate, af__now_us());
 }
 
@@ -116,17 +117,18 @@ static af__taken pass_on(af__transfer *transfer, af_slice bytes, int64_t receive
 
 /** Wherever bytes of this phase go. */
 static af__taken dispose(af__transfer *transfer, af_slice bytes, int64_t received) {
-    switch (transfer->phase) {
-    case AF__PHASE_ASKED:
+    switch (transfer->hop.phase) {
+    case AF__PHASE_AWAITING_ANSWER:
         return af__transfer_keep_body(transfer, bytes, received);
-    case AF__PHASE_DRAINING:
+    case AF__PHASE_DISCARDING:
     case AF__PHASE_CHALLENGED:
-        transfer->drained += bytes.size;
-        return transfer->drained <= DRAIN_LIMIT ? AF__TAKEN : AF__STOP;
+        transfer->hop.discarded += bytes.size;
+        return transfer->hop.discarded <= DRAIN_LIMIT ? AF__TAKEN : AF__STOP;
     case AF__PHASE_BODY:
         return pass_on(transfer, bytes, received);
     case AF__PHASE_HEAD:
-    case AF__PHASE_REFUSED:
+    case AF__PHASE_HEAD_PENDING:
+    case AF__PHASE_EXPECT_FAILED:
         break;
     }
     fail_text(transfer, AF_EPROTOCOL, "a body came before the end of the head");
@@ -138,21 +140,17 @@ static af__taken dispose(af__transfer *transfer, af_slice bytes, int64_t receive
 af__taken af__transfer_keep(af__transfer *transfer, af_slice bytes, int64_t received, bool keeps) {
     if (!is_within_limits(transfer, bytes.size, received)) return AF__STOP;
     if (!keeps) return AF__HELD;
-    transfer->decoded += bytes.size;
-    transfer->kept_received = received;
-    transfer->kept.limit = UINT64_MAX;
+    transfer->hop.decoded += bytes.size;
+    transfer->hop.kept_received = received;
+    transfer->hop.kept.limit = UINT64_MAX;
     /* Not doubled: there may be many of them, and a large block grows in its place. */
-    uint64_t needed = transfer->kept.size + bytes.size;
-    af_status status = af__buffer_reserve(&transfer->kept, (needed / KEPT_STEP + 1) * KEPT_STEP);
-    if (status == AF_OK) status = af__buffer_append(&transfer->kept, bytes.bytes, bytes.size);
+    uint64_t needed = transfer->hop.kept.size + bytes.size;
+    af_status status = af__buffer_reserve(&transfer->hop.kept,
+                                          (needed / KEPT_STEP + 1) * KEPT_STEP);
+    if (status == AF_OK) status = af__buffer_append(&transfer->hop.kept, bytes.bytes, bytes.size);
     if (status == AF_OK) return AF__TAKEN;
     fail_text(transfer, AF_ENOMEM, "out of memory");
     return AF__STOP;
-}
-
-void af__transfer_forget_kept(af__transfer *transfer) {
-    af__buffer_clear(&transfer->kept);
-    transfer->kept_offset = 0;
 }
 
 af__taken af__transfer_deliver(af__transfer *transfer) {
@@ -161,11 +159,15 @@ af__taken af__transfer_deliver(af__transfer *transfer) {
                    atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed);
     if (is_over) return AF__STOP;
     size_t left = kept_size(transfer);
-    af_slice piece = {transfer->kept.bytes + transfer->kept_offset, left < PIECE ? left : PIECE};
-    af__taken taken = dispose(transfer, piece, transfer->kept_received);
+    af_slice piece = {transfer->hop.kept.bytes + transfer->hop.kept_offset,
+                      left < PIECE ? left : PIECE};
+    af__taken taken = dispose(transfer, piece, transfer->hop.kept_received);
     if (taken != AF__TAKEN) return taken;
-    transfer->kept_offset += piece.size;
-    if (!af__transfer_has_kept(transfer)) af__transfer_forget_kept(transfer);
+    transfer->hop.kept_offset += piece.size;
+    if (!af__transfer_has_kept(transfer)) {
+        af__buffer_clear(&transfer->hop.kept);
+        transfer->hop.kept_offset = 0;
+    }
     return AF__TAKEN;
 }
 
@@ -173,12 +175,14 @@ af__taken af__transfer_deliver(af__transfer *transfer) {
 
 af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t received) {
     if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return AF__STOP;
-    if (transfer->has_pending_head && !af__transfer_take_final_head(transfer)) return AF__STOP;
-    bool is_decoded = af__transfer_is_decoded(transfer);
+    bool is_pending = transfer->hop.phase == AF__PHASE_HEAD_PENDING;
+    if (is_pending && !af__transfer_take_final_head(transfer)) return AF__STOP;
+    bool is_decoded = af__hop_is_decoded(transfer);
     if (is_decoded && !is_within_limits(transfer, bytes.size, received)) return AF__STOP;
     if (af__transfer_has_kept(transfer)) return AF__HELD;
     af__taken taken = dispose(transfer, bytes, received);
-    bool counts = transfer->phase == AF__PHASE_BODY || transfer->phase == AF__PHASE_ASKED;
-    if (taken == AF__TAKEN && counts) transfer->decoded += bytes.size;
+    bool counts = transfer->hop.phase == AF__PHASE_BODY ||
+                  transfer->hop.phase == AF__PHASE_AWAITING_ANSWER;
+    if (taken == AF__TAKEN && counts) transfer->hop.decoded += bytes.size;
     return taken;
 }

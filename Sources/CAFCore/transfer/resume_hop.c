@@ -33,7 +33,9 @@ af_status af__transfer_init_sink(af__transfer *transfer, const af_request *reque
     };
     af_status status = af__sink_init(&transfer->sink, &wish, failure);
     if (status != AF_OK) return status;
-    transfer->wants_identity = transfer->sink.is_resumable;
+    if (transfer->sink.is_resumable && transfer->coding == AF__CODING_DECODED) {
+        transfer->coding = AF__CODING_AVOIDED;
+    }
     const af_header *range = find_range_field(request);
     if (range == NULL) return AF_OK;
     if (transfer->sink.is_resumable) {
@@ -70,6 +72,7 @@ static af_status copy_outgoing(const af__transfer *transfer, const af_header *ex
     }
     for (size_t i = 0; i < count; i++) headers[kept++] = extra[i];
     status = af__outgoing_init(out, (af__room){0}, now->method, &url, headers, kept, failure);
+    out->sends_body = now->sends_body;
     af_free(headers);
     return status;
 }
@@ -99,7 +102,7 @@ bool af__transfer_ask_for_rest(af__transfer *transfer) {
 
 /** Asked for the whole after an answer of no use, what is there is only good if nothing comes. */
 static af__resume_answer judge_whole(const af__transfer *transfer) {
-    int status = transfer->reader->head.status;
+    int status = transfer->hop.reader->head.status;
     af__resume_answer answer = {AF__RESUME_KEEP, 0, 0, transfer->refusal};
     if (status >= 200 && status <= 299) answer.verdict = AF__RESUME_RESTART;
     if (status == 404 || status == 410) answer.verdict = AF__RESUME_GONE;
@@ -111,26 +114,25 @@ bool af__transfer_judge_part(af__transfer *transfer, bool *is_refused) {
     if (transfer->range == AF__RANGE_REFUSED) transfer->resume_answer = judge_whole(transfer);
     if (transfer->range != AF__RANGE_ASKED) return true;
     const af__file *file = &transfer->sink.file;
-    transfer->resume_answer = af__resume_judge(&file->token, file->size, &transfer->reader->head,
-                                               &transfer->framing);
+    transfer->resume_answer = af__resume_judge(&file->token, file->size,
+                                               &transfer->hop.reader->head, &transfer->hop.framing);
     if (transfer->resume_answer.verdict != AF__RESUME_REFUSE) return true;
     af_failure failure = {0};
-    af__outgoing *next = af__transfer_new_next(transfer);
+    af__outgoing *next = af__hop_make_next(&transfer->hop);
     if (next == NULL) return fail_memory(transfer);
     if (copy_outgoing(transfer, NULL, 0, next, &failure) != AF_OK) {
         return fail(transfer, &failure);
     }
     transfer->refusal = transfer->resume_answer.reason;
-    transfer->next_sends_body = false;
     transfer->range = AF__RANGE_REFUSED;
-    transfer->phase = AF__PHASE_DRAINING;
+    transfer->hop.phase = AF__PHASE_DISCARDING;
     *is_refused = true;
     return true;
 }
 
 /** false: the task failed. */
 static bool name_file(af__transfer *transfer, const af_response *response) {
-    const af_head *head = &transfer->reader->head;
+    const af_head *head = &transfer->hop.reader->head;
     bool is_success = head->status >= 200 && head->status <= 299;
     bool is_fixed = transfer->range == AF__RANGE_ASKED || transfer->range == AF__RANGE_REFUSED;
     if (response->path == NULL || !is_success || is_fixed) return true;
@@ -144,15 +146,15 @@ bool af__transfer_open_sink(af__transfer *transfer, const af_response *response)
     if (!name_file(transfer, response)) return false;
     af_failure failure = {0};
     bool has_answer = transfer->range == AF__RANGE_ASKED || transfer->range == AF__RANGE_REFUSED;
-    bool has_body = transfer->framing.kind != AF__FRAMING_NONE;
+    bool has_body = transfer->hop.framing.kind != AF__FRAMING_NONE;
     af__sink_start start = {
-        .head = &transfer->reader->head,
-        .framing = &transfer->framing,
+        .head = &transfer->hop.reader->head,
+        .framing = &transfer->hop.framing,
         .url = asked_url(transfer),
-        .length = has_body ? transfer->framing.length : 0,
-        .is_encoded = transfer->framing.is_encoded && !transfer->keep_encoding,
+        .length = has_body ? transfer->hop.framing.length : 0,
+        .is_encoded = transfer->hop.framing.is_encoded && transfer->coding != AF__CODING_KEPT,
         .asks_for_range = af__outgoing_sends(&transfer->outgoing, af_slice_of("Range")),
-        .can_wait = !transfer->shares_connection,
+        .can_wait = !transfer->hop.shares_connection,
         .answer = has_answer ? &transfer->resume_answer : NULL,
     };
     if (af__sink_open(&transfer->sink, &start, &failure) != AF_OK) return fail(transfer, &failure);

@@ -35,15 +35,15 @@ static bool start_reader(af__transfer *transfer) {
     if (af__result_make_block(result) != AF_OK) {
         return fail_text(transfer, AF_ENOMEM, "out of memory");
     }
-    transfer->reader = &result->block->reader;
+    transfer->hop.reader = &result->block->reader;
     if (is_first && transfer->sink.kind == AF_SINK_MEMORY) {
         af__room room = {result->block->body_room, sizeof result->block->body_room};
         af__buffer_lend(&transfer->sink.memory, room);
     }
     af__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
                               transfer->limits.informational};
-    af__head_reader_clear(transfer->reader);
-    af__head_reader_init(transfer->reader, limits);
+    af__head_reader_clear(transfer->hop.reader);
+    af__head_reader_init(transfer->hop.reader, limits);
     af__result_lend_head(result);
     return true;
 }
@@ -87,7 +87,7 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     transfer->limits = with_defaults(request->limits);
     transfer->timeouts = request->timeouts;
     transfer->version = request->version;
-    transfer->keep_encoding = request->keep_encoding;
+    transfer->coding = request->keep_encoding ? AF__CODING_KEPT : AF__CODING_DECODED;
     transfer->allow_downgrade = request->allow_downgrade;
     transfer->waits_for_network = request->wait_for_network;
     transfer->priority = request->priority;
@@ -116,30 +116,16 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
         af__transfer_clear(transfer);
         return status;
     }
-    transfer->sends_body = af__source_exists(&transfer->source);
+    transfer->outgoing.sends_body = af__source_exists(&transfer->source);
     if (events != NULL) transfer->events = *events;
     return AF_OK;
 }
 
-static void forget_next(af__transfer *transfer) {
-    if (transfer->next != NULL) af__outgoing_clear(transfer->next);
-    af_free(transfer->next);
-    transfer->next = NULL;
-}
-
-af__outgoing *af__transfer_new_next(af__transfer *transfer) {
-    forget_next(transfer);
-    transfer->next = af__zalloc(sizeof *transfer->next);
-    return transfer->next;
-}
-
 void af__transfer_clear(af__transfer *transfer) {
     af__outgoing_clear(&transfer->outgoing);
-    forget_next(transfer);
+    af__hop_clear(&transfer->hop);
     af__source_clear(&transfer->source);
     af__sink_clear(&transfer->sink);
-    af__transfer_forget_kept(transfer);
-    af_free(transfer->location);
     af__transfer_clear_auth(transfer);
     if (transfer->own_proxy != NULL) af__proxy_clear(transfer->own_proxy);
     af_free(transfer->own_proxy);
@@ -148,8 +134,6 @@ void af__transfer_clear(af__transfer *transfer) {
     af_free(transfer->unix_socket);
     transfer->unix_socket = NULL;
     af_result_free(transfer->result);
-    transfer->location = NULL;
-    transfer->reader = NULL;
     transfer->result = NULL;
 }
 
@@ -172,17 +156,12 @@ void af__transfer_tell_progress(af__transfer *transfer) {
 
 bool af__transfer_begin_hop(af__transfer *transfer) {
     af_failure failure = {0};
-    transfer->phase = AF__PHASE_HEAD;
-    transfer->has_final_head = transfer->has_pending_head = false;
-    transfer->decoded = 0;
-    af__transfer_forget_kept(transfer);
-    transfer->drained = 0;
-    transfer->is_held = transfer->shares_connection = false;
+    af__hop_clear(&transfer->hop);
     transfer->progress.sent = 0;
     if (!start_reader(transfer)) return false;
     if (!af__transfer_consult_store(transfer)) return false;
     if (!af__transfer_ask_for_rest(transfer) || !af__transfer_prepare_auth(transfer)) return false;
-    if (!transfer->sends_body) {
+    if (!transfer->outgoing.sends_body) {
         transfer->progress.sent_total = 0;
         return true;
     }
@@ -196,13 +175,14 @@ bool af__transfer_begin_hop(af__transfer *transfer) {
 
 bool af__transfer_expects(const af__transfer *transfer) {
     int64_t length = transfer->source.length;
-    if (!transfer->sends_body || length == 0 || transfer->expect == AF_EXPECT_NEVER) return false;
+    if (!transfer->outgoing.sends_body || length == 0 || transfer->expect == AF_EXPECT_NEVER)
+        return false;
     return transfer->expect == AF_EXPECT_ALWAYS || length == AF_LENGTH_UNKNOWN ||
            length > LARGE_BODY;
 }
 
 bool af__transfer_owes_body(const af__transfer *transfer) {
-    return transfer->phase != AF__PHASE_HEAD && transfer->reader->head.version < AF_HTTP_2 &&
+    return !af__hop_in_head(transfer) && !af__hop_is_http_2(transfer) &&
            !transfer->source.has_started && af__transfer_expects(transfer);
 }
 
@@ -248,7 +228,7 @@ static bool give_up_expectation(af__transfer *transfer) {
                          "the server answered 417 when the request body had begun, "
                          "but it can be read only once");
     }
-    transfer->phase = AF__PHASE_REFUSED;
+    transfer->hop.phase = AF__PHASE_EXPECT_FAILED;
     return false;
 }
 
@@ -263,33 +243,33 @@ static bool tell_head(af__transfer *transfer, af_response *response) {
 bool af__transfer_accept_head(af__transfer *transfer) {
     bool is_refused;
     if (!af__transfer_judge_part(transfer, &is_refused) || is_refused) return is_refused;
-    transfer->phase = AF__PHASE_BODY;
-    transfer->has_final_head = true;
-    transfer->progress.received_total = transfer->framing.kind == AF__FRAMING_NONE
+    transfer->hop.phase = AF__PHASE_BODY;
+    transfer->progress.received_total = transfer->hop.framing.kind == AF__FRAMING_NONE
                                             ? 0
-                                            : transfer->framing.length;
-    af_response response = {&transfer->reader->head, transfer->outgoing.url.text, NULL,
+                                            : transfer->hop.framing.length;
+    af_response response = {&transfer->hop.reader->head, transfer->outgoing.url.text, NULL,
                             transfer->sink.flags, transfer->result};
     return tell_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
 }
 
 bool af__transfer_take_final_head(af__transfer *transfer) {
-    const af_head *head = &transfer->reader->head;
+    const af_head *head = &transfer->hop.reader->head;
     af_failure failure = {0};
-    transfer->has_pending_head = false;
+    transfer->hop.phase = AF__PHASE_HEAD;
     if (!af__transfer_fill_store(transfer)) return false;
     if (head->status == EXPECTATION_FAILED && head->version < AF_HTTP_2 &&
         af__transfer_expects(transfer)) {
         return give_up_expectation(transfer);
     }
-    if (af__head_framing(head, is_head_request(transfer), &transfer->framing, &failure) != AF_OK) {
+    if (af__head_framing(head, is_head_request(transfer), &transfer->hop.framing, &failure) !=
+        AF_OK) {
         return fail(transfer, &failure);
     }
     af__redirect_question question = {
         .head = head,
         .url = &transfer->outgoing.url,
         .method = transfer->outgoing.method,
-        .has_body = transfer->sends_body,
+        .has_body = transfer->outgoing.sends_body,
         .followed = transfer->redirects,
         .limit = transfer->limits.redirects,
         .allow_downgrade = transfer->allow_downgrade,
@@ -319,8 +299,8 @@ static bool take_line_between_rounds(af__transfer *transfer, af_slice line) {
     static const char mark[] = "HTTP/";
     bool is_next = line.size >= sizeof mark - 1 && memcmp(line.bytes, mark, sizeof mark - 1) == 0;
     if (!is_next) return af__transfer_take_final_head(transfer);
-    transfer->has_pending_head = false;
-    af__head_reader_reopen(transfer->reader);
+    transfer->hop.phase = AF__PHASE_HEAD;
+    af__head_reader_reopen(transfer->hop.reader);
     return true;
 }
 
@@ -328,8 +308,9 @@ bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
     af_failure failure;
     af__head_step step;
     if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return false;
-    if (transfer->has_pending_head && !take_line_between_rounds(transfer, line)) return false;
-    if (af__head_reader_feed(transfer->reader, line, &step, &failure) != AF_OK) {
+    bool is_pending = transfer->hop.phase == AF__PHASE_HEAD_PENDING;
+    if (is_pending && !take_line_between_rounds(transfer, line)) return false;
+    if (af__head_reader_feed(transfer->hop.reader, line, &step, &failure) != AF_OK) {
         return fail(transfer, &failure);
     }
     switch (step) {
@@ -339,12 +320,15 @@ bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
     case AF__HEAD_INFORMATIONAL:
         if (transfer->events.on_informational != NULL) {
             count_event(transfer);
-            transfer->events.on_informational(transfer->events.context, &transfer->reader->head);
+            transfer->events.on_informational(transfer->events.context,
+                                              &transfer->hop.reader->head);
         }
         return true;
     case AF__HEAD_FINAL:
-        transfer->has_pending_head = af__transfer_is_between_rounds(transfer);
-        return transfer->has_pending_head || af__transfer_take_final_head(transfer);
+        if (!af__transfer_is_between_rounds(transfer))
+            return af__transfer_take_final_head(transfer);
+        transfer->hop.phase = AF__PHASE_HEAD_PENDING;
+        return true;
     }
     return true;
 }
@@ -352,7 +336,7 @@ bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
 /* ---- Moving on ----------------------------------------------------------------------------- */
 
 void af__transfer_wake(af__transfer *transfer) {
-    transfer->is_held = transfer->source.is_waiting = false;
+    transfer->hop.is_held = transfer->source.is_waiting = false;
     if (transfer->events.on_wake == NULL) return;
     count_event(transfer);
     transfer->events.on_wake(transfer->events.context);
@@ -371,14 +355,14 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
     af_hop hop = outcome->hop;
     af__url *url = &transfer->outgoing.url;
     hop.url = repeats ? af__copy_text(af_slice_of(url->text)) : take_text(url);
-    hop.location = transfer->location;
-    transfer->location = NULL;
+    hop.location = transfer->hop.location;
+    transfer->hop.location = NULL;
     /* Also of a head that was then refused: a broken redirect, a wrong framing. */
-    bool has_head = transfer->reader->state == AF__HEAD_DONE;
-    hop.status = has_head ? transfer->reader->head.status : 0;
-    hop.version = has_head ? transfer->reader->head.version : AF_HTTP_UNKNOWN;
-    hop.head_received = (int64_t)transfer->reader->bytes;
-    hop.retried = transfer->needs_fresh_connection || outcome->hop.retried;
+    bool has_head = transfer->hop.reader->state == AF__HEAD_DONE;
+    hop.status = has_head ? transfer->hop.reader->head.status : 0;
+    hop.version = has_head ? transfer->hop.reader->head.version : AF_HTTP_UNKNOWN;
+    hop.head_received = (int64_t)transfer->hop.reader->bytes;
+    hop.retried = transfer->is_retry || outcome->hop.retried;
     if (hop.url == NULL) {
         af_free((char *)(uintptr_t)hop.location);
         fail_text(transfer, AF_ENOMEM, "out of memory");
@@ -391,53 +375,52 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
 }
 
 static bool should_retry(const af__transfer *transfer, const af__outcome *outcome) {
-    return transfer->phase == AF__PHASE_HEAD && outcome->failure.status == AF_ELOST &&
-           outcome->hop.reused && !transfer->was_retried && transfer->reader->bytes == 0 &&
+    return transfer->hop.phase == AF__PHASE_HEAD && outcome->failure.status == AF_ELOST &&
+           outcome->hop.reused && !transfer->is_retry && transfer->hop.reader->bytes == 0 &&
            af__outgoing_is_idempotent(&transfer->outgoing) &&
-           (!transfer->sends_body || af__source_can_rewind(&transfer->source));
+           (!transfer->outgoing.sends_body || af__source_can_rewind(&transfer->source));
 }
 
 /** No connection was made, perhaps for want of a network; nothing has been sent. */
 static bool may_wait(const af__transfer *transfer, const af__outcome *outcome) {
     af_status status = outcome->failure.status;
     return transfer->waits_for_network && transfer->waits < MOST_WAITS &&
-           transfer->phase == AF__PHASE_HEAD && transfer->reader->bytes == 0 &&
+           transfer->hop.phase == AF__PHASE_HEAD && transfer->hop.reader->bytes == 0 &&
            (status == AF_ECONNECT || status == AF_EDNS);
 }
 
 static void take_next(af__transfer *transfer) {
     af__outgoing_clear(&transfer->outgoing);
-    transfer->outgoing = *transfer->next;
-    af_free(transfer->next);
-    transfer->next = NULL;
-    transfer->sends_body = transfer->next_sends_body;
-    transfer->needs_fresh_connection = transfer->was_retried = false;
+    transfer->outgoing = *transfer->hop.next;
+    af_free(transfer->hop.next);
+    transfer->hop.next = NULL;
+    transfer->is_retry = false;
 }
 
 static void judge_end(af__transfer *transfer, const af__outcome *outcome) {
     if (transfer->result->failure.status != AF_OK) return;
     if (outcome->failure.status != AF_OK) {
         af__transfer_fail(transfer, &outcome->failure);
-    } else if (transfer->reader->bytes == 0) {
+    } else if (transfer->hop.reader->bytes == 0) {
         fail_text(transfer, AF_ELOST, "the connection was closed before any answer");
-    } else if (transfer->phase == AF__PHASE_HEAD) {
+    } else if (transfer->hop.phase == AF__PHASE_HEAD) {
         fail_text(transfer, AF_EPROTOCOL, "the connection was closed before the end of the head");
     }
 }
 
 af__next af__transfer_judge_hop(af__transfer *transfer, const af__outcome *outcome) {
     bool is_over = transfer->result->failure.status != AF_OK;
-    if (!is_over && transfer->phase == AF__PHASE_ASKED) {
+    if (!is_over && transfer->hop.phase == AF__PHASE_AWAITING_ANSWER) {
         af__transfer_keep_outcome(transfer, outcome);
         return AF__NEXT_ASK;
     }
-    bool is_refused = transfer->phase == AF__PHASE_REFUSED;
-    bool is_challenged = transfer->phase == AF__PHASE_CHALLENGED;
+    bool is_refused = transfer->hop.phase == AF__PHASE_EXPECT_FAILED;
+    bool is_challenged = transfer->hop.phase == AF__PHASE_CHALLENGED;
     bool waits = !is_over && may_wait(transfer, outcome);
     bool repeats = !is_over && (is_refused || should_retry(transfer, outcome));
     record_hop(transfer, outcome, repeats || waits || is_challenged);
     if (transfer->result->failure.status != AF_OK) return AF__NEXT_FINISH;
-    if (transfer->phase == AF__PHASE_DRAINING) {
+    if (transfer->hop.phase == AF__PHASE_DISCARDING) {
         take_next(transfer);
         return AF__NEXT_HOP;
     }
@@ -450,11 +433,11 @@ af__next af__transfer_judge_hop(af__transfer *transfer, const af__outcome *outco
         return AF__NEXT_HOP;
     }
     if (is_challenged) {
-        transfer->was_retried = transfer->needs_fresh_connection = false;
+        transfer->is_retry = false;
         return AF__NEXT_HOP;
     }
     if (repeats) {
-        transfer->was_retried = transfer->needs_fresh_connection = true;
+        transfer->is_retry = true;
         return AF__NEXT_HOP;
     }
     judge_end(transfer, outcome);
@@ -467,7 +450,7 @@ af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome
     if (atomic_load(&transfer->is_cancelled)) {
         fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
     }
-    if (transfer->has_pending_head && outcome->failure.status == AF_OK) {
+    if (transfer->hop.phase == AF__PHASE_HEAD_PENDING && outcome->failure.status == AF_OK) {
         (void)af__transfer_take_final_head(transfer);
     }
     if (outcome->failure.status == AF_EAUTH) af__transfer_meet_tunnel(transfer);
@@ -482,9 +465,9 @@ void af__transfer_finish(af__transfer *transfer) {
         af__transfer_fail(transfer, &failure);
     }
     af__transfer_report_file(transfer);
-    result->has_head = transfer->has_final_head;
-    if (transfer->reader != NULL) af__head_reader_finish(transfer->reader);
-    transfer->reader = NULL;
+    result->has_head = af__hop_in_body(transfer);
+    if (transfer->hop.reader != NULL) af__head_reader_finish(transfer->hop.reader);
+    transfer->hop.reader = NULL;
     result->body_size = transfer->sink.written;
     if (result->failure.status == AF_OK && transfer->sink.memory.size > 0) {
         result->body = transfer->sink.memory;

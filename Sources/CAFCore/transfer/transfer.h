@@ -41,13 +41,40 @@ typedef enum af__taken {
 } af__taken;
 
 typedef enum af__phase {
-    AF__PHASE_HEAD,      /**< Waiting for the final head of the hop. */
-    AF__PHASE_BODY,      /**< Its body goes to the sink. */
-    AF__PHASE_DRAINING,  /**< A redirect, or a part of no use: its body goes nowhere. */
-    AF__PHASE_REFUSED,   /**< 417: the same again without asking first. */
-    AF__PHASE_ASKED,     /**< 401, 407: it is not known yet whether its body goes anywhere. */
-    AF__PHASE_CHALLENGED /**< 401, 407: its body goes nowhere, then the same with credentials. */
+    AF__PHASE_HEAD,         /**< Waiting for the final head of the hop. */
+    AF__PHASE_HEAD_PENDING, /**< It is there, but may be one of several rounds of authentication. */
+    AF__PHASE_BODY,         /**< The body goes to the sink. */
+    AF__PHASE_DISCARDING, /**< A redirect, or a useless part: the body goes nowhere, `next` follows. */
+    AF__PHASE_EXPECT_FAILED,   /**< 417: the same request again, without Expect. */
+    AF__PHASE_AWAITING_ANSWER, /**< 401, 407: not known yet whether the body goes anywhere. */
+    AF__PHASE_CHALLENGED /**< 401, 407: the body goes nowhere, then the same with credentials. */
 } af__phase;
+
+/** One hop. All of it begins anew with each: af__hop_clear() clears it as one. */
+typedef struct af__hop {
+    af__phase phase;
+    bool shares_connection;  /**< With others, which a pause of this one would stop. */
+    bool is_held;            /**< on_body returned AF_EAGAIN, and nothing has woken it since. */
+    char *cookies;           /**< The value of Cookie; NULL: none. A secret. */
+    const af__proxy *proxy;  /**< Chosen by the driver; NULL: directly. */
+    af__head_reader *reader; /**< The result's; NULL before the first hop. */
+    af__framing framing;     /**< Once the final head is there. */
+    uint64_t decoded;        /**< Bytes of the body after decoding. */
+    uint64_t discarded;      /**< Bytes of a body that goes nowhere. */
+    /* Decoded bytes that couldn't be passed on yet; those before `kept_offset` have been. */
+    af__buffer kept;
+    size_t kept_offset;
+    int64_t kept_received; /**< Bytes on the wire when the last of them came. */
+    af__outgoing *next;    /**< DISCARDING: what to send after this hop; else NULL. */
+    char *location;        /**< DISCARDING: the target of a redirect, for the hop's record. */
+} af__hop;
+
+/** What happens to the encodings of a body that libcurl can decode. */
+typedef enum af__coding {
+    AF__CODING_DECODED, /**< They are asked for and decoded. */
+    AF__CODING_AVOIDED, /**< None is asked for, as an encoded download can't be resumed; decoded. */
+    AF__CODING_KEPT     /**< None is asked for, and none is decoded. */
+} af__coding;
 
 /** What a session remembers of its servers. */
 typedef struct af__store {
@@ -75,9 +102,8 @@ typedef struct af__transfer {
     af_limits limits;                    /**< With the defaults filled in. */
     af_timeouts timeouts;
     af_http_wish version;
-    bool keep_encoding, allow_downgrade;
-    bool wants_identity; /**< Encoded content couldn't be continued. */
-    bool waits_for_network;
+    bool allow_downgrade, waits_for_network;
+    af__coding coding;
     af_expect expect;
     uint8_t priority;
 
@@ -89,26 +115,9 @@ typedef struct af__transfer {
     bool ignores_cookies;
     char *document_host; /**< Of the main document, where that is known and asked for. */
 
-    /* The hop that is or will be under way. */
-    char *cookies;        /**< What Cookie says; NULL: nothing. A secret. */
-    const af__proxy *via; /**< Chosen by the driver; NULL: directly. */
-    af__outgoing outgoing;
-    bool sends_body;
-    bool needs_fresh_connection; /**< A pooled one had gone stale. */
-    bool was_retried;
-    af__phase phase;
-    bool has_final_head;
-    bool has_pending_head;   /**< The head may be one of several rounds of authentication. */
-    af__head_reader *reader; /**< The result's; NULL before the first hop. */
-    af__framing framing;
-    af__outgoing *next; /**< DRAINING: what to send after this hop; else NULL. */
-    bool next_sends_body;
-    char *location; /**< DRAINING: the target, for the hop's record. */
-    uint64_t drained;
-    /* Decoded bytes that couldn't be passed on yet; those before `kept_offset` have been. */
-    af__buffer kept;
-    size_t kept_offset;
-    int64_t kept_received; /**< Bytes on the wire when the last of them came. */
+    af__outgoing outgoing; /**< Of the hop that is or will be under way. */
+    bool is_retry;         /**< It repeats one whose pooled connection was lost, on a fresh one. */
+    af__hop hop;
 
     /* The whole task. */
     struct af__auth *auth;       /**< NULL: it never answers a challenge. */
@@ -120,15 +129,12 @@ typedef struct af__transfer {
     af__resume_answer resume_answer; /**< ASKED and REFUSED: what the final answer means. */
     const char *refusal;             /**< REFUSED: why. */
     int redirects;
-    unsigned waits;   /**< For the network. */
-    uint64_t decoded; /**< Bytes of this hop's body after decoding. */
+    unsigned waits; /**< For the network. */
     af_progress progress;
     int64_t progress_interval_us, progress_due_us;
     af__rate send_rate, receive_rate;
     atomic_bool is_cancelled, is_suspended;
-    bool shares_connection; /**< With others, which a hold of this one would stop. */
-    bool is_held;           /**< on_body said "not now". */
-    af_result *result;      /**< Its failure is the first one, and decides. */
+    af_result *result; /**< Its failure is the first one, and decides. */
     _Alignas(max_align_t) char room[AF__TRANSFER_ROOM]; /**< For the first hop's head. */
 } af__transfer;
 
@@ -140,6 +146,64 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
                             const af_task_events *events, atomic_uint_fast64_t *event_counter,
                             af_failure *failure);
 void af__transfer_clear(af__transfer *transfer);
+
+/* ---- Questions about the hop --------------------------------------------------------------- */
+
+static inline bool af__hop_in_head(const af__transfer *transfer) {
+    return transfer->hop.phase <= AF__PHASE_HEAD_PENDING;
+}
+
+/** The body is one that the task wants. */
+static inline bool af__hop_in_body(const af__transfer *transfer) {
+    return transfer->hop.phase == AF__PHASE_BODY;
+}
+
+/** Has nothing of a response come? */
+static inline bool af__hop_is_unanswered(const af__transfer *transfer) {
+    return transfer->hop.reader->bytes == 0;
+}
+
+/** Can the next line only be a status line? */
+static inline bool af__hop_expects_status(const af__transfer *transfer) {
+    return transfer->hop.phase == AF__PHASE_HEAD &&
+           transfer->hop.reader->state == AF__HEAD_AT_STATUS;
+}
+
+/** By the status line that came last. */
+static inline bool af__hop_is_http_2(const af__transfer *transfer) {
+    return transfer->hop.reader->head.version >= AF_HTTP_2;
+}
+
+/** Is the body decoded on its way here? Then it may be much longer than what was received. */
+static inline bool af__hop_is_decoded(const af__transfer *transfer) {
+    const af__framing *framing = &transfer->hop.framing;
+    bool is_decoded = framing->is_encoded && transfer->coding != AF__CODING_KEPT;
+    return is_decoded || framing->has_coding;
+}
+
+/** Do the bytes of the body come as they are, without chunks around them? */
+static inline bool af__hop_has_plain_body(const af__transfer *transfer) {
+    return transfer->hop.framing.kind != AF__FRAMING_CHUNKED && !af__hop_is_decoded(transfer);
+}
+
+/** Does only the end of the connection, or of its stream, end the body? */
+static inline bool af__hop_ends_with_connection(const af__transfer *transfer) {
+    return af__hop_in_body(transfer) && transfer->hop.framing.kind == AF__FRAMING_CLOSE;
+}
+
+/** Has the body a transfer coding that nobody asked for? */
+static inline bool af__hop_has_coded_body(const af__transfer *transfer) {
+    const af__framing *framing = &transfer->hop.framing;
+    return !af__hop_in_head(transfer) && framing->kind != AF__FRAMING_NONE && framing->has_coding;
+}
+
+/** Of a body of which so many bytes have come. INT64_MAX: its head doesn't say. */
+int64_t af__hop_bytes_missing(const af__transfer *transfer, int64_t received);
+
+/** Have all bytes of the body come, as far as its head says how many there are? */
+bool af__hop_is_whole(const af__transfer *transfer);
+
+/* ---- Steps --------------------------------------------------------------------------------- */
 
 /** Before a hop is sent: opens or rewinds the source. A failure is the transfer's. */
 bool af__transfer_begin_hop(af__transfer *transfer);
@@ -156,12 +220,6 @@ bool af__transfer_owes_body(const af__transfer *transfer);
 /** One header line. false: end the exchange. */
 bool af__transfer_take_line(af__transfer *transfer, af_slice line);
 
-/** Is the body decoded on its way here? Then it may be much longer than what was received. */
-static inline bool af__transfer_is_decoded(const af__transfer *transfer) {
-    return (transfer->framing.is_encoded && !transfer->keep_encoding) ||
-           transfer->framing.has_coding;
-}
-
 /**
  * Decoded bytes that were held: the transfer keeps them, unless they are only to be judged. AF__TAKEN;
  * AF__HELD if they are within the limits but not to be kept; AF__STOP.
@@ -170,7 +228,7 @@ af__taken af__transfer_keep(af__transfer *transfer, af_slice bytes, int64_t rece
 
 /** Are there bytes that af__transfer_deliver() has to pass on before others come? */
 static inline bool af__transfer_has_kept(const af__transfer *transfer) {
-    return transfer->kept.size > transfer->kept_offset;
+    return transfer->hop.kept.size > transfer->hop.kept_offset;
 }
 
 /** Pass on the next piece of what is kept: AF__TAKEN, AF__HELD if it is still too early, AF__STOP. */

@@ -30,8 +30,11 @@ static inline bool af__transfer_is_suspended(const af__transfer *transfer) {
 /** Report the progress, unless the last report is too recent. */
 void af__transfer_tell_progress(af__transfer *transfer);
 
-/** Nothing of the hop's body is kept any longer. */
-void af__transfer_forget_kept(af__transfer *transfer);
+/** Frees what it has; the next one may begin. */
+void af__hop_clear(af__hop *hop);
+
+/** An empty head for the hop after this one, in `next`; NULL when out of memory. */
+af__outgoing *af__hop_make_next(af__hop *hop);
 
 /** A final head is complete. false: end the exchange. */
 bool af__transfer_take_final_head(af__transfer *transfer);
@@ -45,9 +48,6 @@ af_status af__transfer_init_outgoing(af__transfer *transfer, const af_request *r
  * the task has failed.
  */
 bool af__transfer_follow(af__transfer *transfer, af__redirect_plan *plan);
-
-/** An empty head for the next hop, in `next`; NULL without memory. */
-af__outgoing *af__transfer_new_next(af__transfer *transfer);
 
 /** The final head is that of the answer, whose body is still to come. false: nobody wants it. */
 bool af__transfer_accept_head(af__transfer *transfer);
