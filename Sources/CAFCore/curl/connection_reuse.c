@@ -307,7 +307,7 @@ bool af__exchange_use_another(af__exchange *exchange) {
     exchange->is_ready = exchange->has_ended = exchange->has_paused = false;
     exchange->avoids_reuse = true;
     af__exchange_release_names(exchange);
-    if (!af__exchange_renew(exchange) || af__exchange_prepare(exchange, NULL) != AF_OK ||
+    if (af__exchange_prepare(exchange, NULL) != AF_OK ||
         af__exchange_begin(exchange, NULL) != AF_OK) {
         exchange->has_ended = true;
         exchange->code = CURLE_OUT_OF_MEMORY;

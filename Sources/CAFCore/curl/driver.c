@@ -305,7 +305,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->encodings = decodable_encodings();
     driver->auth_schemes = af__connection_schemes();
     driver->multiplexes = af__may_multiplex();
-    driver->handles_serve_once = af__handles_serve_once();
+    driver->guards_fields = af__must_guard_fields();
     driver->reads_while_paused = af__reads_while_paused();
     driver->idle_seconds = (long)options->idle_seconds;
     driver->forbids_reuse = options->connections_idle == 0;
@@ -387,8 +387,7 @@ static void free_exchange(af__driver *driver, af__exchange *exchange) {
 static void recycle(af__driver *driver, af__exchange *exchange) {
     bool stays = af__exchange_may_serve_again(exchange);
     af__exchange_reset(exchange);
-    stays = stays && driver->free_count < MOST_SPARE_HANDLES;
-    if (!stays || !af__exchange_renew(exchange)) {
+    if (!stays || driver->free_count >= MOST_SPARE_HANDLES) {
         free_exchange(driver, exchange);
         return;
     }

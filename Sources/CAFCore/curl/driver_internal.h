@@ -72,6 +72,8 @@ struct af__exchange {
 
     /* This hop. */
     af__attempt attempt;
+    bool
+        awaits_field; /**< No field line has come since libcurl freed the last response's fields. */
     long connect_error; /**< errno of a failed address, when another one was connected. */
     int socket_error;   /**< errno where there was no socket to be had; 0: there was. */
     long connections;   /**< Made for it, when the request was last about to be sent. */
@@ -167,7 +169,7 @@ struct af__driver {
     long idle_seconds;
     bool multiplexes; /**< af__may_multiplex() */
     bool forbids_reuse;
-    bool handles_serve_once; /**< af__handles_serve_once() */
+    bool guards_fields;      /**< af__must_guard_fields() */
     bool reads_while_paused; /**< af__reads_while_paused() */
     bool rechecks;           /**< Some socket must be rechecked. */
     unsigned auth_schemes;   /**< af__connection_schemes() */
@@ -206,17 +208,17 @@ void af__memory_free(af__memory *memory);
 af__exchange *af__exchange_new(af__driver *driver);
 void af__exchange_free(af__exchange *exchange);
 
-/** May the handle carry another hop, once it is renewed? Before af__exchange_reset(). */
+/** May the handle carry another hop? Before af__exchange_reset(). */
 bool af__exchange_may_serve_again(const af__exchange *exchange);
 
-/** May an easy handle of this libcurl carry one hop only? */
-bool af__handles_serve_once(void);
+/** Would this libcurl append a folded first field line to a field that it has freed? See driver_handle.c. */
+bool af__must_guard_fields(void);
 
-/**
- * Make the handle as good as new where it may carry one hop only, with the same options set. Not while the
- * multi handle has it. false: out of memory, and it must not be used again.
- */
-bool af__exchange_renew(af__exchange *exchange);
+/** After the transfer has accepted a line of a head, of a tunnel's too. */
+void af__exchange_guard_fields(af__exchange *exchange, af_slice line);
+
+/** Before libcurl stores a line of a head: make it one that is refused if it would be appended to a freed field. */
+void af__exchange_guard_line(const af__exchange *exchange, char *line);
 
 /** CURLOPT_PREREQFUNCTION; the context is an exchange. */
 int af__exchange_connected(void *exchange, char *remote, char *local, int remote_port,

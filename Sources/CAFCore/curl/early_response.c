@@ -160,7 +160,7 @@ bool af__exchange_replay(af__exchange *exchange) {
     exchange->is_replay = true;
     exchange->has_ended = exchange->has_paused = false;
     exchange->passed = 0;
-    if (af__exchange_renew(exchange) && af__exchange_prepare(exchange, NULL) == AF_OK &&
+    if (af__exchange_prepare(exchange, NULL) == AF_OK &&
         curl_multi_add_handle(exchange->driver->multi, exchange->easy) == CURLM_OK) {
         return true;
     }

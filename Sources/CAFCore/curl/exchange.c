@@ -46,29 +46,34 @@ static void note_activity(af__exchange *exchange) {
     exchange->last_activity_us = af__loop_now(exchange->driver->loop);
 }
 
-static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
-    (void)one;
-    af__exchange *exchange = context;
+/** false: the hop ends here. */
+static bool accept_line(af__exchange *exchange, af_slice line) {
     note_activity(exchange);
     if (exchange->is_ready) exchange->attempt = AF__ATTEMPT_HEARD;
-    af_slice line = {bytes, size};
     af__exchange_trace_line(exchange, line);
-    if (!exchange->is_ready) {
-        return af__transfer_take_tunnel_line(exchange->transfer, line) ? size : 0;
-    }
-    /* Any other number than the size ends the transfer; no line is empty. */
-    if (!af__transfer_take_line(exchange->transfer, line)) return 0;
+    if (!exchange->is_ready) return af__transfer_take_tunnel_line(exchange->transfer, line);
+    if (!af__transfer_take_line(exchange->transfer, line)) return false;
     if (af__exchange_claims_http_2(exchange)) {
         af_failure failure = {0};
         af__fail(&failure, AF_EPROTOCOL, "the server claims to speak HTTP/2 over HTTP/1");
         af__transfer_fail(exchange->transfer, &failure);
-        return 0;
+        return false;
     }
-    if (af__exchange_cannot_decode(exchange)) return 0;
+    if (af__exchange_cannot_decode(exchange)) return false;
     if (af__transfer_owes_body(exchange->transfer)) af__exchange_set_reuse(exchange, true);
     af__exchange_watch_excess(exchange);
     exchange->has_whole_answer = af__exchange_is_answered(exchange);
-    return exchange->has_whole_answer ? 0 : size;
+    return !exchange->has_whole_answer;
+}
+
+static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
+    (void)one;
+    af__exchange *exchange = context;
+    af_slice line = {bytes, size};
+    /* Any other number than the size ends the transfer; no line is empty. */
+    if (!accept_line(exchange, line)) return 0;
+    af__exchange_guard_fields(exchange, line);
+    return size;
 }
 
 static int seek_body(void *context, curl_off_t offset, int origin) {
@@ -551,6 +556,7 @@ static void set_rest(af__exchange *exchange) {
 
 af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
     exchange->error_text[0] = '\0';
+    exchange->awaits_field = exchange->driver->guards_fields;
     if (set_url(exchange) != AF_OK) return af__fail(failure, AF_ENOMEM, "out of memory");
     set_body(exchange);
     set_method(exchange);

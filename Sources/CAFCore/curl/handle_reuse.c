@@ -1,31 +1,46 @@
 /*
- * Which easy handles carry another hop, and how: libcurl keeps more in them than options.
+ * Which easy handles may carry another hop, and what makes that safe.
+ *
+ * libcurl 7.84.0 to 8.0.1 keep `data->state.prevhead`, a pointer to the last field of a response, when they free that
+ * response's fields (Curl_pretransfer()). Curl_headers_push() appends a folded line to the field that it points to, so
+ * a response whose first field line begins with a space or a tab would corrupt memory. curl_easy_reset() keeps the
+ * pointer, and a new handle for each hop (curl_easy_duphandle() and curl_easy_cleanup()) costs a fifth of a small
+ * request.
+ *
+ * Those of them that are accepted, from 7.88.0 on, pass each line of a head to Curl_debug() before Curl_client_write()
+ * pushes it, in the same buffer: http.c (Curl_http_readwrite_headers()) and http_proxy.c (recv_CONNECT_resp()). The
+ * status line isn't pushed and goes to CURLOPT_HEADERFUNCTION first. So from the status line to the first field
+ * CURLOPT_VERBOSE is on, and CURLOPT_DEBUGFUNCTION puts a NUL over the first byte of a folded line. Curl_headers_push()
+ * finds no line then and returns CURLE_BAD_FUNCTION_ARGUMENT, as it does on a new handle. After the first field the
+ * pointer is good until the next transfer: libcurl frees no field of several responses of one transfer, of rounds of
+ * authentication for example.
  */
 #include "curl/driver_internal.h"
+#include "transfer/trace.h"
 
-/**
- * libcurl 7.84.0 to 8.0.1 keep a pointer to the last field of a response beyond the transfer, whose fields they
- * free, and append a folded line to it: a first line that begins with a space would then corrupt memory.
- * curl_easy_reset() keeps the pointer too. Within one transfer it is good: libcurl frees no field of several
- * responses, of rounds of authentication for example, before the next transfer begins.
- */
-bool af__handles_serve_once(void) {
+#include <strings.h>
+
+bool af__must_guard_fields(void) {
     unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
     return version >= 0x075400 && version < 0x080100;
 }
 
-bool af__exchange_renew(af__exchange *exchange) {
-    if (!exchange->driver->handles_serve_once) return true;
-    /* Far cheaper than setting every option again. All options go along but the share. */
-    CURL *fresh = curl_easy_duphandle(exchange->easy);
-    if (fresh == NULL) return false;
-    if (curl_easy_setopt(fresh, CURLOPT_SHARE, exchange->driver->share) != CURLE_OK) {
-        curl_easy_cleanup(fresh);
-        return false;
+void af__exchange_guard_fields(af__exchange *exchange, af_slice line) {
+    static const char status_line[] = "HTTP/";
+    enum { PREFIX = sizeof status_line - 1 };
+    if (!exchange->awaits_field) return;
+    if (line.size >= PREFIX && strncasecmp(line.bytes, status_line, PREFIX) == 0) {
+        af__exchange_set_verbose(exchange, true);
+        return;
     }
-    curl_easy_cleanup(exchange->easy);
-    exchange->easy = fresh;
-    return true;
+    /* The end of an interim head without fields: the next line is another status line. */
+    if (line.bytes[0] == '\r' || line.bytes[0] == '\n') return;
+    exchange->awaits_field = false;
+    if (!af__transfer_is_traced(exchange->transfer)) af__exchange_set_verbose(exchange, false);
+}
+
+void af__exchange_guard_line(const af__exchange *exchange, char *line) {
+    if (exchange->awaits_field && (line[0] == ' ' || line[0] == '\t')) line[0] = '\0';
 }
 
 bool af__exchange_may_serve_again(const af__exchange *exchange) {
@@ -40,7 +55,7 @@ bool af__exchange_may_serve_again(const af__exchange *exchange) {
     /* Before 8.8 it never clears this: it would be the next hop's. */
     long system_error = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
-    if (system_error != 0 && !driver->handles_serve_once) return false;
+    if (system_error != 0) return false;
     /* libcurl's own handles that ask for its name may still be under way: they go with it. */
     bool is_done = exchange->has_ended && exchange->code == CURLE_OK;
     return af__network_doh_host(driver->network) == NULL || is_done;

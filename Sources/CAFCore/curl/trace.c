@@ -136,6 +136,7 @@ static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, 
     af__exchange *exchange = context;
     /* Handles of libcurl's own, which ask for a name over HTTPS, belong to no exchange of ours. */
     if (easy != exchange->easy || exchange->transfer == NULL || size == 0) return 0;
+    if (type == CURLINFO_HEADER_IN) af__exchange_guard_line(exchange, bytes);
     if (type == CURLINFO_TEXT) af__exchange_heed_excess(exchange, (af_slice){bytes, size});
     if (!af__transfer_is_traced(exchange->transfer)) return 0;
     if (type == CURLINFO_HEADER_OUT) take_sent(exchange, (af_slice){bytes, size});

@@ -135,6 +135,73 @@ static void refuses_folded_first_line_of_early_response(void **state) {
     free(body);
 }
 
+/** Neither an interim head without fields nor a final head without them ends what libcurl has to be kept from. */
+static void refuses_folded_first_line_after_interim_response_without_fields(void **state) {
+    world *world = *state;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        serve(world, "/a", answer(200, fields[i % COUNT_OF(fields)], "first"));
+        check_fetch(world, "/a", AF_OK);
+        serve_text(world, "/b", "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 \n\n" FOLDED);
+        check_refused(call_new(world, "/b"));
+    }
+}
+
+/** The folded line is not there yet when the status line is read. */
+static void refuses_folded_first_line_that_comes_byte_by_byte(void **state) {
+    world *world = *state;
+    for (size_t i = 0; i < 3; i++) {
+        serve(world, "/a", answer(200, fields[i % COUNT_OF(fields)], "first"));
+        check_fetch(world, "/a", AF_OK);
+        afts_script *script = afts_script_new();
+        afts_send_crumbs(script, FOLDED, strlen(FOLDED), 1, 1);
+        afts_close(script);
+        serve(world, "/b", script);
+        check_refused(call_new(world, "/b"));
+    }
+}
+
+static void ignore_trace(void *context, const af_trace *trace) {
+    (void)context, (void)trace;
+}
+
+static void refuses_folded_first_line_of_traced_task(void **state) {
+    world *world = *state;
+    serve(world, "/b", folded());
+    for (size_t i = 0; i < ROUNDS; i++) {
+        serve(world, "/a",
+              answer(302, text_of(world, "Location: /b\r\n%s", fields[i % COUNT_OF(fields)]),
+                     "moved"));
+        call *call = call_new(world, "/a");
+        call->events.on_trace = ignore_trace;
+        check_refused(call);
+    }
+}
+
+static void refuses_folded_first_line_of_tunnel(void **state) {
+    world *world = *state;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        serve(world, "/a", answer(200, fields[i % COUNT_OF(fields)], "first"));
+        check_fetch(world, "/a", AF_OK);
+        afts_script *script = afts_script_new();
+        afts_read_head_only(script);
+        afts_send_text(script, FOLDED);
+        afts_close(script);
+        afts_on_connection(world->server, i + 1, script);
+        call *call = call_new(world, "/b");
+        call->request.url = "https://127.0.0.1:1/b";
+        call->request.proxy = url_of(world, "");
+        call_perform(call);
+        check_ended(call, AF_EPROTOCOL);
+        call_free(call);
+    }
+}
+
+static void accepts_folded_line_behind_first_field(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, "X: y\r\n\tfolded", "body"));
+    for (size_t i = 0; i < ROUNDS; i++) check_fetch(world, "/", AF_OK);
+}
+
 /* ---- What else a handle could keep --------------------------------------------------------- */
 
 enum { WAITING = 30 };
@@ -201,6 +268,11 @@ int main(void) {
         cmocka_unit_test(refuses_folded_first_line_after_tunnel),
         WORLD_TEST(refuses_folded_first_line_after_retry),
         WORLD_TEST(refuses_folded_first_line_of_early_response),
+        WORLD_TEST(refuses_folded_first_line_after_interim_response_without_fields),
+        WORLD_TEST(refuses_folded_first_line_that_comes_byte_by_byte),
+        WORLD_TEST(refuses_folded_first_line_of_traced_task),
+        WORLD_TEST(refuses_folded_first_line_of_tunnel),
+        WORLD_TEST(accepts_folded_line_behind_first_field),
         cmocka_unit_test(cancelled_wait_for_connection_leaves_nothing_behind),
         WORLD_TEST(system_errors_are_those_of_their_task),
     };
