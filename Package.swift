@@ -20,7 +20,7 @@ let package = Package(
         .library(name: "SwiftAFImage", targets: ["SwiftAFImage"]),
         .library(name: "AFTestServer", targets: ["AFTestServer"]),
         .library(name: "CAFCore", targets: ["CAFCore"]),
-        .executable(name: "swiftaf", targets: ["swiftaf"]),
+        .executable(name: "swiftaf", targets: ["SwiftAFTool"]),
     ],
     traits: [
         .trait(name: "Compression", description: "gzip for request bodies, with zlib (zlib1g-dev)"),
@@ -61,14 +61,14 @@ let package = Package(
             swiftSettings: swiftStyle
         ),
 
-        // The command line program: what can be tested is a library, `swiftaf` only calls it.
+        // The command line program: what can be tested is a library, the product `swiftaf` only calls it.
         .target(
             name: "SwiftAFCommand",
             dependencies: ["SwiftAF", "SwiftAFImage", "AFTestServer"],
             swiftSettings: swiftStyle
         ),
         .executableTarget(
-            name: "swiftaf",
+            name: "SwiftAFTool",
             dependencies: ["SwiftAFCommand"],
             swiftSettings: swiftStyle
         ),

@@ -44,3 +44,8 @@ public struct NetworkReachability: Hashable, Sendable {
     /// Whether the way is over any other link.
     public var isReachableViaWiFi: Bool { status == .reachableViaWiFi }
 }
+
+extension NetworkReachabilityStatus: CustomStringConvertible {
+    /// AFNetworking's words, in English: `Not Reachable`, `Reachable via WWAN`, `Reachable via WiFi`, `Unknown`.
+    public var description: String { coreText }
+}

@@ -76,9 +76,9 @@ final class CoreMonitor: @unchecked Sendable {
     }
 }
 
-extension NetworkReachabilityStatus: CustomStringConvertible {
-    /// AFNetworking's words, in English: `Not Reachable`, `Reachable via WWAN`, `Reachable via WiFi`, `Unknown`.
-    public var description: String {
+extension NetworkReachabilityStatus {
+    /// What ``description`` is.
+    var coreText: String {
         String(cString: af_reach_status_text(af_reach_status(rawValue: Int32(rawValue)) ?? .AF_REACH_UNKNOWN))
     }
 }

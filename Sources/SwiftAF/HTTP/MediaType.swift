@@ -147,3 +147,12 @@ extension MediaType {
         }
     }
 }
+
+extension MediaType {
+    /// The type that a file name's extension stands for, whatever its case; nil if it is not known.
+    ///
+    /// - Parameter pathExtension: Without its dot: `jpeg`.
+    public static func of(pathExtension: String) -> MediaType? {
+        coreType(ofPathExtension: pathExtension).flatMap { MediaType($0) }
+    }
+}

@@ -2,13 +2,8 @@ internal import CAFCore
 import FoundationEssentials
 
 extension HTTPResponse {
-    /// The name under which the body may be kept: what Content-Disposition suggests, else the last component of the
-    /// URL's path, else `download` with an extension by Content-Type.
-    ///
-    /// Whatever the server says, it is one component of a path, of at most 223 bytes, that is safe in any folder: it
-    /// has no slash, backslash or control character, does not begin or end with a dot or space, and is no name of a
-    /// device. A file of that name may already exist.
-    public var suggestedFileName: String {
+    /// What ``suggestedFileName`` is.
+    var coreFileName: String {
         let fields = HTTPHeaders(
             headers.fields.filter {
                 $0.isNamed(HTTPHeaders.Name.contentDisposition) || $0.isNamed(HTTPHeaders.Name.contentType)
@@ -26,5 +21,14 @@ extension HTTPResponse {
                 }
             }
         }
+    }
+}
+
+extension MediaType {
+    /// What ``of(pathExtension:)`` gives, as text.
+    static func coreType(ofPathExtension pathExtension: String) -> String? {
+        var text = pathExtension
+        return text.withUTF8 { af_media_type_of_extension(af_slice(UnsafeRawBufferPointer($0))) }
+            .map { String(cString: $0) }
     }
 }

@@ -205,14 +205,3 @@ extension af_reader {
         af_reader(context: nil, read: { _, _, _ in AF_READ_END }, rewind: nil, release: nil)
     }
 }
-
-extension MediaType {
-    /// The type that a file name's extension stands for, whatever its case; nil if it is not known.
-    ///
-    /// - Parameter pathExtension: Without its dot: `jpeg`.
-    public static func of(pathExtension: String) -> MediaType? {
-        var text = pathExtension
-        return text.withUTF8 { af_media_type_of_extension(af_slice(UnsafeRawBufferPointer($0))) }
-            .flatMap { MediaType(String(cString: $0)) }
-    }
-}

@@ -177,3 +177,27 @@ public enum TrustAnchors: Hashable, Sendable, Codable {
     /// the session is made.
     case file(String)
 }
+
+extension SecurityPolicy {
+    /// Judges a chain as a handshake with a host would, without a network. OCSP is not looked at.
+    ///
+    /// - Parameters:
+    ///   - chain: DER; the server's certificate first, the others in any order.
+    ///   - host: Nil compares no name.
+    /// - Returns: The verdict's report, if it is accepted.
+    /// - Throws: ``SessionError/Code/untrusted``, with the reason and ``SessionError/trust``;
+    ///   ``SessionError/Code/invalidInput`` for a chain or a policy that can't be read.
+    @discardableResult
+    public func evaluate(_ chain: [Data], host: String? = nil) throws(SessionError) -> TrustReport {
+        try coreReport(on: chain, host: host)
+    }
+
+    /// The certificates of all files in a folder whose names end in `.cer`, each in PEM.
+    ///
+    /// - Throws: ``SessionError/Code/file`` if it can't be read, ``SessionError/Code/invalidInput`` for a file without
+    ///   a certificate.
+    public static func certificates(inFolder path: String) throws(SessionError) -> Set<Data> {
+        let end = "-----END CERTIFICATE-----\n"
+        return Set(try pemOfCertificates(at: path).split(separator: end).map { Data(($0 + end).utf8) })
+    }
+}

@@ -50,8 +50,8 @@ final class CoreSession: @unchecked Sendable {
             core.proxies = proxies.raw
             core.proxy_trust = proxyPolicy?.raw
             core.network = network
-            core.cookies = options.cookieStorage?.raw
-            core.hsts = options.hsts?.raw
+            core.cookies = options.cookieStorage?.core.raw
+            core.hsts = options.hsts?.core.raw
             core.cookie_policy = af_cookie_policy(options.cookieAcceptPolicy)
             core.keep(options.tls.clientCertificateHandler)
             return af_session_new(&raw, &core, &failure)

@@ -1,5 +1,5 @@
 internal import CAFCore
-public import FoundationEssentials
+import FoundationEssentials
 
 /// Owns one reference to a trust policy of the core, which never changes.
 final class CoreTrustPolicy: @unchecked Sendable {
@@ -23,16 +23,8 @@ final class CoreTrustPolicy: @unchecked Sendable {
 }
 
 extension SecurityPolicy {
-    /// Judges a chain as a handshake with a host would, without a network. OCSP is not looked at.
-    ///
-    /// - Parameters:
-    ///   - chain: DER; the server's certificate first, the others in any order.
-    ///   - host: Nil compares no name.
-    /// - Returns: The verdict's report, if it is accepted.
-    /// - Throws: ``SessionError/Code/untrusted``, with the reason and ``SessionError/trust``;
-    ///   ``SessionError/Code/invalidInput`` for a chain or a policy that can't be read.
-    @discardableResult
-    public func evaluate(_ chain: [Data], host: String? = nil) throws(SessionError) -> TrustReport {
+    /// What ``evaluate(_:host:)`` does.
+    func coreReport(on chain: [Data], host: String?) throws(SessionError) -> TrustReport {
         let policy = try CoreTrustPolicy(self)
         let arena = CoreArena()
         let name = try arena.copy(host, "the host")
@@ -49,14 +41,9 @@ extension SecurityPolicy {
         throw error
     }
 
-    /// The certificates of all files in a folder whose names end in `.cer`, each in PEM.
-    ///
-    /// - Throws: ``SessionError/Code/file`` if it can't be read, ``SessionError/Code/invalidInput`` for a file without
-    ///   a certificate.
-    public static func certificates(inFolder path: String) throws(SessionError) -> Set<Data> {
-        let pem = String(decoding: try Data(certificatesAt: path), as: UTF8.self)
-        let end = "-----END CERTIFICATE-----\n"
-        return Set(pem.split(separator: end).map { Data(($0 + end).utf8) })
+    /// What ``certificates(inFolder:)`` gives, as one text.
+    static func pemOfCertificates(at path: String) throws(SessionError) -> String {
+        String(decoding: try Data(certificatesAt: path), as: UTF8.self)
     }
 }
 

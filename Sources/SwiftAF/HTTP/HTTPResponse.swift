@@ -95,3 +95,13 @@ public enum HTTPStatus {
         507: "Insufficient Storage", 508: "Loop Detected", 511: "Network Authentication Required",
     ]
 }
+
+extension HTTPResponse {
+    /// The name under which the body may be kept: what Content-Disposition suggests, else the last component of the
+    /// URL's path, else `download` with an extension by Content-Type.
+    ///
+    /// Whatever the server says, it is one component of a path, of at most 223 bytes, that is safe in any folder: it
+    /// has no slash, backslash or control character, does not begin or end with a dot or space, and is no name of a
+    /// device. A file of that name may already exist.
+    public var suggestedFileName: String { coreFileName }
+}

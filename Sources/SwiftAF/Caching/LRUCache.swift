@@ -1,5 +1,3 @@
-internal import CAFCore
-
 /// A cache in memory: what was least recently used leaves first, by what it costs.
 ///
 /// ```swift
@@ -21,9 +19,8 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     /// What may be left after that.
     public let preferredCostAfterPurge: Int
 
-    /// Nil only if there was no memory for it. The core lets all threads use it.
-    private nonisolated(unsafe) let core: OpaquePointer?
-    private let relay: EvictionRelay
+    /// Nil if there was no memory for it.
+    private let core: CoreCache?
 
     private final class Box: Sendable {
         let value: Value
@@ -55,30 +52,18 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     ) {
         self.capacity = max(0, capacity)
         self.preferredCostAfterPurge = min(max(0, preferredCostAfterPurge), self.capacity)
-        relay = EvictionRelay { object, reason in
-            onEviction?(unsafeDowncast(object, to: Box.self).value, reason)
+        var evicted: CoreCache.OnEviction?
+        if let onEviction {
+            evicted = { object, reason in onEviction(unsafeDowncast(object, to: Box.self).value, reason) }
         }
-        var options = af_cache_options.initial
-        options.capacity = UInt64(self.capacity)
-        options.purge_to = UInt64(self.preferredCostAfterPurge)
-        options.max_cost = UInt64(max(0, maximumEntryCost ?? 0))
-        options.max_count = UInt64(max(0, countLimit ?? 0))
-        options.ttl_ms = timeToLive.map { max(1, Int64($0.coreMilliseconds)) } ?? 0
-        options.shards = keepsExactOrder ? 1 : 0
-        options.context = Unmanaged.passUnretained(relay).toOpaque()
-        if onEviction != nil { options.on_evict = EvictionRelay.onEvict }
-        var made: OpaquePointer?
-        _ = af_cache_new(&made, &options)
-        core = made
-    }
-
-    deinit {
-        af_cache_free(core)
+        core = CoreCache(
+            capacity: self.capacity, purgeTo: self.preferredCostAfterPurge, maximumEntryCost: maximumEntryCost,
+            countLimit: countLimit, timeToLive: timeToLive, keepsExactOrder: keepsExactOrder, onEviction: evicted)
     }
 
     /// The value of a key, which becomes the most recently used.
     public func value(for key: Key) -> Value? {
-        key.withCacheKey { take(af_cache_copy(core, af_slice(keyBytes: $0))) }
+        key.withCacheKey { value(core?.object(for: $0)) }
     }
 
     /// Keeps a value under a key, instead of the one that is there.
@@ -89,38 +74,34 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     @discardableResult
     public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
         guard let core else { return false }
-        let object = Unmanaged.passRetained(Box(value)).toOpaque()
-        return key.withCacheKey { af_cache_put(core, af_slice(keyBytes: $0), object, UInt64(max(0, cost))) } == .AF_OK
+        return key.withCacheKey { core.insert(Box(value), for: $0, cost: cost) }
     }
 
     /// Removes the value of a key and gives it back, if there is one.
     @discardableResult
     public func removeValue(for key: Key) -> Value? {
-        key.withCacheKey { take(af_cache_take(core, af_slice(keyBytes: $0))) }
+        key.withCacheKey { value(core?.removeObject(for: $0)) }
     }
 
     /// Removes everything; how many entries there were.
     @discardableResult
     public func removeAll() -> Int {
-        core.map { Int(af_cache_remove_all($0)) } ?? 0
+        core?.removeAll() ?? 0
     }
 
     /// Lets the oldest entries leave until their costs together are at most this; how many have left.
     @discardableResult
     public func trim(toCost cost: Int) -> Int {
-        core.map { Int(af_cache_trim($0, UInt64(max(0, cost)), .AF_CACHE_COST)) } ?? 0
+        core?.trim(toCost: cost) ?? 0
     }
 
     /// The costs of all entries together.
-    public var cost: Int { core.map { Int(af_cache_get_cost($0)) } ?? 0 }
+    public var cost: Int { core?.cost ?? 0 }
 
     /// Counters since the cache was made.
     public var statistics: LRUCacheStatistics {
-        var counters = af_cache_statistics()
-        if let core { af_cache_get_statistics(core, &counters) }
-        return LRUCacheStatistics(
-            hits: Int(counters.hits), misses: Int(counters.misses), insertions: Int(counters.puts),
-            evictions: Int(counters.evictions), count: Int(counters.count), cost: Int(counters.cost))
+        core?.statistics
+            ?? LRUCacheStatistics(hits: 0, misses: 0, insertions: 0, evictions: 0, count: 0, cost: 0)
     }
 
     /// From now on lets entries leave whenever the kernel says that memory is short, as AFNetworking does on a memory
@@ -130,17 +111,11 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     ///   ``SessionError/Code/file`` if it doesn't tell us, ``SessionError/Code/unknown`` if it is watched already.
     public func watchMemoryPressure(keeping cost: Int = 0) throws(SessionError) {
         guard let core else { throw SessionError(.outOfMemory) }
-        var options = af_pressure_options(
-            size: MemoryLayout<af_pressure_options>.size, stall_us: 150_000, window_us: 2_000_000, path: nil,
-            keep: UInt64(max(0, cost)))
-        let status = af_cache_watch_pressure(core, &options, nil)
-        guard status == .AF_OK else {
-            throw SessionError(SessionError.Code(status), message: "the memory pressure can't be watched")
-        }
+        try core.watchMemoryPressure(keeping: cost)
     }
 
-    private func take(_ object: UnsafeMutableRawPointer?) -> Value? {
-        object.map { Unmanaged<Box>.fromOpaque($0).takeRetainedValue().value }
+    private func value(_ object: AnyObject?) -> Value? {
+        object.map { unsafeDowncast($0, to: Box.self).value }
     }
 }
 
@@ -170,54 +145,4 @@ public struct LRUCacheStatistics: Sendable, Hashable {
     public var count: Int
     /// Of all entries together, in the unit of their costs.
     public var cost: Int
-}
-
-/// Takes an eviction from the core to a closure.
-private final class EvictionRelay: Sendable {
-    let tell: @Sendable (AnyObject, LRUCacheEviction) -> Void
-
-    init(_ tell: @escaping @Sendable (AnyObject, LRUCacheEviction) -> Void) {
-        self.tell = tell
-    }
-
-    static let onEvict:
-        @convention(c) (UnsafeMutableRawPointer?, af_slice, UnsafeMutableRawPointer?, af_cache_reason) ->
-            Void = { context, _, value, reason in
-                guard let context, let value else { return }
-                let relay = Unmanaged<EvictionRelay>.fromOpaque(context).takeUnretainedValue()
-                relay.tell(Unmanaged<AnyObject>.fromOpaque(value).takeUnretainedValue(), LRUCacheEviction(reason))
-            }
-}
-
-extension LRUCacheEviction {
-    fileprivate init(_ reason: af_cache_reason) {
-        self =
-            switch reason {
-            case .AF_CACHE_COUNT: .count
-            case .AF_CACHE_EXPIRED: .expired
-            case .AF_CACHE_PRESSURE: .memoryPressure
-            default: .cost
-            }
-    }
-}
-
-extension af_cache_options {
-    /// The macro AF_CACHE_INIT, with references to objects counted.
-    fileprivate static var initial: af_cache_options {
-        var options = af_cache_options()
-        options.size = MemoryLayout<af_cache_options>.size
-        options.retain = { _, value in
-            if let value { _ = Unmanaged<AnyObject>.fromOpaque(value).retain() }
-        }
-        options.release = { _, value in
-            if let value { Unmanaged<AnyObject>.fromOpaque(value).release() }
-        }
-        return options
-    }
-}
-
-extension af_slice {
-    fileprivate init(keyBytes bytes: UnsafeRawBufferPointer) {
-        self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), size: bytes.count)
-    }
 }

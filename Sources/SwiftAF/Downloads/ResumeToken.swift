@@ -1,4 +1,3 @@
-internal import CAFCore
 import FoundationEssentials
 
 /// What is needed to go on with a download that broke off, in this or another process, as long as its partial file is
@@ -28,20 +27,11 @@ public struct ResumeToken: Sendable {
         guard !filePath.isEmpty, !filePath.utf8.contains(0) else {
             throw SessionError(.invalidInput, message: "the path of a resume token is empty or contains NUL")
         }
-        var text = text
-        var info = af_resume_info()
-        var failure = af_failure()
-        let parts: (String, Int64, Int64)? = text.withUTF8 { bytes in
-            guard af_resume_info_read(af_slice(UnsafeRawBufferPointer(bytes)), &info, &failure) == .AF_OK else {
-                return nil
-            }
-            return (info.url.text, info.received, info.total)
-        }
-        guard let (url, received, total) = parts else { throw SessionError(failure) }
-        self.url = url
+        let info = try CoreResumeInfo(text)
+        url = info.url
         self.filePath = filePath.hasPrefix("/") ? filePath : Self.absolute(filePath)
-        bytesReceived = received
-        totalBytes = total < 0 ? nil : total
+        bytesReceived = info.received
+        totalBytes = info.total
         self.text = text
     }
 

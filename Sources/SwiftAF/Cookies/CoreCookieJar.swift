@@ -1,0 +1,138 @@
+internal import CAFCore
+import FoundationEssentials
+
+/// Owns one reference to a cookie jar of the core, which any thread may use.
+final class CoreCookieJar: @unchecked Sendable {
+    let raw: OpaquePointer
+
+    init(_ path: String?, maximumCount: Int, maximumCountPerDomain: Int) throws(SessionError) {
+        let arena = CoreArena()
+        var options = af_cookie_jar_options()
+        options.size = MemoryLayout<af_cookie_jar_options>.stride
+        options.path = try arena.copy(path, "the path of the cookies")
+        options.most = UInt32(clamping: max(1, maximumCount))
+        options.most_per_domain = UInt32(clamping: max(1, maximumCountPerDomain))
+        var failure = af_failure()
+        var raw: OpaquePointer?
+        let status = af_cookie_jar_new(&raw, &options, &failure)
+        withExtendedLifetime(arena) {}
+        guard status == .AF_OK, let raw else { throw SessionError(failure) }
+        self.raw = raw
+    }
+
+    deinit {
+        af_cookie_jar_release(raw)
+    }
+
+    /// - Parameter url: Selects the cookies sent to it; nil selects all.
+    func cookies(for url: String? = nil) throws(SessionError) -> [HTTPCookie] {
+        let arena = CoreArena()
+        let address = try arena.copy(url, "the URL")
+        var failure = af_failure()
+        var list: UnsafeMutablePointer<af_cookie_list>?
+        let status = af_cookie_jar_copy(raw, address, &list, &failure)
+        withExtendedLifetime(arena) {}
+        guard status == .AF_OK, let list else { throw SessionError(failure) }
+        defer { af_cookie_list_free(list) }
+        return UnsafeBufferPointer(start: list.pointee.cookies, count: list.pointee.count).map(HTTPCookie.init)
+    }
+
+    func set(_ cookie: HTTPCookie) throws(SessionError) {
+        let arena = CoreArena()
+        var core = try arena.core(cookie)
+        var failure = af_failure()
+        let status = af_cookie_jar_set(raw, &core, &failure)
+        withExtendedLifetime(arena) {}
+        guard status == .AF_OK else { throw SessionError(failure) }
+    }
+
+    func receive(_ setCookie: String, from url: String) throws(SessionError) {
+        let arena = CoreArena()
+        let address = try arena.copy(url, "the URL")
+        var failure = af_failure()
+        var text = setCookie
+        let status = text.withUTF8 { bytes in
+            af_cookie_jar_receive(raw, address, af_slice(UnsafeRawBufferPointer(bytes)), &failure)
+        }
+        withExtendedLifetime(arena) {}
+        guard status == .AF_OK else { throw SessionError(failure) }
+    }
+
+    /// Returns the number of deleted cookies.
+    func delete(_ name: String?, _ domain: String?, _ path: String?) -> Int {
+        let arena = CoreArena()
+        defer { withExtendedLifetime(arena) {} }
+        // The arena refuses NUL, and no cookie contains it.
+        guard let name = try? arena.copy(name, ""), let domain = try? arena.copy(domain, ""),
+            let path = try? arena.copy(path, "")
+        else { return 0 }
+        return af_cookie_jar_delete(raw, name, domain, path)
+    }
+
+    func save(to path: String?) throws(SessionError) {
+        let arena = CoreArena()
+        let place = try arena.copy(path, "the path of the cookies")
+        var failure = af_failure()
+        let status = af_cookie_jar_save(raw, place, &failure)
+        withExtendedLifetime(arena) {}
+        guard status == .AF_OK else { throw SessionError(failure) }
+    }
+}
+
+extension CoreArena {
+    fileprivate func core(_ cookie: HTTPCookie) throws(SessionError) -> af_cookie {
+        var core = af_cookie()
+        core.size = MemoryLayout<af_cookie>.stride
+        core.name = try copy(cookie.name, "the name of the cookie")
+        core.value = try copy(cookie.value, "the value of the cookie")
+        core.domain = try copy(cookie.domain, "the domain of the cookie")
+        core.path = try copy(cookie.path, "the path of the cookie")
+        core.expires = cookie.expiresDate.map { Int64(clampingSeconds: $0.timeIntervalSince1970) } ?? .max
+        core.host_only = cookie.isHostOnly
+        core.secure = cookie.isSecure
+        core.http_only = cookie.isHTTPOnly
+        core.same_site =
+            switch cookie.sameSite {
+            case nil: .AF_SAME_SITE_UNSET
+            case .some(.none): .AF_SAME_SITE_NONE
+            case .lax: .AF_SAME_SITE_LAX
+            case .strict: .AF_SAME_SITE_STRICT
+            }
+        return core
+    }
+}
+
+extension HTTPCookie {
+    fileprivate init(_ core: af_cookie) {
+        self.init(
+            name: String(cString: core.name), value: String(cString: core.value), domain: String(cString: core.domain),
+            path: String(cString: core.path),
+            expiresDate: core.expires == .max ? nil : Date(timeIntervalSince1970: Double(core.expires)),
+            isHostOnly: core.host_only, isSecure: core.secure, isHTTPOnly: core.http_only)
+        sameSite =
+            switch core.same_site {
+            case .AF_SAME_SITE_NONE: SameSite.none
+            case .AF_SAME_SITE_LAX: .lax
+            case .AF_SAME_SITE_STRICT: .strict
+            default: nil
+            }
+    }
+}
+
+extension Int64 {
+    /// A date that is none is long ago.
+    fileprivate init(clampingSeconds seconds: Double) {
+        self = Int64(exactly: seconds.rounded(.down)) ?? (seconds > 0 ? .max - 1 : 0)
+    }
+}
+
+extension af_cookie_policy {
+    init(_ policy: HTTPCookie.AcceptPolicy) {
+        self =
+            switch policy {
+            case .always: .AF_COOKIES_ALWAYS
+            case .never: .AF_COOKIES_NEVER
+            case .onlyFromMainDocumentDomain: .AF_COOKIES_MAIN_DOCUMENT
+            }
+    }
+}

@@ -1,0 +1,12 @@
+internal import CAFCore
+
+extension LibraryVersions {
+    /// What the linked libraries report.
+    static var fromCore: LibraryVersions {
+        var count = 0
+        let names = UnsafeBufferPointer(start: af_curl_features(&count), count: count)
+        return LibraryVersions(
+            core: String(cString: af_version()), curl: String(cString: af_curl_version()),
+            tls: String(cString: af_tls_version()), features: names.compactMap { $0.map { String(cString: $0) } })
+    }
+}

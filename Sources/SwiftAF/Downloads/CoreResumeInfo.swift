@@ -1,0 +1,28 @@
+internal import CAFCore
+
+/// What the core reads in the text of a resume token.
+struct CoreResumeInfo {
+    let url: String
+    let received: Int64
+    /// Nil if the size of the whole isn't known.
+    let total: Int64?
+
+    init(_ text: String) throws(SessionError) {
+        var text = text
+        var failure = af_failure()
+        // The URL is a part of the text.
+        let info: CoreResumeInfo? = text.withUTF8 { bytes in
+            var info = af_resume_info()
+            let status = af_resume_info_read(af_slice(UnsafeRawBufferPointer(bytes)), &info, &failure)
+            return status == .AF_OK ? CoreResumeInfo(info) : nil
+        }
+        guard let info else { throw SessionError(failure) }
+        self = info
+    }
+
+    private init(_ info: af_resume_info) {
+        url = info.url.text
+        received = info.received
+        total = info.total < 0 ? nil : info.total
+    }
+}
