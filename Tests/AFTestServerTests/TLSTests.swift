@@ -17,8 +17,9 @@ private enum OpenSSL {
         process.standardInput = input
         process.standardOutput = output
         process.standardError = output
-        try process.run()
+        // Before the process runs: one that has ended already, after a failed handshake, would raise SIGPIPE here.
         try input.fileHandleForWriting.write(contentsOf: Data("GET / HTTP/1.1\r\nConnection: close\r\n\r\n".utf8))
+        try process.run()
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         return String(decoding: text, as: UTF8.self)

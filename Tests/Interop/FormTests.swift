@@ -104,10 +104,10 @@ extension Interop {
             process.arguments = ["-c", reader, type]
             process.standardInput = input
             process.standardOutput = output
-            try process.run()
-            // The form is smaller than a pipe.
+            // The form is smaller than a pipe. It is written before the process can end, which would raise SIGPIPE.
             try input.fileHandleForWriting.write(contentsOf: form)
             try input.fileHandleForWriting.close()
+            try process.run()
             let answer = try output.fileHandleForReading.readToEnd() ?? Data()
             process.waitUntilExit()
             return try JSONDecoder().decode([MailPart].self, from: answer)

@@ -101,7 +101,8 @@ import Testing
             ])
         expectSame([String: Point].self, [#"{"a":{"x":1},"b":{"x":2}}"#, #"{"a":{"y":1}}"#, "[]", "{}"])
         expectSame([Int: String].self, [#"{"1":"a","20":"b"}"#, #"{"x":"a"}"#, "[]"])
-        expectSame([Level: Int].self, [#"["low",1,"high",2]"#, #"{"low":1}"#])
+        // Of one pair: a dictionary with keys that aren't strings is an array of pairs, in any order.
+        expectSame([Level: Int].self, [#"["low",1]"#, #"["low",1,"high"]"#, #"{"low":1}"#])
         expectSame(Set<String>.self, [#"["a"]"#])
         expectSame([String: [String: [Int?]]].self, [#"{"a":{"b":[1,null]}}"#, #"{"a":{"b":[1,true]}}"#])
     }
