@@ -8,9 +8,10 @@
  * have them, so it does not matter where else libcurl is used in the process. If somebody initialised
  * it before us, none of this applies.
  */
+#include "curl/allocator.h"
+
 #include "base/alloc.h"
 #include "base/spares.h"
-#include "curl/driver_internal.h"
 
 #include <dlfcn.h>
 #include <link.h>

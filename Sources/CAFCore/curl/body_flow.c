@@ -7,8 +7,11 @@
  * soon as libcurl has returned it is made to pass on what it has collected, and the transfer judges and
  * keeps that: see flush(). What isn't decoded is never longer than the read, and stays where it is.
  */
+#include "curl/body_flow.h"
+
 #include "base/failure.h"
-#include "curl/driver_internal.h"
+#include "curl/early_response.h"
+#include "curl/read_pause.h"
 
 /* What libcurl passes on at once, if it has so much (CURL_MAX_WRITE_SIZE). */
 enum { LONGEST_CHUNK = 16 * 1024 };

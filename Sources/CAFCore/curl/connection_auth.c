@@ -2,8 +2,9 @@
  * NTLM and Negotiate, which authenticate a connection in several rounds: libcurl's work. Basic, Digest and
  * Bearer are fields of requests and none of its business.
  */
+#include "curl/connection_auth.h"
+
 #include "base/failure.h"
-#include "curl/driver_internal.h"
 #include "transfer/auth.h"
 
 #include <strings.h>

@@ -9,9 +9,15 @@
  * libcurl sends a request again by itself if a pooled connection ends before a byte of the response. The server may
  * have processed it by then, so what isn't idempotent ends here (RFC 9110 9.2.2).
  */
+#include "curl/connection_reuse.h"
+
 #include "base/clock.h"
 #include "base/failure.h"
-#include "curl/driver_internal.h"
+#include "curl/early_response.h"
+#include "curl/isolation.h"
+#include "curl/read_pause.h"
+#include "curl/tls_setup.h"
+#include "curl/trace.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -291,66 +297,4 @@ bool af__exchange_claims_http_2(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     bool is_claimed = transfer->hop.reader->head.version == AF_HTTP_2 && exchange->is_ready;
     return is_claimed && !exchange->is_multiplexed && transfer->version != AF_WISH_HTTP_3;
-}
-
-bool af__exchange_use_another(af__exchange *exchange) {
-    af__driver *driver = exchange->driver;
-    curl_multi_remove_handle(driver->multi, exchange->easy);
-    af__apart_give_back(driver, exchange->place);
-    af__tls_peer_release(exchange->peer);
-    exchange->peer = NULL;
-    exchange->tls_layers = 0;
-    exchange->salvage.size = 0;
-    exchange->attempt = AF__ATTEMPT_NONE;
-    exchange->connections = 0;
-    af__exchange_set_carrier(exchange, NULL);
-    exchange->is_ready = exchange->has_ended = exchange->has_paused = false;
-    exchange->avoids_reuse = true;
-    af__exchange_release_names(exchange);
-    if (af__exchange_prepare(exchange, NULL) != AF_OK ||
-        af__exchange_begin(exchange, NULL) != AF_OK) {
-        exchange->has_ended = true;
-        exchange->code = CURLE_OUT_OF_MEMORY;
-        return false;
-    }
-    bool begins = exchange->hosts.stage == AF__STAGE_LOOKING_UP && !exchange->was_connecting;
-    if (begins) {
-        exchange->was_connecting = true;
-        exchange->owner.connecting(exchange->owner.context, af__now_us());
-    }
-    return true;
-}
-
-void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
-    if (is_forbidden == exchange->state.forbids_reuse) return;
-    long value = is_forbidden ? 1L : 0L;
-    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value);
-    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
-    exchange->state.forbids_reuse = is_forbidden;
-}
-
-/* ---- Behind a response --------------------------------------------------------------------- */
-
-/**
- * What libcurl reads together with a response that has no body, or with the last chunk of one, it drops, and uses the
- * connection again; up to 8.14 it only says so. With a Content-Length it closes the connection.
- */
-void af__exchange_watch_excess(af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
-    if (exchange->state.is_verbose || af__hop_in_head(transfer)) return;
-    if (af__hop_is_http_2(transfer)) return;
-    if (af__hop_bytes_missing(transfer, 0) == 0 ||
-        transfer->hop.framing.kind == AF__FRAMING_CHUNKED) {
-        af__exchange_set_verbose(exchange, true);
-    }
-}
-
-void af__exchange_heed_excess(af__exchange *exchange, af_slice text) {
-    static const char *const marks[] = {"Excess found", "Leftovers after chunking"};
-    if (exchange->attempt != AF__ATTEMPT_HEARD) return;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (memmem(text.bytes, text.size, marks[i], strlen(marks[i])) != NULL) {
-            af__exchange_set_reuse(exchange, true);
-        }
-    }
 }

@@ -3,15 +3,24 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
-#include "base/list.h"
+#include "curl/allocator.h"
+#include "curl/body_flow.h"
+#include "curl/connection_auth.h"
 #include "curl/driver_internal.h"
+#include "curl/early_response.h"
+#include "curl/exchange.h"
+#include "curl/handle.h"
+#include "curl/idn.h"
+#include "curl/isolation.h"
+#include "curl/network.h"
+#include "curl/outcome.h"
+#include "curl/proxy.h"
+#include "curl/read_pause.h"
+#include "curl/restart.h"
+#include "curl/sockets.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /*
  * Older versions accept any number of stacked content encodings (CVE-2023-23916), each of which takes
@@ -21,207 +30,6 @@ enum { OLDEST_LIBCURL = 0x075800 };
 
 /* Handles kept for later hops, of some 8 KiB each: what a burst needed beyond these is given back. */
 enum { MOST_SPARE_HANDLES = 128 };
-
-/* ---- Sockets ------------------------------------------------------------------------------- */
-
-/** A socket is ready. On a connection that several share, the bytes of each tell more. */
-static void note_activity(af__exchange *exchange) {
-    if (exchange != NULL && exchange->transfer != NULL && !exchange->is_multiplexed) {
-        exchange->last_activity_us = af__loop_now(exchange->driver->loop);
-    }
-}
-
-static void forget_socket(af__driver *driver, af__socket *entry) {
-    if (entry->is_registered) af__loop_unwatch(driver->loop, &entry->watch);
-    entry->is_registered = false;
-    entry->wanted = entry->watched = 0;
-    entry->exchange = NULL;
-    curl_multi_assign(driver->multi, entry->watch.descriptor, NULL);
-}
-
-/** Let libcurl do what a socket, or a timeout, allows. */
-static void drive(af__driver *driver, curl_socket_t descriptor, int what) {
-    int running;
-    af__driver_recheck(driver);
-    CURLMcode code = curl_multi_socket_action(driver->multi, descriptor, what, &running);
-    /* A socket couldn't be watched. libcurl gives up every transfer, but each only when looked at. */
-    if (code == CURLM_ABORTED_BY_CALLBACK) curl_multi_perform(driver->multi, &running);
-    af__driver_flush(driver);
-}
-
-static void socket_is_ready(af__watch *watch, unsigned readiness) {
-    af__socket *entry = (af__socket *)(void *)watch;
-    af__driver *driver = entry->driver;
-    if (entry->wanted == 0) {
-        /* Still watched from its last use; that there is room to send is no news. */
-        if (readiness == AF__WRITABLE &&
-            af__loop_watch(driver->loop, watch, AF__READABLE, false) == AF_OK) {
-            entry->watched = AF__READABLE;
-            return;
-        }
-        af__loop_unwatch(driver->loop, watch);
-        entry->is_registered = false;
-        entry->watched = 0;
-        af__reuse_heard(entry);
-        return;
-    }
-    readiness = af__reading_filter(entry, readiness);
-    if (readiness == 0) return;
-    note_activity(entry->exchange);
-    int what = 0;
-    if (readiness & AF__READABLE) what |= CURL_CSELECT_IN;
-    if (readiness & AF__WRITABLE) what |= CURL_CSELECT_OUT;
-    if (readiness & AF__BROKEN) what |= CURL_CSELECT_ERR;
-    if (af__reading_is_mixed(entry)) what = 0;
-    drive(driver, watch->descriptor, what);
-}
-
-static af__socket *socket_entry(af__driver *driver, curl_socket_t descriptor) {
-    size_t index = (size_t)descriptor;
-    if (index >= driver->socket_capacity) {
-        size_t capacity = index + 64;
-        af__socket **sockets = af__realloc(driver->sockets, capacity * sizeof *sockets);
-        if (sockets == NULL) return NULL;
-        memset(sockets + driver->socket_capacity, 0,
-               (capacity - driver->socket_capacity) * sizeof *sockets);
-        driver->sockets = sockets;
-        driver->socket_capacity = capacity;
-    }
-    if (driver->sockets[index] == NULL) {
-        af__socket *entry = af__zalloc(sizeof *entry);
-        if (entry == NULL) return NULL;
-        entry->watch = (af__watch){descriptor, socket_is_ready};
-        entry->driver = driver;
-        driver->sockets[index] = entry;
-    }
-    return driver->sockets[index];
-}
-
-/**
- * libcurl says what it waits for. A socket of our own stays registered when libcurl lets go of it
- * after an exchange: on a connection that is used again that saves two system calls per request.
- */
-static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *context,
-                          void *assigned) {
-    (void)assigned;
-    af__driver *driver = context;
-    af__socket *entry = socket_entry(driver, descriptor);
-    if (entry == NULL) return -1;
-    if (what == CURL_POLL_REMOVE) {
-        entry->wanted = 0;
-        entry->exchange = NULL;
-        if (!entry->is_own) forget_socket(driver, entry);
-        /* libcurl 7 would give the next question the answer to this one. */
-        if (driver->is_abandoning) shutdown(descriptor, SHUT_RDWR);
-        return 0;
-    }
-    unsigned wanted = 0;
-    if (what & CURL_POLL_IN) wanted |= AF__READABLE;
-    if (what & CURL_POLL_OUT) wanted |= AF__WRITABLE;
-    char *exchange = NULL;
-    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
-    entry->exchange = entry->last = (af__exchange *)(void *)exchange;
-    /* Handles of libcurl's own, which ask for a name over HTTPS, belong to no exchange of ours. */
-    if (entry->last != NULL) entry->last_serial = entry->last->serial;
-    if (!entry->is_own && !entry->is_registered) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-    entry->wanted = wanted;
-    if (entry->is_registered && entry->watched == wanted) return 0;
-    if (af__loop_watch(driver->loop, &entry->watch, wanted, !entry->is_registered) != AF_OK) {
-        return -1;
-    }
-    entry->is_registered = true;
-    entry->watched = wanted;
-    return 0;
-}
-
-curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
-                                     struct curl_sockaddr *address) {
-    (void)purpose;
-    af__exchange *exchange = context;
-    if (!exchange->is_replay) exchange->salvage.size = 0;
-    exchange->tls_layers = 0;
-    if (!af__exchange_may_connect(exchange, address)) return CURL_SOCKET_BAD;
-    /* Close-on-exec from the start: a program that the host process starts must not inherit it. */
-    curl_socket_t descriptor = exchange->is_replay
-                                   ? af__exchange_open_replay(exchange, address)
-                                   : socket(address->family, address->socktype | SOCK_CLOEXEC,
-                                            address->protocol);
-    if (descriptor < 0) {
-        exchange->socket_error = errno;
-        return CURL_SOCKET_BAD;
-    }
-    if (!exchange->is_replay) af__exchange_trace_socket(exchange, address);
-    af__socket *entry = socket_entry(exchange->driver, descriptor);
-    if (entry == NULL) {
-        /* libcurl knows only that there is no socket, and would call that a refused connection. */
-        af_failure failure = {0};
-        af__fail(&failure, AF_ENOMEM, "no memory for a connection");
-        if (exchange->transfer != NULL) af__transfer_fail(exchange->transfer, &failure);
-        close(descriptor);
-        return CURL_SOCKET_BAD;
-    }
-    entry->is_own = true;
-    af__reuse_opened(entry, exchange);
-    entry->is_registered = false;
-    entry->wanted = entry->watched = 0;
-    entry->name = af__name_of_connection(exchange);
-    af__exchange_names_are_loaded(exchange);
-    af__exchange_add_scope(exchange, address);
-    if (!exchange->was_connecting && exchange->transfer != NULL) {
-        exchange->was_connecting = true;
-        /* The time for looking up the host counts, but not that in between for a free connection. */
-        int64_t since = af__now_us() - exchange->hosts.waited_us;
-        exchange->owner.connecting(exchange->owner.context, since);
-    }
-    return descriptor;
-}
-
-int af__driver_close_socket(void *context, curl_socket_t descriptor) {
-    af__driver *driver = context;
-    if (descriptor >= 0 && (size_t)descriptor < driver->socket_capacity &&
-        driver->sockets[descriptor] != NULL) {
-        af__socket *entry = driver->sockets[descriptor];
-        if (entry->last != NULL && entry->last->serial == entry->last_serial) {
-            af__exchange_salvage(entry->last, descriptor);
-        }
-        entry->last = NULL;
-        if (entry->name != NULL) af__name_connection_closed(driver, entry->name);
-        entry->name = NULL;
-        af__reuse_closing(entry);
-        if (entry->is_registered) af__loop_unwatch(driver->loop, &entry->watch);
-        entry->is_registered = entry->is_own = false;
-        entry->wanted = entry->watched = 0;
-        entry->exchange = NULL;
-    }
-    return close(descriptor);
-}
-
-/* ---- Time ---------------------------------------------------------------------------------- */
-
-static int timer_changed(CURLM *multi, long timeout_ms, void *context) {
-    (void)multi;
-    af__driver *driver = context;
-    if (timeout_ms < 0) {
-        af__loop_disarm(driver->loop, &driver->alarm);
-    } else {
-        int64_t now = timeout_ms == 0 ? af__loop_now(driver->loop) : af__now_us();
-        af__loop_arm(driver->loop, &driver->alarm, now + timeout_ms * 1000);
-    }
-    return 0;
-}
-
-static void timer_rang(af__alarm *alarm) {
-    af__driver *driver = AF__OWNER(alarm, af__driver, alarm);
-    drive(driver, CURL_SOCKET_TIMEOUT, 0);
-    if (alarm->timer.place != 0) return;
-    /*
-     * libcurl says nothing if its next time is the one it said last: if we rang a moment too early for
-     * its taste, nobody would ever ring again.
-     */
-    long left = -1;
-    if (curl_multi_timeout(driver->multi, &left) != CURLM_OK || left < 0) return;
-    timer_changed(driver->multi, left > 0 ? left : 1, driver);
-}
 
 /* ---- Making and ending --------------------------------------------------------------------- */
 
@@ -263,11 +71,7 @@ static bool set_multi(const af__driver *driver, const af_session_options *option
     CURLM *multi = driver->multi;
     long pipelining = driver->multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING;
     long idle = options->connections_idle != 0 ? (long)options->connections_idle : 1;
-    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_changed) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, driver) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_changed) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_TIMERDATA, driver) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_PIPELINING, pipelining) == CURLM_OK &&
+    return curl_multi_setopt(multi, CURLMOPT_PIPELINING, pipelining) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)AF__MOST_STREAMS) ==
                CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, idle) == CURLM_OK &&
@@ -301,7 +105,6 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     af__driver *driver = af__zalloc(sizeof *driver);
     if (driver == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
     driver->loop = loop;
-    driver->alarm.ring = timer_rang;
     driver->encodings = decodable_encodings();
     driver->auth_schemes = af__connection_schemes();
     driver->multiplexes = af__may_multiplex();
@@ -331,7 +134,8 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
         bool is_complete = driver->memory != NULL && driver->multi != NULL &&
                            driver->share != NULL &&
                            (options->user_agent == NULL || driver->user_agent != NULL) &&
-                           set_multi(driver, options) && set_share(driver->share);
+                           set_multi(driver, options) && af__driver_use_loop(driver) &&
+                           set_share(driver->share);
         if (!is_complete) status = af__fail(failure, AF_ENOMEM, "no memory for libcurl");
     }
     if (status != AF_OK) {
@@ -344,9 +148,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
 
 void af__driver_free(af__driver *driver) {
     /* Connections that are closed below have nobody left to tell about what is in them. */
-    for (size_t i = 0; i < driver->socket_capacity; i++) {
-        if (driver->sockets[i] != NULL) driver->sockets[i]->last = NULL;
-    }
+    af__driver_forget_last(driver);
     while (driver->free != NULL) {
         af__exchange *exchange = driver->free;
         driver->free = exchange->next_free;
@@ -354,11 +156,7 @@ void af__driver_free(af__driver *driver) {
     }
     if (driver->multi != NULL) curl_multi_cleanup(driver->multi);
     if (driver->share != NULL) curl_share_cleanup(driver->share);
-    for (size_t i = 0; i < driver->socket_capacity; i++) {
-        if (driver->sockets[i] != NULL) af__tls_peer_release(driver->sockets[i]->proxy);
-        af_free(driver->sockets[i]);
-    }
-    af_free(driver->sockets);
+    af__driver_free_sockets(driver);
     af_free(driver->user_agent);
     af__proxies_clear(&driver->proxies);
     af__names_clear(driver);
@@ -372,13 +170,7 @@ void af__driver_free(af__driver *driver) {
 /* ---- Exchanges ----------------------------------------------------------------------------- */
 
 static void free_exchange(af__driver *driver, af__exchange *exchange) {
-    for (size_t i = 0; i < driver->socket_capacity; i++) {
-        af__socket *entry = driver->sockets[i];
-        if (entry == NULL) continue;
-        if (entry->last == exchange) entry->last = NULL;
-        if (entry->opener == exchange) entry->opener = NULL;
-        if (entry->exchange == exchange) entry->exchange = NULL;
-    }
+    af__driver_forget_exchange(driver, exchange);
     driver->is_abandoning = true;
     af__exchange_free(exchange);
     driver->is_abandoning = false;
@@ -538,11 +330,6 @@ int64_t af__exchange_last_activity(af__exchange *exchange) {
     if (sent + received != exchange->moved) exchange->last_activity_us = af__now_us();
     exchange->moved = sent + received;
     return exchange->last_activity_us;
-}
-
-bool af__driver_is_crowded(const af__driver *driver) {
-    return (driver->connections_per_host != 0 && driver->active >= driver->connections_per_host) ||
-           (driver->connections_total != 0 && driver->active >= driver->connections_total);
 }
 
 uint64_t af__driver_connections(const af__driver *driver) {

@@ -12,8 +12,9 @@
  * What can't be had: the rest of a chunked or encoded body that has begun, and of a line; a response that has not begun
  * through SOCKS or a proxy over TLS.
  */
+#include "curl/early_response.h"
+
 #include "base/failure.h"
-#include "curl/driver_internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -150,22 +151,6 @@ void af__exchange_finish_body(af__exchange *exchange) {
         exchange->salvaged = (int64_t)rest.size;
     }
     exchange->has_whole_answer = missing == INT64_MAX || (int64_t)rest.size == missing;
-}
-
-bool af__exchange_replay(af__exchange *exchange) {
-    if (exchange->code != CURLE_SEND_ERROR || exchange->salvage.size == 0) return false;
-    if (!af__hop_in_head(exchange->transfer)) return false;
-    af__exchange_measure(exchange, &exchange->measured);
-    curl_multi_remove_handle(exchange->driver->multi, exchange->easy);
-    exchange->is_replay = true;
-    exchange->has_ended = exchange->has_paused = false;
-    exchange->passed = 0;
-    if (af__exchange_prepare(exchange, NULL) == AF_OK &&
-        curl_multi_add_handle(exchange->driver->multi, exchange->easy) == CURLM_OK) {
-        return true;
-    }
-    exchange->has_ended = true;
-    return false;
 }
 
 void af__exchange_end_replay(af__exchange *exchange) {

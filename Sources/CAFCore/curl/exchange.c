@@ -4,10 +4,24 @@
  * Handles are recycled. What never changes is set once; what a request can change is a field of
  * af__easy_state, written by `set_…` functions alone, so nothing of one request reaches the next.
  */
+#include "curl/exchange.h"
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
-#include "curl/driver_internal.h"
+#include "curl/body_flow.h"
+#include "curl/connection_auth.h"
+#include "curl/connection_reuse.h"
+#include "curl/early_response.h"
+#include "curl/excess.h"
+#include "curl/handle.h"
+#include "curl/isolation.h"
+#include "curl/network.h"
+#include "curl/proxy.h"
+#include "curl/read_pause.h"
+#include "curl/sockets.h"
+#include "curl/tls_setup.h"
+#include "curl/trace.h"
 #include "transfer/auth.h"
 
 #include <limits.h>
@@ -502,6 +516,11 @@ static void set_buffers(af__exchange *exchange) {
         SET(CURLOPT_UPLOAD_BUFFERSIZE, size);
         state->upload_buffer_size = size;
     }
+}
+
+bool af__driver_is_crowded(const af__driver *driver) {
+    return (driver->connections_per_host != 0 && driver->active >= driver->connections_per_host) ||
+           (driver->connections_total != 0 && driver->active >= driver->connections_total);
 }
 
 static void set_apart(af__exchange *exchange) {

@@ -2,9 +2,10 @@
  * Hosts in other scripts. They become A-labels (RFC 5890) before anything is looked up, compared or sent: libcurl would do
  * it later, from the encoding of the program's locale, and check nothing of what comes out.
  */
+#include "curl/idn.h"
+
 #include "base/alloc.h"
 #include "base/failure.h"
-#include "curl/driver_internal.h"
 #include "message/host.h"
 
 #include <locale.h>

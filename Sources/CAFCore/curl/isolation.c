@@ -9,7 +9,10 @@
  * Connections are shared only between handles with the same TLS options, so one that has options like
  * no other at the time is alone on its connection, which is there for the next one with these options.
  */
-#include "curl/driver_internal.h"
+#include "curl/isolation.h"
+
+#include "curl/network.h"
+#include "curl/proxy.h"
 #include "transfer/auth.h"
 
 /* They mean something to Schannel only. */

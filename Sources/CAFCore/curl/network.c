@@ -1,7 +1,8 @@
 /* The ways to the hosts of a session: what libcurl is told of names, addresses and sockets. */
+#include "curl/network.h"
+
 #include "base/alloc.h"
 #include "base/failure.h"
-#include "curl/driver_internal.h"
 #include "message/ip.h"
 #include "message/route.h"
 #include "message/url.h"

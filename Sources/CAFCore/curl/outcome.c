@@ -1,7 +1,10 @@
 /* What became of a hop: libcurl's codes in our words, and its numbers. */
+#include "curl/outcome.h"
+
 #include "base/clock.h"
 #include "base/failure.h"
-#include "curl/driver_internal.h"
+#include "curl/network.h"
+#include "curl/proxy.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -1,6 +1,10 @@
 /* Which proxy a hop goes through, and what libcurl is told of it. */
+#include "curl/proxy.h"
+
 #include "base/failure.h"
-#include "curl/driver_internal.h"
+#include "curl/connection_auth.h"
+#include "curl/network.h"
+#include "curl/tls_setup.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * So this libcurl isn't told. A connection on which nobody reads isn't watched for input. On one that others read,
  * libcurl is told of no readiness at all: then it asks the socket by itself, for those that aren't paused.
  */
-#include "curl/driver_internal.h"
+#include "curl/read_pause.h"
 
 bool af__reads_while_paused(void) {
     return curl_version_info(CURLVERSION_NOW)->version_num >> 8 == 0x0805;

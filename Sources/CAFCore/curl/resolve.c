@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "curl/driver_internal.h"
+#include "curl/idn.h"
+#include "curl/network.h"
 #include "message/ip.h"
 
 #include <arpa/inet.h>

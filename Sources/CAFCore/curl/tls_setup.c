@@ -1,6 +1,8 @@
 /* Whose connection is about to speak TLS, and whose chain was judged. */
+#include "curl/tls_setup.h"
+
 #include "base/alloc.h"
-#include "curl/driver_internal.h"
+#include "curl/network.h"
 
 /**
  * A connection of libcurl's own, to the server that it asks for names. HTTP/1.1: version 7 leaves a

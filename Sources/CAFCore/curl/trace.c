@@ -5,9 +5,13 @@
  * CURLOPT_VERBOSE is switched on when the connection is begun, and not before: before 8.4 libcurl's handles that ask
  * for names over HTTPS copy CURLOPT_VERBOSE without CURLOPT_DEBUGFUNCTION, and would print to standard error.
  */
-#include "transfer/trace.h"
+#include "curl/trace.h"
+
 #include "base/failure.h"
-#include "curl/driver_internal.h"
+#include "curl/excess.h"
+#include "curl/handle.h"
+#include "curl/network.h"
+#include "transfer/trace.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -16,13 +20,6 @@
 
 /** The end of a head. */
 static const char empty_line[] = "\r\n\r\n";
-
-void af__exchange_set_verbose(af__exchange *exchange, bool is_on) {
-    if (exchange->state.is_verbose == is_on) return;
-    /* Only a flag of the handle: it can be set inside libcurl's callbacks. */
-    curl_easy_setopt(exchange->easy, CURLOPT_VERBOSE, is_on ? 1L : 0L);
-    exchange->state.is_verbose = is_on;
-}
 
 static void forget_head(af__buffer *head) {
     if (head->size > 0) explicit_bzero(head->bytes, head->size);

@@ -1,4 +1,5 @@
 /* Which versions of this library, of libcurl and of its TLS library these are. */
+
 #include <afcore/version.h>
 
 #include <curl/curl.h>

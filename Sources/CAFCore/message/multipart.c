@@ -119,11 +119,6 @@ const char *af_multipart_get_content_type(const af_multipart *form) {
     return form->content_type;
 }
 
-af_slice af__multipart_closing(const af_multipart *form) {
-    /* The line break in front belongs to the part before. */
-    return af_slice_of(form->closing + (form->count == 0 ? 2 : 0));
-}
-
 /* ---- What may stand in a head -------------------------------------------------------------- */
 
 static af_status refuse(af_failure *failure, const char *what) {

@@ -8,6 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+af_slice af__multipart_closing(const af_multipart *form) {
+    /* The line break in front belongs to the part before. */
+    return af_slice_of(form->closing + (form->count == 0 ? 2 : 0));
+}
+
 /* ---- Files --------------------------------------------------------------------------------- */
 
 static af_status file_failed(af_failure *failure, const char *what, const char *path, int error) {

@@ -4,60 +4,10 @@
 #include "base/failure.h"
 #include "run/threads.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum { LONGEST_HOST = 255 };
-
-static struct {
-    pthread_mutex_t lock;
-    af__reach_hub *hub; /* NULL: no thread, or one that takes nothing more. */
-} shared = {PTHREAD_MUTEX_INITIALIZER, NULL};
-
-void af__reach_lock(void) {
-    pthread_mutex_lock(&shared.lock);
-}
-
-void af__reach_unlock(void) {
-    pthread_mutex_unlock(&shared.lock);
-}
-
-void af__reach_post(af__reach_hub *hub) {
-    if (hub->is_posted) return;
-    hub->is_posted = true;
-    af__loop_post(&hub->loop, &hub->post);
-}
-
-void af__reach_detach(af__reach_hub *hub) {
-    if (shared.hub == hub) shared.hub = NULL;
-}
-
-/* ---- Forks --------------------------------------------------------------------------------- */
-
-/** The thread, and all that it held, are the parent's. */
-static void reset_in_child(void) {
-    if (shared.hub != NULL) {
-        close(shared.hub->netlink);
-        close(shared.hub->loop.epoll_descriptor);
-        close(shared.hub->loop.event_descriptor);
-    }
-    shared.hub = NULL;
-    af__reach_unlock();
-}
-
-static void register_handlers(void) {
-    /* Threads are started under the lock, so a fork has to take it before theirs. */
-    af__threads_watch_forks();
-    af__resolver_watch_forks();
-    pthread_atfork(af__reach_lock, af__reach_unlock, reset_in_child);
-}
-
-void af__reach_watch_forks(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_handlers);
-}
 
 /** Under the lock: a monitor that comes out of a fork belongs to nobody but its caller. */
 static void adopt(af_reach_monitor *monitor) {
@@ -126,53 +76,48 @@ af_status af_reach_monitor_new(af_reach_monitor **out, const af_reach_monitor_op
     return AF_OK;
 }
 
-void af__reach_unreference(af_reach_monitor *monitor) {
-    if (atomic_fetch_sub(&monitor->references, 1) != 1) return;
-    if (monitor->drop != NULL) monitor->drop(monitor->context);
-    af_free(monitor->host);
-    af_free(monitor);
-}
-
 /* ---- Starting and stopping ----------------------------------------------------------------- */
 
 /** Under the lock. */
-static void tell_thread(af_reach_monitor *monitor) {
+static void tell_thread(af__reach_hub *hub, af_reach_monitor *monitor) {
     if (!monitor->is_waiting) {
         monitor->is_waiting = true;
         atomic_fetch_add(&monitor->references, 1);
-        af__list_append(&shared.hub->waiting, &monitor->waiting);
+        af__list_append(&hub->waiting, &monitor->waiting);
     }
-    af__reach_post(shared.hub);
+    if (hub->is_posted) return;
+    hub->is_posted = true;
+    af__loop_post(&hub->loop, &hub->post);
 }
 
 static af_status start(af_reach_monitor *monitor, af_failure *failure) {
     adopt(monitor);
-    if (shared.hub == NULL) {
-        af_status status = af__reach_hub_new(&shared.hub, failure);
-        if (status != AF_OK) return status;
-    }
+    af__reach_hub *hub;
+    af_status status = af__reach_hub_get(&hub, failure);
+    if (status != AF_OK) return status;
     if (!monitor->is_wanted) {
         monitor->is_wanted = true;
-        shared.hub->wanted++;
-        if (shared.hub->is_bound_to_end) {
-            shared.hub->is_bound_to_end = false;
+        hub->wanted++;
+        if (hub->is_bound_to_end) {
+            hub->is_bound_to_end = false;
             af__thread_will_stay();
         }
     }
     monitor->serial++;
-    tell_thread(monitor);
+    tell_thread(hub, monitor);
     return AF_OK;
 }
 
 static void stop(af_reach_monitor *monitor) {
     adopt(monitor);
     if (!monitor->is_wanted) return;
+    af__reach_hub *hub = af__reach_hub_running();
     monitor->is_wanted = false;
-    if (--shared.hub->wanted == 0) {
-        shared.hub->is_bound_to_end = true;
+    if (--hub->wanted == 0) {
+        hub->is_bound_to_end = true;
         af__thread_will_end();
     }
-    tell_thread(monitor);
+    tell_thread(hub, monitor);
 }
 
 af_status af_reach_monitor_start(af_reach_monitor *monitor, af_failure *failure) {

@@ -75,14 +75,11 @@ void af__reach_unlock(void);
 /** So that other fork handlers can be registered behind these: their locks are taken first. */
 void af__reach_watch_forks(void);
 
-/** Under the lock: have the thread take what waits. */
-void af__reach_post(af__reach_hub *hub);
+/** Under the lock: the hub whose thread runs, a new one if there is none. AF_ENOMEM, AF_EINTERNAL. */
+af_status af__reach_hub_get(af__reach_hub **out, af_failure *failure);
 
-/** A hub whose thread runs. AF_ENOMEM, AF_EINTERNAL. */
-af_status af__reach_hub_new(af__reach_hub **out, af_failure *failure);
-
-/** Under the lock, on the hub's thread: from now on others make a hub of their own. */
-void af__reach_detach(af__reach_hub *hub);
+/** Under the lock: that one; NULL: none. */
+af__reach_hub *af__reach_hub_running(void);
 
 /** Not under the lock: this may be the end of the monitor. */
 void af__reach_unreference(af_reach_monitor *monitor);

@@ -4,8 +4,10 @@
 #include "base/failure.h"
 #include "reachability/monitor.h"
 #include "reachability/netlink.h"
+#include "run/threads.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +21,27 @@ enum {
     PASSING_US = 5 * 1000,
     MOST_PASSING = 8
 };
+
+/* The one that runs. */
+static struct {
+    pthread_mutex_t lock;
+    af__reach_hub *hub; /* NULL: no thread, or one that takes nothing more. */
+} shared = {PTHREAD_MUTEX_INITIALIZER, NULL};
+
+void af__reach_lock(void) {
+    pthread_mutex_lock(&shared.lock);
+}
+
+void af__reach_unlock(void) {
+    pthread_mutex_unlock(&shared.lock);
+}
+
+void af__reach_unreference(af_reach_monitor *monitor) {
+    if (atomic_fetch_sub(&monitor->references, 1) != 1) return;
+    if (monitor->drop != NULL) monitor->drop(monitor->context);
+    af_free(monitor->host);
+    af_free(monitor);
+}
 
 /* ---- Lookups ------------------------------------------------------------------------------- */
 
@@ -271,7 +294,8 @@ static af__turn finish_turn(void *context, bool was_idle) {
     decide_all(hub);
     af__reach_lock();
     bool is_over = hub->wanted == 0 && hub->active_count == 0 && af__list_is_empty(&hub->waiting);
-    if (is_over) af__reach_detach(hub);
+    /* From now on others make a hub of their own. */
+    if (is_over && shared.hub == hub) shared.hub = NULL;
     af__reach_unlock();
     return is_over ? AF__TURN_END : AF__TURN_SLEEP;
 }
@@ -311,8 +335,7 @@ static af_status set_up(af__reach_hub *hub, af_failure *failure) {
     return af__loop_start(&hub->loop, failure);
 }
 
-af_status af__reach_hub_new(af__reach_hub **out, af_failure *failure) {
-    *out = NULL;
+static af_status start(af_failure *failure) {
     af__reach_hub *hub = af__zalloc(sizeof *hub);
     if (hub == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
     hub->netlink = -1;
@@ -325,6 +348,41 @@ af_status af__reach_hub_new(af__reach_hub **out, af_failure *failure) {
         clear(hub);
         return status;
     }
-    *out = hub;
+    shared.hub = hub;
     return AF_OK;
+}
+
+af_status af__reach_hub_get(af__reach_hub **out, af_failure *failure) {
+    af_status status = shared.hub == NULL ? start(failure) : AF_OK;
+    *out = shared.hub;
+    return status;
+}
+
+af__reach_hub *af__reach_hub_running(void) {
+    return shared.hub;
+}
+
+/* ---- Forks --------------------------------------------------------------------------------- */
+
+/** The thread, and all that it held, are the parent's. */
+static void reset_in_child(void) {
+    if (shared.hub != NULL) {
+        close(shared.hub->netlink);
+        close(shared.hub->loop.epoll_descriptor);
+        close(shared.hub->loop.event_descriptor);
+    }
+    shared.hub = NULL;
+    af__reach_unlock();
+}
+
+static void register_handlers(void) {
+    /* Threads are started under the lock, so a fork has to take it before theirs. */
+    af__threads_watch_forks();
+    af__resolver_watch_forks();
+    pthread_atfork(af__reach_lock, af__reach_unlock, reset_in_child);
+}
+
+void af__reach_watch_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_handlers);
 }

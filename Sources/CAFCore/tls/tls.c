@@ -257,7 +257,8 @@ static void check_session(const af__tls_peer *peer, const SSL *ssl) {
 
 /** libcurl's BIO knows no end of file, so OpenSSL can't tell a cut connection from a closed one. */
 static void watch(const SSL *ssl, int where, int value) {
-    if (where == SSL_CB_HANDSHAKE_DONE) af__tls_guard((SSL *)(uintptr_t)ssl);
+    bool is_done = where == SSL_CB_HANDSHAKE_DONE;
+    if (is_done && !af__tls_is_multiplexed(ssl)) af__tls_guard((SSL *)(uintptr_t)ssl);
     af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
     if (peer == NULL) return;
     if (where == SSL_CB_HANDSHAKE_START) check_session(peer, ssl);

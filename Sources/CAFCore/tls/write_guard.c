@@ -1,7 +1,5 @@
 #include "tls/write_guard.h"
 
-#include "tls/tls.h"
-
 /* Written once, before any other thread can look. */
 static BIO_METHOD *guard_method;
 static int guard_type;
@@ -44,7 +42,7 @@ void af__tls_guard(SSL *ssl) {
     BIO *next = SSL_get_wbio(ssl);
     /* Tickets that come later count as the end of a handshake as well. */
     bool is_guarded = next == NULL || BIO_method_type(next) == guard_type;
-    if (guard_method == NULL || is_guarded || af__tls_is_multiplexed(ssl)) return;
+    if (guard_method == NULL || is_guarded) return;
     BIO *guard = BIO_new(guard_method);
     if (guard == NULL) return;
     BIO_up_ref(next);

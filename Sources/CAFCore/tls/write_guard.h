@@ -11,7 +11,7 @@
 /** Once, before any other thread can look. */
 void af__tls_guard_init(void);
 
-/** When a handshake is done. Without memory for it the connection works all the same. */
+/** When a handshake is done, of HTTP/1. Without memory for it the connection works all the same. */
 void af__tls_guard(SSL *ssl);
 
 #endif

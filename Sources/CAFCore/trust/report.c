@@ -1,10 +1,8 @@
 /* Evidence, written out. */
 #include "base/alloc.h"
-#include "base/failure.h"
 #include "base/fork_gate.h"
 #include "trust/evaluate.h"
 
-#include <limits.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
@@ -241,74 +239,4 @@ void af_trust_report_free(af_trust_report *report) {
     af_free(block->text);
     af_free(block->host);
     af_free(block);
-}
-
-/* ---- Without a network --------------------------------------------------------------------- */
-
-/** NULL: not DER, or something follows. */
-static X509 *parse_der(af_slice der) {
-    if (der.size == 0 || der.size > LONG_MAX) return NULL;
-    const unsigned char *at = (const unsigned char *)der.bytes;
-    X509 *certificate = d2i_X509(NULL, &at, (long)der.size);
-    if (certificate != NULL && at != (const unsigned char *)der.bytes + der.size) {
-        X509_free(certificate);
-        certificate = NULL;
-    }
-    ERR_clear_error();
-    return certificate;
-}
-
-static af_status parse_chain(STACK_OF(X509) * list, const af_slice *chain, size_t count,
-                             af_failure *failure) {
-    for (size_t i = 0; i < count; i++) {
-        X509 *certificate = parse_der(chain[i]);
-        if (certificate == NULL) {
-            af__fail(failure, AF_EINVAL, "certificate number %zu of the chain can't be read",
-                     i + 1);
-            return AF_EINVAL;
-        }
-        if (sk_X509_push(list, certificate) > 0) continue;
-        X509_free(certificate);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
-    }
-    return AF_OK;
-}
-
-static af_status judge_chain(af_trust_report **out, const af_trust_policy *policy,
-                             STACK_OF(X509) * list, const char *host, af_failure *failure) {
-    af__trust_case trust_case = {host, sk_X509_value(list, 0), list};
-    af__evidence *evidence = af__trust_evaluate(policy, &trust_case);
-    if (evidence == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
-    af_status status = AF_ENOMEM;
-    const af__verdict *verdict = &evidence->verdict;
-    if (!af__trust_ask_hook(policy, evidence) || verdict->error == X509_V_ERR_OUT_OF_MEM) {
-        af__fail(failure, AF_ENOMEM, "out of memory");
-    } else if (out != NULL && (*out = af__evidence_report(evidence)) == NULL) {
-        af__fail(failure, AF_ENOMEM, "out of memory");
-    } else if (!verdict->is_accepted) {
-        status = af__fail(failure, AF_EUNTRUSTED, "%s", verdict->text);
-        if (failure != NULL) failure->trust = verdict->reason;
-    } else {
-        status = AF_OK;
-    }
-    af__evidence_release(evidence);
-    return status;
-}
-
-af_status af_trust_evaluate(af_trust_report **out, const af_trust_policy *policy,
-                            const af_slice *chain, size_t count, const char *host,
-                            af_failure *failure) {
-    if (out != NULL) *out = NULL;
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
-    if (count == 0) return af__fail(failure, AF_EINVAL, "the chain has no certificate");
-    af_status status = af__fork_gate_check(failure);
-    if (status != AF_OK) return status;
-    af__fork_gate_enter(NULL);
-    STACK_OF(X509) *list = sk_X509_new_null();
-    status = list != NULL ? parse_chain(list, chain, count, failure)
-                          : af__fail(failure, AF_ENOMEM, "out of memory");
-    if (status == AF_OK) status = judge_chain(out, policy, list, host, failure);
-    sk_X509_pop_free(list, X509_free);
-    af__fork_gate_leave(NULL);
-    return status;
 }

@@ -1,6 +1,6 @@
 #include "base/alloc.h"
 #include "base/spares.h"
-#include "curl/driver_internal.h"
+#include "curl/allocator.h"
 #include "support/check.h"
 #include "support/torture.h"
 

@@ -1,5 +1,6 @@
 /*
- * Which easy handles may carry another hop, and what makes that safe.
+ * Easy handles by themselves: which may carry another hop, what makes that safe, and the options that are changed while
+ * libcurl runs one.
  *
  * libcurl 7.84.0 to 8.0.1 keep `data->state.prevhead`, a pointer to the last field of a response, when they free that
  * response's fields (Curl_pretransfer()). Curl_headers_push() appends a folded line to the field that it points to, so
@@ -15,7 +16,9 @@
  * pointer is good until the next transfer: libcurl frees no field of several responses of one transfer, of rounds of
  * authentication for example.
  */
-#include "curl/driver_internal.h"
+#include "curl/handle.h"
+
+#include "curl/network.h"
 #include "transfer/trace.h"
 
 #include <strings.h>
@@ -59,4 +62,19 @@ bool af__exchange_may_serve_again(const af__exchange *exchange) {
     /* libcurl's own handles that ask for its name may still be under way: they go with it. */
     bool is_done = exchange->has_ended && exchange->code == CURLE_OK;
     return af__network_doh_host(driver->network) == NULL || is_done;
+}
+
+void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
+    if (is_forbidden == exchange->state.forbids_reuse) return;
+    long value = is_forbidden ? 1L : 0L;
+    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value);
+    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+    exchange->state.forbids_reuse = is_forbidden;
+}
+
+void af__exchange_set_verbose(af__exchange *exchange, bool is_on) {
+    if (exchange->state.is_verbose == is_on) return;
+    /* Only a flag of the handle: it can be set inside libcurl's callbacks. */
+    curl_easy_setopt(exchange->easy, CURLOPT_VERBOSE, is_on ? 1L : 0L);
+    exchange->state.is_verbose = is_on;
 }

@@ -1,0 +1,25 @@
+/** Easy handles by themselves: which carry another hop, and what is changed while libcurl runs one. */
+#ifndef AF_CURL_HANDLE_H
+#define AF_CURL_HANDLE_H
+
+#include "curl/driver_internal.h"
+
+/** May the handle carry another hop? Before af__exchange_reset(). */
+bool af__exchange_may_serve_again(const af__exchange *exchange);
+
+/** Would this libcurl append a folded first field line to a field that it has freed? See handle.c. */
+bool af__must_guard_fields(void);
+
+/** After the transfer has accepted a line of a head, of a tunnel's too. */
+void af__exchange_guard_fields(af__exchange *exchange, af_slice line);
+
+/** Before libcurl stores a line of a head: make it one that is refused if it would be appended to a freed field. */
+void af__exchange_guard_line(const af__exchange *exchange, char *line);
+
+/** CURLOPT_FORBID_REUSE, for the connection of this hop. */
+void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden);
+
+/** CURLOPT_VERBOSE. */
+void af__exchange_set_verbose(af__exchange *exchange, bool is_on);
+
+#endif
