@@ -166,19 +166,19 @@ static void end_hop(run *run, af_status status, bool was_reused) {
 static void take_line_of_head(run *run, bool is_of_tunnel) {
     af_slice line = take_line(&run->input);
     if (line.size == 0) return;
-    bool goes_on = is_of_tunnel ? af__transfer_take_tunnel_line(&run->transfer, line)
-                                : af__transfer_take_line(&run->transfer, line);
+    bool goes_on = is_of_tunnel ? af__transfer_on_connect_line(&run->transfer, line)
+                                : af__transfer_on_line(&run->transfer, line);
     if (!goes_on) end_hop(run, AF_OK, false);
 }
 
 /** What was decoded and kept goes before what comes. false: it has to wait longer, or the hop has ended. */
 static bool deliver_kept(run *run) {
-    af__taken taken = AF__TAKEN;
-    while (taken == AF__TAKEN && af__transfer_has_kept(&run->transfer)) {
-        taken = af__transfer_deliver(&run->transfer);
+    af__flow flow = AF__CONSUMED;
+    while (flow == AF__CONSUMED && af__transfer_has_kept(&run->transfer)) {
+        flow = af__transfer_deliver(&run->transfer);
     }
-    if (taken == AF__STOP) end_hop(run, AF_OK, false);
-    return taken == AF__TAKEN;
+    if (flow == AF__STOP) end_hop(run, AF_OK, false);
+    return flow == AF__CONSUMED;
 }
 
 static void take_body(run *run) {
@@ -186,23 +186,23 @@ static void take_body(run *run) {
     af_slice bytes = run->held;
     if (bytes.size == 0) bytes = take_bytes(&run->input, 1 + 16 * take_octet(&run->input));
     if (bytes.size == 0) return;
-    af__taken taken = af__transfer_take_body(&run->transfer, bytes, (int64_t)bytes.size);
-    run->held = taken == AF__HELD ? bytes : (af_slice){NULL, 0};
-    if (taken == AF__STOP) end_hop(run, AF_OK, false);
+    af__flow flow = af__transfer_on_body(&run->transfer, bytes, (int64_t)bytes.size);
+    run->held = flow == AF__PAUSED ? bytes : (af_slice){NULL, 0};
+    if (flow == AF__STOP) end_hop(run, AF_OK, false);
 }
 
 /** libcurl is made to pass on what it has decoded of bytes that have to wait. */
 static void keep_body(run *run) {
     if (run->held.size == 0 || !af__hop_is_decoded(&run->transfer)) return;
     bool keeps = take_octet(&run->input) % 4 != 0;
-    af__taken taken = af__transfer_keep(&run->transfer, run->held, (int64_t)run->held.size, keeps);
-    if (taken == AF__TAKEN) run->held = (af_slice){NULL, 0};
-    if (taken == AF__STOP) end_hop(run, AF_OK, false);
+    af__flow flow = af__transfer_keep(&run->transfer, run->held, (int64_t)run->held.size, keeps);
+    if (flow == AF__CONSUMED) run->held = (af_slice){NULL, 0};
+    if (flow == AF__STOP) end_hop(run, AF_OK, false);
 }
 
 static void read_body(run *run) {
     char piece[64];
-    if (!run->transfer.outgoing.sends_body) return;
+    if (!run->transfer.request.sends_body) return;
     ptrdiff_t count = af__transfer_read_body(&run->transfer, piece,
                                              1 + take_octet(&run->input) % 64);
     require(count <= (ptrdiff_t)sizeof piece);
@@ -222,7 +222,7 @@ static void answer_challenge(run *run) {
         af__identity_new(&identity, &credentials, NULL, NULL) != AF_OK) {
         return;
     }
-    bool is_taken = af__transfer_take_answer(&run->transfer, number, answer, identity);
+    bool is_taken = af__transfer_on_answer(&run->transfer, number, answer, identity);
     if (!is_taken) return;
     bool has_failed = run->transfer.result->failure.status != AF_OK;
     if (run->is_in_hop) {
@@ -258,8 +258,8 @@ static void step(run *run) {
         read_body(run);
         break;
     case 'x':
-        (void)af__transfer_owes_body(transfer);
-        if (transfer->outgoing.sends_body && !af__transfer_rewind_body(transfer))
+        (void)af__transfer_expects_unsent_body(transfer);
+        if (transfer->request.sends_body && !af__transfer_rewind_body(transfer))
             end_hop(run, AF_OK, false);
         break;
     case 'w':
@@ -278,7 +278,7 @@ static void step(run *run) {
         take_line_of_head(run, true);
         break;
     case 'g':
-        if (transfer->outgoing.sends_body && !af__transfer_begin_body(transfer))
+        if (transfer->request.sends_body && !af__transfer_begin_body(transfer))
             end_hop(run, AF_OK, false);
         break;
     case 'e':

@@ -56,7 +56,7 @@ static void flush_later(af__exchange *exchange) {
  * libcurl passes on what it has collected. The last chunk is shorter, and stays with libcurl: what it
  * still holds keeps it from reading, and from ending the exchange.
  */
-static af__taken keep(af__exchange *exchange, af_slice chunk, int64_t received) {
+static af__flow keep(af__exchange *exchange, af_slice chunk, int64_t received) {
     bool is_last = chunk.size < LONGEST_CHUNK;
     exchange->flush = is_last ? AF__FLUSH_STOPPED : AF__FLUSHING;
     return af__transfer_keep(exchange->transfer, chunk, received, !is_last);
@@ -82,17 +82,17 @@ size_t af__exchange_take_body(char *bytes, size_t one, size_t size, void *contex
     af_slice chunk = {bytes, size};
     bool is_flushing = exchange->flush == AF__FLUSHING;
     if (!is_flushing) exchange->last_activity_us = af__loop_now(exchange->driver->loop);
-    af__taken taken = is_flushing ? keep(exchange, chunk, received)
-                                  : af__transfer_take_body(exchange->transfer, chunk, received);
-    if (taken != AF__STOP && af__exchange_cannot_decode(exchange)) return 0;
-    switch (taken) {
-    case AF__TAKEN:
+    af__flow flow = is_flushing ? keep(exchange, chunk, received)
+                                : af__transfer_on_body(exchange->transfer, chunk, received);
+    if (flow != AF__STOP && af__exchange_cannot_decode(exchange)) return 0;
+    switch (flow) {
+    case AF__CONSUMED:
         exchange->passed += (int64_t)size;
         if (is_flushing) return size;
         tell_filled(exchange);
         exchange->has_whole_answer = af__exchange_is_answered(exchange);
         return exchange->has_whole_answer ? 0 : size;
-    case AF__HELD:
+    case AF__PAUSED:
         wait_for_transfer(exchange);
         if (!is_flushing && af__hop_is_decoded(exchange->transfer)) flush_later(exchange);
         af__reading_stops(exchange);
@@ -167,24 +167,24 @@ af__exchange *af__driver_next_broken(af__driver *driver) {
 /* ---- Going on ------------------------------------------------------------------------------ */
 
 /** Pass on what is kept, as far as it can be. */
-static af__taken deliver(af__exchange *exchange) {
+static af__flow deliver(af__exchange *exchange) {
     while (af__transfer_has_kept(exchange->transfer)) {
-        af__taken taken = af__transfer_deliver(exchange->transfer);
-        if (taken != AF__TAKEN) return taken;
+        af__flow flow = af__transfer_deliver(exchange->transfer);
+        if (flow != AF__CONSUMED) return flow;
         tell_filled(exchange);
     }
-    return AF__TAKEN;
+    return AF__CONSUMED;
 }
 
 bool af__exchange_resume(af__exchange *exchange) {
-    af__taken taken = deliver(exchange);
-    if (taken == AF__STOP) {
+    af__flow flow = deliver(exchange);
+    if (flow == AF__STOP) {
         end_with(exchange, CURLE_WRITE_ERROR);
         return false;
     }
-    if (taken == AF__HELD) {
+    if (flow == AF__PAUSED) {
         /* libcurl has nothing to do either, but for a request body that may have something again. */
-        if (exchange->has_ended || !exchange->transfer->outgoing.sends_body) return true;
+        if (exchange->has_ended || !exchange->transfer->request.sends_body) return true;
     } else {
         exchange->has_paused = false;
         if (exchange->has_ended) return false;

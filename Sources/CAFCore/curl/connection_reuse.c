@@ -41,7 +41,7 @@ static bool has_input(int descriptor) {
 
 static const void *ssl_of(const af__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
-    if (!exchange->transfer->outgoing.url.is_https) return NULL;
+    if (!exchange->transfer->request.url.is_https) return NULL;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     return tls != NULL ? tls->internals : NULL;
 }
@@ -220,7 +220,7 @@ static bool was_refused(const af__exchange *exchange) {
 static bool may_send(af__exchange *exchange) {
     if (exchange->attempt != AF__ATTEMPT_SENT) return true;
     exchange->was_repeated = true;
-    if (af__outgoing_is_idempotent(&exchange->transfer->outgoing) || was_refused(exchange)) {
+    if (af__request_head_is_idempotent(&exchange->transfer->request) || was_refused(exchange)) {
         return true;
     }
     af_failure failure = {0};

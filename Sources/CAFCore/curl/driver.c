@@ -216,7 +216,7 @@ af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer 
     *out = NULL;
     af__memory_use(driver->memory);
     af_failure refused = {0};
-    af_status status = af__driver_convert_host(&transfer->outgoing.url, failure);
+    af_status status = af__driver_convert_host(&transfer->request.url, failure);
     if (status != AF_OK) return status;
     af__exchange *exchange = take_spare(driver);
     bool is_spare = exchange != NULL;

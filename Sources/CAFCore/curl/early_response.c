@@ -28,8 +28,8 @@ enum { LONGEST_ANSWER = 128 * 1024 };
 static bool may_have_answer(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     if (transfer == NULL || exchange->has_ended || exchange->is_replay ||
-        exchange->state.connection_auth || !transfer->outgoing.sends_body ||
-        transfer->outgoing.url.is_https || transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE ||
+        exchange->state.connection_auth || !transfer->request.sends_body ||
+        transfer->request.url.is_https || transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE ||
         transfer->result->failure.status != AF_OK || atomic_load(&transfer->is_cancelled)) {
         return false;
     }
@@ -117,9 +117,9 @@ bool af__exchange_feed_replay(af__exchange *exchange) {
 bool af__exchange_is_answered(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     const af_head *head = &transfer->hop.reader->head;
-    if (!transfer->outgoing.sends_body || af__hop_in_head(transfer)) return false;
+    if (!transfer->request.sends_body || af__hop_in_head(transfer)) return false;
     /* libcurl sends a body with no HEAD but one that it takes for a POST, whose response it would wait for. */
-    if (strcmp(transfer->outgoing.method, "HEAD") == 0) return af__hop_is_whole(transfer);
+    if (strcmp(transfer->request.method, "HEAD") == 0) return af__hop_is_whole(transfer);
     if (!af__hop_is_http_2(transfer) || head->status < 300 || !af__hop_is_whole(transfer))
         return false;
     curl_off_t sent = 0;
@@ -147,7 +147,7 @@ void af__exchange_finish_body(af__exchange *exchange) {
     if ((int64_t)rest.size > missing) rest.size = (size_t)missing;
     if (rest.size > 0) {
         received += (curl_off_t)rest.size;
-        if (af__transfer_take_body(transfer, rest, received) != AF__TAKEN) return;
+        if (af__transfer_on_body(transfer, rest, received) != AF__CONSUMED) return;
         exchange->salvaged = (int64_t)rest.size;
     }
     exchange->has_whole_answer = missing == INT64_MAX || (int64_t)rest.size == missing;

@@ -65,8 +65,8 @@ static bool accept_line(af__exchange *exchange, af_slice line) {
     note_activity(exchange);
     if (exchange->is_ready) exchange->attempt = AF__ATTEMPT_HEARD;
     af__exchange_trace_line(exchange, line);
-    if (!exchange->is_ready) return af__transfer_take_tunnel_line(exchange->transfer, line);
-    if (!af__transfer_take_line(exchange->transfer, line)) return false;
+    if (!exchange->is_ready) return af__transfer_on_connect_line(exchange->transfer, line);
+    if (!af__transfer_on_line(exchange->transfer, line)) return false;
     if (af__exchange_claims_http_2(exchange)) {
         af_failure failure = {0};
         af__fail(&failure, AF_EPROTOCOL, "the server claims to speak HTTP/2 over HTTP/1");
@@ -74,7 +74,8 @@ static bool accept_line(af__exchange *exchange, af_slice line) {
         return false;
     }
     if (af__exchange_cannot_decode(exchange)) return false;
-    if (af__transfer_owes_body(exchange->transfer)) af__exchange_set_reuse(exchange, true);
+    if (af__transfer_expects_unsent_body(exchange->transfer))
+        af__exchange_set_reuse(exchange, true);
     af__exchange_watch_excess(exchange);
     exchange->has_whole_answer = af__exchange_is_answered(exchange);
     return !exchange->has_whole_answer;
@@ -230,18 +231,18 @@ static af_status remove_field(af__buffer *text, const char *name) {
  */
 static af_status add_default(const af__exchange *exchange, af__buffer *text, const char *name,
                              const char *value, size_t *count) {
-    const af__outgoing *outgoing = &exchange->transfer->outgoing;
-    if (value == NULL || af__outgoing_mentions(outgoing, name)) return AF_OK;
+    const af__request_head *request = &exchange->transfer->request;
+    if (value == NULL || af__request_head_mentions(request, name)) return AF_OK;
     ++*count;
     return add_field(text, af_slice_of(name), ": ", af_slice_of(value));
 }
 
 /** libcurl asks for every body that it pulls, however small, unless it is told not to. */
 static bool must_not_ask(const af__transfer *transfer) {
-    const af__outgoing *outgoing = &transfer->outgoing;
+    const af__request_head *request = &transfer->request;
     if (af__transfer_expects(transfer)) return false;
-    for (size_t i = 0; i < outgoing->header_count; i++) {
-        const af_header *header = &outgoing->headers[i];
+    for (size_t i = 0; i < request->header_count; i++) {
+        const af_header *header = &request->headers[i];
         bool is_other = af__same_name(header->name, "Expect") &&
                         !af__is_continue_expectation(header);
         if (is_other) return false;
@@ -262,8 +263,8 @@ static bool must_ask(const af__transfer *transfer) {
 static af_status remove_additions(const af__exchange *exchange, af__buffer *text, size_t *count) {
     const af__transfer *transfer = exchange->transfer;
     const char *const unwanted[] = {
-        af__outgoing_sends(&transfer->outgoing, af_slice_of("Content-Type")) ? NULL
-                                                                             : "Content-Type",
+        af__request_head_sends(&transfer->request, af_slice_of("Content-Type")) ? NULL
+                                                                                : "Content-Type",
         must_not_ask(transfer) ? "Expect" : NULL};
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) {
         if (unwanted[i] == NULL) continue;
@@ -274,10 +275,10 @@ static af_status remove_additions(const af__exchange *exchange, af__buffer *text
 }
 
 /** As the caller gave it; a wish to send none is void where the caller also gives one. */
-static af_status add_own(const af__outgoing *outgoing, af__buffer *text, const af_header *header,
+static af_status add_own(const af__request_head *request, af__buffer *text, const af_header *header,
                          size_t *count) {
     if (header->flags & AF_HEADER_REMOVE) {
-        if (af__outgoing_sends(outgoing, header->name)) return AF_OK;
+        if (af__request_head_sends(request, header->name)) return AF_OK;
         ++*count;
         return add_field(text, header->name, ":", af_slice_of(""));
     }
@@ -286,7 +287,7 @@ static af_status add_own(const af__outgoing *outgoing, af__buffer *text, const a
 }
 
 static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *count) {
-    const af__outgoing *outgoing = &exchange->transfer->outgoing;
+    const af__request_head *request = &exchange->transfer->request;
     const af__driver *driver = exchange->driver;
     const af__transfer *transfer = exchange->transfer;
     bool is_plain = transfer->coding != AF__CODING_DECODED;
@@ -302,10 +303,10 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
     }
     if (status == AF_OK)
         status = add_default(exchange, text, "Cookie", transfer->hop.cookies, count);
-    for (size_t i = 0; i < outgoing->header_count && status == AF_OK; i++) {
+    for (size_t i = 0; i < request->header_count && status == AF_OK; i++) {
         /* libcurl says it, where it can and before it waits. */
-        if (af__is_continue_expectation(&outgoing->headers[i])) continue;
-        status = add_own(outgoing, text, &outgoing->headers[i], count);
+        if (af__is_continue_expectation(&request->headers[i])) continue;
+        status = add_own(request, text, &request->headers[i], count);
     }
     int shape = exchange->state.shape;
     bool has_content = shape == AF__SHAPE_POST || shape == AF__SHAPE_UPLOAD;
@@ -325,13 +326,13 @@ static size_t size_of_text(const char *text) {
 static size_t size_of_fields(const af__exchange *exchange) {
     enum { NAMES_OF_DEFAULTS = 256, MARKS = 3 };
     const af__transfer *transfer = exchange->transfer;
-    const af__outgoing *outgoing = &transfer->outgoing;
+    const af__request_head *request = &transfer->request;
     size_t size = NAMES_OF_DEFAULTS + size_of_text(exchange->driver->encodings) +
                   size_of_text(exchange->driver->user_agent) +
                   size_of_text(af__transfer_authorization(transfer)) +
                   size_of_text(transfer->hop.cookies);
-    for (size_t i = 0; i < outgoing->header_count; i++) {
-        size += outgoing->headers[i].name.size + outgoing->headers[i].value.size + MARKS;
+    for (size_t i = 0; i < request->header_count; i++) {
+        size += request->headers[i].name.size + request->headers[i].value.size + MARKS;
     }
     return size;
 }
@@ -370,7 +371,7 @@ static af_status set_fields(af__exchange *exchange) {
  * by itself, which it then also sends byte for byte.
  */
 static af_status set_url(af__exchange *exchange) {
-    const af__url *url = &exchange->transfer->outgoing.url;
+    const af__url *url = &exchange->transfer->request.url;
     const char *target = url->path.bytes;
     size_t size = (size_t)(target - url->text);
     bool is_same = exchange->origin != NULL && strlen(exchange->origin) == size &&
@@ -400,11 +401,11 @@ static bool takes_content(const char *method) {
 
 static void set_body(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
-    const char *method = transfer->outgoing.method;
+    const char *method = transfer->request.method;
     const af_slice *memory = af__source_in_memory(&transfer->source);
     af__easy_state *state = &exchange->state;
     int shape = AF__SHAPE_GET;
-    if (!transfer->outgoing.sends_body || exchange->is_replay) {
+    if (!transfer->request.sends_body || exchange->is_replay) {
         if (strcmp(method, "HEAD") == 0) shape = AF__SHAPE_HEAD;
         /* RFC 9110 8.6: a method that anticipates content says that there is none. */
         else if (takes_content(method) && !exchange->is_replay)
@@ -429,7 +430,7 @@ static void set_body(af__exchange *exchange) {
         state->shape = (unsigned)shape;
     }
     if (shape == AF__SHAPE_POST) {
-        bool has_bytes = transfer->outgoing.sends_body && memory->size > 0;
+        bool has_bytes = transfer->request.sends_body && memory->size > 0;
         SET(CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
         SET(CURLOPT_POSTFIELDSIZE_LARGE, has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
     } else if (shape == AF__SHAPE_UPLOAD) {
@@ -439,7 +440,7 @@ static void set_body(af__exchange *exchange) {
 
 static void set_method(af__exchange *exchange) {
     static const char *const natural[] = {"GET", "HEAD", "POST", "PUT"};
-    const char *method = exchange->transfer->outgoing.method;
+    const char *method = exchange->transfer->request.method;
     bool is_natural = strcmp(method, natural[exchange->state.shape]) == 0;
     if (is_natural && !exchange->state.has_custom_method) return;
     SET(CURLOPT_CUSTOMREQUEST, is_natural ? NULL : method);
@@ -473,7 +474,7 @@ static af_status set_version(af__exchange *exchange, af_failure *failure) {
     /* Only where a connection may turn out to multiplex is there something to wait for. */
     bool waits = exchange->driver->multiplexes && version != CURL_HTTP_VERSION_1_1 &&
                  exchange->place == AF__APART_NOT &&
-                 (transfer->outgoing.url.is_https || version != CURL_HTTP_VERSION_2TLS);
+                 (transfer->request.url.is_https || version != CURL_HTTP_VERSION_2TLS);
     if (waits != exchange->state.waits_for_multiplex) {
         SET(CURLOPT_PIPEWAIT, waits ? 1L : 0L);
         exchange->state.waits_for_multiplex = waits;
@@ -508,7 +509,7 @@ static void set_buffers(af__exchange *exchange) {
         SET(CURLOPT_BUFFERSIZE, size);
         state->buffer_size = size;
     }
-    bool sends_bulk = transfer->outgoing.sends_body &&
+    bool sends_bulk = transfer->request.sends_body &&
                       (transfer->source.length == AF_LENGTH_UNKNOWN ||
                        transfer->source.length > LARGE_BUFFER);
     size = sends_bulk ? LARGE_BUFFER : SMALL_UPLOAD_BUFFER;

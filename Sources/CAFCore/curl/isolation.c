@@ -38,7 +38,7 @@ unsigned af__apart_take(af__driver *driver, const af__transfer *transfer) {
     if (af__transfer_identifies_to_proxy(transfer)) return AF__APART_ALONE;
     if (!may_have_to_wait(transfer) || transfer->version == AF_WISH_HTTP_1_1) return AF__APART_NOT;
     if (!driver->multiplexes) return AF__APART_NOT;
-    if (!transfer->outgoing.url.is_https) {
+    if (!transfer->request.url.is_https) {
         /* Without TLS nothing marks a connection but that it is going to be closed. */
         bool is_shared = transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
         return is_shared ? AF__APART_ALONE : AF__APART_NOT;
@@ -59,7 +59,7 @@ void af__apart_give_back(af__driver *driver, unsigned place) {
 static bool is_alone(const af__driver *driver, const af__transfer *transfer) {
     unsigned scheme;
     if (!driver->multiplexes) return true;
-    bool is_clear = !transfer->outgoing.url.is_https &&
+    bool is_clear = !transfer->request.url.is_https &&
                     transfer->version != AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
     return is_clear || transfer->version == AF_WISH_HTTP_1_1 || may_have_to_wait(transfer) ||
            transfer->own_proxy != NULL || af__transfer_identifies_to_proxy(transfer) ||
@@ -68,7 +68,7 @@ static bool is_alone(const af__driver *driver, const af__transfer *transfer) {
 
 void af__driver_place(const af__driver *driver, const af__transfer *transfer, af__queue_key *key,
                       af__lane *lane) {
-    const af__url *url = &transfer->outgoing.url;
+    const af__url *url = &transfer->request.url;
     const af__proxy *proxy;
     *key = (af__queue_key){url->host, url->port, af__driver_socket(driver, transfer)};
     *lane = is_alone(driver, transfer) ? AF__LANE_ALONE : AF__LANE_SHARED;
@@ -100,7 +100,6 @@ bool af__may_multiplex(void) {
 }
 
 bool af__must_not_share(const af__transfer *transfer) {
-    return transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE &&
-           !transfer->outgoing.url.is_https &&
+    return transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE && !transfer->request.url.is_https &&
            curl_version_info(CURLVERSION_NOW)->version_num < 0x080000;
 }

@@ -114,7 +114,7 @@ static bool is_cut_head(const af__exchange *exchange, CURLcode code) {
 /** A body that ends with the connection is complete only if a TLS server said so. */
 static bool lacks_goodbye(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
-    return af__hop_ends_with_connection(transfer) && transfer->outgoing.url.is_https &&
+    return af__hop_ends_with_connection(transfer) && transfer->request.url.is_https &&
            !af__hop_is_http_2(transfer) && !af__tls_peer_said_goodbye(exchange->peer);
 }
 
@@ -164,10 +164,10 @@ static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
 static bool ends_by_reset(const af__exchange *exchange, CURLcode code) {
     const af__transfer *transfer = exchange->transfer;
     long error = 0;
-    if (code != CURLE_RECV_ERROR || transfer->outgoing.url.is_https) return false;
+    if (code != CURLE_RECV_ERROR || transfer->request.url.is_https) return false;
     if (!af__hop_ends_with_connection(transfer)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
-    return error == ECONNRESET && transfer->outgoing.sends_body &&
+    return error == ECONNRESET && transfer->request.sends_body &&
            transfer->progress.sent < transfer->source.length;
 }
 
@@ -269,7 +269,7 @@ void af__exchange_explain_names(const af__exchange *exchange, af_failure *failur
     }
     uint16_t port;
     af_slice doh = af__network_doh_server(exchange->driver->network, &port);
-    af_slice host = exchange->transfer->outgoing.url.host;
+    af_slice host = exchange->transfer->request.url.host;
     if (hosts->is_proxy) host = af_slice_of(exchange->transfer->hop.proxy->host);
     if (doh.size > 0) host = doh;
     const char *reason = hosts->error == EAI_SYSTEM ? strerror(hosts->system_error)
@@ -308,7 +308,7 @@ static void copy_address(CURL *easy, CURLINFO address, CURLINFO port, char *text
 static void measure_unsent(const af__exchange *exchange, af_hop *hop) {
     bool waited = exchange->hosts.began_us != 0;
     hop->dns_us = hop->connect_us = hop->request_sent_us = hop->first_byte_us = -1;
-    hop->tls_us = exchange->transfer->outgoing.url.is_https ? -1 : 0;
+    hop->tls_us = exchange->transfer->request.url.is_https ? -1 : 0;
     hop->total_us = waited ? af__now_us() - exchange->hosts.began_us : 0;
 }
 
@@ -335,7 +335,7 @@ void af__exchange_measure(const af__exchange *exchange, af_hop *hop) {
     int64_t connect = number(easy, CURLINFO_CONNECT_TIME_T);
     hop->first_byte_us = reached(first_byte, 0);
     hop->request_sent_us = reached(request, first_byte);
-    hop->tls_us = exchange->transfer->outgoing.url.is_https ? reached(tls, request) : 0;
+    hop->tls_us = exchange->transfer->request.url.is_https ? reached(tls, request) : 0;
     hop->connect_us = reached(connect, tls > 0 ? tls : request);
     hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
     hop->total_us = number(easy, CURLINFO_TOTAL_TIME_T);

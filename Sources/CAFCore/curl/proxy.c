@@ -43,7 +43,7 @@ af_status af__driver_choose_proxy(const af__driver *driver, const af__transfer *
         *out = transfer->own_proxy;
         return AF_OK;
     }
-    return af__proxies_choose(&driver->proxies, &transfer->outgoing.url, out, failure);
+    return af__proxies_choose(&driver->proxies, &transfer->request.url, out, failure);
 }
 
 static af_status choose(af__exchange *exchange, const af__proxy **out, af_failure *failure) {
@@ -73,8 +73,8 @@ af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
     if (status != AF_OK || proxy == NULL) return status;
     /* Without a tunnel the target is the whole URL. */
     bool speaks_http = af__proxy_speaks_http(proxy);
-    bool is_forwarded = speaks_http && !transfer->outgoing.url.is_https;
-    if (is_forwarded) SET(CURLOPT_REQUEST_TARGET, transfer->outgoing.url.text);
+    bool is_forwarded = speaks_http && !transfer->request.url.is_https;
+    if (is_forwarded) SET(CURLOPT_REQUEST_TARGET, transfer->request.url.text);
     return AF_OK;
 }
 

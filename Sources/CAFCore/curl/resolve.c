@@ -385,7 +385,7 @@ static af_status need(af__exchange *exchange, size_t index, af_slice host, uint1
 
 static af_status need_all(af__exchange *exchange) {
     const af__network *network = exchange->driver->network;
-    const af__url *url = &exchange->transfer->outgoing.url;
+    const af__url *url = &exchange->transfer->request.url;
     const af__proxy *proxy = exchange->transfer->hop.proxy;
     uint16_t doh_port = 0;
     af_slice doh = af__network_doh_server(network, &doh_port);

@@ -64,7 +64,7 @@ CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context) 
     if (easy != exchange->easy) return prepare_doh(exchange, ssl_context);
     if (is_for_proxy(exchange)) return prepare_proxy(exchange, ssl_context);
     af__tls_peer_release(exchange->peer);
-    char *host = af__copy_text(exchange->transfer->outgoing.url.host);
+    char *host = af__copy_text(exchange->transfer->request.url.host);
     exchange->peer = host != NULL ? af__tls_prepare(exchange->driver->tls, ssl_context, host)
                                   : NULL;
     af_free(host);
@@ -74,7 +74,7 @@ CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context) 
 void af__exchange_adopt_peer(af__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
     exchange->is_multiplexed = exchange->transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
-    if (!exchange->transfer->outgoing.url.is_https) return;
+    if (!exchange->transfer->request.url.is_https) return;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls == NULL || tls->internals == NULL) return;
     af__tls_peer_release(exchange->peer);

@@ -65,7 +65,7 @@ static void report_connection(af__exchange *exchange) {
     af_trust_report *report = NULL;
     if (ssl != NULL) {
         af__tls_describe(ssl, &facts);
-        bool is_origin = exchange->is_ready && transfer->outgoing.url.is_https;
+        bool is_origin = exchange->is_ready && transfer->request.url.is_https;
         const af__tls_peer *peer = is_origin ? exchange->peer : exchange->proxy_peer;
         af__evidence *evidence = af__tls_peer_copy_evidence(peer);
         if (evidence != NULL) report = af__evidence_report(evidence);

@@ -61,12 +61,12 @@ static void take_posts(void *context, af__post *post) {
  * Waking a thread costs both sides some microseconds, as much as a fifth of a small request. Where
  * requests come one by one there is nothing to wait for, and gathered results too are told at once.
  */
-enum { LONGEST_DELAY_TURNS = 4 };
+enum { MOST_BATCH_TURNS = 4 };
 
-static void tell_results(af_session *session) {
+static void report_results(af_session *session) {
     af__node *node;
-    session->delay_turns = 0;
-    while ((node = af__list_first(&session->over)) != NULL) {
+    session->batch_turns = 0;
+    while ((node = af__list_first(&session->completed)) != NULL) {
         af__task_complete(AF__OWNER(node, af_task, node));
     }
 }
@@ -92,19 +92,19 @@ static af__turn finish_turn(void *context, bool was_idle) {
     while ((exchange = af__driver_next_ended(session->driver)) != NULL) {
         af__task_exchange_ended(af__exchange_get_context(exchange));
         /* What a callback starts uses the memory and the handle that have just become free. */
-        if (!session->gathers_results) tell_results(session);
+        if (!session->gathers_results) report_results(session);
         af__session_run_queue(session);
     }
     /* Connections that were made, and tasks that an alarm has ended, make room as well. */
     af__session_run_queue(session);
-    if (!af__list_is_empty(&session->over)) {
+    if (!af__list_is_empty(&session->completed)) {
         bool waits = session->gathers_results && !was_idle;
-        if (waits && session->delay_turns++ < LONGEST_DELAY_TURNS) return AF__TURN_LOOK;
-        tell_results(session);
+        if (waits && session->batch_turns++ < MOST_BATCH_TURNS) return AF__TURN_LOOK;
+        report_results(session);
     }
     bool was_burst = session->most_active >= BURST &&
                      session->active_count < session->most_active / 8;
-    if (was_burst && af__list_is_empty(&session->over)) give_memory_back(session);
+    if (was_burst && af__list_is_empty(&session->completed)) give_memory_back(session);
     return session->is_closing ? AF__TURN_END : AF__TURN_SLEEP;
 }
 
@@ -172,7 +172,7 @@ void af__session_unreference(af_session *session) {
     af__result_free_spares();
 }
 
-void af__session_hold(af_session *session) {
+void af__session_keep_alive(af_session *session) {
     atomic_fetch_add_explicit(&session->holders, 1, memory_order_relaxed);
 }
 
@@ -182,7 +182,7 @@ static void request(af_session *session, unsigned what) {
     af__loop_post(&session->loop, &session->post);
 }
 
-void af__session_unhold(af_session *session) {
+void af__session_drop_keep_alive(af_session *session) {
     if (atomic_fetch_sub(&session->holders, 1) != 1) return;
     /* In a forked child there is no thread to end, and its sockets are the parent's. */
     if (session->generation != af__process_generation()) return;
@@ -226,7 +226,7 @@ static af_status make_session(af_session **out, const af_session_options *option
         return status;
     }
     af__list_init(&session->active);
-    af__list_init(&session->over);
+    af__list_init(&session->completed);
     session->generation = af__process_generation();
     session->gathers_results = options->gather_results;
     session->on_closed = options->on_closed;
@@ -283,7 +283,7 @@ af_session *af_session_retain(af_session *session) {
 void af_session_release(af_session *session) {
     if (session == NULL || atomic_fetch_sub(&session->handles, 1) != 1) return;
     if (session->generation == af__process_generation()) af__thread_will_end();
-    af__session_unhold(session);
+    af__session_drop_keep_alive(session);
 }
 
 void af_session_cancel_all(af_session *session) {

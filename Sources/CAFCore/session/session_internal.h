@@ -43,8 +43,8 @@ struct af_session {
     af__list active;    /**< Tasks under way. */
     size_t active_count;
     size_t most_active;   /**< Since memory was given back; see give_memory_back(). */
-    af__list over;        /**< Tasks whose on_done is due. */
-    unsigned delay_turns; /**< That the first of them has waited. */
+    af__list completed;   /**< Tasks whose on_done is due. */
+    unsigned batch_turns; /**< That the first of them has waited. */
     bool is_closing;
 };
 
@@ -75,7 +75,7 @@ struct af_task {
     _Atomic(struct af__reply *) reply; /**< To a challenge; the loop takes it. */
     /* Loop thread only. */
     af__task_state state;
-    af__node node;   /**< In session->active, then in session->over. */
+    af__node node;   /**< In session->active, then in session->completed. */
     af__entry entry; /**< In session->queue. */
     af__alarm alarm;
     af__exchange *exchange;
@@ -92,8 +92,8 @@ struct af_task {
 
 void af__session_reference(af_session *session);
 void af__session_unreference(af_session *session);
-void af__session_hold(af_session *session);
-void af__session_unhold(af_session *session);
+void af__session_keep_alive(af_session *session);
+void af__session_drop_keep_alive(af_session *session);
 
 /** Free what is kept for later tasks. */
 void af__task_free_spares(void);

@@ -101,7 +101,7 @@ static void filled(void *context) {
 
 static void leave(af_task *task) {
     af_session *session = task->session;
-    af__session_unhold(session);
+    af__session_drop_keep_alive(session);
     af_task_release(task);
 }
 
@@ -112,7 +112,7 @@ static void finish(af_task *task) {
     af__list_remove(&task->node);
     session->active_count--;
     enter(task, AF__STATE_COMPLETED);
-    af__list_append(&session->over, &task->node);
+    af__list_append(&session->completed, &task->node);
 }
 
 void af__task_complete(af_task *task) {
@@ -424,7 +424,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     bool remembers = session->store.cookies != NULL || session->store.hsts != NULL;
     if (remembers) task->transfer.store = &session->store;
     af__session_reference(session);
-    af__session_hold(session);
+    af__session_keep_alive(session);
     *out = task;
     return AF_OK;
 }
@@ -501,7 +501,7 @@ void af_task_release(af_task *task) {
     af__spares_give(&spares, task);
     if (!was_started) {
         if (drop != NULL) drop(context);
-        af__session_unhold(session);
+        af__session_drop_keep_alive(session);
     }
     af__session_unreference(session);
 }

@@ -61,8 +61,8 @@ void af__task_take_answer(af_task *task) {
     reply *reply = atomic_exchange(&task->reply, NULL);
     if (reply == NULL) return;
     af__transfer *transfer = &task->transfer;
-    bool was_wanted = af__transfer_take_answer(transfer, reply->number, reply->answer,
-                                               reply->identity);
+    bool was_wanted = af__transfer_on_answer(transfer, reply->number, reply->answer,
+                                             reply->identity);
     reply->identity = NULL;
     free_reply(reply);
     if (!was_wanted) return;

@@ -50,7 +50,7 @@ static const char *watched_host(const af_task *task, const af_failure *failure, 
                                 size_t size) {
     if (failure->status == AF_EDNS) return NULL;
     const af__transfer *transfer = &task->transfer;
-    af_slice host = transfer->outgoing.url.host;
+    af_slice host = transfer->request.url.host;
     if (transfer->hop.proxy != NULL) host = af_slice_of(transfer->hop.proxy->host);
     if (host.size >= size) return NULL;
     memcpy(room, host.bytes, host.size);

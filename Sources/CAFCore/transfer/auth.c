@@ -1,36 +1,88 @@
+/* Whose credentials answer which challenge, what each hop then sends, and how often. */
 #include "transfer/auth.h"
 
 #include "base/alloc.h"
-#include "base/failure.h"
 #include "message/challenge.h"
-#include "transfer/auth_internal.h"
+#include "transfer/digest_auth.h"
+#include "transfer/transfer_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
-    /* Answers to one side in one task, whatever it and the caller say. */
-    MOST_ROUNDS = 10
+    UNAUTHORIZED = 401,
+    PROXY_AUTHENTICATION_REQUIRED = 407,
+    /* To one target in one task, whatever it and the caller say. */
+    MOST_ATTEMPTS = 10
 };
 
-typedef struct af__auth auth;
-typedef struct af__auth_side side;
+/** Schemes that authenticate a connection: libcurl's work. */
+enum { AF__AUTH_ON_CONNECTION = AF_AUTH_NTLM | AF_AUTH_NEGOTIATE };
 
-/* ---- Making -------------------------------------------------------------------------------- */
+/** Authentication to the origin, or to the proxy. */
+typedef struct auth_target {
+    af__identity *configured;    /**< By the request. */
+    af__identity *from_callback; /**< The last that on_challenge gave. */
+    const af__identity *active;  /**< Either, once it was sent or is about to be. */
+    unsigned scheme;             /**< AF_AUTH_…, of `active`. */
+    unsigned refused;            /**< AF_AUTH_…, tried with `active` and refused. */
+    unsigned failures, attempts;
+    af__access access; /**< With AF_AUTH_DIGEST. */
+    char *field;       /**< What this hop sends. A secret. */
+} auth_target;
+
+typedef struct af__auth {
+    auth_target origin, proxy;
+    const af__proxy *proxy_of;        /**< The proxy that `proxy` is about; NULL: none yet. */
+    af__head_reader connect_response; /**< A proxy's, to CONNECT. */
+    uint32_t number;                  /**< Of the last challenge. */
+    /* AWAITING_ANSWER. */
+    af__buffer body;  /**< Received so far, on a connection which others share. */
+    int64_t received; /**< Bytes on the wire when the last of it came. */
+    bool has_outcome; /**< The hop has ended. */
+    af__outcome outcome;
+} auth;
+
+/* ---- Targets ------------------------------------------------------------------------------- */
+
+/** Only a proxy of this kind says 407. */
+static bool has_http_proxy(const af__transfer *transfer) {
+    return transfer->hop.proxy != NULL && af__proxy_speaks_http(transfer->hop.proxy);
+}
+
+static const char *field_name(const auth *auth, const auth_target *target) {
+    return target == &auth->proxy ? "Proxy-Authorization" : "Authorization";
+}
+
+/** The body of a message to this target; NULL: there is none, or it isn't known. */
+static const af_slice *known_body(const af__transfer *transfer, const auth_target *target) {
+    bool is_connect = target == &transfer->auth->proxy && transfer->request.url.is_https;
+    return transfer->request.sends_body && !is_connect ? af__source_in_memory(&transfer->source)
+                                                       : NULL;
+}
+
+/** What the hop was to send to this target is overwritten and gone. */
+static void free_field(auth_target *target) {
+    if (target->field != NULL) af__free_secret(target->field, strlen(target->field));
+    target->field = NULL;
+}
 
 /** Nothing is sent any more, until there is another challenge. */
-static void forget_round(side *side) {
-    af__auth_free_field(side);
-    af__access_clear(&side->access);
-    side->now = NULL;
-    side->scheme = side->refused = 0;
+static void forget_attempt(auth_target *target) {
+    free_field(target);
+    af__access_clear(&target->access);
+    target->active = NULL;
+    target->scheme = target->refused = 0;
 }
 
-void af__auth_clear_side(side *side) {
-    forget_round(side);
-    af__identity_free(side->given);
-    af__identity_free(side->answered);
-    side->given = side->answered = NULL;
+static void clear_target(auth_target *target) {
+    forget_attempt(target);
+    af__identity_free(target->configured);
+    af__identity_free(target->from_callback);
+    target->configured = target->from_callback = NULL;
 }
+
+/* ---- Making -------------------------------------------------------------------------------- */
 
 static bool make_auth(af__transfer *transfer) {
     if (transfer->auth != NULL) return true;
@@ -39,7 +91,7 @@ static bool make_auth(af__transfer *transfer) {
     af__buffer_init(&auth->body, transfer->sink.limit);
     af__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
                               transfer->limits.informational};
-    af__head_reader_init(&auth->tunnel, limits);
+    af__head_reader_init(&auth->connect_response, limits);
     return true;
 }
 
@@ -52,11 +104,12 @@ af_status af__transfer_init_auth(af__transfer *transfer, const af_request *reque
     auth *auth = transfer->auth;
     af_status status = AF_OK;
     if (request->credentials != NULL) {
-        status = af__identity_new(&auth->origin.given, request->credentials,
-                                  transfer->outgoing.url.userinfo, failure);
+        status = af__identity_new(&auth->origin.configured, request->credentials,
+                                  transfer->request.url.userinfo, failure);
     }
     if (request->proxy_credentials != NULL && status == AF_OK) {
-        status = af__identity_new(&auth->proxy.given, request->proxy_credentials, NULL, failure);
+        status = af__identity_new(&auth->proxy.configured, request->proxy_credentials, NULL,
+                                  failure);
     }
     return status;
 }
@@ -64,9 +117,9 @@ af_status af__transfer_init_auth(af__transfer *transfer, const af_request *reque
 void af__transfer_clear_auth(af__transfer *transfer) {
     auth *auth = transfer->auth;
     if (auth == NULL) return;
-    af__auth_clear_side(&auth->origin);
-    af__auth_clear_side(&auth->proxy);
-    af__head_reader_clear(&auth->tunnel);
+    clear_target(&auth->origin);
+    clear_target(&auth->proxy);
+    af__head_reader_clear(&auth->connect_response);
     af__buffer_clear(&auth->body);
     af_free(auth);
     transfer->auth = NULL;
@@ -75,9 +128,8 @@ void af__transfer_clear_auth(af__transfer *transfer) {
 void af__transfer_leave_origin(af__transfer *transfer) {
     auth *auth = transfer->auth;
     if (auth == NULL) return;
-    af__auth_clear_side(&auth->origin);
+    clear_target(&auth->origin);
     auth->origin.failures = 0;
-    auth->has_left = true;
 }
 
 static unsigned possible_schemes(const af__transfer *transfer) {
@@ -91,7 +143,7 @@ af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes,
     transfer->connection_schemes = has_http_1 ? schemes & AF__AUTH_ON_CONNECTION : 0;
     const auth *auth = transfer->auth;
     if (auth == NULL) return AF_OK;
-    const af__identity *const given[] = {auth->origin.given, auth->proxy.given};
+    const af__identity *const given[] = {auth->origin.configured, auth->proxy.configured};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         if (given[i] == NULL || given[i]->credentials.schemes == 0) continue;
         if ((given[i]->credentials.schemes & possible_schemes(transfer)) != 0) continue;
@@ -105,47 +157,53 @@ af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes,
 
 /** User and password of a proxy's URL have been sent as Basic. */
 static bool take_from_url(af__transfer *transfer) {
-    const af__proxy *via = transfer->hop.proxy;
-    side *proxy = &transfer->auth->proxy;
-    if (via->user == NULL || proxy->given != NULL || proxy->answered != NULL) return true;
-    af_credentials credentials = {via->user, via->password, NULL, 0, true};
-    af_failure failure = {0};
-    if (af__identity_new(&proxy->given, &credentials, NULL, &failure) != AF_OK) {
-        return fail(transfer, &failure);
+    const af__proxy *proxy = transfer->hop.proxy;
+    auth_target *target = &transfer->auth->proxy;
+    if (proxy->user == NULL || target->configured != NULL || target->from_callback != NULL) {
+        return true;
     }
-    proxy->now = proxy->given;
-    proxy->scheme = AF_AUTH_BASIC;
+    af_credentials credentials = {proxy->user, proxy->password, NULL, 0, true};
+    af_failure failure = {0};
+    if (af__identity_new(&target->configured, &credentials, NULL, &failure) != AF_OK) {
+        return af__transfer_fail(transfer, &failure);
+    }
+    target->active = target->configured;
+    target->scheme = AF_AUTH_BASIC;
     return true;
 }
 
-/** Who asks with this head; NULL: nobody whom we would answer. */
-static side *challenger(const af__transfer *transfer) {
-    const auth *auth = transfer->auth;
-    int status = auth->is_of_tunnel ? auth->tunnel.head.status : transfer->hop.reader->head.status;
-    if (status == UNAUTHORIZED && !auth->is_of_tunnel) return &transfer->auth->origin;
+/** A hop has a response of its own only after the proxy's to CONNECT, so that one is the last so far. */
+static bool is_for_connect(const af__transfer *transfer) {
+    return af__hop_is_unanswered(transfer);
+}
+
+static const af_head *challenge_head(const af__transfer *transfer) {
+    return is_for_connect(transfer) ? &transfer->auth->connect_response.head
+                                    : &transfer->hop.reader->head;
+}
+
+/** The target whose challenge this is; NULL: none that we would answer. */
+static auth_target *challenger(const af__transfer *transfer) {
+    bool is_connect = is_for_connect(transfer);
+    int status = challenge_head(transfer)->status;
+    if (status == UNAUTHORIZED && !is_connect) return &transfer->auth->origin;
     /* A 407 that didn't come from the proxy is a server's that would like to be one. */
-    bool is_proxys = auth->is_of_tunnel ||
-                     (af__auth_has_http_proxy(transfer) && !transfer->outgoing.url.is_https);
+    bool is_proxys = is_connect || (has_http_proxy(transfer) && !transfer->request.url.is_https);
     bool asks = status == PROXY_AUTHENTICATION_REQUIRED && is_proxys;
     return asks ? &transfer->auth->proxy : NULL;
 }
 
-static const af_head *asking_head(const af__transfer *transfer) {
-    const auth *auth = transfer->auth;
-    return auth->is_of_tunnel ? &auth->tunnel.head : &transfer->hop.reader->head;
-}
-
-static void choose(const af__transfer *transfer, const side *side, const af__identity *identity,
-                   af__challenge_choice *out) {
+static void choose(const af__transfer *transfer, const auth_target *target,
+                   const af__identity *identity, af__challenge_choice *out) {
     const auth *auth = transfer->auth;
     unsigned possible = possible_schemes(transfer);
     /* It was the process's own identity that was refused, not this user's. */
-    possible &= ~(side->refused & AF_AUTH_NEGOTIATE);
+    possible &= ~(target->refused & AF_AUTH_NEGOTIATE);
     af__challenge_question question = {
-        .head = asking_head(transfer),
-        .is_proxy = side == &auth->proxy,
-        .knows_body = !transfer->outgoing.sends_body ||
-                      af__auth_known_body(transfer, side) != NULL || auth->is_of_tunnel,
+        .head = challenge_head(transfer),
+        .is_proxy = target == &auth->proxy,
+        .knows_body = !transfer->request.sends_body || known_body(transfer, target) != NULL ||
+                      is_for_connect(transfer),
         .possible = possible,
         .credentials = identity != NULL ? &identity->credentials : NULL,
     };
@@ -153,36 +211,36 @@ static void choose(const af__transfer *transfer, const side *side, const af__ide
 }
 
 /** Was the answer right, but the nonce too old for it? Then there is another one. */
-static bool is_only_stale(const side *side, const af__challenge_choice *choice) {
-    if (side->scheme != AF_AUTH_DIGEST || choice->scheme != AF_AUTH_DIGEST) return false;
-    const af_slice old = side->access.terms.nonce, new = choice->terms.nonce;
+static bool is_only_stale(const auth_target *target, const af__challenge_choice *choice) {
+    if (target->scheme != AF_AUTH_DIGEST || choice->scheme != AF_AUTH_DIGEST) return false;
+    const af_slice old = target->access.terms.nonce, new = choice->terms.nonce;
     return choice->terms.is_stale &&
            (old.size != new.size || memcmp(old.bytes, new.bytes, old.size) != 0);
 }
 
 /** Who was sent, or would be. What was given for an origin that was left is gone. */
-static const af__identity *candidate(const side *side) {
-    return side->now != NULL ? side->now : side->given;
+static const af__identity *candidate(const auth_target *target) {
+    return target->active != NULL ? target->active : target->configured;
 }
 
 /** Whom to propose, with `choice` made for it; NULL: nobody. Notes what was refused. */
-static const af__identity *propose(const af__transfer *transfer, side *side,
+static const af__identity *propose(const af__transfer *transfer, auth_target *target,
                                    af__challenge_choice *choice) {
-    const af__identity *identity = candidate(side);
+    const af__identity *identity = candidate(target);
     if (identity != NULL) {
-        choose(transfer, side, identity, choice);
-        if (side->now != NULL && !is_only_stale(side, choice)) {
-            side->refused |= side->scheme;
-            choose(transfer, side, identity, choice);
+        choose(transfer, target, identity, choice);
+        if (target->active != NULL && !is_only_stale(target, choice)) {
+            target->refused |= target->scheme;
+            choose(transfer, target, identity, choice);
         }
-        if (choice->scheme != 0 && (choice->scheme & side->refused) == 0) return identity;
-        if (side->now != NULL) side->failures++;
+        if (choice->scheme != 0 && (choice->scheme & target->refused) == 0) return identity;
+        if (target->active != NULL) target->failures++;
     }
-    choose(transfer, side, NULL, choice);
+    choose(transfer, target, NULL, choice);
     return NULL;
 }
 
-/* ---- Telling ------------------------------------------------------------------------------- */
+/* ---- Reporting ----------------------------------------------------------------------------- */
 
 static char *copy_realm(const af__challenge_choice *choice) {
     af__buffer realm;
@@ -197,28 +255,29 @@ static char *copy_realm(const af__challenge_choice *choice) {
 }
 
 /** A challenge as callbacks see it. */
-typedef struct told {
+typedef struct challenge_info {
     af_challenge challenge;
     char *realm, *host;
-} told;
+} challenge_info;
 
-static void clear_told(told *told) {
-    af_free(told->realm);
-    af_free(told->host);
+static void clear_info(challenge_info *info) {
+    af_free(info->realm);
+    af_free(info->host);
 }
 
-static bool describe(af__transfer *transfer, const side *side, const af__identity *proposed,
-                     const af__challenge_choice *choice, told *out) {
+static bool describe(af__transfer *transfer, const auth_target *target,
+                     const af__identity *proposed, const af__challenge_choice *choice,
+                     challenge_info *out) {
     const auth *auth = transfer->auth;
-    const af__url *url = &transfer->outgoing.url;
-    bool is_proxy = side == &auth->proxy;
+    const af__url *url = &transfer->request.url;
+    bool is_proxy = target == &auth->proxy;
     out->realm = copy_realm(choice);
     out->host = af__copy_text(is_proxy ? af_slice_of(transfer->hop.proxy->host) : url->host);
     out->challenge = (af_challenge){
         .number = auth->number,
         .scheme = choice->scheme,
         .offered = choice->offered,
-        .failures = side->failures,
+        .failures = target->failures,
         .is_proxy = is_proxy,
         .is_https = is_proxy ? transfer->hop.proxy->kind == AF__PROXY_HTTPS : url->is_https,
         .port = is_proxy ? transfer->hop.proxy->port : url->port,
@@ -226,227 +285,344 @@ static bool describe(af__transfer *transfer, const side *side, const af__identit
         .url = url->text,
         .realm = out->realm,
         .proposed = proposed != NULL ? &proposed->credentials : NULL,
-        .head = asking_head(transfer),
+        .head = challenge_head(transfer),
     };
-    return (out->realm != NULL && out->host != NULL) || fail_memory(transfer);
+    return (out->realm != NULL && out->host != NULL) || af__transfer_fail_memory(transfer);
 }
 
 /** false: the task has failed. */
-static bool tell_answered(af__transfer *transfer, const side *side, const af__identity *identity,
-                          const af__challenge_choice *choice) {
+static bool report_answered(af__transfer *transfer, const auth_target *target,
+                            const af__identity *identity, const af__challenge_choice *choice) {
     if (transfer->events.on_challenge_answered == NULL) return true;
-    told told;
-    bool is_told = describe(transfer, side, identity, choice, &told);
-    if (is_told) {
-        count_event(transfer);
-        transfer->events.on_challenge_answered(transfer->events.context, &told.challenge);
+    challenge_info info;
+    bool has_info = describe(transfer, target, identity, choice, &info);
+    if (has_info) {
+        af__transfer_count_event(transfer);
+        transfer->events.on_challenge_answered(transfer->events.context, &info.challenge);
     }
-    clear_told(&told);
-    return is_told;
+    clear_info(&info);
+    return has_info;
 }
 
 /* ---- Answering ----------------------------------------------------------------------------- */
 
 /** A field of the request's own has had its chance. */
-static void drop_own_field(af__outgoing *outgoing, const char *name) {
+static void drop_own_field(af__request_head *request, const char *name) {
     size_t count = 0;
-    for (size_t i = 0; i < outgoing->header_count; i++) {
-        const af_header header = outgoing->headers[i];
+    for (size_t i = 0; i < request->header_count; i++) {
+        const af_header header = request->headers[i];
         if (af__same_name(header.name, name)) {
             memset((char *)(uintptr_t)header.value.bytes, 0, header.value.size);
         } else {
-            outgoing->headers[count++] = header;
+            request->headers[count++] = header;
         }
     }
-    outgoing->header_count = count;
+    request->header_count = count;
 }
 
-static af__met use(af__transfer *transfer, side *side, const af__identity *identity,
-                   const af__challenge_choice *choice) {
+static af__auth_action use(af__transfer *transfer, auth_target *target,
+                           const af__identity *identity, const af__challenge_choice *choice) {
     af__access access = {.count = 0};
-    if (transfer->outgoing.sends_body && !af__source_can_rewind(&transfer->source)) {
-        fail_text(transfer, AF_EREPLAY,
-                  "the server asks for credentials and for the request body once more, "
-                  "but it can be read only once");
-        return AF__MET_FAILED;
+    if (transfer->request.sends_body && !af__source_can_rewind(&transfer->source)) {
+        af__transfer_fail_text(
+            transfer, AF_EREPLAY,
+            "the server asks for credentials and for the request body once more, "
+            "but it can be read only once");
+        return AF__AUTH_FAIL;
     }
     if (choice->scheme == AF_AUTH_DIGEST && af__access_init(&access, &choice->terms) != AF_OK) {
-        fail_memory(transfer);
-        return AF__MET_FAILED;
+        af__transfer_fail_memory(transfer);
+        return AF__AUTH_FAIL;
     }
-    if (!tell_answered(transfer, side, identity, choice)) {
+    if (!report_answered(transfer, target, identity, choice)) {
         af__access_clear(&access);
-        return AF__MET_FAILED;
+        return AF__AUTH_FAIL;
     }
-    af__auth_free_field(side);
-    af__access_clear(&side->access);
-    side->access = access;
-    side->now = identity;
-    side->scheme = choice->scheme;
-    side->rounds++;
-    drop_own_field(&transfer->outgoing, af__auth_field_name(transfer->auth, side));
+    free_field(target);
+    af__access_clear(&target->access);
+    target->access = access;
+    target->active = identity;
+    target->scheme = choice->scheme;
+    target->attempts++;
+    drop_own_field(&transfer->request, field_name(transfer->auth, target));
     transfer->hop.phase = AF__PHASE_CHALLENGED;
-    return AF__MET_REPEAT;
+    return AF__AUTH_REPEAT;
 }
 
 /** Takes `identity`. */
-static af__met use_answer(af__transfer *transfer, side *side, af__identity *identity) {
+static af__auth_action use_answer(af__transfer *transfer, auth_target *target,
+                                  af__identity *identity) {
     af__challenge_choice choice;
-    forget_round(side);
-    af__identity_free(side->answered);
-    side->answered = identity;
-    choose(transfer, side, identity, &choice);
-    return choice.scheme != 0 ? use(transfer, side, identity, &choice) : AF__MET_ANSWER;
+    forget_attempt(target);
+    af__identity_free(target->from_callback);
+    target->from_callback = identity;
+    choose(transfer, target, identity, &choice);
+    return choice.scheme != 0 ? use(transfer, target, identity, &choice) : AF__AUTH_ACCEPT;
 }
 
 /** What was decided. Takes `identity`. */
-static af__met heed(af__transfer *transfer, side *side, af_challenge_answer answer,
-                    af__identity *identity) {
-    if (answer == AF_CHALLENGE_USE) return use_answer(transfer, side, identity);
+static af__auth_action apply_decision(af__transfer *transfer, auth_target *target,
+                                      af_challenge_answer answer, af__identity *identity) {
+    if (answer == AF_CHALLENGE_USE) return use_answer(transfer, target, identity);
     af__identity_free(identity);
     if (answer == AF_CHALLENGE_DEFAULT) {
         af__challenge_choice choice;
-        const af__identity *proposed = candidate(side);
-        if (proposed == NULL) return AF__MET_ANSWER;
-        choose(transfer, side, proposed, &choice);
-        bool is_refused = choice.scheme == 0 || (choice.scheme & side->refused) != 0;
-        return is_refused ? AF__MET_ANSWER : use(transfer, side, proposed, &choice);
+        const af__identity *proposed = candidate(target);
+        if (proposed == NULL) return AF__AUTH_ACCEPT;
+        choose(transfer, target, proposed, &choice);
+        bool is_refused = choice.scheme == 0 || (choice.scheme & target->refused) != 0;
+        return is_refused ? AF__AUTH_ACCEPT : use(transfer, target, proposed, &choice);
     }
     if (answer == AF_CHALLENGE_CANCEL) {
-        fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
+        af__transfer_fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
     } else {
-        fail_text(transfer, AF_EAUTH, "the caller refused to answer the challenge");
+        af__transfer_fail_text(transfer, AF_EAUTH, "the caller refused to answer the challenge");
     }
-    return AF__MET_FAILED;
+    return AF__AUTH_FAIL;
 }
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
 /** Also where nobody knows the answer: what it says is then DEFAULT. */
-static af__met ask(af__transfer *transfer, side *side, const af__identity *proposed,
-                   const af__challenge_choice *choice) {
+static af__auth_action ask(af__transfer *transfer, auth_target *target,
+                           const af__identity *proposed, const af__challenge_choice *choice) {
     af_credentials credentials = AF_CREDENTIALS_INIT;
     if (proposed != NULL) credentials = proposed->credentials;
     af_challenge_answer answer = AF_CHALLENGE_FAIL;
     af__identity *identity = NULL;
-    told told;
-    if (describe(transfer, side, proposed, choice, &told)) {
-        count_event(transfer);
-        atomic_store(&transfer->awaited, told.challenge.number);
-        answer = transfer->events.on_challenge(transfer->events.context, &told.challenge,
+    challenge_info info;
+    if (describe(transfer, target, proposed, choice, &info)) {
+        af__transfer_count_event(transfer);
+        atomic_store(&transfer->awaited, info.challenge.number);
+        answer = transfer->events.on_challenge(transfer->events.context, &info.challenge,
                                                &credentials);
         af_failure failure = {0};
         if (answer == AF_CHALLENGE_USE &&
             af__identity_new(&identity, &credentials, NULL, &failure) != AF_OK) {
-            fail(transfer, &failure);
+            af__transfer_fail(transfer, &failure);
         }
     }
-    clear_told(&told);
-    bool has_failed = transfer->result->failure.status != AF_OK;
+    clear_info(&info);
+    bool has_failed = af__transfer_has_failed(transfer);
     if (!has_failed && answer == AF_CHALLENGE_LATER) {
         transfer->hop.phase = AF__PHASE_AWAITING_ANSWER;
-        return AF__MET_ASKED;
+        return AF__AUTH_AWAIT;
     }
     atomic_store(&transfer->awaited, 0);
-    return has_failed ? AF__MET_FAILED : heed(transfer, side, answer, identity);
+    return has_failed ? AF__AUTH_FAIL : apply_decision(transfer, target, answer, identity);
 }
 
-static af__met meet(af__transfer *transfer) {
-    side *side = challenger(transfer);
-    if (side == NULL || side->rounds == MOST_ROUNDS) return AF__MET_ANSWER;
-    if (side == &transfer->auth->proxy && !take_from_url(transfer)) return AF__MET_FAILED;
+static af__auth_action handle(af__transfer *transfer) {
+    auth_target *target = challenger(transfer);
+    if (target == NULL || target->attempts == MOST_ATTEMPTS) return AF__AUTH_ACCEPT;
+    if (target == &transfer->auth->proxy && !take_from_url(transfer)) return AF__AUTH_FAIL;
     af__challenge_choice choice;
-    const af__identity *proposed = propose(transfer, side, &choice);
-    if (choice.offered == 0) return AF__MET_ANSWER;
+    const af__identity *proposed = propose(transfer, target, &choice);
+    if (choice.offered == 0) return AF__AUTH_ACCEPT;
     transfer->auth->number++;
-    if (transfer->events.on_challenge != NULL) return ask(transfer, side, proposed, &choice);
-    return proposed != NULL ? use(transfer, side, proposed, &choice) : AF__MET_ANSWER;
+    if (transfer->events.on_challenge != NULL) return ask(transfer, target, proposed, &choice);
+    return proposed != NULL ? use(transfer, target, proposed, &choice) : AF__AUTH_ACCEPT;
 }
 
 /** Also one without credentials and nobody to ask has those of its proxy's URL. */
 static bool may_answer(const af__transfer *transfer) {
     return transfer->auth != NULL ||
-           (af__auth_has_http_proxy(transfer) && transfer->hop.proxy->user != NULL);
+           (has_http_proxy(transfer) && transfer->hop.proxy->user != NULL);
 }
 
-af__met af__transfer_meet_challenge(af__transfer *transfer) {
+af__auth_action af__transfer_handle_challenge(af__transfer *transfer) {
     int status = transfer->hop.reader->head.status;
-    if (status != UNAUTHORIZED && status != PROXY_AUTHENTICATION_REQUIRED) return AF__MET_ANSWER;
-    if (!may_answer(transfer)) return AF__MET_ANSWER;
-    if (!make_auth(transfer)) return fail_memory(transfer), AF__MET_FAILED;
-    transfer->auth->is_of_tunnel = false;
-    return meet(transfer);
+    if (status != UNAUTHORIZED && status != PROXY_AUTHENTICATION_REQUIRED) return AF__AUTH_ACCEPT;
+    if (!may_answer(transfer)) return AF__AUTH_ACCEPT;
+    if (!make_auth(transfer)) return af__transfer_fail_memory(transfer), AF__AUTH_FAIL;
+    return handle(transfer);
 }
 
-bool af__transfer_take_tunnel_line(af__transfer *transfer, af_slice line) {
+bool af__transfer_on_connect_line(af__transfer *transfer, af_slice line) {
     af_failure failure = {0};
     af__head_step step;
-    if (!af__auth_has_http_proxy(transfer) || !may_answer(transfer)) return true;
-    if (!make_auth(transfer)) return fail_memory(transfer);
-    af__head_reader *tunnel = &transfer->auth->tunnel;
-    if (tunnel->state == AF__HEAD_DONE) af__head_reader_reopen(tunnel);
-    return af__head_reader_feed(tunnel, line, &step, &failure) == AF_OK || fail(transfer, &failure);
+    if (!has_http_proxy(transfer) || !may_answer(transfer)) return true;
+    if (!make_auth(transfer)) return af__transfer_fail_memory(transfer);
+    af__head_reader *reader = &transfer->auth->connect_response;
+    if (reader->state == AF__HEAD_DONE) af__head_reader_reopen(reader);
+    return af__head_reader_feed(reader, line, &step, &failure) == AF_OK ||
+           af__transfer_fail(transfer, &failure);
 }
 
-void af__transfer_meet_tunnel(af__transfer *transfer) {
-    auth *auth = transfer->auth;
-    if (auth == NULL || auth->tunnel.state != AF__HEAD_DONE || transfer->hop.reader->bytes != 0)
-        return;
+void af__transfer_handle_connect_challenge(af__transfer *transfer) {
+    const auth *auth = transfer->auth;
+    if (auth == NULL || auth->connect_response.state != AF__HEAD_DONE) return;
     /* The head may be left over from an earlier hop, which went another way. */
-    if (!af__auth_has_http_proxy(transfer)) return;
-    auth->is_of_tunnel = true;
-    (void)meet(transfer);
+    if (!is_for_connect(transfer) || !has_http_proxy(transfer)) return;
+    (void)handle(transfer);
 }
 
-/* ---- While nobody has answered ------------------------------------------------------------- */
+/* ---- Sending ------------------------------------------------------------------------------- */
 
-af__taken af__transfer_keep_body(af__transfer *transfer, af_slice bytes, int64_t received) {
+/** The one scheme that needs no challenge to begin with; 0: there is none. */
+static unsigned first_scheme(const af__transfer *transfer, const af_credentials *credentials) {
+    unsigned fit = af__credentials_fit(credentials);
+    if ((fit & AF_AUTH_BEARER) != 0) return AF_AUTH_BEARER;
+    if ((fit & AF_AUTH_BASIC) != 0) return AF_AUTH_BASIC;
+    bool is_only = fit == AF_AUTH_NTLM || fit == AF_AUTH_NEGOTIATE;
+    return is_only ? fit & transfer->connection_schemes : 0;
+}
+
+static void begin_at_once(const af__transfer *transfer, auth_target *target) {
+    const auth *auth = transfer->auth;
+    if (target->active != NULL || target->configured == NULL || target->attempts != 0) return;
+    const af_credentials *credentials = &target->configured->credentials;
+    af_slice name = af_slice_of(field_name(auth, target));
+    if (!credentials->is_preemptive || af__request_head_sends(&transfer->request, name)) return;
+    target->scheme = first_scheme(transfer, credentials);
+    if (target->scheme != 0) target->active = target->configured;
+}
+
+static bool write_digest(af__transfer *transfer, auth_target *target, const char *method,
+                         const char *request_target) {
+    const af_credentials *credentials = &target->active->credentials;
+    const af_slice *body = known_body(transfer, target);
+    af__access_request request = {
+        .user = credentials->user,
+        .password = credentials->password,
+        .method = method,
+        .target = request_target,
+        .body = body != NULL ? *body : af_slice_of(""),
+    };
+    af_failure failure = {0};
+    free_field(target);
+    return af__access_answer(&target->access, &request, &target->field, &failure) == AF_OK ||
+           af__transfer_fail(transfer, &failure);
+}
+
+/** Digest says something else of each request, and counts them. */
+static bool write_field(af__transfer *transfer, auth_target *target, const char *method,
+                        const char *request_target) {
+    if (target->active == NULL) return true;
+    const af_credentials *credentials = &target->active->credentials;
+    switch (target->scheme) {
+    case AF_AUTH_DIGEST:
+        return write_digest(transfer, target, method, request_target);
+    case AF_AUTH_BASIC:
+        if (target->field != NULL) return true;
+        target->field = af__basic_field(credentials->user, credentials->password);
+        break;
+    case AF_AUTH_BEARER:
+        if (target->field != NULL) return true;
+        target->field = af__bearer_field(credentials->token);
+        break;
+    default:
+        return true;
+    }
+    return target->field != NULL || af__transfer_fail_memory(transfer);
+}
+
+bool af__transfer_prepare_auth(af__transfer *transfer) {
     auth *auth = transfer->auth;
-    if (!transfer->hop.shares_connection) return AF__HELD;
+    if (auth == NULL) return true;
+    const af__request_head *request = &transfer->request;
+    begin_at_once(transfer, &auth->origin);
+    return write_field(transfer, &auth->origin, request->method, request->url.path.bytes);
+}
+
+bool af__transfer_prepare_proxy_auth(af__transfer *transfer) {
+    auth *auth = transfer->auth;
+    if (auth == NULL || !has_http_proxy(transfer)) return true;
+    if (auth->proxy_of != NULL && auth->proxy_of != transfer->hop.proxy) {
+        clear_target(&auth->proxy);
+        auth->proxy.failures = 0;
+    }
+    auth->proxy_of = transfer->hop.proxy;
+    begin_at_once(transfer, &auth->proxy);
+    const af__url *url = &transfer->request.url;
+    if (!url->is_https) {
+        return write_field(transfer, &auth->proxy, transfer->request.method, url->text);
+    }
+    char target[AF__HOST_LONGEST + 16];
+    bool is_ipv6 = memchr(url->host.bytes, ':', url->host.size) != NULL;
+    snprintf(target, sizeof target, "%s%.*s%s:%u", is_ipv6 ? "[" : "", (int)url->host.size,
+             url->host.bytes, is_ipv6 ? "]" : "", (unsigned)url->port);
+    return write_field(transfer, &auth->proxy, "CONNECT", target);
+}
+
+const char *af__transfer_authorization(const af__transfer *transfer) {
+    return transfer->auth != NULL ? transfer->auth->origin.field : NULL;
+}
+
+const char *af__transfer_proxy_authorization(const af__transfer *transfer) {
+    bool is_sent = transfer->auth != NULL && has_http_proxy(transfer);
+    return is_sent ? transfer->auth->proxy.field : NULL;
+}
+
+bool af__transfer_identifies_to_proxy(const af__transfer *transfer) {
+    const auth *auth = transfer->auth;
+    return auth != NULL && (auth->proxy.configured != NULL || auth->proxy.active != NULL);
+}
+
+static const af_credentials *on_connection(const auth_target *target, unsigned *scheme) {
+    *scheme = target->active != NULL ? target->scheme & AF__AUTH_ON_CONNECTION : 0;
+    return *scheme != 0 ? &target->active->credentials : NULL;
+}
+
+const af_credentials *af__transfer_connection_auth(const af__transfer *transfer, unsigned *scheme) {
+    *scheme = 0;
+    return transfer->auth != NULL ? on_connection(&transfer->auth->origin, scheme) : NULL;
+}
+
+const af_credentials *af__transfer_proxy_connection_auth(const af__transfer *transfer,
+                                                         unsigned *scheme) {
+    *scheme = 0;
+    bool is_asked = transfer->auth != NULL && has_http_proxy(transfer);
+    return is_asked ? on_connection(&transfer->auth->proxy, scheme) : NULL;
+}
+
+bool af__transfer_head_is_pending(const af__transfer *transfer) {
+    unsigned scheme;
+    switch (transfer->hop.reader->head.status) {
+    case UNAUTHORIZED:
+        return af__transfer_connection_auth(transfer, &scheme) != NULL;
+    case PROXY_AUTHENTICATION_REQUIRED:
+        return af__transfer_proxy_connection_auth(transfer, &scheme) != NULL;
+    default:
+        return false;
+    }
+}
+
+/* ---- While a challenge waits for its answer ------------------------------------------------ */
+
+af__flow af__auth_keep_body(af__transfer *transfer, af_slice bytes, int64_t received) {
+    auth *auth = transfer->auth;
+    if (!transfer->hop.shares_connection) return AF__PAUSED;
     af_status status = af__buffer_append(&auth->body, bytes.bytes, bytes.size);
     auth->received = received;
-    if (status == AF_OK) return AF__TAKEN;
-    fail_text(transfer, status, af_status_text(status));
+    if (status == AF_OK) return AF__CONSUMED;
+    af__transfer_fail_text(transfer, status, af_status_text(status));
     return AF__STOP;
 }
 
-void af__transfer_keep_outcome(af__transfer *transfer, const af__outcome *outcome) {
+void af__auth_keep_outcome(af__transfer *transfer, const af__outcome *outcome) {
     transfer->auth->outcome = *outcome;
     transfer->auth->outcome.evidence = NULL;
     transfer->auth->has_outcome = true;
 }
 
-bool af__transfer_take_answer(af__transfer *transfer, uint32_t number, af_challenge_answer answer,
-                              af__identity *identity) {
+const af__outcome *af__auth_take_outcome(af__transfer *transfer) {
     auth *auth = transfer->auth;
-    if (auth == NULL || transfer->hop.phase != AF__PHASE_AWAITING_ANSWER ||
-        auth->number != number) {
-        af__identity_free(identity);
-        return false;
-    }
-    transfer->hop.phase = AF__PHASE_HEAD;
-    af__buffer body = auth->body;
-    af__buffer_init(&auth->body, transfer->sink.limit);
-    af__met met = heed(transfer, challenger(transfer), answer, identity);
-    bool is_answer = met == AF__MET_ANSWER && !auth->is_of_tunnel;
-    if (met == AF__MET_REPEAT) transfer->hop.discarded = body.size;
-    if (is_answer && af__transfer_accept_head(transfer) && body.size > 0) {
-        af_slice bytes = {body.bytes, body.size};
-        transfer->hop.decoded = 0; /* They were counted when they came. */
-        (void)af__transfer_take_body(transfer, bytes, auth->received);
-    }
-    af__buffer_clear(&body);
-    return true;
-}
-
-void af__transfer_end_asked(af__transfer *transfer) {
-    if (transfer->auth == NULL) return;
-    atomic_store(&transfer->awaited, 0);
-    if (transfer->auth->has_outcome) (void)af__transfer_resume_hop(transfer);
-}
-
-af__next af__transfer_resume_hop(af__transfer *transfer) {
-    auth *auth = transfer->auth;
+    if (auth == NULL || !auth->has_outcome) return NULL;
     auth->has_outcome = false;
-    return af__transfer_judge_hop(transfer, &auth->outcome);
+    return &auth->outcome;
+}
+
+bool af__auth_awaits(const af__transfer *transfer, uint32_t number) {
+    return transfer->hop.phase == AF__PHASE_AWAITING_ANSWER && transfer->auth->number == number;
+}
+
+af__auth_action af__auth_on_answer(af__transfer *transfer, af_challenge_answer answer,
+                                   af__identity *identity, af__buffer *body, int64_t *received) {
+    auth *auth = transfer->auth;
+    *body = auth->body;
+    *received = auth->received;
+    af__buffer_init(&auth->body, transfer->sink.limit);
+    transfer->hop.phase = AF__PHASE_HEAD;
+    return apply_decision(transfer, challenger(transfer), answer, identity);
 }

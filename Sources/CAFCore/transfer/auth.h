@@ -7,13 +7,13 @@
 
 #include "transfer/transfer.h"
 
-/** What somebody's 401 or 407 leads to. */
-typedef enum af__met {
-    AF__MET_ANSWER, /**< It is the answer. */
-    AF__MET_REPEAT, /**< The same again, with credentials. */
-    AF__MET_ASKED,  /**< Somebody will say later. */
-    AF__MET_FAILED  /**< The task has failed. */
-} af__met;
+/** What to do about a head, which may be a 401 or 407. */
+typedef enum af__auth_action {
+    AF__AUTH_ACCEPT, /**< It is the response. */
+    AF__AUTH_REPEAT, /**< Send the same again, with credentials: the phase is CHALLENGED. */
+    AF__AUTH_AWAIT,  /**< The caller answers later: the phase is AWAITING_ANSWER. */
+    AF__AUTH_FAIL    /**< The task has failed. */
+} af__auth_action;
 
 /** Nothing is made for a request that neither has credentials nor wants to be asked. */
 af_status af__transfer_init_auth(af__transfer *transfer, const af_request *request,
@@ -52,31 +52,36 @@ const af_credentials *af__transfer_proxy_connection_auth(const af__transfer *tra
                                                          unsigned *scheme);
 
 /** Is this final head perhaps one of several, of which the last counts? */
-bool af__transfer_is_between_rounds(const af__transfer *transfer);
+bool af__transfer_head_is_pending(const af__transfer *transfer);
 
 /** The final head of the hop is there. */
-af__met af__transfer_meet_challenge(af__transfer *transfer);
+af__auth_action af__transfer_handle_challenge(af__transfer *transfer);
 
 /** A line of what a proxy says before there is a tunnel. false: end the exchange. */
-bool af__transfer_take_tunnel_line(af__transfer *transfer, af_slice line);
+bool af__transfer_on_connect_line(af__transfer *transfer, af_slice line);
 
 /** The proxy made no tunnel, for want of credentials: as AF__MET_…, in the transfer's phase. */
-void af__transfer_meet_tunnel(af__transfer *transfer);
+void af__transfer_handle_connect_challenge(af__transfer *transfer);
 
-/** ASKED: more of the body has come, which waits with us. AF__HELD: it waits on its connection. */
-af__taken af__transfer_keep_body(af__transfer *transfer, af_slice bytes, int64_t received);
+/* A challenge that waits for its answer: AF__PHASE_AWAITING_ANSWER. */
 
-/** ASKED: the hop is over. Takes the outcome but its evidence. */
-void af__transfer_keep_outcome(af__transfer *transfer, const af__outcome *outcome);
+/** Keep more of the body. AF__PAUSED: it waits on its connection. */
+af__flow af__auth_keep_body(af__transfer *transfer, af_slice bytes, int64_t received);
 
-/** The task ends while somebody is asked: notes the hop. */
-void af__transfer_end_asked(af__transfer *transfer);
+/** The hop has ended. Takes the outcome but its evidence. */
+void af__auth_keep_outcome(af__transfer *transfer, const af__outcome *outcome);
+
+/** That outcome, once; NULL: there is none. Valid until the next is kept. */
+const af__outcome *af__auth_take_outcome(af__transfer *transfer);
+
+/** Does the challenge of this number wait for its answer? */
+bool af__auth_awaits(const af__transfer *transfer, uint32_t number);
 
 /**
- * Somebody has said it. Takes `identity`, which may be NULL. False: nobody waits for the answer of that
- * number.
+ * The challenge that waits has been answered. Takes `identity`, which may be NULL; `*body` is yours, the part
+ * that was kept of it, and `*received` what it took on the wire.
  */
-bool af__transfer_take_answer(af__transfer *transfer, uint32_t number, af_challenge_answer answer,
-                              af__identity *identity);
+af__auth_action af__auth_on_answer(af__transfer *transfer, af_challenge_answer answer,
+                                   af__identity *identity, af__buffer *body, int64_t *received);
 
 #endif

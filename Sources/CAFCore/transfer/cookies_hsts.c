@@ -66,26 +66,26 @@ bool af__transfer_wants_https(const void *context, const af__url *url) {
 
 bool af__transfer_upgrade(af__transfer *transfer) {
     af_failure failure = {0};
-    af__url *url = &transfer->outgoing.url;
+    af__url *url = &transfer->request.url;
     if (transfer->store == NULL || url->is_https || !af__transfer_wants_https(transfer, url)) {
         return true;
     }
-    return af__url_upgrade(url, &failure) == AF_OK || fail(transfer, &failure);
+    return af__url_upgrade(url, &failure) == AF_OK || af__transfer_fail(transfer, &failure);
 }
 
-void af__transfer_remember(af__transfer *transfer, const af__evidence *evidence) {
+void af__transfer_store_hsts(af__transfer *transfer, const af__evidence *evidence) {
     host_room host;
     af__hsts_field field;
     const af_head *head = &transfer->hop.reader->head;
     bool is_asked = transfer->store != NULL && transfer->store->hsts != NULL &&
-                    transfer->outgoing.url.is_https;
+                    transfer->request.url.is_https;
     if (!is_asked || transfer->hop.reader->state != AF__HEAD_DONE) return;
     if (!af__evidence_is_faultless(evidence)) return;
     for (size_t i = 0; i < head->header_count; i++) {
         if (!af__same_name(head->headers[i].name, "Strict-Transport-Security")) continue;
         /* The first one counts. Without memory this time is as if it had not been said. */
         bool is_read = af__hsts_read(&field, head->headers[i].value) &&
-                       read_host(transfer->store, transfer->outgoing.url.host, host);
+                       read_host(transfer->store, transfer->request.url.host, host);
         if (is_read) af__hsts_keep(transfer->store->hsts, host, &field, (int64_t)time(NULL));
         return;
     }
@@ -100,7 +100,7 @@ static bool uses_cookies(const af__transfer *transfer) {
 
 /** By the URL alone: a Host that the caller gives chooses nothing. */
 static bool read_site(const af__transfer *transfer, host_room room, af__cookie_site *out) {
-    const af__url *url = &transfer->outgoing.url;
+    const af__url *url = &transfer->request.url;
     af_slice path = url->path;
     const char *mark = memchr(path.bytes, '?', path.size);
     if (mark != NULL) path.size = (size_t)(mark - path.bytes);
@@ -111,14 +111,14 @@ static bool read_site(const af__transfer *transfer, host_room room, af__cookie_s
 static bool choose_cookies(af__transfer *transfer) {
     host_room room;
     af__cookie_site site;
-    if (af__outgoing_mentions(&transfer->outgoing, "Cookie")) return true;
+    if (af__request_head_mentions(&transfer->request, "Cookie")) return true;
     if (!read_site(transfer, room, &site)) return true;
     af_status status = af__cookie_jar_write(transfer->store->cookies, &site, (int64_t)time(NULL),
                                             &transfer->hop.cookies);
-    return status == AF_OK || fail_text(transfer, status, "out of memory");
+    return status == AF_OK || af__transfer_fail_text(transfer, status, "out of memory");
 }
 
-bool af__transfer_consult_store(af__transfer *transfer) {
+bool af__transfer_apply_cookies_and_hsts(af__transfer *transfer) {
     if (transfer->store == NULL) return true;
     if (!af__transfer_upgrade(transfer)) return false;
     return !uses_cookies(transfer) || choose_cookies(transfer);
@@ -147,11 +147,11 @@ static bool keeps_cookies(const af__transfer *transfer, const char *host) {
 static bool remember_document(af__transfer *transfer) {
     bool is_asked = transfer->store->cookie_policy == AF_COOKIES_MAIN_DOCUMENT;
     if (!is_asked || transfer->document_host != NULL) return true;
-    transfer->document_host = af__copy_text(transfer->outgoing.url.host);
-    return transfer->document_host != NULL || fail_text(transfer, AF_ENOMEM, "out of memory");
+    transfer->document_host = af__copy_text(transfer->request.url.host);
+    return transfer->document_host != NULL || af__transfer_fail_memory(transfer);
 }
 
-bool af__transfer_fill_store(af__transfer *transfer) {
+bool af__transfer_save_cookies(af__transfer *transfer) {
     host_room room;
     af__cookie_site site;
     const char *why;
@@ -166,7 +166,7 @@ bool af__transfer_fill_store(af__transfer *transfer) {
         count++;
         af_status status = af__cookie_jar_keep(transfer->store->cookies, &site, field->value,
                                                (int64_t)time(NULL), &why);
-        if (status == AF_ENOMEM) return fail_text(transfer, status, "out of memory");
+        if (status == AF_ENOMEM) return af__transfer_fail_text(transfer, status, "out of memory");
     }
     return true;
 }

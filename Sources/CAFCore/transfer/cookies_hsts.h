@@ -16,15 +16,15 @@ void af__transfer_clear_store(af__transfer *transfer);
 bool af__transfer_wants_https(const void *transfer, const af__url *url);
 
 /** A hop has ended; what its server has shown of itself over TLS may be NULL. */
-void af__transfer_remember(af__transfer *transfer, const af__evidence *evidence);
+void af__transfer_store_hsts(af__transfer *transfer, const af__evidence *evidence);
 
 /** Before a hop is sent. A failure is the transfer's. */
-bool af__transfer_consult_store(af__transfer *transfer);
+bool af__transfer_apply_cookies_and_hsts(af__transfer *transfer);
 
 /** Make the next hop's URL an https one if its host wants that. false: the transfer has failed. */
 bool af__transfer_upgrade(af__transfer *transfer);
 
 /** A final head has come, of a redirect as well. A failure is the transfer's. */
-bool af__transfer_fill_store(af__transfer *transfer);
+bool af__transfer_save_cookies(af__transfer *transfer);
 
 #endif

@@ -40,8 +40,8 @@ static af_status init_with_fields(af__transfer *transfer, const af_request *requ
     if (request->header_count > 0) {
         memcpy(headers + count, request->headers, request->header_count * sizeof *headers);
     }
-    af_status status = af__outgoing_init(&transfer->outgoing, room_of(transfer), request->method,
-                                         url, headers, count + request->header_count, failure);
+    af_status status = af__request_head_init(&transfer->request, room_of(transfer), request->method,
+                                             url, headers, count + request->header_count, failure);
     af_free(headers);
     return status;
 }
@@ -58,8 +58,8 @@ static af_status init_with_userinfo(af__transfer *transfer, const af_request *re
     return status;
 }
 
-af_status af__transfer_init_outgoing(af__transfer *transfer, const af_request *request,
-                                     af_failure *failure) {
+af_status af__transfer_init_request(af__transfer *transfer, const af_request *request,
+                                    af_failure *failure) {
     af__url url = {0};
     if (request->url == NULL) return af__fail(failure, AF_EINVAL, "the request has no URL");
     if (request->headers == NULL && request->header_count > 0) {
@@ -78,6 +78,6 @@ af_status af__transfer_init_outgoing(af__transfer *transfer, const af_request *r
     if (content_type != NULL) {
         return init_with_fields(transfer, request, &url, NULL, content_type, failure);
     }
-    return af__outgoing_init(&transfer->outgoing, room_of(transfer), request->method, &url,
-                             request->headers, request->header_count, failure);
+    return af__request_head_init(&transfer->request, room_of(transfer), request->method, &url,
+                                 request->headers, request->header_count, failure);
 }

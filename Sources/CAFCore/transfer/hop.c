@@ -4,7 +4,7 @@
 #include <string.h>
 
 static void forget_next(af__hop *hop) {
-    if (hop->next != NULL) af__outgoing_clear(hop->next);
+    if (hop->next != NULL) af__request_head_clear(hop->next);
     af_free(hop->next);
     hop->next = NULL;
 }
@@ -17,7 +17,7 @@ void af__hop_clear(af__hop *hop) {
     *hop = (af__hop){0};
 }
 
-af__outgoing *af__hop_make_next(af__hop *hop) {
+af__request_head *af__hop_make_next(af__hop *hop) {
     forget_next(hop);
     hop->next = af__zalloc(sizeof *hop->next);
     return hop->next;

@@ -8,7 +8,7 @@
 /** What the next hop would send, with the fields that may cross, for the hook to edit. */
 static af_status propose(const af__transfer *transfer, const af__redirect_plan *plan,
                          af_header **headers, size_t *count) {
-    const af__outgoing *now = &transfer->outgoing;
+    const af__request_head *now = &transfer->request;
     *headers = af__alloc((now->header_count + 1) * sizeof **headers);
     if (*headers == NULL) return AF_ENOMEM;
     *count = 0;
@@ -23,7 +23,7 @@ static af_status propose(const af__transfer *transfer, const af__redirect_plan *
 /** The hook's word: true follows, with `next` made; false leaves the answer or fails. */
 static bool ask_hook(af__transfer *transfer, af__redirect_plan *plan, af_redirect *redirect) {
     if (transfer->events.on_redirect == NULL) return true;
-    count_event(transfer);
+    af__transfer_count_event(transfer);
     switch (transfer->events.on_redirect(transfer->events.context, redirect)) {
     case AF_REDIRECT_FOLLOW:
         return true;
@@ -33,13 +33,13 @@ static bool ask_hook(af__transfer *transfer, af__redirect_plan *plan, af_redirec
     case AF_REDIRECT_FAIL:
         break;
     }
-    return fail_text(transfer, AF_EREDIRECT, "the redirect was refused by the caller");
+    return af__transfer_fail_text(transfer, AF_EREDIRECT, "the redirect was refused by the caller");
 }
 
 /** The fields that go to where the hook leads: `room` has place for all that it left. */
 static size_t keep_edited(const af__transfer *transfer, const af__redirect_plan *plan,
                           const af_redirect *redirect, const af__url *url, af_header *room) {
-    const af__outgoing *now = &transfer->outgoing;
+    const af__request_head *now = &transfer->request;
     size_t count = 0;
     for (size_t i = 0; i < redirect->header_count; i++) {
         if (af__redirect_keeps_edited(plan, &now->url, url, &redirect->headers[i], now->headers,
@@ -54,15 +54,15 @@ static af_status init_next(af__transfer *transfer, const af__redirect_plan *plan
                            const af_redirect *redirect, af__url *url, af_failure *failure) {
     af_header *headers = af__alloc((redirect->header_count + 1) * sizeof *headers);
     transfer->hop.location = af__copy_text(af_slice_of(url->text));
-    af__outgoing *next = af__hop_make_next(&transfer->hop);
+    af__request_head *next = af__hop_make_next(&transfer->hop);
     if (headers == NULL || transfer->hop.location == NULL || next == NULL) {
         af_free(headers);
         af__url_clear(url);
         return af__fail(failure, AF_ENOMEM, "out of memory");
     }
     size_t count = keep_edited(transfer, plan, redirect, url, headers);
-    af_status status = af__outgoing_init(next, (af__room){0}, redirect->method, url, headers, count,
-                                         failure);
+    af_status status = af__request_head_init(next, (af__room){0}, redirect->method, url, headers,
+                                             count, failure);
     af_free(headers);
     return status;
 }
@@ -72,28 +72,29 @@ static bool make_next(af__transfer *transfer, const af__redirect_plan *plan,
     af_failure failure = {0};
     af__url url = {0};
     if (af__url_parse(&url, af_slice_of(redirect->url), &failure) != AF_OK) {
-        return fail(transfer, &failure);
+        return af__transfer_fail(transfer, &failure);
     }
     if (!url.is_https && af__transfer_wants_https(transfer, &url) &&
         af__url_upgrade(&url, &failure) != AF_OK) {
         af__url_clear(&url);
-        return fail(transfer, &failure);
+        return af__transfer_fail(transfer, &failure);
     }
-    if (transfer->outgoing.url.is_https && !url.is_https && !transfer->allow_downgrade) {
+    if (transfer->request.url.is_https && !url.is_https && !transfer->allow_downgrade) {
         af__url_clear(&url);
-        return fail_text(transfer, AF_EREDIRECT, "the redirect leads from https to http");
+        return af__transfer_fail_text(transfer, AF_EREDIRECT,
+                                      "the redirect leads from https to http");
     }
     if (plan->keeps_body && !af__source_can_rewind(&transfer->source)) {
         af__url_clear(&url);
         af__fail(&failure, AF_EREPLAY,
                  "the redirect asks for the request body once more, "
                  "but it can be read only once");
-        return fail(transfer, &failure);
+        return af__transfer_fail(transfer, &failure);
     }
     if (init_next(transfer, plan, redirect, &url, &failure) != AF_OK) {
-        return fail(transfer, &failure);
+        return af__transfer_fail(transfer, &failure);
     }
-    if (!af__url_same_origin(&transfer->outgoing.url, &transfer->hop.next->url)) {
+    if (!af__url_same_origin(&transfer->request.url, &transfer->hop.next->url)) {
         af__transfer_leave_origin(transfer);
     }
     transfer->hop.next->sends_body = plan->keeps_body;
@@ -106,11 +107,11 @@ bool af__transfer_follow(af__transfer *transfer, af__redirect_plan *plan) {
     af_header *headers;
     size_t count;
     if (propose(transfer, plan, &headers, &count) != AF_OK) {
-        return fail_text(transfer, AF_ENOMEM, "out of memory");
+        return af__transfer_fail_memory(transfer);
     }
     af_redirect redirect = {
         .head = &transfer->hop.reader->head,
-        .from = transfer->outgoing.url.text,
+        .from = transfer->request.url.text,
         .count = transfer->redirects + 1,
         .crosses_origin = plan->crosses_origin,
         .keeps_body = plan->keeps_body,
@@ -122,5 +123,5 @@ bool af__transfer_follow(af__transfer *transfer, af__redirect_plan *plan) {
     bool follows = ask_hook(transfer, plan, &redirect);
     if (follows) make_next(transfer, plan, &redirect);
     af_free(headers);
-    return transfer->result->failure.status == AF_OK;
+    return !af__transfer_has_failed(transfer);
 }

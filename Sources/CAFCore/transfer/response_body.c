@@ -59,31 +59,31 @@ static bool is_within_limits(af__transfer *transfer, size_t size, int64_t receiv
     if (status == AF_OK && transfer->hop.phase == AF__PHASE_BODY) {
         status = af__sink_admit(&transfer->sink, kept_size(transfer) + size, &failure);
     }
-    return status == AF_OK || fail(transfer, &failure);
+    return status == AF_OK || af__transfer_fail(transfer, &failure);
 }
 
 /* ---- Passing on ---------------------------------------------------------------------------- */
 
-static af__taken give(af__transfer *transfer, af_slice bytes) {
+static af__flow give(af__transfer *transfer, af_slice bytes) {
     af_failure failure = {0};
     if (af__sink_admit(&transfer->sink, bytes.size, &failure) != AF_OK) {
-        fail(transfer, &failure);
+        af__transfer_fail(transfer, &failure);
         return AF__STOP;
     }
     af_status status = AF_OK;
     if (transfer->events.on_body != NULL) {
-        count_event(transfer);
+        af__transfer_count_event(transfer);
         status = transfer->events.on_body(transfer->events.context, bytes);
     }
     if (status == AF_OK) {
         transfer->sink.written += bytes.size;
-        return AF__TAKEN;
+        return AF__CONSUMED;
     }
     if (status == AF_EAGAIN) {
         transfer->hop.is_held = true;
-        return AF__HELD;
+        return AF__PAUSED;
     }
-    fail_text(transfer, status, af_status_text(status));
+    af__transfer_fail_text(transfer, status, af_status_text(status));
     return AF__STOP;
 }
 
@@ -95,35 +95,44 @@ static bool must_wait(af__transfer *transfer) {
            af__rate_holds(&transfer->receive_rate, af__now_us());
 }
 
+void af__transfer_report_progress(af__transfer *transfer) {
+    if (transfer->events.on_progress == NULL || af__transfer_is_suspended(transfer)) return;
+    int64_t now = af__now_us();
+    if (now < transfer->progress_due_us) return;
+    transfer->progress_due_us = now + transfer->progress_interval_us;
+    af__transfer_count_event(transfer);
+    transfer->events.on_progress(transfer->events.context, &transfer->progress);
+}
+
 /** To the sink, once the head was accepted. */
-static af__taken pass_on(af__transfer *transfer, af_slice bytes, int64_t received) {
-    if (must_wait(transfer)) return AF__HELD;
-    af__taken taken = AF__TAKEN;
+static af__flow pass_on(af__transfer *transfer, af_slice bytes, int64_t received) {
+    if (must_wait(transfer)) return AF__PAUSED;
+    af__flow flow = AF__CONSUMED;
     transfer->progress.received = received;
     if (transfer->sink.kind == AF_SINK_EVENTS) {
-        taken = give(transfer, bytes);
+        flow = give(transfer, bytes);
     } else {
         af_failure failure = {0};
         if (af__sink_write(&transfer->sink, bytes, &failure) != AF_OK) {
-            fail(transfer, &failure);
+            af__transfer_fail(transfer, &failure);
             return AF__STOP;
         }
     }
-    if (taken != AF__TAKEN) return taken;
+    if (flow != AF__CONSUMED) return flow;
     af__rate_spend_count(&transfer->receive_rate, received, af__now_us());
-    af__transfer_tell_progress(transfer);
-    return AF__TAKEN;
+    af__transfer_report_progress(transfer);
+    return AF__CONSUMED;
 }
 
 /** Wherever bytes of this phase go. */
-static af__taken dispose(af__transfer *transfer, af_slice bytes, int64_t received) {
+static af__flow dispose(af__transfer *transfer, af_slice bytes, int64_t received) {
     switch (transfer->hop.phase) {
     case AF__PHASE_AWAITING_ANSWER:
-        return af__transfer_keep_body(transfer, bytes, received);
+        return af__auth_keep_body(transfer, bytes, received);
     case AF__PHASE_DISCARDING:
     case AF__PHASE_CHALLENGED:
         transfer->hop.discarded += bytes.size;
-        return transfer->hop.discarded <= DRAIN_LIMIT ? AF__TAKEN : AF__STOP;
+        return transfer->hop.discarded <= DRAIN_LIMIT ? AF__CONSUMED : AF__STOP;
     case AF__PHASE_BODY:
         return pass_on(transfer, bytes, received);
     case AF__PHASE_HEAD:
@@ -131,15 +140,15 @@ static af__taken dispose(af__transfer *transfer, af_slice bytes, int64_t receive
     case AF__PHASE_EXPECT_FAILED:
         break;
     }
-    fail_text(transfer, AF_EPROTOCOL, "a body came before the end of the head");
+    af__transfer_fail_text(transfer, AF_EPROTOCOL, "a body came before the end of the head");
     return AF__STOP;
 }
 
 /* ---- Keeping ------------------------------------------------------------------------------- */
 
-af__taken af__transfer_keep(af__transfer *transfer, af_slice bytes, int64_t received, bool keeps) {
+af__flow af__transfer_keep(af__transfer *transfer, af_slice bytes, int64_t received, bool keeps) {
     if (!is_within_limits(transfer, bytes.size, received)) return AF__STOP;
-    if (!keeps) return AF__HELD;
+    if (!keeps) return AF__PAUSED;
     transfer->hop.decoded += bytes.size;
     transfer->hop.kept_received = received;
     transfer->hop.kept.limit = UINT64_MAX;
@@ -148,41 +157,36 @@ af__taken af__transfer_keep(af__transfer *transfer, af_slice bytes, int64_t rece
     af_status status = af__buffer_reserve(&transfer->hop.kept,
                                           (needed / KEPT_STEP + 1) * KEPT_STEP);
     if (status == AF_OK) status = af__buffer_append(&transfer->hop.kept, bytes.bytes, bytes.size);
-    if (status == AF_OK) return AF__TAKEN;
-    fail_text(transfer, AF_ENOMEM, "out of memory");
+    if (status == AF_OK) return AF__CONSUMED;
+    af__transfer_fail_memory(transfer);
     return AF__STOP;
 }
 
-af__taken af__transfer_deliver(af__transfer *transfer) {
-    if (!af__transfer_has_kept(transfer)) return AF__TAKEN;
-    bool is_over = transfer->result->failure.status != AF_OK ||
-                   atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed);
-    if (is_over) return AF__STOP;
+af__flow af__transfer_deliver(af__transfer *transfer) {
+    if (!af__transfer_has_kept(transfer)) return AF__CONSUMED;
+    if (af__transfer_has_failed(transfer) || af__transfer_is_cancelled(transfer)) return AF__STOP;
     size_t left = kept_size(transfer);
     af_slice piece = {transfer->hop.kept.bytes + transfer->hop.kept_offset,
                       left < PIECE ? left : PIECE};
-    af__taken taken = dispose(transfer, piece, transfer->hop.kept_received);
-    if (taken != AF__TAKEN) return taken;
+    af__flow flow = dispose(transfer, piece, transfer->hop.kept_received);
+    if (flow != AF__CONSUMED) return flow;
     transfer->hop.kept_offset += piece.size;
     if (!af__transfer_has_kept(transfer)) {
         af__buffer_clear(&transfer->hop.kept);
         transfer->hop.kept_offset = 0;
     }
-    return AF__TAKEN;
+    return AF__CONSUMED;
 }
 
 /* ---- From the wire ------------------------------------------------------------------------- */
 
-af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t received) {
-    if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return AF__STOP;
-    bool is_pending = transfer->hop.phase == AF__PHASE_HEAD_PENDING;
-    if (is_pending && !af__transfer_take_final_head(transfer)) return AF__STOP;
+af__flow af__transfer_pass_body(af__transfer *transfer, af_slice bytes, int64_t received) {
     bool is_decoded = af__hop_is_decoded(transfer);
     if (is_decoded && !is_within_limits(transfer, bytes.size, received)) return AF__STOP;
-    if (af__transfer_has_kept(transfer)) return AF__HELD;
-    af__taken taken = dispose(transfer, bytes, received);
+    if (af__transfer_has_kept(transfer)) return AF__PAUSED;
+    af__flow flow = dispose(transfer, bytes, received);
     bool counts = transfer->hop.phase == AF__PHASE_BODY ||
                   transfer->hop.phase == AF__PHASE_AWAITING_ANSWER;
-    if (taken == AF__TAKEN && counts) transfer->hop.decoded += bytes.size;
-    return taken;
+    if (flow == AF__CONSUMED && counts) transfer->hop.decoded += bytes.size;
+    return flow;
 }

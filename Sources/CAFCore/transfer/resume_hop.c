@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-static bool fail_memory(af__transfer *transfer) {
-    return fail_text(transfer, AF_ENOMEM, "out of memory");
-}
-
 static bool is_range_field(const af_header *header) {
     return af__same_name(header->name, "Range") || af__same_name(header->name, "If-Range");
 }
@@ -51,13 +47,13 @@ af_status af__transfer_init_sink(af__transfer *transfer, const af_request *reque
 /** The URL of the first hop: redirects may lead elsewhere each time. */
 static af_slice asked_url(const af__transfer *transfer) {
     const af_result *result = transfer->result;
-    return af_slice_of(result->hop_count > 0 ? result->hops[0].url : transfer->outgoing.url.text);
+    return af_slice_of(result->hop_count > 0 ? result->hops[0].url : transfer->request.url.text);
 }
 
 /** The hop that is under way, without the fields of a range, with `extra` ones. */
-static af_status copy_outgoing(const af__transfer *transfer, const af_header *extra, size_t count,
-                               af__outgoing *out, af_failure *failure) {
-    const af__outgoing *now = &transfer->outgoing;
+static af_status copy_request(const af__transfer *transfer, const af_header *extra, size_t count,
+                              af__request_head *out, af_failure *failure) {
+    const af__request_head *now = &transfer->request;
     af__url url = {0};
     af_status status = af__url_parse(&url, af_slice_of(now->url.text), failure);
     if (status != AF_OK) return status;
@@ -71,7 +67,7 @@ static af_status copy_outgoing(const af__transfer *transfer, const af_header *ex
         if (!is_range_field(&now->headers[i])) headers[kept++] = now->headers[i];
     }
     for (size_t i = 0; i < count; i++) headers[kept++] = extra[i];
-    status = af__outgoing_init(out, (af__room){0}, now->method, &url, headers, kept, failure);
+    status = af__request_head_init(out, (af__room){0}, now->method, &url, headers, kept, failure);
     out->sends_body = now->sends_body;
     af_free(headers);
     return status;
@@ -83,17 +79,18 @@ bool af__transfer_ask_for_rest(af__transfer *transfer) {
     af__sink *sink = &transfer->sink;
     transfer->range = AF__RANGE_NONE;
     af_slice url = asked_url(transfer);
-    if (af__sink_find_partial(sink, url, &failure) != AF_OK) return fail(transfer, &failure);
+    if (af__sink_find_partial(sink, url, &failure) != AF_OK)
+        return af__transfer_fail(transfer, &failure);
     if (!af__resume_exists(&sink->file.token)) return true;
     char range[AF__RESUME_RANGE_ROOM];
     af_header fields[2];
-    af__outgoing outgoing;
+    af__request_head request;
     af__resume_ask(&sink->file.token, sink->file.size, range, fields);
-    if (copy_outgoing(transfer, fields, 2, &outgoing, &failure) != AF_OK) {
-        return fail(transfer, &failure);
+    if (copy_request(transfer, fields, 2, &request, &failure) != AF_OK) {
+        return af__transfer_fail(transfer, &failure);
     }
-    af__outgoing_clear(&transfer->outgoing);
-    transfer->outgoing = outgoing;
+    af__request_head_clear(&transfer->request);
+    transfer->request = request;
     transfer->range = AF__RANGE_ASKED;
     return true;
 }
@@ -109,7 +106,7 @@ static af__resume_answer judge_whole(const af__transfer *transfer) {
     return answer;
 }
 
-bool af__transfer_judge_part(af__transfer *transfer, bool *is_refused) {
+bool af__transfer_check_partial_response(af__transfer *transfer, bool *is_refused) {
     *is_refused = false;
     if (transfer->range == AF__RANGE_REFUSED) transfer->resume_answer = judge_whole(transfer);
     if (transfer->range != AF__RANGE_ASKED) return true;
@@ -118,10 +115,10 @@ bool af__transfer_judge_part(af__transfer *transfer, bool *is_refused) {
                                                &transfer->hop.reader->head, &transfer->hop.framing);
     if (transfer->resume_answer.verdict != AF__RESUME_REFUSE) return true;
     af_failure failure = {0};
-    af__outgoing *next = af__hop_make_next(&transfer->hop);
-    if (next == NULL) return fail_memory(transfer);
-    if (copy_outgoing(transfer, NULL, 0, next, &failure) != AF_OK) {
-        return fail(transfer, &failure);
+    af__request_head *next = af__hop_make_next(&transfer->hop);
+    if (next == NULL) return af__transfer_fail_memory(transfer);
+    if (copy_request(transfer, NULL, 0, next, &failure) != AF_OK) {
+        return af__transfer_fail(transfer, &failure);
     }
     transfer->refusal = transfer->resume_answer.reason;
     transfer->range = AF__RANGE_REFUSED;
@@ -139,7 +136,7 @@ static bool name_file(af__transfer *transfer, const af_response *response) {
     af_failure failure = {0};
     af_status status = af__sink_set_path(&transfer->sink, response->path, response->flags,
                                          &failure);
-    return status == AF_OK || fail(transfer, &failure);
+    return status == AF_OK || af__transfer_fail(transfer, &failure);
 }
 
 bool af__transfer_open_sink(af__transfer *transfer, const af_response *response) {
@@ -153,11 +150,12 @@ bool af__transfer_open_sink(af__transfer *transfer, const af_response *response)
         .url = asked_url(transfer),
         .length = has_body ? transfer->hop.framing.length : 0,
         .is_encoded = transfer->hop.framing.is_encoded && transfer->coding != AF__CODING_KEPT,
-        .asks_for_range = af__outgoing_sends(&transfer->outgoing, af_slice_of("Range")),
+        .asks_for_range = af__request_head_sends(&transfer->request, af_slice_of("Range")),
         .can_wait = !transfer->hop.shares_connection,
         .answer = has_answer ? &transfer->resume_answer : NULL,
     };
-    if (af__sink_open(&transfer->sink, &start, &failure) != AF_OK) return fail(transfer, &failure);
+    if (af__sink_open(&transfer->sink, &start, &failure) != AF_OK)
+        return af__transfer_fail(transfer, &failure);
     transfer->progress.offset = transfer->sink.offset;
     return true;
 }
@@ -170,7 +168,7 @@ void af__transfer_report_file(af__transfer *transfer) {
     if (sink->kind != AF_SINK_FILE) return;
     result->resume_token = af__sink_copy_token(sink);
     if (result->resume_token == NULL && af__resume_exists(&sink->file.token)) {
-        (void)fail_memory(transfer);
+        (void)af__transfer_fail_memory(transfer);
     }
     result->path = sink->file.path;
     sink->file.path = NULL;

@@ -15,7 +15,7 @@ bool af__transfer_ask_for_rest(af__transfer *transfer);
  * At the final head, before anybody is told. `*is_refused`: the answer is of no use, and the next hop
  * will ask for the whole. false: the task failed.
  */
-bool af__transfer_judge_part(af__transfer *transfer, bool *is_refused);
+bool af__transfer_check_partial_response(af__transfer *transfer, bool *is_refused);
 
 /** At the final head, which `response` was made of: open the sink. false: the task failed. */
 bool af__transfer_open_sink(af__transfer *transfer, const af_response *response);

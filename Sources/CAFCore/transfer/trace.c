@@ -17,7 +17,7 @@ static af_slice next_line(af_slice *rest) {
 static void report(af__transfer *transfer, const af_trace *trace) {
     af_trace complete = *trace;
     complete.hop = transfer->result->hop_count;
-    count_event(transfer);
+    af__transfer_count_event(transfer);
     transfer->events.on_trace(transfer->events.context, &complete);
 }
 
@@ -35,7 +35,7 @@ static void report_bytes(af__transfer *transfer, af_trace_kind kind, af__buffer 
             transfer,
             &(af_trace){.kind = kind, .is_tunnel = is_tunnel, .bytes = {text->bytes, text->size}});
     } else {
-        fail_text(transfer, status, "no memory to report what was sent and received");
+        af__transfer_fail_text(transfer, status, "no memory to report what was sent and received");
     }
     af__buffer_clear(text);
 }
@@ -71,7 +71,7 @@ static void lower_name(char *line, size_t size) {
 }
 
 void af__transfer_trace_request(af__transfer *transfer, af_slice head, bool is_tunnel) {
-    const af__outgoing *outgoing = &transfer->outgoing;
+    const af__request_head *request = &transfer->request;
     af__redaction state = AF__REDACT_NOTHING;
     af__buffer text;
     af__buffer_init(&text, UINT32_MAX);
@@ -83,7 +83,7 @@ void af__transfer_trace_request(af__transfer *transfer, af_slice head, bool is_t
         line = next_line(&head);
         if (is_two && !is_sent_over_http_2(line)) continue;
         size_t start = text.size;
-        status = af__redact_line(&text, &state, line, outgoing->headers, outgoing->header_count);
+        status = af__redact_line(&text, &state, line, request->headers, request->header_count);
         if (is_two && status == AF_OK) lower_name(text.bytes + start, text.size - start);
     }
     report_bytes(transfer, AF_TRACE_REQUEST, &text, is_tunnel, status);

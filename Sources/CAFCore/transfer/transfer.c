@@ -33,7 +33,7 @@ static bool start_reader(af__transfer *transfer) {
     af_result *result = transfer->result;
     bool is_first = result->block == NULL;
     if (af__result_make_block(result) != AF_OK) {
-        return fail_text(transfer, AF_ENOMEM, "out of memory");
+        return af__transfer_fail_memory(transfer);
     }
     transfer->hop.reader = &result->block->reader;
     if (is_first && transfer->sink.kind == AF_SINK_MEMORY) {
@@ -106,7 +106,7 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     if (status == AF_OK) status = init_proxy(transfer, request->proxy, failure);
     if (status == AF_OK) status = af__transfer_init_store(transfer, request, failure);
     if (status == AF_OK) status = init_socket(transfer, request->unix_socket, failure);
-    if (status == AF_OK) status = af__transfer_init_outgoing(transfer, request, failure);
+    if (status == AF_OK) status = af__transfer_init_request(transfer, request, failure);
     if (status == AF_OK) status = af__transfer_init_auth(transfer, request, events, failure);
     if (status == AF_OK) {
         transfer->result = af__result_new();
@@ -116,13 +116,13 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
         af__transfer_clear(transfer);
         return status;
     }
-    transfer->outgoing.sends_body = af__source_exists(&transfer->source);
+    transfer->request.sends_body = af__source_exists(&transfer->source);
     if (events != NULL) transfer->events = *events;
     return AF_OK;
 }
 
 void af__transfer_clear(af__transfer *transfer) {
-    af__outgoing_clear(&transfer->outgoing);
+    af__request_head_clear(&transfer->request);
     af__hop_clear(&transfer->hop);
     af__source_clear(&transfer->source);
     af__sink_clear(&transfer->sink);
@@ -137,21 +137,6 @@ void af__transfer_clear(af__transfer *transfer) {
     transfer->result = NULL;
 }
 
-/* ---- Failing and telling ------------------------------------------------------------------- */
-
-void af__transfer_fail(af__transfer *transfer, const af_failure *failure) {
-    if (transfer->result->failure.status == AF_OK) transfer->result->failure = *failure;
-}
-
-void af__transfer_tell_progress(af__transfer *transfer) {
-    if (transfer->events.on_progress == NULL || af__transfer_is_suspended(transfer)) return;
-    int64_t now = af__now_us();
-    if (now < transfer->progress_due_us) return;
-    transfer->progress_due_us = now + transfer->progress_interval_us;
-    count_event(transfer);
-    transfer->events.on_progress(transfer->events.context, &transfer->progress);
-}
-
 /* ---- Sending ------------------------------------------------------------------------------- */
 
 bool af__transfer_begin_hop(af__transfer *transfer) {
@@ -159,15 +144,15 @@ bool af__transfer_begin_hop(af__transfer *transfer) {
     af__hop_clear(&transfer->hop);
     transfer->progress.sent = 0;
     if (!start_reader(transfer)) return false;
-    if (!af__transfer_consult_store(transfer)) return false;
+    if (!af__transfer_apply_cookies_and_hsts(transfer)) return false;
     if (!af__transfer_ask_for_rest(transfer) || !af__transfer_prepare_auth(transfer)) return false;
-    if (!transfer->outgoing.sends_body) {
+    if (!transfer->request.sends_body) {
         transfer->progress.sent_total = 0;
         return true;
     }
     if (af__source_rewind(&transfer->source, &failure) != AF_OK ||
         af__source_open(&transfer->source, &failure) != AF_OK) {
-        return fail(transfer, &failure);
+        return af__transfer_fail(transfer, &failure);
     }
     transfer->progress.sent_total = transfer->source.length;
     return true;
@@ -175,13 +160,13 @@ bool af__transfer_begin_hop(af__transfer *transfer) {
 
 bool af__transfer_expects(const af__transfer *transfer) {
     int64_t length = transfer->source.length;
-    if (!transfer->outgoing.sends_body || length == 0 || transfer->expect == AF_EXPECT_NEVER)
+    if (!transfer->request.sends_body || length == 0 || transfer->expect == AF_EXPECT_NEVER)
         return false;
     return transfer->expect == AF_EXPECT_ALWAYS || length == AF_LENGTH_UNKNOWN ||
            length > LARGE_BODY;
 }
 
-bool af__transfer_owes_body(const af__transfer *transfer) {
+bool af__transfer_expects_unsent_body(const af__transfer *transfer) {
     return !af__hop_in_head(transfer) && !af__hop_is_http_2(transfer) &&
            !transfer->source.has_started && af__transfer_expects(transfer);
 }
@@ -196,7 +181,7 @@ ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t si
     if (count > 0) {
         af__rate_spend(&transfer->send_rate, (uint64_t)count, af__now_us());
         transfer->progress.sent += count;
-        af__transfer_tell_progress(transfer);
+        af__transfer_report_progress(transfer);
     } else if (count == AF_READ_FAILED) {
         af__transfer_fail(transfer, &failure);
     }
@@ -205,7 +190,8 @@ ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t si
 
 bool af__transfer_rewind_body(af__transfer *transfer) {
     af_failure failure = {0};
-    if (af__source_rewind(&transfer->source, &failure) != AF_OK) return fail(transfer, &failure);
+    if (af__source_rewind(&transfer->source, &failure) != AF_OK)
+        return af__transfer_fail(transfer, &failure);
     transfer->progress.sent = 0;
     return true;
 }
@@ -218,15 +204,15 @@ bool af__transfer_begin_body(af__transfer *transfer) {
 /* ---- Receiving the head -------------------------------------------------------------------- */
 
 static bool is_head_request(const af__transfer *transfer) {
-    return strcmp(transfer->outgoing.method, "HEAD") == 0;
+    return strcmp(transfer->request.method, "HEAD") == 0;
 }
 
 /** The exchange ends here, before libcurl repeats the request by a rule of its own. */
 static bool give_up_expectation(af__transfer *transfer) {
     if (!af__source_can_rewind(&transfer->source)) {
-        return fail_text(transfer, AF_EREPLAY,
-                         "the server answered 417 when the request body had begun, "
-                         "but it can be read only once");
+        return af__transfer_fail_text(transfer, AF_EREPLAY,
+                                      "the server answered 417 when the request body had begun, "
+                                      "but it can be read only once");
     }
     transfer->hop.phase = AF__PHASE_EXPECT_FAILED;
     return false;
@@ -235,41 +221,44 @@ static bool give_up_expectation(af__transfer *transfer) {
 /** false: nobody wants the body. */
 static bool tell_head(af__transfer *transfer, af_response *response) {
     if (transfer->events.on_head == NULL) return true;
-    count_event(transfer);
+    af__transfer_count_event(transfer);
     af_status status = transfer->events.on_head(transfer->events.context, response);
-    return status == AF_OK || fail_text(transfer, status, af_status_text(status));
+    return status == AF_OK || af__transfer_fail_text(transfer, status, af_status_text(status));
 }
 
-bool af__transfer_accept_head(af__transfer *transfer) {
+/** The final head is that of the response, whose body is still to come. false: nobody wants it. */
+static bool accept_head(af__transfer *transfer) {
     bool is_refused;
-    if (!af__transfer_judge_part(transfer, &is_refused) || is_refused) return is_refused;
+    if (!af__transfer_check_partial_response(transfer, &is_refused) || is_refused)
+        return is_refused;
     transfer->hop.phase = AF__PHASE_BODY;
     transfer->progress.received_total = transfer->hop.framing.kind == AF__FRAMING_NONE
                                             ? 0
                                             : transfer->hop.framing.length;
-    af_response response = {&transfer->hop.reader->head, transfer->outgoing.url.text, NULL,
+    af_response response = {&transfer->hop.reader->head, transfer->request.url.text, NULL,
                             transfer->sink.flags, transfer->result};
     return tell_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
 }
 
-bool af__transfer_take_final_head(af__transfer *transfer) {
+/** It is complete. false: end the exchange. */
+static bool on_final_head(af__transfer *transfer) {
     const af_head *head = &transfer->hop.reader->head;
     af_failure failure = {0};
     transfer->hop.phase = AF__PHASE_HEAD;
-    if (!af__transfer_fill_store(transfer)) return false;
+    if (!af__transfer_save_cookies(transfer)) return false;
     if (head->status == EXPECTATION_FAILED && head->version < AF_HTTP_2 &&
         af__transfer_expects(transfer)) {
         return give_up_expectation(transfer);
     }
     if (af__head_framing(head, is_head_request(transfer), &transfer->hop.framing, &failure) !=
         AF_OK) {
-        return fail(transfer, &failure);
+        return af__transfer_fail(transfer, &failure);
     }
     af__redirect_question question = {
         .head = head,
-        .url = &transfer->outgoing.url,
-        .method = transfer->outgoing.method,
-        .has_body = transfer->outgoing.sends_body,
+        .url = &transfer->request.url,
+        .method = transfer->request.method,
+        .has_body = transfer->request.sends_body,
         .followed = transfer->redirects,
         .limit = transfer->limits.redirects,
         .allow_downgrade = transfer->allow_downgrade,
@@ -277,41 +266,42 @@ bool af__transfer_take_final_head(af__transfer *transfer) {
         .context = transfer,
     };
     af__redirect_plan plan = {0};
-    if (af__redirect_decide(&question, &plan, &failure) != AF_OK) return fail(transfer, &failure);
+    if (af__redirect_decide(&question, &plan, &failure) != AF_OK)
+        return af__transfer_fail(transfer, &failure);
     bool goes_on = !plan.follow || af__transfer_follow(transfer, &plan);
     bool follows = plan.follow;
     af__url_clear(&plan.target);
     if (!goes_on || follows) return goes_on;
-    switch (af__transfer_meet_challenge(transfer)) {
-    case AF__MET_ANSWER:
+    switch (af__transfer_handle_challenge(transfer)) {
+    case AF__AUTH_ACCEPT:
         break;
-    case AF__MET_REPEAT:
-    case AF__MET_ASKED:
+    case AF__AUTH_REPEAT:
+    case AF__AUTH_AWAIT:
         return true;
-    case AF__MET_FAILED:
+    case AF__AUTH_FAIL:
         return false;
     }
-    return af__transfer_accept_head(transfer);
+    return accept_head(transfer);
 }
 
 /** A round of authentication on the connection is followed by the next, or its head was the last. */
 static bool take_line_between_rounds(af__transfer *transfer, af_slice line) {
     static const char mark[] = "HTTP/";
     bool is_next = line.size >= sizeof mark - 1 && memcmp(line.bytes, mark, sizeof mark - 1) == 0;
-    if (!is_next) return af__transfer_take_final_head(transfer);
+    if (!is_next) return on_final_head(transfer);
     transfer->hop.phase = AF__PHASE_HEAD;
     af__head_reader_reopen(transfer->hop.reader);
     return true;
 }
 
-bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
+bool af__transfer_on_line(af__transfer *transfer, af_slice line) {
     af_failure failure;
     af__head_step step;
-    if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return false;
+    if (af__transfer_is_cancelled(transfer)) return false;
     bool is_pending = transfer->hop.phase == AF__PHASE_HEAD_PENDING;
     if (is_pending && !take_line_between_rounds(transfer, line)) return false;
     if (af__head_reader_feed(transfer->hop.reader, line, &step, &failure) != AF_OK) {
-        return fail(transfer, &failure);
+        return af__transfer_fail(transfer, &failure);
     }
     switch (step) {
     case AF__HEAD_MORE:
@@ -319,17 +309,43 @@ bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
         return true;
     case AF__HEAD_INFORMATIONAL:
         if (transfer->events.on_informational != NULL) {
-            count_event(transfer);
+            af__transfer_count_event(transfer);
             transfer->events.on_informational(transfer->events.context,
                                               &transfer->hop.reader->head);
         }
         return true;
     case AF__HEAD_FINAL:
-        if (!af__transfer_is_between_rounds(transfer))
-            return af__transfer_take_final_head(transfer);
+        if (!af__transfer_head_is_pending(transfer)) return on_final_head(transfer);
         transfer->hop.phase = AF__PHASE_HEAD_PENDING;
         return true;
     }
+    return true;
+}
+
+af__flow af__transfer_on_body(af__transfer *transfer, af_slice bytes, int64_t received) {
+    if (af__transfer_is_cancelled(transfer)) return AF__STOP;
+    bool is_pending = transfer->hop.phase == AF__PHASE_HEAD_PENDING;
+    if (is_pending && !on_final_head(transfer)) return AF__STOP;
+    return af__transfer_pass_body(transfer, bytes, received);
+}
+
+bool af__transfer_on_answer(af__transfer *transfer, uint32_t number, af_challenge_answer answer,
+                            af__identity *identity) {
+    af__buffer body;
+    int64_t received;
+    if (!af__auth_awaits(transfer, number)) {
+        af__identity_free(identity);
+        return false;
+    }
+    af__auth_action action = af__auth_on_answer(transfer, answer, identity, &body, &received);
+    if (action == AF__AUTH_REPEAT) transfer->hop.discarded = body.size;
+    /* What a proxy answers to CONNECT is no response for the caller. */
+    bool is_response = action == AF__AUTH_ACCEPT && !af__hop_is_unanswered(transfer);
+    if (is_response && accept_head(transfer) && body.size > 0) {
+        transfer->hop.decoded = 0; /* They were counted when they came. */
+        (void)af__transfer_on_body(transfer, (af_slice){body.bytes, body.size}, received);
+    }
+    af__buffer_clear(&body);
     return true;
 }
 
@@ -338,7 +354,7 @@ bool af__transfer_take_line(af__transfer *transfer, af_slice line) {
 void af__transfer_wake(af__transfer *transfer) {
     transfer->hop.is_held = transfer->source.is_waiting = false;
     if (transfer->events.on_wake == NULL) return;
-    count_event(transfer);
+    af__transfer_count_event(transfer);
     transfer->events.on_wake(transfer->events.context);
 }
 
@@ -353,7 +369,7 @@ static char *take_text(af__url *url) {
 
 static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool repeats) {
     af_hop hop = outcome->hop;
-    af__url *url = &transfer->outgoing.url;
+    af__url *url = &transfer->request.url;
     hop.url = repeats ? af__copy_text(af_slice_of(url->text)) : take_text(url);
     hop.location = transfer->hop.location;
     transfer->hop.location = NULL;
@@ -365,9 +381,9 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
     hop.retried = transfer->is_retry || outcome->hop.retried;
     if (hop.url == NULL) {
         af_free((char *)(uintptr_t)hop.location);
-        fail_text(transfer, AF_ENOMEM, "out of memory");
+        af__transfer_fail_memory(transfer);
     } else if (af__result_add_hop(transfer->result, &hop) != AF_OK) {
-        fail_text(transfer, AF_ENOMEM, "out of memory");
+        af__transfer_fail_memory(transfer);
     }
     if (hop.received > transfer->progress.received) transfer->progress.received = hop.received;
     /* What is read piece by piece was counted already, and without the framing of chunks. */
@@ -377,8 +393,8 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
 static bool should_retry(const af__transfer *transfer, const af__outcome *outcome) {
     return transfer->hop.phase == AF__PHASE_HEAD && outcome->failure.status == AF_ELOST &&
            outcome->hop.reused && !transfer->is_retry && transfer->hop.reader->bytes == 0 &&
-           af__outgoing_is_idempotent(&transfer->outgoing) &&
-           (!transfer->outgoing.sends_body || af__source_can_rewind(&transfer->source));
+           af__request_head_is_idempotent(&transfer->request) &&
+           (!transfer->request.sends_body || af__source_can_rewind(&transfer->source));
 }
 
 /** No connection was made, perhaps for want of a network; nothing has been sent. */
@@ -390,28 +406,30 @@ static bool may_wait(const af__transfer *transfer, const af__outcome *outcome) {
 }
 
 static void take_next(af__transfer *transfer) {
-    af__outgoing_clear(&transfer->outgoing);
-    transfer->outgoing = *transfer->hop.next;
+    af__request_head_clear(&transfer->request);
+    transfer->request = *transfer->hop.next;
     af_free(transfer->hop.next);
     transfer->hop.next = NULL;
     transfer->is_retry = false;
 }
 
 static void judge_end(af__transfer *transfer, const af__outcome *outcome) {
-    if (transfer->result->failure.status != AF_OK) return;
+    if (af__transfer_has_failed(transfer)) return;
     if (outcome->failure.status != AF_OK) {
         af__transfer_fail(transfer, &outcome->failure);
     } else if (transfer->hop.reader->bytes == 0) {
-        fail_text(transfer, AF_ELOST, "the connection was closed before any answer");
+        af__transfer_fail_text(transfer, AF_ELOST, "the connection was closed before any answer");
     } else if (transfer->hop.phase == AF__PHASE_HEAD) {
-        fail_text(transfer, AF_EPROTOCOL, "the connection was closed before the end of the head");
+        af__transfer_fail_text(transfer, AF_EPROTOCOL,
+                               "the connection was closed before the end of the head");
     }
 }
 
-af__next af__transfer_judge_hop(af__transfer *transfer, const af__outcome *outcome) {
-    bool is_over = transfer->result->failure.status != AF_OK;
+/** What follows after a hop. */
+static af__next judge_hop(af__transfer *transfer, const af__outcome *outcome) {
+    bool is_over = af__transfer_has_failed(transfer);
     if (!is_over && transfer->hop.phase == AF__PHASE_AWAITING_ANSWER) {
-        af__transfer_keep_outcome(transfer, outcome);
+        af__auth_keep_outcome(transfer, outcome);
         return AF__NEXT_ASK;
     }
     bool is_refused = transfer->hop.phase == AF__PHASE_EXPECT_FAILED;
@@ -419,7 +437,7 @@ af__next af__transfer_judge_hop(af__transfer *transfer, const af__outcome *outco
     bool waits = !is_over && may_wait(transfer, outcome);
     bool repeats = !is_over && (is_refused || should_retry(transfer, outcome));
     record_hop(transfer, outcome, repeats || waits || is_challenged);
-    if (transfer->result->failure.status != AF_OK) return AF__NEXT_FINISH;
+    if (af__transfer_has_failed(transfer)) return AF__NEXT_FINISH;
     if (transfer->hop.phase == AF__PHASE_DISCARDING) {
         take_next(transfer);
         return AF__NEXT_HOP;
@@ -445,22 +463,33 @@ af__next af__transfer_judge_hop(af__transfer *transfer, const af__outcome *outco
 }
 
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome) {
-    af__transfer_remember(transfer, outcome->evidence);
+    af__transfer_store_hsts(transfer, outcome->evidence);
     af__result_set_evidence(transfer->result, outcome->evidence);
     if (atomic_load(&transfer->is_cancelled)) {
-        fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
+        af__transfer_fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
     }
     if (transfer->hop.phase == AF__PHASE_HEAD_PENDING && outcome->failure.status == AF_OK) {
-        (void)af__transfer_take_final_head(transfer);
+        (void)on_final_head(transfer);
     }
-    if (outcome->failure.status == AF_EAUTH) af__transfer_meet_tunnel(transfer);
-    return af__transfer_judge_hop(transfer, outcome);
+    if (outcome->failure.status == AF_EAUTH) af__transfer_handle_connect_challenge(transfer);
+    return judge_hop(transfer, outcome);
+}
+
+af__next af__transfer_resume_hop(af__transfer *transfer) {
+    return judge_hop(transfer, af__auth_take_outcome(transfer));
+}
+
+/** The task ends while a challenge waits for its answer: its hop is recorded all the same. */
+static void end_challenge(af__transfer *transfer) {
+    atomic_store(&transfer->awaited, 0);
+    const af__outcome *outcome = af__auth_take_outcome(transfer);
+    if (outcome != NULL) (void)judge_hop(transfer, outcome);
 }
 
 void af__transfer_finish(af__transfer *transfer) {
     af_failure failure = {0};
     af_result *result = transfer->result;
-    af__transfer_end_asked(transfer);
+    end_challenge(transfer);
     if (af__sink_end(&transfer->sink, result->failure.status, &failure) != AF_OK) {
         af__transfer_fail(transfer, &failure);
     }
@@ -474,7 +503,7 @@ void af__transfer_finish(af__transfer *transfer) {
         transfer->sink.memory = (af__buffer){0};
     }
     if (transfer->events.on_progress != NULL) {
-        count_event(transfer);
+        af__transfer_count_event(transfer);
         transfer->events.on_progress(transfer->events.context, &transfer->progress);
     }
     transfer->result = NULL;
@@ -484,6 +513,6 @@ void af__transfer_finish(af__transfer *transfer) {
         af_result_free(result);
         return;
     }
-    count_event(transfer);
+    af__transfer_count_event(transfer);
     transfer->events.on_done(transfer->events.context, result);
 }

@@ -29,16 +29,16 @@ typedef struct af__outcome {
 
 typedef enum af__next {
     AF__NEXT_FINISH, /**< Nothing more: the sink has all. */
-    AF__NEXT_HOP,    /**< Send `outgoing` once more or for the first time. */
+    AF__NEXT_HOP,    /**< Send `request` once more or for the first time. */
     AF__NEXT_WAIT,   /**< Once there is a way to its host, the same; if not, its outcome counts. */
     AF__NEXT_ASK /**< Nothing, before a challenge is answered; then af__transfer_resume_hop(). */
 } af__next;
 
-typedef enum af__taken {
-    AF__TAKEN,
-    AF__HELD, /**< Not taken: stop reading, and give the same bytes again later. */
-    AF__STOP  /**< End the exchange now. */
-} af__taken;
+typedef enum af__flow {
+    AF__CONSUMED,
+    AF__PAUSED, /**< Not taken: stop reading, and give the same bytes again later. */
+    AF__STOP    /**< End the exchange now. */
+} af__flow;
 
 typedef enum af__phase {
     AF__PHASE_HEAD,         /**< Waiting for the final head of the hop. */
@@ -64,9 +64,9 @@ typedef struct af__hop {
     /* Decoded bytes that couldn't be passed on yet; those before `kept_offset` have been. */
     af__buffer kept;
     size_t kept_offset;
-    int64_t kept_received; /**< Bytes on the wire when the last of them came. */
-    af__outgoing *next;    /**< DISCARDING: what to send after this hop; else NULL. */
-    char *location;        /**< DISCARDING: the target of a redirect, for the hop's record. */
+    int64_t kept_received;  /**< Bytes on the wire when the last of them came. */
+    af__request_head *next; /**< DISCARDING: what to send after this hop; else NULL. */
+    char *location;         /**< DISCARDING: the target of a redirect, for the hop's record. */
 } af__hop;
 
 /** What happens to the encodings of a body that libcurl can decode. */
@@ -115,8 +115,8 @@ typedef struct af__transfer {
     bool ignores_cookies;
     char *document_host; /**< Of the main document, where that is known and asked for. */
 
-    af__outgoing outgoing; /**< Of the hop that is or will be under way. */
-    bool is_retry;         /**< It repeats one whose pooled connection was lost, on a fresh one. */
+    af__request_head request; /**< Of the hop that is or will be under way. */
+    bool is_retry; /**< It repeats one whose pooled connection was lost, on a fresh one. */
     af__hop hop;
 
     /* The whole task. */
@@ -146,6 +146,16 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
                             const af_task_events *events, atomic_uint_fast64_t *event_counter,
                             af_failure *failure);
 void af__transfer_clear(af__transfer *transfer);
+
+/** The first failure is the reason of the end. false, for callers to return. */
+static inline bool af__transfer_fail(af__transfer *transfer, const af_failure *failure) {
+    if (transfer->result->failure.status == AF_OK) transfer->result->failure = *failure;
+    return false;
+}
+
+static inline bool af__transfer_has_failed(const af__transfer *transfer) {
+    return transfer->result->failure.status != AF_OK;
+}
 
 /* ---- Questions about the hop --------------------------------------------------------------- */
 
@@ -215,27 +225,27 @@ bool af__transfer_expects(const af__transfer *transfer);
  * Was a final answer given to a question, so that the body will not come? To a server that reads
  * on, the next request of the connection would be that body.
  */
-bool af__transfer_owes_body(const af__transfer *transfer);
+bool af__transfer_expects_unsent_body(const af__transfer *transfer);
 
 /** One header line. false: end the exchange. */
-bool af__transfer_take_line(af__transfer *transfer, af_slice line);
+bool af__transfer_on_line(af__transfer *transfer, af_slice line);
 
 /**
- * Decoded bytes that were held: the transfer keeps them, unless they are only to be judged. AF__TAKEN;
- * AF__HELD if they are within the limits but not to be kept; AF__STOP.
+ * Decoded bytes that were held: the transfer keeps them, unless they are only to be judged. AF__CONSUMED;
+ * AF__PAUSED if they are within the limits but not to be kept; AF__STOP.
  */
-af__taken af__transfer_keep(af__transfer *transfer, af_slice bytes, int64_t received, bool keeps);
+af__flow af__transfer_keep(af__transfer *transfer, af_slice bytes, int64_t received, bool keeps);
 
 /** Are there bytes that af__transfer_deliver() has to pass on before others come? */
 static inline bool af__transfer_has_kept(const af__transfer *transfer) {
     return transfer->hop.kept.size > transfer->hop.kept_offset;
 }
 
-/** Pass on the next piece of what is kept: AF__TAKEN, AF__HELD if it is still too early, AF__STOP. */
-af__taken af__transfer_deliver(af__transfer *transfer);
+/** Pass on the next piece of what is kept: AF__CONSUMED, AF__PAUSED if it is still too early, AF__STOP. */
+af__flow af__transfer_deliver(af__transfer *transfer);
 
 /** Body bytes after decoding; `received` counts those of this hop on the wire. */
-af__taken af__transfer_take_body(af__transfer *transfer, af_slice bytes, int64_t received);
+af__flow af__transfer_on_body(af__transfer *transfer, af_slice bytes, int64_t received);
 
 /** What was put off, in either direction, may be tried again. */
 void af__transfer_wake(af__transfer *transfer);
@@ -249,13 +259,15 @@ bool af__transfer_rewind_body(af__transfer *transfer);
 /** A request goes out now, perhaps again: what was read of its body belonged to another one. */
 bool af__transfer_begin_body(af__transfer *transfer);
 
-/** Make `failure` the reason of the end, unless there is one already. */
-void af__transfer_fail(af__transfer *transfer, const af_failure *failure);
-
 /** The hop is over. Takes the outcome's evidence. */
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome);
 
-/** AF__NEXT_ASK was the last word, and the challenge has been answered. */
+/**
+ * A challenge was answered. Takes `identity`, which may be NULL. False: none of that number waits for an
+ * answer. After AF__NEXT_ASK call af__transfer_resume_hop() then.
+ */
+bool af__transfer_on_answer(af__transfer *transfer, uint32_t number, af_challenge_answer answer,
+                            af__identity *identity);
 af__next af__transfer_resume_hop(af__transfer *transfer);
 
 /** Complete the result and tell on_done; nothing of the events is called afterwards. */

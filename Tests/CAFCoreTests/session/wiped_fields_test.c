@@ -41,14 +41,14 @@ static void cleared_request_head_holds_no_values(void **state) {
     (void)state;
     static _Alignas(max_align_t) char room[512];
     af_header field = {{"Authorization", 13}, {SECRET, sizeof SECRET - 1}, 0};
-    af__outgoing outgoing;
+    af__request_head request;
     af__url url = {0};
     check_status(af__url_parse(&url, af_slice_of("http://h/"), NULL), AF_OK);
-    check_status(
-        af__outgoing_init(&outgoing, (af__room){room, sizeof room}, "GET", &url, &field, 1, NULL),
-        AF_OK);
+    check_status(af__request_head_init(&request, (af__room){room, sizeof room}, "GET", &url, &field,
+                                       1, NULL),
+                 AF_OK);
     assert_true(holds(room, sizeof room));
-    af__outgoing_clear(&outgoing);
+    af__request_head_clear(&request);
     assert_false(holds(room, sizeof room));
 }
 
