@@ -1,4 +1,4 @@
-/** Everything of libafcore. */
+/** Includes every public header of libafcore. */
 #ifndef AFCORE_H
 #define AFCORE_H
 

@@ -1,6 +1,6 @@
 /**
- * Authentication (RFC 9110 11): credentials, the challenges of servers and proxies, and the answers
- * to them.
+ * HTTP authentication (RFC 9110 section 11): credentials, the challenges of servers and proxies, and
+ * the decisions that a program can make about them.
  */
 #ifndef AFCORE_AUTH_H
 #define AFCORE_AUTH_H
@@ -11,35 +11,40 @@
 
 AF_BEGIN_DECLS
 
-/** Schemes of authentication, as bits. */
+/** Authentication schemes, combined as bits. */
 enum {
-    AF_AUTH_BASIC = 1u << 0,
-    AF_AUTH_BEARER = 1u << 1,
-    AF_AUTH_DIGEST = 1u << 2, /**< MD5, SHA-256 and SHA-512-256, each also as "-sess". */
-    /** Both authenticate a connection, which then serves this one task and is closed. HTTP/1.1 only;
-        AF_EUNSUPPORTED where libcurl has none of it. */
+    AF_AUTH_BASIC = 1u << 0,  /**< RFC 7617. */
+    AF_AUTH_BEARER = 1u << 1, /**< RFC 6750. */
+    AF_AUTH_DIGEST = 1u << 2, /**< RFC 7616: MD5, SHA-256 and SHA-512-256, each also as "-sess". */
+    /**
+     * NTLM and Negotiate authenticate a connection instead of a request. That connection is used for this
+     * task only and closed afterwards. HTTP/1.1 only; AF_EUNSUPPORTED if libcurl was built without them.
+     */
     AF_AUTH_NTLM = 1u << 3,
-    /** Of the process's own Kerberos tickets, whatever user and password say. */
+    /** RFC 4559, with the Kerberos tickets of the process; `user` and `password` are ignored. */
     AF_AUTH_NEGOTIATE = 1u << 4
 };
 
 /**
- * Who somebody is. A request's are for the origin of its URL alone: a redirect to another scheme, host
- * or port leaves them behind, for good.
+ * Credentials. Those of a request are valid for the origin of its URL only: after a redirect to another
+ * scheme, host or port they are not used again, not even if a later redirect leads back.
  *
- * Answered is the strongest challenge that they fit: Negotiate (if there is no user, or `schemes` names
- * only that), NTLM, Digest, Bearer (if there is a token), Basic; but never Basic where Digest is
- * offered too, unless `schemes` leaves Digest out. Texts hold no control characters and at most
- * 64 KiB; they are copied, and the copies are overwritten before they are freed.
+ * The strongest offered scheme that fits the credentials is used, in this order: Negotiate (without a
+ * user, or if `schemes` names nothing else), NTLM, Digest, Bearer (with a token), Basic. Basic is never
+ * used where the server offers Digest too, unless `schemes` excludes Digest.
+ *
+ * Each text is limited to 64 KiB and must not contain control characters. Texts are copied; the copies
+ * are overwritten before they are freed.
  */
 typedef struct af_credentials {
-    const char *user;     /**< UTF-8. NULL: none. */
-    const char *password; /**< UTF-8. NULL: an empty one. */
-    const char *token;    /**< Of the Bearer scheme. NULL: none. */
-    unsigned schemes;     /**< AF_AUTH_…: those that may be used. 0: any. */
+    const char *user;     /**< User name in UTF-8. NULL: none. */
+    const char *password; /**< Password in UTF-8. NULL: empty. */
+    const char *token;    /**< Token for Bearer. NULL: none. */
+    unsigned schemes;     /**< AF_AUTH_… bits: the schemes that may be used. 0: any. */
     /**
-     * Don't wait for a challenge: Basic or Bearer go out with the first request, NTLM and Negotiate begin at
-     * once if they are the only one of `schemes`. Digest needs a challenge.
+     * Sends the credentials without waiting for a challenge. Basic and Bearer go out with the first request;
+     * NTLM and Negotiate start at once if they are the only scheme in `schemes`. Digest always needs a
+     * challenge. Default: false.
      */
     bool is_preemptive;
 } af_credentials;
@@ -47,31 +52,32 @@ typedef struct af_credentials {
 #define AF_CREDENTIALS_INIT                                                                        \
     { NULL, NULL, NULL, 0, false }
 
-/** A 401 of a server, or a 407 of a proxy, that asks who we are. Lives until the callback returns. */
+/** A challenge: the 401 of a server or the 407 of a proxy. Valid until the callback returns. */
 typedef struct af_challenge {
-    uint32_t number; /**< 1 for the first of the task; names it to af_task_answer_challenge(). */
+    uint32_t number; /**< 1 for the first of the task. Pass it to af_task_answer_challenge(). */
     unsigned
-        scheme; /**< AF_AUTH_…: the strongest that `proposed`, or else anything could answer. */
-    unsigned offered;  /**< AF_AUTH_…: all that are offered and could be answered. */
-    unsigned failures; /**< How many credentials this protection space has refused to the task. */
-    bool is_proxy;     /**< The proxy asks; else the server. */
-    bool is_https;     /**< The scheme of the server's URL, or of the proxy's. */
-    uint16_t port;
-    const char *host;
-    const char *url;   /**< That answered: without userinfo and fragment. */
-    const char *realm; /**< "" if there is none. */
-    /** What would be used if nobody said anything. NULL: nothing, and the answer would be the 401. */
+        scheme; /**< AF_AUTH_…: the strongest scheme that fits `proposed`, or any credentials. */
+    unsigned offered; /**< AF_AUTH_… bits: every offered scheme that this library supports. */
+    unsigned
+        failures;  /**< Number of credentials that this protection space rejected in this task. */
+    bool is_proxy; /**< True for a proxy's challenge, false for a server's. */
+    bool is_https; /**< True if the URL of the server, or of the proxy, is https. */
+    uint16_t port; /**< Port of the server or proxy. */
+    const char *host;  /**< Host of the server or proxy. */
+    const char *url;   /**< URL of the response, without userinfo and fragment. */
+    const char *realm; /**< Realm of the challenge; "" if it has none. */
+    /** Default credentials. NULL: there are none, and by default the 401 or 407 is the response. */
     const af_credentials *proposed;
-    const af_head *head;
+    const af_head *head; /**< Head of the 401 or 407. */
 } af_challenge;
 
-/** What on_challenge decides. */
+/** The decision of on_challenge. */
 typedef enum af_challenge_answer {
-    AF_CHALLENGE_DEFAULT = 0, /**< What is proposed; without that the 401 or 407 is the answer. */
-    AF_CHALLENGE_USE = 1,     /**< The credentials given, if any challenge fits them. */
+    AF_CHALLENGE_DEFAULT = 0, /**< Use `proposed`; if it is NULL, return the 401 or 407. */
+    AF_CHALLENGE_USE = 1,     /**< Use the given credentials, if an offered scheme fits them. */
     AF_CHALLENGE_CANCEL = 2,  /**< End the task with AF_ECANCELED. */
     AF_CHALLENGE_FAIL = 3,    /**< End the task with AF_EAUTH. */
-    AF_CHALLENGE_LATER = 4    /**< af_task_answer_challenge() will tell; the task waits for it. */
+    AF_CHALLENGE_LATER = 4    /**< Wait until af_task_answer_challenge() is called. */
 } af_challenge_answer;
 
 AF_END_DECLS

@@ -1,8 +1,12 @@
 /**
- * Types that every other header uses: views of bytes, owned bytes, and the export macro.
+ * Types that every other header uses: borrowed bytes, owned bytes, and the export macro.
  *
- * Words of ownership, the same in every header: `new`/`free` one owner; `retain`/`release` shared;
- * `get` borrows; `take` moves to you; `copy` gives you a reference of your own.
+ * Function names say who owns what, in every header: `new` and `free` are for objects with one owner,
+ * `retain` and `release` for objects with a reference count; `get` returns something borrowed, `take`
+ * moves ownership to the caller, `copy` returns a copy or a reference that the caller owns.
+ *
+ * Each function documents three things. "Thread": the threads that may call it; "owner" means one thread at
+ * a time. "Owns": who owns arguments and results afterwards. "Fails": the errors.
  */
 #ifndef AFCORE_BASE_H
 #define AFCORE_BASE_H
@@ -20,7 +24,7 @@
 #define AF_API
 #endif
 
-/** An enum that may get further values: bindings must expect ones that they don't know. */
+/** Marks an enum that may get more values in later versions: bindings must accept unknown ones. */
 #if defined(__clang__)
 #define AF_OPEN_ENUM __attribute__((enum_extensibility(open)))
 #else
@@ -37,26 +41,26 @@
 
 AF_BEGIN_DECLS
 
-/** A view of somebody else's bytes. Not terminated by NUL. `bytes` may be NULL when `size` is 0. */
+/** Borrowed bytes, not terminated by NUL. `bytes` may be NULL if `size` is 0. */
 typedef struct af_slice {
     const char *bytes;
     size_t size;
 } af_slice;
 
-/** Bytes that are yours: give `bytes` back with af_free(). */
+/** Owned bytes: release `bytes` with af_free(). */
 typedef struct af_bytes {
     void *bytes;
     size_t size;
 } af_bytes;
 
-/** A view of a string that ends in NUL; NULL gives the empty view. */
+/** Returns a slice of a string that ends in NUL, without the NUL; an empty slice for NULL. */
 static inline af_slice af_slice_of(const char *text) {
     af_slice slice = {text, text != NULL ? strlen(text) : 0};
     return slice;
 }
 
 /**
- * Give back memory that this library handed over (af_bytes.bytes). NULL is fine.
+ * Frees memory that this library returned, such as af_bytes.bytes. NULL is allowed.
  *
  * Thread: any.    Owns: takes `memory`.    Fails: never.
  */

@@ -1,5 +1,5 @@
 /**
- * Every status of this library, once: number, name and text come from one table.
+ * The status codes of this library, and the description of a failure.
  */
 #ifndef AFCORE_ERROR_H
 #define AFCORE_ERROR_H
@@ -9,7 +9,7 @@
 AF_BEGIN_DECLS
 
 /**
- * X(identifier, number, name, text). Numbers never change their meaning; new ones are appended.
+ * Every status: X(identifier, number, name, text). Numbers never change their meaning; new ones are appended.
  * The names are those that the program `swiftaf` prints as `error.code`.
  */
 #define AF_STATUS_MAP(X)                                                                           \
@@ -36,13 +36,14 @@ AF_BEGIN_DECLS
     X(EAGAIN, -20, "again", "not now")                                                             \
     X(EINTERNAL, -21, "internal", "an operation that cannot fail has failed")
 
+/** The result of a function, or of a task. AF_OK is 0, errors are negative. */
 typedef enum AF_OPEN_ENUM af_status {
 #define AF_STATUS_ENUMERATOR(identifier, number, name, text) AF_##identifier = (number),
     AF_STATUS_MAP(AF_STATUS_ENUMERATOR)
 #undef AF_STATUS_ENUMERATOR
 } af_status;
 
-/** Which of the time limits ended a task with AF_ETIMEOUT. */
+/** Which limit of af_timeouts ended a task with AF_ETIMEOUT. */
 typedef enum AF_OPEN_ENUM af_timeout {
     AF_TIMEOUT_NONE = 0,
     AF_TIMEOUT_CONNECT = 1,
@@ -50,7 +51,7 @@ typedef enum AF_OPEN_ENUM af_timeout {
     AF_TIMEOUT_TOTAL = 3
 } af_timeout;
 
-/** Why a certificate chain was not accepted. */
+/** Why a certificate chain was refused. */
 typedef enum AF_OPEN_ENUM af_trust_reason {
     AF_TRUST_ACCEPTED = 0,
     AF_TRUST_EXPIRED = 1,
@@ -62,47 +63,49 @@ typedef enum AF_OPEN_ENUM af_trust_reason {
     AF_TRUST_REVOKED = 7,
     AF_TRUST_WEAK = 8,
     AF_TRUST_OTHER = 9,
-    AF_TRUST_UNTRUSTED_ROOT = 10,   /**< The peer sent a chain up to a root that is not trusted. */
-    AF_TRUST_NAME_CONSTRAINT = 11,  /**< An authority signed for names that it is not allowed to. */
-    AF_TRUST_PURPOSE = 12,          /**< Not made for TLS servers. */
-    AF_TRUST_PATH_LENGTH = 13,      /**< More authorities in a row than one of them allows. */
-    AF_TRUST_NOT_AN_AUTHORITY = 14, /**< Signed by a certificate that may not sign others. */
+    AF_TRUST_UNTRUSTED_ROOT = 10, /**< The chain ends in a root certificate that isn't trusted. */
+    AF_TRUST_NAME_CONSTRAINT =
+        11, /**< An authority's name constraints exclude the name (RFC 5280 4.2.1.10). */
+    AF_TRUST_PURPOSE = 12,     /**< Key usage doesn't allow TLS servers. */
+    AF_TRUST_PATH_LENGTH = 13, /**< The chain is longer than a path length constraint allows. */
+    AF_TRUST_NOT_AN_AUTHORITY = 14, /**< An issuer isn't a certification authority. */
     AF_TRUST_BAD_SIGNATURE = 15,
-    AF_TRUST_UNKNOWN_REVOCATION = 16, /**< Whether it was revoked must be known, and is not. */
+    AF_TRUST_UNKNOWN_REVOCATION = 16, /**< The revocation status is required but unknown. */
     AF_TRUST_MALFORMED = 17,
-    AF_TRUST_HOOK = 18 /**< The user's hook refused it. */
+    AF_TRUST_HOOK = 18 /**< The policy's hook refused it. */
 } af_trust_reason;
 
+/** Size of af_failure.text in bytes, including the NUL. Longer texts are truncated. */
 enum { AF_FAILURE_TEXT_SIZE = 192 };
 
-/** What went wrong, as data that travels with the result. */
+/** The description of a failure. */
 typedef struct af_failure {
-    af_status status;                /**< AF_OK: nothing failed, and every other field is 0. */
-    af_timeout timeout;              /**< With AF_ETIMEOUT: which limit. */
-    af_trust_reason trust;           /**< With AF_EUNTRUSTED: why. */
-    int curl_code;                   /**< The CURLcode behind it, 0 if none. */
-    int system_error;                /**< The errno behind it, 0 if none. */
-    char text[AF_FAILURE_TEXT_SIZE]; /**< One line for people, ends in NUL. Holds no secret. */
+    af_status status;                /**< AF_OK: nothing failed, and all other fields are 0. */
+    af_timeout timeout;              /**< With AF_ETIMEOUT: the limit that was reached. */
+    af_trust_reason trust;           /**< With AF_EUNTRUSTED: the reason. */
+    int curl_code;                   /**< The CURLcode that caused it; 0: none. */
+    int system_error;                /**< The errno that caused it; 0: none. */
+    char text[AF_FAILURE_TEXT_SIZE]; /**< One line in English, NUL-terminated, without secrets. */
 } af_failure;
 
 /**
- * The name of a status ("timeout"), the words of `error.code`; "unknown" for a foreign number.
+ * Returns the name of a status, such as "timeout"; "unknown" for an unknown number.
  *
- * Thread: any.    Owns: borrowed, lives forever.    Fails: never.
+ * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
 AF_API const char *af_status_name(af_status status);
 
 /**
- * One English line about a status; "unknown status" for a foreign number.
+ * Returns one line in English about a status; "unknown status" for an unknown number.
  *
- * Thread: any.    Owns: borrowed, lives forever.    Fails: never.
+ * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
 AF_API const char *af_status_text(af_status status);
 
 /**
- * The name of a trust reason ("expired", "wrongHost", …); "other" for a foreign number.
+ * Returns the name of a trust reason ("expired", "wrongHost", …); "other" for an unknown number.
  *
- * Thread: any.    Owns: borrowed, lives forever.    Fails: never.
+ * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
 AF_API const char *af_trust_reason_name(af_trust_reason reason);
 

@@ -1,8 +1,8 @@
 /**
- * HTTP Strict Transport Security (RFC 6797): hosts that asked to be reached over https only.
+ * HTTP Strict Transport Security (RFC 6797): a store of hosts that must be reached over https only.
  *
- * A store may serve several sessions. It has a lock of its own, so every function may be called from
- * any thread; none waits for a loop or for the network.
+ * Several sessions may use the same store. It has its own lock: every function may be called from any
+ * thread, and none waits for a loop thread or for the network.
  */
 #ifndef AFCORE_HSTS_H
 #define AFCORE_HSTS_H
@@ -12,19 +12,21 @@
 
 AF_BEGIN_DECLS
 
+/** An HSTS store, with a reference count. */
 typedef struct af_hsts af_hsts;
 
-/** Start from AF_HSTS_OPTIONS_INIT. */
+/** Options of a store. Start from AF_HSTS_OPTIONS_INIT. */
 typedef struct af_hsts_options {
     size_t size; /**< sizeof(af_hsts_options), for growth. */
     /**
-     * A file that the store begins with, if it is there, and is written to when the last reference goes
-     * and something has changed; see af_hsts_save(). NULL: none. Copied.
+     * File from which hosts are loaded, if it exists, and to which they are saved when the last
+     * reference is released and something has changed; see af_hsts_save(). NULL: none. Copied.
      */
     const char *path;
     /**
-     * Hosts; beyond it those go that would end first, of a file's also those that came late. One site,
-     * "example.co.uk" with all names below it, has a twentieth of them at most. 0: 10000.
+     * Maximum number of hosts. Beyond it, the entry that expires first is evicted; of a file with more
+     * hosts, also those nearer its end. A site (registrable domain, "example.co.uk" with all its subdomains)
+     * may have at most a twentieth of them. 0: the default, 10000.
      */
     uint32_t most;
 } af_hsts_options;
@@ -32,62 +34,62 @@ typedef struct af_hsts_options {
 #define AF_HSTS_OPTIONS_INIT                                                                       \
     { sizeof(af_hsts_options), NULL, 0 }
 
-/** The end of what never ends. */
+/** Value of `expires` for an entry that never expires. */
 #define AF_HSTS_FOREVER INT64_MAX
 
 /**
- * Make a store. `options` may be NULL.
+ * Creates a store. `options` may be NULL for the defaults.
  *
  * Thread: any.    Owns: `*out` is yours, af_hsts_release().
- * Fails: AF_EINVAL (options without their INIT), AF_EFILE (a file that can't be read), AF_EINTERNAL
- * (the system has no random bytes), AF_ENOMEM. Lines of the file that make no sense are left out.
+ * Fails: AF_EINVAL (options without their INIT), AF_EFILE (the file can't be read), AF_EINTERNAL
+ * (the system has no random bytes), AF_ENOMEM. Invalid lines of the file are skipped.
  * `failure` may be NULL.
  */
 AF_API af_status af_hsts_new(af_hsts **out, const af_hsts_options *options, af_failure *failure);
 
 /**
- * A further reference.
+ * Adds a reference.
  *
  * Thread: any.    Owns: the returned reference is yours.    Fails: never.
  */
 AF_API af_hsts *af_hsts_retain(af_hsts *hsts);
 
 /**
- * Give a reference back; the last one writes the store's file, if it has one. NULL is fine.
+ * Releases a reference; the last one saves the store's file, if it has one. NULL is allowed.
  *
- * Thread: any.    Owns: takes `hsts`.    Fails: never; who must know calls af_hsts_save() before.
+ * Thread: any.    Owns: takes `hsts`.    Fails: never; to get errors, call af_hsts_save() first.
  */
 AF_API void af_hsts_release(af_hsts *hsts);
 
 /**
- * Remember a host until `expires` (seconds since 1970, AF_HSTS_FOREVER), in place of what was known of
- * it. A moment that has passed forgets it.
+ * Stores a host until `expires` (Unix time in seconds, or AF_HSTS_FOREVER) and replaces its entry. A time
+ * in the past removes the host.
  *
  * Thread: any.    Owns: nothing.
- * Fails: AF_EINVAL (no name in ASCII; an address), AF_ENOMEM.
+ * Fails: AF_EINVAL (`host` isn't an ASCII name, or is an address), AF_ENOMEM.
  */
 AF_API af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires,
                              bool includes_subdomains, af_failure *failure);
 
 /**
- * Is this host, a name in ASCII, reached over https only?
+ * Returns whether a host, an ASCII name, must be reached over https only.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
 AF_API bool af_hsts_has(af_hsts *hsts, const char *host);
 
 /**
- * Forget a host, NULL: all. The number of those that were known.
+ * Removes a host; for NULL every host. Returns the number of removed entries.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
 AF_API size_t af_hsts_delete(af_hsts *hsts, const char *host);
 
 /**
- * Write what is known to `path`, as curl writes it: as a new file with the mode 0600 that takes the old
- * one's place once it is on the disk. NULL: the store's own file. Blocks for the disk.
+ * Saves the hosts to `path` (NULL: the store's file) in the format of curl's HSTS cache (CURLOPT_HSTS).
+ * Writes a new file with mode 0600 and syncs it before it replaces the old one. Blocks on the disk.
  *
- * Thread: any.    Owns: nothing.    Fails: AF_EFILE, AF_EINVAL (the store has no file), AF_ENOMEM.
+ * Thread: any.    Owns: nothing.    Fails: AF_EFILE, AF_EINVAL (no path, and the store has no file), AF_ENOMEM.
  */
 AF_API af_status af_hsts_save(af_hsts *hsts, const char *path, af_failure *failure);
 

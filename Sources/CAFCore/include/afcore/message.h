@@ -1,5 +1,5 @@
 /**
- * HTTP messages as values: header fields, requests' heads and responses' heads (RFC 9110).
+ * HTTP header fields and response heads (RFC 9110).
  */
 #ifndef AFCORE_MESSAGE_H
 #define AFCORE_MESSAGE_H
@@ -10,22 +10,23 @@
 AF_BEGIN_DECLS
 
 enum {
-    /** A credential of the caller's: dropped when a redirect leaves the origin, never shown. */
+    /** The value is a secret: not sent after a redirect to another origin, and hidden in traces. */
     AF_HEADER_SECRET = 1u << 0,
-    /** Not a field to send but the wish to send none of this name; `value` is ignored. */
+    /** Don't send a field of this name, not even a default one; `value` is ignored. */
     AF_HEADER_REMOVE = 1u << 1
 };
 
 /**
- * One header field. Bytes are kept as they are: case, order, repeats and octets above 127.
- * In a request the name must be a token, and a value with a control character other than a tab is refused.
+ * A header field. Case, order, repetitions and octets above 127 are preserved. In a request the name must be
+ * a token (RFC 9110 5.6.2), and the value must not contain control characters other than tabs.
  */
 typedef struct af_header {
     af_slice name;
     af_slice value;
-    unsigned flags; /**< AF_HEADER_… */
+    unsigned flags; /**< AF_HEADER_… bits. */
 } af_header;
 
+/** The protocol version of a response. */
 typedef enum af_http_version {
     AF_HTTP_UNKNOWN = 0,
     AF_HTTP_1_0 = 10,
@@ -34,36 +35,36 @@ typedef enum af_http_version {
     AF_HTTP_3 = 30
 } af_http_version;
 
-/** The head of a response. Every pointer lives as long as the object that it came from. */
+/** The head of a response. Its pointers are valid as long as the object that it was taken from. */
 typedef struct af_head {
-    int status;
+    int status; /**< Status code, 100 to 999. */
     af_http_version version;
-    af_slice reason; /**< The reason phrase; empty over HTTP/2. */
+    af_slice reason; /**< Reason phrase; empty over HTTP/2. */
     const af_header *headers;
     size_t header_count;
 } af_head;
 
 /**
- * The first field of a name, compared without regard to ASCII case; NULL if there is none.
+ * Finds the first field with a name, ignoring ASCII case; NULL if there is none.
  *
  * Thread: any.    Owns: borrowed from `head`.    Fails: never.
  */
 AF_API const af_header *af_head_find(const af_head *head, const char *name);
 
-/** The longest suggested file name in bytes: short enough for a suffix, where file systems take 255. */
+/** Maximum length of a suggested file name in bytes: leaves room for a suffix within the usual 255. */
 #define AF_FILE_NAME_MAX 223
 
 /**
- * The name under which an answer's body may be kept: what Content-Disposition suggests (RFC 6266,
- * RFC 8187), else the last segment of the URL's path, else "download" with an extension by
- * Content-Type. Either of `head` and `url` may be NULL.
+ * Suggests a file name for a response body: from Content-Disposition (RFC 6266, RFC 8187), else the last
+ * segment of the URL's path, else "download" with the usual extension of the Content-Type. `head` and
+ * `url` may be NULL.
  *
- * Whatever the server says, the name is well-formed UTF-8, has 1 to AF_FILE_NAME_MAX bytes and is
- * one path component: no slash, backslash, control character or mark that turns the direction of
- * writing, no dot or space at its beginning or end, no name of a device. It may be one of a file
- * that exists.
+ * The name is safe whatever the server sends: well-formed UTF-8 of 1 to AF_FILE_NAME_MAX bytes that is one
+ * path component, without slashes, backslashes, control characters and bidirectional formatting
+ * characters, without a dot or space at either end, and never a reserved device name. A file of that
+ * name may exist already.
  *
- * Thread: any.    Owns: nothing; `name` is yours.    Fails: never.
+ * Thread: any.    Owns: nothing; writes to `name`.    Fails: never.
  */
 AF_API void af_suggest_file_name(char name[AF_FILE_NAME_MAX + 1], const af_head *head,
                                  const char *url);

@@ -1,13 +1,13 @@
 /**
- * Forms as request bodies: multipart/form-data (RFC 7578), written as the WHATWG says and read
- * piece by piece, so that a form with a file of any size takes no more memory than its headers.
+ * Multipart forms as request bodies: multipart/form-data (RFC 7578), encoded as the WHATWG HTML standard
+ * specifies. A form is read piece by piece, so that files of any size need no memory.
  *
- * A form is filled, then either given to a request (af_body, AF_BODY_MULTIPART) or read by hand.
- * It has one user at a time, on any thread.
+ * Add parts to a form, then either pass it to a request (af_body, AF_BODY_MULTIPART) or read it directly.
+ * It may be used on any thread, by one thread at a time.
  *
- * On the wire a part is "--boundary", Content-Disposition, Content-Type, its further headers, an
- * empty line and its body. In names and file names a quote becomes %22, everything else is kept as
- * it is; control characters other than tabs are refused wherever they could end up in a header.
+ * A part consists of "--boundary", Content-Disposition, Content-Type, its other headers, an empty line and
+ * its body. In names and file names a quotation mark is encoded as %22; all other bytes are preserved.
+ * Control characters other than tabs are refused in everything that becomes part of a header.
  */
 #ifndef AFCORE_MULTIPART_H
 #define AFCORE_MULTIPART_H
@@ -20,18 +20,18 @@
 AF_BEGIN_DECLS
 
 enum {
-    AF_MULTIPART_PARTS_MAX = 10000,    /**< Parts of a form. */
-    AF_MULTIPART_HEAD_MAX = 64 * 1024, /**< Bytes of the headers of one part. */
-    AF_MULTIPART_BOUNDARY_MAX = 70     /**< Characters of a boundary, RFC 2046 5.1.1. */
+    AF_MULTIPART_PARTS_MAX = 10000,    /**< Maximum number of parts of a form. */
+    AF_MULTIPART_HEAD_MAX = 64 * 1024, /**< Maximum size of a part's headers, in bytes. */
+    AF_MULTIPART_BOUNDARY_MAX = 70     /**< Maximum length of a boundary (RFC 2046 5.1.1). */
 };
 
-/** What stands in front of a part's body. Start from AF_PART_INIT. Everything is copied. */
+/** The headers of a part. Start from AF_PART_INIT. All are copied. */
 typedef struct af_part {
     size_t size;        /**< sizeof(af_part), for growth. */
-    af_slice name;      /**< The field's name; may be empty. */
-    af_slice file_name; /**< `bytes` NULL: none, but for a file the last component of its path. */
-    af_slice content_type; /**< Empty: none, but for a file what its path's extension stands for. */
-    /** Further headers, in their order. */
+    af_slice name;      /**< Name of the form field; may be empty. */
+    af_slice file_name; /**< `bytes` NULL: for a file the last component of its path, else none. */
+    af_slice content_type; /**< Empty: for a file by its extension, else none. */
+    /** Other headers, sent in this order. */
     const af_header *headers;
     size_t header_count;
 } af_part;
@@ -39,14 +39,14 @@ typedef struct af_part {
 #define AF_PART_INIT                                                                               \
     { sizeof(af_part), {NULL, 0}, {NULL, 0}, {NULL, 0}, NULL, 0 }
 
-/** A file, or a range of one, as the body of a part. Start from AF_PART_FILE_INIT. */
+/** A file, or a range of it, as the body of a part. Start from AF_PART_FILE_INIT. */
 typedef struct af_part_file {
     const char *path;
-    int64_t offset; /**< Of the first byte. */
-    int64_t length; /**< In bytes; AF_LENGTH_UNKNOWN: up to the end of the file. */
+    int64_t offset; /**< Offset of the first byte. Default: 0. */
+    int64_t length; /**< In bytes; AF_LENGTH_UNKNOWN: to the end of the file. */
     /**
-     * The size that the file must have, now and when it is read. AF_LENGTH_UNKNOWN: what it has
-     * now; with a `length`, any that reaches to the end of the range.
+     * Size in bytes that the file must have, both now and when it is read. AF_LENGTH_UNKNOWN: its present
+     * size; if `length` is set, any size that includes the range.
      */
     int64_t size;
 } af_part_file;
@@ -55,68 +55,69 @@ typedef struct af_part_file {
     { NULL, 0, AF_LENGTH_UNKNOWN, AF_LENGTH_UNKNOWN }
 
 /**
- * Make an empty form.
+ * Creates an empty form.
  *
- * `boundary`: NULL for 128 random bits. A given one has 1 to 70 letters, digits and '+_-. and must
- * not occur, after "--", in parts of bytes; in files and readers it is not looked for.
+ * `boundary`: NULL for 128 random bits. Otherwise 1 to 70 letters, digits and '+_-. that must not occur,
+ * after "--", in the bytes of a part. Parts from files and readers are not scanned for it.
  *
  * Thread: any.    Owns: `*out` is yours, af_multipart_free() or a request.
- * Fails: AF_EINVAL (the boundary), AF_ENOMEM, AF_EINTERNAL (no random bits); `*out` is then NULL.
+ * Fails: AF_EINVAL (invalid boundary), AF_ENOMEM, AF_EINTERNAL (no random bytes); `*out` is then NULL.
  * `failure` may be NULL, here and below.
  */
 AF_API af_status af_multipart_new(af_multipart **out, const char *boundary, af_failure *failure);
 
 /**
- * Don't look for a given boundary in parts added from now on: it has enough random bits.
+ * Skips the boundary scan for parts added from now on: the caller guarantees that the boundary is random.
  *
  * Thread: owner.    Owns: nothing.    Fails: never.
  */
 AF_API void af_multipart_trust_boundary(af_multipart *form);
 
 /**
- * Free a form that no request took. NULL is fine.
+ * Frees a form that was not passed to a request. NULL is allowed.
  *
- * Thread: owner.    Owns: takes `form`; what its parts borrow is given back.    Fails: never.
+ * Thread: owner.    Owns: takes `form`; borrowed bytes and readers are released.    Fails: never.
  */
 AF_API void af_multipart_free(af_multipart *form);
 
 /**
- * Add a part of bytes: copied, unless `release` is set; then borrowed until release(context).
+ * Adds a part from bytes. They are copied, or, if `release` is not NULL, borrowed until release(context) is
+ * called.
  *
- * Thread: owner.    Owns: takes what is borrowed, also when it fails.
- * Fails: AF_EINVAL (the text names what: a control character, an invalid header name, the boundary in
- * the bytes, a form that was read from), AF_ETOOBIG (see AF_MULTIPART_…_MAX), AF_ENOMEM. The form is
- * then as it was.
+ * Thread: owner.    Owns: takes borrowed bytes, also on failure.
+ * Fails: AF_EINVAL, `failure` says why: a control character, an invalid header name, the boundary in the
+ * bytes, or the form was already read from; AF_ETOOBIG (see AF_MULTIPART_…_MAX), AF_ENOMEM. The form is
+ * then unchanged.
  */
 AF_API af_status af_multipart_add_bytes(af_multipart *form, const af_part *part, af_slice bytes,
                                         void (*release)(void *context), void *context,
                                         af_failure *failure);
 
 /**
- * Add a part of a regular file, which is opened again when its turn comes. If it has vanished,
- * shrunk or grown by then, reading fails with AF_EFILE: the body is never of another length.
+ * Adds a part from a regular file. The file is opened again when the part is read. If it is missing or has
+ * another size by then, reading fails with AF_EFILE: the length of the body never changes.
  *
  * Thread: owner.    Owns: nothing.
- * Fails: as af_multipart_add_bytes(); AF_EFILE (`system_error` says why) if it can't be read now.
+ * Fails: as af_multipart_add_bytes(); AF_EFILE (the file can't be read now; see `system_error`).
  */
 AF_API af_status af_multipart_add_file(af_multipart *form, const af_part *part,
                                        const af_part_file *file, af_failure *failure);
 
 /**
- * Add a part of `length` bytes, or AF_LENGTH_UNKNOWN, that are pulled from a reader. One that gives
- * fewer fails the form with AF_ESOURCE; it is not asked for more.
+ * Adds a part of `length` bytes, or AF_LENGTH_UNKNOWN, from a reader. If the reader ends early, reading the
+ * form fails with AF_ESOURCE. It is not read beyond `length`.
  *
- * Thread: owner.    Owns: takes the reader, also when it fails.    Fails: as af_multipart_add_bytes().
+ * Thread: owner.    Owns: takes the reader, also on failure.    Fails: as af_multipart_add_bytes().
  */
 AF_API af_status af_multipart_add_reader(af_multipart *form, const af_part *part,
                                          const af_reader *reader, int64_t length,
                                          af_failure *failure);
 
 /**
- * Add a part of nothing but the given headers, in their order, and bytes (see
- * af_multipart_add_bytes()). Without headers it has only the empty line in front of its body.
+ * Adds a part with exactly the given headers, in this order, and bytes (see af_multipart_add_bytes()).
+ * Without headers, the part starts with the empty line.
  *
- * Thread: owner.    Owns: takes what is borrowed, also when it fails.
+ * Thread: owner.    Owns: takes borrowed bytes, also on failure.
  * Fails: as af_multipart_add_bytes().
  */
 AF_API af_status af_multipart_add_raw(af_multipart *form, const af_header *headers,
@@ -125,97 +126,98 @@ AF_API af_status af_multipart_add_raw(af_multipart *form, const af_header *heade
                                       af_failure *failure);
 
 /**
- * Slow reading down: at most `packet_size` bytes at once (0: no limit), then nothing for `delay_ms`.
- * A task's loop waits that long with a timer. Kept across a rewind.
+ * Throttles reading: each read returns at most `packet_size` bytes (0: no limit), then none for `delay_ms`
+ * milliseconds. A task waits with a timer. A rewind keeps the setting.
  *
  * Thread: owner.    Owns: nothing.    Fails: never.
  */
 AF_API void af_multipart_throttle(af_multipart *form, size_t packet_size, uint32_t delay_ms);
 
 /**
- * The number of parts.
+ * Returns the number of parts.
  *
  * Thread: owner.    Owns: nothing.    Fails: never.
  */
 AF_API size_t af_multipart_get_count(const af_multipart *form);
 
 /**
- * The exact number of bytes of the whole form; AF_LENGTH_UNKNOWN if a part has no length.
+ * Returns the exact length of the form in bytes; AF_LENGTH_UNKNOWN if the length of a part is unknown.
  *
  * Thread: owner.    Owns: nothing.    Fails: never.
  */
 AF_API int64_t af_multipart_get_length(const af_multipart *form);
 
 /**
- * The number of bytes of one part's body; AF_LENGTH_UNKNOWN if it has none, or there is no such part.
+ * Returns the length of a part's body in bytes; AF_LENGTH_UNKNOWN if it is unknown or `index` is invalid.
  *
  * Thread: owner.    Owns: nothing.    Fails: never.
  */
 AF_API int64_t af_multipart_get_part_length(const af_multipart *form, size_t index);
 
 /**
- * The boundary.
+ * Returns the boundary, without "--".
  *
  * Thread: owner.    Owns: borrowed, lives with `form`.    Fails: never.
  */
 AF_API const char *af_multipart_get_boundary(const af_multipart *form);
 
 /**
- * The value of the request's Content-Type: "multipart/form-data; boundary=…". A task sends it by
- * itself if its request says nothing about Content-Type.
+ * Returns the value for the request's Content-Type: "multipart/form-data; boundary=…". A task sends it
+ * unless its request sets or removes Content-Type.
  *
  * Thread: owner.    Owns: borrowed, lives with `form`.    Fails: never.
  */
 AF_API const char *af_multipart_get_content_type(const af_multipart *form);
 
 /**
- * Read the next bytes straight into `buffer`, at most `size`, which must not be 0. Files are read
- * in the calling thread.
+ * Reads the next bytes into `buffer`, at most `size`, which must not be 0. Returns their number or one of
+ * AF_READ_…. Files are read on the calling thread.
  *
  * Thread: owner.    Owns: nothing.
- * Fails: the number of bytes, or AF_READ_…: END after the last byte; AGAIN if a reader has nothing,
- * or for af_multipart_get_delay_us(); FAILED with the reason in `failure`, AF_EFILE or AF_ESOURCE,
- * and the same again until a rewind.
+ * Fails: AF_READ_END after the last byte; AF_READ_AGAIN if a reader has no data now, or while
+ * af_multipart_get_delay_us() isn't 0; AF_READ_FAILED with AF_EFILE or AF_ESOURCE in `failure`, for every
+ * read until a rewind.
  */
 AF_API ptrdiff_t af_multipart_read(af_multipart *form, void *buffer, size_t size,
                                    af_failure *failure);
 
 /**
- * How long the throttle gives nothing yet, in microseconds; 0: it does not hold back.
+ * Returns how long the throttle still holds back data, in microseconds; 0 if it doesn't.
  *
  * Thread: owner.    Owns: nothing.    Fails: never.
  */
 AF_API int64_t af_multipart_get_delay_us(const af_multipart *form);
 
 /**
- * Read the next bytes, at most `size`, which must not be 0, and write them to a descriptor that
- * blocks: a form as a file to be sent later.
+ * Reads the next bytes, at most `size`, which must not be 0, and writes them to a blocking descriptor: for
+ * forms that are stored and sent later.
  *
  * Thread: owner.    Owns: nothing.
- * Fails: as af_multipart_read(); AF_EFILE also if they can't be written.
+ * Fails: as af_multipart_read(); also AF_EFILE if writing fails.
  */
 AF_API ptrdiff_t af_multipart_write(af_multipart *form, int descriptor, size_t size,
                                     af_failure *failure);
 
 /**
- * Could af_multipart_rewind() succeed? Not if a reader was read from that can be read only once.
+ * Returns whether af_multipart_rewind() is possible. It isn't once data was read from a reader without
+ * `rewind`.
  *
  * Thread: owner.    Owns: nothing.    Fails: never.
  */
 AF_API bool af_multipart_can_rewind(const af_multipart *form);
 
 /**
- * Back to the first byte: bytes and files by themselves, readers through their own rewind.
+ * Returns to the first byte of the form, and calls the `rewind` of readers.
  *
- * Thread: owner.    Owns: nothing.    Fails: AF_EREPLAY; the form can then not be read any more.
+ * Thread: owner.    Owns: nothing.    Fails: AF_EREPLAY; the form can then no longer be read.
  */
 AF_API af_status af_multipart_rewind(af_multipart *form, af_failure *failure);
 
 /**
- * The media type that a file name's extension, without its dot and whatever its case, stands for;
- * NULL if it is not known. "cer" gives "application/x-x509-ca-cert".
+ * Returns the media type for a file name extension, given without its dot and in any case; NULL if it is
+ * unknown. Example: "cer" returns "application/x-x509-ca-cert".
  *
- * Thread: any.    Owns: borrowed, lives forever.    Fails: never.
+ * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
 AF_API const char *af_media_type_of_extension(af_slice extension);
 

@@ -1,5 +1,5 @@
 /**
- * Proxies between a session and its servers.
+ * Proxies between a session and its servers (CURLOPT_PROXY).
  */
 #ifndef AFCORE_PROXY_H
 #define AFCORE_PROXY_H
@@ -9,41 +9,43 @@
 
 AF_BEGIN_DECLS
 
+/** Where proxy settings come from. */
 typedef enum AF_OPEN_ENUM af_proxy_source {
     /**
-     * The variables http_proxy, https_proxy, all_proxy and no_proxy as they are when the session is
-     * made; in small letters first, then in capitals. HTTP_PROXY is ignored under CGI, where a client
-     * can set it (REQUEST_METHOD is set), and all are in a program with set-user-ID. Servers on this
-     * very host are reached directly. A variable that can't be used is an error of the requests
-     * that it is for.
+     * The variables http_proxy, https_proxy, all_proxy and no_proxy, read when the session is created; the
+     * lower-case name takes precedence over the upper-case one. HTTP_PROXY is ignored if REQUEST_METHOD is
+     * set, because under CGI a client can set it. A set-user-ID program ignores all of them. Loopback
+     * servers are reached directly. An invalid variable fails the requests that it applies to.
      */
     AF_PROXIES_ENVIRONMENT = 0,
-    AF_PROXIES_GIVEN = 1, /**< The fields of af_proxies. */
-    AF_PROXIES_NONE = 2
+    AF_PROXIES_GIVEN = 1, /**< The other fields of af_proxies. */
+    AF_PROXIES_NONE = 2   /**< No proxy. */
 } af_proxy_source;
 
 /**
- * Which proxy is asked for which URL; chosen anew for every hop. A proxy is written
- * `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`; without a scheme it is http. Ports are
- * 80, 443 and 1080 unless named. With socks5 names are looked up here, with socks5h by the proxy. To https servers
- * an http proxy makes a tunnel. User and password (percent-encoded) go to the proxy alone. An https
- * proxy is asked over TLS, and its chain is judged by af_session_options.proxy_trust before it hears of any
- * request: AF_EUNTRUSTED, with a text that says that it was the proxy.
+ * Which proxy is used for which URL; selected for each hop. The format is
+ * `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`. The default scheme is http; the default
+ * ports are 80, 443 and 1080. With socks5 this library resolves host names, with socks5h the proxy does. An
+ * http or https proxy tunnels to https servers (CONNECT). User and password are percent-encoded and sent to
+ * the proxy only. The connection to an https proxy uses TLS; af_session_options.proxy_trust verifies its
+ * certificate chain before any request is sent. If it is refused, the task fails with AF_EUNTRUSTED and a
+ * text that names the proxy.
  */
 typedef struct af_proxies {
     af_proxy_source source;
-    /* GIVEN; `bypass` with ENVIRONMENT, too, instead of no_proxy. Each may be NULL. Copied. */
-    const char *http;  /**< For URLs that begin with http. */
-    const char *https; /**< For those with https. */
-    const char *all;   /**< For those of either that has none of its own. */
+    /* For GIVEN; `bypass` also for ENVIRONMENT, where it replaces no_proxy. Each may be NULL. Copied. */
+    const char *http;  /**< Proxy for http URLs. */
+    const char *https; /**< Proxy for https URLs. */
+    const char *all;   /**< Proxy for both, where the one above is NULL. */
     /**
-     * Hosts to be reached directly, separated by commas or spaces: a name with everything below it
+     * Hosts that are reached directly, separated by commas or spaces: a name, which includes its subdomains
      * (`example.org`, `.example.org`), an address, a network (`10.0.0.0/8`, `fd00::/8`), any of them
      * with a port (`example.org:8080`, `[::1]:8080`), or `*` for all.
      */
     const char *bypass;
 } af_proxies;
 
+/** The environment's proxies. */
 #define AF_PROXIES_INIT                                                                            \
     { AF_PROXIES_ENVIRONMENT, NULL, NULL, NULL, NULL }
 

@@ -1,6 +1,6 @@
 /**
- * How a session speaks TLS, and as whom: versions, ciphers, client certificates. Whom it trusts is
- * its policy's to say, see trust.h.
+ * TLS options of a session: versions, ciphers, client certificates. For the verification of servers see
+ * trust.h.
  */
 #ifndef AFCORE_TLS_H
 #define AFCORE_TLS_H
@@ -9,99 +9,100 @@
 
 AF_BEGIN_DECLS
 
-/** The numbers on the wire. Older versions are not spoken (RFC 8996). */
+/** TLS versions, with their protocol numbers. Older ones are not supported (RFC 8996). */
 typedef enum af_tls_protocol {
-    AF_TLS_DEFAULT = 0, /**< The lowest: TLS 1.2. The highest: what OpenSSL has. */
+    AF_TLS_DEFAULT = 0, /**< As minimum: TLS 1.2. As maximum: OpenSSL's newest. */
     AF_TLS_1_2 = 0x0303,
     AF_TLS_1_3 = 0x0304
 } af_tls_protocol;
 
 /**
- * A certificate that is shown to servers that ask for one. Either in memory or as files; what is
- * read of them, and copied of the password, is overwritten before its memory is given back.
+ * A client certificate, sent to servers that request one; in memory or in files. Copies of keys and
+ * passwords are overwritten before they are freed.
  */
 typedef struct af_client_certificate {
     /**
-     * Shown to this host alone, "example.com" or "*.example.com" (one label); NULL: to every one
-     * without a certificate of its own.
+     * Host that the certificate is sent to: "example.com" or "*.example.com" (one label). NULL: every host
+     * that no other certificate names.
      */
     const char *host;
-    bool includes_subdomains; /**< The names below `host` too, at any depth. */
-    /** PEM: the certificate, then those of its authorities; or PKCS #12, with the key. */
+    bool includes_subdomains; /**< Also for subdomains of `host`, at any depth. */
+    /** PEM: the certificate, followed by its intermediates; or PKCS #12, which includes the key. */
     af_slice certificate;
-    af_slice key;                            /**< PEM or DER; empty: in `certificate`. */
-    const char *certificate_path, *key_path; /**< In place of the two above. */
-    const char *password;                    /**< Of the key or the PKCS #12 file; NULL: none. */
+    af_slice key;                            /**< PEM or DER; empty: part of `certificate`. */
+    const char *certificate_path, *key_path; /**< Files instead of the two above. */
+    const char *password; /**< Password of the key or PKCS #12 data; NULL: none. */
 } af_client_certificate;
 
-/** A server's question who we are. Lives until the callback that is given it returns. */
+/** A server's request for a client certificate. Valid until the callback returns. */
 typedef struct af_certificate_request af_certificate_request;
 
-/** Answers for servers that ask who we are, when they ask. Zeroed: none. */
+/** A callback that chooses a client certificate for each request of a server. Zero-initialised: none. */
 typedef struct af_certificate_hook {
-    void *context; /**< Must live until the session's on_closed. */
+    void *context; /**< Must be valid until the session's on_closed. */
     /**
-     * On the session's loop thread, inside a handshake, before anything of the request is sent. Must not
-     * block. Unless it calls af_certificate_request_show() or _decline(), the certificate of the
-     * options is shown, if there is one for the host. Anything but AF_OK ends the handshake, and is
-     * the status of the tasks that waited for it. What was shown is good for the connection, and for
-     * those that resume its TLS session.
+     * Called on the session's loop thread during a handshake, before the HTTP request is sent. Must not
+     * block. May call af_certificate_request_show() or af_certificate_request_decline(); otherwise the
+     * certificate in af_tls_options for the host is sent, if there is one. A status other than AF_OK aborts
+     * the handshake and is the result of the tasks that waited for it. The choice is valid for the
+     * connection and for connections that resume its TLS session.
      */
     af_status (*choose)(void *context, af_certificate_request *request);
 } af_certificate_hook;
 
-/** Zeroed: the defaults. */
+/** TLS options of a session. Zero-initialised: the defaults. */
 typedef struct af_tls_options {
-    af_tls_protocol min_version, max_version;
-    const char *ciphers;       /**< For TLS 1.2, an OpenSSL cipher list; NULL: the system's. */
-    const char *cipher_suites; /**< For TLS 1.3; NULL: OpenSSL's. */
+    af_tls_protocol min_version, max_version; /**< Default: AF_TLS_DEFAULT. */
+    const char *ciphers;       /**< For TLS 1.2: an OpenSSL cipher list; NULL: the system's. */
+    const char *cipher_suites; /**< For TLS 1.3: OpenSSL's names; NULL: its default. */
     const af_client_certificate *client_certificates;
     size_t client_certificate_count;
     /**
-     * Let the environment's SSLKEYLOGFILE have the keys of every connection, where libcurl can do
-     * that. Whoever reads that file reads the connections.
+     * Writes the TLS keys of every connection to the file that the environment variable SSLKEYLOGFILE
+     * names, if libcurl supports it. Anyone with that file can decrypt the connections. Default: false.
      */
     bool logs_keys;
-    af_certificate_hook certificate_hook;
+    af_certificate_hook certificate_hook; /**< Chooses client certificates at run time. */
 } af_tls_options;
 
 /**
- * The host that was connected to, in lower case; an IPv6 address without its brackets.
+ * Returns the host of the connection in lower case; an IPv6 address without brackets.
  *
- * Thread: the callback's.    Owns: nothing, it is the request's.    Fails: never.
+ * Thread: loop, inside the callback.    Owns: borrowed, lives with `request`.    Fails: never.
  */
 AF_API const char *af_certificate_request_get_host(const af_certificate_request *request);
 
 /**
- * How many authorities the server names whose certificates it accepts. 0: it doesn't say.
+ * Returns the number of certification authorities that the server accepts. 0: the server names none.
  *
- * Thread: the callback's.    Owns: nothing.    Fails: never.
+ * Thread: loop, inside the callback.    Owns: nothing.    Fails: never.
  */
 AF_API size_t af_certificate_request_get_authority_count(const af_certificate_request *request);
 
 /**
- * The name of one of them, as RFC 4514 writes it, in UTF-8.
+ * Copies the name of one of these authorities, in the format of RFC 4514 and UTF-8.
  *
- * Thread: the callback's.    Owns: `*out` is yours, af_free().
- * Fails: AF_EINVAL (no such `index`), AF_ENOMEM; `*out` is then NULL.
+ * Thread: loop, inside the callback.    Owns: `*out` is yours, af_free().
+ * Fails: AF_EINVAL (invalid `index`), AF_ENOMEM; `*out` is then NULL.
  */
 AF_API af_status af_certificate_request_copy_authority(const af_certificate_request *request,
                                                        size_t index, char **out);
 
 /**
- * Show this one, whatever its `host`. It is read before the return.
+ * Sends this certificate; its `host` is ignored. It is read before the function returns.
  *
- * Thread: the callback's.    Owns: nothing is taken.
- * Fails: as a client certificate of a session's options does; `failure` may be NULL. Nothing is shown then.
+ * Thread: loop, inside the callback.    Owns: nothing.
+ * Fails: AF_EINVAL, AF_EFILE, AF_ENOMEM, as for af_tls_options.client_certificates; the choice is then unchanged.
+ * `failure` may be NULL.
  */
 AF_API af_status af_certificate_request_show(af_certificate_request *request,
                                              const af_client_certificate *certificate,
                                              af_failure *failure);
 
 /**
- * Show none, also if the options have one for the host.
+ * Sends no certificate, even if the options have one for the host.
  *
- * Thread: the callback's.    Owns: nothing.    Fails: never.
+ * Thread: loop, inside the callback.    Owns: nothing.    Fails: never.
  */
 AF_API void af_certificate_request_decline(af_certificate_request *request);
 

@@ -1,6 +1,6 @@
 /**
- * Which servers are trusted: a policy, made once and never changed, and what it says about a chain
- * of certificates. docs/trust.md tells which verdict follows from what.
+ * Trust evaluation: immutable policies that decide which certificate chains of servers are accepted, and
+ * reports about their decisions. docs/trust.md documents the rules in detail.
  */
 #ifndef AFCORE_TRUST_H
 #define AFCORE_TRUST_H
@@ -10,148 +10,151 @@
 
 AF_BEGIN_DECLS
 
+/** A trust policy: immutable, with a reference count. */
 typedef struct af_trust_policy af_trust_policy;
 
-/* ---- What a report says -------------------------------------------------------------------- */
+/* ---- Reports ------------------------------------------------------------------------------- */
 
-/** What pinning had to say about a chain. */
+/** The result of pinning for a chain. */
 typedef enum AF_OPEN_ENUM af_pin_outcome {
-    AF_PINS_NONE = 0, /**< Nothing is pinned for this host, or it didn't come to that. */
-    AF_PINS_MATCHED = 1,
-    AF_PINS_MISSED = 2,  /**< Refused for it. */
-    AF_PINS_EXPIRED = 3, /**< Missed, and let through: the pins were good until a date. */
-    AF_PINS_REPORTED = 4 /**< Missed, and let through: the rule only reports. */
+    AF_PINS_NONE = 0,    /**< The host has no pins, or they weren't checked. */
+    AF_PINS_MATCHED = 1, /**< A pin matched. */
+    AF_PINS_MISSED = 2,  /**< No pin matched: refused. */
+    AF_PINS_EXPIRED = 3, /**< No pin matched, but the pins had expired: accepted. */
+    AF_PINS_REPORTED = 4 /**< No pin matched, but the rule is `report_only`: accepted. */
 } af_pin_outcome;
 
-/** One certificate of a chain. Text is UTF-8; what can't be printed is escaped. */
+/** A certificate of a chain. Texts are UTF-8; non-printable characters are escaped. */
 typedef struct af_trust_certificate {
-    af_slice der;
-    const char *subject, *issuer; /**< Distinguished names, RFC 4514. */
-    const char *serial;           /**< Hexadecimal. */
-    const char *key;              /**< Kind and size of the public key: "RSA 2048", "EC 256". */
-    const char *signature;        /**< The algorithm that signed it: "ecdsa-with-SHA256". */
-    int64_t not_before_s, not_after_s; /**< Unix time. */
-    const char *const *names; /**< Alternative names: DNS names and addresses as they stand, others
-                                   with their kind before a colon. */
+    af_slice der;                 /**< The certificate in DER. */
+    const char *subject, *issuer; /**< Distinguished names (RFC 4514). */
+    const char *serial;           /**< Serial number, hexadecimal. */
+    const char *key;              /**< Type and size of the public key: "RSA 2048", "EC 256". */
+    const char *signature;        /**< Signature algorithm: "ecdsa-with-SHA256". */
+    int64_t not_before_s, not_after_s; /**< Validity, in Unix time. */
+    const char *const
+        *names; /**< Subject alternative names: DNS names and addresses without a prefix,
+                                   others with their kind and a colon. */
     size_t name_count;
-    char pin[53];         /**< "sha256//" and the base64 of the public key's digest. */
+    char pin[53];         /**< "sha256//" and the base64 of the public key's SHA-256. */
     char fingerprint[65]; /**< SHA-256 of the certificate, hexadecimal. */
 } af_trust_certificate;
 
-/** A verdict, with what it was made of. Made by the library only. */
+/** A verdict on a chain and the reasons for it. Created by the library only. */
 typedef struct af_trust_report {
-    bool is_accepted;
-    /** Why not; also set if a chain with a fault was let through. */
+    bool is_accepted; /**< The verdict. */
+    /** Why the chain was refused; also set if a chain with an error was accepted. */
     af_trust_reason reason;
-    int depth;        /**< Of the certificate at fault in `chain`; 0 is the server's own. */
-    const char *text; /**< One line for people. */
-    af_pin_outcome pins;
-    /** Is `chain` the path that was verified? Otherwise it is what the peer sent, and worth as much. */
+    int depth;        /**< Index in `chain` of the certificate with the error; 0: the server's. */
+    const char *text; /**< The reason, as one line in English. */
+    af_pin_outcome pins; /**< The result of pinning. */
+    /** True if `chain` is the verified path; otherwise it is what the peer sent, in its order. */
     bool is_verified;
     const char
-        *host; /**< As it was compared: lower case, without a final dot. "" if it was not given. */
-    const af_trust_certificate *chain; /**< The server's own first. */
+        *host; /**< The host as compared: lower case, without a trailing dot. "": none given. */
+    const af_trust_certificate *chain; /**< The server's certificate first. */
     size_t chain_count;
 } af_trust_report;
 
 /* ---- Policies ------------------------------------------------------------------------------ */
 
-/** How pinned certificates are compared. Pins that are digests of keys count in both modes. */
+/** How pinned certificates are compared. `pins`, the digests of keys, are compared in both modes. */
 typedef enum af_pinning_mode {
-    AF_PINNING_NONE = 0,
-    AF_PINNING_PUBLIC_KEY = 1, /**< By their keys. */
-    /** Whole. They are also the anchors of a second verification, for which the system's don't count. */
+    AF_PINNING_NONE = 0,       /**< No pinning. */
+    AF_PINNING_PUBLIC_KEY = 1, /**< Compare public keys. */
+    /** Compare whole certificates. The chain is also verified again with them as the only anchors. */
     AF_PINNING_CERTIFICATE = 2
 } af_pinning_mode;
 
-/** Which certificates of the verified chain must be pinned. Of a chain that is not verified only the
-    server's own ever counts: the rest is whatever the peer chose to send. */
+/** Which certificates of the verified chain must be pinned. If the chain isn't verified, only the server's
+    certificate is compared, because the peer can send any other ones. */
 typedef enum af_pin_match {
-    AF_PIN_MATCH_ANY = 0,  /**< One, whichever. */
-    AF_PIN_MATCH_LEAF = 1, /**< The server's own. */
-    AF_PIN_MATCH_ALL = 2   /**< Every one. */
+    AF_PIN_MATCH_ANY = 0,  /**< At least one. */
+    AF_PIN_MATCH_LEAF = 1, /**< The server's certificate. */
+    AF_PIN_MATCH_ALL = 2   /**< All of them. */
 } af_pin_match;
 
-/** What goes for a host. Zeroed: nothing is pinned, everything is checked. */
+/** The trust rule for a host. Zero-initialised: no pins, all checks. */
 typedef struct af_trust_rule {
     /**
-     * "example.com", "*.example.com" (one label in place of the star, as in a certificate), or an
-     * address. In ASCII: an internationalised name by its A-labels. NULL only in
-     * af_trust_options.everywhere. Of several rules for a host the most specific one goes.
+     * "example.com", "*.example.com" (one label, as in a certificate) or an address. ASCII only:
+     * internationalised names as A-labels. NULL in af_trust_options.everywhere only. The most specific
+     * rule for a host applies.
      */
     const char *host;
-    bool includes_subdomains; /**< The names below `host` too, at any depth. */
-    af_pinning_mode mode;
-    af_pin_match match;
-    af_slice certificates;   /**< Pinned: PEM or DER, one or many. */
-    const char *const *pins; /**< "sha256//BASE64" of a key, backup pins among them. */
+    bool includes_subdomains; /**< Also for subdomains of `host`, at any depth. */
+    af_pinning_mode mode;     /**< How `certificates` are compared. */
+    af_pin_match match;       /**< Which certificates of a chain must be pinned. */
+    af_slice certificates;    /**< Pinned certificates: PEM or DER, one or many. */
+    const char *const *pins;  /**< Pinned keys, "sha256//BASE64"; include backup pins. */
     size_t pin_count;
-    /** Unix time from when on a missed pin of a verified chain is no fault. 0: never. */
+    /** Pins are not enforced after this Unix time, for verified chains. 0: no expiry. */
     int64_t expires_s;
-    /** A missed pin of a verified chain is told in the report, and let through. */
+    /** Accepts a verified chain without a matching pin, and only reports it. */
     bool report_only;
-    /** Accept a chain that does not verify (expired, unknown issuer …). The name still counts. */
+    /** Accepts a chain that isn't verified (expired, unknown issuer, …). The name is still checked. */
     bool allow_invalid_certificates;
-    /** Accept a certificate of another host. */
+    /** Accepts certificates for other hosts. */
     bool skip_host_check;
 } af_trust_rule;
 
-/** What to do with the answer of an OCSP responder that a server sends along ("stapling"). */
+/** How the OCSP response that a server staples to its handshake is checked (RFC 6960, RFC 6066). */
 typedef enum af_ocsp_mode {
-    AF_OCSP_IGNORE = 0,
-    AF_OCSP_CHECK = 1, /**< Ask for one; one that comes, or must come (RFC 7633), has to be good. */
-    AF_OCSP_REQUIRE = 2 /**< None is as bad as one that is not good. */
+    AF_OCSP_IGNORE = 0, /**< Don't request one. */
+    AF_OCSP_CHECK = 1,  /**< Request one. If it is sent, or required (RFC 7633), it must be good. */
+    AF_OCSP_REQUIRE = 2 /**< Require a good one. */
 } af_ocsp_mode;
 
-/** What a hook says. */
+/** The decision of a trust hook. */
 typedef enum af_trust_answer {
-    AF_TRUST_ANSWER_KEEP = 0, /**< The policy's verdict stands. */
-    AF_TRUST_ANSWER_ACCEPT = 1,
-    AF_TRUST_ANSWER_REFUSE = 2
+    AF_TRUST_ANSWER_KEEP = 0,   /**< Keep the policy's verdict. */
+    AF_TRUST_ANSWER_ACCEPT = 1, /**< Accept the chain. */
+    AF_TRUST_ANSWER_REFUSE = 2  /**< Refuse the chain. */
 } af_trust_answer;
 
-/** Has the last word on a verdict. */
+/** A callback that can override a verdict. */
 typedef struct af_trust_hook {
     void *context;
     /**
-     * On the loop thread of the session that is shaking hands, or in af_trust_evaluate(); policies
-     * that are shared, by several threads at once. `report` lives until the return. Must not block.
+     * Called on the loop thread of the session during its handshake, or inside af_trust_evaluate(); for a
+     * shared policy on several threads at once. `report` is valid until it returns. Must not block.
      */
     af_trust_answer (*decide)(void *context, const af_trust_report *report);
-    /** Called once, last, when the policy goes. May be NULL. */
+    /** Called once, last, when the policy is freed. May be NULL. */
     void (*release)(void *context);
 } af_trust_hook;
 
-/** Start from AF_TRUST_OPTIONS_INIT: the system's anchors, everything checked. Everything is copied. */
+/** Options of a policy. Start from AF_TRUST_OPTIONS_INIT: the system's anchors, all checks. All are copied. */
 typedef struct af_trust_options {
     size_t size; /**< sizeof(af_trust_options), for growth. */
     /**
-     * Certificates that are trusted instead of the system's: PEM or DER, one or many. Those of
-     * intermediate authorities and of servers count too. Empty: the system's.
+     * Trust anchors that replace the system's: PEM or DER, one or many. They may be roots, intermediates
+     * or certificates of servers. Empty: the system's.
      */
     af_slice anchors;
-    bool keeps_system_anchors; /**< The system's as well as `anchors`. */
-    /** Certificates that may complete a chain, for servers that don't send theirs. Not trusted. */
+    bool keeps_system_anchors; /**< Also trust the system's anchors. */
+    /** Untrusted certificates that may complete a chain, for servers that don't send their intermediates. */
     af_slice intermediates;
     /**
-     * Revocation lists, PEM or DER, one or many. If there are any, the server's certificate must
-     * be covered by one that is in force, and not be on it.
+     * Certificate revocation lists (RFC 5280 section 5): PEM or DER, one or many. If there are any, the
+     * server's certificate must be covered by a current one and not be revoked.
      */
     af_slice crls;
-    bool checks_authorities; /**< With `crls`: so must all the certificates above it. */
-    af_ocsp_mode ocsp;
+    bool checks_authorities; /**< With `crls`: the same for all its issuers. */
+    af_ocsp_mode ocsp;       /**< Default: AF_OCSP_IGNORE. */
     /**
-     * Strength of keys and signatures, 1 to 5 as OpenSSL counts; 2 asks for 112 bits (RSA 2048,
-     * SHA-256). 0: 2 for certificates, and the system's setting for the rest of TLS.
+     * Minimum strength of keys and signatures: OpenSSL's security level, 1 to 5. Level 2 requires 112 bits
+     * (RSA 2048, SHA-256). 0: level 2 for certificates, and the system's level for the rest of TLS.
      */
     int security_level;
-    int64_t time_s;           /**< Unix time of the verification. 0: now. */
-    af_trust_rule everywhere; /**< For hosts without a rule of their own; its `host` is NULL. */
-    const af_trust_rule *rules;
+    int64_t time_s;             /**< Verify as of this Unix time. 0: now. */
+    af_trust_rule everywhere;   /**< Default rule, for hosts without one; `host` is NULL. */
+    const af_trust_rule *rules; /**< Rules for single hosts. */
     size_t rule_count;
-    af_trust_hook hook;
+    af_trust_hook hook; /**< Can override each verdict. */
 } af_trust_options;
 
+/** The system's anchors, all checks, no pins. */
 #define AF_TRUST_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(af_trust_options), {NULL, 0}, false, {NULL, 0}, {NULL, 0}, false, AF_OCSP_IGNORE,   \
@@ -163,57 +166,57 @@ typedef struct af_trust_options {
     }
 
 /**
- * Make a policy. Takes `options->hook.context`, also when it fails (release is then called before
- * it returns). `options` may be NULL for the defaults, `failure` may be NULL.
+ * Creates a policy. `options` may be NULL for the defaults; `failure` may be NULL.
  *
- * Thread: any.    Owns: `*out` is yours, af_trust_policy_release().
- * Fails: AF_EINVAL (certificates, revocation lists, pins or hosts that can't be read, pins with a mode
- * that would ignore them, two rules for one host), AF_EINTERNAL (as af_session_new(), after a fork), AF_ENOMEM;
+ * Thread: any.    Owns: `*out` is yours, af_trust_policy_release(). Takes `options->hook.context`; on failure
+ * the hook's release is called before this function returns.
+ * Fails: AF_EINVAL (invalid certificates, revocation lists, pins or hosts; pins with AF_PINNING_NONE;
+ * two rules for one host), AF_EINTERNAL (as af_session_new(), after a fork), AF_ENOMEM;
  * `*out` is then NULL.
  */
 AF_API af_status af_trust_policy_new(af_trust_policy **out, const af_trust_options *options,
                                      af_failure *failure);
 
 /**
- * A further reference.
+ * Adds a reference.
  *
  * Thread: any.    Owns: the returned reference is yours.    Fails: never.
  */
 AF_API af_trust_policy *af_trust_policy_retain(af_trust_policy *policy);
 
 /**
- * Give a reference back. NULL is fine.
+ * Releases a reference. NULL is allowed.
  *
  * Thread: any.    Owns: takes `policy`.    Fails: never.
  */
 AF_API void af_trust_policy_release(af_trust_policy *policy);
 
 /**
- * Judge a chain as a handshake with `host` would: the server's certificate first, each in DER; the
- * order of the others doesn't matter. OCSP is not looked at. `host` NULL: no name is compared, and
- * the rule for hosts without one of their own goes. `out` and `failure` may be NULL.
+ * Evaluates a chain as a handshake with `host` does, except OCSP. The certificates are in DER, the server's
+ * first; the others may be in any order. If `host` is NULL, no name is compared and the default rule
+ * applies. `out` and `failure` may be NULL.
  *
- * Thread: any.    Owns: `*out` is yours, af_trust_report_free(); it is there for either verdict.
- * Fails: AF_EUNTRUSTED (not accepted), AF_EINVAL (no certificate, or one that can't be read),
- * AF_EINTERNAL (as af_session_new(), after a fork), AF_ENOMEM; with all but the first `*out` is NULL.
+ * Thread: any.    Owns: `*out` is yours for either verdict, af_trust_report_free().
+ * Fails: AF_EUNTRUSTED (refused), AF_EINVAL (no certificate, or an invalid one),
+ * AF_EINTERNAL (as af_session_new(), after a fork), AF_ENOMEM; `*out` is NULL except with AF_EUNTRUSTED.
  */
 AF_API af_status af_trust_evaluate(af_trust_report **out, const af_trust_policy *policy,
                                    const af_slice *chain, size_t count, const char *host,
                                    af_failure *failure);
 
 /**
- * Free a report. NULL is fine.
+ * Frees a report. NULL is allowed.
  *
  * Thread: any.    Owns: takes `report`.    Fails: never.
  */
 AF_API void af_trust_report_free(af_trust_report *report);
 
 /**
- * Read the certificates at `path`, as PEM: those of a file (PEM or DER, one or many), or those of
- * all "*.cer" files of a folder, of which there may be none. `failure` may be NULL.
+ * Reads certificates and returns them as PEM. `path` is a file (PEM or DER, one or many) or a folder, whose
+ * "*.cer" files are read; there may be none. `failure` may be NULL.
  *
  * Thread: any; reads files.    Owns: `out->bytes` is yours, af_free().
- * Fails: AF_EFILE (can't be read), AF_EINVAL (a file without a certificate), AF_EINTERNAL (as af_session_new(),
+ * Fails: AF_EFILE (`path` can't be read), AF_EINVAL (a file without a certificate), AF_EINTERNAL (as af_session_new(),
  * after a fork), AF_ENOMEM; `out` is then empty.
  */
 AF_API af_status af_certificates_read(af_bytes *out, const char *path, af_failure *failure);

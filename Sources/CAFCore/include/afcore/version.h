@@ -1,7 +1,7 @@
 /**
- * The version of libafcore: as macros, of the headers a program was compiled with; as functions,
- * of the library that it runs with. Versions follow semantic versioning. CMakeLists.txt reads the
- * three numbers below, they stand nowhere else.
+ * Versions. Macros give the version of the headers that a program was compiled with, functions that of the
+ * library that it runs with. libafcore uses semantic versioning. CMakeLists.txt reads the three numbers
+ * below; they are defined only here.
  */
 #ifndef AFCORE_VERSION_H
 #define AFCORE_VERSION_H
@@ -15,49 +15,50 @@
 #define AFCORE_STRINGIFY_(value) #value
 #define AFCORE_STRINGIFY(value) AFCORE_STRINGIFY_(value)
 
-/** "major.minor.patch" of these headers. */
+/** Version of these headers, "major.minor.patch". */
 #define AFCORE_VERSION_STRING                                                                      \
     AFCORE_STRINGIFY(AFCORE_VERSION_MAJOR)                                                         \
     "." AFCORE_STRINGIFY(AFCORE_VERSION_MINOR) "." AFCORE_STRINGIFY(AFCORE_VERSION_PATCH)
 
-/** These headers' version as one number that compares in the order of releases. */
+/** Version of these headers as one number, for comparisons. */
 #define AFCORE_VERSION_NUMBER                                                                      \
     (AFCORE_VERSION_MAJOR * 1000000 + AFCORE_VERSION_MINOR * 1000 + AFCORE_VERSION_PATCH)
 
 AF_BEGIN_DECLS
 
 /**
- * The running library's version, "major.minor.patch".
+ * Returns the version of the library, "major.minor.patch".
  *
- * Thread: any.    Owns: nothing, the text is static.    Fails: never.
+ * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
 AF_API const char *af_version(void);
 
 /**
- * The running library's version as AFCORE_VERSION_NUMBER counts it.
+ * Returns the version of the library in the format of AFCORE_VERSION_NUMBER.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
 AF_API int af_version_number(void);
 
 /**
- * The version of the libcurl in use, such as "7.88.1".
+ * Returns the version of libcurl, such as "7.88.1".
  *
- * Thread: any.    Owns: nothing, the text is static.    Fails: never.
+ * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
 AF_API const char *af_curl_version(void);
 
 /**
- * The TLS library that this libcurl uses, and its version, such as "OpenSSL/3.0.15".
+ * Returns the name and version of the TLS library that libcurl uses, such as "OpenSSL/3.0.15".
  *
- * Thread: any.    Owns: nothing, the text is static.    Fails: never; "none" without TLS.
+ * Thread: any.    Owns: borrowed, static.    Fails: never; "none" without TLS.
  */
 AF_API const char *af_tls_version(void);
 
 /**
- * What this libcurl was built with ("HTTP2", "brotli", "IPv6", …), and the number of names in `*count`.
+ * Returns the features that libcurl was built with ("HTTP2", "brotli", "IPv6", …) and their number in
+ * `*count`.
  *
- * Thread: any.    Owns: nothing, the names are static.    Fails: never.
+ * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
 AF_API const char *const *af_curl_features(size_t *count);
 
