@@ -3,7 +3,7 @@ import SwiftAF
 import Testing
 
 // The Swift snippets of README.md, in its order. They are compiled, and the test at the end compares them with the
-// page line by line; they are not run, because they speak to servers that do not exist.
+// page line by line. They aren't run, because their servers don't exist.
 
 private struct User: Decodable {
     let name: String
@@ -17,7 +17,7 @@ private func firstRequest() async throws {
     print(user.name)
 }
 
-private func kindsOfAnswers() async throws {
+private func typesOfResponses() async throws {
     let created: JSONValue = try await manager.post("notes", parameters: ["title": "Linux", "tags": ["a", "b"]])
     let page: String = try await manager.get("https://www.example.org/")
     let response = try await manager.response(.get, "users/7")  // any status; head, body and metrics
@@ -45,14 +45,6 @@ private func closures() {
     }
 }
 
-private func largeBodies() async throws {
-    let stream = try await manager.stream(HTTPRequest(.get, "https://example.org/endless"))
-    for try await chunk in stream.bytes {
-        if chunk.isEmpty { break }
-    }
-    _ = try await manager.download(HTTPRequest(.get, "https://example.org/film"), to: "/tmp/film")
-}
-
 private func resumedDownloads() async throws {
     do {
         try await manager.download(HTTPRequest("film"), to: "/tmp/film", options: [.replacesFile, .keepsPartialFile])
@@ -61,15 +53,6 @@ private func resumedDownloads() async throws {
         try await manager.download(resuming: token)
     }
     try await manager.download(HTTPRequest("reports/latest")) { "/tmp/" + $0.suggestedFileName }
-}
-
-private func responsesThatAreDecidedAbout() async throws {
-    manager.responseHandler = { response in
-        guard let length = response.contentLength, length < 1_000_000_000 else { return .cancel }
-        return length < 1_000_000 ? .allow : .download(to: "/tmp/" + response.suggestedFileName)
-    }
-    let report = try await manager.response(.get, "reports/latest")
-    print(report.filePath ?? "\(report.body.count) bytes")
 }
 
 private func manyDownloads() async {
@@ -88,27 +71,16 @@ private func linesAndEvents() async throws {
     }
 }
 
-private func stateOfTheNetwork() async throws {
-    try NetworkReachabilityManager.shared.startMonitoring()
-    for await state in NetworkReachabilityManager.shared.changes {
-        print(state.status, state.link, state.linkName)
-    }
-    var patient = HTTPRequest("users/7")
-    patient.waitsForConnectivity = true
-    _ = patient
-}
-
-private func attempts() {
+private func interceptors() {
     let bearer = BearerAuthenticator(for: "https://api.example.org") { expired in
         BearerToken(try await manager.post("token", as: String.self))
     }
     manager.interceptor = CompositeInterceptor(bearer, RetryPolicy(maximumRetries: 3))
 }
 
-private func monitors() throws {
+private func monitors() {
     let archive = HARRecorder(maximumEntries: 500, maximumBodySize: 64 << 10)
     manager.eventMonitors = [EventLogger(level: .headers), archive]
-    try archive.data().write(to: URL(filePath: "/tmp/exchanges.har"))
     print(HTTPRequest(.put, "https://example.org/notes/1", body: .text("it's late")).curlCommand())
 }
 
