@@ -34,7 +34,7 @@ static void cancel_all(af_session *session) {
     }
 }
 
-void af__session_run_queue(af_session *session) {
+static void run_queue(af_session *session) {
     af__entry *entry;
     while ((entry = af__queue_next(&session->queue)) != NULL) {
         af__task_run(AF__OWNER(entry, af_task, entry));
@@ -54,7 +54,7 @@ static void take_posts(void *context, af__post *post) {
         }
         post = next;
     }
-    af__session_run_queue(session);
+    run_queue(session);
 }
 
 /*
@@ -93,10 +93,10 @@ static af__turn finish_turn(void *context, bool was_idle) {
         af__task_exchange_ended(af__exchange_get_context(exchange));
         /* What a callback starts uses the memory and the handle that have just become free. */
         if (!session->gathers_results) report_results(session);
-        af__session_run_queue(session);
+        run_queue(session);
     }
     /* Connections that were made, and tasks that an alarm has ended, make room as well. */
-    af__session_run_queue(session);
+    run_queue(session);
     if (!af__list_is_empty(&session->completed)) {
         bool waits = session->gathers_results && !was_idle;
         if (waits && session->batch_turns++ < MOST_BATCH_TURNS) return AF__TURN_LOOK;
@@ -120,26 +120,6 @@ static void ended(void *context) {
     af__session_unreference(session);
 }
 
-static void writer_ended(void *context) {
-    af__session_unreference(context);
-}
-
-static void start_writer(af_session *session) {
-    /* The end of its last job may still be on its way into the loop when all tasks have gone. */
-    af__session_reference(session);
-    session->writer = af__writer_new(writer_ended, session);
-    if (session->writer == NULL) af__session_unreference(session);
-}
-
-void af__session_work(af_session *session, af__job *job) {
-    if (session->writer == NULL) start_writer(session);
-    if (session->writer != NULL) {
-        af__writer_take(session->writer, job);
-    } else {
-        while (job->run(job)) {}
-    }
-}
-
 /* ---- What is remembered -------------------------------------------------------------------- */
 
 static void set_store(af_session *session, const af_session_options *options) {
@@ -149,45 +129,6 @@ static void set_store(af_session *session, const af_session_options *options) {
         session->store.cookies = af_cookie_jar_retain(options->cookies);
     }
     if (options->hsts != NULL) session->store.hsts = af_hsts_retain(options->hsts);
-}
-
-static void clear_store(af_session *session) {
-    af_cookie_jar_release(session->store.cookies);
-    af_hsts_release(session->store.hsts);
-}
-
-/* ---- Counting ------------------------------------------------------------------------------ */
-
-void af__session_reference(af_session *session) {
-    atomic_fetch_add_explicit(&session->references, 1, memory_order_relaxed);
-}
-
-void af__session_unreference(af_session *session) {
-    if (atomic_fetch_sub(&session->references, 1) != 1) return;
-    af__loop_clear(&session->loop);
-    clear_store(session);
-    af_free(session);
-    /* Another session, if there is one, soon has its own again. */
-    af__task_free_spares();
-    af__result_free_spares();
-}
-
-void af__session_keep_alive(af_session *session) {
-    atomic_fetch_add_explicit(&session->holders, 1, memory_order_relaxed);
-}
-
-static void request(af_session *session, unsigned what) {
-    if (atomic_fetch_or(&session->requests, what) != 0) return;
-    atomic_fetch_add_explicit(&session->posts, 1, memory_order_relaxed);
-    af__loop_post(&session->loop, &session->post);
-}
-
-void af__session_drop_keep_alive(af_session *session) {
-    if (atomic_fetch_sub(&session->holders, 1) != 1) return;
-    /* In a forked child there is no thread to end, and its sockets are the parent's. */
-    if (session->generation != af__process_generation()) return;
-    request(session, AF__SESSION_CLOSE);
-    af__session_unreference(session);
 }
 
 /* ---- The callers' side --------------------------------------------------------------------- */
@@ -235,7 +176,7 @@ static af_status make_session(af_session **out, const af_session_options *option
     af__loop_owner owner = {session, take_posts, finish_turn, ended, "af-loop"};
     status = af__loop_init(&session->loop, owner, failure);
     if (status != AF_OK) {
-        clear_store(session);
+        af__session_clear_store(session);
         af_free(session);
         return status;
     }
@@ -259,7 +200,7 @@ static af_status make_session(af_session **out, const af_session_options *option
         if (session->driver != NULL) af__driver_free(session->driver);
         af__queue_clear(&session->queue);
         af__loop_clear(&session->loop);
-        clear_store(session);
+        af__session_clear_store(session);
         af_free(session);
         return status;
     }
@@ -293,7 +234,7 @@ void af_session_cancel_all(af_session *session) {
      * were started since, and would be handled before their start. See af__task_is_canceled().
      */
     atomic_fetch_add(&session->cancel_count, 1);
-    request(session, AF__SESSION_CANCEL_ALL);
+    af__session_post(session, AF__SESSION_CANCEL_ALL);
 }
 
 static uint64_t read_counter(const atomic_uint_fast64_t *counter) {

@@ -64,6 +64,13 @@ enum {
     AF__TASK_ANSWERED = 64u /**< A challenge has been answered. */
 };
 
+/** An answer to a challenge, on its way to the loop. */
+typedef struct af__reply {
+    uint32_t number;
+    af_challenge_answer answer;
+    af__identity *identity;
+} af__reply;
+
 struct af_task {
     /* Any thread. */
     atomic_uint references;
@@ -71,8 +78,8 @@ struct af_task {
     atomic_bool was_started;
     af__post post;
     af_session *session;
-    uint_fast64_t cancel_count;        /**< The session's when the task was started. */
-    _Atomic(struct af__reply *) reply; /**< To a challenge; the loop takes it. */
+    uint_fast64_t cancel_count; /**< The session's when the task was started. */
+    _Atomic(af__reply *) reply; /**< To a challenge; the loop takes it. */
     /* Loop thread only. */
     af__task_state state;
     af__node node;   /**< In session->active, then in session->completed. */
@@ -90,51 +97,56 @@ struct af_task {
     af__transfer transfer;
 };
 
+static inline void af__session_clear_store(af_session *session) {
+    af_cookie_jar_release(session->store.cookies);
+    af_hsts_release(session->store.hsts);
+}
+
+/* ---- lifetime.c ---------------------------------------------------------------------------- */
+
 void af__session_reference(af_session *session);
 void af__session_unreference(af_session *session);
 void af__session_keep_alive(af_session *session);
 void af__session_drop_keep_alive(af_session *session);
 
-/** Free what is kept for later tasks. */
-void af__task_free_spares(void);
-
-/** Post an operation. Any thread that has a reference. */
-void af__task_post(af_task *task, unsigned what);
+/** Post an operation, AF__SESSION_…. Any thread that keeps it alive. */
+void af__session_post(af_session *session, unsigned what);
 
 /** Do a job on the writer, or here if there can be none. Loop thread. */
 void af__session_work(af_session *session, af__job *job);
 
-/** Take the operations that were posted. Loop thread. */
+/** Memory for a task, not cleared; NULL when out of memory. Any thread. */
+af_task *af__task_take_spare(void);
+void af__task_give_spare(af_task *task);
+
+/** Post an operation, AF__TASK_…. Any thread that has a reference. */
+void af__task_post(af_task *task, unsigned what);
+
+void af__reply_free(af__reply *reply);
+
+/* ---- task_challenge.c ---------------------------------------------------------------------- */
+
+/** Pass on the answer to a challenge. false: there is none, or it isn't awaited any more. Loop thread. */
+bool af__task_take_answer(af_task *task);
+
+/* ---- task.c: loop thread, outside of libcurl ----------------------------------------------- */
+
+/** Take the operations that were posted. */
 void af__task_handle(af_task *task);
 
-/** Run the tasks whose turn it is. Loop thread, outside of libcurl. */
-void af__session_run_queue(af_session *session);
-
-/** Send the next hop of a task whose entry runs. Loop thread, outside of libcurl. */
+/** Send the next hop of a task whose entry runs. */
 void af__task_run(af_task *task);
 
-/** Go on with what follows after a hop. Loop thread. */
-void af__task_proceed(af_task *task, af__next next);
-
-/** Both directions move on, and the time limits are looked at anew. Loop thread. */
-void af__task_go_on(af_task *task);
-
-/** Take the answer to a challenge, if it is still wanted. Loop thread. */
-void af__task_take_answer(af_task *task);
-
-/** Forget an answer that nobody takes. */
-void af__task_drop_answer(af_task *task);
-
-/** Go on after the exchange ended. Loop thread. */
+/** Continue after the exchange ended. */
 void af__task_exchange_ended(af_task *task);
 
-/** Tell on_done and let go of a task that is over. Loop thread, outside of libcurl. */
+/** Call on_done and let go of a task that is completed. */
 void af__task_complete(af_task *task);
 
-/** Was it cancelled, alone or by an af_session_cancel_all() after its start? Loop thread. */
+/** Was it cancelled, alone or by an af_session_cancel_all() after its start? */
 bool af__task_is_canceled(const af_task *task);
 
-/** End now, in whatever state. Loop thread, outside of libcurl. */
+/** End now, in whatever state. */
 void af__task_abort(af_task *task, const af_failure *failure);
 
 #endif

@@ -33,39 +33,14 @@ static bool is_active(const af_task *task) {
     return task->state > AF__STATE_NEW && task->state < AF__STATE_COMPLETED;
 }
 
-/* ---- What the driver and the alarm tell ---------------------------------------------------- */
+/* ---- What the driver calls ----------------------------------------------------------------- */
 
-/** Both directions move on; the one whose callback said "not now" stops again by itself. */
-static bool go_on(af_task *task) {
+/** In both directions; one whose callback returns AF_EAGAIN pauses again. false: there is none, or it ended. */
+static bool continue_exchange(af_task *task) {
     if (task->exchange == NULL) return false;
     if (af__exchange_continue(task->exchange)) return true;
     af__task_exchange_ended(task);
     return false;
-}
-
-void af__task_go_on(af_task *task) {
-    if (go_on(task)) af__task_arm(task);
-}
-
-static void alarm_rang(af__alarm *alarm) {
-    af_task *task = AF__OWNER(alarm, af_task, alarm);
-    af_failure failure = {0};
-    int64_t now = af__now_us();
-    switch (af__task_due(task, now, &failure)) {
-    case AF__DUE_END:
-        af__task_abort(task, &failure);
-        break;
-    case AF__DUE_HOP:
-        af__task_proceed(task, AF__NEXT_HOP);
-        break;
-    case AF__DUE_BYTES:
-        af__task_stop_waiting(task, now);
-        if (go_on(task)) af__task_arm(task);
-        break;
-    case AF__DUE_NOTHING:
-        af__task_arm(task);
-        break;
-    }
 }
 
 static void connecting(void *context, int64_t since_us) {
@@ -105,7 +80,7 @@ static void leave(af_task *task) {
     af_task_release(task);
 }
 
-/** Nothing more happens on the wire. The caller hears of it at the end of the loop's turn. */
+/** on_done is called at the end of the loop's turn. */
 static void finish(af_task *task) {
     af_session *session = task->session;
     af__loop_disarm(&session->loop, &task->alarm);
@@ -127,8 +102,8 @@ void af__task_complete(af_task *task) {
     if (pending == 0) leave(task);
 }
 
-/** No hop is left; what is left may be the writer's. */
-static void settle(af_task *task) {
+/** No hop follows. The writer may have work to finish first. */
+static void begin_writing(af_task *task) {
     af__sink *sink = &task->transfer.sink;
     enter(task, AF__STATE_WRITING);
     if (af__sink_is_under_way(sink)) {
@@ -156,13 +131,14 @@ static void run_hop(af_task *task) {
     enter(task, AF__STATE_IN_HOP);
     if (start_hop(task, &failure)) return;
     if (failure.status != AF_OK) af__transfer_fail(&task->transfer, &failure);
-    settle(task);
+    begin_writing(task);
 }
 
 /** Must it wait for its resumption? A failure doesn't. */
 static bool stays_suspended(af_task *task, af__next next) {
-    if (!af__task_is_suspended(task) || task->transfer.result->failure.status != AF_OK)
+    if (!af__task_is_suspended(task) || af__transfer_has_failed(&task->transfer)) {
         return false;
+    }
     enter(task, AF__STATE_SUSPENDED);
     task->next = next;
     af__task_arm(task);
@@ -171,7 +147,7 @@ static bool stays_suspended(af_task *task, af__next next) {
 
 static void fail(af_task *task, const af_failure *failure) {
     af__transfer_fail(&task->transfer, failure);
-    settle(task);
+    begin_writing(task);
 }
 
 /** At once if it stays on its host, else when it is its turn; tasks that have begun go before others. */
@@ -182,7 +158,7 @@ static void queue_hop(af_task *task) {
     af__lane lane;
     /* May choose another host's queue; what is learnt of the host while the task waits is left to the hop. */
     if (!af__transfer_upgrade(transfer)) {
-        settle(task);
+        begin_writing(task);
         return;
     }
     af__driver_place(task->session->driver, transfer, &key, &lane);
@@ -208,24 +184,25 @@ void af__task_run(af_task *task) {
 }
 
 /** Once it isn't suspended. */
-void af__task_proceed(af_task *task, af__next next) {
+static void proceed(af_task *task, af__next next) {
     if (next == AF__NEXT_ASK) {
         enter(task, AF__STATE_WAITING_FOR_CREDENTIALS);
         af__task_arm(task);
     } else if (!stays_suspended(task, next)) {
         if (next == AF__NEXT_HOP) queue_hop(task);
-        if (next == AF__NEXT_FINISH) settle(task);
+        if (next == AF__NEXT_FINISH) begin_writing(task);
     }
 }
 
-static void heed_network(af_task *task, af__network_answer answer, const af_failure *failure) {
+static void apply_network_answer(af_task *task, af__network_answer answer,
+                                 const af_failure *failure) {
     switch (answer) {
     case AF__NETWORK_WAIT:
         enter(task, AF__STATE_WAITING_FOR_NETWORK);
         af__task_arm(task);
         break;
     case AF__NETWORK_RETRY:
-        af__task_proceed(task, AF__NEXT_HOP);
+        proceed(task, AF__NEXT_HOP);
         break;
     case AF__NETWORK_FAIL:
         fail(task, failure);
@@ -240,9 +217,10 @@ void af__task_exchange_ended(af_task *task) {
     af__driver_end(task->session->driver, exchange, &outcome);
     af__next next = af__transfer_end_hop(&task->transfer, &outcome);
     if (next == AF__NEXT_WAIT) {
-        heed_network(task, af__task_await_network(task, &outcome.failure), &outcome.failure);
+        apply_network_answer(task, af__task_await_network(task, &outcome.failure),
+                             &outcome.failure);
     } else {
-        af__task_proceed(task, next);
+        proceed(task, next);
     }
 }
 
@@ -256,13 +234,34 @@ void af__task_abort(af_task *task, const af_failure *failure) {
     if (task->exchange != NULL) {
         af__task_exchange_ended(task);
     } else if (task->state != AF__STATE_WRITING) {
-        settle(task);
+        begin_writing(task);
     }
 }
 
 bool af__task_is_canceled(const af_task *task) {
     return atomic_load(&task->transfer.is_cancelled) ||
            task->cancel_count != atomic_load(&task->session->cancel_count);
+}
+
+static void alarm_rang(af__alarm *alarm) {
+    af_task *task = AF__OWNER(alarm, af_task, alarm);
+    af_failure failure = {0};
+    int64_t now = af__now_us();
+    switch (af__task_due(task, now, &failure)) {
+    case AF__DUE_END:
+        af__task_abort(task, &failure);
+        break;
+    case AF__DUE_HOP:
+        proceed(task, AF__NEXT_HOP);
+        break;
+    case AF__DUE_BYTES:
+        af__task_stop_waiting(task, now);
+        if (continue_exchange(task)) af__task_arm(task);
+        break;
+    case AF__DUE_NOTHING:
+        af__task_arm(task);
+        break;
+    }
 }
 
 static void begin(af_task *task) {
@@ -279,13 +278,25 @@ static void begin(af_task *task) {
         af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
         af__task_abort(task, &failure);
     } else {
-        af__task_proceed(task, AF__NEXT_HOP);
+        proceed(task, AF__NEXT_HOP);
     }
 }
 
 static void look_at_network(af_task *task) {
     if (task->network == NULL) return;
-    heed_network(task, af__task_judge_network(task), af__task_network_failure(task));
+    apply_network_answer(task, af__task_judge_network(task), af__task_network_failure(task));
+}
+
+static void look_at_answer(af_task *task) {
+    af__transfer *transfer = &task->transfer;
+    if (!af__task_take_answer(task)) return;
+    if (af__transfer_has_failed(transfer)) {
+        af__task_abort(task, &transfer->result->failure);
+    } else if (task->exchange == NULL) {
+        proceed(task, af__transfer_resume_hop(transfer));
+    } else if (continue_exchange(task)) {
+        af__task_arm(task);
+    }
 }
 
 static void look_at_flags(af_task *task, bool is_woken) {
@@ -298,10 +309,10 @@ static void look_at_flags(af_task *task, bool is_woken) {
     if (is_woken) af__transfer_wake(&task->transfer);
     if (af__task_is_suspended(task)) return;
     if (task->state == AF__STATE_SUSPENDED) {
-        af__task_proceed(task, task->next);
+        proceed(task, task->next);
         return;
     }
-    go_on(task);
+    continue_exchange(task);
 }
 
 /** The writer has given back the sink. */
@@ -315,13 +326,13 @@ static void worked(af_task *task) {
     if (af__sink_is_ending(&transfer->sink)) {
         finish(task);
     } else if (task->state == AF__STATE_WRITING) {
-        settle(task);
+        begin_writing(task);
     } else if (failure.status != AF_OK) {
         af__task_abort(task, &failure);
     } else {
         if (af__sink_has_block(&transfer->sink)) filled(task);
         bool is_paused = task->exchange != NULL && af__exchange_is_paused(task->exchange);
-        if (is_paused && go_on(task)) af__task_arm(task);
+        if (is_paused && continue_exchange(task)) af__task_arm(task);
     }
 }
 
@@ -337,7 +348,7 @@ void af__task_handle(af_task *task) {
     } else {
         if (is_active(task) && (requests & AF__TASK_NETWORK)) look_at_network(task);
         if (requests & AF__TASK_WORKED) worked(task);
-        if (is_active(task) && (requests & AF__TASK_ANSWERED)) af__task_take_answer(task);
+        if (is_active(task) && (requests & AF__TASK_ANSWERED)) look_at_answer(task);
         bool has_flags = (requests & (AF__TASK_CHECK | AF__TASK_WAKE)) != 0;
         if (has_flags && is_active(task)) look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
     }
@@ -345,17 +356,6 @@ void af__task_handle(af_task *task) {
 }
 
 /* ---- On any thread ------------------------------------------------------------------------- */
-
-void af__task_post(af_task *task, unsigned what) {
-    unsigned before = atomic_fetch_or(&task->requests, what);
-    if (before != 0) return;
-    af_session *session = task->session;
-    /* A forked child shares the eventfd with its parent, whose loop counts the writes. */
-    if (session->generation != af__process_generation()) return;
-    atomic_fetch_add_explicit(&session->posts, 1, memory_order_relaxed);
-    af_task_retain(task);
-    af__loop_post(&session->loop, &task->post);
-}
 
 static bool run_job(af__job *job) {
     af_task *task = AF__OWNER(job, af_task, job);
@@ -378,13 +378,6 @@ static void give_back(const af_request *request, const af_task_events *events) {
     if (events != NULL && are_events(events) && events->drop != NULL) events->drop(events->context);
 }
 
-/** A busy program makes one for each request. */
-static af__spares spares = AF__SPARES_INIT(sizeof(af_task), AF__RESULT_SPARES);
-
-void af__task_free_spares(void) {
-    af__spares_empty(&spares);
-}
-
 af_status af_task_new(af_task **out, af_session *session, const af_request *request,
                       const af_task_events *events, af_failure *failure) {
     af_failure ignored;
@@ -399,7 +392,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     } else if (session->generation != af__process_generation()) {
         status = af__fail(failure, AF_ECLOSED, "the session belongs to the parent process");
     }
-    af_task *task = status == AF_OK ? af__spares_take(&spares) : NULL;
+    af_task *task = status == AF_OK ? af__task_take_spare() : NULL;
     if (task == NULL) {
         if (status == AF_OK) status = af__fail(failure, AF_ENOMEM, "out of memory");
         give_back(request, events);
@@ -413,7 +406,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
         if (status != AF_OK) af__transfer_clear(&task->transfer);
     }
     if (status != AF_OK) {
-        af__spares_give(&spares, task);
+        af__task_give_spare(task);
         if (events != NULL && events->drop != NULL) events->drop(events->context);
         return status;
     }
@@ -483,25 +476,4 @@ void af_task_cancel(af_task *task) {
 
 void af_task_wake(af_task *task) {
     af__task_post(task, AF__TASK_WAKE);
-}
-
-af_task *af_task_retain(af_task *task) {
-    atomic_fetch_add_explicit(&task->references, 1, memory_order_relaxed);
-    return task;
-}
-
-void af_task_release(af_task *task) {
-    if (task == NULL || atomic_fetch_sub(&task->references, 1) != 1) return;
-    af_session *session = task->session;
-    bool was_started = atomic_load(&task->was_started);
-    void (*drop)(void *) = task->transfer.events.drop;
-    void *context = task->transfer.events.context;
-    af__transfer_clear(&task->transfer);
-    af__task_drop_answer(task);
-    af__spares_give(&spares, task);
-    if (!was_started) {
-        if (drop != NULL) drop(context);
-        af__session_drop_keep_alive(session);
-    }
-    af__session_unreference(session);
 }
