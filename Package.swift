@@ -76,7 +76,7 @@ let package = Package(
         // The scripted loopback server: C, and its Swift face.
         .target(
             name: "CAFTestServer",
-            cSettings: linuxC,
+            cSettings: linuxC + [.headerSearchPath(".")],
             linkerSettings: [
                 .linkedLibrary("ssl"), .linkedLibrary("crypto"), .linkedLibrary("pthread"),
             ]

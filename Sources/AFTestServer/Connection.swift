@@ -22,8 +22,8 @@ extension TestServer {
             pointer = nil
         }
 
-        private func perform(_ action: (OpaquePointer) -> Int32) throws {
-            guard let pointer, action(pointer) == 0 else { throw ConnectionEnded() }
+        private func perform(_ action: (OpaquePointer) -> afts_status) throws {
+            guard let pointer, action(pointer) == AFTS_OK else { throw ConnectionEnded() }
         }
 
         /// Runs the steps of a script.
@@ -74,11 +74,12 @@ extension TestServer {
         ///
         /// - Returns: at least one byte and at most `count`; empty when the client has closed.
         public func read(upTo count: Int) throws -> Data {
-            guard let pointer else { throw ConnectionEnded() }
             var bytes = Data(count: max(0, count))
-            let read = bytes.withUnsafeMutableBytes { afts_conn_read(pointer, $0.baseAddress, $0.count) }
-            guard read >= 0 else { throw ConnectionEnded() }
-            return bytes.prefix(read)
+            var received = 0
+            try perform { pointer in
+                bytes.withUnsafeMutableBytes { afts_conn_read(pointer, $0.baseAddress, $0.count, &received) }
+            }
+            return bytes.prefix(received)
         }
     }
 }

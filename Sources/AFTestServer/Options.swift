@@ -110,7 +110,7 @@ private func withCTLS<Result>(_ tls: TestServer.TLS, _ body: (UnsafePointer<afts
         cTLS.no_tickets = !tls.usesTickets
         cTLS.no_resumption = !tls.resumesSessions
         cTLS.ocsp_response = tls.ocspResponse == nil ? nil : ocsp.baseAddress
-        cTLS.ocsp_response_len = ocsp.count
+        cTLS.ocsp_response_size = ocsp.count
         return withExtendedLifetime(strings) { body(&cTLS) }
     }
 }

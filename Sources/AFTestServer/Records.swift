@@ -147,8 +147,8 @@ extension TestServer.Request {
         target = text(seen.target)
         version = text(seen.version)
         headers = UnsafeBufferPointer(start: seen.headers, count: seen.header_count).map(TestServer.Header.init)
-        head = Data(bytes(seen.head, seen.head_len))
-        body = Data(bytes(seen.body, seen.body_len))
+        head = Data(bytes(seen.head, seen.head_size))
+        body = Data(bytes(seen.body, seen.body_size))
         bodyLength = seen.body_total
         isBodyComplete = seen.body_complete
     }
@@ -156,9 +156,9 @@ extension TestServer.Request {
 
 extension TestServer.Header {
     fileprivate init(_ header: afts_header) {
-        name = textOrLatin1(bytes(header.name, header.name_len))
-        value = textOrLatin1(bytes(header.value, header.value_len))
-        valueBytes = Data(bytes(header.value, header.value_len))
+        name = textOrLatin1(bytes(header.name, header.name_size))
+        value = textOrLatin1(bytes(header.value, header.value_size))
+        valueBytes = Data(bytes(header.value, header.value_size))
     }
 }
 
@@ -168,7 +168,7 @@ extension TestServer.ConnectionRecord {
         clientPort = Int(seen.client_port)
         ending = TestServer.Ending(seen.ending)
         requestCount = seen.requests
-        received = Data(bytes(seen.received, seen.received_len))
+        received = Data(bytes(seen.received, seen.received_size))
         receivedCount = seen.received_total
         sentCount = seen.sent_total
         tls = seen.tls ? TestServer.TLSRecord(seen) : nil

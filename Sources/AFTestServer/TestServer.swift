@@ -46,7 +46,7 @@ public final class TestServer: Sendable {
         guard let pointer = withCOptions(options, tls, { afts_server_new($0) }) else {
             throw TestServerError(message: "no memory for a server")
         }
-        guard afts_server_start(pointer) == 0 else {
+        guard afts_server_start(pointer) == AFTS_OK else {
             let message = String(cString: afts_server_error(pointer))
             afts_server_free(pointer)
             throw TestServerError(message: message)

@@ -243,7 +243,7 @@ static bool take_upload(const reply *reply) {
     }
     if (afts_conn_read_body(reply->conn) != 0) return false;
     if (request->body_total == reply->plan.request_size &&
-        is_body(request->body, request_body_id(&reply->plan), 0, request->body_len)) {
+        is_body(request->body, request_body_id(&reply->plan), 0, request->body_size)) {
         return true;
     }
     send_text(reply, "HTTP/1.1 500 Wrong Upload\r\nContent-Length: 0\r\n\r\n");

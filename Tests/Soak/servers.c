@@ -15,9 +15,10 @@ static afts_server *start(const afts_options *options, afts_handler handler, boo
     if (!is_h2) afts_read_head_only(script);
     afts_handle(script, handler, NULL, NULL);
     if (is_h2) afts_close(script);
-    int result = is_h2 ? afts_on_connection(server, AFTS_EVERY_CONNECTION, script)
-                       : afts_fallback(server, script);
-    if (result != 0 || afts_server_start(server) != 0) give_up("a server doesn't start");
+    afts_status status = is_h2 ? afts_on_connection(server, AFTS_EVERY_CONNECTION, script)
+                               : afts_fallback(server, script);
+    if (status != AFTS_OK || afts_server_start(server) != AFTS_OK)
+        give_up("a server doesn't start");
     return server;
 }
 

@@ -145,9 +145,10 @@ static void the_answer_counts_behind_a_proxy(void **state) {
 
 static bool read_all(afts_conn *conn, unsigned char *out, size_t size) {
     for (size_t done = 0; done < size;) {
-        ptrdiff_t count = afts_conn_read(conn, out + done, size - done);
-        if (count <= 0) return false;
-        done += (size_t)count;
+        size_t count;
+        afts_status status = afts_conn_read(conn, out + done, size - done, &count);
+        if (status != AFTS_OK || count == 0) return false;
+        done += count;
     }
     return true;
 }

@@ -292,7 +292,7 @@ typedef struct dns {
 static void answer_dns(afts_conn *conn, const afts_request *request, void *payload) {
     dns *dns = payload;
     unsigned char reply[512];
-    size_t size = request->body_len;
+    size_t size = request->body_size;
     if (size < 17 || size > 400) return;
     memcpy(reply, request->body, size);
     bool has_address = reply[size - 3] == 1 && !atomic_load(&dns->is_mute);

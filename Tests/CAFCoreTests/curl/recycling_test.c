@@ -186,8 +186,8 @@ static af_bytes take_seen(world *world, size_t *next) {
     for (size_t end = afts_server_stats(world->server).requests; *next < end; ++*next) {
         afts_request *request = afts_copy_request(world->server, *next);
         assert_non_null(request);
-        append(&all, request->head, request->head_len);
-        append(&all, request->body, request->body_len);
+        append(&all, request->head, request->head_size);
+        append(&all, request->body, request->body_size);
         afts_request_free(request);
     }
     return all;

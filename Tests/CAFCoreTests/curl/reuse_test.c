@@ -159,7 +159,7 @@ static void check_behind(world *world, const char *base) {
     call_free(second);
     afts_request *seen = afts_copy_request(world->server,
                                            afts_server_stats(world->server).requests - 1);
-    check_slice(((af_slice){(const char *)seen->body, seen->body_len}), "body");
+    check_slice(((af_slice){(const char *)seen->body, seen->body_size}), "body");
     afts_request_free(seen);
 }
 

@@ -73,7 +73,7 @@ static void run(call *call, af_status expected) {
 static const char *head_seen(world *world, size_t index) {
     afts_request *request = afts_copy_request(world->server, index);
     assert_non_null(request);
-    const char *text = text_of(world, "%.*s", (int)request->head_len, request->head);
+    const char *text = text_of(world, "%.*s", (int)request->head_size, request->head);
     afts_request_free(request);
     return text;
 }

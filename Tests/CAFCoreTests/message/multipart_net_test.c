@@ -284,16 +284,16 @@ static void a_throttled_form_can_be_cancelled_while_it_waits(void **state) {
 static char *normalised_body(world *world, size_t index, size_t *size) {
     afts_request *request = afts_copy_request(world->server, index);
     assert_non_null(request);
-    assert_true(request->body_complete && request->body_total == request->body_len);
-    char *body = malloc(request->body_len + 1);
+    assert_true(request->body_complete && request->body_total == request->body_size);
+    char *body = malloc(request->body_size + 1);
     assert_non_null(body);
     const char *boundary = strstr(seen_header(world, index, "Content-Type"), "boundary=");
     assert_non_null(boundary);
     boundary += strlen("boundary=");
     size_t length = strlen(boundary);
     *size = 0;
-    for (size_t i = 0; i < request->body_len;) {
-        bool is_boundary = request->body_len - i >= length &&
+    for (size_t i = 0; i < request->body_size;) {
+        bool is_boundary = request->body_size - i >= length &&
                            memcmp(request->body + i, boundary, length) == 0;
         body[(*size)++] = is_boundary ? 'B' : (char)request->body[i];
         i += is_boundary ? length : 1;

@@ -326,7 +326,7 @@ static void a_request_lost_on_a_pooled_connection_is_sent_again(void **state) {
         assert_int_equal(stats.accepted, 2);
         afts_request *seen = afts_copy_request(world->server, stats.requests - 1);
         assert_string_equal(seen->target, "/again");
-        assert_int_equal(seen->body_len, 7);
+        assert_int_equal(seen->body_size, 7);
         afts_request_free(seen);
         world_free(world);
     }

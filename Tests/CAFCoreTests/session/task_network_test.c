@@ -95,7 +95,7 @@ static void a_body_is_sent_when_the_network_comes(void **state) {
     call_wait(call);
     check_ended(call, AF_OK);
     afts_request *request = afts_copy_request(((world *)*state)->server, 0);
-    assert_int_equal(request->body_len, 4);
+    assert_int_equal(request->body_size, 4);
     afts_request_free(request);
     call_free(call);
 }

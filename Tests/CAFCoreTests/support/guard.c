@@ -51,7 +51,7 @@ static bool is_right_digest(const guard *guard, const char *told, const char *an
         .password = guard->password,
         .method = request->method,
         .target = request->target,
-        .body = {(const char *)request->body, request->body_len},
+        .body = {(const char *)request->body, request->body_size},
         .cnonce = nonce,
     };
     bool is_right = af__access_answer(&access, &asked, &expected, NULL) == AF_OK &&

@@ -36,10 +36,11 @@ world *h2_world(const af_session_options *session) {
 static bool read_exactly(h2_peer *peer, void *out, size_t size) {
     char *at = out;
     while (size > 0) {
-        ptrdiff_t count = afts_conn_read(peer->conn, at, size);
-        if (count <= 0) return false;
+        size_t count;
+        afts_status status = afts_conn_read(peer->conn, at, size, &count);
+        if (status != AFTS_OK || count == 0) return false;
         at += count;
-        size -= (size_t)count;
+        size -= count;
     }
     return true;
 }

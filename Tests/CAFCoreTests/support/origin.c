@@ -68,19 +68,19 @@ static void make_plan(origin *origin, plan *plan) {
              origin->etag != NULL ? "\r\n" : "", fields != NULL ? fields : "");
 }
 
-static int send_body(afts_conn *conn, const plan *plan) {
+static afts_status send_body(afts_conn *conn, const plan *plan) {
     const char *at = plan->content.bytes + plan->first;
     int64_t rest = plan->stop - plan->first;
     while (rest > 0) {
         size_t piece = rest < 16384 ? (size_t)rest : 16384;
-        int error = plan->chunks ? afts_conn_chunk(conn, at, piece)
-                                 : afts_conn_send(conn, at, piece);
-        if (error != 0) return error;
+        afts_status status = plan->chunks ? afts_conn_chunk(conn, at, piece)
+                                          : afts_conn_send(conn, at, piece);
+        if (status != AFTS_OK) return status;
         at += piece;
         rest -= (int64_t)piece;
     }
     bool is_whole = plan->stop == plan->end;
-    return plan->chunks && is_whole ? afts_conn_send(conn, "0\r\n\r\n", 5) : 0;
+    return plan->chunks && is_whole ? afts_conn_send(conn, "0\r\n\r\n", 5) : AFTS_OK;
 }
 
 static void answer_request(afts_conn *conn, const afts_request *request, void *payload) {
@@ -99,7 +99,8 @@ static void answer_request(afts_conn *conn, const afts_request *request, void *p
     pthread_cond_broadcast(&origin->changed);
     pthread_mutex_unlock(&origin->lock);
     char ignored[64];
-    while (plan.waits && afts_conn_read(conn, ignored, sizeof ignored) > 0) continue;
+    size_t count = plan.waits ? 1 : 0;
+    while (count > 0) afts_conn_read(conn, ignored, sizeof ignored, &count);
     afts_script *close = afts_script_new();
     afts_close(close);
     afts_conn_run(conn, close);

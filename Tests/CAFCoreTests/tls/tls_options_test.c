@@ -138,13 +138,13 @@ static void check_staple(bool promises, int answer, af_ocsp_mode mode, afts_tls_
     uint8_t *response = NULL;
     if (answer == BROKEN) {
         server.ocsp_response = (const uint8_t *)"no answer";
-        server.ocsp_response_len = 9;
+        server.ocsp_response_size = 9;
     } else if (answer != NOTHING) {
         bool is_stale = answer == STALE;
         response = afts_cert_ocsp(
             answer == OF_ANOTHER ? leaf : shown, authority,
             answer <= AFTS_OCSP_CONTRADICTION ? (afts_ocsp_status)answer : AFTS_OCSP_GOOD,
-            is_stale ? -7200 : 0, is_stale ? -3600 : 0, &server.ocsp_response_len);
+            is_stale ? -7200 : 0, is_stale ? -3600 : 0, &server.ocsp_response_size);
         assert_non_null(response);
         server.ocsp_response = response;
     }

@@ -171,7 +171,8 @@ static void bodies_are_sent_again(void **state) {
         check_answer(call, 200, 2);
         for (size_t i = 0; i < 2; i++) {
             afts_request *request = afts_copy_request(world->server, (size_t)is_reader * 2 + i);
-            check_slice(((af_slice){(const char *)request->body, request->body_len}), "0123456789");
+            check_slice(((af_slice){(const char *)request->body, request->body_size}),
+                        "0123456789");
             afts_request_free(request);
         }
     }
@@ -454,7 +455,7 @@ static void ntlm_authenticates_a_connection_that_nobody_else_uses(void **state) 
     check_contains(afts_request_header(second, "Authorization"), "NTLM TlRMTVNTUAAD");
     assert_int_equal(first->connection, second->connection);
     assert_int_equal(first->number, 0);
-    check_slice(((af_slice){(const char *)second->body, second->body_len}), "content");
+    check_slice(((af_slice){(const char *)second->body, second->body_size}), "content");
     afts_request_free(first);
     afts_request_free(second);
     check_answer(call_as(world, "/plain", NULL), 200, 1);

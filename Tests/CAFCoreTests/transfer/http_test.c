@@ -11,9 +11,9 @@ static const char *seen_head(world *world, size_t index) {
     afts_request *request = afts_copy_request(world->server, index);
     assert_non_null(request);
     char head[512], port[16];
-    assert_true(request->head_len < sizeof head);
-    memcpy(head, request->head, request->head_len);
-    head[request->head_len] = '\0';
+    assert_true(request->head_size < sizeof head);
+    memcpy(head, request->head, request->head_size);
+    head[request->head_size] = '\0';
     afts_request_free(request);
     snprintf(port, sizeof port, "%u", (unsigned)afts_server_port(world->server));
     char *found = strstr(head, port);
@@ -30,7 +30,7 @@ static const char *seen_head(world *world, size_t index) {
 static void check_body_seen(world *world, size_t index, const char *expected) {
     afts_request *request = afts_copy_request(world->server, index);
     assert_non_null(request);
-    check_slice(((af_slice){(const char *)request->body, request->body_len}), expected);
+    check_slice(((af_slice){(const char *)request->body, request->body_size}), expected);
     assert_true(request->body_complete);
     afts_request_free(request);
 }

@@ -37,7 +37,7 @@ static void check_seen(world *world, size_t index, const char *method, const cha
     assert_non_null(seen);
     assert_string_equal(seen->method, method);
     assert_string_equal(seen->target, target);
-    check_slice(((af_slice){(const char *)seen->body, seen->body_len}), body);
+    check_slice(((af_slice){(const char *)seen->body, seen->body_size}), body);
     afts_request_free(seen);
 }
 

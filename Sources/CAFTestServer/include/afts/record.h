@@ -1,4 +1,4 @@
-/// The record: what the server saw, and ways to wait for it.
+/** The record: what the server saw, and ways to wait for it. */
 #ifndef AFTS_RECORD_H
 #define AFTS_RECORD_H
 
@@ -12,68 +12,70 @@
 extern "C" {
 #endif
 
-/// A header field. Both strings are NUL-terminated and may hold any other bytes, also more NULs.
+/** A header field. Both strings are NUL-terminated and may hold any other bytes, also more NULs. */
 typedef struct afts_header {
-    /// As sent, with its case.
+    /** As sent, with its case. */
     const char *name;
-    size_t name_len;
-    /// Without the blanks around it. A line without a colon is a name with an empty value.
+    size_t name_size;
+    /** Without the blanks around it. A line without a colon is a name with an empty value. */
     const char *value;
-    size_t value_len;
+    size_t value_size;
 } afts_header;
 
-/// A request as it came.
+/** A request as it came. */
 typedef struct afts_request {
-    /// The connection's number, and the request's number on it; both from 0.
+    /** The connection's number, and the request's number on it; both from 0. */
     size_t connection;
     size_t number;
-    /// The three words of the request line, NUL-terminated.
+    /** The three words of the request line, NUL-terminated. */
     const char *method;
     const char *target;
     const char *version;
-    /// In their order on the wire, repeats included.
+    /** In their order on the wire, repeats included. */
     const afts_header *headers;
     size_t header_count;
-    /// The exact bytes of the head, with the empty line.
+    /** The exact bytes of the head, with the empty line. */
     const uint8_t *head;
-    size_t head_len;
-    /// The body without its chunk framing, up to options.body_limit.
+    size_t head_size;
+    /** The body without its chunk framing, up to options.body_limit. */
     const uint8_t *body;
-    size_t body_len;
-    /// The body's length, also past the limit.
+    size_t body_size;
+    /** The body's length, also past the limit. */
     uint64_t body_total;
-    /// Whether the body came to its end. False in a script that hasn't read it, or when the client
-    /// gave up.
+    /**
+     * Whether the body came to its end. False in a script that hasn't read it, or when the client
+     * gave up.
+     */
     bool body_complete;
 } afts_request;
 
-/// How a connection ended.
+/** How a connection ended. */
 typedef enum afts_ending {
     AFTS_STILL_OPEN = 0,
-    /// The script, or the stopping server, closed it.
+    /** The script, or the stopping server, closed it. */
     AFTS_CLOSED_BY_SERVER,
-    /// The client closed it in an orderly way.
+    /** The client closed it in an orderly way. */
     AFTS_CLOSED_BY_CLIENT,
-    /// The client reset it, or it broke.
+    /** The client reset it, or it broke. */
     AFTS_BROKEN,
-    /// The TLS handshake failed.
+    /** The TLS handshake failed. */
     AFTS_HANDSHAKE_FAILED
 } afts_ending;
 
-/// A connection. Strings are NUL-terminated and "" when they don't apply.
+/** A connection. Strings are NUL-terminated and "" when they don't apply. */
 typedef struct afts_connection {
     size_t index;
     uint16_t client_port;
     afts_ending ending;
-    /// Requests whose head was read.
+    /** Requests whose head was read. */
     size_t requests;
-    /// Exactly what was received (inside TLS), up to options.received_limit, and the full count.
+    /** Exactly what was received (inside TLS), up to options.received_limit, and the full count. */
     const uint8_t *received;
-    size_t received_len;
+    size_t received_size;
     uint64_t received_total;
-    /// Bytes sent, inside TLS.
+    /** Bytes sent, inside TLS. */
     uint64_t sent_total;
-    /// Whether a TLS handshake was completed, and what came of it.
+    /** Whether a TLS handshake was completed, and what came of it. */
     bool tls;
     bool tls_resumed;
     const char *tls_version;
@@ -81,16 +83,16 @@ typedef struct afts_connection {
     const char *tls_error;
     const char *sni;
     const char *alpn;
-    /// Subject of the client's certificate.
+    /** Subject of the client's certificate. */
     const char *client_subject;
 } afts_connection;
 
-/// Totals since the start.
+/** Totals since the start. */
 typedef struct afts_stats {
     size_t accepted;
     size_t open;
     size_t closed;
-    /// The largest number of connections open at the same time.
+    /** The largest number of connections open at the same time. */
     size_t most_open;
     size_t requests;
     size_t handshakes;
@@ -100,51 +102,57 @@ typedef struct afts_stats {
     uint64_t sent;
 } afts_stats;
 
-/// Totals at this moment.
+/** Totals at this moment. */
 afts_stats afts_server_stats(afts_server *server);
 
-/// Copies request `index`, from 0 in the order in which they were counted.
-///
-/// @return the copy, freed by afts_request_free; NULL if there is none (yet, or no more: see
-///         options.record_limit), or when memory is short.
+/**
+ * Copies request `index`, from 0 in the order in which they were counted.
+ *
+ * @return the copy, freed by afts_request_free; NULL if it doesn't exist (yet, or was not kept: see
+ *         options.record_limit), or when memory is short.
+ */
 afts_request *afts_copy_request(afts_server *server, size_t index);
 
-/// Frees a copy. NULL is fine.
+/** Frees a copy. NULL is fine. */
 void afts_request_free(afts_request *request);
 
-/// The value of the first header called `name`, whatever its case; NULL if there is none.
+/** The value of the first header called `name`, whatever its case; NULL if there is none. */
 const char *afts_request_header(const afts_request *request, const char *name);
 
-/// Copies connection `index`, from 0 in the order of acceptance. Like afts_copy_request.
+/** Copies connection `index`, from 0 in the order of acceptance. Like afts_copy_request. */
 afts_connection *afts_copy_connection(afts_server *server, size_t index);
 
-/// Frees a copy. NULL is fine.
+/** Frees a copy. NULL is fine. */
 void afts_connection_free(afts_connection *connection);
 
-// Waiting. Each returns true as soon as the condition holds, and false when `timeout_ms`
-// milliseconds have passed or the server has stopped without it. A negative timeout is none.
+/*
+ * Waiting. Each returns true as soon as the condition holds, and false when `timeout_ms`
+ * milliseconds have passed or the server has stopped without it. A negative timeout never passes.
+ */
 
-/// Until `count` requests have come, in total. A request counts when its body has been read, or
-/// when the client gave up before that; if its script reads the head only, when the head has been
-/// read.
+/**
+ * Until `count` requests have come, in total. A request counts when its body has been read, or
+ * when the client gave up before that; if its script reads the head only, when the head has been
+ * read.
+ */
 bool afts_wait_requests(afts_server *server, size_t count, int timeout_ms);
 
-/// Until `count` connections have been accepted, in total.
+/** Until `count` connections have been accepted, in total. */
 bool afts_wait_accepted(afts_server *server, size_t count, int timeout_ms);
 
-/// Until `count` connections have ended, in total.
+/** Until `count` connections have ended, in total. */
 bool afts_wait_closed(afts_server *server, size_t count, int timeout_ms);
 
-/// Until at most `count` connections are open.
+/** Until at most `count` connections are open. */
 bool afts_wait_open_at_most(afts_server *server, size_t count, int timeout_ms);
 
-/// Until `bytes` have been received, on all connections together.
+/** Until `bytes` have been received, on all connections together. */
 bool afts_wait_received(afts_server *server, uint64_t bytes, int timeout_ms);
 
-/// Until `count` handshakes have failed, in total.
+/** Until `count` handshakes have failed, in total. */
 bool afts_wait_handshakes_failed(afts_server *server, size_t count, int timeout_ms);
 
-/// Until `count` scripts wait at a gate at the same time.
+/** Until `count` scripts wait at a gate at the same time. */
 bool afts_wait_stalled(afts_server *server, const char *gate, size_t count, int timeout_ms);
 
 #ifdef __cplusplus

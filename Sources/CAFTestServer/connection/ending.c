@@ -1,4 +1,7 @@
-#include "internal.h"
+#include "connection/ending.h"
+
+#include "base/clock.h"
+#include "connection/connection.h"
 
 #include <openssl/err.h>
 #include <poll.h>
@@ -8,8 +11,10 @@
 
 #define DRAIN_MS 1000
 
-// Closes the socket and tells the record. The lock keeps a concurrent stop from shutting down a
-// descriptor that has become somebody else's.
+/**
+ * Closes the socket and records its end. The lock keeps a concurrent stop from shutting down a
+ * descriptor that has been reused.
+ */
 static void close_socket(afts_conn *conn) {
     afts_server *server = conn->server;
     pthread_mutex_lock(&server->lock);
@@ -20,7 +25,7 @@ static void close_socket(afts_conn *conn) {
         conn->record->seen.ending = decided ? conn->ending : AFTS_CLOSED_BY_SERVER;
         server->stats.open--;
         server->stats.closed++;
-        afts__changed(server);
+        afts__server_changed(server);
     }
     pthread_mutex_unlock(&server->lock);
     conn->close_after = true;
@@ -28,7 +33,7 @@ static void close_socket(afts_conn *conn) {
 
 static bool input_is_pending(const afts_conn *conn) {
     int waiting = 0;
-    bool body_unread = conn->request && !conn->request->seen.body_complete;
+    bool body_unread = conn->request != NULL && !conn->request->seen.body_complete;
     return !conn->input_ended &&
            (body_unread || (ioctl(conn->fd, FIONREAD, &waiting) == 0 && waiting > 0));
 }
@@ -40,7 +45,7 @@ static int milliseconds_until(const struct timespec *deadline) {
                  (deadline->tv_nsec - now.tv_nsec) / 1000000);
 }
 
-// A socket closed with unread input is reset, and the reset can overtake the answer.
+/** A socket closed with unread input is reset, and the reset can overtake the response. */
 static void drain(afts_conn *conn) {
     uint8_t scratch[4096];
     struct timespec deadline = afts__deadline(DRAIN_MS);
@@ -53,22 +58,18 @@ static void drain(afts_conn *conn) {
 }
 
 static void send_end(afts_conn *conn) {
-    if (conn->ssl && conn->tls_usable) {
+    if (conn->ssl != NULL && conn->can_send_notify) {
         ERR_clear_error();
         SSL_shutdown(conn->ssl);
-        conn->tls_usable = false;
+        conn->can_send_notify = false;
     }
     shutdown(conn->fd, SHUT_WR);
 }
 
 void afts__close(afts_conn *conn) {
-    if (conn->fd < 0) {
-        return;
-    }
+    if (conn->fd < 0) return;
     send_end(conn);
-    if (input_is_pending(conn)) {
-        drain(conn);
-    }
+    if (input_is_pending(conn)) drain(conn);
     close_socket(conn);
 }
 
@@ -77,15 +78,12 @@ void afts__close_abruptly(afts_conn *conn) {
 }
 
 void afts__half_close(afts_conn *conn) {
-    if (conn->fd >= 0) {
-        send_end(conn);
-    }
+    if (conn->fd >= 0) send_end(conn);
 }
 
 void afts__reset(afts_conn *conn) {
-    if (conn->fd >= 0) {
-        struct linger linger = {.l_onoff = 1, .l_linger = 0};
-        setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
-        close_socket(conn);
-    }
+    if (conn->fd < 0) return;
+    struct linger linger = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+    close_socket(conn);
 }
