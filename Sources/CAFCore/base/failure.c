@@ -47,3 +47,7 @@ af_status af__fail(af_failure *failure, af_status status, const char *format, ..
     *failure = described;
     return status;
 }
+
+af_status af__fail_memory(af_failure *failure) {
+    return af__fail(failure, AF_ENOMEM, "out of memory");
+}

@@ -14,4 +14,7 @@
 __attribute__((format(printf, 3, 4))) af_status af__fail(af_failure *failure, af_status status,
                                                          const char *format, ...);
 
+/** AF_ENOMEM, which is returned: "out of memory". */
+af_status af__fail_memory(af_failure *failure);
+
 #endif

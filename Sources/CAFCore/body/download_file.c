@@ -66,14 +66,14 @@ af_status af__file_init(af__file *file, const char *path, unsigned flags, bool i
     file->path = (flags & AF_SINK_FOLLOW_LINKS) != 0 ? af__follow_links(path, &error)
                                                      : af__copy_text((af_slice){path, size});
     if (error != 0) return failed_at(path, error, failure);
-    if (file->path == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (file->path == NULL) return af__fail_memory(failure);
     path = file->path;
     if (!is_resumable) return AF_OK;
     file->partial_path = join(path, ".part");
     file->token_path = join(path, ".part.resume");
     if (file->partial_path != NULL && file->token_path != NULL) return AF_OK;
     af__file_clear(file);
-    return af__fail(failure, AF_ENOMEM, "out of memory");
+    return af__fail_memory(failure);
 }
 
 static void close_file(af__file *file) {
@@ -188,7 +188,7 @@ af_status af__file_find(af__file *file, af_slice url, const af__resume_token *gi
     if (facts.st_size > 0 && is_private(&facts)) status = find_token(file, url, given, &facts);
     if (status != AF_OK) {
         close_file(file);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     if (af__resume_exists(&file->token)) {
         file->token.received = file->size = facts.st_size;
@@ -281,7 +281,7 @@ af_status af__file_create(af__file *file, af_failure *failure) {
     }
     if (file->is_resumable) return create_locked(file, failure);
     error = af__temporary_create(file->path, &file->descriptor, &file->partial_path);
-    if (error == ENOMEM) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (error == ENOMEM) return af__fail_memory(failure);
     if (error != 0) return failed_at(file->path, error, failure);
     file->is_touched = true;
     return AF_OK;

@@ -47,7 +47,7 @@ static af_status read_token(af__sink *sink, const af_sink *options, af_failure *
                         "a resume token needs AF_SINK_CONTINUE and the path of the file");
     }
     sink->given = af__zalloc(sizeof *sink->given);
-    if (sink->given == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (sink->given == NULL) return af__fail_memory(failure);
     return af__resume_read(sink->given, af_slice_of(options->resume_token), failure);
 }
 

@@ -82,7 +82,7 @@ static af_status write_out(af__sink *sink, af__buffer *block, af_failure *failur
 
 static af_status gather(af__sink *sink, af_slice bytes, af_failure *failure) {
     if (af__buffer_append(&sink->memory, bytes.bytes, bytes.size) == AF_OK) return AF_OK;
-    return af__fail(failure, AF_ENOMEM, "out of memory");
+    return af__fail_memory(failure);
 }
 
 static af_status write_in_place(af__sink *sink, af_slice bytes, af_failure *failure) {
@@ -182,7 +182,7 @@ af_status af__sink_hand_over(af__sink *sink, uint64_t expected, af_failure *fail
     if (!has_body_in_file(sink) || !may_take_long(sink, expected)) return AF_OK;
     if (!sink->can_wait) return AF_OK;
     sink->work = af__zalloc(sizeof *sink->work);
-    if (sink->work == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (sink->work == NULL) return af__fail_memory(failure);
     atomic_init(&sink->work->stop, AF_OK);
     sink->memory.limit = LONGEST_BLOCK;
     af__buffer_init(&sink->work->flight, LONGEST_BLOCK);

@@ -49,7 +49,7 @@ af_status af__source_init(af__source *source, const af_body *body, af_failure *f
     if (status == AF_OK && body->kind == AF_BODY_FILE) {
         source->owned = af__copy_text(af_slice_of(body->path));
         source->body.path = source->owned;
-        if (source->owned == NULL) status = af__fail(failure, AF_ENOMEM, "out of memory");
+        if (source->owned == NULL) status = af__fail_memory(failure);
     } else if (status == AF_OK && body->kind == AF_BODY_BYTES && body->release == NULL &&
                body->bytes.size > 0) {
         source->owned = af__alloc(body->bytes.size);

@@ -127,7 +127,7 @@ af_status af__pressure_start(af__pressure **out, int descriptor, void (*on_press
     af__pressure *pressure = af__zalloc(sizeof *pressure);
     if (pressure == NULL) {
         close(descriptor);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     *pressure = (af__pressure){.descriptor = descriptor,
                                .end = eventfd(0, EFD_CLOEXEC),

@@ -72,7 +72,7 @@ af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failur
     const af__proxy *proxy = transfer->hop.proxy;
     if (!af__transfer_prepare_proxy_auth(transfer)) return transfer->result->failure.status;
     const char *value = af__transfer_proxy_authorization(transfer);
-    if (set_field(exchange, value) != AF_OK) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (set_field(exchange, value) != AF_OK) return af__fail_memory(failure);
     unsigned scheme;
     const af_credentials *credentials = af__transfer_proxy_connection_auth(transfer, &scheme);
     if (credentials != NULL) {

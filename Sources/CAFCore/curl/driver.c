@@ -103,7 +103,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     af_status status = check_libcurl(failure);
     if (status != AF_OK) return status;
     af__driver *driver = af__zalloc(sizeof *driver);
-    if (driver == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (driver == NULL) return af__fail_memory(failure);
     driver->loop = loop;
     driver->encodings = decodable_encodings();
     driver->auth_schemes = af__connection_schemes();

@@ -577,7 +577,7 @@ static void set_rest(af__exchange *exchange) {
 af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
     exchange->error_text[0] = '\0';
     exchange->awaits_field = exchange->driver->guards_fields;
-    if (set_url(exchange) != AF_OK) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (set_url(exchange) != AF_OK) return af__fail_memory(failure);
     set_body(exchange);
     set_method(exchange);
     set_rest(exchange);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "message/host.h"
 
 #include <locale.h>
@@ -64,18 +65,11 @@ bool af__driver_host_to_ascii(char *out, size_t size, af_slice host) {
     return is_converted && af__is_dns_name((af_slice){out, length});
 }
 
-static bool is_ascii(af_slice text) {
-    for (size_t i = 0; i < text.size; i++) {
-        if ((unsigned char)text.bytes[i] > 127) return false;
-    }
-    return true;
-}
-
 /** The URL with another host, which may turn out to be an address ("127.0.0.1" in full-width digits). */
 static af_status replace_host(af__url *url, const char *host, af_failure *failure) {
     size_t size = strlen(url->text) + strlen(host) + 1;
     char *text = af__alloc(size);
-    if (text == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (text == NULL) return af__fail_memory(failure);
     const char *rest = url->host.bytes + url->host.size;
     snprintf(text, size, "%.*s%s%s", (int)(url->host.bytes - url->text), url->text, host, rest);
     af__url ascii = {0};
@@ -91,7 +85,7 @@ static af_status replace_host(af__url *url, const char *host, af_failure *failur
 
 af_status af__driver_convert_host(af__url *url, af_failure *failure) {
     char host[AF__HOST_LONGEST + 1];
-    if (is_ascii(url->host) || !can_convert()) return AF_OK;
+    if (af__is_ascii(url->host) || !can_convert()) return AF_OK;
     if (af__driver_host_to_ascii(host, sizeof host, url->host)) {
         return replace_host(url, host, failure);
     }

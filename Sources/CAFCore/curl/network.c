@@ -36,7 +36,7 @@ void af__network_free(af__network *network) {
 static af_status copy(char **out, const char *text, af_failure *failure) {
     if (text == NULL || text[0] == '\0') return AF_OK;
     *out = af__copy_text(af_slice_of(text));
-    return *out != NULL ? AF_OK : af__fail(failure, AF_ENOMEM, "out of memory");
+    return *out != NULL ? AF_OK : af__fail_memory(failure);
 }
 
 static af_status set_overrides(af__network *network, const af_network_options *options,
@@ -47,7 +47,7 @@ static af_status set_overrides(af__network *network, const af_network_options *o
         return af__fail(failure, AF_EINVAL, "the overrides of hosts are missing or too many");
     }
     network->overrides = af__zalloc(2 * count * sizeof *network->overrides);
-    if (network->overrides == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (network->overrides == NULL) return af__fail_memory(failure);
     for (size_t i = 0; i < 2 * count; i++) {
         struct curl_slist *node = &network->overrides[i];
         af_status status = af__route_write_override(&node->data, &options->overrides[i / 2],
@@ -113,7 +113,7 @@ af_status af__network_new(af__network **out, const af_network_options *options,
     *out = NULL;
     if (is_plain(options)) return AF_OK;
     af__network *network = af__zalloc(sizeof *network);
-    if (network == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (network == NULL) return af__fail_memory(failure);
     network->public_addresses_only = options->public_addresses_only;
     af_status status = set_overrides(network, options, failure);
     if (status == AF_OK) status = set_servers(network, options, has_total_limit, failure);

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "curl/driver_internal.h"
 #include "curl/idn.h"
 #include "curl/network.h"
@@ -325,13 +326,6 @@ static bool is_built_in(af_slice host) {
            curl_version_info(CURLVERSION_NOW)->version_num >= 0x075500;
 }
 
-static bool is_ascii(af_slice text) {
-    for (size_t i = 0; i < text.size; i++) {
-        if ((unsigned char)text.bytes[i] > 127) return false;
-    }
-    return true;
-}
-
 static size_t write_port(char *out, uint16_t port) {
     char digits[5];
     size_t size = 0, count = 0;
@@ -360,7 +354,7 @@ static af_status need(af__exchange *exchange, size_t index, af_slice host, uint1
     af__names *names = &exchange->driver->names;
     char key[KEY_ROOM];
     if (is_built_in(host) || host.size > AF__HOST_LONGEST) return AF_OK;
-    if (is_ascii(host)) {
+    if (af__is_ascii(host)) {
         memcpy(key, host.bytes, host.size);
     } else {
         /* A name that can't be converted is libcurl's to refuse. */
@@ -423,7 +417,7 @@ af_status af__exchange_begin(af__exchange *exchange, af_failure *failure) {
     int64_t now = af__loop_now(driver->loop);
     if (need_all(exchange) != AF_OK) {
         af__exchange_release_names(exchange);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     hosts->waited_us = 0;
     /* All are waited for before any is looked up: a lookup may end at once, with those that wait for it. */
@@ -554,13 +548,13 @@ af_status af__names_init(af__driver *driver, af_failure *failure) {
     for (struct curl_slist *node = overrides; node != NULL; node = node->next) needed++;
     while (count < needed && count < MOST_BUCKETS) count *= 2;
     names->buckets = af__zalloc(count * sizeof *names->buckets);
-    if (names->buckets == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (names->buckets == NULL) return af__fail_memory(failure);
     if (!af__text_table_init(&names->table, names->buckets, count)) {
         return af__fail(failure, AF_EINTERNAL, "the system has no random bytes");
     }
     for (struct curl_slist *node = overrides; node != NULL; node = node->next) {
         if (add_override(names, node->data) == AF_OK) continue;
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     return af__resolver_open(&names->client, driver->loop, failure);
 }

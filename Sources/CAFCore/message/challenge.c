@@ -1,12 +1,9 @@
 #include "message/challenge.h"
 
+#include "base/text.h"
 #include "message/fields.h"
 
 /* ---- Reading ------------------------------------------------------------------------------- */
-
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t';
-}
 
 static void skip(af_slice *text, size_t size) {
     text->bytes += size;
@@ -14,12 +11,12 @@ static void skip(af_slice *text, size_t size) {
 }
 
 static void skip_blanks(af_slice *text) {
-    while (text->size > 0 && is_blank(text->bytes[0])) skip(text, 1);
+    while (text->size > 0 && af__is_blank(text->bytes[0])) skip(text, 1);
 }
 
 /** Empty members of a list are none (RFC 9110 5.6.1.2). */
 static void skip_commas(af_slice *text) {
-    while (text->size > 0 && (is_blank(text->bytes[0]) || text->bytes[0] == ',')) skip(text, 1);
+    while (text->size > 0 && (af__is_blank(text->bytes[0]) || text->bytes[0] == ',')) skip(text, 1);
 }
 
 static bool is_at_member_end(af_slice text) {
@@ -28,8 +25,7 @@ static bool is_at_member_end(af_slice text) {
 }
 
 static bool is_token68_octet(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("-._~+/", c) != NULL);
+    return af__is_letter(c) || af__is_digit(c) || (c != '\0' && strchr("-._~+/", c) != NULL);
 }
 
 /** The size of the token68 that a whole member consists of; 0 if it is none. */
@@ -80,10 +76,6 @@ static bool take_param(af_slice *text, af_slice *name, af_slice *value) {
     return true;
 }
 
-static bool is_same_name(af_slice a, af_slice b) {
-    return a.size == b.size && af__same_text(a.bytes, b.bytes, a.size);
-}
-
 /** Does the next member name another challenge, or a parameter of this one? */
 static bool begins_challenge(af_slice text) {
     skip(&text, af__token_size(text));
@@ -107,7 +99,7 @@ static bool take_params(af_slice *text, af_slice *params) {
             return false;
         }
         for (size_t i = 0; i < count; i++) {
-            if (is_same_name(names[i], names[count])) return false;
+            if (af__same_names(names[i], names[count])) return false;
         }
         count++;
     }
@@ -124,7 +116,7 @@ static bool take_challenge(af_slice *text, af__challenge *out) {
         skip_blanks(text);
         return true;
     }
-    if (!is_blank(text->bytes[0])) return false;
+    if (!af__is_blank(text->bytes[0])) return false;
     skip_blanks(text);
     size = token68_size(*text);
     if (size == 0) return !begins_challenge(*text) && take_params(text, &out->params);

@@ -1,5 +1,6 @@
 #include "message/cookie.h"
 
+#include "base/text.h"
 #include "message/date.h"
 #include "message/fields.h"
 #include "message/ip.h"
@@ -8,10 +9,6 @@
 
 /* What was not seen yet. */
 enum { UNSEEN = -1 };
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 static bool is_delimiter(char c) {
     unsigned char u = (unsigned char)c;
@@ -23,7 +20,7 @@ static bool is_delimiter(char c) {
 static size_t read_digits(af_slice text, size_t least, size_t most, int *out) {
     size_t size = 0;
     int value = 0;
-    while (size < text.size && is_digit(text.bytes[size])) {
+    while (size < text.size && af__is_digit(text.bytes[size])) {
         if (size == most) return 0;
         value = value * 10 + (text.bytes[size++] - '0');
     }
@@ -83,20 +80,10 @@ bool af__cookie_date(af_slice text, int64_t *seconds) {
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static bool is_control(char c) {
-    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
-}
-
-static bool has_control(af_slice text) {
-    for (size_t i = 0; i < text.size; i++) {
-        if (is_control(text.bytes[i])) return true;
-    }
-    return false;
-}
-
 bool af__cookie_is_clean(af_slice name, af_slice value, const char **why) {
     *why = NULL;
-    if (has_control(name) || has_control(value)) *why = "the cookie has a control character";
+    if (!af__may_be_sent(name) || !af__may_be_sent(value))
+        *why = "the cookie has a control character";
     if (name.size == 0 && value.size == 0) *why = "the cookie has neither name nor value";
     if (name.size + value.size > AF__COOKIE_LONGEST) *why = "the cookie is too long";
     return *why == NULL;
@@ -118,7 +105,7 @@ static bool read_age(af_slice value, int64_t *out) {
     int64_t age = 0;
     if (at == value.size) return false;
     for (; at < value.size; at++) {
-        if (!is_digit(value.bytes[at])) return false;
+        if (!af__is_digit(value.bytes[at])) return false;
         if (age <= AF__COOKIE_LONGEST_LIFE) age = age * 10 + (value.bytes[at] - '0');
     }
     *out = is_negative ? 0 : age;
@@ -172,7 +159,7 @@ bool af__cookie_read(af__cookie_line *out, af_slice line, int64_t now, const cha
     lifetime life = {0};
     const char *end = line.size > 0 ? memchr(line.bytes, ';', line.size) : NULL;
     size_t size = end != NULL ? (size_t)(end - line.bytes) : line.size;
-    if (has_control(line)) {
+    if (!af__may_be_sent(line)) {
         *why = "the cookie has a control character";
         return false;
     }
@@ -194,14 +181,9 @@ bool af__cookie_read(af__cookie_line *out, af_slice line, int64_t now, const cha
     return true;
 }
 
-static bool begins_with(af_slice text, const char *prefix) {
-    size_t size = strlen(prefix);
-    return text.size >= size && af__same_text(text.bytes, prefix, size);
-}
-
 bool af__cookie_keeps_promise(af_slice name, bool secure, bool host_only, af_slice path) {
-    if (begins_with(name, "__Secure-")) return secure;
-    if (!begins_with(name, "__Host-")) return true;
+    if (af__begins_with_name(name, "__Secure-")) return secure;
+    if (!af__begins_with_name(name, "__Host-")) return true;
     return secure && host_only && path.size == 1 && path.bytes[0] == '/';
 }
 

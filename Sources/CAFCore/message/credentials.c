@@ -86,7 +86,7 @@ static af_status copy_identity(af__identity **out, const af_credentials *from,
     const char *password = from->user != NULL && from->password == NULL ? "" : from->password;
     size_t size = sizeof **out + size_of(from->user) + size_of(password) + size_of(from->token);
     af__identity *identity = *out = af__alloc(size);
-    if (identity == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (identity == NULL) return af__fail_memory(failure);
     char *room = identity->texts;
     identity->size = size;
     identity->credentials = *from;
@@ -101,7 +101,7 @@ static af_status copy_userinfo(af__identity **out, const af_credentials *credent
                                const char *userinfo, af_failure *failure) {
     size_t room = 2 * strlen(userinfo) + 3;
     char *user = af__alloc(room);
-    if (user == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (user == NULL) return af__fail_memory(failure);
     const char *colon = strchr(userinfo, ':');
     size_t size = colon != NULL ? (size_t)(colon - userinfo) : strlen(userinfo);
     memcpy(user, userinfo, size);

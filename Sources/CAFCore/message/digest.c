@@ -1,5 +1,6 @@
 #include "message/digest.h"
 
+#include "base/text.h"
 #include "message/fields.h"
 #include "message/octets.h"
 
@@ -46,7 +47,7 @@ static bool take_key(cursor *cursor, af_slice *out) {
     for (; cursor->at < cursor->end; cursor->at++) {
         char c = *cursor->at;
         bool begins = (c >= 'a' && c <= 'z') || c == '*';
-        bool goes_on = (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+        bool goes_on = af__is_digit(c) || c == '_' || c == '-' || c == '.';
         if (!begins && !(goes_on && cursor->at != start)) break;
     }
     *out = (af_slice){start, (size_t)(cursor->at - start)};

@@ -1,5 +1,6 @@
 #include "message/disposition.h"
 
+#include "base/text.h"
 #include "message/fields.h"
 #include "message/media_types.h"
 #include "message/octets.h"
@@ -40,7 +41,7 @@ typedef struct parameter {
 } parameter;
 
 static bool is_path_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return af__is_letter(c) || af__is_digit(c);
 }
 
 static void unquote(af__name_text *out, const parameter *parameter) {

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "message/octets.h"
 
 enum { SMALLEST_CAPACITY = 16 };
@@ -94,13 +95,9 @@ const af_header *af_head_find(const af_head *head, const char *name) {
 
 /* ---- Parts of fields ----------------------------------------------------------------------- */
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t';
-}
-
 af_slice af__trim(af_slice text) {
-    while (text.size != 0 && is_blank(text.bytes[text.size - 1])) text.size--;
-    while (text.size != 0 && is_blank(text.bytes[0])) {
+    while (text.size != 0 && af__is_blank(text.bytes[text.size - 1])) text.size--;
+    while (text.size != 0 && af__is_blank(text.bytes[0])) {
         text.bytes++;
         text.size--;
     }
@@ -195,13 +192,6 @@ bool af__may_be_sent(af_slice text) {
     for (size_t i = 0; i < text.size; i++) {
         unsigned char c = (unsigned char)text.bytes[i];
         if ((c < 0x20 && c != '\t') || c == 0x7f) return false;
-    }
-    return true;
-}
-
-bool af__same_text(const char *a, const char *b, size_t size) {
-    for (size_t i = 0; i < size; i++) {
-        if (a[i] != b[i] && af__lower(a[i]) != af__lower(b[i])) return false;
     }
     return true;
 }

@@ -5,9 +5,9 @@
 #define AF_MESSAGE_FIELDS_H
 
 #include "base/buffer.h"
+#include "base/text.h"
 
 #include <afcore/message.h>
-#include <string.h>
 
 /* ---- Fields that were received ------------------------------------------------------------- */
 
@@ -74,15 +74,6 @@ bool af__is_field_value(af_slice text);
 
 /** For fields to send: no control characters but tabs (RFC 9110 5.5). */
 bool af__may_be_sent(af_slice text);
-
-/** ASCII case aside, the same bytes. */
-bool af__same_text(const char *a, const char *b, size_t size);
-
-/** ASCII case aside, the same. Here, so that names of another size than a literal's cost nothing. */
-static inline bool af__same_name(af_slice a, const char *b) {
-    size_t size = strlen(b);
-    return a.size == size && af__same_text(a.bytes, b, size);
-}
 
 /** "Expect: 100-continue", case aside. */
 bool af__is_continue_expectation(const af_header *header);

@@ -1,5 +1,7 @@
 #include "message/file_name.h"
 
+#include "base/text.h"
+
 enum {
     /* What follows the last dot is an extension up to this length, with the dot. */
     LONGEST_EXTENSION = 16
@@ -88,19 +90,6 @@ static bool is_edge(char c) {
     return c == '.' || c == ' ';
 }
 
-static char upper(char c) {
-    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-
-static bool begins_with(const char *name, size_t size, const char *word) {
-    size_t length = strlen(word);
-    if (size < length) return false;
-    for (size_t i = 0; i < length; i++) {
-        if (upper(name[i]) != word[i]) return false;
-    }
-    return true;
-}
-
 /** Names that Windows keeps for devices, with any extension; a disk may be shared with it. */
 static bool is_device(const char *name, size_t size) {
     static const char *const whole[] = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"};
@@ -109,11 +98,12 @@ static bool is_device(const char *name, size_t size) {
     const char *dot = memchr(name, '.', size);
     if (dot != NULL) size = (size_t)(dot - name);
     while (size > 0 && name[size - 1] == ' ') size--;
+    af_slice stem = {name, size};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        if (size == strlen(whole[i]) && begins_with(name, size, whole[i])) return true;
+        if (af__same_name(stem, whole[i])) return true;
     }
-    if (!begins_with(name, size, "COM") && !begins_with(name, size, "LPT")) return false;
-    if (size == 4) return name[3] >= '0' && name[3] <= '9';
+    if (!af__begins_with_name(stem, "COM") && !af__begins_with_name(stem, "LPT")) return false;
+    if (size == 4) return af__is_digit(name[3]);
     for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
         if (size == 5 && memcmp(name + 3, digits[i], 2) == 0) return true;
     }

@@ -1,6 +1,7 @@
 #include "message/head.h"
 
 #include "base/failure.h"
+#include "base/text.h"
 
 #include <afcore/task.h>
 
@@ -35,14 +36,6 @@ static af_slice without_line_end(af_slice line) {
     return line;
 }
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t';
-}
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /** Keeps the status of running out of memory or room and says so. */
 static af_status explain(af_status status, af_failure *failure) {
     return status == AF_OK ? AF_OK : af__fail(failure, status, "%s", af_status_text(status));
@@ -73,14 +66,14 @@ static af_http_version version_of(int major, int minor) {
 /** "HTTP/1.1 200 OK", "HTTP/2 200": false if it is none. */
 static bool parse_status_line(af_slice line, af_head *out) {
     const char *at = line.bytes + HTTP_SIZE, *end = line.bytes + line.size;
-    if (at == end || !is_digit(*at)) return false;
+    if (at == end || !af__is_digit(*at)) return false;
     int major = *at++ - '0', minor = 0;
-    if (end - at >= 2 && at[0] == '.' && is_digit(at[1])) {
+    if (end - at >= 2 && at[0] == '.' && af__is_digit(at[1])) {
         minor = at[1] - '0';
         at += 2;
     }
     if (end - at < 4 || at[0] != ' ') return false;
-    if (!is_digit(at[1]) || !is_digit(at[2]) || !is_digit(at[3])) return false;
+    if (!af__is_digit(at[1]) || !af__is_digit(at[2]) || !af__is_digit(at[3])) return false;
     out->status = (at[1] - '0') * 100 + (at[2] - '0') * 10 + (at[3] - '0');
     out->version = version_of(major, minor);
     at += 4;
@@ -141,7 +134,7 @@ static af_status take_line(af__head_reader *reader, af__fields *fields, af_slice
     if (!af__is_field_value(line)) {
         return af__fail(failure, AF_EPROTOCOL, "a header line has a NUL or a bare CR");
     }
-    if (!is_blank(line.bytes[0])) return take_field(reader, fields, line, failure);
+    if (!af__is_blank(line.bytes[0])) return take_field(reader, fields, line, failure);
     if (fields->count == 0) {
         return af__fail(failure, AF_EPROTOCOL, "the first header line is folded");
     }

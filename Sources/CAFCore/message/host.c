@@ -1,17 +1,14 @@
 #include "message/host.h"
 
 #include "base/failure.h"
+#include "base/text.h"
 #include "message/octets.h"
 #include "message/url.h"
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 /** What a name in DNS may have, "_" and octets of internationalised names among them. */
 static bool is_host_octet(char c) {
     bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    return is_letter || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~' ||
+    return is_letter || af__is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~' ||
            (unsigned char)c > 127;
 }
 
@@ -34,7 +31,7 @@ bool af__is_ipv6(af_slice text) {
 static af_status read_port(uint16_t *out, af_slice text, af_failure *failure) {
     uint32_t port = 0;
     for (size_t i = 0; i < text.size; i++) {
-        if (!is_digit(text.bytes[i])) {
+        if (!af__is_digit(text.bytes[i])) {
             return af__fail(failure, AF_EINVAL, "the port of the URL is not a number");
         }
         port = port * 10 + (uint32_t)(text.bytes[i] - '0');

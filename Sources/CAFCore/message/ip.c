@@ -1,13 +1,10 @@
 #include "message/ip.h"
 
+#include "base/text.h"
 #include "message/octets.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 static bool parse_ipv4(uint8_t *out, af_slice text) {
     size_t at = 0;
@@ -15,7 +12,7 @@ static bool parse_ipv4(uint8_t *out, af_slice text) {
         if (part > 0 && (at == text.size || text.bytes[at++] != '.')) return false;
         size_t start = at;
         unsigned value = 0;
-        while (at < text.size && is_digit(text.bytes[at]) && at - start < 3) {
+        while (at < text.size && af__is_digit(text.bytes[at]) && at - start < 3) {
             value = value * 10 + (unsigned)(text.bytes[at++] - '0');
         }
         bool has_leading_zero = at - start > 1 && text.bytes[start] == '0';
@@ -114,7 +111,7 @@ static bool read_number(af_slice text, uint64_t *out) {
 
 static bool is_decimal(af_slice text) {
     for (size_t i = 0; i < text.size; i++) {
-        if (!is_digit(text.bytes[i])) return false;
+        if (!af__is_digit(text.bytes[i])) return false;
     }
     return text.size > 0;
 }

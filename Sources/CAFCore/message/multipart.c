@@ -59,7 +59,7 @@ static af_status set_boundary(af_multipart *form, const char *boundary, af_failu
 af_status af_multipart_new(af_multipart **out, const char *boundary, af_failure *failure) {
     *out = NULL;
     af_multipart *form = af__zalloc(sizeof *form);
-    if (form == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (form == NULL) return af__fail_memory(failure);
     form->descriptor = -1;
     af_status status = set_boundary(form, boundary, failure);
     if (status == AF_OK)
@@ -265,7 +265,7 @@ static af_status make_room(af_multipart *form, af_failure *failure) {
     if (form->count < form->capacity) return AF_OK;
     size_t capacity = form->capacity != 0 ? form->capacity * 2 : 8;
     af__part *parts = af__realloc(form->parts, capacity * sizeof *parts);
-    if (parts == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (parts == NULL) return af__fail_memory(failure);
     form->parts = parts;
     form->capacity = capacity;
     return AF_OK;

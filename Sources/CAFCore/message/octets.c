@@ -1,5 +1,7 @@
 #include "message/octets.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 /* ---- Percent-encoding ---------------------------------------------------------------------- */

@@ -4,18 +4,6 @@
 
 #include <afcore/base.h>
 
-/** ASCII; other octets stay. */
-static inline char af__lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-/** -1: no hexadecimal digit. */
-static inline int af__hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c = af__lower(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /** The octet that "%XX" at the front of `text` stands for; -1: none. */
 int af__percent_octet(af_slice text);
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "message/fields.h"
 #include "message/host.h"
 #include "message/ip.h"
@@ -11,18 +12,11 @@ enum { HTTP_PORT = 80, HTTPS_PORT = 443, SOCKS_PORT = 1080, LONGEST_LIST = 64 * 
 
 /* ---- One proxy ----------------------------------------------------------------------------- */
 
-static bool has_control(const char *text, size_t size) {
-    for (size_t i = 0; i < size; i++) {
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) return true;
-    }
-    return false;
-}
-
 static af_status decode(char **out, af_slice text, af_failure *failure) {
     char *decoded = af__copy_text(text);
-    if (decoded == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (decoded == NULL) return af__fail_memory(failure);
     size_t size = af__percent_decode((unsigned char *)decoded, decoded);
-    if (has_control(decoded, size)) {
+    if (af__has_control((af_slice){decoded, size})) {
         af__free_secret(decoded, text.size);
         return af__fail(failure, AF_EINVAL, "a control character in the proxy's user or password");
     }
@@ -42,10 +36,6 @@ static af_status set_credentials(af__proxy *proxy, af_slice userinfo, af_failure
     return status;
 }
 
-static bool is_scheme(af_slice text, const char *name) {
-    return af__same_name(text, name);
-}
-
 static af_status read_scheme(af__proxy *proxy, af_slice *text, af_failure *failure) {
     const char *mark = text->size >= 3 ? memmem(text->bytes, text->size, "://", 3) : NULL;
     proxy->kind = AF__PROXY_HTTP;
@@ -53,14 +43,14 @@ static af_status read_scheme(af__proxy *proxy, af_slice *text, af_failure *failu
     if (mark == NULL) return AF_OK;
     af_slice scheme = {text->bytes, (size_t)(mark - text->bytes)};
     *text = (af_slice){mark + 3, text->size - scheme.size - 3};
-    if (is_scheme(scheme, "http")) return AF_OK;
-    if (is_scheme(scheme, "https")) {
+    if (af__same_name(scheme, "http")) return AF_OK;
+    if (af__same_name(scheme, "https")) {
         proxy->kind = AF__PROXY_HTTPS;
         proxy->port = HTTPS_PORT;
         return AF_OK;
     }
-    bool is_socks5h = is_scheme(scheme, "socks5h");
-    if (!is_socks5h && !is_scheme(scheme, "socks5")) {
+    bool is_socks5h = af__same_name(scheme, "socks5h");
+    if (!is_socks5h && !af__same_name(scheme, "socks5")) {
         return af__fail(failure, AF_EINVAL, "a proxy is http, https, socks5 or socks5h");
     }
     proxy->kind = is_socks5h ? AF__PROXY_SOCKS5H : AF__PROXY_SOCKS5;
@@ -82,7 +72,7 @@ static af_status parse(af__proxy *proxy, af_slice text, af_failure *failure) {
     if (status != AF_OK) return status;
     if (authority.port != 0) proxy->port = authority.port;
     char *host = af__alloc(af__authority_host_room(&authority) + 1);
-    if (host == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (host == NULL) return af__fail_memory(failure);
     host[af__authority_write_host(&authority, host)] = '\0';
     proxy->host = host;
     return AF_OK;
@@ -127,7 +117,7 @@ static af_status set_choice(af__proxy_choice *choice, setting setting, bool is_g
             *choice->failure = found;
             return AF_OK;
         }
-        status = af__fail(&found, AF_ENOMEM, "out of memory");
+        status = af__fail_memory(&found);
     }
     if (failure != NULL) *failure = found;
     return status;
@@ -157,7 +147,7 @@ static af_status set_bypass(af__proxies *proxies, const char *list, af_failure *
         return af__fail(failure, AF_EINVAL, "the list of hosts without a proxy is too long");
     }
     proxies->bypass = af__copy_text(text);
-    return proxies->bypass != NULL ? AF_OK : af__fail(failure, AF_ENOMEM, "out of memory");
+    return proxies->bypass != NULL ? AF_OK : af__fail_memory(failure);
 }
 
 af_status af__proxies_init(af__proxies *out, const af_proxies *given, af__variable *variable,

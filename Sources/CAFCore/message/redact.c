@@ -2,8 +2,6 @@
 
 #include "message/fields.h"
 
-#include <strings.h>
-
 static const char hidden[] = "<hidden>";
 
 /** Fields that carry credentials. */
@@ -18,9 +16,8 @@ static bool is_credential(af_slice name) {
 
 static bool is_marked(af_slice name, const af_header *own, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        bool is_same = own[i].name.size == name.size &&
-                       strncasecmp(own[i].name.bytes, name.bytes, name.size) == 0;
-        if (is_same && (own[i].flags & AF_HEADER_SECRET)) return true;
+        bool is_secret = (own[i].flags & AF_HEADER_SECRET) != 0;
+        if (is_secret && af__same_names(own[i].name, name)) return true;
     }
     return false;
 }

@@ -1,14 +1,11 @@
 #include "message/redirect.h"
 
 #include "base/failure.h"
+#include "base/text.h"
 #include "message/fields.h"
 
 static bool is_redirect(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
-static bool is_same(af_slice a, af_slice b) {
-    return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
 }
 
 /** The one Location; empty if there is none. */
@@ -17,7 +14,7 @@ static af_status find_location(const af_head *head, af_slice *out, af_failure *f
     for (size_t i = 0; i < head->header_count; i++) {
         const af_header *field = &head->headers[i];
         if (!af__same_name(field->name, "Location")) continue;
-        if (out->bytes != NULL && !is_same(*out, field->value)) {
+        if (out->bytes != NULL && !af__is_same(*out, field->value)) {
             return af__fail(failure, AF_EREDIRECT, "the redirect has different Locations");
         }
         *out = field->value;
@@ -73,18 +70,14 @@ af_status af__redirect_decide(const af__redirect_question *question, af__redirec
     return AF_OK;
 }
 
-static bool begins_with(af_slice name, const char *prefix) {
-    size_t size = strlen(prefix);
-    return name.size >= size && af__same_name((af_slice){name.bytes, size}, prefix);
-}
-
 static bool is_credential(const af_header *header) {
-    return (header->flags & AF_HEADER_SECRET) != 0 || begins_with(header->name, "Proxy-") ||
+    return (header->flags & AF_HEADER_SECRET) != 0 ||
+           af__begins_with_name(header->name, "Proxy-") ||
            af__same_name(header->name, "Authorization") || af__same_name(header->name, "Cookie");
 }
 
 static bool describes_body(af_slice name) {
-    return begins_with(name, "Content-") || af__same_name(name, "Digest") ||
+    return af__begins_with_name(name, "Content-") || af__same_name(name, "Digest") ||
            af__same_name(name, "Repr-Digest") || af__same_name(name, "Expect") ||
            af__same_name(name, "Trailer");
 }
@@ -98,7 +91,8 @@ bool af__redirect_keeps_header(const af__redirect_plan *plan, const af_header *h
 
 static bool is_among(const af_header *header, const af_header *old, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (is_same(header->name, old[i].name) && is_same(header->value, old[i].value)) return true;
+        if (af__is_same(header->name, old[i].name) && af__is_same(header->value, old[i].value))
+            return true;
     }
     return false;
 }

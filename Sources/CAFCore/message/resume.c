@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "message/date.h"
 #include "message/fields.h"
 #include "message/url.h"
@@ -10,15 +11,6 @@
 #include <afcore/task.h>
 #include <inttypes.h>
 #include <stdio.h>
-
-static bool is_same(af_slice a, af_slice b) {
-    return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
-}
-
-static bool begins_with(af_slice text, const char *prefix) {
-    size_t size = strlen(prefix);
-    return text.size >= size && memcmp(text.bytes, prefix, size) == 0;
-}
 
 /** RFC 9110 8.8.3, the strong form only. */
 static bool is_strong_tag(af_slice tag) {
@@ -51,7 +43,7 @@ static found find_one(const af_head *head, const char *name, af_slice *out) {
     for (size_t i = 0; i < head->header_count; i++) {
         const af_header *field = &head->headers[i];
         if (!af__same_name(field->name, name)) continue;
-        if (found != FOUND_NONE && !is_same(*out, field->value)) return FOUND_DIFFERENT;
+        if (found != FOUND_NONE && !af__is_same(*out, field->value)) return FOUND_DIFFERENT;
         *out = field->value;
         found = FOUND_ONE;
     }
@@ -79,8 +71,8 @@ static const char *find_validator(const af_head *head, af_slice *out, bool *is_d
         return "the server gave different ETags";
     case FOUND_ONE:
         if (is_strong_tag(*out)) return NULL;
-        return begins_with(*out, "W/") ? "the server's ETag is weak"
-                                       : "the server's ETag is not valid";
+        return af__begins_with(*out, "W/") ? "the server's ETag is weak"
+                                           : "the server's ETag is not valid";
     case FOUND_NONE:
         break;
     }
@@ -151,7 +143,7 @@ static bool next_line(af_slice *text, af_slice *line) {
 /** The line's value, if it has that name. */
 static bool value_of(af_slice line, const char *name, af_slice *value) {
     size_t size = strlen(name);
-    if (!begins_with(line, name) || line.size <= size || line.bytes[size] != ' ') return false;
+    if (!af__begins_with(line, name) || line.size <= size || line.bytes[size] != ' ') return false;
     *value = (af_slice){line.bytes + size + 1, line.size - size - 1};
     return true;
 }
@@ -165,7 +157,7 @@ static bool take_value(af_slice *text, const char *name, af_slice *value) {
 static af_status check_url(af_slice text, bool *is_fine) {
     af__url url = {0};
     af_status status = af__url_parse(&url, text, NULL);
-    *is_fine = status == AF_OK && is_same(af_slice_of(url.text), text);
+    *is_fine = status == AF_OK && af__is_same(af_slice_of(url.text), text);
     af__url_clear(&url);
     return status == AF_ENOMEM ? status : AF_OK;
 }
@@ -182,7 +174,7 @@ static bool read_validator(af_slice *text, af__resume_token *out) {
 static bool read_lengths(af_slice *text, af__resume_token *out) {
     af_slice value;
     if (!take_value(text, "total", &value)) return false;
-    if (is_same(value, af_slice_of("unknown"))) {
+    if (af__is_same(value, af_slice_of("unknown"))) {
         out->total = AF_LENGTH_UNKNOWN;
     } else if (!af__parse_length(value, &out->total)) {
         return false;
@@ -219,7 +211,7 @@ static const char *read_rest(af_slice *text, af__resume_token *out) {
         if (!next_line(text, &line)) return "it is cut off";
     }
     if (!value_of(line, "file", &value) || !read_file(value, out)) return "its file is not valid";
-    if (!next_line(text, &line) || !is_same(line, af_slice_of("end"))) return "it is cut off";
+    if (!next_line(text, &line) || !af__is_same(line, af_slice_of("end"))) return "it is cut off";
     return text->size != 0 ? "something follows its end" : NULL;
 }
 
@@ -230,12 +222,12 @@ static af_status read_text(af__resume_token *out, af_slice text, af_failure *fai
     if (text.size > AF__RESUME_LONGEST) {
         return af__fail(failure, AF_EINVAL, damaged, "it is too long");
     }
-    if (!next_line(&text, &line) || !is_same(line, af_slice_of(first_line))) {
+    if (!next_line(&text, &line) || !af__is_same(line, af_slice_of(first_line))) {
         return af__fail(failure, AF_EINVAL, damaged, "it doesn't begin as one");
     }
     bool is_fine = false;
     if (take_value(&text, "url", &out->url) && check_url(out->url, &is_fine) != AF_OK) {
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     if (!is_fine) return af__fail(failure, AF_EINVAL, damaged, "its URL is not valid");
     const char *damage = read_rest(&text, out);
@@ -246,7 +238,7 @@ af_status af__resume_read(af__resume_token *out, af_slice text, af_failure *fail
     *out = (af__resume_token){0};
     char *block = text.size <= AF__RESUME_LONGEST ? af__copy_text(text) : NULL;
     if (block == NULL && text.size <= AF__RESUME_LONGEST) {
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     out->block = block;
     af_slice copy = {block != NULL ? block : text.bytes, text.size};
@@ -347,7 +339,8 @@ static const char *read_content_range(const af_head *head, content_range *out) {
     if (slash == NULL) return "the server's Content-Range is not valid";
     af_slice range = {rest.bytes, (size_t)(slash - rest.bytes)};
     af_slice total = {slash + 1, rest.size - range.size - 1};
-    bool is_any = is_same(range, af_slice_of("*")), is_unknown = is_same(total, af_slice_of("*"));
+    bool is_any = af__is_same(range, af_slice_of("*")),
+         is_unknown = af__is_same(total, af_slice_of("*"));
     bool is_valid = is_unknown ? !is_any : af__parse_length(total, &out->total);
     if (is_valid && !is_any) is_valid = parse_range(range, out);
     return is_valid ? NULL : "the server's Content-Range is not valid";
@@ -363,7 +356,7 @@ static bool is_same_version(const af__resume_token *token, const af_head *head, 
     case FOUND_NONE:
         return token->is_date || !must_be_told;
     case FOUND_ONE:
-        return is_same(value, token->validator);
+        return af__is_same(value, token->validator);
     case FOUND_DIFFERENT:
         break;
     }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "message/fields.h"
 #include "message/host.h"
 #include "message/ip.h"
@@ -17,7 +18,7 @@ enum {
 };
 
 static af_status out_of_memory(af_failure *failure) {
-    return af__fail(failure, AF_ENOMEM, "out of memory");
+    return af__fail_memory(failure);
 }
 
 /* ---- Overrides ----------------------------------------------------------------------------- */
@@ -111,11 +112,6 @@ static bool is_link(af_slice name) {
     return true;
 }
 
-static bool begins_with(af_slice text, const char *mark) {
-    size_t size = strlen(mark);
-    return text.size >= size && memcmp(text.bytes, mark, size) == 0;
-}
-
 static af_slice after(af_slice text, const char *mark) {
     return (af_slice){text.bytes + strlen(mark), text.size - strlen(mark)};
 }
@@ -124,8 +120,8 @@ af_status af__route_write_interface(char **out, const char *given, af_failure *f
     af__ip ip;
     af_slice name = af_slice_of(given);
     *out = NULL;
-    bool is_named_link = begins_with(name, "if!");
-    bool is_named_address = begins_with(name, "host!");
+    bool is_named_link = af__begins_with(name, "if!");
+    bool is_named_address = af__begins_with(name, "host!");
     if (is_named_link) name = after(name, "if!");
     if (is_named_address) name = after(name, "host!");
     bool is_address = !is_named_link && af__ip_parse(&ip, name);

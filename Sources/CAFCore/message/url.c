@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "message/fields.h"
 #include "message/host.h"
 #include "message/octets.h"
@@ -24,10 +25,6 @@ typedef struct target {
     af_slice query;
 } target;
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /** The number of bytes before the first `stop` or `other`, or all. */
 static size_t span_until(af_slice text, char stop, char other) {
     size_t size = 0;
@@ -48,8 +45,8 @@ static size_t scheme_size(af_slice text) {
     while (size < text.size) {
         char c = text.bytes[size];
         if (c == ':') return size;
-        bool is_inner = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
-        if (!is_letter(c) && (size == 0 || !is_inner)) return 0;
+        bool is_inner = af__is_digit(c) || c == '+' || c == '-' || c == '.';
+        if (!af__is_letter(c) && (size == 0 || !is_inner)) return 0;
         size++;
     }
     return 0;
@@ -80,13 +77,8 @@ static af_status check_octets(af_slice text, af_failure *failure) {
     if (text.size > AF__URL_LONGEST) {
         return af__fail(failure, AF_EINVAL, "the URL is longer than %d bytes", AF__URL_LONGEST);
     }
-    for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.bytes[i];
-        if (c < 0x20 || c == 0x7F) {
-            return af__fail(failure, AF_EINVAL, "the URL has a control character");
-        }
-    }
-    return AF_OK;
+    if (!af__has_control(text)) return AF_OK;
+    return af__fail(failure, AF_EINVAL, "the URL has a control character");
 }
 
 static af_status read_scheme(bool *is_https, af_slice scheme, af_failure *failure) {
@@ -218,7 +210,7 @@ static af_status write_url(af__url *out, const target *target, af_failure *failu
                   escaped_size(target->directory) + escaped_size(target->path) +
                   escaped_size(target->query);
     af__url url = {.is_https = target->is_https, .text = af__alloc(room)};
-    if (url.text == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (url.text == NULL) return af__fail_memory(failure);
     char *at = url.is_https ? write_bytes(url.text, "https://", 8)
                             : write_bytes(url.text, "http://", 7);
     at = write_authority(at, &url, &target->authority);
@@ -234,7 +226,7 @@ static af_status write_url(af__url *out, const target *target, af_failure *failu
         url.userinfo = af__copy_text(target->authority.userinfo);
         if (url.userinfo == NULL) {
             af__url_clear(&url);
-            return af__fail(failure, AF_ENOMEM, "out of memory");
+            return af__fail_memory(failure);
         }
     }
     *out = url;
@@ -313,7 +305,7 @@ af_status af__url_upgrade(af__url *url, af_failure *failure) {
     static const size_t old_size = sizeof "http" - 1, new_size = sizeof "https" - 1;
     size_t size = strlen(url->text) - old_size;
     char *text = af__alloc(new_size + size + 1);
-    if (text == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (text == NULL) return af__fail_memory(failure);
     memcpy(text, "https", new_size);
     memcpy(text + new_size, url->text + old_size, size + 1);
     af__url upgraded = {0};

@@ -44,7 +44,7 @@ static af_status set_host(af_reach_monitor *monitor, const char *host, af_failur
         return AF_OK;
     }
     monitor->host = af__copy_text(text);
-    return monitor->host != NULL ? AF_OK : af__fail(failure, AF_ENOMEM, "out of memory");
+    return monitor->host != NULL ? AF_OK : af__fail_memory(failure);
 }
 
 af_status af_reach_monitor_new(af_reach_monitor **out, const af_reach_monitor_options *options,
@@ -59,7 +59,7 @@ af_status af_reach_monitor_new(af_reach_monitor **out, const af_reach_monitor_op
         return af__fail(failure, AF_EINVAL, "the options lack AF_REACH_MONITOR_OPTIONS_INIT");
     }
     af_reach_monitor *monitor = af__zalloc(sizeof *monitor);
-    if (monitor == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (monitor == NULL) return af__fail_memory(failure);
     af_status status = set_host(monitor, options->host, failure);
     if (status != AF_OK) {
         af_free(monitor);

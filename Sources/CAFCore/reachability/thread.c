@@ -323,7 +323,7 @@ static af_status set_up(af__reach_hub *hub, af_failure *failure) {
     af_status status = af__loop_init(&hub->loop, owner, failure);
     if (status != AF_OK) return status;
     if (af__loop_reserve_alarms(&hub->loop, 1) != AF_OK) {
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     hub->netlink = af__reach_open();
     if (hub->netlink < 0) return fail_system(failure, -hub->netlink, "no netlink socket");
@@ -337,7 +337,7 @@ static af_status set_up(af__reach_hub *hub, af_failure *failure) {
 
 static af_status start(af_failure *failure) {
     af__reach_hub *hub = af__zalloc(sizeof *hub);
-    if (hub == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (hub == NULL) return af__fail_memory(failure);
     hub->netlink = -1;
     hub->passing.ring = passing_rang;
     af__list_init(&hub->waiting);

@@ -160,7 +160,7 @@ static af_status make_session(af_session **out, const af_session_options *option
         return af__fail(failure, AF_EINVAL, "the user agent has a control character");
     }
     af_session *session = af__zalloc(sizeof *session);
-    if (session == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (session == NULL) return af__fail_memory(failure);
     af_status status = af__fork_gate_check(failure);
     if (status != AF_OK) {
         af_free(session);

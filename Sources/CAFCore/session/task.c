@@ -171,7 +171,7 @@ static void queue_hop(af_task *task) {
     af__queue_remove(queue, &task->entry);
     if (af__queue_add(queue, &task->entry, &key, lane, rank) != AF_OK) {
         af_failure failure = {0};
-        af__fail(&failure, AF_ENOMEM, "out of memory");
+        af__fail_memory(&failure);
         fail(task, &failure);
         return;
     }
@@ -272,7 +272,7 @@ static void begin(af_task *task) {
     session->active_count++;
     if (session->active_count > session->most_active) session->most_active = session->active_count;
     if (af__loop_reserve_alarms(&session->loop, session->active_count + 1) != AF_OK) {
-        af__fail(&failure, AF_ENOMEM, "out of memory");
+        af__fail_memory(&failure);
         af__task_abort(task, &failure);
     } else if (af__task_is_canceled(task)) {
         af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
@@ -394,7 +394,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     }
     af_task *task = status == AF_OK ? af__task_take_spare() : NULL;
     if (task == NULL) {
-        if (status == AF_OK) status = af__fail(failure, AF_ENOMEM, "out of memory");
+        if (status == AF_OK) status = af__fail_memory(failure);
         give_back(request, events);
         return status;
     }

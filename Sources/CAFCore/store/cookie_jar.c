@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/text.h"
 #include "message/host.h"
 #include "message/ip.h"
 #include "store/suffixes.h"
@@ -9,10 +10,6 @@
 #include <stdlib.h>
 
 /* ---- Cookies in the jar -------------------------------------------------------------------- */
-
-static bool same(af_slice a, af_slice b) {
-    return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
-}
 
 static size_t bucket_of(const af_cookie_jar *jar, af_slice site) {
     return (size_t)(af__keyed_hash(&jar->seed, site) % AF__COOKIE_BUCKETS);
@@ -100,7 +97,7 @@ static uint32_t count_in(const af_cookie_jar *jar, af_slice site) {
     uint32_t count = 0;
     for (const af__jar_cookie *cookie = jar->buckets[bucket_of(jar, site)]; cookie != NULL;
          cookie = cookie->next) {
-        if (same(cookie->site, site)) count++;
+        if (af__is_same(cookie->site, site)) count++;
     }
     return count;
 }
@@ -109,7 +106,7 @@ static void take_out_of_site(af_cookie_jar *jar, af_slice site) {
     af__jar_cookie **first = NULL;
     for (af__jar_cookie **link = &jar->buckets[bucket_of(jar, site)]; *link != NULL;
          link = &(*link)->next) {
-        if (!same((*link)->site, site)) continue;
+        if (!af__is_same((*link)->site, site)) continue;
         if (first == NULL || goes_before(*link, *first)) first = link;
     }
     if (first != NULL) take_out(jar, first);
@@ -140,8 +137,9 @@ static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
     for (af__jar_cookie **link = &jar->buckets[bucket_of_domain(jar, wanted->domain)];
          *link != NULL; link = &(*link)->next) {
         const af__jar_cookie *cookie = *link;
-        if (cookie->host_only == wanted->host_only && same(cookie->name, wanted->name) &&
-            same(cookie->domain, wanted->domain) && same(cookie->path, wanted->path)) {
+        if (cookie->host_only == wanted->host_only && af__is_same(cookie->name, wanted->name) &&
+            af__is_same(cookie->domain, wanted->domain) &&
+            af__is_same(cookie->path, wanted->path)) {
             return link;
         }
     }
@@ -152,7 +150,7 @@ static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
 static bool covers_secure(const af_cookie_jar *jar, const af__jar_cookie *new) {
     for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
         for (const af__jar_cookie *old = jar->buckets[i]; old != NULL; old = old->next) {
-            bool is_near = old->secure && same(old->name, new->name) &&
+            bool is_near = old->secure && af__is_same(old->name, new->name) &&
                            (af__cookie_domain_matches(old->domain, new->domain) ||
                             af__cookie_domain_matches(new->domain, old->domain));
             if (is_near && af__cookie_path_matches(new->path, old->path)) return true;
@@ -216,7 +214,7 @@ static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, 
     /* A final dot stays, and then no host matches (RFC 6265 5.1.3). */
     room[wish.size] = '\0';
     af_slice domain = {room, wish.size};
-    bool is_own = same(domain, own);
+    bool is_own = af__is_same(domain, own);
     out->host_only = wish.size == 0;
     out->domain = out->host_only ? own : domain;
     if (out->host_only) return true;
@@ -347,7 +345,7 @@ static void select_domain(const af_cookie_jar *jar, const af__cookie_site *site,
                           bool is_host, int64_t now, selection *out) {
     for (af__jar_cookie *cookie = jar->buckets[bucket_of_domain(jar, domain)]; cookie != NULL;
          cookie = cookie->next) {
-        bool is_sent = same(cookie->domain, domain) && (is_host || !cookie->host_only) &&
+        bool is_sent = af__is_same(cookie->domain, domain) && (is_host || !cookie->host_only) &&
                        (site->is_secure || !cookie->secure) && !has_expired(cookie, now) &&
                        af__cookie_path_matches(site->path, cookie->path);
         if (is_sent) select_cookie(out, cookie);
@@ -470,7 +468,7 @@ af_status af__cookie_jar_list(af_cookie_jar *jar, const af__cookie_site *site, i
 }
 
 static bool is_meant(af_slice text, const char *wanted) {
-    return wanted == NULL || same(text, af_slice_of(wanted));
+    return wanted == NULL || af__is_same(text, af_slice_of(wanted));
 }
 
 size_t af_cookie_jar_delete(af_cookie_jar *jar, const char *name, const char *domain,

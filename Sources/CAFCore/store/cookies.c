@@ -30,7 +30,7 @@ static af_status begin(af_cookie_jar *jar, const char *path, af_failure *failure
     }
     if (path == NULL) return AF_OK;
     jar->path = af__copy_text(af_slice_of(path));
-    if (jar->path == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (jar->path == NULL) return af__fail_memory(failure);
     af_status status = af__cookie_file_load(jar, path, now(), failure);
     jar->has_changed = false;
     return status;
@@ -46,7 +46,7 @@ af_status af_cookie_jar_new(af_cookie_jar **out, const af_cookie_jar_options *op
         return af__fail(failure, AF_EINVAL, "the options lack AF_COOKIE_JAR_OPTIONS_INIT");
     }
     af_cookie_jar *jar = af__zalloc(sizeof *jar);
-    if (jar == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (jar == NULL) return af__fail_memory(failure);
     atomic_init(&jar->references, 1);
     pthread_mutex_init(&jar->lock, NULL);
     jar->most = options->most != 0 ? options->most : MOST;

@@ -30,7 +30,7 @@ af_status af__file_save(const char *path, af_slice bytes, af_failure *failure) {
     static const char suffix[] = ".XXXXXX";
     size_t size = strlen(path) + sizeof suffix;
     char *temporary = af__alloc(size);
-    if (temporary == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (temporary == NULL) return af__fail_memory(failure);
     snprintf(temporary, size, "%s%s", path, suffix);
     af_status status = AF_OK;
     /* Made with the mode 0600. */

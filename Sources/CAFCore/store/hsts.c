@@ -367,7 +367,7 @@ af_status af_hsts_save(af_hsts *hsts, const char *path, af_failure *failure) {
     if (path == NULL) hsts->has_changed = false;
     pthread_mutex_unlock(&hsts->lock);
     if (status == AF_ETOOBIG) status = af__fail(failure, AF_EFILE, "the hosts are too many");
-    if (status == AF_ENOMEM) af__fail(failure, status, "out of memory");
+    if (status == AF_ENOMEM) af__fail_memory(failure);
     if (status == AF_OK) {
         status = af__file_save(target, (af_slice){text.bytes, text.size}, failure);
     }
@@ -395,11 +395,11 @@ static af_status begin(af_hsts *hsts, const char *path, af_failure *failure) {
         return af__fail(failure, AF_EINTERNAL, "the system has no random bytes");
     }
     hsts->buckets = af__zalloc(FIRST_BUCKETS * sizeof *hsts->buckets);
-    if (hsts->buckets == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (hsts->buckets == NULL) return af__fail_memory(failure);
     hsts->bucket_count = FIRST_BUCKETS;
     if (path == NULL) return AF_OK;
     hsts->path = af__copy_text(af_slice_of(path));
-    if (hsts->path == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (hsts->path == NULL) return af__fail_memory(failure);
     af_status status = load(hsts, path, failure);
     hsts->has_changed = false;
     return status;
@@ -414,7 +414,7 @@ af_status af_hsts_new(af_hsts **out, const af_hsts_options *options, af_failure 
         return af__fail(failure, AF_EINVAL, "the options lack AF_HSTS_OPTIONS_INIT");
     }
     af_hsts *hsts = af__zalloc(sizeof *hsts);
-    if (hsts == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (hsts == NULL) return af__fail_memory(failure);
     atomic_init(&hsts->references, 1);
     pthread_mutex_init(&hsts->lock, NULL);
     hsts->most = options->most != 0 ? options->most : MOST;

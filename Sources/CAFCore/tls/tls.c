@@ -86,7 +86,7 @@ static af_status read_identities(af__tls *tls, const af_tls_options *options, af
     if (count < SIZE_MAX / sizeof *tls->identities) {
         tls->identities = af__zalloc(count * sizeof *tls->identities);
     }
-    if (tls->identities == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (tls->identities == NULL) return af__fail_memory(failure);
     af_status status = AF_OK;
     for (size_t i = 0; i < count && status == AF_OK; i++) {
         status = af__identity_read(&tls->identities[i], &options->client_certificates[i], failure);
@@ -98,13 +98,13 @@ static af_status read_identities(af__tls *tls, const af_tls_options *options, af
 /** What OpenSSL refuses shall be known now, and not at the first connection. */
 static af_status try_out(const af__tls *tls, af_failure *failure) {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-    if (context == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (context == NULL) return af__fail_memory(failure);
     af_status status = AF_OK;
     if (!configure(tls, context)) {
         status = af__fail(failure, AF_EINVAL, "OpenSSL knows none of the ciphers");
     }
     SSL *ssl = SSL_new(context);
-    if (ssl == NULL && status == AF_OK) status = af__fail(failure, AF_ENOMEM, "out of memory");
+    if (ssl == NULL && status == AF_OK) status = af__fail_memory(failure);
     for (size_t i = 0; i < tls->identity_count && status == AF_OK; i++) {
         if (af__identity_show(&tls->identities[i], ssl)) continue;
         status = af__fail(failure, AF_EINVAL, "OpenSSL refuses the client certificate: %s",
@@ -127,7 +127,7 @@ static af_status read_options(af__tls *tls, const af_tls_options *options, af_fa
     }
     bool is_complete = (options->ciphers == NULL || tls->ciphers != NULL) &&
                        (options->cipher_suites == NULL || tls->cipher_suites != NULL);
-    if (!is_complete) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (!is_complete) return af__fail_memory(failure);
     status = read_identities(tls, options, failure);
     bool is_default = tls->ciphers == NULL && tls->cipher_suites == NULL &&
                       tls->identity_count == 0;
@@ -140,7 +140,7 @@ af_status af__tls_new(af__tls **out, af_trust_policy *policy, const af_tls_optio
     pthread_once(&once, prepare_once);
     *out = NULL;
     af__tls *tls = context_index >= 0 ? af__zalloc(sizeof *tls) : NULL;
-    if (tls == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (tls == NULL) return af__fail_memory(failure);
     af_status status = AF_OK;
     if (policy != NULL)
         tls->policy = af_trust_policy_retain(policy);

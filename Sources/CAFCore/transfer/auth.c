@@ -100,7 +100,7 @@ af_status af__transfer_init_auth(af__transfer *transfer, const af_request *reque
     bool is_asked = events != NULL && events->on_challenge != NULL;
     bool has_own = request->credentials != NULL || request->proxy_credentials != NULL;
     if (!has_own && !is_asked) return AF_OK;
-    if (!make_auth(transfer)) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (!make_auth(transfer)) return af__fail_memory(failure);
     auth *auth = transfer->auth;
     af_status status = AF_OK;
     if (request->credentials != NULL) {

@@ -1,6 +1,7 @@
 #include "transfer/cookies_hsts.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "message/fields.h"
 #include "store/cookie_jar.h"
 #include "store/hsts.h"
@@ -15,17 +16,10 @@ enum { MOST_SET_COOKIES = 50 };
 
 typedef char host_room[AF__HOST_LONGEST + 1];
 
-static bool is_ascii(af_slice text) {
-    for (size_t i = 0; i < text.size; i++) {
-        if ((unsigned char)text.bytes[i] > 127) return false;
-    }
-    return true;
-}
-
 /** A host as everybody compares it: A-labels, without a dot at its end. URLs have it in lower case. */
 static bool read_host(const af__store *store, af_slice host, host_room out) {
     if (host.size > AF__HOST_LONGEST) return false;
-    if (!is_ascii(host)) return store->to_ascii(out, sizeof(host_room), host);
+    if (!af__is_ascii(host)) return store->to_ascii(out, sizeof(host_room), host);
     if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
     memcpy(out, host.bytes, host.size);
     out[host.size] = '\0';
@@ -45,7 +39,7 @@ af_status af__transfer_init_store(af__transfer *transfer, const af_request *requ
     transfer->document_host = af__copy_text(url.host);
     af__url_clear(&url);
     if (transfer->document_host != NULL) return AF_OK;
-    return af__fail(failure, AF_ENOMEM, "out of memory");
+    return af__fail_memory(failure);
 }
 
 void af__transfer_clear_store(af__transfer *transfer) {

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/text.h"
 
 #include <openssl/evp.h>
 #include <openssl/rand.h>
@@ -67,15 +68,6 @@ static const EVP_MD *type_of(af__access_hash hash) {
     return NULL;
 }
 
-static void write_hex(char *out, const unsigned char *bytes, size_t size) {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < size; i++) {
-        *out++ = digits[bytes[i] >> 4];
-        *out++ = digits[bytes[i] & 15];
-    }
-    *out = '\0';
-}
-
 /** The hash of the parts with colons between them, in hexadecimal digits; false if it can't be had. */
 static bool hash_parts(const af__access *access, const af_slice *parts, size_t count,
                        char out[LONGEST_HEX]) {
@@ -91,7 +83,7 @@ static bool hash_parts(const af__access *access, const af_slice *parts, size_t c
     is_good = is_good && EVP_DigestFinal_ex(context, bytes, &size) == 1;
     EVP_MD_CTX_free(context);
     is_good = is_good && 2 * size < LONGEST_HEX;
-    if (is_good) write_hex(out, bytes, size);
+    if (is_good) af__hex_write(out, bytes, size);
     return is_good;
 }
 
@@ -184,7 +176,7 @@ static af_status write_answer(const af__access *access, const af__access_request
 static bool make_cnonce(char out[2 * CNONCE_BYTES + 1]) {
     unsigned char bytes[CNONCE_BYTES];
     if (RAND_bytes(bytes, sizeof bytes) != 1) return false;
-    write_hex(out, bytes, sizeof bytes);
+    af__hex_write(out, bytes, sizeof bytes);
     return true;
 }
 
@@ -205,7 +197,7 @@ af_status af__access_answer(af__access *access, const af__access_request *reques
     af_status status = write_answer(access, request, cnonce, &answer, &text);
     if (status != AF_OK) {
         af__buffer_clear(&text);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     *out = text.bytes;
     return AF_OK;

@@ -27,7 +27,7 @@ static af_status init_with_fields(af__transfer *transfer, const af_request *requ
     af_header *headers = af__alloc((request->header_count + 2) * sizeof *headers);
     if (headers == NULL) {
         af__url_clear(url);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     size_t count = 0;
     if (credentials != NULL) {
@@ -51,7 +51,7 @@ static af_status init_with_userinfo(af__transfer *transfer, const af_request *re
     char *credentials = af__basic_credentials(url->userinfo);
     if (credentials == NULL) {
         af__url_clear(url);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     af_status status = init_with_fields(transfer, request, url, credentials, content_type, failure);
     af__free_secret(credentials, strlen(credentials));

@@ -58,7 +58,7 @@ static af_status init_next(af__transfer *transfer, const af__redirect_plan *plan
     if (headers == NULL || transfer->hop.location == NULL || next == NULL) {
         af_free(headers);
         af__url_clear(url);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     size_t count = keep_edited(transfer, plan, redirect, url, headers);
     af_status status = af__request_head_init(next, (af__room){0}, redirect->method, url, headers,

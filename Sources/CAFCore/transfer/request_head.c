@@ -5,7 +5,6 @@
 #include "message/head.h"
 
 #include <string.h>
-#include <strings.h>
 
 static af_slice copy_slice(char **room, af_slice from) {
     af_slice copy = {*room, from.size};
@@ -48,7 +47,7 @@ af_status af__request_head_init(af__request_head *request, af__room room, const 
     }
     if (status == AF_OK) status = af__check_request_headers(headers, count, failure);
     if (status == AF_OK && copy_all(request, room, method, headers, count) != AF_OK) {
-        status = af__fail(failure, AF_ENOMEM, "out of memory");
+        status = af__fail_memory(failure);
     }
     if (status != AF_OK) af__request_head_clear(request);
     return status;
@@ -77,10 +76,7 @@ bool af__request_head_sends(const af__request_head *request, af_slice name) {
     for (size_t i = 0; i < request->header_count; i++) {
         const af_header *header = &request->headers[i];
         bool is_removal = (header->flags & AF_HEADER_REMOVE) != 0;
-        if (!is_removal && header->name.size == name.size &&
-            strncasecmp(header->name.bytes, name.bytes, name.size) == 0) {
-            return true;
-        }
+        if (!is_removal && af__same_names(header->name, name)) return true;
     }
     return false;
 }

@@ -60,7 +60,7 @@ static af_status copy_request(const af__transfer *transfer, const af_header *ext
     af_header *headers = af__alloc((now->header_count + count) * sizeof *headers);
     if (headers == NULL) {
         af__url_clear(&url);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     size_t kept = 0;
     for (size_t i = 0; i < now->header_count; i++) {

@@ -53,7 +53,7 @@ static af_status init_proxy(af__transfer *transfer, const char *text, af_failure
     transfer->has_own_proxy = true;
     if (text[0] == '\0') return AF_OK;
     transfer->own_proxy = af__zalloc(sizeof *transfer->own_proxy);
-    if (transfer->own_proxy == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (transfer->own_proxy == NULL) return af__fail_memory(failure);
     return af__proxy_parse(transfer->own_proxy, af_slice_of(text), failure);
 }
 
@@ -65,7 +65,7 @@ static af_status init_socket(af__transfer *transfer, const char *path, af_failur
     af_status status = af__route_check_socket(path, failure);
     if (status != AF_OK) return status;
     transfer->unix_socket = af__copy_text(af_slice_of(path));
-    return transfer->unix_socket != NULL ? AF_OK : af__fail(failure, AF_ENOMEM, "out of memory");
+    return transfer->unix_socket != NULL ? AF_OK : af__fail_memory(failure);
 }
 
 /** A field of the request's own, or the wish to send none, is as good as the choice. */
@@ -110,7 +110,7 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     if (status == AF_OK) status = af__transfer_init_auth(transfer, request, events, failure);
     if (status == AF_OK) {
         transfer->result = af__result_new();
-        if (transfer->result == NULL) status = af__fail(failure, AF_ENOMEM, "out of memory");
+        if (transfer->result == NULL) status = af__fail_memory(failure);
     }
     if (status != AF_OK) {
         af__transfer_clear(transfer);

@@ -312,7 +312,7 @@ static af_status parse_chain(STACK_OF(X509) * list, const af_slice *chain, size_
         }
         if (sk_X509_push(list, certificate) > 0) continue;
         X509_free(certificate);
-        return af__fail(failure, AF_ENOMEM, "out of memory");
+        return af__fail_memory(failure);
     }
     return AF_OK;
 }
@@ -321,13 +321,13 @@ static af_status judge_chain(af_trust_report **out, const af_trust_policy *polic
                              STACK_OF(X509) * list, const char *host, af_failure *failure) {
     af__trust_case trust_case = {host, sk_X509_value(list, 0), list};
     af__evidence *evidence = af__trust_evaluate(policy, &trust_case);
-    if (evidence == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (evidence == NULL) return af__fail_memory(failure);
     af_status status = AF_ENOMEM;
     const af__verdict *verdict = &evidence->verdict;
     if (!af__trust_ask_hook(policy, evidence) || verdict->error == X509_V_ERR_OUT_OF_MEM) {
-        af__fail(failure, AF_ENOMEM, "out of memory");
+        af__fail_memory(failure);
     } else if (out != NULL && (*out = af__evidence_report(evidence)) == NULL) {
-        af__fail(failure, AF_ENOMEM, "out of memory");
+        af__fail_memory(failure);
     } else if (!verdict->is_accepted) {
         status = af__fail(failure, AF_EUNTRUSTED, "%s", verdict->text);
         if (failure != NULL) failure->trust = verdict->reason;
@@ -348,8 +348,7 @@ af_status af_trust_evaluate(af_trust_report **out, const af_trust_policy *policy
     if (status != AF_OK) return status;
     af__fork_gate_enter(NULL);
     STACK_OF(X509) *list = sk_X509_new_null();
-    status = list != NULL ? parse_chain(list, chain, count, failure)
-                          : af__fail(failure, AF_ENOMEM, "out of memory");
+    status = list != NULL ? parse_chain(list, chain, count, failure) : af__fail_memory(failure);
     if (status == AF_OK) status = judge_chain(out, policy, list, host, failure);
     sk_X509_pop_free(list, X509_free);
     af__fork_gate_leave(NULL);

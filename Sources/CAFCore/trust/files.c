@@ -45,7 +45,7 @@ static af_status add_file(BIO *pem, const char *path, af__file_kind kind, af_fai
     }
     for (int i = 0; status == AF_OK && i < sk_X509_num(certificates); i++) {
         if (PEM_write_bio_X509(pem, sk_X509_value(certificates, i)) != 1) {
-            status = af__fail(failure, AF_ENOMEM, "out of memory");
+            status = af__fail_memory(failure);
         }
     }
     sk_X509_pop_free(certificates, X509_free);
@@ -90,7 +90,7 @@ static af_status list_folder(path_list *list, const char *folder, af_failure *fa
         }
     }
     closedir(directory);
-    if (!is_complete) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (!is_complete) return af__fail_memory(failure);
     /* The same folder gives the same text. */
     if (list->count > 1) qsort(list->paths, list->count, sizeof *list->paths, compare_paths);
     return AF_OK;
@@ -112,7 +112,7 @@ static af_status read_certificates(af_bytes *out, const char *path, af_failure *
     af__openssl_begin();
     if (stat(path, &info) != 0) return fail_file(failure, path, errno);
     BIO *pem = BIO_new(BIO_s_mem());
-    if (pem == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (pem == NULL) return af__fail_memory(failure);
     af_status status = S_ISDIR(info.st_mode) ? add_folder(pem, path, failure)
                                              : add_file(pem, path, AF__FILE_ANY, failure);
     if (status == AF_OK) {
@@ -122,7 +122,7 @@ static af_status read_certificates(af_bytes *out, const char *path, af_failure *
         if (out->bytes != NULL)
             out->size = (size_t)size;
         else
-            status = af__fail(failure, AF_ENOMEM, "out of memory");
+            status = af__fail_memory(failure);
     }
     BIO_free(pem);
     ERR_clear_error();

@@ -80,7 +80,7 @@ static af_status parse(OPENSSL_STACK **out, af_slice text, bool is_crl, const ch
     }
     int count = all != NULL ? OPENSSL_sk_num(all) : 0;
     OPENSSL_sk_pop_free(all, is_crl ? free_crl : free_certificate);
-    if (status == AF_ENOMEM) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (status == AF_ENOMEM) return af__fail_memory(failure);
     const char *kind = is_crl ? "revocation list" : "certificate";
     if (count == 0)
         return af__fail(failure, AF_EINVAL, "%s: there is no %s that can be read", what, kind);

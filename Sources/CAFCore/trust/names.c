@@ -1,15 +1,9 @@
 #include "trust/names.h"
 
+#include "base/text.h"
+
 #include <arpa/inet.h>
 #include <string.h>
-
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 /** An address in the form that every other spelling of it has in common. */
 static bool read_address(af__trust_host *out) {
@@ -21,7 +15,7 @@ static bool read_address(af__trust_host *out) {
     /* What URL parsers take for an IPv4 address is connected to as one. */
     const char *label = strrchr(out->text, '.');
     label = label != NULL ? label + 1 : out->text;
-    if (!is_digit(*label) || inet_aton(out->text, &short_form) == 0) return false;
+    if (!af__is_digit(*label) || inet_aton(out->text, &short_form) == 0) return false;
     return inet_ntop(AF_INET, &short_form, out->text, sizeof out->text) != NULL;
 }
 
@@ -45,7 +39,7 @@ bool af__trust_host_read(af__trust_host *out, const char *text) {
     }
     if (size > 1 && text[size - 1] == '.') size--;
     if (size == 0 || size >= sizeof out->text) return false;
-    for (size_t i = 0; i < size; i++) out->text[i] = lower(text[i]);
+    for (size_t i = 0; i < size; i++) out->text[i] = af__lower(text[i]);
     out->is_address = read_address(out);
     return out->is_address || has_good_labels(out->text);
 }

@@ -35,7 +35,7 @@ static af_status read_pins(af__trust_rule *out, const af_trust_rule *rule, af_fa
     if (capacity == 0) return AF_OK;
     out->keys = capacity <= SIZE_MAX / sizeof *out->keys ? af__alloc(capacity * sizeof *out->keys)
                                                          : NULL;
-    if (out->keys == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (out->keys == NULL) return af__fail_memory(failure);
     for (size_t i = 0; i < rule->pin_count; i++) {
         af_status status = af__pin_parse(&out->keys[out->key_count], rule->pins[i], failure);
         if (status != AF_OK) return status;
@@ -43,7 +43,7 @@ static af_status read_pins(af__trust_rule *out, const af_trust_rule *rule, af_fa
     }
     for (int i = 0; i < certificates; i++) {
         if (!af__key_digest(&out->keys[out->key_count], sk_X509_value(out->certificates, i))) {
-            return af__fail(failure, AF_ENOMEM, "out of memory");
+            return af__fail_memory(failure);
         }
         out->key_count++;
     }
@@ -65,7 +65,7 @@ static af_status read_rule(af__trust_rule *out, const af_trust_rule *rule,
     if (status == AF_OK) status = read_pins(out, rule, failure);
     if (status == AF_OK && out->mode == AF_PINNING_CERTIFICATE && out->certificates != NULL) {
         out->store = af__anchors_new(out->certificates, crls, false);
-        if (out->store == NULL) status = af__fail(failure, AF_ENOMEM, "out of memory");
+        if (out->store == NULL) status = af__fail_memory(failure);
     }
     return status;
 }
@@ -113,7 +113,7 @@ static af_status read_rules(af_trust_policy *policy, const af_trust_options *opt
     policy->rules = options->rule_count < SIZE_MAX / sizeof *policy->rules - 1
                         ? af__zalloc(count * sizeof *policy->rules)
                         : NULL;
-    if (policy->rules == NULL) return af__fail(failure, AF_ENOMEM, "out of memory");
+    if (policy->rules == NULL) return af__fail_memory(failure);
     if (options->everywhere.host != NULL) {
         return af__fail(failure, AF_EINVAL, "the rule for everywhere has a host");
     }
@@ -137,7 +137,7 @@ static af_status read_anchors(af_trust_policy *policy, const af_trust_options *o
     if (anchors != NULL || crls != NULL) {
         bool has_system = anchors == NULL || options->keeps_system_anchors;
         policy->store = af__anchors_new(anchors, crls, has_system);
-        if (policy->store == NULL) status = af__fail(failure, AF_ENOMEM, "out of memory");
+        if (policy->store == NULL) status = af__fail_memory(failure);
     }
     sk_X509_pop_free(anchors, X509_free);
     return status;
@@ -190,7 +190,7 @@ af_status af_trust_policy_new(af_trust_policy **out, const af_trust_options *opt
         if (status == AF_OK) status = read_options(policy, options, failure);
         af__fork_gate_leave(NULL);
     } else {
-        af__fail(failure, AF_ENOMEM, "out of memory");
+        af__fail_memory(failure);
         if (options->hook.release != NULL) options->hook.release(options->hook.context);
     }
     if (status == AF_OK)

@@ -1,6 +1,7 @@
 /* Evidence, written out. */
 #include "base/alloc.h"
 #include "base/fork_gate.h"
+#include "base/text.h"
 #include "trust/evaluate.h"
 
 #include <openssl/err.h>
@@ -17,10 +18,6 @@ typedef struct report_block {
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
-static bool is_control(char octet) {
-    return (unsigned char)octet < ' ' || octet == 127;
-}
-
 /**
  * What was written to `bio`, which is emptied. NULL when out of memory. Whoever made a certificate writes no line of
  * its own into what shows it: ASN1_STRING_print() lets line breaks pass, and other names come as they are.
@@ -29,10 +26,10 @@ static char *take_text(BIO *bio) {
     char *bytes = NULL;
     long written = BIO_get_mem_data(bio, &bytes);
     size_t size = written > 0 ? (size_t)written : 0, controls = 0;
-    for (size_t i = 0; i < size; i++) controls += is_control(bytes[i]);
+    for (size_t i = 0; i < size; i++) controls += af__is_control(bytes[i]);
     char *text = af__alloc(size + 3 * controls + 1), *at = text;
     for (size_t i = 0; i < size && text != NULL; i++) {
-        if (is_control(bytes[i])) {
+        if (af__is_control(bytes[i])) {
             at += snprintf(at, 5, "\\x%02x", (unsigned)(unsigned char)bytes[i]);
         } else {
             *at++ = bytes[i];
