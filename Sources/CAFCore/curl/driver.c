@@ -16,7 +16,6 @@
 #include "curl/outcome.h"
 #include "curl/proxy.h"
 #include "curl/read_pause.h"
-#include "curl/restart.h"
 #include "curl/sockets.h"
 
 #include <pthread.h>
@@ -256,6 +255,56 @@ bool af__driver_handle_post(af__driver *driver, const af__post *post) {
     return true;
 }
 
+/* ---- Beginning once more ------------------------------------------------------------------- */
+
+/** The exchange has ended, but nothing was sent: begin it again on a new connection. false: it has ended. */
+static bool use_another(af__exchange *exchange) {
+    af__driver *driver = exchange->driver;
+    curl_multi_remove_handle(driver->multi, exchange->easy);
+    af__apart_give_back(driver, exchange->place);
+    af__tls_peer_release(exchange->peer);
+    exchange->peer = NULL;
+    exchange->tls_layers = 0;
+    exchange->salvage.size = 0;
+    exchange->attempt = AF__ATTEMPT_NONE;
+    exchange->connections = 0;
+    af__exchange_set_carrier(exchange, NULL);
+    exchange->is_ready = exchange->has_ended = exchange->has_paused = false;
+    exchange->avoids_reuse = true;
+    af__exchange_release_names(exchange);
+    if (af__exchange_prepare(exchange, NULL) != AF_OK ||
+        af__exchange_begin(exchange, NULL) != AF_OK) {
+        exchange->has_ended = true;
+        exchange->code = CURLE_OUT_OF_MEMORY;
+        return false;
+    }
+    bool begins = exchange->hosts.stage == AF__STAGE_LOOKING_UP && !exchange->was_connecting;
+    if (begins) {
+        exchange->was_connecting = true;
+        exchange->owner.connecting(exchange->owner.context, af__now_us());
+    }
+    return true;
+}
+
+/** The exchange has ended: begin once more with the answer that was kept. false: there is none. */
+static bool replay(af__exchange *exchange) {
+    if (exchange->code != CURLE_SEND_ERROR || exchange->salvage.size == 0) return false;
+    if (!af__hop_in_head(exchange->transfer)) return false;
+    af__exchange_measure(exchange, &exchange->measured);
+    curl_multi_remove_handle(exchange->driver->multi, exchange->easy);
+    exchange->is_replay = true;
+    exchange->has_ended = exchange->has_paused = false;
+    exchange->passed = 0;
+    if (af__exchange_prepare(exchange, NULL) == AF_OK &&
+        curl_multi_add_handle(exchange->driver->multi, exchange->easy) == CURLM_OK) {
+        return true;
+    }
+    exchange->has_ended = true;
+    return false;
+}
+
+/* ---- Ending -------------------------------------------------------------------------------- */
+
 af__exchange *af__driver_next_ended(af__driver *driver) {
     int left;
     af__exchange *failed = af__names_next_failed(driver);
@@ -271,9 +320,8 @@ af__exchange *af__driver_next_ended(af__driver *driver) {
         af__exchange *exchange = (af__exchange *)(void *)private;
         exchange->has_ended = true;
         exchange->code = code;
-        if (exchange->attempt == AF__ATTEMPT_UNCLEAN && af__exchange_use_another(exchange))
-            continue;
-        if (!exchange->is_replay && af__exchange_replay(exchange)) continue;
+        if (exchange->attempt == AF__ATTEMPT_UNCLEAN && use_another(exchange)) continue;
+        if (!exchange->is_replay && replay(exchange)) continue;
         af__exchange_finish_body(exchange);
         if (af__exchange_must_deliver(exchange)) continue;
         return exchange;

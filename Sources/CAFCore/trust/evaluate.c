@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/fork_gate.h"
-#include "trust/pins.h"
 #include "trust/reason.h"
 
 #include <limits.h>
@@ -82,6 +81,41 @@ static int verify(judgement *judged, X509_STORE *store, bool is_partial, int *de
     return error;
 }
 
+/* ---- Pins ---------------------------------------------------------------------------------- */
+
+static bool holds_key(const af__trust_rule *rule, const X509 *certificate) {
+    af__digest digest;
+    if (rule->key_count == 0 || !af__key_digest(&digest, certificate)) return false;
+    for (size_t i = 0; i < rule->key_count; i++) {
+        if (memcmp(rule->keys[i].bytes, digest.bytes, sizeof digest.bytes) == 0) return true;
+    }
+    return false;
+}
+
+static bool holds_certificate(const af__trust_rule *rule, const X509 *certificate) {
+    if (rule->mode != AF_PINNING_CERTIFICATE || rule->certificates == NULL) return false;
+    for (int i = 0; i < sk_X509_num(rule->certificates); i++) {
+        if (X509_cmp(sk_X509_value(rule->certificates, i), certificate) == 0) return true;
+    }
+    return false;
+}
+
+/** Is this one pinned, by its key or as a whole? */
+static bool pins_hold(const af__trust_rule *rule, const X509 *certificate) {
+    return holds_key(rule, certificate) || holds_certificate(rule, certificate);
+}
+
+/**
+ * By the rule's way of matching. `chain` is the verified path; NULL if there is none, and then only
+ * the key of `leaf` can count: whole certificates want to be verified against.
+ */
+static bool pins_match(const af__trust_rule *rule, X509 *leaf, STACK_OF(X509) * chain) {
+    if (chain == NULL) return holds_key(rule, leaf);
+    int count = rule->match == AF_PIN_MATCH_LEAF ? 1 : sk_X509_num(chain), held = 0;
+    for (int i = 0; i < count; i++) held += pins_hold(rule, sk_X509_value(chain, i));
+    return rule->match == AF_PIN_MATCH_ALL ? held == count && count > 0 : held > 0;
+}
+
 /* ---- Verdicts ------------------------------------------------------------------------------ */
 
 static void say(af__verdict *verdict, af_trust_reason reason, int error, const char *text) {
@@ -141,11 +175,11 @@ static bool verify_by_pins(judgement *judged) {
 static bool match_pins(judgement *judged) {
     const af__trust_rule *rule = judged->rule;
     bool was_verified = judged->verdict->is_verified;
-    if (af__pins_match(rule, judged->leaf, was_verified ? judged->chain : NULL)) return true;
+    if (pins_match(rule, judged->leaf, was_verified ? judged->chain : NULL)) return true;
     if (rule->store == NULL) return false;
     /* Of a path to the pins its end is pinned; how much more must be was asked for above. */
     if (was_verified && rule->match != AF_PIN_MATCH_ANY) return false;
-    if (rule->match != AF_PIN_MATCH_ANY && !af__pins_hold(rule, judged->leaf)) return false;
+    if (rule->match != AF_PIN_MATCH_ANY && !pins_hold(rule, judged->leaf)) return false;
     return verify_by_pins(judged);
 }
 
