@@ -6,6 +6,7 @@
 #include "message/route.h"
 #include "transfer/auth.h"
 #include "transfer/cookies_hsts.h"
+#include "transfer/next_step.h"
 #include "transfer/resume_hop.h"
 #include "transfer/transfer_internal.h"
 
@@ -390,19 +391,19 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
     if (af__source_in_memory(&transfer->source) != NULL) transfer->progress.sent = hop.sent;
 }
 
-static bool should_retry(const af__transfer *transfer, const af__outcome *outcome) {
-    return transfer->hop.phase == AF__PHASE_HEAD && outcome->failure.status == AF_ELOST &&
-           outcome->hop.reused && !transfer->is_retry && transfer->hop.reader->bytes == 0 &&
-           af__request_head_is_idempotent(&transfer->request) &&
-           (!transfer->request.sends_body || af__source_can_rewind(&transfer->source));
-}
-
-/** No connection was made, perhaps for want of a network; nothing has been sent. */
-static bool may_wait(const af__transfer *transfer, const af__outcome *outcome) {
+static unsigned facts_of(const af__transfer *transfer, const af__outcome *outcome) {
     af_status status = outcome->failure.status;
-    return transfer->waits_for_network && transfer->waits < MOST_WAITS &&
-           transfer->hop.phase == AF__PHASE_HEAD && transfer->hop.reader->bytes == 0 &&
-           (status == AF_ECONNECT || status == AF_EDNS);
+    bool is_replayable = af__request_head_is_idempotent(&transfer->request) &&
+                         (!transfer->request.sends_body ||
+                          af__source_can_rewind(&transfer->source));
+    bool may_wait = transfer->waits_for_network && transfer->waits < MOST_WAITS;
+    return (af__transfer_has_failed(transfer) ? AF__FACT_TASK_FAILED : 0) |
+           (status != AF_OK ? AF__FACT_HOP_FAILED : 0) |
+           (status == AF_ECONNECT || status == AF_EDNS ? AF__FACT_UNREACHABLE : 0) |
+           (status == AF_ELOST ? AF__FACT_LOST : 0) | (outcome->hop.reused ? AF__FACT_REUSED : 0) |
+           (af__hop_is_unanswered(transfer) ? AF__FACT_UNANSWERED : 0) |
+           (transfer->is_retry ? 0 : AF__FACT_FIRST_TRY) |
+           (is_replayable ? AF__FACT_REPLAYABLE : 0) | (may_wait ? AF__FACT_MAY_WAIT : 0);
 }
 
 static void take_next(af__transfer *transfer) {
@@ -413,52 +414,42 @@ static void take_next(af__transfer *transfer) {
     transfer->is_retry = false;
 }
 
-static void judge_end(af__transfer *transfer, const af__outcome *outcome) {
-    if (af__transfer_has_failed(transfer)) return;
-    if (outcome->failure.status != AF_OK) {
-        af__transfer_fail(transfer, &outcome->failure);
-    } else if (transfer->hop.reader->bytes == 0) {
-        af__transfer_fail_text(transfer, AF_ELOST, "the connection was closed before any answer");
-    } else if (transfer->hop.phase == AF__PHASE_HEAD) {
-        af__transfer_fail_text(transfer, AF_EPROTOCOL,
-                               "the connection was closed before the end of the head");
-    }
-}
-
-/** What follows after a hop. */
 static af__next judge_hop(af__transfer *transfer, const af__outcome *outcome) {
-    bool is_over = af__transfer_has_failed(transfer);
-    if (!is_over && transfer->hop.phase == AF__PHASE_AWAITING_ANSWER) {
+    af__step step = af__next_step(transfer->hop.phase, facts_of(transfer, outcome));
+    if (step == AF__STEP_AWAIT_ANSWER) {
         af__auth_keep_outcome(transfer, outcome);
         return AF__NEXT_ASK;
     }
-    bool is_refused = transfer->hop.phase == AF__PHASE_EXPECT_FAILED;
-    bool is_challenged = transfer->hop.phase == AF__PHASE_CHALLENGED;
-    bool waits = !is_over && may_wait(transfer, outcome);
-    bool repeats = !is_over && (is_refused || should_retry(transfer, outcome));
-    record_hop(transfer, outcome, repeats || waits || is_challenged);
+    record_hop(transfer, outcome, af__step_repeats(step));
     if (af__transfer_has_failed(transfer)) return AF__NEXT_FINISH;
-    if (transfer->hop.phase == AF__PHASE_DISCARDING) {
+    switch (step) {
+    case AF__STEP_SEND_NEXT:
         take_next(transfer);
         return AF__NEXT_HOP;
-    }
-    if (waits) {
-        transfer->waits++;
-        return AF__NEXT_WAIT;
-    }
-    if (is_refused) {
+    case AF__STEP_SEND_UNANNOUNCED:
         transfer->expect = AF_EXPECT_NEVER;
         return AF__NEXT_HOP;
-    }
-    if (is_challenged) {
-        transfer->is_retry = false;
+    case AF__STEP_SEND_CREDENTIALS:
+    case AF__STEP_SEND_AGAIN:
+        transfer->is_retry = step == AF__STEP_SEND_AGAIN;
         return AF__NEXT_HOP;
+    case AF__STEP_SEND_WHEN_REACHABLE:
+        transfer->waits++;
+        return AF__NEXT_WAIT;
+    case AF__STEP_FAIL_AS_HOP:
+        af__transfer_fail(transfer, &outcome->failure);
+        break;
+    case AF__STEP_FAIL_UNANSWERED:
+        af__transfer_fail_text(transfer, AF_ELOST, "the connection was closed before any response");
+        break;
+    case AF__STEP_FAIL_CUT_HEAD:
+        af__transfer_fail_text(transfer, AF_EPROTOCOL,
+                               "the connection was closed before the end of the head");
+        break;
+    case AF__STEP_AWAIT_ANSWER:
+    case AF__STEP_FINISH:
+        break;
     }
-    if (repeats) {
-        transfer->is_retry = true;
-        return AF__NEXT_HOP;
-    }
-    judge_end(transfer, outcome);
     return AF__NEXT_FINISH;
 }
 
