@@ -5,6 +5,17 @@
 
 #include <stdlib.h>
 
+/** Anything may come of a conversion. */
+static bool to_ascii(char *out, size_t size, af_slice host) {
+    size_t count = 0;
+    for (size_t i = 0; i < host.size && count + 1 < size; i++) {
+        if ((unsigned char)host.bytes[i] < 128 || i % 2 == 0)
+            out[count++] = (char)(host.bytes[i] & 0x7f);
+    }
+    out[count] = '\0';
+    return count != 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST_LOCATIONS = 4 };
@@ -51,7 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     af_head head = {.status = statuses[choice & 7], .headers = headers};
     head.header_count = split((const char *)data + 1, size - 1, headers);
     af__redirect_question question = {
-        &head, &base, methods[choice >> 3 & 3], (choice & 0x40) != 0, 0, 20, false, NULL, NULL};
+        &head, &base,   methods[choice >> 3 & 3], (choice & 0x40) != 0, 0, 20, false, NULL,
+        NULL,  to_ascii};
     af__redirect_plan plan;
     af_failure failure;
     af_status status = af__redirect_decide(&question, &plan, &failure);

@@ -53,7 +53,7 @@ static void judge(const af__resume_token *token, const af_head *head) {
     }
     af__resume_token made;
     const char *reason;
-    require(af__resume_make(&made, token->url, head, &framing, &reason) == AF_OK);
+    require(af__resume_make(&made, token->url, head, &framing, 0, &reason) == AF_OK);
     require(af__resume_exists(&made) == (reason == NULL));
     af__resume_clear(&made);
 }

@@ -25,6 +25,39 @@ static void check_host(const af__url *url) {
     require(strcmp(inet_ntop(AF_INET, &found, address, sizeof address), host) == 0);
 }
 
+/** Whatever the text is: the parts lie in it, and what is joined fits where it should. */
+static void check_text(af_slice text, af_slice reference) {
+    af_url_parts parts;
+    af_url_split(&parts, text);
+    const af_slice all[] = {parts.scheme, parts.authority, parts.userinfo, parts.host,
+                            parts.port,   parts.path,      parts.query,    parts.fragment};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i].size == 0) continue;
+        require(all[i].bytes >= text.bytes && all[i].bytes + all[i].size <= text.bytes + text.size);
+    }
+    size_t room = text.size + reference.size + 2;
+    char *out = malloc(room);
+    require(out != NULL);
+    require(af_url_resolve(out, room, text, reference) <= room);
+    require(af_url_append_query(out, room - 1, text, reference) < room);
+    char name[AF_FILE_NAME_MAX + 1];
+    bool is_named = af_url_file_name(name, text, NULL) == AF_OK;
+    require(is_named == (name[0] != '\0') && strpbrk(name, "/\\") == NULL && name[0] != '.');
+    free(out);
+}
+
+/** The public functions judge as requests are judged. */
+static void check_verdict(af_slice text, const af__url *url, af_status status) {
+    char origin[AF_URL_ORIGIN_ROOM];
+    af_url_parts parts;
+    require(af_url_check(text, NULL) == status);
+    if (status != AF_OK) return;
+    af_url_split(&parts, text);
+    require(af_url_port(&parts) == url->port);
+    require(af__url_write_origin(url, origin) < sizeof origin);
+    require(af_url_check(af_slice_of(origin), NULL) == AF_OK);
+}
+
 static void check(const af__url *url) {
     check_host(url);
     for (const char *at = url->text; *at != '\0'; at++) {
@@ -53,7 +86,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     af__url base, target;
     af_failure failure;
-    if (af__url_parse(&base, text, &failure) != AF_OK) return 0;
+    check_text(text, reference);
+    af_status status = af__url_parse(&base, text, &failure);
+    check_verdict(text, &base, status);
+    if (status != AF_OK) return 0;
     check(&base);
     if (af__url_resolve(&target, &base, reference, &failure) == AF_OK) check(&target);
     af__url_clear(&target);

@@ -4,6 +4,7 @@
 #include "base/failure.h"
 
 #include <string.h>
+#include <time.h>
 
 #define DEFAULT_MEMORY_LIMIT (64u * 1024u * 1024u)
 /* What Content-Length alone may reserve: more is believed once it arrives. */
@@ -135,7 +136,8 @@ static af_status open_new(af__sink *sink, const af__sink_start *start, af_failur
     if (status != AF_OK || !sink->is_resumable || sink->file.is_device) return status;
     af__resume_token token;
     const char *obstacle;
-    status = af__resume_make(&token, start->url, start->head, start->framing, &obstacle);
+    status = af__resume_make(&token, start->url, start->head, start->framing, (int64_t)time(NULL),
+                             &obstacle);
     if (obstacle != NULL) sink->reason = obstacle;
     if (status != AF_OK) return af__fail(failure, status, "out of memory");
     status = af__file_note(&sink->file, &token, failure);

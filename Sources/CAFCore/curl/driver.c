@@ -12,49 +12,24 @@
 #include "curl/handle.h"
 #include "curl/idn.h"
 #include "curl/isolation.h"
+#include "curl/library.h"
 #include "curl/network.h"
 #include "curl/outcome.h"
 #include "curl/proxy.h"
 #include "curl/read_pause.h"
 #include "curl/sockets.h"
 
-#include <pthread.h>
 #include <string.h>
 
 /*
  * Older versions accept any number of stacked content encodings (CVE-2023-23916), each of which takes
  * memory before a callback of ours sees the field.
  */
-enum { OLDEST_LIBCURL = 0x075800 };
 
 /* Handles kept for later hops, of some 8 KiB each: what a burst needed beyond these is given back. */
 enum { MOST_SPARE_HANDLES = 128 };
 
 /* ---- Making and ending --------------------------------------------------------------------- */
-
-static CURLcode global_result;
-
-static void init_global(void) {
-    af__tls_init_library();
-    global_result = af__memory_init_libcurl();
-}
-
-static af_status check_libcurl(af_failure *failure) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init_global);
-    if (global_result != CURLE_OK) {
-        return af__fail(failure, AF_EINTERNAL, "libcurl can't be initialised: %s",
-                        curl_easy_strerror(global_result));
-    }
-    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
-    if (info->version_num < OLDEST_LIBCURL) {
-        return af__fail(failure, AF_EUNSUPPORTED, "libcurl %s is older than 7.88.0", info->version);
-    }
-    if (info->ssl_version != NULL && strstr(info->ssl_version, "OpenSSL/") != NULL) return AF_OK;
-    return af__fail(failure, AF_EUNSUPPORTED,
-                    "this libcurl is built on %s, and trust is decided with OpenSSL",
-                    info->ssl_version != NULL ? info->ssl_version : "no TLS library");
-}
 
 static const char *decodable_encodings(void) {
     int features = curl_version_info(CURLVERSION_NOW)->features;
@@ -99,7 +74,7 @@ static af_status set_proxy_tls(af__driver *driver, const af_session_options *opt
 af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_options *options,
                          af_failure *failure) {
     *out = NULL;
-    af_status status = check_libcurl(failure);
+    af_status status = af__libcurl_check(failure);
     if (status != AF_OK) return status;
     af__driver *driver = af__zalloc(sizeof *driver);
     if (driver == NULL) return af__fail_memory(failure);

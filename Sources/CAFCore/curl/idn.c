@@ -7,15 +7,12 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/text.h"
+#include "curl/library.h"
 #include "message/host.h"
 
 #include <locale.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-
-/* The first that converts without a transfer, by CURLU_PUNYCODE. Before, libcurl's own conversion has to do. */
-enum { FIRST_WITH_PUNYCODE = 0x075800 };
 
 /** libidn2 reads the name in the encoding of the thread's locale (idn2_lookup_ul), which is "C" in most programs. */
 static locale_t utf8;
@@ -25,8 +22,11 @@ static void make_locale(void) {
 }
 
 static bool can_convert(void) {
-    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
-    return info->version_num >= FIRST_WITH_PUNYCODE && (info->features & CURL_VERSION_IDN) != 0;
+#ifdef CURLU_PUNYCODE
+    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_IDN) != 0;
+#else
+    return false;
+#endif
 }
 
 /** curl_free(); NULL: the name can't be converted, or there is no memory. */
@@ -65,30 +65,30 @@ bool af__driver_host_to_ascii(char *out, size_t size, af_slice host) {
     return is_converted && af__is_dns_name((af_slice){out, length});
 }
 
-/** The URL with another host, which may turn out to be an address ("127.0.0.1" in full-width digits). */
-static af_status replace_host(af__url *url, const char *host, af_failure *failure) {
-    size_t size = strlen(url->text) + strlen(host) + 1;
-    char *text = af__alloc(size);
-    if (text == NULL) return af__fail_memory(failure);
-    const char *rest = url->host.bytes + url->host.size;
-    snprintf(text, size, "%.*s%s%s", (int)(url->host.bytes - url->text), url->text, host, rest);
-    af__url ascii = {0};
-    af_status status = af__url_parse(&ascii, af_slice_of(text), failure);
-    af_free(text);
-    if (status != AF_OK) return status;
-    ascii.userinfo = url->userinfo;
-    url->userinfo = NULL;
-    af__url_clear(url);
-    *url = ascii;
-    return AF_OK;
-}
-
 af_status af__driver_convert_host(af__url *url, af_failure *failure) {
     char host[AF__HOST_LONGEST + 1];
-    if (af__is_ascii(url->host) || !can_convert()) return AF_OK;
+    if (af__is_ascii(url->host)) return AF_OK;
+    if (!can_convert()) {
+        return af__fail(failure, AF_EUNSUPPORTED,
+                        "this libcurl doesn't know the A-labels (\"xn--\") of \"%.*s\"",
+                        (int)url->host.size, url->host.bytes);
+    }
     if (af__driver_host_to_ascii(host, sizeof host, url->host)) {
-        return replace_host(url, host, failure);
+        return af__url_set_host(url, af_slice_of(host), failure);
     }
     return af__fail(failure, AF_EINVAL, "\"%.*s\" is not a valid internationalised host name",
                     (int)url->host.size, url->host.bytes);
+}
+
+af_status af_url_write_origin(char out[AF_URL_ORIGIN_ROOM], af_slice text, af_failure *failure) {
+    af__url url;
+    out[0] = '\0';
+    af_status status = af__url_parse(&url, text, failure);
+    if (status != AF_OK) return status;
+    /* Nobody needs a session for this, and libcurl nothing for other hosts. */
+    if (!af__is_ascii(url.host)) status = af__libcurl_check(failure);
+    if (status == AF_OK) status = af__driver_convert_host(&url, failure);
+    if (status == AF_OK) af__url_write_origin(&url, out);
+    af__url_clear(&url);
+    return status;
 }

@@ -5,8 +5,8 @@
 #include "curl/driver_internal.h"
 
 /**
- * A host in another script becomes A-labels, if this libcurl can do that. AF_EINVAL: it is no valid name; AF_ENOMEM; the
- * URL is then as it was.
+ * A host in another script becomes A-labels. AF_EINVAL: it isn't a valid name; AF_EUNSUPPORTED: this libcurl has no IDN;
+ * AF_ENOMEM. The URL is then as it was.
  */
 af_status af__driver_convert_host(af__url *url, af_failure *failure);
 

@@ -54,7 +54,7 @@ static bool take_quoted(af_slice *text, af_slice *out) {
 /** name BWS "=" BWS ( token / quoted-string ), with the blanks behind it. */
 static bool take_param(af_slice *text, af_slice *name, af_slice *value) {
     af_slice rest = *text;
-    size_t size = af__token_size(rest);
+    size_t size = af_token_size(rest);
     if (size == 0) return false;
     *name = (af_slice){rest.bytes, size};
     skip(&rest, size);
@@ -65,7 +65,7 @@ static bool take_param(af_slice *text, af_slice *name, af_slice *value) {
     if (rest.size > 0 && rest.bytes[0] == '"') {
         if (!take_quoted(&rest, value)) return false;
     } else {
-        size = af__token_size(rest);
+        size = af_token_size(rest);
         if (size == 0) return false;
         *value = (af_slice){rest.bytes, size};
         skip(&rest, size);
@@ -78,7 +78,7 @@ static bool take_param(af_slice *text, af_slice *name, af_slice *value) {
 
 /** Does the next member name another challenge, or a parameter of this one? */
 static bool begins_challenge(af_slice text) {
-    skip(&text, af__token_size(text));
+    skip(&text, af_token_size(text));
     skip_blanks(&text);
     return text.size == 0 || text.bytes[0] != '=';
 }
@@ -108,7 +108,7 @@ static bool take_params(af_slice *text, af_slice *params) {
 /** One challenge with all that belongs to it; false: there is none, or it is malformed. */
 static bool take_challenge(af_slice *text, af__challenge *out) {
     *out = (af__challenge){{NULL, 0}, {NULL, 0}, {NULL, 0}};
-    size_t size = af__token_size(*text);
+    size_t size = af_token_size(*text);
     if (size == 0) return false;
     out->scheme = (af_slice){text->bytes, size};
     skip(text, size);

@@ -72,6 +72,7 @@ bool af__cookie_date(af_slice text, int64_t *seconds) {
         while (at < text.size && !is_delimiter(text.bytes[at])) at++;
         if (at > start) read_token(&date, (af_slice){text.bytes + start, at - start});
     }
+    /* RFC 6265bis 5.1.1, which is about cookies alone: af_date_parse() goes by RFC 9110. */
     if (date.year >= 70 && date.year <= 99) date.year += 1900;
     if (date.year >= 0 && date.year <= 69) date.year += 2000;
     /* What was not seen is no part of any date. */

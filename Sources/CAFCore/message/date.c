@@ -1,6 +1,17 @@
 #include "message/date.h"
 
+#include <stdio.h>
+
 /* ---- The calendar -------------------------------------------------------------------------- */
+
+enum {
+    SECONDS_OF_DAY = 86400,
+    DAYS_BEFORE_1970 = 719162, /* Since 1 January of the year 1, a Monday. */
+    DAYS_OF_ERA = 146097       /* 400 years, after which the Gregorian calendar repeats itself. */
+};
+
+/** The first second of 1900 and the last one of 9999: the dates that are read and written. */
+static const int64_t earliest = INT64_C(-2208988800), latest = INT64_C(253402300799);
 
 static bool is_leap(int year) {
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
@@ -19,16 +30,40 @@ static bool is_real(const af__date *date) {
 
 static int64_t days_since_1970(const af__date *date) {
     int64_t before = (int64_t)date->year - 1;
-    int64_t days = before * 365 + before / 4 - before / 100 + before / 400 - 719162;
+    int64_t days = before * 365 + before / 4 - before / 100 + before / 400 - DAYS_BEFORE_1970;
     for (int month = 1; month < date->month; month++) days += days_of(date->year, month);
     return days + date->day - 1;
 }
 
+/** Of a date that is real but for its day, which may be beyond the end of the month. */
+static int64_t moment_of(const af__date *date) {
+    return days_since_1970(date) * SECONDS_OF_DAY + (int64_t)date->hour * 3600 +
+           (int64_t)date->minute * 60 + date->second;
+}
+
 bool af__date_seconds(const af__date *date, int64_t *seconds) {
     if (!is_real(date)) return false;
-    *seconds = days_since_1970(date) * 86400 + (int64_t)date->hour * 3600 +
-               (int64_t)date->minute * 60 + date->second;
+    *seconds = moment_of(date);
     return true;
+}
+
+/** The day of a moment, counted from 1970; rounded down before it. */
+static int64_t day_of(int64_t seconds) {
+    int64_t day = seconds / SECONDS_OF_DAY;
+    return seconds % SECONDS_OF_DAY < 0 ? day - 1 : day;
+}
+
+/** The moment in the calendar. */
+static af__date date_of(int64_t seconds) {
+    int64_t days = day_of(seconds) + DAYS_BEFORE_1970;
+    int rest = (int)(days % DAYS_OF_ERA),
+        second = (int)(seconds - day_of(seconds) * SECONDS_OF_DAY);
+    af__date date = {
+        (int)(days / DAYS_OF_ERA) * 400 + 1, 1, 1, second / 3600, second / 60 % 60, second % 60};
+    for (int size; rest >= (size = is_leap(date.year) ? 366 : 365); date.year++) rest -= size;
+    for (int size; rest >= (size = days_of(date.year, date.month)); date.month++) rest -= size;
+    date.day += rest;
+    return date;
 }
 
 /* ---- Fields -------------------------------------------------------------------------------- */
@@ -60,9 +95,10 @@ static bool take_padded_day(rest *rest, int *day) {
     return take_text(rest, " ") ? take_number(rest, 1, day) : take_number(rest, 2, day);
 }
 
+static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
 static bool take_month(rest *rest, int *out) {
-    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     for (int i = 0; i < 12; i++) {
         if (!take_text(rest, months[i])) continue;
         *out = i + 1;
@@ -71,11 +107,12 @@ static bool take_month(rest *rest, int *out) {
     return false;
 }
 
+static const char *const weekdays[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+
 static bool take_weekday(rest *rest, bool *is_long) {
-    static const char *const days[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
     static const char *const ends[] = {"day", "sday", "nesday", "rsday", "day", "urday", "day"};
     for (int i = 0; i < 7; i++) {
-        if (!take_text(rest, days[i])) continue;
+        if (!take_text(rest, weekdays[i])) continue;
         *is_long = take_text(rest, ends[i]);
         return true;
     }
@@ -95,12 +132,23 @@ static bool take_fixdate(rest *rest, af__date *out) {
            take_text(rest, " GMT");
 }
 
-static bool take_rfc850(rest *rest, af__date *out) {
+/**
+ * RFC 9110 5.6.7: a date "that appears to be more than 50 years in the future" is of the most recent year in the past with
+ * the same two digits.
+ */
+static void choose_century(af__date *date, int64_t now) {
+    af__date limit = date_of(now < earliest ? earliest : now > latest ? latest : now);
+    limit.year += 50;
+    date->year += 9900;
+    while (date->year >= 2000 && moment_of(date) > moment_of(&limit)) date->year -= 100;
+}
+
+static bool take_rfc850(rest *rest, af__date *out, int64_t now) {
     bool is_read = take_text(rest, ", ") && take_number(rest, 2, &out->day) &&
                    take_text(rest, "-") && take_month(rest, &out->month) && take_text(rest, "-") &&
                    take_number(rest, 2, &out->year) && take_text(rest, " ") &&
                    take_time(rest, out) && take_text(rest, " GMT");
-    if (is_read) out->year += out->year < 70 ? 2000 : 1900;
+    if (is_read) choose_century(out, now);
     return is_read;
 }
 
@@ -110,7 +158,7 @@ static bool take_asctime(rest *rest, af__date *out) {
            take_text(rest, " ") && take_number(rest, 4, &out->year);
 }
 
-bool af__date_parse(af_slice text, int64_t *seconds) {
+bool af_date_parse(af_slice text, int64_t now, int64_t *seconds) {
     if (text.size == 0) return false;
     rest rest = {text.bytes, text.bytes + text.size};
     af__date date = {0};
@@ -118,11 +166,21 @@ bool af__date_parse(af_slice text, int64_t *seconds) {
     if (!take_weekday(&rest, &is_long)) return false;
     bool is_read;
     if (is_long) {
-        is_read = take_rfc850(&rest, &date);
+        is_read = take_rfc850(&rest, &date, now);
     } else if (rest.at < rest.end && *rest.at == ',') {
         is_read = take_fixdate(&rest, &date);
     } else {
         is_read = take_asctime(&rest, &date);
     }
     return is_read && rest.at == rest.end && date.year >= 1900 && af__date_seconds(&date, seconds);
+}
+
+bool af_date_write(char out[AF_DATE_ROOM], int64_t seconds) {
+    out[0] = '\0';
+    if (seconds < earliest || seconds > latest) return false;
+    af__date date = date_of(seconds);
+    const char *weekday = weekdays[(day_of(seconds) + DAYS_BEFORE_1970) % 7];
+    snprintf(out, AF_DATE_ROOM, "%s, %02d %s %04d %02d:%02d:%02d GMT", weekday, date.day,
+             months[date.month - 1], date.year, date.hour, date.minute, date.second);
+    return true;
 }

@@ -1,10 +1,12 @@
 #include "message/disposition.h"
 
+#include "base/failure.h"
 #include "base/text.h"
 #include "message/fields.h"
 #include "message/media_types.h"
 #include "message/octets.h"
 
+#include <afcore/url.h>
 #include <stdio.h>
 
 /* ---- Octets -------------------------------------------------------------------------------- */
@@ -159,19 +161,43 @@ bool af__disposition_file_name(char name[AF_FILE_NAME_MAX + 1], af_slice value) 
 
 /* ---- Suggestions --------------------------------------------------------------------------- */
 
-/** The last segment of the path, of which only the decoded form tells where it begins. */
+/** The last segment of the path, still encoded; empty if the path ends in a slash or there is none. */
+static af_slice last_segment(af_slice url) {
+    af_url_parts parts;
+    af_url_split(&parts, url);
+    const char *slash = parts.path.size != 0 ? memrchr(parts.path.bytes, '/', parts.path.size)
+                                             : NULL;
+    if (slash == NULL) return (af_slice){"", 0};
+    return from(parts.path, (size_t)(slash - parts.path.bytes) + 1);
+}
+
 static bool name_from_url(char *name, af_slice url) {
-    url.size = span_until(url, '#');
-    url.size = span_until(url, '?');
-    const char *scheme = url.size != 0 ? memmem(url.bytes, url.size, "://", 3) : NULL;
-    af_slice path = scheme != NULL ? from(url, (size_t)(scheme - url.bytes) + 3) : url;
-    path = from(path, span_until(path, '/'));
-    const char *slash = path.size != 0 ? memrchr(path.bytes, '/', path.size) : NULL;
-    if (slash == NULL) return false;
     af__name_text text;
-    decode_percent(&text, from(path, (size_t)(slash - path.bytes)));
+    decode_percent(&text, last_segment(url));
     if (!af__name_text_is_utf8(&text)) af__name_text_from_latin1(&text);
     return !text.is_too_long && af__safe_file_name(name, &text);
+}
+
+static af_status refuse_name(char *name, const char *why, af_failure *failure) {
+    name[0] = '\0';
+    return af__fail(failure, AF_EINVAL, "the URL's last segment %s", why);
+}
+
+af_status af_url_file_name(char name[AF_FILE_NAME_MAX + 1], af_slice url, af_failure *failure) {
+    af__name_text text;
+    decode_percent(&text, last_segment(url));
+    if (text.size == 0) return refuse_name(name, "is empty", failure);
+    if (text.is_too_long) return refuse_name(name, "is too long", failure);
+    if (!af__name_text_is_utf8(&text)) return refuse_name(name, "is not UTF-8", failure);
+    if (text.bytes[0] == '.') return refuse_name(name, "would be a hidden file", failure);
+    if (memchr(text.bytes, '/', text.size) != NULL || memchr(text.bytes, '\\', text.size) != NULL) {
+        return refuse_name(name, "has a separator", failure);
+    }
+    if (af__name_text_has_control(&text)) {
+        return refuse_name(name, "has a control character", failure);
+    }
+    if (af__safe_file_name(name, &text)) return AF_OK;
+    return refuse_name(name, "has nothing that a file name can have", failure);
 }
 
 static bool name_from_head(char *name, const af_head *head) {

@@ -154,14 +154,14 @@ static const bool is_token_octet[256] = {
 };
 // clang-format on
 
-size_t af__token_size(af_slice text) {
+size_t af_token_size(af_slice text) {
     size_t size = 0;
     while (size < text.size && is_token_octet[(unsigned char)text.bytes[size]]) size++;
     return size;
 }
 
 bool af__is_token(af_slice text) {
-    return text.size != 0 && af__token_size(text) == text.size;
+    return text.size != 0 && af_token_size(text) == text.size;
 }
 
 static bool has_forbidden(const char *bytes, size_t size) {
@@ -203,24 +203,29 @@ bool af__is_continue_expectation(const af_header *header) {
 
 /* ---- Fields to send ------------------------------------------------------------------------ */
 
+af_status af_header_check(const af_header *header, af_failure *failure) {
+    af_slice name = header->name;
+    /* Not shown: someone may have put "Name: value" there. */
+    if (!af__is_token(name)) {
+        return af__fail(failure, AF_EINVAL, "the name of a header field is not a token");
+    }
+    int shown = name.size < 64 ? (int)name.size : 64;
+    if (af__same_name(name, "Content-Length") || af__same_name(name, "Transfer-Encoding")) {
+        return af__fail(failure, AF_EINVAL,
+                        "header %.*s is computed from the body and can't be set", shown,
+                        name.bytes);
+    }
+    if ((header->flags & AF_HEADER_REMOVE) != 0 || af__may_be_sent(header->value)) return AF_OK;
+    return af__fail(failure, AF_EINVAL, "the value of header %.*s has a control character", shown,
+                    name.bytes);
+}
+
 af_status af__check_request_headers(const af_header *headers, size_t count, af_failure *failure) {
     for (size_t i = 0; i < count; i++) {
-        af_slice name = headers[i].name;
-        /* Not shown: someone may have put "Name: value" there. */
-        if (!af__is_token(name)) {
-            return af__fail(failure, AF_EINVAL, "the name of header field %zu is not a token",
-                            i + 1);
-        }
-        int shown = name.size < 64 ? (int)name.size : 64;
-        if (af__same_name(name, "Content-Length") || af__same_name(name, "Transfer-Encoding")) {
-            return af__fail(failure, AF_EINVAL, "%.*s follows from the body and can't be set",
-                            shown, name.bytes);
-        }
-        if ((headers[i].flags & AF_HEADER_REMOVE) != 0) continue;
-        if (!af__may_be_sent(headers[i].value)) {
-            return af__fail(failure, AF_EINVAL, "the value of %.*s has a control character", shown,
-                            name.bytes);
-        }
+        af_status status = af_header_check(&headers[i], failure);
+        if (status == AF_OK) continue;
+        if (af__is_token(headers[i].name)) return status;
+        return af__fail(failure, status, "the name of header field %zu is not a token", i + 1);
     }
     return AF_OK;
 }

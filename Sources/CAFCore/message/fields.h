@@ -66,9 +66,6 @@ bool af__parse_length(af_slice text, int64_t *out);
 /** A token, RFC 9110 5.6.2. */
 bool af__is_token(af_slice text);
 
-/** The size of the token that `text` begins with; 0 if it begins with none. */
-size_t af__token_size(af_slice text);
-
 /** For fields that were received: no CR, LF, NUL. Other controls may stay in what is only read (RFC 9110 5.5). */
 bool af__is_field_value(af_slice text);
 
@@ -80,11 +77,7 @@ bool af__is_continue_expectation(const af_header *header);
 
 /* ---- Fields to send ------------------------------------------------------------------------ */
 
-/**
- * Every rule for the header fields of a request: names are tokens, values hold no control characters but
- * tabs, and Content-Length, Transfer-Encoding are neither set nor removed by hand. AF_EINVAL with a text that
- * names the field, never its value.
- */
+/** af_header_check() for each. AF_EINVAL: the text of a bad name has its number. */
 af_status af__check_request_headers(const af_header *headers, size_t count, af_failure *failure);
 
 #endif

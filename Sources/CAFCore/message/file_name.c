@@ -85,6 +85,16 @@ static bool is_unwanted(uint32_t c) {
     return is_control || turns || c == 0xFEFF;
 }
 
+bool af__name_text_has_control(const af__name_text *text) {
+    uint32_t c;
+    for (size_t at = 0; at < text->size;) {
+        size_t size = read_character(text->bytes + at, text->size - at, &c);
+        if (size == 0 || is_unwanted(c)) return true;
+        at += size;
+    }
+    return false;
+}
+
 /** What no name may begin or end with: hidden, or cut off by systems that then see another name. */
 static bool is_edge(char c) {
     return c == '.' || c == ' ';

@@ -22,6 +22,9 @@ void af__name_text_add(af__name_text *text, unsigned char octet);
 /** Is it well-formed UTF-8? */
 bool af__name_text_is_utf8(const af__name_text *text);
 
+/** Has it a character that text is controlled by: one of C0 or C1, or a mark that turns its direction? */
+bool af__name_text_has_control(const af__name_text *text);
+
 /** Read what is there as windows-1252, as everybody reads ISO-8859-1. */
 void af__name_text_from_latin1(af__name_text *text);
 

@@ -113,7 +113,7 @@ static af_status begin_head(af__head_reader *reader, af_slice line, af_failure *
 
 static af_status take_field(af__head_reader *reader, af__fields *fields, af_slice line,
                             af_failure *failure) {
-    af_slice name = {line.bytes, af__token_size(line)};
+    af_slice name = {line.bytes, af_token_size(line)};
     if (name.size == 0 || name.size == line.size || line.bytes[name.size] != ':') {
         bool has_colon = memchr(line.bytes, ':', line.size) != NULL;
         return af__fail(failure, AF_EPROTOCOL,

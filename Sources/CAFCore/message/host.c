@@ -2,13 +2,12 @@
 
 #include "base/failure.h"
 #include "base/text.h"
-#include "message/octets.h"
+#include "message/fields.h"
 #include "message/url.h"
 
 /** What a name in DNS may have, "_" and octets of internationalised names among them. */
 static bool is_host_octet(char c) {
-    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    return is_letter || af__is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~' ||
+    return af__is_letter(c) || af__is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~' ||
            (unsigned char)c > 127;
 }
 
@@ -28,50 +27,57 @@ bool af__is_ipv6(af_slice text) {
     return af__ip_parse(&ip, text) && ip.size == 16;
 }
 
-static af_status read_port(uint16_t *out, af_slice text, af_failure *failure) {
-    uint32_t port = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        if (!af__is_digit(text.bytes[i])) {
-            return af__fail(failure, AF_EINVAL, "the port of the URL is not a number");
-        }
-        port = port * 10 + (uint32_t)(text.bytes[i] - '0');
-        if (port > UINT16_MAX) break;
-    }
-    if (text.size != 0 && (port == 0 || port > UINT16_MAX)) {
-        return af__fail(failure, AF_EINVAL, "the port of the URL is not one of 1 to 65535");
-    }
+bool af__port_parse(uint16_t *out, af_slice text) {
+    uint64_t port;
+    if (!af__parse_number(text, UINT16_MAX, &port) || port == 0) return false;
     *out = (uint16_t)port;
-    return AF_OK;
+    return true;
 }
 
 static const char *find(af_slice text, char wanted) {
     return text.size != 0 ? memchr(text.bytes, wanted, text.size) : NULL;
 }
 
-/** Split "[address]" or "name" from what follows it, which is nothing or begins with a colon. */
-static af_status split_host(af__authority *out, af_slice text, af_slice *rest,
-                            af_failure *failure) {
-    out->is_ipv6 = text.size != 0 && text.bytes[0] == '[';
-    const char *end = find(text, out->is_ipv6 ? ']' : ':');
-    if (!out->is_ipv6) {
-        size_t size = end != NULL ? (size_t)(end - text.bytes) : text.size;
-        out->host = (af_slice){text.bytes, size};
-        *rest = (af_slice){text.bytes + size, text.size - size};
-        return AF_OK;
+/** Cut off what follows `text.bytes` up to `end`. */
+static af_slice before(af_slice text, const char *end) {
+    return (af_slice){text.bytes, (size_t)(end - text.bytes)};
+}
+
+static af_slice after(af_slice text, const char *mark) {
+    size_t size = (size_t)(mark - text.bytes) + 1;
+    return (af_slice){mark + 1, text.size - size};
+}
+
+void af__authority_cut(af__authority_text *out, af_slice text) {
+    *out = (af__authority_text){0};
+    const char *at = text.size != 0 ? memrchr(text.bytes, '@', text.size) : NULL;
+    if (at != NULL) {
+        out->userinfo = before(text, at);
+        text = after(text, at);
     }
-    if (end == NULL) {
-        return af__fail(failure, AF_EINVAL, "the URL's host lacks its closing bracket");
+    bool has_bracket = text.size != 0 && text.bytes[0] == '[';
+    const char *bracket = has_bracket ? find(text, ']') : NULL;
+    out->host = text;
+    if (bracket != NULL) {
+        out->is_bracketed = true;
+        out->host = (af_slice){text.bytes + 1, (size_t)(bracket - text.bytes) - 1};
+        text = after(text, bracket);
     }
-    out->host = (af_slice){text.bytes + 1, (size_t)(end - text.bytes) - 1};
-    *rest = (af_slice){end + 1, text.size - out->host.size - 2};
-    if (rest->size != 0 && rest->bytes[0] != ':') {
-        return af__fail(failure, AF_EINVAL, "something follows the bracket of the URL's host");
+    const char *colon = find(text, ':');
+    af_slice *rest = bracket != NULL ? &out->excess : &out->host;
+    if (colon == NULL) {
+        *rest = text;
+        return;
     }
-    return AF_OK;
+    *rest = before(text, colon);
+    out->port = after(text, colon);
 }
 
 static af_status read_host(af__authority *authority, af_failure *failure) {
     af_slice host = authority->host;
+    if (!authority->is_ipv6 && host.size != 0 && host.bytes[0] == '[') {
+        return af__fail(failure, AF_EINVAL, "the URL's host lacks its closing bracket");
+    }
     if (authority->is_ipv6) {
         if (af__ip_parse(&authority->ip, host) && authority->ip.size == 16) return AF_OK;
         if (find(host, '%') != NULL) {
@@ -120,15 +126,17 @@ af_status af__authority_split(af__authority *out, af_slice text, af_failure *fai
     if (find(text, '\\') != NULL) {
         return af__fail(failure, AF_EINVAL, "the URL has a backslash before its path");
     }
-    /* The last "@": what precedes it can then not be taken for the host by anyone. */
-    const char *at = text.size == 0 ? NULL : memrchr(text.bytes, '@', text.size);
-    if (at != NULL) {
-        out->userinfo = (af_slice){text.bytes, (size_t)(at - text.bytes)};
-        text = (af_slice){at + 1, text.size - out->userinfo.size - 1};
+    af__authority_text parts;
+    af__authority_cut(&parts, text);
+    if (parts.excess.size != 0) {
+        return af__fail(failure, AF_EINVAL, "something follows the bracket of the URL's host");
     }
-    af_slice rest = {NULL, 0};
-    af_status status = split_host(out, text, &rest, failure);
-    if (status == AF_OK) status = read_host(out, failure);
-    if (status != AF_OK || rest.size == 0) return status;
-    return read_port(&out->port, (af_slice){rest.bytes + 1, rest.size - 1}, failure);
+    out->userinfo = parts.userinfo;
+    out->host = parts.host;
+    out->is_ipv6 = parts.is_bracketed;
+    af_status status = read_host(out, failure);
+    if (status != AF_OK || parts.port.size == 0) return status;
+    if (af__port_parse(&out->port, parts.port)) return AF_OK;
+    /* Not shown: in "name:secret/rest@host" it is the beginning of a password. */
+    return af__fail(failure, AF_EINVAL, "the port of the URL is not a number from 1 to 65535");
 }

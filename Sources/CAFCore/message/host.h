@@ -8,6 +8,20 @@
 
 #include <afcore/error.h>
 
+/** An authority cut into its parts, whatever they are. Absent parts have no bytes. */
+typedef struct af__authority_text {
+    af_slice userinfo; /**< Before the last "@": what precedes it can't be taken for the host. */
+    af_slice host;     /**< Without brackets. */
+    af_slice port;     /**< After the colon. */
+    bool is_bracketed; /**< The host stood in brackets. */
+    af_slice excess;   /**< What stands between the closing bracket and the port. */
+} af__authority_text;
+
+void af__authority_cut(af__authority_text *out, af_slice text);
+
+/** A number from 1 to 65535. */
+bool af__port_parse(uint16_t *out, af_slice text);
+
 /** Every slice points into the text that was split. */
 typedef struct af__authority {
     af_slice userinfo; /**< Empty if there is none. */

@@ -31,6 +31,10 @@ static af_status find_target(const af__redirect_question *question, af_slice loc
                              af_failure *failure) {
     af_failure reason;
     af_status status = af__url_resolve(out, question->url, location, &reason);
+    if (status == AF_OK) {
+        status = af__url_use_a_labels(out, question->to_ascii, &reason);
+        if (status != AF_OK) af__url_clear(out);
+    }
     if (status == AF_ENOMEM) return af__fail(failure, status, "%s", reason.text);
     if (status != AF_OK) {
         return af__fail(failure, AF_EREDIRECT, "the redirect can't be followed: %s", reason.text);

@@ -19,6 +19,8 @@ typedef struct af__redirect_question {
     /** Must this http URL be an https one? Asked with `context`; NULL: none must. */
     bool (*wants_https)(const void *context, const af__url *url);
     const void *context;
+    af__to_ascii
+        *to_ascii; /**< With A-labels, two spellings of one host are one origin. May be NULL. */
 } af__redirect_question;
 
 typedef struct af__redirect_plan {

@@ -64,7 +64,7 @@ static bool refuses_ranges(const af_head *head) {
  * NULL, with the validator, or why there is none. Beside an ETag, even a weak one, a date must not be
  * used (RFC 9110 13.1.5).
  */
-static const char *find_validator(const af_head *head, af_slice *out, bool *is_date) {
+static const char *find_validator(const af_head *head, int64_t now, af_slice *out, bool *is_date) {
     *is_date = false;
     switch (find_one(head, "ETag", out)) {
     case FOUND_DIFFERENT:
@@ -82,8 +82,8 @@ static const char *find_validator(const af_head *head, af_slice *out, bool *is_d
         return "the server gave no ETag and no Last-Modified";
     }
     int64_t modified, date;
-    if (!af__date_parse(*out, &modified)) return "the server's Last-Modified is no date";
-    if (find_one(head, "Date", &date_text) != FOUND_ONE || !af__date_parse(date_text, &date)) {
+    if (!af_date_parse(*out, now, &modified)) return "the server's Last-Modified is no date";
+    if (find_one(head, "Date", &date_text) != FOUND_ONE || !af_date_parse(date_text, now, &date)) {
         return "Last-Modified without a Date is a weak validator";
     }
     if (date - modified < AF__RESUME_STRONG_AGE_S) {
@@ -92,20 +92,20 @@ static const char *find_validator(const af_head *head, af_slice *out, bool *is_d
     return NULL;
 }
 
-static const char *find_obstacle(const af_head *head, const af__framing *framing,
+static const char *find_obstacle(const af_head *head, const af__framing *framing, int64_t now,
                                  af_slice *validator, bool *is_date) {
     if (head->status != 200) return "the answer is not the whole file";
     if (framing->is_encoded) return "the answer is encoded";
     if (refuses_ranges(head)) return "the server accepts no ranges";
-    return find_validator(head, validator, is_date);
+    return find_validator(head, now, validator, is_date);
 }
 
 af_status af__resume_make(af__resume_token *out, af_slice url, const af_head *head,
-                          const af__framing *framing, const char **reason) {
+                          const af__framing *framing, int64_t now, const char **reason) {
     af_slice validator;
     bool is_date;
     *out = (af__resume_token){0};
-    *reason = find_obstacle(head, framing, &validator, &is_date);
+    *reason = find_obstacle(head, framing, now, &validator, &is_date);
     if (*reason != NULL) return AF_OK;
     char *block = af__alloc(url.size + validator.size);
     if (block == NULL) return AF_ENOMEM;
@@ -168,7 +168,9 @@ static bool read_validator(af_slice *text, af__resume_token *out) {
     if (!next_line(text, &line)) return false;
     if (value_of(line, "etag", &out->validator)) return is_strong_tag(out->validator);
     out->is_date = true;
-    return value_of(line, "modified", &out->validator) && af__date_parse(out->validator, &ignored);
+    /* It has to be a date; of which century doesn't matter here. */
+    return value_of(line, "modified", &out->validator) &&
+           af_date_parse(out->validator, 0, &ignored);
 }
 
 static bool read_lengths(af_slice *text, af__resume_token *out) {

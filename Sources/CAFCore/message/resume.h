@@ -34,11 +34,11 @@ void af__resume_clear(af__resume_token *token);
 bool af__resume_exists(const af__resume_token *token);
 
 /**
- * From the head of the first answer. `*reason` is NULL then; otherwise it says why the download
+ * From the head of the first answer, which came at `now`, in seconds since 1970. `*reason` is NULL then; otherwise it says why the download
  * can't be resumed, and the token is none. AF_ENOMEM.
  */
 af_status af__resume_make(af__resume_token *out, af_slice url, const af_head *head,
-                          const af__framing *framing, const char **reason);
+                          const af__framing *framing, int64_t now, const char **reason);
 
 /**
  * The text is strict: every line is there, in order, and nothing else.

@@ -5,16 +5,19 @@
 #include "base/text.h"
 #include "message/fields.h"
 #include "message/host.h"
-#include "message/octets.h"
 
-enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
+#include <afcore/url.h>
 
 /* ---- Taking apart -------------------------------------------------------------------------- */
 
-/** A reference as RFC 3986 appendix B splits it; what is absent has no bytes. */
-typedef struct reference {
-    af_slice scheme, authority, path, query;
-} reference;
+static uint16_t default_port(bool is_https) {
+    return is_https ? 443 : 80;
+}
+
+uint16_t af__url_default_port(af_slice scheme) {
+    bool is_https = af__same_name(scheme, "https");
+    return is_https || af__same_name(scheme, "http") ? default_port(is_https) : 0;
+}
 
 /** The parts of the URL to be written. */
 typedef struct target {
@@ -24,54 +27,6 @@ typedef struct target {
     af_slice path;
     af_slice query;
 } target;
-
-/** The number of bytes before the first `stop` or `other`, or all. */
-static size_t span_until(af_slice text, char stop, char other) {
-    size_t size = 0;
-    while (size < text.size && text.bytes[size] != stop && text.bytes[size] != other) size++;
-    return size;
-}
-
-/** Cut `size` bytes off the front. */
-static af_slice take(af_slice *text, size_t size) {
-    af_slice taken = {text->bytes, size};
-    *text = (af_slice){text->bytes + size, text->size - size};
-    return taken;
-}
-
-/** The length of a scheme before its colon; 0 if `text` begins with none. */
-static size_t scheme_size(af_slice text) {
-    size_t size = 0;
-    while (size < text.size) {
-        char c = text.bytes[size];
-        if (c == ':') return size;
-        bool is_inner = af__is_digit(c) || c == '+' || c == '-' || c == '.';
-        if (!af__is_letter(c) && (size == 0 || !is_inner)) return 0;
-        size++;
-    }
-    return 0;
-}
-
-static reference split(af_slice text) {
-    reference parts = {0};
-    if (text.size == 0) text.bytes = "";
-    text.size = span_until(text, '#', '#');
-    size_t size = scheme_size(text);
-    if (size != 0) {
-        parts.scheme = take(&text, size);
-        take(&text, 1);
-    }
-    if (text.size >= 2 && text.bytes[0] == '/' && text.bytes[1] == '/') {
-        take(&text, 2);
-        parts.authority = take(&text, span_until(text, '/', '?'));
-    }
-    parts.path = take(&text, span_until(text, '?', '?'));
-    if (text.size != 0) {
-        take(&text, 1);
-        parts.query = text;
-    }
-    return parts;
-}
 
 static af_status check_octets(af_slice text, af_failure *failure) {
     if (text.size > AF__URL_LONGEST) {
@@ -139,7 +94,14 @@ static char *write_escaped(char *at, af_slice text) {
     return at;
 }
 
-static char *write_port(char *at, uint16_t port) {
+static char *write_scheme(char *at, bool is_https) {
+    return is_https ? write_bytes(at, "https://", 8) : write_bytes(at, "http://", 7);
+}
+
+/** Nothing for the scheme's own port. */
+static char *write_port(char *at, uint16_t port, bool is_https) {
+    if (port == default_port(is_https)) return at;
+    *at++ = ':';
     char digits[5];
     size_t size = 0;
     for (unsigned rest = port; rest != 0; rest /= 10) digits[size++] = (char)('0' + rest % 10);
@@ -147,42 +109,13 @@ static char *write_port(char *at, uint16_t port) {
     return at;
 }
 
-/** RFC 3986 5.2.4, in place. `path` begins with "/"; returns its new end. */
-static char *remove_dot_segments(char *path, const char *end) {
-    char *out = path;
-    for (const char *in = path; in < end;) {
-        const char *next = memchr(in + 1, '/', (size_t)(end - in) - 1);
-        bool is_last = next == NULL;
-        if (is_last) next = end;
-        size_t size = (size_t)(next - in);
-        bool is_dot = size == 2 && in[1] == '.';
-        bool is_dots = size == 3 && in[1] == '.' && in[2] == '.';
-        if (is_dots) {
-            while (out > path && *--out != '/') continue;
-        }
-        if (!is_dot && !is_dots) {
-            memmove(out, in, size);
-            out += size;
-        } else if (is_last) {
-            *out++ = '/';
-        }
-        in = next;
-    }
-    return out;
-}
-
 static char *write_authority(char *at, af__url *out, const af__authority *authority) {
     if (authority->is_ipv6) *at++ = '[';
     out->host = (af_slice){at, af__authority_write_host(authority, at)};
     at += out->host.size;
     if (authority->is_ipv6) *at++ = ']';
-    uint16_t usual = out->is_https ? PORT_HTTPS : PORT_HTTP;
-    out->port = authority->port != 0 ? authority->port : usual;
-    if (out->port != usual) {
-        *at++ = ':';
-        at = write_port(at, out->port);
-    }
-    return at;
+    out->port = authority->port != 0 ? authority->port : default_port(out->is_https);
+    return write_port(at, out->port, out->is_https);
 }
 
 static char *write_path(char *at, af__url *out, const target *target) {
@@ -190,7 +123,7 @@ static char *write_path(char *at, af__url *out, const target *target) {
     at = write_escaped(at, target->directory);
     at = write_escaped(at, target->path);
     if (at == path) *at++ = '/';
-    at = remove_dot_segments(path, at);
+    at = af__remove_dot_segments(path, at);
     out->path = (af_slice){path, (size_t)(at - path)};
     return at;
 }
@@ -204,15 +137,18 @@ static char *write_query(char *at, af__url *out, af_slice query) {
     return at;
 }
 
-static af_status write_url(af__url *out, const target *target, af_failure *failure) {
+/** What the URL takes at most, with a NUL: dot segments make it shorter. */
+static size_t room_of(const target *target) {
     static const char fixed[] = "https://[]:65535/?";
-    size_t room = sizeof fixed + af__authority_host_room(&target->authority) +
-                  escaped_size(target->directory) + escaped_size(target->path) +
-                  escaped_size(target->query);
-    af__url url = {.is_https = target->is_https, .text = af__alloc(room)};
+    return sizeof fixed + af__authority_host_room(&target->authority) +
+           escaped_size(target->directory) + escaped_size(target->path) +
+           escaped_size(target->query);
+}
+
+static af_status write_url(af__url *out, const target *target, af_failure *failure) {
+    af__url url = {.is_https = target->is_https, .text = af__alloc(room_of(target))};
     if (url.text == NULL) return af__fail_memory(failure);
-    char *at = url.is_https ? write_bytes(url.text, "https://", 8)
-                            : write_bytes(url.text, "http://", 7);
+    char *at = write_scheme(url.text, url.is_https);
     at = write_authority(at, &url, &target->authority);
     at = write_path(at, &url, target);
     at = write_query(at, &url, target->query);
@@ -235,59 +171,68 @@ static af_status write_url(af__url *out, const target *target, af_failure *failu
 
 /* ---- The door ------------------------------------------------------------------------------ */
 
-/** For references that bring a scheme, an authority or both. */
-static af_status write_own(af__url *out, bool is_https, const reference *parts,
-                           af_failure *failure) {
-    target target = {.is_https = is_https, .path = parts->path, .query = parts->query};
+/** For URLs and references that bring a scheme, an authority or both. */
+static af_status read_own(target *out, bool is_https, const af_url_parts *parts,
+                          af_failure *failure) {
+    *out = (target){.is_https = is_https, .path = parts->path, .query = parts->query};
     if (parts->authority.bytes == NULL) return af__fail(failure, AF_EINVAL, "the URL has no host");
-    af_status status = af__authority_split(&target.authority, parts->authority, failure);
-    return status == AF_OK ? write_url(out, &target, failure) : status;
+    return af__authority_split(&out->authority, parts->authority, failure);
 }
 
-/** For references that name a place on the base's server. */
-static af_status write_below(af__url *out, const af__url *base, const reference *parts,
-                             af_failure *failure) {
-    target target = {.is_https = base->is_https, .path = parts->path, .query = parts->query};
-    target.authority = (af__authority){
+/** For references to a place on the base's server. */
+static void read_below(target *out, const af__url *base, const af_url_parts *parts) {
+    *out = (target){.is_https = base->is_https, .path = parts->path, .query = parts->query};
+    out->authority = (af__authority){
         .userinfo = af_slice_of(base->userinfo),
         .host = base->host,
         .is_ipv6 = memchr(base->host.bytes, ':', base->host.size) != NULL,
         .port = base->port,
     };
-    if (!af__ip_parse(&target.authority.ip, base->host)) target.authority.ip.size = 0;
+    if (!af__ip_parse(&out->authority.ip, base->host)) out->authority.ip.size = 0;
     if (parts->path.size == 0) {
-        target.path = base->path;
-        if (parts->query.bytes == NULL) target.query = base->query;
+        out->path = base->path;
+        if (parts->query.bytes == NULL) out->query = base->query;
     } else if (parts->path.bytes[0] != '/') {
-        const char *slash = memrchr(base->path.bytes, '/', base->path.size);
-        target.directory = (af_slice){base->path.bytes, (size_t)(slash - base->path.bytes) + 1};
+        out->directory = af__url_directory(base->path);
     }
-    return write_url(out, &target, failure);
+}
+
+/** `base` is NULL for a text that has to be absolute. */
+static af_status read_target(target *out, const af__url *base, af_slice text, af_failure *failure) {
+    af_status status = check_octets(text, failure);
+    if (status != AF_OK) return status;
+    af_url_parts parts;
+    af_url_split(&parts, text);
+    bool is_https = base != NULL && base->is_https;
+    if (base == NULL || parts.scheme.bytes != NULL) {
+        status = read_scheme(&is_https, parts.scheme, failure);
+        return status == AF_OK ? read_own(out, is_https, &parts, failure) : status;
+    }
+    if (parts.authority.bytes != NULL) return read_own(out, is_https, &parts, failure);
+    read_below(out, base, &parts);
+    return AF_OK;
 }
 
 af_status af__url_parse(af__url *out, af_slice text, af_failure *failure) {
-    *out = (af__url){0};
-    af_status status = check_octets(text, failure);
-    if (status != AF_OK) return status;
-    reference parts = split(text);
-    bool is_https = false;
-    status = read_scheme(&is_https, parts.scheme, failure);
-    return status == AF_OK ? write_own(out, is_https, &parts, failure) : status;
+    return af__url_resolve(out, NULL, text, failure);
 }
 
 af_status af__url_resolve(af__url *out, const af__url *base, af_slice text, af_failure *failure) {
+    target target;
     *out = (af__url){0};
-    af_status status = check_octets(text, failure);
-    if (status != AF_OK) return status;
-    reference parts = split(text);
-    bool is_https = base->is_https;
-    if (parts.scheme.size != 0) {
-        status = read_scheme(&is_https, parts.scheme, failure);
-        if (status != AF_OK) return status;
-        return write_own(out, is_https, &parts, failure);
-    }
-    if (parts.authority.bytes != NULL) return write_own(out, is_https, &parts, failure);
-    return write_below(out, base, &parts, failure);
+    af_status status = read_target(&target, base, text, failure);
+    return status == AF_OK ? write_url(out, &target, failure) : status;
+}
+
+af_status af_url_check(af_slice text, af_failure *failure) {
+    target target;
+    af_status status = read_target(&target, NULL, text, failure);
+    if (status != AF_OK || room_of(&target) <= AF__URL_LONGEST) return status;
+    /* Only once it is written is it known how long it gets. */
+    af__url url;
+    status = write_url(&url, &target, failure);
+    if (status == AF_OK) af__url_clear(&url);
+    return status;
 }
 
 static af_slice without_dot(af_slice host) {
@@ -301,22 +246,59 @@ bool af__url_same_origin(const af__url *a, const af__url *b) {
            memcmp(host.bytes, other.bytes, host.size) == 0;
 }
 
-af_status af__url_upgrade(af__url *url, af_failure *failure) {
-    static const size_t old_size = sizeof "http" - 1, new_size = sizeof "https" - 1;
-    size_t size = strlen(url->text) - old_size;
-    char *text = af__alloc(new_size + size + 1);
-    if (text == NULL) return af__fail_memory(failure);
-    memcpy(text, "https", new_size);
-    memcpy(text + new_size, url->text + old_size, size + 1);
-    af__url upgraded = {0};
-    af_status status = af__url_parse(&upgraded, (af_slice){text, new_size + size}, failure);
-    af_free(text);
+size_t af__url_write_origin(const af__url *url, char out[AF_URL_ORIGIN_ROOM]) {
+    af_slice host = without_dot(url->host);
+    bool is_ipv6 = memchr(host.bytes, ':', host.size) != NULL;
+    char *at = write_scheme(out, url->is_https);
+    if (is_ipv6) *at++ = '[';
+    at = write_bytes(at, host.bytes, host.size);
+    if (is_ipv6) *at++ = ']';
+    at = write_port(at, url->port, url->is_https);
+    *at = '\0';
+    return (size_t)(at - out);
+}
+
+/** Take this text instead, but keep the userinfo. `url` stays as it is when that fails. */
+static af_status replace_text(af__url *url, af_slice text, af_failure *failure) {
+    af__url other = {0};
+    af_status status = af__url_parse(&other, text, failure);
     if (status != AF_OK) return status;
-    upgraded.userinfo = url->userinfo;
+    other.userinfo = url->userinfo;
     url->userinfo = NULL;
     af__url_clear(url);
-    *url = upgraded;
+    *url = other;
     return AF_OK;
+}
+
+/** The text with what is between `start` and `end` replaced. */
+static af_status replace_part(af__url *url, const char *start, const char *end, af_slice part,
+                              af_failure *failure) {
+    size_t before = (size_t)(start - url->text), behind = strlen(end);
+    char *text = af__alloc(before + part.size + behind);
+    if (text == NULL) return af__fail_memory(failure);
+    char *at = write_bytes(text, url->text, before);
+    at = write_bytes(at, part.bytes, part.size);
+    at = write_bytes(at, end, behind);
+    af_status status = replace_text(url, (af_slice){text, (size_t)(at - text)}, failure);
+    af_free(text);
+    return status;
+}
+
+af_status af__url_upgrade(af__url *url, af_failure *failure) {
+    static const size_t old_size = sizeof "http" - 1;
+    return replace_part(url, url->text, url->text + old_size, af_slice_of("https"), failure);
+}
+
+af_status af__url_set_host(af__url *url, af_slice host, af_failure *failure) {
+    const char *start = url->host.bytes;
+    return replace_part(url, start, start + url->host.size, host, failure);
+}
+
+af_status af__url_use_a_labels(af__url *url, af__to_ascii *to_ascii, af_failure *failure) {
+    char host[AF__HOST_LONGEST + 1];
+    if (to_ascii == NULL || af__is_ascii(url->host)) return AF_OK;
+    if (!to_ascii(host, sizeof host, url->host)) return AF_OK;
+    return af__url_set_host(url, af_slice_of(host), failure);
 }
 
 void af__url_clear(af__url *url) {

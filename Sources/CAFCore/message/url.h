@@ -4,8 +4,7 @@
 #ifndef AF_MESSAGE_URL_H
 #define AF_MESSAGE_URL_H
 
-#include <afcore/base.h>
-#include <afcore/error.h>
+#include <afcore/url.h>
 
 enum {
     /** Bytes of a URL, as given and as normalised. */
@@ -48,6 +47,30 @@ af_status af__url_resolve(af__url *out, const af__url *base, af_slice reference,
 
 /** Scheme, host (one trailing dot aside) and port are the same. */
 bool af__url_same_origin(const af__url *a, const af__url *b);
+
+/** The text that stands for that, RFC 6454 6.2, and its size. */
+size_t af__url_write_origin(const af__url *url, char out[AF_URL_ORIGIN_ROOM]);
+
+/** Of "http" and "https", whatever their case; 0 for others. */
+uint16_t af__url_default_port(af_slice scheme);
+
+/** A path up to its last slash, "/" if it has none: where relative references begin (RFC 3986 5.2.3). */
+af_slice af__url_directory(af_slice path);
+
+/** RFC 3986 5.2.4, in place. `path` begins with "/"; returns its new end. */
+char *af__remove_dot_segments(char *path, const char *end);
+
+/**
+ * Another host, as a URL has it: the A-labels of this one. Its userinfo stays. AF_ENOMEM, AF_EINVAL as
+ * af__url_parse(): it is as it was.
+ */
+af_status af__url_set_host(af__url *url, af_slice host, af_failure *failure);
+
+/** A host in A-labels, that ends in NUL and in no dot. false: it has none, or nobody knows them. */
+typedef bool af__to_ascii(char *out, size_t size, af_slice host);
+
+/** The same for a host in another script that has A-labels, and nothing for others. `to_ascii` may be NULL. */
+af_status af__url_use_a_labels(af__url *url, af__to_ascii *to_ascii, af_failure *failure);
 
 /**
  * An http URL becomes the https one of the same host: port 80 becomes 443, others stay. Its userinfo

@@ -414,8 +414,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     task->alarm.ring = alarm_rang;
     task->job.run = run_job;
     task->session = session;
-    bool remembers = session->store.cookies != NULL || session->store.hsts != NULL;
-    if (remembers) task->transfer.store = &session->store;
+    task->transfer.store = &session->store;
     af__session_reference(session);
     af__session_keep_alive(session);
     *out = task;

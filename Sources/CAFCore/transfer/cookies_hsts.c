@@ -26,6 +26,10 @@ static bool read_host(const af__store *store, af_slice host, host_room out) {
     return true;
 }
 
+af__to_ascii *af__transfer_to_ascii(const af__transfer *transfer) {
+    return transfer->store != NULL ? transfer->store->to_ascii : NULL;
+}
+
 /* ---- The request's part -------------------------------------------------------------------- */
 
 af_status af__transfer_init_store(af__transfer *transfer, const af_request *request,

@@ -12,6 +12,9 @@ af_status af__transfer_init_store(af__transfer *transfer, const af_request *requ
                                   af_failure *failure);
 void af__transfer_clear_store(af__transfer *transfer);
 
+/** How the session converts hosts; NULL: it doesn't. */
+af__to_ascii *af__transfer_to_ascii(const af__transfer *transfer);
+
 /** Must this http URL be an https one? `transfer` is an af__transfer. */
 bool af__transfer_wants_https(const void *transfer, const af__url *url);
 

@@ -71,7 +71,10 @@ static bool make_next(af__transfer *transfer, const af__redirect_plan *plan,
                       const af_redirect *redirect) {
     af_failure failure = {0};
     af__url url = {0};
-    if (af__url_parse(&url, af_slice_of(redirect->url), &failure) != AF_OK) {
+    /* The hook may have written a URL of its own. */
+    if (af__url_parse(&url, af_slice_of(redirect->url), &failure) != AF_OK ||
+        af__url_use_a_labels(&url, af__transfer_to_ascii(transfer), &failure) != AF_OK) {
+        af__url_clear(&url);
         return af__transfer_fail(transfer, &failure);
     }
     if (!url.is_https && af__transfer_wants_https(transfer, &url) &&

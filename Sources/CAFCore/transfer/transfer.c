@@ -265,6 +265,7 @@ static bool on_final_head(af__transfer *transfer) {
         .allow_downgrade = transfer->allow_downgrade,
         .wants_https = af__transfer_wants_https,
         .context = transfer,
+        .to_ascii = af__transfer_to_ascii(transfer),
     };
     af__redirect_plan plan = {0};
     if (af__redirect_decide(&question, &plan, &failure) != AF_OK)

@@ -81,8 +81,7 @@ typedef struct af__store {
     af_cookie_jar *cookies; /**< NULL: none are kept. */
     af_cookie_policy cookie_policy;
     af_hsts *hsts; /**< NULL: http stays http. */
-    /** A host in A-labels, that ends in NUL and in no dot. false: it can't be told. */
-    bool (*to_ascii)(char *out, size_t size, af_slice host);
+    af__to_ascii *to_ascii;
 } af__store;
 
 /** For the method of a request without fields, which then needs no memory of its own; many tasks may wait. */
@@ -111,7 +110,7 @@ typedef struct af__transfer {
     af__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
     char *unix_socket;    /**< NULL: the session's; "": none. */
 
-    const af__store *store; /**< The session's; NULL: it remembers nothing. */
+    const af__store *store; /**< The session's; NULL: there is none. */
     bool ignores_cookies;
     char *document_host; /**< Of the main document, where that is known and asked for. */
 

@@ -369,6 +369,74 @@ static void host_in_another_script_is_looked_up_and_sent_as_a_labels(void **stat
     assert_int_equal(names_count("xn--mnchen-3ya.test"), 1);
 }
 
+/**
+ * RFC 5890: a U-label and its A-label are one host, so a redirect between them doesn't cross origins (RFC 9110 4.3.1), and
+ * the credentials of the request stay.
+ */
+static void redirect_to_the_same_host_in_another_script_keeps_credentials(void **state) {
+    world *world = *state;
+    if (!can_convert_names()) return;
+    const char *const spellings[] = {"xn--bcher-kva.test", "b\u00fccher.test", "B\u00dcCHER.test",
+                                     "b\u00fccher.test."};
+    serve(world, "/new", answer(200, NULL, "here"));
+    size_t seen = 0;
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        for (size_t k = 0; k < COUNT_OF(spellings); k++) {
+            serve(world, "/old",
+                  answer(302,
+                         text_of(world, "Location: %s", named_url(world, spellings[k], "/new")),
+                         ""));
+            call *call = call_fetch_url(world, named_url(world, spellings[i], "/old"), AF_OK);
+            call_free(call);
+            assert_string_equal(seen_header(world, seen, "Authorization"), "Bearer token");
+            assert_string_equal(seen_header(world, seen + 1, "Authorization"), "Bearer token");
+            check_contains(seen_header(world, seen + 1, "Host"), "xn--bcher-kva.test");
+            seen += 2;
+        }
+    }
+    /* Another host is another origin. */
+    serve(world, "/old",
+          answer(302, text_of(world, "Location: %s", named_url(world, "m\u00fcnchen.test", "/new")),
+                 ""));
+    call_free(call_fetch_url(world, named_url(world, spellings[1], "/old"), AF_OK));
+    assert_string_equal(seen_header(world, seen, "Authorization"), "Bearer token");
+    assert_string_equal(seen_header(world, seen + 1, "Authorization"), "");
+}
+
+static af_redirect_answer lead_to_u_label(call *call, af_redirect *redirect) {
+    redirect->url = call->payload;
+    return AF_REDIRECT_FOLLOW;
+}
+
+/** The callback's URL is compared as the server's is: what it passes on stays with the host, however it is written. */
+static void callback_may_write_the_host_in_another_script(void **state) {
+    world *world = *state;
+    if (!can_convert_names()) return;
+    serve(world, "/new", answer(200, NULL, "here"));
+    serve(world, "/old", answer(302, "Location: /elsewhere", ""));
+    char target[128];
+    snprintf(target, sizeof target, "%s", named_url(world, "b\u00fccher.test", "/new"));
+    const af_header token = {S("Authorization"), S("Bearer token"), 0};
+    call *call = call_new(world, "/old");
+    call->request.url = named_url(world, "xn--bcher-kva.test", "/old");
+    call->request.headers = &token;
+    call->request.header_count = 1;
+    call->at_redirect = lead_to_u_label;
+    call->payload = target;
+    call_perform(call);
+    check_ended(call, AF_OK);
+    assert_string_equal(seen_header(world, 1, "Authorization"), "Bearer token");
+    call_free(call);
+}
+
+/** Without IDN libcurl would send the octets as they are (RFC 9110 4.2 has no such hosts). */
+static void refuses_host_in_another_script_without_idn(void **state) {
+    world *world = *state;
+    if (can_convert_names()) return;
+    expect(world, "b\u00fccher.test", AF_EUNSUPPORTED);
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+}
+
 /** What a mapping brings forth is checked like any host. */
 static void host_that_maps_to_separators_is_refused(void **state) {
     world *world = *state;
@@ -414,6 +482,33 @@ static void fetch_by_proxy(world *world, const char *proxy, const char *host, af
 static const char *proxy_named(world *world, relay *relay, const char *scheme, const char *host) {
     const char *port = strrchr(relay_url(relay, scheme, NULL), ':');
     return text_of(world, "%s://%s%s", scheme, host, port);
+}
+
+/** Proxies see the host twice, in the request line and in Host (RFC 9112 3.2.2): both have to be what servers know. */
+static void forwards_host_in_another_script_as_a_labels(void **state) {
+    world *world = *state;
+    if (!can_convert_names()) return;
+    relay *relay = relay_new(world);
+    char port[8];
+    snprintf(port, sizeof port, "%s", strrchr(url_of(world, ""), ':'));
+    fetch_by_proxy(world, relay_url(relay, "http", NULL), "B\u00fccher.test", AF_OK);
+    const char *head = relay_seen(relay, 0);
+    check_contains(head, text_of(world, "GET http://xn--bcher-kva.test%s/ HTTP/1.1\r\n", port));
+    check_contains(head, text_of(world, "Host: xn--bcher-kva.test%s\r\n", port));
+    /* The next hop of a redirect, too. */
+    serve(world, "/old",
+          answer(302, text_of(world, "Location: %s", named_url(world, "m\u00fcnchen.test", "/")),
+                 ""));
+    call *call = named_call(world, "here.test");
+    call->request.url = named_url(world, "here.test", "/old");
+    call->request.proxy = relay_url(relay, "http", NULL);
+    call_perform(call);
+    check_ended(call, AF_OK);
+    call_free(call);
+    check_contains(relay_seen(relay, relay_count(relay) - 1),
+                   text_of(world, "GET http://xn--mnchen-3ya.test%s/ HTTP/1.1\r\n", port));
+    world_close_session(world);
+    relay_free(relay);
 }
 
 static void proxy_is_looked_up_and_its_target_only_for_socks5(void **state) {
@@ -513,8 +608,12 @@ int main(void) {
         NAMES_TEST(public_addresses_are_judged_after_the_lookup),
         NAMES_TEST(override_is_not_looked_up),
         NAMES_TEST(host_in_another_script_is_looked_up_and_sent_as_a_labels),
+        NAMES_TEST(redirect_to_the_same_host_in_another_script_keeps_credentials),
+        NAMES_TEST(callback_may_write_the_host_in_another_script),
+        NAMES_TEST(refuses_host_in_another_script_without_idn),
         NAMES_TEST(host_that_maps_to_separators_is_refused),
         NAMES_TEST(host_that_maps_to_an_address_is_one),
+        NAMES_TEST(forwards_host_in_another_script_as_a_labels),
         NAMES_TEST(proxy_is_looked_up_and_its_target_only_for_socks5),
         NAMES_TEST(cancel_ends_task_while_two_names_hang),
         NAMES_TEST(server_for_names_over_https_is_looked_up_like_any_host),

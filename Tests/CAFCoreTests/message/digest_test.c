@@ -1,82 +1,9 @@
-/* Dates of fields, and what a server promises about the bytes. */
-#include "message/date.h"
+/* What a server promises about the bytes. */
 #include "message/digest.h"
 #include "message/fields.h"
 #include "support/head.h"
 
 #include <string.h>
-
-/* ---- Dates --------------------------------------------------------------------------------- */
-
-static void dates_are_read_in_three_forms(void **state) {
-    (void)state;
-    static const struct {
-        const char *text;
-        int64_t seconds;
-    } rows[] = {
-        {"Sun, 06 Nov 1994 08:49:37 GMT", 784111777},
-        {"Sunday, 06-Nov-94 08:49:37 GMT", 784111777},
-        {"Sun Nov  6 08:49:37 1994", 784111777},
-        {"Wed Nov 16 08:49:37 1994", 784975777},
-        {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
-        {"Wed, 31 Dec 1969 23:59:59 GMT", -1},
-        {"Mon, 01 Jan 1900 00:00:00 GMT", -2208988800},
-        {"Tue, 29 Feb 2000 00:00:00 GMT", 951782400},
-        {"Saturday, 01-Jan-00 00:00:00 GMT", 946684800},
-        {"Thursday, 31-Dec-70 00:00:00 GMT", 31449600},
-        {"Sat, 31 Dec 2016 23:59:60 GMT", 1483228800},
-        {"Fri, 31 Dec 9999 23:59:59 GMT", 253402300799},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        int64_t seconds = 0;
-        if (!af__date_parse(af_slice_of(rows[i].text), &seconds)) fail_msg("%s", rows[i].text);
-        if (seconds != rows[i].seconds) {
-            fail_msg("%s: %lld", rows[i].text, (long long)seconds);
-        }
-    }
-}
-
-static void what_is_no_date_is_refused(void **state) {
-    (void)state;
-    static const char *const rows[] = {
-        "",
-        "0",
-        "Sun",
-        "Sun,",
-        "yesterday",
-        "1994-11-06T08:49:37Z",
-        "Sun, 06 Nov 1994 08:49:37",
-        "Sun, 06 Nov 1994 08:49:37 UTC",
-        "Sun, 06 Nov 1994 08:49:37 +0000",
-        "Sun, 06 Nov 1994 08:49:37 GMT ",
-        " Sun, 06 Nov 1994 08:49:37 GMT",
-        "sun, 06 Nov 1994 08:49:37 GMT",
-        "Sun, 6 Nov 1994 08:49:37 GMT",
-        "Sun, 06 nov 1994 08:49:37 GMT",
-        "Sun, 06 Nov 94 08:49:37 GMT",
-        "Sun, 06-Nov-94 08:49:37 GMT",
-        "Sun, 31 Nov 1994 08:49:37 GMT",
-        "Sun, 00 Nov 1994 08:49:37 GMT",
-        "Thu, 29 Feb 1900 00:00:00 GMT",
-        "Sun, 06 Nov 1899 08:49:37 GMT",
-        "Sun, 06 Nov 1994 24:00:00 GMT",
-        "Sun, 06 Nov 1994 08:60:00 GMT",
-        "Sun, 06 Nov 1994 08:49:61 GMT",
-        "Sun, 06 Nov 1994 8:49:37 GMT",
-        "Sun Nov 6 08:49:37 1994",
-        "Sun Nov 06 08:49:37 1994 GMT",
-        "Sundays, 06-Nov-94 08:49:37 GMT",
-        "Sunday Nov  6 08:49:37 1994",
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        int64_t seconds;
-        if (af__date_parse(af_slice_of(rows[i]), &seconds)) fail_msg("%s", rows[i]);
-    }
-    int64_t seconds;
-    assert_false(af__date_parse(S("Sun, 06 Nov 1994 08:49:37\0GMT"), &seconds));
-}
-
-/* ---- Digests ------------------------------------------------------------------------------- */
 
 /* Of nothing at all. */
 #define MD5_OF_NOTHING "1B2M2Y8AsgTpgAmY7PhCfg=="
@@ -170,8 +97,6 @@ static void digests_survive_as_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dates_are_read_in_three_forms),
-        cmocka_unit_test(what_is_no_date_is_refused),
         cmocka_unit_test(the_strongest_promise_counts),
         cmocka_unit_test(a_part_has_no_content_md5_of_the_whole),
         cmocka_unit_test(digests_survive_as_text),

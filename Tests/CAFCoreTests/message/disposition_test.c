@@ -1,6 +1,8 @@
 /* Which name an answer suggests for its body, and that it can do no harm. */
 #include "support/check.h"
 
+#include <afcore/url.h>
+
 #include "base/buffer.h"
 #include "message/disposition.h"
 #include "message/media_types.h"
@@ -243,6 +245,57 @@ static void without_a_disposition_the_url_names_the_file(void **state) {
     assert_string_equal(name, "a");
 }
 
+/** A name that was typed as part of a URL must be the name of the file, or nothing is written. */
+static void url_names_a_file_or_says_why_not(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *name, *reason;
+    } rows[] = {
+        {"http://host/film.mp4", "film.mp4", NULL},
+        {"http://host:80/a/b/film.tar.gz?x=/y.z#/w", "film.tar.gz", NULL},
+        {"https://ada:se/cret@host/film", "film", NULL},
+        {"http://host//film", "film", NULL},
+        {"http://host/a%20b%C3%A4.txt", "a b\u00e4.txt", NULL},
+        {"http://host/100%+4%4", "100%+4%4", NULL},
+        {"http://host/-o", "-o", NULL},
+        {"http://host/x?a=b//c", "x", NULL},
+        {"http://host/con", "_con", NULL},
+        {"http://host/a.", "a", NULL},
+        {"http://host", NULL, "is empty"},
+        {"http://host/", NULL, "is empty"},
+        {"http://host?x=/y", NULL, "is empty"},
+        {"http://host#/y", NULL, "is empty"},
+        {"http://host/folder/", NULL, "is empty"},
+        {"host", NULL, "is empty"},
+        {"", NULL, "is empty"},
+        {"http://host/..", NULL, "hidden"},
+        {"http://host/%2Ebashrc", NULL, "hidden"},
+        {"http://host/a%2Fb", NULL, "separator"},
+        {"http://host/a%5Cb", NULL, "separator"},
+        {"http://host/a%00", NULL, "control character"},
+        {"http://host/%1B%5B2J", NULL, "control character"},
+        {"http://host/a%C2%85", NULL, "control character"},
+        {"http://host/gpj.%E2%80%AEexe", NULL, "control character"},
+        {"http://host/%FF%FE", NULL, "UTF-8"},
+        {"http://host/%20", NULL, "nothing"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char name[AF_FILE_NAME_MAX + 1] = "before";
+        af_failure failure = {0};
+        af_status status = af_url_file_name(name, af_slice_of(rows[i].url), &failure);
+        if (status != (rows[i].name != NULL ? AF_OK : AF_EINVAL)) fail_msg("%s", rows[i].url);
+        assert_string_equal(name, rows[i].name != NULL ? rows[i].name : "");
+        if (rows[i].reason != NULL) check_contains(failure.text, rows[i].reason);
+    }
+    char name[AF_FILE_NAME_MAX + 1], longest[5000];
+    memset(longest, 'a', sizeof longest);
+    memcpy(longest, "http://h/", 9);
+    af_failure failure;
+    af_slice url = {longest, sizeof longest};
+    check_status(af_url_file_name(name, url, &failure), AF_EINVAL);
+    check_contains(failure.text, "too long");
+}
+
 static void of_two_fields_the_first_that_names_a_file_counts(void **state) {
     (void)state;
     const af_header headers[] = {{S("Content-Disposition"), S("attachment"), 0},
@@ -272,6 +325,7 @@ int main(void) {
         cmocka_unit_test(hostile_names_become_harmless),
         cmocka_unit_test(long_names_are_cut_before_the_extension),
         cmocka_unit_test(without_a_disposition_the_url_names_the_file),
+        cmocka_unit_test(url_names_a_file_or_says_why_not),
         cmocka_unit_test(of_two_fields_the_first_that_names_a_file_counts),
         cmocka_unit_test(types_have_a_usual_extension),
     };

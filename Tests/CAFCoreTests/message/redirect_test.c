@@ -9,7 +9,8 @@ static af_status decide(const char *base, const char *location, int status, cons
     check_status(af__url_parse(&url, af_slice_of(base), NULL), AF_OK);
     af_header header = {S("location"), af_slice_of(location), 0};
     af_head head = {status, AF_HTTP_1_1, {NULL, 0}, &header, location != NULL ? 1 : 0};
-    af__redirect_question question = {&head, &url, method, has_body, 0, 20, false, NULL, NULL};
+    af__redirect_question question = {&head, &url,  method, has_body, 0,
+                                      20,    false, NULL,   NULL,     NULL};
     af_status result = af__redirect_decide(&question, plan, failure);
     af__url_clear(&url);
     return result;
@@ -97,6 +98,70 @@ static void locations_are_resolved_against_what_answered(void **state) {
     }
 }
 
+/** Knows one host in another script, and one that maps to an address that is none. */
+static bool to_ascii(char *out, size_t size, af_slice host) {
+    const char *found = host.size > 1 && memcmp(host.bytes, "b\xC3\xBC", 3) == 0 ? "xn--b-xga.test"
+                        : memcmp(host.bytes, "\xE2", 1) == 0                     ? "256.1.1.1"
+                                                                                 : NULL;
+    if (found == NULL || strlen(found) >= size) return false;
+    memcpy(out, found, strlen(found) + 1);
+    return true;
+}
+
+static void u_label_and_a_label_are_one_origin(void **state) {
+    (void)state;
+    static const struct {
+        const char *base, *location, *target;
+        bool crosses;
+    } cases[] = {
+        {"http://xn--b-xga.test/", "http://b\u00fc.test/x", "http://xn--b-xga.test/x", false},
+        {"http://xn--b-xga.test:81/", "//B\u00fc.test:81/", "http://xn--b-xga.test:81/", false},
+        {"http://xn--b-xga.test/", "//b\u00fc.test:81/?y", "http://xn--b-xga.test:81/?y", true},
+        {"http://h/", "http://u:p@b\u00fc.test/", "http://xn--b-xga.test/", true},
+        /* What nobody can convert is another host, and refused when it is about to be sent. */
+        {"http://h/", "http://\u00fc.test/", "http://\u00fc.test/", true},
+    };
+    TORTURE(n) {
+        for (size_t i = 0; i < COUNT_OF(cases); i++) {
+            af__url url;
+            af__redirect_plan plan;
+            const af_header header = {S("Location"), af_slice_of(cases[i].location), 0};
+            const af_head head = {.status = 302, .headers = &header, .header_count = 1};
+            if (af__url_parse(&url, af_slice_of(cases[i].base), NULL) != AF_OK) continue;
+            const af__redirect_question question = {
+                .head = &head, .url = &url, .method = "GET", .limit = 20, .to_ascii = to_ascii};
+            af_status status = af__redirect_decide(&question, &plan, NULL);
+            af__url_clear(&url);
+            if (status != AF_OK) {
+                check_status(status, AF_ENOMEM);
+                continue;
+            }
+            assert_string_equal(plan.target.text, cases[i].target);
+            assert_int_equal(plan.crosses_origin, cases[i].crosses);
+            if (strchr(cases[i].location, '@') != NULL) {
+                assert_string_equal(plan.target.userinfo, "u:p");
+            }
+            af__url_clear(&plan.target);
+        }
+    }
+}
+
+static void a_label_that_is_no_host_is_refused(void **state) {
+    (void)state;
+    af__url url;
+    af__redirect_plan plan;
+    af_failure failure;
+    check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
+    const af_header header = {S("Location"), S("http://\u2460/"), 0};
+    const af_head head = {.status = 302, .headers = &header, .header_count = 1};
+    const af__redirect_question question = {
+        .head = &head, .url = &url, .method = "GET", .limit = 20, .to_ascii = to_ascii};
+    check_status(af__redirect_decide(&question, &plan, &failure), AF_EREDIRECT);
+    check_contains(failure.text, "can't be followed");
+    assert_null(plan.target.text);
+    af__url_clear(&url);
+}
+
 static void unsafe_locations_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -133,7 +198,7 @@ static void a_downgrade_can_be_allowed(void **state) {
     check_status(af__url_parse(&url, S("https://h/"), NULL), AF_OK);
     af_header header = {S("Location"), S("http://h/"), 0};
     af_head head = {301, AF_HTTP_2, {NULL, 0}, &header, 1};
-    af__redirect_question question = {&head, &url, "GET", false, 0, 1, true, NULL, NULL};
+    af__redirect_question question = {&head, &url, "GET", false, 0, 1, true, NULL, NULL, NULL};
     af__redirect_plan plan;
     check_status(af__redirect_decide(&question, &plan, NULL), AF_OK);
     assert_true(plan.follow);
@@ -151,7 +216,7 @@ static void several_locations_must_agree(void **state) {
                            {S("LOCATION"), S("/a"), 0},
                            {S("Location"), S("/b"), 0}};
     af_head head = {302, AF_HTTP_1_1, {NULL, 0}, headers, 3};
-    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL};
+    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL, NULL};
     af__redirect_plan plan;
     af_failure failure;
     check_status(af__redirect_decide(&question, &plan, &failure), AF_OK);
@@ -182,7 +247,7 @@ static void the_limit_counts_what_was_followed(void **state) {
     af_head head = {302, AF_HTTP_1_1, {NULL, 0}, &header, 1};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         af__redirect_question question = {&head,          &url,  "GET", false, cases[i].followed,
-                                          cases[i].limit, false, NULL,  NULL};
+                                          cases[i].limit, false, NULL,  NULL,  NULL};
         af__redirect_plan plan;
         af_failure failure;
         af_status status = af__redirect_decide(&question, &plan, &failure);
@@ -240,7 +305,7 @@ static void out_of_memory_is_not_a_bad_redirect(void **state) {
     check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
     af_header header = {S("Location"), S("//user:password@other/x y"), 0};
     af_head head = {302, AF_HTTP_1_1, {NULL, 0}, &header, 1};
-    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL};
+    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL, NULL};
     TORTURE(n) {
         af__redirect_plan plan;
         af_failure failure = {.status = AF_OK};
@@ -258,6 +323,8 @@ int main(void) {
         cmocka_unit_test(only_redirects_with_a_location_are_followed),
         cmocka_unit_test(methods_change_as_rfc_9110_says),
         cmocka_unit_test(locations_are_resolved_against_what_answered),
+        cmocka_unit_test(u_label_and_a_label_are_one_origin),
+        cmocka_unit_test(a_label_that_is_no_host_is_refused),
         cmocka_unit_test(unsafe_locations_are_refused),
         cmocka_unit_test(a_downgrade_can_be_allowed),
         cmocka_unit_test(several_locations_must_agree),

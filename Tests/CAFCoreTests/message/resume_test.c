@@ -60,7 +60,7 @@ static void what_can_be_resumed_is_told_from_what_cannot(void **state) {
         const char *reason;
         write_head(&written, rows[i].status, rows[i].fields);
         check_status(
-            af__resume_make(&token, S("http://h/"), &written.head, &written.framing, &reason),
+            af__resume_make(&token, S("http://h/"), &written.head, &written.framing, 0, &reason),
             AF_OK);
         if ((reason == NULL) != (rows[i].reason == NULL)) fail_msg("%s", rows[i].fields);
         if (reason != NULL) check_contains(reason, rows[i].reason);
@@ -82,7 +82,7 @@ static void a_validator_has_a_limit(void **state) {
         af__framing framing = {.kind = AF__FRAMING_CLOSE, .length = AF_LENGTH_UNKNOWN};
         af__resume_token token;
         const char *reason;
-        check_status(af__resume_make(&token, S("http://h/"), &head, &framing, &reason), AF_OK);
+        check_status(af__resume_make(&token, S("http://h/"), &head, &framing, 0, &reason), AF_OK);
         assert_int_equal(reason == NULL, size < sizeof tag);
         af__resume_clear(&token);
     }
@@ -229,7 +229,7 @@ static void tokens_survive_any_lack_of_memory(void **state) {
         af__buffer_init(&out, AF__RESUME_LONGEST);
         write_head(&written, 200, "ETag: \"a\"\nContent-MD5: " MD5_OF_NOTHING);
         af_status status = af__resume_make(&made, S("http://h/"), &written.head, &written.framing,
-                                           &reason);
+                                           0, &reason);
         if (status == AF_OK) status = af__resume_write(&made, &out);
         if (status == AF_OK) {
             status = af__resume_read(&read, (af_slice){out.bytes, out.size}, NULL);

@@ -19,6 +19,7 @@
 #include <afcore/tls.h>
 #include <afcore/trace.h>
 #include <afcore/trust.h>
+#include <afcore/url.h>
 #include <afcore/version.h>
 
 #endif

@@ -51,6 +51,49 @@ typedef struct af_head {
  */
 AF_API const af_header *af_head_find(const af_head *head, const char *name);
 
+/**
+ * Returns the size of the token (RFC 9110, section 5.6.2) that `text` starts with; 0 if it doesn't start with one. Methods
+ * and header names are tokens.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AF_API size_t af_token_size(af_slice text);
+
+/**
+ * Checks a request header: the name must be a token, the value must have no control character other than a tab (RFC 9110,
+ * section 5.5). Content-Length and Transfer-Encoding are refused: they are computed from the body. With AF_HEADER_REMOVE
+ * the value is ignored.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: AF_EINVAL with a text that names the header but never shows its value. `failure` may be NULL.
+ */
+AF_API af_status af_header_check(const af_header *header, af_failure *failure);
+
+/**
+ * Parses an HTTP date (RFC 9110, section 5.6.7) in any of its three forms:
+ *
+ *     Sun, 06 Nov 1994 08:49:37 GMT     IMF-fixdate
+ *     Sunday, 06-Nov-94 08:49:37 GMT    RFC 850
+ *     Sun Nov  6 08:49:37 1994          asctime()
+ *
+ * `now` and `*seconds` are seconds since 1970. A two-digit year is the latest one that makes the date at most 50 years later
+ * than `now`. The weekday isn't compared with the date. A leap second counts as the first second of the next minute.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: returns false for any other text, such as another time zone, a day that isn't in the month, or a year before 1900.
+ */
+AF_API bool af_date_parse(af_slice text, int64_t now, int64_t *seconds);
+
+/** Size of a written date in bytes, with the NUL. */
+#define AF_DATE_ROOM 30
+
+/**
+ * Writes seconds since 1970 as an IMF-fixdate, the form that senders must use.
+ *
+ * Thread: any.    Owns: nothing.    Fails: returns false for years before 1900 and after 9999; `out` is then empty.
+ */
+AF_API bool af_date_write(char out[AF_DATE_ROOM], int64_t seconds);
+
 /** Maximum length of a suggested file name in bytes: leaves room for a suffix within the usual 255. */
 #define AF_FILE_NAME_MAX 223
 

@@ -1,0 +1,35 @@
+#include "curl/library.h"
+
+#include "base/failure.h"
+#include "curl/allocator.h"
+#include "tls/tls.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { OLDEST_LIBCURL = 0x075800 };
+
+static CURLcode global_result;
+
+static void init_global(void) {
+    af__tls_init_library();
+    global_result = af__memory_init_libcurl();
+}
+
+af_status af__libcurl_check(af_failure *failure) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_global);
+    if (global_result != CURLE_OK) {
+        return af__fail(failure, AF_EINTERNAL, "libcurl can't be initialised: %s",
+                        curl_easy_strerror(global_result));
+    }
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    if (info->version_num < OLDEST_LIBCURL) {
+        return af__fail(failure, AF_EUNSUPPORTED, "libcurl %s is older than 7.88.0", info->version);
+    }
+    if (info->ssl_version != NULL && strstr(info->ssl_version, "OpenSSL/") != NULL) return AF_OK;
+    return af__fail(failure, AF_EUNSUPPORTED,
+                    "this libcurl is built on %s, and trust is decided with OpenSSL",
+                    info->ssl_version != NULL ? info->ssl_version : "no TLS library");
+}

@@ -1,0 +1,177 @@
+/* Texts of URLs, split and joined without a judgement: what they may be is decided in url.c and host.c. */
+#include "base/text.h"
+#include "message/host.h"
+#include "message/url.h"
+
+#include <afcore/url.h>
+
+/* ---- Splitting ----------------------------------------------------------------------------- */
+
+/** The number of bytes before the first `stop`, or all. */
+static size_t span_until(af_slice text, char stop) {
+    const char *found = text.size != 0 ? memchr(text.bytes, stop, text.size) : NULL;
+    return found != NULL ? (size_t)(found - text.bytes) : text.size;
+}
+
+static af_slice from(af_slice text, size_t offset) {
+    return (af_slice){text.bytes + offset, text.size - offset};
+}
+
+/** Cut off what follows the first `mark`; absent if there is none. */
+static af_slice cut_after(af_slice *text, char mark) {
+    size_t size = span_until(*text, mark);
+    if (size == text->size) return (af_slice){NULL, 0};
+    af_slice tail = from(*text, size + 1);
+    text->size = size;
+    return tail;
+}
+
+/** The length of a scheme before its colon; 0 if `text` begins with none. */
+static size_t scheme_size(af_slice text) {
+    for (size_t size = 0; size < text.size; size++) {
+        char c = text.bytes[size];
+        if (c == ':') return size;
+        bool is_inner = af__is_digit(c) || c == '+' || c == '-' || c == '.';
+        if (!af__is_letter(c) && (size == 0 || !is_inner)) return 0;
+    }
+    return 0;
+}
+
+void af_url_split(af_url_parts *out, af_slice url) {
+    *out = (af_url_parts){0};
+    if (url.bytes == NULL) url = (af_slice){"", 0};
+    out->fragment = cut_after(&url, '#');
+    out->query = cut_after(&url, '?');
+    size_t size = scheme_size(url);
+    if (size != 0) {
+        out->scheme = (af_slice){url.bytes, size};
+        url = from(url, size + 1);
+    }
+    out->path = url;
+    if (url.size < 2 || url.bytes[0] != '/' || url.bytes[1] != '/') return;
+    url = from(url, 2);
+    size = span_until(url, '/');
+    out->authority = (af_slice){url.bytes, size};
+    out->path = from(url, size);
+    af__authority_text authority;
+    af__authority_cut(&authority, out->authority);
+    out->userinfo = authority.userinfo;
+    out->host = authority.host;
+    out->port = authority.port;
+}
+
+uint16_t af_url_port(const af_url_parts *parts) {
+    uint16_t port;
+    if (parts->port.size == 0) return af__url_default_port(parts->scheme);
+    return af__port_parse(&port, parts->port) ? port : 0;
+}
+
+/* ---- Joining ------------------------------------------------------------------------------- */
+
+/** Text in the making: counts what doesn't fit, too. */
+typedef struct writer {
+    char *out;
+    size_t room, size;
+} writer;
+
+static void put(writer *writer, af_slice text) {
+    if (text.size != 0 && writer->size + text.size <= writer->room) {
+        memcpy(writer->out + writer->size, text.bytes, text.size);
+    }
+    writer->size += text.size;
+}
+
+/** `mark` and the part, unless it is absent. */
+static void put_after(writer *writer, const char *mark, af_slice part) {
+    if (part.bytes == NULL) return;
+    put(writer, af_slice_of(mark));
+    put(writer, part);
+}
+
+/** RFC 3986 5.2.4. */
+char *af__remove_dot_segments(char *path, const char *end) {
+    char *out = path;
+    for (const char *in = path; in < end;) {
+        const char *next = memchr(in + 1, '/', (size_t)(end - in) - 1);
+        bool is_last = next == NULL;
+        if (is_last) next = end;
+        size_t size = (size_t)(next - in);
+        bool is_dot = size == 2 && in[1] == '.';
+        bool is_dots = size == 3 && in[1] == '.' && in[2] == '.';
+        if (is_dots) {
+            while (out > path && *--out != '/') continue;
+        }
+        if (!is_dot && !is_dots) {
+            memmove(out, in, size);
+            out += size;
+        } else if (is_last) {
+            *out++ = '/';
+        }
+        in = next;
+    }
+    return out;
+}
+
+/** RFC 3986 5.2.3. */
+af_slice af__url_directory(af_slice path) {
+    const char *slash = path.size != 0 ? memrchr(path.bytes, '/', path.size) : NULL;
+    if (slash == NULL) return (af_slice){"/", 1};
+    return (af_slice){path.bytes, (size_t)(slash - path.bytes) + 1};
+}
+
+/** The reference's own path under that of the base. */
+static void put_merged(writer *writer, af_slice base_path, af_slice path) {
+    size_t start = writer->size;
+    if (path.bytes[0] != '/') put(writer, af__url_directory(base_path));
+    put(writer, path);
+    if (writer->size > writer->room || writer->out[start] != '/') return;
+    const char *end = af__remove_dot_segments(writer->out + start, writer->out + writer->size);
+    writer->size = (size_t)(end - writer->out);
+}
+
+size_t af_url_resolve(char *out, size_t room, af_slice base_text, af_slice reference) {
+    af_url_parts base, parts;
+    writer writer = {out, room, 0};
+    af_url_split(&base, base_text);
+    af_url_split(&parts, reference);
+    if (parts.scheme.bytes != NULL) {
+        put(&writer, reference);
+        return writer.size;
+    }
+    if (base.scheme.bytes != NULL) {
+        put(&writer, base.scheme);
+        put(&writer, af_slice_of(":"));
+    }
+    if (parts.authority.bytes != NULL) {
+        put(&writer, reference);
+        return writer.size;
+    }
+    put_after(&writer, "//", base.authority);
+    if (parts.path.size != 0) {
+        put_merged(&writer, base.path, parts.path);
+    } else {
+        put(&writer, base.path);
+        if (parts.query.bytes == NULL) parts.query = base.query;
+    }
+    put_after(&writer, "?", parts.query);
+    put_after(&writer, "#", parts.fragment);
+    return writer.size;
+}
+
+size_t af_url_append_query(char *out, size_t room, af_slice url, af_slice query) {
+    writer writer = {out, room, 0};
+    af_slice address = url;
+    af_slice fragment = cut_after(&address, '#');
+    put(&writer, address);
+    af_slice former = cut_after(&address, '?');
+    if (query.size != 0) {
+        bool is_open = former.size == 0 || former.bytes[former.size - 1] == '&';
+        if (former.bytes == NULL)
+            put(&writer, af_slice_of("?"));
+        else if (!is_open)
+            put(&writer, af_slice_of("&"));
+        put(&writer, query);
+    }
+    put_after(&writer, "#", fragment);
+    return writer.size;
+}

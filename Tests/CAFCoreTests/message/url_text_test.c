@@ -1,0 +1,299 @@
+/* Texts of URLs as the public functions split, check and join them: RFC 3986, sections 3 and 5, and appendix B. */
+#include "message/url.h"
+#include "support/check.h"
+#include "support/rows.h"
+#include "support/torture.h"
+
+#include <afcore/url.h>
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Splitting ----------------------------------------------------------------------------- */
+
+static void check_part(af_slice part, const char *expected, const char *url, const char *name) {
+    bool is_same = expected == NULL ? part.bytes == NULL
+                                    : part.bytes != NULL && part.size == strlen(expected) &&
+                                          memcmp(part.bytes, expected, part.size) == 0;
+    if (!is_same) fail_msg("the %s of %s is \"%.*s\"", name, url, (int)part.size, part.bytes);
+}
+
+/** RFC 3986, appendix B; an authority in 3.2. */
+static void splits_any_text(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *scheme, *authority, *userinfo, *host, *port, *path, *query, *fragment;
+    } rows[] = {
+        {"http://u:p@h:8/p?q#f", "http", "u:p@h:8", "u:p", "h", "8", "/p", "q", "f"},
+        {"http://h", "http", "h", NULL, "h", NULL, "", NULL, NULL},
+        {"http://h:/?#", "http", "h:", NULL, "h", "", "/", "", ""},
+        {"http://a@b@c/", "http", "a@b@c", "a@b", "c", NULL, "/", NULL, NULL},
+        {"http://@h", "http", "@h", "", "h", NULL, "", NULL, NULL},
+        {"http://[fe80::1%25e]:1/", "http", "[fe80::1%25e]:1", NULL, "fe80::1%25e", "1", "/", NULL,
+         NULL},
+        {"http://[::1]x:1", "http", "[::1]x:1", NULL, "::1", "1", "", NULL, NULL},
+        {"http://[::1", "http", "[::1", NULL, "[", ":1", "", NULL, NULL},
+        {"http://h?a/b", "http", "h", NULL, "h", NULL, "", "a/b", NULL},
+        {"http://h#a?b", "http", "h", NULL, "h", NULL, "", NULL, "a?b"},
+        {"/p?q", NULL, NULL, NULL, NULL, NULL, "/p", "q", NULL},
+        {"//h/p", NULL, "h", NULL, "h", NULL, "/p", NULL, NULL},
+        {"///p", NULL, "", NULL, "", NULL, "/p", NULL, NULL},
+        {"mailto:x@y", "mailto", NULL, NULL, NULL, NULL, "x@y", NULL, NULL},
+        {"A+-.1:x", "A+-.1", NULL, NULL, NULL, NULL, "x", NULL, NULL},
+        {"1a:x", NULL, NULL, NULL, NULL, NULL, "1a:x", NULL, NULL},
+        {":x", NULL, NULL, NULL, NULL, NULL, ":x", NULL, NULL},
+        {"a/b:c", NULL, NULL, NULL, NULL, NULL, "a/b:c", NULL, NULL},
+        {"?a:b", NULL, NULL, NULL, NULL, NULL, "", "a:b", NULL},
+        {"", NULL, NULL, NULL, NULL, NULL, "", NULL, NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af_url_parts parts;
+        const char *url = rows[i].url;
+        af_url_split(&parts, af_slice_of(url));
+        check_part(parts.scheme, rows[i].scheme, url, "scheme");
+        check_part(parts.authority, rows[i].authority, url, "authority");
+        check_part(parts.userinfo, rows[i].userinfo, url, "userinfo");
+        check_part(parts.host, rows[i].host, url, "host");
+        check_part(parts.port, rows[i].port, url, "port");
+        check_part(parts.path, rows[i].path, url, "path");
+        check_part(parts.query, rows[i].query, url, "query");
+        check_part(parts.fragment, rows[i].fragment, url, "fragment");
+    }
+    af_url_parts parts;
+    af_url_split(&parts, (af_slice){NULL, 0});
+    assert_non_null(parts.path.bytes);
+    assert_int_equal(parts.path.size, 0);
+}
+
+/** RFC 3986 3.2.3, RFC 9110 4.2. */
+static void port_is_the_one_named_or_that_of_the_scheme(void **state) {
+    (void)state;
+    static const struct {
+        const char *url;
+        unsigned port;
+    } rows[] = {
+        {"http://h", 80},
+        {"HTTPS://h/", 443},
+        {"http://h:/", 80},
+        {"http://h:1/", 1},
+        {"http://h:65535", 65535},
+        {"http://h:0080", 80},
+        {"http://h:0", 0},
+        {"http://h:65536", 0},
+        {"http://h:x", 0},
+        {"http://h:+80", 0},
+        {"http://h: 80", 0},
+        {"http://h:8 ", 0},
+        {"ftp://h", 0},
+        {"ftp://h:21", 21},
+        {"//h", 0},
+        {"//h:8", 8},
+        {"http://[::1]:8", 8},
+        {"http://[::1]", 80},
+        {"http://h:4294967376", 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af_url_parts parts;
+        af_url_split(&parts, af_slice_of(rows[i].url));
+        if (af_url_port(&parts) != rows[i].port) {
+            fail_msg("%s: %u", rows[i].url, (unsigned)af_url_port(&parts));
+        }
+    }
+}
+
+/* ---- Checking ------------------------------------------------------------------------------ */
+
+/** What the Swift tests read, too. af_url_check() judges as af__url_parse(), which requests go by. */
+static void agrees_with_the_shared_table(void **state) {
+    (void)state;
+    rows *rows = rows_open("urls.txt");
+    char *fields[3];
+    while (rows_next(rows, fields, 3)) {
+        af__url url;
+        af_failure failure = {0}, parse_failure = {0};
+        char origin[AF_URL_ORIGIN_ROOM], own_origin[AF_URL_ORIGIN_ROOM];
+        af_slice text = af_slice_of(fields[0]);
+        bool is_fine = strcmp(fields[1], "ok") == 0;
+        af_status expected = is_fine ? AF_OK : AF_EINVAL;
+        if (af_url_check(text, &failure) != expected) fail_msg("%s: %s", fields[0], failure.text);
+        check_status(af__url_parse(&url, text, &parse_failure), expected);
+        assert_string_equal(failure.text, parse_failure.text);
+        if (!is_fine) check_contains(failure.text, fields[1]);
+        check_status(af_url_write_origin(origin, text, NULL), expected);
+        assert_string_equal(origin, is_fine ? fields[2] : "");
+        if (is_fine) assert_int_equal(af__url_write_origin(&url, own_origin), strlen(origin));
+        af__url_clear(&url);
+    }
+    assert_true(rows_close(rows) > 60);
+}
+
+/** 64 KiB, as given and as sent; what dot segments take away doesn't count. */
+static void check_counts_what_is_sent(void **state) {
+    (void)state;
+    char *text = malloc(AF__URL_LONGEST + 1);
+    assert_non_null(text);
+    memset(text, 'a', AF__URL_LONGEST + 1);
+    memcpy(text, "http://h/", 9);
+    af_slice longest = {text, AF__URL_LONGEST};
+    check_status(af_url_check(longest, NULL), AF_OK);
+    check_status(af_url_check((af_slice){text, AF__URL_LONGEST + 1}, NULL), AF_EINVAL);
+    text[100] = ' ';
+    af_failure failure;
+    check_status(af_url_check(longest, &failure), AF_EINVAL);
+    check_contains(failure.text, "escaped");
+    memcpy(text + AF__URL_LONGEST - 6, "/../b/", 6);
+    check_status(af_url_check(longest, NULL), AF_OK);
+    TORTURE(n) {
+        af_status status = af_url_check(longest, NULL);
+        if (status != AF_OK) check_status(status, AF_ENOMEM);
+    }
+    free(text);
+}
+
+/* ---- Origins ------------------------------------------------------------------------------- */
+
+/** RFC 6454, sections 4 and 6.2: equal texts if and only if af__url_same_origin() says so. */
+static void origins_are_the_same_as_those_of_redirects(void **state) {
+    (void)state;
+    static const char *const urls[] = {
+        "http://h/a",        "http://H:80?b",    "http://u:p@h./",  "https://h/",
+        "https://h:443",     "http://h:443/",    "https://h:80/",   "http://h:8080/",
+        "http://h.example/", "http://[::1]/",    "http://[::1]:80", "http://[0:0::1]:8080/",
+        "http://127.0.0.1",  "http://127.1:80/", "http://h../",     "http://i",
+    };
+    for (size_t i = 0; i < COUNT_OF(urls); i++) {
+        for (size_t k = 0; k < COUNT_OF(urls); k++) {
+            af__url a, b;
+            char origin[AF_URL_ORIGIN_ROOM], other[AF_URL_ORIGIN_ROOM];
+            check_status(af__url_parse(&a, af_slice_of(urls[i]), NULL), AF_OK);
+            check_status(af__url_parse(&b, af_slice_of(urls[k]), NULL), AF_OK);
+            check_status(af_url_write_origin(origin, af_slice_of(urls[i]), NULL), AF_OK);
+            check_status(af_url_write_origin(other, af_slice_of(urls[k]), NULL), AF_OK);
+            if ((strcmp(origin, other) == 0) != af__url_same_origin(&a, &b)) {
+                fail_msg("%s and %s", urls[i], urls[k]);
+            }
+            af__url_clear(&a);
+            af__url_clear(&b);
+        }
+    }
+}
+
+static void longest_origin_fits(void **state) {
+    (void)state;
+    char text[8 + AF__HOST_LONGEST + 7], origin[AF_URL_ORIGIN_ROOM];
+    memcpy(text, "https://", 8);
+    memset(text + 8, 'a', AF__HOST_LONGEST);
+    memcpy(text + 8 + AF__HOST_LONGEST, ":65535", 7);
+    check_status(af_url_write_origin(origin, af_slice_of(text), NULL), AF_OK);
+    assert_string_equal(origin, text);
+}
+
+/** RFC 5890: a U-label and its A-label are one host. */
+static void hosts_in_another_script_have_the_origin_of_their_a_labels(void **state) {
+    (void)state;
+    char origin[AF_URL_ORIGIN_ROOM];
+    af_failure failure;
+    bool has_idn = (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_IDN) != 0;
+    af_status status = af_url_write_origin(origin, S("https://B\u00fccher.Test./x"), &failure);
+    if (!has_idn) {
+        check_status(status, AF_EUNSUPPORTED);
+        check_contains(failure.text, "A-labels");
+        return;
+    }
+    check_status(status, AF_OK);
+    assert_string_equal(origin, "https://xn--bcher-kva.test");
+    check_status(af_url_write_origin(origin, S("http://\uff11\uff12\uff17\u30021/"), NULL), AF_OK);
+    assert_string_equal(origin, "http://127.0.0.1");
+    check_status(af_url_write_origin(origin, S("http://a\uff0fb/"), &failure), AF_EINVAL);
+    check_contains(failure.text, "internationalised");
+    assert_string_equal(origin, "");
+}
+
+/* ---- Joining ------------------------------------------------------------------------------- */
+
+static void check_joined(const char *out, size_t size, const char *expected, const char *what) {
+    if (size != strlen(expected) || memcmp(out, expected, size) != 0) {
+        fail_msg("%s: %.*s", what, (int)size, out);
+    }
+}
+
+/** RFC 3986 5.2, on texts; 5.4 is in url_test.c and in the Swift tests. */
+static void resolves_texts_and_keeps_the_rest(void **state) {
+    (void)state;
+    static const struct {
+        const char *base, *reference, *result;
+    } rows[] = {
+        {"http://u:p@h/v1/", "x y", "http://u:p@h/v1/x y"},
+        {"http://h/a/b?q#f", "", "http://h/a/b?q"},
+        {"http://h/a/b?q#f", "#g", "http://h/a/b?q#g"},
+        {"http://h/a/b?q", "?r", "http://h/a/b?r"},
+        {"http://h/a/b?q", "?", "http://h/a/b?"},
+        {"http://h/a/b?q", "c", "http://h/a/c"},
+        {"http://h/a/b", "../../../c/./d/..", "http://h/c/"},
+        {"http://h/a/b", "/../c", "http://h/c"},
+        {"http://h", "c", "http://h/c"},
+        {"http://h", "", "http://h"},
+        {"http://h", "?a=1", "http://h?a=1"},
+        {"http://[::1]:8/a", "//[::2]/b", "http://[::2]/b"},
+        {"http://h/a", "HTTP://Other", "HTTP://Other"},
+        {"http://h/a", "mailto:me", "mailto:me"},
+        {"http://h/a/", "./b:c", "http://h/a/b:c"},
+        {"h/a/b", "c", "h/a/c"},
+        {"", "c", "/c"},
+        {"", "", ""},
+        {"mailto:a", "../b", "mailto:/b"},
+    };
+    char out[128];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af_slice base = af_slice_of(rows[i].base), reference = af_slice_of(rows[i].reference);
+        size_t size = af_url_resolve(out, base.size + reference.size + 2, base, reference);
+        check_joined(out, size, rows[i].result, rows[i].reference);
+        /* Too little room is said, never used. */
+        for (size_t room = 0; room < size; room++) {
+            char *small = malloc(room + 1);
+            assert_non_null(small);
+            assert_true(af_url_resolve(small, room, base, reference) > room);
+            free(small);
+        }
+    }
+}
+
+static void appends_queries_before_the_fragment(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *query, *result;
+    } rows[] = {
+        {"http://h", "a=1", "http://h?a=1"},
+        {"http://h/p?x=y", "a=1&b", "http://h/p?x=y&a=1&b"},
+        {"http://h/p?", "a=1", "http://h/p?a=1"},
+        {"http://h/p?x&", "a=1", "http://h/p?x&a=1"},
+        {"http://h/p?x?", "a=1", "http://h/p?x?&a=1"},
+        {"http://h/p#f?g", "a=1", "http://h/p?a=1#f?g"},
+        {"http://h/p?x#", "a=1", "http://h/p?x&a=1#"},
+        {"http://h/p?x#f", "", "http://h/p?x#f"},
+        {"", "a", "?a"},
+        {"", "", ""},
+    };
+    char out[64];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        af_slice url = af_slice_of(rows[i].url), query = af_slice_of(rows[i].query);
+        size_t size = af_url_append_query(out, url.size + query.size + 1, url, query);
+        check_joined(out, size, rows[i].result, rows[i].url);
+        if (size > 0) assert_int_equal(af_url_append_query(out, size - 1, url, query), size);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(splits_any_text),
+        cmocka_unit_test(port_is_the_one_named_or_that_of_the_scheme),
+        cmocka_unit_test(agrees_with_the_shared_table),
+        cmocka_unit_test(check_counts_what_is_sent),
+        cmocka_unit_test(origins_are_the_same_as_those_of_redirects),
+        cmocka_unit_test(longest_origin_fits),
+        cmocka_unit_test(hosts_in_another_script_have_the_origin_of_their_a_labels),
+        cmocka_unit_test(resolves_texts_and_keeps_the_rest),
+        cmocka_unit_test(appends_queries_before_the_fragment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
