@@ -28,7 +28,7 @@ static void choose(af_request *request, af_task_events *events, unsigned choice)
         request->sink.kind = AF_SINK_EVENTS;
         events->on_body = on_body;
     }
-    if ((choice & 8) != 0) request->version = AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
+    if ((choice & 8) != 0) request->version = AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
     if ((choice & 16) != 0) request->credentials = &user;
     if ((choice & 32) != 0) request->expect = AF_EXPECT_ALWAYS;
     request->keep_encoding = (choice & 64) != 0;

@@ -296,5 +296,5 @@ int af__exchange_connected(void *context, char *remote, char *local, int remote_
 bool af__exchange_claims_http_2(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     bool is_claimed = transfer->hop.reader->head.version == AF_HTTP_2 && exchange->is_ready;
-    return is_claimed && !exchange->is_multiplexed && transfer->version != AF_WISH_HTTP_3;
+    return is_claimed && !exchange->is_multiplexed && transfer->version != AF_HTTP_PREFER_3;
 }

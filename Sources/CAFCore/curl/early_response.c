@@ -29,7 +29,7 @@ static bool may_have_answer(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     if (transfer == NULL || exchange->has_ended || exchange->is_replay ||
         exchange->state.connection_auth || !transfer->request.sends_body ||
-        transfer->request.url.is_https || transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE ||
+        transfer->request.url.is_https || transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE ||
         transfer->result->failure.status != AF_OK || atomic_load(&transfer->is_cancelled)) {
         return false;
     }

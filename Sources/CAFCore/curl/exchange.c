@@ -450,17 +450,17 @@ static void set_method(af__exchange *exchange) {
 static af_status set_version(af__exchange *exchange, af_failure *failure) {
     const af__transfer *transfer = exchange->transfer;
     long version = CURL_HTTP_VERSION_2TLS;
-    switch (exchange->state.connection_auth ? AF_WISH_HTTP_1_1 : transfer->version) {
-    case AF_WISH_AUTOMATIC:
-    case AF_WISH_HTTP_2:
+    switch (exchange->state.connection_auth ? AF_HTTP_PREFER_1_1 : transfer->version) {
+    case AF_HTTP_PREFER_AUTOMATIC:
+    case AF_HTTP_PREFER_2:
         break;
-    case AF_WISH_HTTP_1_1:
+    case AF_HTTP_PREFER_1_1:
         version = CURL_HTTP_VERSION_1_1;
         break;
-    case AF_WISH_HTTP_2_PRIOR_KNOWLEDGE:
+    case AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE:
         version = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
         break;
-    case AF_WISH_HTTP_3:
+    case AF_HTTP_PREFER_3:
         if (!(curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP3)) {
             return af__fail(failure, AF_EUNSUPPORTED, "this libcurl has no HTTP/3");
         }

@@ -36,11 +36,12 @@ unsigned af__apart_take(af__driver *driver, const af__transfer *transfer) {
     unsigned scheme;
     if (af__transfer_connection_auth(transfer, &scheme) != NULL) return AF__APART_ALONE;
     if (af__transfer_identifies_to_proxy(transfer)) return AF__APART_ALONE;
-    if (!may_have_to_wait(transfer) || transfer->version == AF_WISH_HTTP_1_1) return AF__APART_NOT;
+    if (!may_have_to_wait(transfer) || transfer->version == AF_HTTP_PREFER_1_1)
+        return AF__APART_NOT;
     if (!driver->multiplexes) return AF__APART_NOT;
     if (!transfer->request.url.is_https) {
         /* Without TLS nothing marks a connection but that it is going to be closed. */
-        bool is_shared = transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
+        bool is_shared = transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
         return is_shared ? AF__APART_ALONE : AF__APART_NOT;
     }
     for (unsigned place = AF__APART_NOT + 1; place < AF__APART_ALONE; place++) {
@@ -60,8 +61,8 @@ static bool is_alone(const af__driver *driver, const af__transfer *transfer) {
     unsigned scheme;
     if (!driver->multiplexes) return true;
     bool is_clear = !transfer->request.url.is_https &&
-                    transfer->version != AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
-    return is_clear || transfer->version == AF_WISH_HTTP_1_1 || may_have_to_wait(transfer) ||
+                    transfer->version != AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
+    return is_clear || transfer->version == AF_HTTP_PREFER_1_1 || may_have_to_wait(transfer) ||
            transfer->own_proxy != NULL || af__transfer_identifies_to_proxy(transfer) ||
            af__transfer_connection_auth(transfer, &scheme) != NULL || af__must_not_share(transfer);
 }
@@ -100,6 +101,7 @@ bool af__may_multiplex(void) {
 }
 
 bool af__must_not_share(const af__transfer *transfer) {
-    return transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE && !transfer->request.url.is_https &&
+    return transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE &&
+           !transfer->request.url.is_https &&
            curl_version_info(CURLVERSION_NOW)->version_num < 0x080000;
 }

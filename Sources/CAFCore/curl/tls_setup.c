@@ -73,7 +73,7 @@ CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context) 
 
 void af__exchange_adopt_peer(af__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
-    exchange->is_multiplexed = exchange->transfer->version == AF_WISH_HTTP_2_PRIOR_KNOWLEDGE;
+    exchange->is_multiplexed = exchange->transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
     if (!exchange->transfer->request.url.is_https) return;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls == NULL || tls->internals == NULL) return;

@@ -138,8 +138,8 @@ static unsigned possible_schemes(const af__transfer *transfer) {
 
 af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes,
                                      af_failure *failure) {
-    bool has_http_1 = transfer->version != AF_WISH_HTTP_2_PRIOR_KNOWLEDGE &&
-                      transfer->version != AF_WISH_HTTP_3;
+    bool has_http_1 = transfer->version != AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE &&
+                      transfer->version != AF_HTTP_PREFER_3;
     transfer->connection_schemes = has_http_1 ? schemes & AF__AUTH_ON_CONNECTION : 0;
     const auth *auth = transfer->auth;
     if (auth == NULL) return AF_OK;

@@ -100,7 +100,7 @@ typedef struct af__transfer {
     atomic_uint_fast64_t *event_counter; /**< The session's. */
     af_limits limits;                    /**< With the defaults filled in. */
     af_timeouts timeouts;
-    af_http_wish version;
+    af_http_version_preference version;
     bool allow_downgrade, waits_for_network;
     af__coding coding;
     af_expect expect;

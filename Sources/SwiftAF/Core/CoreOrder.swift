@@ -147,7 +147,7 @@ final class CoreOrder: Sendable {
         }
         core.timeouts = timeouts
         core.limits = limits
-        core.version = af_http_wish(request.httpVersion ?? defaults.version)
+        core.version = af_http_version_preference(request.httpVersion ?? defaults.version)
         core.keep_encoding = !(request.decompressesBody ?? defaults.decompresses)
         core.allow_downgrade = redirectPolicy.allowsInsecureDowngrade
         core.priority = request.priority.map { UInt8(1 + $0 * 254) } ?? 0
@@ -189,15 +189,15 @@ final class CoreOrder: Sendable {
     var redirectPolicy: RedirectPolicy { request.redirectPolicy ?? defaults.redirectPolicy }
 }
 
-extension af_http_wish {
+extension af_http_version_preference {
     fileprivate init(_ preference: HTTPVersionPreference) {
         self =
             switch preference {
-            case .http1_1: AF_WISH_HTTP_1_1
-            case .http2: AF_WISH_HTTP_2
-            case .http2PriorKnowledge: AF_WISH_HTTP_2_PRIOR_KNOWLEDGE
-            case .http3: AF_WISH_HTTP_3
-            default: AF_WISH_AUTOMATIC
+            case .http1_1: AF_HTTP_PREFER_1_1
+            case .http2: AF_HTTP_PREFER_2
+            case .http2PriorKnowledge: AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE
+            case .http3: AF_HTTP_PREFER_3
+            default: AF_HTTP_PREFER_AUTOMATIC
             }
     }
 }

@@ -154,7 +154,7 @@ static af_status set_up(call *call, enum kind kind, const char *file, reader *re
     case WRITTEN_AS_EVENTS:
         call->request.sink.kind = AF_SINK_EVENTS;
         call->request.priority = 200;
-        call->request.version = AF_WISH_HTTP_1_1;
+        call->request.version = AF_HTTP_PREFER_1_1;
         call->request.timeouts = (af_timeouts){1000000, 2000000, 3000000};
         break;
     case KINDS:

@@ -424,7 +424,7 @@ static void a_hop_tells_where_time_and_bytes_went(void **state) {
 static void http_3_is_refused_where_there_is_none(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
-    call->request.version = AF_WISH_HTTP_3;
+    call->request.version = AF_HTTP_PREFER_3;
     call_perform(call);
     check_ended(call, AF_EUNSUPPORTED);
     assert_null(call->head);

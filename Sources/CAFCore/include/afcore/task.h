@@ -163,13 +163,13 @@ typedef struct af_limits {
     { 0, 0, 0, 0, 0, 0 }
 
 /** Which HTTP version to use (CURLOPT_HTTP_VERSION). */
-typedef enum af_http_wish {
-    AF_WISH_AUTOMATIC = 0,              /**< https: HTTP/2 or HTTP/1.1 by ALPN; http: HTTP/1.1. */
-    AF_WISH_HTTP_1_1 = 1,               /**< HTTP/1.1 only. */
-    AF_WISH_HTTP_2 = 2,                 /**< As AUTOMATIC, without an upgrade over http. */
-    AF_WISH_HTTP_2_PRIOR_KNOWLEDGE = 3, /**< HTTP/2 from the first byte, also over http. */
-    AF_WISH_HTTP_3 = 4                  /**< AF_EUNSUPPORTED if libcurl has no HTTP/3. */
-} af_http_wish;
+typedef enum af_http_version_preference {
+    AF_HTTP_PREFER_AUTOMATIC = 0,         /**< https: HTTP/2 or HTTP/1.1 by ALPN; http: HTTP/1.1. */
+    AF_HTTP_PREFER_1_1 = 1,               /**< HTTP/1.1 only. */
+    AF_HTTP_PREFER_2 = 2,                 /**< As AUTOMATIC, without an upgrade over http. */
+    AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE = 3, /**< HTTP/2 from the first byte, also over http. */
+    AF_HTTP_PREFER_3 = 4                  /**< AF_EUNSUPPORTED if libcurl has no HTTP/3. */
+} af_http_version_preference;
 
 /**
  * Whether to send "Expect: 100-continue" over HTTP/1.1 and wait for the server before sending a body (RFC 9110
@@ -207,7 +207,7 @@ typedef struct af_request {
     af_sink sink;
     af_timeouts timeouts;
     af_limits limits;
-    af_http_wish version;
+    af_http_version_preference version;
     bool keep_encoding;   /**< Send Accept-Encoding: identity, and don't decode the body. */
     bool allow_downgrade; /**< Follow redirects from https to http. */
     /** 1 to 255; 0: the default, 16. Tasks that wait for a host start highest first. Also the HTTP/2 weight. */
@@ -257,9 +257,9 @@ typedef struct af_request {
     {                                                                                              \
         sizeof(af_request), "GET", NULL, NULL, 0,                                                  \
             {AF_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},        \
-            {AF_SINK_MEMORY, NULL, 0, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT, AF_WISH_AUTOMATIC,  \
-            false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL, NULL, NULL, false, NULL,   \
-            NULL                                                                                   \
+            {AF_SINK_MEMORY, NULL, 0, NULL}, AF_TIMEOUTS_INIT, AF_LIMITS_INIT,                     \
+            AF_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0, 0, AF_EXPECT_AUTOMATIC, false, NULL,  \
+            NULL, NULL, false, NULL, NULL                                                          \
     }
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
