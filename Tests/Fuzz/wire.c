@@ -188,7 +188,7 @@ static void on_done(void *context, af_result *result) {
     af_result_free(result);
 }
 
-static void drop(void *context) {
+static void on_release(void *context) {
     (void)context;
     pthread_mutex_lock(&wire.lock);
     wire.is_done = true;
@@ -199,7 +199,7 @@ static void drop(void *context) {
 void wire_perform(wire_run *run, const af_request *request, af_task_events events) {
     events.context = run;
     events.on_done = on_done;
-    events.drop = drop;
+    events.release = on_release;
     af_failure failure;
     if (af_task_begin(NULL, wire_session(), request, &events, &failure) != AF_OK) abort();
     pthread_mutex_lock(&wire.lock);

@@ -28,7 +28,7 @@ af_session *wire_session(void);
  */
 const char *wire_listen(af_slice replies, bool is_tcp);
 
-/** Perform a request, whose callbacks may be filled in but for `context`, on_done and drop; then stop listening. */
+/** Perform a request, whose callbacks may be filled in but for `context`, on_done and release; then stop listening. */
 void wire_perform(wire_run *run, const af_request *request, af_task_events events);
 
 #endif

@@ -220,7 +220,7 @@ static void on_done(void *context, af_result *result) {
     atomic_fetch_add(&job->done, 1);
 }
 
-static void drop(void *context) {
+static void on_task_release(void *context) {
     job *job = context;
     atomic_fetch_add(&job->dropped, 1);
     job->on_drop(job->context);
@@ -251,7 +251,7 @@ void job_begin(job *job) {
     events.on_head = on_head;
     events.on_body = on_body;
     events.on_done = on_done;
-    events.drop = drop;
+    events.release = on_task_release;
     set_request(job, &request);
     pthread_mutex_lock(&job->slot->lock);
     job->session = af_session_retain(job->slot->session);

@@ -69,7 +69,7 @@ af_status af_reach_monitor_new(af_reach_monitor **out, const af_reach_monitor_op
     atomic_init(&monitor->references, 1);
     monitor->generation = af__process_generation();
     monitor->on_change = options->on_change;
-    monitor->drop = options->drop;
+    monitor->release = options->release;
     monitor->context = options->context;
     monitor->state.status = AF_REACH_UNKNOWN;
     *out = monitor;

@@ -19,7 +19,7 @@ struct af_reach_monitor {
     atomic_uint references;
     char *host; /**< A name to be looked up, or NULL. */
     void (*on_change)(void *context, const af_reachability *state);
-    void (*drop)(void *context);
+    void (*release)(void *context);
     void *context;
 
     /* Under the lock. */

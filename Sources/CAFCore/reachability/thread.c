@@ -38,7 +38,7 @@ void af__reach_unlock(void) {
 
 void af__reach_unreference(af_reach_monitor *monitor) {
     if (atomic_fetch_sub(&monitor->references, 1) != 1) return;
-    if (monitor->drop != NULL) monitor->drop(monitor->context);
+    if (monitor->release != NULL) monitor->release(monitor->context);
     af_free(monitor->host);
     af_free(monitor);
 }

@@ -97,13 +97,13 @@ void af_task_release(af_task *task) {
     if (task == NULL || atomic_fetch_sub(&task->references, 1) != 1) return;
     af_session *session = task->session;
     bool was_started = atomic_load(&task->was_started);
-    void (*drop)(void *) = task->transfer.events.drop;
+    void (*release)(void *) = task->transfer.events.release;
     void *context = task->transfer.events.context;
     af__transfer_clear(&task->transfer);
     af__reply_free(atomic_load(&task->reply));
     af__spares_give(&spares, task);
     if (!was_started) {
-        if (drop != NULL) drop(context);
+        if (release != NULL) release(context);
         af__session_drop_keep_alive(session);
     }
     af__session_unreference(session);

@@ -94,9 +94,9 @@ void af__task_complete(af_task *task) {
     af__list_remove(&task->node);
     af__transfer_finish(&task->transfer);
     unsigned pending = atomic_fetch_or(&task->requests, AF__TASK_FINISHED);
-    void (*drop)(void *) = task->transfer.events.drop;
-    task->transfer.events.drop = NULL;
-    if (drop != NULL) drop(task->transfer.events.context);
+    void (*release)(void *) = task->transfer.events.release;
+    task->transfer.events.release = NULL;
+    if (release != NULL) release(task->transfer.events.context);
     /* An operation on its way still needs the loop; the task leaves when that has been taken. */
     enter(task, pending != 0 ? AF__STATE_LEAVING : AF__STATE_DETACHED);
     if (pending == 0) leave(task);
@@ -375,7 +375,8 @@ static bool are_events(const af_task_events *events) {
 /** A structure made without its macro may hold anything, so none of its callbacks is called. */
 static void give_back(const af_request *request, const af_task_events *events) {
     if (is_request(request)) af__body_release(&request->body);
-    if (events != NULL && are_events(events) && events->drop != NULL) events->drop(events->context);
+    if (events != NULL && are_events(events) && events->release != NULL)
+        events->release(events->context);
 }
 
 af_status af_task_new(af_task **out, af_session *session, const af_request *request,
@@ -407,7 +408,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     }
     if (status != AF_OK) {
         af__task_give_spare(task);
-        if (events != NULL && events->drop != NULL) events->drop(events->context);
+        if (events != NULL && events->release != NULL) events->release(events->context);
         return status;
     }
     atomic_init(&task->references, 1);
@@ -429,9 +430,9 @@ static void complete_in_child(void *context) {
     af__fail(&failure, AF_ECLOSED, "the session belongs to the parent process");
     af__transfer_fail(&task->transfer, &failure);
     af__transfer_finish(&task->transfer);
-    void (*drop)(void *) = task->transfer.events.drop;
-    task->transfer.events.drop = NULL;
-    if (drop != NULL) drop(task->transfer.events.context);
+    void (*release)(void *) = task->transfer.events.release;
+    task->transfer.events.release = NULL;
+    if (release != NULL) release(task->transfer.events.context);
     af_task_release(task);
 }
 

@@ -33,7 +33,7 @@ static void on_change(void *context, const af_reachability *state) {
     af__task_post(wait->task, AF__TASK_NETWORK);
 }
 
-static void drop(void *context) {
+static void release_wait(void *context) {
     network_wait *wait = context;
     af_task *task = wait->task;
     af_free(wait);
@@ -63,7 +63,7 @@ static af_status watch(network_wait *wait) {
     af_reach_monitor_options options = AF_REACH_MONITOR_OPTIONS_INIT;
     options.host = watched_host(wait->task, &wait->failure, room, sizeof room);
     options.on_change = on_change;
-    options.drop = drop;
+    options.release = release_wait;
     options.context = wait;
     return af_reach_monitor_new(&wait->monitor, &options, NULL);
 }
@@ -116,6 +116,6 @@ void af__task_forget_network(af_task *task) {
     task->network_retry_us = 0;
     if (wait == NULL) return;
     task->network = NULL;
-    /* Its drop releases the task; that is not the last reference, as the loop has one. */
+    /* Its release callback releases the task; that is not the last reference, as the loop has one. */
     af_reach_monitor_free(wait->monitor);
 }

@@ -190,7 +190,7 @@ extension CoreTask {
             task.handover.end()
             task.didFinish(CoreResult(taking: result))
         }
-        events.drop = { context in
+        events.release = { context in
             context.map { Unmanaged<CoreTask>.fromOpaque($0).release() }
         }
         if interests.contains(.progress) {

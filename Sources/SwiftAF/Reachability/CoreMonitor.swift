@@ -29,7 +29,7 @@ final class CoreMonitor: @unchecked Sendable {
             guard let context, let state else { return }
             Unmanaged<Target>.fromOpaque(context).takeUnretainedValue().receive(NetworkReachability(state.pointee))
         }
-        options.drop = { $0.map { Unmanaged<Target>.fromOpaque($0).release() } }
+        options.release = { $0.map { Unmanaged<Target>.fromOpaque($0).release() } }
         let target = Unmanaged.passRetained(Target(receive))
         options.context = target.toOpaque()
         var raw: OpaquePointer?

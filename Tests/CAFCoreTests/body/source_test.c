@@ -89,7 +89,7 @@ static void a_refused_request_gives_back_what_it_borrowed(void **state) {
     af_request request = AF_REQUEST_INIT;
     af_task_events events = AF_TASK_EVENTS_INIT;
     events.context = &dropped;
-    events.drop = count_release;
+    events.release = count_release;
     request.url = "ftp://127.0.0.1/";
     request.body = (af_body){
         .kind = AF_BODY_BYTES, .bytes = S("abc"), .release = count_release, .context = &released};
@@ -114,7 +114,7 @@ static void a_task_that_never_starts_gives_back_what_it_borrowed(void **state) {
     af_task_release(call->task);
     call->task = NULL;
     assert_int_equal(atomic_load(&released), 1);
-    assert_int_equal(atomic_load(&call->drop_count), 1);
+    assert_int_equal(atomic_load(&call->release_count), 1);
     assert_int_equal(atomic_load(&call->done_count), 0);
     call_free(call);
 }

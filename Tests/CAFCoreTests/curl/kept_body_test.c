@@ -458,7 +458,7 @@ static void upload_goes_on_while_body_is_kept(void **state) {
         while (atomic_load(&upload.reads) <= before) check_fetch(world, "/other", AF_OK);
     }
     atomic_store(&upload.may_end, true);
-    for (unsigned n = 0; atomic_load(&call->drop_count) == 0 && n < 10000; n++) {
+    for (unsigned n = 0; atomic_load(&call->release_count) == 0 && n < 10000; n++) {
         af_task_wake(call->task);
         check_fetch(world, "/other", AF_OK);
     }

@@ -156,7 +156,7 @@ static void child_looks_up_names_of_its_own(void **state) {
         if (begins) {
             call_start(call);
             pthread_mutex_lock(&call->lock);
-            while (atomic_load(&call->drop_count) == 0) {
+            while (atomic_load(&call->release_count) == 0) {
                 pthread_cond_wait(&call->changed, &call->lock);
             }
             pthread_mutex_unlock(&call->lock);

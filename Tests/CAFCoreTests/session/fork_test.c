@@ -51,7 +51,7 @@ static void a_session_starts_nothing_in_a_child(void **state) {
     if (child == 0) {
         af_task *task;
         af_status status = af_task_begin(&task, call->session, &call->request, &call->events, NULL);
-        child_exit(status == AF_ECLOSED && task == NULL && atomic_load(&call->drop_count) == 1 &&
+        child_exit(status == AF_ECLOSED && task == NULL && atomic_load(&call->release_count) == 1 &&
                    atomic_load(&call->done_count) == 0);
     }
     check_child(child);
@@ -70,7 +70,7 @@ static void a_task_made_before_the_fork_completes_in_the_child(void **state) {
     pid_t child = fork();
     if (child == 0) {
         af_task_start(call->task);
-        bool ended = child_waits_for(&call->drop_count, call);
+        bool ended = child_waits_for(&call->release_count, call);
         af_task_release(call->task);
         af_session_cancel_all(call->session);
         af_session_release(call->session);
@@ -117,7 +117,7 @@ static void a_child_can_have_sessions_of_its_own(void **state) {
         call *call = call_new(world, "/child");
         if (af_session_new(&call->session, NULL, NULL) != AF_OK) child_exit(false);
         call_start(call);
-        bool ended = child_waits_for(&call->drop_count, call);
+        bool ended = child_waits_for(&call->release_count, call);
         bool is_fine = ended && call->failure.status == AF_OK;
         call_free(call);
         child_exit(is_fine);

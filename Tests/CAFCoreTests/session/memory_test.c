@@ -21,7 +21,7 @@ static void try(call *call) {
         assert_null(call->task);
         assert_int_equal(atomic_load(&call->done_count), 0);
     }
-    assert_int_equal(atomic_load(&call->drop_count), 1);
+    assert_int_equal(atomic_load(&call->release_count), 1);
     if (status != AF_OK && status != AF_ENOMEM) print_error("%s\n", call->failure.text);
     assert_true(status == AF_OK || status == AF_ENOMEM);
 }

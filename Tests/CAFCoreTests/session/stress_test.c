@@ -17,7 +17,7 @@ static size_t number_of_tasks(void) {
 
 typedef struct item {
     atomic_uint done, dropped;
-    atomic_uint status_after_drop; /**< on_done after drop, which must never be. */
+    atomic_uint status_after_release; /**< on_done after release, which must never be. */
     af_status status;
     struct worker *worker;
 } item;
@@ -38,12 +38,12 @@ typedef struct worker {
 static void on_done(void *context, af_result *result) {
     item *item = context;
     item->status = af_result_get_failure(result)->status;
-    if (atomic_load(&item->dropped) != 0) atomic_fetch_add(&item->status_after_drop, 1);
+    if (atomic_load(&item->dropped) != 0) atomic_fetch_add(&item->status_after_release, 1);
     atomic_fetch_add(&item->done, 1);
     af_result_free(result);
 }
 
-static void on_drop(void *context) {
+static void on_release(void *context) {
     item *item = context;
     worker *worker = item->worker;
     atomic_fetch_add(&item->dropped, 1);
@@ -77,7 +77,8 @@ static void disturb(worker *worker, af_task *task) {
 
 static void count_end(worker *worker, const item *item, bool was_started) {
     bool is_right = atomic_load(&item->done) == (was_started ? 1u : 0u) &&
-                    atomic_load(&item->dropped) == 1 && atomic_load(&item->status_after_drop) == 0;
+                    atomic_load(&item->dropped) == 1 &&
+                    atomic_load(&item->status_after_release) == 0;
     if (!is_right) worker->wrong++;
     if (!was_started) return;
     if (item->status == AF_OK)
@@ -103,7 +104,7 @@ static void run_round(worker *worker, size_t count) {
         af_task_events events = AF_TASK_EVENTS_INIT;
         events.context = &worker->items[i];
         events.on_done = on_done;
-        events.drop = on_drop;
+        events.release = on_release;
         af_request request = AF_REQUEST_INIT;
         request.url = next_random(&worker->random) % 16 == 0 ? worker->slow : worker->url;
         if (af_task_new(&tasks[i], worker->world->session, &request, &events, NULL) != AF_OK) {

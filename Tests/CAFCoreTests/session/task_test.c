@@ -81,7 +81,7 @@ static void refuses_structures_made_without_their_macro(void **state) {
     int releases = 0, drops = 0;
     af_task_events events = AF_TASK_EVENTS_INIT, odd_events;
     events.context = &drops;
-    events.drop = count_call;
+    events.release = count_call;
     for (int octet = 0; octet < 256; octet++) {
         af_request odd;
         memset(&odd, octet, sizeof odd);

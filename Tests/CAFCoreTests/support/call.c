@@ -82,10 +82,10 @@ static void on_done(void *context, af_result *result) {
     count(call, &call->done_count);
 }
 
-static void drop(void *context) {
+static void on_release(void *context) {
     call *call = context;
     note(call, 'x');
-    count(call, &call->drop_count);
+    count(call, &call->release_count);
 }
 
 /* ---- Making and waiting -------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ call *call_new(world *world, const char *path) {
     new->events.on_body = on_body;
     new->events.on_progress = on_progress;
     new->events.on_done = on_done;
-    new->events.drop = drop;
+    new->events.release = on_release;
     return new;
 }
 
@@ -135,7 +135,7 @@ void call_wait_for(call *call, atomic_uint *counter, unsigned count) {
 }
 
 void call_wait(call *call) {
-    call_wait_for(call, &call->drop_count, 1);
+    call_wait_for(call, &call->release_count, 1);
     if (call->keeps_body) call->body = (af_slice){call->collected, call->collected_size};
 }
 
@@ -152,7 +152,7 @@ call *call_fetch(world *world, const char *path) {
 
 void call_free(call *call) {
     af_task_release(call->task);
-    assert_int_equal(atomic_load(&call->drop_count), 1);
+    assert_int_equal(atomic_load(&call->release_count), 1);
     assert_true(atomic_load(&call->done_count) <= 1);
     af_result_free(call->result);
     free(call->collected);

@@ -38,12 +38,12 @@ struct call {
     af_progress progress; /**< The last one told. */
     /**
      * The events in their order: i(nformational) r(edirect) h(ead) b(ody) p(rogress) d(one)
-     * (drop) x. Repeats of b and of p are written once.
+     * (release) x. Repeats of b and of p are written once.
      */
     char log[256];
     int informational[64]; /**< Statuses of the 1xx answers. */
     atomic_uint informational_count, redirect_count, head_count, body_count, refused_count;
-    atomic_uint done_count, drop_count;
+    atomic_uint done_count, release_count;
     atomic_uint_fast64_t taken; /**< Bytes that on_body took. */
 
     char *collected;

@@ -17,7 +17,7 @@ static void on_change(void *context, const af_reachability *state) {
     if (watcher->then != NULL) watcher->then(watcher);
 }
 
-static void drop(void *context) {
+static void on_release(void *context) {
     watcher *watcher = context;
     pthread_mutex_lock(&watcher->lock);
     watcher->dropped++;
@@ -33,7 +33,7 @@ watcher *watcher_new(const char *host) {
     af_reach_monitor_options options = AF_REACH_MONITOR_OPTIONS_INIT;
     options.host = host;
     options.on_change = on_change;
-    options.drop = drop;
+    options.release = on_release;
     options.context = new;
     check_status(af_reach_monitor_new(&new->monitor, &options, NULL), AF_OK);
     return new;

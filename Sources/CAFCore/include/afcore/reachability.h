@@ -60,7 +60,7 @@ typedef struct af_reach_monitor_options {
      */
     void (*on_change)(void *context, const af_reachability *state);
     /** Called once, after the monitor was freed and no further on_change can follow. May be NULL. */
-    void (*drop)(void *context);
+    void (*release)(void *context);
     void *context; /**< Passed to the callbacks. */
 } af_reach_monitor_options;
 
@@ -71,7 +71,7 @@ typedef struct af_reach_monitor_options {
  * Creates a monitor. It isn't started, and its state is AF_REACH_UNKNOWN. `options` may be NULL.
  *
  * Thread: any.    Owns: `*out` is yours, af_reach_monitor_free(); on success takes
- * `options->context`, until `drop`.
+ * `options->context`, until `release`.
  * Fails: AF_ENOMEM, AF_EINVAL (`host` is empty or too long); `*out` is then NULL. `failure` may be NULL.
  */
 AF_API af_status af_reach_monitor_new(af_reach_monitor **out,
@@ -101,7 +101,7 @@ AF_API void af_reach_monitor_stop(af_reach_monitor *monitor);
 AF_API void af_reach_monitor_get_state(const af_reach_monitor *monitor, af_reachability *out);
 
 /**
- * Stops and frees a monitor. Never blocks: if on_change is in progress, `drop` is called after it, on the
+ * Stops and frees a monitor. Never blocks: if on_change is in progress, `release` is called after it, on the
  * monitors' thread. NULL is allowed.
  *
  * Thread: any, also inside callbacks.    Owns: takes `monitor`.    Fails: never.

@@ -76,7 +76,7 @@ typedef struct af_session_statistics {
     uint64_t posts;       /**< Operations posted to the loop thread. */
     uint64_t wakeups;     /**< Times the loop was woken for posts. */
     uint64_t turns;       /**< Iterations of the loop. */
-    uint64_t events;      /**< Callbacks of tasks, without drop. */
+    uint64_t events;      /**< Callbacks of tasks, without release. */
     uint64_t connections; /**< Connections opened. */
 } af_session_statistics;
 

@@ -323,7 +323,7 @@ AF_API const af_trust_report *af_response_get_trust(const af_response *response)
  * They may call any function of this library, including af_task_cancel() and af_session_release(). They
  * must not block, because all tasks of the session wait for them.
  *
- * Order: (on_informational* (on_redirect | on_challenge? on_challenge_answered?))* on_head? on_body* on_done drop,
+ * Order: (on_informational* (on_redirect | on_challenge? on_challenge_answered?))* on_head? on_body* on_done release,
  * with on_progress, on_trace and on_wake anywhere before on_done.
  */
 typedef struct af_task_events {
@@ -354,7 +354,7 @@ typedef struct af_task_events {
      */
     void (*on_done)(void *context, af_result *result);
     /** Called exactly once, last: on the loop thread, or in af_task_release() if the task was never started. */
-    void (*drop)(void *context);
+    void (*release)(void *context);
     /**
      * An af_task_wake() has reached the loop; paused reads and on_body calls follow. One on_wake may stand for
      * several calls. If af_task_wake() is called inside on_body, on_wake follows after all data that can be
@@ -395,7 +395,7 @@ typedef struct af_task_events {
  * Creates a task. It does nothing before af_task_start(). `failure` may be NULL.
  *
  * Thread: any.    Owns: `*out` is yours, af_task_release(). Takes `events->context` and the body of the
- * request; on failure their release and drop are called before this function returns.
+ * request; on failure their release functions are called before this function returns.
  * Fails: AF_EINVAL (`failure` says why), AF_EUNSUPPORTED, AF_ECLOSED, AF_ENOMEM; `*out` is then NULL. A struct
  * without its AF_…_INIT is AF_EINVAL too: nothing else in it is read, and none of its callbacks is called.
  */
@@ -406,7 +406,7 @@ AF_API af_status af_task_new(af_task **out, af_session *session, const af_reques
  * Creates and starts a task, as af_task_new() and af_task_start().
  *
  * Thread: any.    Owns: `*out` is yours, af_task_release(); `out` may be NULL.
- * Fails: as af_task_new(); drop is then the only callback.
+ * Fails: as af_task_new(); release is then the only callback.
  */
 AF_API af_status af_task_begin(af_task **out, af_session *session, const af_request *request,
                                const af_task_events *events, af_failure *failure);
