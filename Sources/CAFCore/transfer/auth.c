@@ -293,12 +293,12 @@ static bool describe(af__transfer *transfer, const auth_target *target,
 /** false: the task has failed. */
 static bool report_answered(af__transfer *transfer, const auth_target *target,
                             const af__identity *identity, const af__challenge_choice *choice) {
-    if (transfer->events.on_challenge_answered == NULL) return true;
+    if (transfer->events.on_challenge_accepted == NULL) return true;
     challenge_info info;
     bool has_info = describe(transfer, target, identity, choice, &info);
     if (has_info) {
         af__transfer_count_event(transfer);
-        transfer->events.on_challenge_answered(transfer->events.context, &info.challenge);
+        transfer->events.on_challenge_accepted(transfer->events.context, &info.challenge);
     }
     clear_info(&info);
     return has_info;

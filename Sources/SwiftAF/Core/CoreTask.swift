@@ -212,7 +212,7 @@ extension CoreTask {
             }
         }
         if interests.contains(.challenges) {
-            events.on_challenge_answered = { context, challenge in
+            events.on_challenge_accepted = { context, challenge in
                 guard let challenge, var told = AuthenticationChallenge(challenge.pointee) else { return }
                 told.proposedCredential = nil
                 CoreTask.from(context)?.didAnswer(told)

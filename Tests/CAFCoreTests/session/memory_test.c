@@ -63,7 +63,7 @@ static void hear(void *context, const af_challenge *challenge) {
 static void set_credentials(call *call, folder *folder) {
     set_post(call, folder);
     call->request.credentials = &me;
-    call->events.on_challenge_answered = hear;
+    call->events.on_challenge_accepted = hear;
 }
 
 /** The server is its own proxy. */

@@ -62,7 +62,7 @@ static call *call_telling(world *world, const char *path, told *told) {
     call->payload = told;
     call->at_head = at_head;
     call->at_redirect = at_redirect;
-    call->events.on_challenge_answered = on_answered;
+    call->events.on_challenge_accepted = on_answered;
     if (told->asks) {
         call->events.on_challenge = on_challenge;
     } else {

@@ -323,7 +323,7 @@ AF_API const af_trust_report *af_response_get_trust(const af_response *response)
  * They may call any function of this library, including af_task_cancel() and af_session_release(). They
  * must not block, because all tasks of the session wait for them.
  *
- * Order: (on_informational* (on_redirect | on_challenge? on_challenge_answered?))* on_head? on_body* on_done release,
+ * Order: (on_informational* (on_redirect | on_challenge? on_challenge_accepted?))* on_head? on_body* on_done release,
  * with on_progress, on_trace and on_wake anywhere before on_done.
  */
 typedef struct af_task_events {
@@ -374,7 +374,7 @@ typedef struct af_task_events {
      * `scheme`. Called after on_challenge, and also without it: for credentials of the request or of the
      * proxy's URL, and for a stale Digest nonce. Not called for the further rounds of NTLM and Negotiate.
      */
-    void (*on_challenge_answered)(void *context, const af_challenge *challenge);
+    void (*on_challenge_accepted)(void *context, const af_challenge *challenge);
     /**
      * Reports what is sent and received, at any time before on_done. `trace` is valid until the callback
      * returns. NULL costs nothing; otherwise libcurl reports each line (CURLOPT_DEBUGFUNCTION), which is
