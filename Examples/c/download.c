@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     request.url = argv[1];
     request.sink.kind = AF_SINK_FILE;
     request.sink.path = argv[2];
-    request.sink.flags = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE;
+    request.sink.flags = AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME;
     af_task_events events = AF_TASK_EVENTS_INIT;
     events.on_progress = on_progress;
     events.on_done = on_done;

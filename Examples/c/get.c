@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
     af_header header = {{NULL, 0}, {NULL, 0}, 0};
     af_request request = AF_REQUEST_INIT;
     request.url = argv[1];
-    request.sink.kind = AF_SINK_EVENTS;
+    request.sink.kind = AF_SINK_CALLBACK;
     if (argc == 4) {
         header.name = af_slice_of(argv[2]);
         header.value = af_slice_of(argv[3]);

@@ -25,7 +25,7 @@ static void choose(af_request *request, af_task_events *events, unsigned choice)
         request->body.bytes = af_slice_of("body");
     }
     if ((choice & 4) != 0) {
-        request->sink.kind = AF_SINK_EVENTS;
+        request->sink.kind = AF_SINK_CALLBACK;
         events->on_body = on_body;
     }
     if ((choice & 8) != 0) request->version = AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;

@@ -327,7 +327,7 @@ static af_status make_transfer(run *run, const af__store *store) {
     af_task_events events = AF_TASK_EVENTS_INIT;
     request.method = methods[first & 3];
     make_body(run, &request, first >> 2 & 3);
-    request.sink.kind = (first & 16) != 0 ? AF_SINK_EVENTS : AF_SINK_MEMORY;
+    request.sink.kind = (first & 16) != 0 ? AF_SINK_CALLBACK : AF_SINK_MEMORY;
     request.expect = (first & 32) != 0 ? AF_EXPECT_ALWAYS : AF_EXPECT_AUTOMATIC;
     request.wait_for_network = (first & 64) != 0;
     request.allow_downgrade = (first & 128) != 0;
@@ -346,7 +346,7 @@ static af_status make_transfer(run *run, const af__store *store) {
     events.on_head = on_head;
     events.on_progress = on_progress;
     events.on_done = on_done;
-    if (request.sink.kind == AF_SINK_EVENTS) events.on_body = on_body;
+    if (request.sink.kind == AF_SINK_CALLBACK) events.on_body = on_body;
     if ((second & 8) != 0) events.on_challenge = on_challenge;
     run->has_proxy = (second & 16) != 0;
     run->is_shared = (second & 32) != 0 && request.sink.kind == AF_SINK_MEMORY;

@@ -235,7 +235,7 @@ static void set_request(job *job, af_request *request) {
     if (job->has_time_limit) request->timeouts.total_ms = 1 + (uint32_t)roll(&job->random, 40);
     request->limits.redirects = 3;
     set_upload(job, request);
-    if (job->destination == TO_EVENTS) request->sink.kind = AF_SINK_EVENTS;
+    if (job->destination == TO_EVENTS) request->sink.kind = AF_SINK_CALLBACK;
     if (job->destination == TO_FILE) {
         request->sink.kind = AF_SINK_FILE;
         request->sink.path = job->path;

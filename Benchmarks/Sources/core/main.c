@@ -78,7 +78,7 @@ static void describe_request(void) {
     static const af_sink_kind sinks[] = {
         [BENCH_MEMORY] = AF_SINK_MEMORY,
         [BENCH_FILE] = AF_SINK_FILE,
-        [BENCH_EVENTS] = AF_SINK_EVENTS,
+        [BENCH_EVENTS] = AF_SINK_CALLBACK,
         [BENCH_UPLOAD] = AF_SINK_MEMORY,
     };
     request = (af_request)AF_REQUEST_INIT;

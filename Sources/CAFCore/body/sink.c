@@ -10,7 +10,7 @@
 /* What Content-Length alone may reserve: more is believed once it arrives. */
 #define RESERVE_LIMIT (256u * 1024u * 1024u)
 #define EVERY_FLAG                                                                                 \
-    (AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE | AF_SINK_SYNC | AF_SINK_NO_REPLACE |                 \
+    (AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME | AF_SINK_SYNC | AF_SINK_NO_REPLACE |                   \
      AF_SINK_MAKE_FOLDERS | AF_SINK_FOLLOW_LINKS | AF_SINK_KEEP_MODE)
 
 /* ---- Making -------------------------------------------------------------------------------- */
@@ -21,7 +21,7 @@ void af__sink_zero(af__sink *sink) {
 }
 
 static void set_kind(af__sink *sink, af_sink_kind kind) {
-    static const uint64_t stages[] = {[AF_SINK_FILE] = AF__SINK_STAGE, [AF_SINK_EVENTS] = 0};
+    static const uint64_t stages[] = {[AF_SINK_FILE] = AF__SINK_STAGE, [AF_SINK_CALLBACK] = 0};
     sink->kind = kind;
     sink->limit = sink->asked_limit;
     if (sink->limit == 0) {
@@ -36,16 +36,15 @@ static af_status set_flags(af__sink *sink, unsigned flags, af_failure *failure) 
         return af__fail(failure, AF_EINVAL, "unknown flags of a sink: %#x", flags);
     }
     sink->flags = flags;
-    sink->is_resumable = sink->may_resume &&
-                         (flags & (AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE)) != 0;
+    sink->is_resumable = sink->may_resume && (flags & (AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME)) != 0;
     return AF_OK;
 }
 
 static af_status read_token(af__sink *sink, const af_sink *options, af_failure *failure) {
     if (options->resume_token == NULL) return AF_OK;
-    if ((options->flags & AF_SINK_CONTINUE) == 0 || options->path == NULL) {
+    if ((options->flags & AF_SINK_RESUME) == 0 || options->path == NULL) {
         return af__fail(failure, AF_EINVAL,
-                        "a resume token needs AF_SINK_CONTINUE and the path of the file");
+                        "a resume token needs AF_SINK_RESUME and the path of the file");
     }
     sink->given = af__zalloc(sizeof *sink->given);
     if (sink->given == NULL) return af__fail_memory(failure);
@@ -55,7 +54,7 @@ static af_status read_token(af__sink *sink, const af_sink *options, af_failure *
 af_status af__sink_init(af__sink *sink, const af__sink_wish *wish, af_failure *failure) {
     const af_sink *options = wish->options;
     af__sink_zero(sink);
-    if (options->kind < AF_SINK_MEMORY || options->kind > AF_SINK_EVENTS) {
+    if (options->kind < AF_SINK_MEMORY || options->kind > AF_SINK_CALLBACK) {
         return af__fail(failure, AF_EINVAL, "unknown kind of sink: %d", (int)options->kind);
     }
     sink->may_resume = wish->may_resume;
@@ -101,7 +100,7 @@ static af_status too_big(const af__sink *sink, af_failure *failure) {
 /* ---- Opening ------------------------------------------------------------------------------- */
 
 af_status af__sink_find_partial(af__sink *sink, af_slice url, af_failure *failure) {
-    bool continues = sink->is_resumable && (sink->flags & AF_SINK_CONTINUE) != 0;
+    bool continues = sink->is_resumable && (sink->flags & AF_SINK_RESUME) != 0;
     if (!continues || sink->file.path == NULL) return AF_OK;
     return af__file_find(&sink->file, url, sink->given, failure);
 }
@@ -150,7 +149,7 @@ static af_status open_new(af__sink *sink, const af__sink_start *start, af_failur
 }
 
 static af_status open_behind(af__sink *sink, const af__sink_start *start, af_failure *failure) {
-    sink->resumption = AF_RESUMPTION_CONTINUED;
+    sink->resumption = AF_RESUMPTION_RESUMED;
     sink->offset = sink->file.size;
     sink->end = start->answer->end;
     sink->total = start->answer->total;
@@ -219,7 +218,7 @@ af_status af__sink_open(af__sink *sink, const af__sink_start *start, af_failure 
         af_status status = open_file(sink, start, failure);
         return status == AF_OK ? af__sink_hand_over(sink, expected, failure) : status;
     }
-    case AF_SINK_EVENTS:
+    case AF_SINK_CALLBACK:
         break;
     }
     return AF_OK;

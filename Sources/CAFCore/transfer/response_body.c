@@ -109,7 +109,7 @@ static af__flow pass_on(af__transfer *transfer, af_slice bytes, int64_t received
     if (must_wait(transfer)) return AF__PAUSED;
     af__flow flow = AF__CONSUMED;
     transfer->progress.received = received;
-    if (transfer->sink.kind == AF_SINK_EVENTS) {
+    if (transfer->sink.kind == AF_SINK_CALLBACK) {
         flow = give(transfer, bytes);
     } else {
         af_failure failure = {0};

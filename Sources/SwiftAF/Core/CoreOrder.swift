@@ -142,7 +142,7 @@ final class CoreOrder: Sendable {
         core.url = texts.put(request.url)
         switch sink {
         case .memory: core.sink.kind = AF_SINK_MEMORY
-        case .events: core.sink.kind = AF_SINK_EVENTS
+        case .events: core.sink.kind = AF_SINK_CALLBACK
         case .file(let file): core.sink = file.sink(&texts)
         }
         core.timeouts = timeouts

@@ -31,7 +31,7 @@ extension DownloadOptions {
         if !contains(.replacesFile) { flags |= UInt32(AF_SINK_NO_REPLACE) }
         if contains(.createsFolders) { flags |= UInt32(AF_SINK_MAKE_FOLDERS) }
         if contains(.keepsPartialFile) { flags |= UInt32(AF_SINK_KEEP_PARTIAL) }
-        if contains(.resumes) { flags |= UInt32(AF_SINK_CONTINUE) }
+        if contains(.resumes) { flags |= UInt32(AF_SINK_RESUME) }
         if contains(.synchronizes) { flags |= UInt32(AF_SINK_SYNC) }
         if contains(.followsLinks) { flags |= UInt32(AF_SINK_FOLLOW_LINKS) }
         if contains(.keepsPermissions) { flags |= UInt32(AF_SINK_KEEP_MODE) }
@@ -64,7 +64,7 @@ extension DownloadResponse.Resumption {
     fileprivate init(_ resumption: af_resumption) {
         self =
             switch resumption {
-            case AF_RESUMPTION_CONTINUED: .continued
+            case AF_RESUMPTION_RESUMED: .continued
             case AF_RESUMPTION_RESTARTED: .restarted
             case AF_RESUMPTION_COMPLETE: .alreadyComplete
             default: .none

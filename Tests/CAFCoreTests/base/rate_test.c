@@ -102,7 +102,7 @@ static void answers_come_slowly_into_every_sink(void **state) {
     serve_zeros(world, "/", SIZE);
     const char *path = path_in(&folder, "a");
     const af_sink sinks[] = {
-        {.kind = AF_SINK_MEMORY}, {.kind = AF_SINK_EVENTS}, {.kind = AF_SINK_FILE, .path = path}};
+        {.kind = AF_SINK_MEMORY}, {.kind = AF_SINK_CALLBACK}, {.kind = AF_SINK_FILE, .path = path}};
     for (size_t i = 0; i < COUNT_OF(sinks); i++) {
         call *call = call_new(world, "/");
         call->request.sink = sinks[i];
@@ -189,7 +189,7 @@ static void a_slow_task_can_be_cancelled_and_suspended(void **state) {
     world *world = *state;
     serve_zeros(world, "/", SIZE);
     call *call = call_new(world, "/");
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->request.max_receive_rate = 1;
     call_start(call);
     call_wait_for(call, &call->body_count, 1);

@@ -26,7 +26,7 @@ static void a_right_digest_is_no_obstacle(void **state) {
         break_off(scene);
         /* What was promised first still counts when the part itself says nothing. */
         if (i % 2 == 0) scene->origin.fields = NULL;
-        check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+        check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
     }
 }
 
@@ -138,7 +138,7 @@ static void a_lack_of_memory_costs_no_bytes(void **state) {
             bool goes_on = fail_allocation(scene, n);
             if (!file_exists(scene->path)) {
                 call *call = download(scene, BOTH);
-                check_done(scene, call, AF_RESUMPTION_CONTINUED);
+                check_done(scene, call, AF_RESUMPTION_RESUMED);
             } else {
                 check_file(scene->path, (af_slice){scene->content, LARGE});
                 assert_int_equal(unlink(scene->path), 0);

@@ -146,13 +146,13 @@ static void a_token_works_without_the_one_beside_the_file(void **state) {
     call *call = prepare(scene, "/file", BOTH);
     call->request.sink.resume_token = af_result_get_resume_token(first->result);
     call_perform(call);
-    check_done(scene, call, AF_RESUMPTION_CONTINUED);
+    check_done(scene, call, AF_RESUMPTION_RESUMED);
     /* It is void now; that beside the file is not. */
     break_off(scene);
     call = prepare(scene, "/file", BOTH);
     call->request.sink.resume_token = af_result_get_resume_token(first->result);
     call_perform(call);
-    check_done(scene, call, AF_RESUMPTION_CONTINUED);
+    check_done(scene, call, AF_RESUMPTION_RESUMED);
     call_free(first);
 }
 
@@ -171,7 +171,7 @@ static void wrong_wishes_are_refused(void **state) {
     check_invalid(call, "damaged");
     call = prepare(scene, "/file", AF_SINK_KEEP_PARTIAL);
     call->request.sink.resume_token = "x";
-    check_invalid(call, "AF_SINK_CONTINUE");
+    check_invalid(call, "AF_SINK_RESUME");
     call = prepare(scene, "/file", 1u << 9);
     check_invalid(call, "flags");
     call = prepare(scene, "/file", 0);
@@ -216,7 +216,7 @@ static void two_downloads_to_one_path_never_mix(void **state) {
     check_ended(first, AF_ECANCELED);
     call_free(first);
     scene->origin.stops_after = WHOLE;
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
 }
 
 /* ---- Where it goes ------------------------------------------------------------------------- */
@@ -249,7 +249,7 @@ static void one_that_appears_meanwhile_is_kept_too(void **state) {
     check_refused(scene, download(scene, BOTH | AF_SINK_NO_REPLACE), EEXIST, 3);
     check_file(scene->path, S("somebody was faster"));
     assert_int_equal(unlink(scene->path), 0);
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
 }
 
 static void missing_folders_are_made_on_demand(void **state) {
@@ -364,7 +364,7 @@ static void a_full_disk_keeps_what_fits(void **state) {
     assert_int_equal(af_result_get_download(call->result)->size, BROKEN_AT);
     check_refused(scene, call, EFBIG, 2);
     set_file_limit(before.rlim_cur, NULL);
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
     signal(SIGXFSZ, SIG_DFL);
 }
 
@@ -396,7 +396,7 @@ static void the_limit_counts_what_was_there(void **state) {
     call = prepare(scene, "/file", BOTH);
     call->request.limits.body = LARGE;
     call_perform(call);
-    check_done(scene, call, AF_RESUMPTION_CONTINUED);
+    check_done(scene, call, AF_RESUMPTION_RESUMED);
 }
 
 int main(void) {

@@ -38,7 +38,7 @@ static int download(const char *url, const char *path) {
     request.url = url;
     request.sink.kind = AF_SINK_FILE;
     request.sink.path = path;
-    request.sink.flags = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE;
+    request.sink.flags = AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME;
     if (af_task_begin(NULL, session, &request, NULL, NULL) != AF_OK) return 3;
     for (;;) pause();
 }
@@ -103,7 +103,7 @@ static void check_pair(const char *part, const char *note, const af_slice versio
 static call *finish_download(world *world, const char *path) {
     call *call = call_new(world, "/file");
     call->request.sink = (af_sink){
-        .kind = AF_SINK_FILE, .path = path, .flags = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE};
+        .kind = AF_SINK_FILE, .path = path, .flags = AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME};
     call_perform(call);
     check_ended(call, AF_OK);
     return call;
@@ -142,7 +142,7 @@ static void run_rounds(bool changes) {
         }
         call *call = finish_download(world, path);
         const af_download *done = af_result_get_download(call->result);
-        if (done->resumption == AF_RESUMPTION_CONTINUED) continued++;
+        if (done->resumption == AF_RESUMPTION_RESUMED) continued++;
         call_free(call);
         check_file(path, versions[version]);
         assert_int_equal(count_files(&folder), 1);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LARGE = 600000, BROKEN_AT = 250000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE };
+enum { LARGE = 600000, BROKEN_AT = 250000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME };
 
 #define OLD_TAG "\"one\""
 #define NEW_TAG "\"two\""
@@ -144,7 +144,7 @@ static void a_broken_download_goes_on(void **state) {
     assert_int_equal(call->progress.offset, BROKEN_AT);
     assert_int_equal(call->progress.received, LARGE - BROKEN_AT);
     assert_int_equal(af_result_get_body_size(call->result), LARGE - BROKEN_AT);
-    check_done(scene, call, old_of(scene), AF_RESUMPTION_CONTINUED);
+    check_done(scene, call, old_of(scene), AF_RESUMPTION_RESUMED);
     assert_string_equal(seen_header(scene->world, 0, "Accept-Encoding"), "identity");
 }
 
@@ -158,14 +158,14 @@ static void it_goes_on_as_often_as_it_breaks(void **state) {
         call_free(call);
     }
     call *call = download(scene, BOTH);
-    check_done(scene, call, old_of(scene), AF_RESUMPTION_CONTINUED);
+    check_done(scene, call, old_of(scene), AF_RESUMPTION_RESUMED);
 }
 
 static void an_unknown_length_can_be_gone_on_with(void **state) {
     scene *scene = *state;
     scene->origin.chunks = true;
     break_off(scene);
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
 }
 
 static void a_date_is_a_validator_too(void **state) {
@@ -177,7 +177,7 @@ static void a_date_is_a_validator_too(void **state) {
     break_off(scene);
     call *call = download(scene, BOTH);
     assert_string_equal(origin_condition(&scene->origin), "Sun, 06 Nov 1994 08:49:37 GMT");
-    check_done(scene, call, old_of(scene), AF_RESUMPTION_CONTINUED);
+    check_done(scene, call, old_of(scene), AF_RESUMPTION_RESUMED);
 }
 
 static void without_a_strong_validator_nothing_is_kept(void **state) {
@@ -207,7 +207,7 @@ static void without_a_strong_validator_nothing_is_kept(void **state) {
 
 static void only_who_asks_for_it_keeps_a_part(void **state) {
     scene *scene = *state;
-    static const unsigned flags[] = {0, AF_SINK_CONTINUE, AF_SINK_SYNC};
+    static const unsigned flags[] = {0, AF_SINK_RESUME, AF_SINK_SYNC};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         scene->origin.stops_after = BROKEN_AT;
         call *call = download(scene, flags[i]);
@@ -247,7 +247,7 @@ static void cancelling_keeps_what_came(void **state) {
     call_free(call);
     scene->origin.stops_after = WHOLE;
     check_done(scene, download(scene, BOTH), old_of(scene),
-               size > 0 ? AF_RESUMPTION_CONTINUED : AF_RESUMPTION_NONE);
+               size > 0 ? AF_RESUMPTION_RESUMED : AF_RESUMPTION_NONE);
 }
 
 static void a_suspended_download_goes_on_where_it_was(void **state) {
@@ -268,7 +268,7 @@ static void a_suspended_download_goes_on_where_it_was(void **state) {
     check_file(scene->part, (af_slice){scene->old, (size_t)download_of(call)->size});
     call_free(call);
     scene->origin.stops_after = WHOLE;
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
 }
 
 /* ---- Answers to a range -------------------------------------------------------------------- */
@@ -318,7 +318,7 @@ static void a_restart_can_break_off_too(void **state) {
     call_free(call);
     check_file(scene->part, (af_slice){scene->new, 1000});
     scene->origin.stops_after = WHOLE;
-    check_done(scene, download(scene, BOTH), new_of(scene), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), new_of(scene), AF_RESUMPTION_RESUMED);
 }
 
 /** Everything came, but the end of it was not noticed. */
@@ -387,7 +387,7 @@ static void after_a_refusal_an_error_keeps_what_is_there(void **state) {
     check_slice(call->body, "busy");
     assert_true(af_result_get_resume_token(call->result)[0] != '\0');
     call_free(call);
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
 }
 
 static void a_server_that_only_sends_parts_breaks_the_protocol(void **state) {
@@ -411,7 +411,7 @@ static void less_than_the_rest_is_kept(void **state) {
     check_ended(call, AF_ETRUNCATED);
     assert_int_equal(download_of(call)->size, BROKEN_AT + 10);
     call_free(call);
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
 }
 
 static void more_than_the_rest_voids_it(void **state) {
@@ -441,7 +441,7 @@ static void a_missing_file_leaves_nothing_other_errors_leave_it(void **state) {
         assert_int_equal(status_of(call), keeping[i]);
         assert_true(af_result_get_resume_token(call->result)[0] != '\0');
         call_free(call);
-        check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+        check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
     }
     static const int removing[] = {404, 410};
     for (size_t i = 0; i < COUNT_OF(removing); i++) {
@@ -465,7 +465,7 @@ static void a_missing_file_leaves_nothing_other_errors_leave_it(void **state) {
 
 static void no_answer_leaves_it(void **state) {
     scene *scene = *state;
-    static const unsigned flags[] = {BOTH, AF_SINK_CONTINUE};
+    static const unsigned flags[] = {BOTH, AF_SINK_RESUME};
     break_off(scene);
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         afts_script *script = afts_script_new();
@@ -479,7 +479,7 @@ static void no_answer_leaves_it(void **state) {
         assert_int_equal(info.received, BROKEN_AT);
         call_free(call);
     }
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
 }
 
 static void redirects_take_the_range_along(void **state) {
@@ -503,7 +503,7 @@ static void redirects_take_the_range_along(void **state) {
     call_perform(call);
     assert_string_equal(origin_range(&elsewhere), "bytes=250000-");
     assert_string_equal(origin_condition(&elsewhere), OLD_TAG);
-    check_done(scene, call, old_of(scene), AF_RESUMPTION_CONTINUED);
+    check_done(scene, call, old_of(scene), AF_RESUMPTION_RESUMED);
     world_free(other);
 }
 

@@ -117,7 +117,7 @@ static void a_full_disk_is_gone_on_with_elsewhere(void **state) {
     scene->origin.chunks = true;
     check_failed(scene, download(scene, BOTH), ENOSPC, true);
     assert_int_equal(mount("none", scene->folder.path, "none", MS_REMOUNT, "size=8m"), 0);
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
     assert_int_equal(umount2(scene->folder.path, MNT_DETACH), 0);
 }
 

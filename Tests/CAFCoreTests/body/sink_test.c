@@ -263,7 +263,7 @@ static void events_bring_every_byte_in_order(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_new(world, "/large");
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->keeps_body = true;
     call_perform(call);
     check_ended(call, AF_OK);
@@ -290,7 +290,7 @@ static void a_callback_can_end_the_task(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_new(world, "/large");
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->at_body = say_file;
     call_perform(call);
     check_ended(call, AF_EFILE);
@@ -310,7 +310,7 @@ static void an_event_sink_needs_no_listener(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_new(world, "/large");
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->events.on_body = NULL;
     call_perform(call);
     check_ended(call, AF_OK);

@@ -62,7 +62,7 @@ static void check_rest(world *world, const body *body, af_slice rest) {
     for (int waits = 0; waits <= 1; waits++) {
         serve_twice(world, body, rest, waits);
         call *call = call_new(world, "/");
-        call->request.sink.kind = AF_SINK_EVENTS;
+        call->request.sink.kind = AF_SINK_CALLBACK;
         call_start(call);
         if (waits) {
             assert_true(afts_wait_stalled(world->server, "rest", 1, PATIENCE_MS));

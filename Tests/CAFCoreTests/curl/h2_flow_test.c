@@ -106,7 +106,7 @@ static af_status take_one(call *call, af_slice chunk) {
 static call *start_events(world *world, af_status (*at_body)(struct call *, af_slice),
                           void *payload) {
     call *call = call_new(world, "/");
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->at_body = at_body;
     call->payload = payload;
     call_start(call);

@@ -233,7 +233,7 @@ static void cancelled_wait_for_connection_leaves_nothing_behind(void **state) {
     for (size_t i = 0; i < WAITING; i++) {
         call *call = call_new(world, "/");
         /* With the large buffer. */
-        call->request.sink.kind = AF_SINK_EVENTS;
+        call->request.sink.kind = AF_SINK_CALLBACK;
         call_perform(call);
         check_ended(call, AF_OK);
         call_free(call);

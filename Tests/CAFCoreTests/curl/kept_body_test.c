@@ -118,7 +118,7 @@ static af_status suspend_at_head(call *call, af_response *response) {
 
 static call *start_events(world *world, const char *path, af_status (*at_body)(call *, af_slice)) {
     call *call = call_new(world, path);
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->at_body = at_body;
     call->keeps_body = true;
     return call;
@@ -176,7 +176,7 @@ static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
     folder_make(&folder);
     serve_bomb(world, "/bomb");
     const af_sink sinks[] = {{.kind = AF_SINK_MEMORY},
-                             {.kind = AF_SINK_EVENTS},
+                             {.kind = AF_SINK_CALLBACK},
                              {.kind = AF_SINK_FILE, .path = path_in(&folder, "got")}};
     for (size_t i = 0; i < COUNT_OF(sinks); i++) {
         call *call = call_new(world, "/bomb");
@@ -275,7 +275,7 @@ static void suspended_body_is_delivered_whole(void **state) {
     enum { SIZE = 5 * MIB };
     char *bytes = content(SIZE);
     const af_sink sinks[] = {{.kind = AF_SINK_MEMORY},
-                             {.kind = AF_SINK_EVENTS},
+                             {.kind = AF_SINK_CALLBACK},
                              {.kind = AF_SINK_FILE, .path = path_in(&folder, "got")}};
     for (size_t i = 0; i < COUNT_OF(sinks) * FRAMINGS; i++) {
         const af_sink *sink = &sinks[i / FRAMINGS];
@@ -285,7 +285,7 @@ static void suspended_body_is_delivered_whole(void **state) {
         call *call = call_new(world, "/");
         call->request.sink = *sink;
         call->at_head = suspend_at_head;
-        call->keeps_body = sink->kind == AF_SINK_EVENTS;
+        call->keeps_body = sink->kind == AF_SINK_CALLBACK;
         check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                      AF_OK);
         af_task_start(call->task);

@@ -152,7 +152,7 @@ static af_status set_up(call *call, enum kind kind, const char *file, reader *re
         call->request.limits.body = 1;
         return AF_ETOOBIG;
     case WRITTEN_AS_EVENTS:
-        call->request.sink.kind = AF_SINK_EVENTS;
+        call->request.sink.kind = AF_SINK_CALLBACK;
         call->request.priority = 200;
         call->request.version = AF_HTTP_PREFER_1_1;
         call->request.timeouts = (af_timeouts){1000000, 2000000, 3000000};

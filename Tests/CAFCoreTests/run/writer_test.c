@@ -309,7 +309,7 @@ static void not_cancelled_its_digest_is_computed_at_last(void **state) {
         begin_ending(&ending, scene, is_all_there, 0);
         finish_ending(&ending);
         check_done(scene, ending.call,
-                   is_all_there ? AF_RESUMPTION_COMPLETE : AF_RESUMPTION_CONTINUED);
+                   is_all_there ? AF_RESUMPTION_COMPLETE : AF_RESUMPTION_RESUMED);
     }
 }
 

@@ -37,7 +37,7 @@ static int leave_in_the_middle(const char *url, const char *anchors) {
     af_request request = AF_REQUEST_INIT;
     af_task_events events = AF_TASK_EVENTS_INIT;
     request.url = url;
-    request.sink.kind = AF_SINK_EVENTS;
+    request.sink.kind = AF_SINK_CALLBACK;
     events.on_body = note_body;
     for (int i = 0; i < TASKS; i++) {
         if (af_task_begin(NULL, session, &request, &events, NULL) != AF_OK) return 3;

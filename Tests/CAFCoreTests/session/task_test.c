@@ -191,7 +191,7 @@ static void a_task_can_be_cancelled_by_its_own_callbacks(void **state) {
     serve_stalled(world, "/stall");
     for (int i = 0; i < 3; i++) {
         call *call = call_new(world, i < 2 ? "/stall" : "/");
-        call->request.sink.kind = AF_SINK_EVENTS;
+        call->request.sink.kind = AF_SINK_CALLBACK;
         if (i == 0) call->at_head = cancel_at_head;
         if (i == 1) call->at_body = cancel_at_body;
         if (i == 2) call->at_done = cancel_at_done;
@@ -252,10 +252,10 @@ static void suspending_in_the_middle_loses_no_byte(void **state) {
     afts_script *script = afts_script_new();
     afts_respond(script, 200, NULL, lines, LINES * SIZE);
     serve(world, "/lines", script);
-    for (af_sink_kind kind = AF_SINK_MEMORY; kind <= AF_SINK_EVENTS; kind += 2) {
+    for (af_sink_kind kind = AF_SINK_MEMORY; kind <= AF_SINK_CALLBACK; kind += 2) {
         call *call = call_new(world, "/lines");
         call->request.sink.kind = kind;
-        call->keeps_body = kind == AF_SINK_EVENTS;
+        call->keeps_body = kind == AF_SINK_CALLBACK;
         call_start(call);
         for (int i = 0; i < 200; i++) {
             af_task_suspend(call->task);
@@ -320,7 +320,7 @@ static void progress_is_merged_and_the_last_is_told(void **state) {
     serve(world, "/", script);
     call *call = call_new(world, "/");
     call_send(call, "POST", S("12345"));
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->request.progress_ms = UINT32_MAX;
     call_perform(call);
     check_ended(call, AF_OK);

@@ -139,7 +139,7 @@ static void a_suspended_task_is_not_idle(void **state) {
     world *world = *state;
     serve_halves(world);
     call *call = call_with_limits(world, "/halves", LONG_MS, PASSING_MS, LONG_MS);
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->keeps_body = true;
     call_start(call);
     af_task_suspend(call->task);
@@ -163,7 +163,7 @@ static void a_held_task_is_not_idle(void **state) {
     serve_halves(world);
     atomic_bool is_open = false;
     call *call = call_with_limits(world, "/halves", LONG_MS, PASSING_MS, LONG_MS);
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->at_body = hold_until_released;
     call->payload = &is_open;
     call_start(call);

@@ -17,7 +17,7 @@ struct call {
     /* For the test to fill in, before call_start(). */
     af_request request;
     af_task_events events;
-    bool keeps_body; /**< EVENTS sink: collect what on_body takes in `body`. */
+    bool keeps_body; /**< CALLBACK sink: collect what on_body takes in `body`. */
     /** Each may be NULL. They run on the loop thread: no assertions there. */
     af_status (*at_head)(call *call, af_response *response);
     af_status (*at_body)(call *call, af_slice chunk);

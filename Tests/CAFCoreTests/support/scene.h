@@ -8,7 +8,7 @@
 
 #include <openssl/evp.h>
 
-enum { LARGE = 1500000, BROKEN_AT = 1200000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_CONTINUE };
+enum { LARGE = 1500000, BROKEN_AT = 1200000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME };
 
 #define TAG "\"one\""
 

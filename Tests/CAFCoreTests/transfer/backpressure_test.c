@@ -29,7 +29,7 @@ static af_status take_one(call *call, af_slice chunk) {
 
 static call *start_events(world *world, const char *path, af_status (*at_body)(call *, af_slice)) {
     call *call = call_new(world, path);
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->at_body = at_body;
     call_start(call);
     return call;
@@ -78,7 +78,7 @@ static void held_body_arrives_whole_after_its_connection_ended(void **state) {
         serve(world, "/", script);
         atomic_uint permits = 0;
         call *call = call_new(world, "/");
-        call->request.sink.kind = AF_SINK_EVENTS;
+        call->request.sink.kind = AF_SINK_CALLBACK;
         call->at_body = take_one;
         call->keeps_body = true;
         call->payload = &permits;
@@ -101,7 +101,7 @@ static void a_slow_consumer_gets_every_byte_at_its_own_pace(void **state) {
     serve_endless(world, "/endless", NULL);
     atomic_uint permits = 0;
     call *call = call_new(world, "/endless");
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->at_body = take_one;
     call->keeps_body = true;
     call->payload = &permits;
@@ -209,7 +209,7 @@ static void a_wake_is_told_before_the_body_comes_again(void **state) {
     serve_endless(world, "/endless", NULL);
     waking waking = {0};
     call *call = call_new(world, "/endless");
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->at_body = hold;
     call->events.on_wake = note_wake;
     call->payload = &waking;
@@ -245,7 +245,7 @@ static void a_wake_from_inside_comes_without_more_of_the_body(void **state) {
     serve(world, "/halves", script);
     waking waking = {0};
     call *call = call_new(world, "/halves");
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->at_body = wake_myself;
     call->events.on_wake = note_wake;
     call->keeps_body = true;
@@ -292,7 +292,7 @@ static void an_answer_arrives_while_the_request_body_waits(void **state) {
     call->request.method = "POST";
     call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
     call->request.body.reader = (af_reader){call, read_nothing, NULL, NULL};
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->at_body = wake_at_end;
     call->keeps_body = true;
     check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),

@@ -37,7 +37,7 @@ static void a_body_may_be_as_long_as_its_limit(void **state) {
     serve_ten(world);
     static const char *const paths[] = {"/length", "/close", "/chunks"};
     const af_sink sinks[] = {{.kind = AF_SINK_MEMORY},
-                             {.kind = AF_SINK_EVENTS},
+                             {.kind = AF_SINK_CALLBACK},
                              {.kind = AF_SINK_FILE, .path = path_in(&folder, "got")}};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         for (size_t j = 0; j < COUNT_OF(sinks); j++) {
@@ -229,9 +229,9 @@ static void a_body_that_decodes_to_too_much_is_refused(void **state) {
     world *world = *state;
     serve_bomb(world, "/bomb", AFTS_FOREVER);
     check_decoding(world, 0, 0, AF_SINK_MEMORY, AF_ETOOBIG);
-    check_decoding(world, 0, 0, AF_SINK_EVENTS, AF_ETOOBIG);
-    check_decoding(world, UINT32_MAX, 1 << 20, AF_SINK_EVENTS, AF_ETOOBIG);
-    check_decoding(world, UINT32_MAX, 100 << 20, AF_SINK_EVENTS, AF_ETOOBIG);
+    check_decoding(world, 0, 0, AF_SINK_CALLBACK, AF_ETOOBIG);
+    check_decoding(world, UINT32_MAX, 1 << 20, AF_SINK_CALLBACK, AF_ETOOBIG);
+    check_decoding(world, UINT32_MAX, 100 << 20, AF_SINK_CALLBACK, AF_ETOOBIG);
     /* 250 : 1 of what was sent, and what one read may decode to. */
     assert_true(afts_server_stats(world->server).sent < 64 << 20);
 }
@@ -240,7 +240,7 @@ static void a_small_body_may_decode_to_much(void **state) {
     world *world = *state;
     serve_bomb(world, "/bomb", 1); /* 1 MiB and no end: only the end is missing. */
     call *call = call_new(world, "/bomb");
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call_perform(call);
     assert_true(call->failure.status != AF_ETOOBIG);
     assert_true(atomic_load(&call->taken) > 1000000);

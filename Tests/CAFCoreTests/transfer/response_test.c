@@ -96,7 +96,7 @@ static void serve_endless(scene *scene, const char *path, const char *framing) {
 
 static void what_is_declined_ends_with_its_head_and_stops_the_server(void **state) {
     scene *scene = *state;
-    static const af_sink_kind kinds[] = {AF_SINK_MEMORY, AF_SINK_EVENTS, AF_SINK_FILE};
+    static const af_sink_kind kinds[] = {AF_SINK_MEMORY, AF_SINK_CALLBACK, AF_SINK_FILE};
     serve_endless(scene, "/close", NULL);
     serve_endless(scene, "/chunks", "chunked");
     for (size_t i = 0; i < COUNT_OF(kinds) * 2; i++) {
@@ -133,7 +133,7 @@ static void what_is_declined_does_not_cost_others_their_connection(void **state)
 
 static void an_answer_can_become_a_download(void **state) {
     scene *scene = *state;
-    static const af_sink_kind kinds[] = {AF_SINK_FILE, AF_SINK_MEMORY, AF_SINK_EVENTS};
+    static const af_sink_kind kinds[] = {AF_SINK_FILE, AF_SINK_MEMORY, AF_SINK_CALLBACK};
     static const unsigned flags[] = {0, BOTH, AF_SINK_SYNC};
     scene->origin.fields = "Content-Disposition: attachment; filename=\"../n a.bin\"\r\n";
     for (size_t i = 0; i < COUNT_OF(kinds) * COUNT_OF(flags); i++) {
@@ -220,7 +220,7 @@ static void a_broken_one_can_be_gone_on_with(void **state) {
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 2);
     scene->origin.stops_after = WHOLE;
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_CONTINUED);
+    check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
 }
 
 /** A part that the request itself asked for is not the beginning of a file. */
@@ -253,7 +253,7 @@ static void another_status_than_2xx_stays_what_it_was(void **state) {
     }
     decision decision = to_file(scene->path, 0);
     call *call = prepare_decision(scene, "/missing", &decision);
-    call->request.sink.kind = AF_SINK_EVENTS;
+    call->request.sink.kind = AF_SINK_CALLBACK;
     call->keeps_body = true;
     call_perform(call);
     check_ended(call, AF_OK);
@@ -298,7 +298,7 @@ static void what_goes_on_stays_at_its_path(void **state) {
     call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = scene->path, .flags = BOTH};
     call_perform(call);
     assert_int_equal(decision.asked, 1);
-    check_done(scene, call, AF_RESUMPTION_CONTINUED);
+    check_done(scene, call, AF_RESUMPTION_RESUMED);
 }
 
 static af_status cancel_and_name(call *call, af_response *response) {

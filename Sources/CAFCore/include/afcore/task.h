@@ -73,7 +73,7 @@ typedef struct af_body {
 typedef enum af_sink_kind {
     AF_SINK_MEMORY = 0, /**< Collected in memory; see af_result_take_body(). */
     AF_SINK_FILE = 1,   /**< Written to the file `path`, which is created when the task succeeds. */
-    AF_SINK_EVENTS = 2  /**< Passed to on_body piece by piece. */
+    AF_SINK_CALLBACK = 2 /**< Passed to on_body piece by piece. */
 } af_sink_kind;
 
 /** How a file is written: bits of af_sink.flags. */
@@ -88,7 +88,7 @@ enum {
      * Resume PATH.part if it was created for this URL: sends Range and If-Range (RFC 9110 section 14 and
      * 13.1.5), and appends the response if it is the same version of the file; otherwise starts over.
      */
-    AF_SINK_CONTINUE = 1u << 1,
+    AF_SINK_RESUME = 1u << 1,
     /** Sync the file and its folder to the disk before the task succeeds. */
     AF_SINK_SYNC = 1u << 2,
     /** Fail with AF_EFILE and EEXIST if the file exists. */
@@ -114,7 +114,7 @@ enum {
  * files are refused. A 206 that the request didn't ask for by a Range header is AF_EPROTOCOL for a FILE sink;
  * other sinks receive its body.
  *
- * With AF_SINK_KEEP_PARTIAL or AF_SINK_CONTINUE:
+ * With AF_SINK_KEEP_PARTIAL or AF_SINK_RESUME:
  * - The body is written to PATH.part. A second task with the same PATH.part fails with AF_EFILE and EBUSY. A
  *   PATH.part that belongs to another URL is replaced.
  * - The request is sent with Accept-Encoding: identity. Its headers must not include Range or If-Range.
@@ -127,7 +127,7 @@ typedef struct af_sink {
     af_sink_kind kind; /**< Default: AF_SINK_MEMORY. */
     const char *path;  /**< For FILE. May be NULL if on_head sets it. */
     unsigned flags;    /**< AF_SINK_… bits; also the default for a path that on_head sets. */
-    const char *resume_token; /**< For CONTINUE: a token; NULL: the one in PATH.part.resume. */
+    const char *resume_token; /**< For RESUME: a token; NULL: the one in PATH.part.resume. */
 } af_sink;
 
 /* ---- Limits -------------------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ typedef struct af_timeouts {
 
 /** Size limits. A task that exceeds one fails at once with AF_ETOOBIG. 0: the default given here. */
 typedef struct af_limits {
-    uint64_t body; /**< Decoded bytes. Default: 64 MiB for MEMORY, none for FILE and EVENTS. */
+    uint64_t body; /**< Decoded bytes. Default: 64 MiB for MEMORY, none for FILE and CALLBACK. */
     uint32_t
         head_bytes; /**< Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
     uint32_t head_count;    /**< Fields of a hop's heads and trailers. Default: 512. */
@@ -305,7 +305,7 @@ typedef struct af_response {
     const af_head *head; /**< Head of the response. */
     const char *url;     /**< URL of the response, without userinfo and fragment. */
     const char *path;    /**< Editable. NULL: the request's sink is used. */
-    /** AF_SINK_… bits for `path`. Editable; default: the request's. CONTINUE has no effect here. */
+    /** AF_SINK_… bits for `path`. Editable; default: the request's. RESUME has no effect here. */
     unsigned flags;
     af_result *result; /**< For af_response_get_trust() only. */
 } af_response;
@@ -341,7 +341,7 @@ typedef struct af_task_events {
      */
     af_status (*on_head)(void *context, af_response *response);
     /**
-     * For an EVENTS sink: part of the body. Return AF_OK if it was consumed. Return AF_EAGAIN to pause: nothing
+     * For a CALLBACK sink: part of the body. Return AF_OK if it was consumed. Return AF_EAGAIN to pause: nothing
      * more is read until af_task_wake(), then the same bytes are passed again. Any other status ends the task
      * with it.
      */
@@ -568,7 +568,7 @@ AF_API const af_trust_report *af_result_get_trust(af_result *result);
 /** What happened to an existing partial file. */
 typedef enum af_resumption {
     AF_RESUMPTION_NONE = 0,      /**< There was none, or it wasn't used. */
-    AF_RESUMPTION_CONTINUED = 1, /**< The body was appended to it. */
+    AF_RESUMPTION_RESUMED = 1,   /**< The body was appended to it. */
     AF_RESUMPTION_RESTARTED = 2, /**< It was invalid, and the download started over. */
     AF_RESUMPTION_COMPLETE =
         3 /**< It was already complete: the response is a 416, and the task succeeded. */
