@@ -68,15 +68,15 @@ static void check_same(const af_cookie_list *list, const af_cookie_list *again) 
         bool is_found = false;
         for (size_t k = 0; k < again->count; k++) {
             const af_cookie *other = &again->cookies[k];
-            is_found = is_found ||
-                       (strcmp(cookie->name, other->name) == 0 &&
-                        strcmp(cookie->value, other->value) == 0 &&
-                        strcmp(cookie->domain, other->domain) == 0 &&
-                        strcmp(cookie->path, other->path) == 0 &&
-                        cookie->expires == other->expires &&
-                        cookie->host_only == other->host_only && cookie->secure == other->secure &&
-                        cookie->http_only == other->http_only &&
-                        cookie->same_site == other->same_site);
+            is_found = is_found || (strcmp(cookie->name, other->name) == 0 &&
+                                    strcmp(cookie->value, other->value) == 0 &&
+                                    strcmp(cookie->domain, other->domain) == 0 &&
+                                    strcmp(cookie->path, other->path) == 0 &&
+                                    cookie->expires == other->expires &&
+                                    cookie->is_host_only == other->is_host_only &&
+                                    cookie->is_secure == other->is_secure &&
+                                    cookie->is_http_only == other->is_http_only &&
+                                    cookie->same_site == other->same_site);
         }
         require(is_found);
     }
@@ -90,7 +90,7 @@ static void check_jar(const char *path) {
     require(af_cookie_jar_copy(jar, NULL, &list, NULL) == AF_OK && list->count <= MOST);
     for (size_t i = 0; i < list->count; i++) check_cookie(&list->cookies[i]);
     require(af_cookie_jar_copy(jar, "http://www.example.com/a", &sent, NULL) == AF_OK);
-    for (size_t i = 0; i < sent->count; i++) require(!sent->cookies[i].secure);
+    for (size_t i = 0; i < sent->count; i++) require(!sent->cookies[i].is_secure);
     af_cookie_list_free(sent);
     make_path(target);
     require(af_cookie_jar_save(jar, target, NULL) == AF_OK);

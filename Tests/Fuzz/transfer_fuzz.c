@@ -158,7 +158,7 @@ static void take_next(run *run, af__next next) {
 }
 
 static void end_hop(run *run, af_status status, bool was_reused) {
-    af__outcome outcome = {.hop = {.reused = was_reused}};
+    af__outcome outcome = {.hop = {.is_reused = was_reused}};
     if (status != AF_OK) af__fail(&outcome.failure, status, "%s", af_status_text(status));
     take_next(run, af__transfer_end_hop(&run->transfer, &outcome));
 }

@@ -298,7 +298,8 @@ void job_print(const job *job) {
             failure->text, (unsigned long long)af_result_get_body_size(job->result));
     for (size_t i = 0; i < count; i++) {
         fprintf(stderr, "  hop %zu: status %d%s%s\n", i, hops[i].status,
-                hops[i].reused ? ", reused connection" : "", hops[i].retried ? ", retried" : "");
+                hops[i].is_reused ? ", reused connection" : "",
+                hops[i].is_retried ? ", retried" : "");
     }
 }
 

@@ -67,7 +67,7 @@ static af_status set_proxy_tls(af__driver *driver, const af_session_options *opt
                           .max_version = options->tls.max_version,
                           .ciphers = options->tls.ciphers,
                           .cipher_suites = options->tls.cipher_suites,
-                          .logs_keys = options->tls.logs_keys};
+                          .write_key_log = options->tls.write_key_log};
     return af__tls_new(&driver->proxy_tls, options->proxy_trust, &tls, failure);
 }
 

@@ -18,7 +18,7 @@ struct af__network {
     char *dns_servers, *doh_url, *doh_host, *interface, *unix_socket; /* NULL: none. */
     uint16_t doh_port;
     long ip_version, eyeballs_ms;
-    bool public_addresses_only;
+    bool require_public_addresses;
 };
 
 void af__network_free(af__network *network) {
@@ -105,7 +105,7 @@ static bool is_plain(const af_network_options *options) {
     return options->override_count == 0 && options->dns_servers == NULL &&
            options->doh_url == NULL && options->ip_version == AF_IP_ANY &&
            options->happy_eyeballs_ms == 0 && options->interface == NULL &&
-           options->unix_socket == NULL && !options->public_addresses_only;
+           options->unix_socket == NULL && !options->require_public_addresses;
 }
 
 af_status af__network_new(af__network **out, const af_network_options *options,
@@ -114,7 +114,7 @@ af_status af__network_new(af__network **out, const af_network_options *options,
     if (is_plain(options)) return AF_OK;
     af__network *network = af__zalloc(sizeof *network);
     if (network == NULL) return af__fail_memory(failure);
-    network->public_addresses_only = options->public_addresses_only;
+    network->require_public_addresses = options->require_public_addresses;
     af_status status = set_overrides(network, options, failure);
     if (status == AF_OK) status = set_servers(network, options, has_total_limit, failure);
     if (status == AF_OK) status = set_addresses(network, options, failure);
@@ -179,7 +179,7 @@ static bool read_address(af__ip *out, const struct curl_sockaddr *address) {
 bool af__exchange_may_connect(const af__exchange *exchange, const struct curl_sockaddr *address) {
     const af__network *network = exchange->driver->network;
     af__ip ip;
-    bool is_open = network == NULL || !network->public_addresses_only || exchange->is_replay;
+    bool is_open = network == NULL || !network->require_public_addresses || exchange->is_replay;
     if (is_open || exchange->transfer == NULL || exchange->transfer->hop.proxy != NULL) return true;
     if (!read_address(&ip, address) || af__ip_is_public(&ip)) return true;
     af_failure failure = {0};

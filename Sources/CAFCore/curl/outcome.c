@@ -345,10 +345,10 @@ void af__exchange_measure(const af__exchange *exchange, af_hop *hop) {
     curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
     atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,
                               memory_order_relaxed);
-    hop->reused = connections == 0 && request > 0;
+    hop->is_reused = connections == 0 && request > 0;
     add_wait(hop, exchange->hosts.waited_us);
-    hop->retried = exchange->was_repeated;
-    if (hop->reused) hop->dns_us = hop->connect_us = hop->tls_us = 0;
+    hop->is_retried = exchange->was_repeated;
+    if (hop->is_reused) hop->dns_us = hop->connect_us = hop->tls_us = 0;
     copy_address(easy, CURLINFO_PRIMARY_IP, CURLINFO_PRIMARY_PORT, hop->remote_address,
                  sizeof hop->remote_address, &hop->remote_port);
     copy_address(easy, CURLINFO_LOCAL_IP, CURLINFO_LOCAL_PORT, hop->local_address,

@@ -59,7 +59,7 @@ static void report_connection(af__exchange *exchange) {
     bool is_tunnel = !exchange->is_ready;
     af_trace_connection connection = {.is_proxy = transfer->hop.proxy != NULL};
     copy_remote(exchange, &connection);
-    connection.reused = exchange->is_ready && is_reused(exchange);
+    connection.is_reused = exchange->is_ready && is_reused(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls != NULL) ssl = tls->internals;
     af_trust_report *report = NULL;

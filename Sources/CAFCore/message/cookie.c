@@ -139,9 +139,9 @@ static void heed(af__cookie_line *out, lifetime *life, af_slice name, af_slice v
         bool is_absolute = value.size > 0 && value.bytes[0] == '/';
         out->path = is_absolute ? value : (af_slice){"", 0};
     } else if (af__same_name(name, "Secure")) {
-        out->secure = true;
+        out->is_secure = true;
     } else if (af__same_name(name, "HttpOnly")) {
-        out->http_only = true;
+        out->is_http_only = true;
     } else if (af__same_name(name, "SameSite")) {
         out->same_site = read_same_site(value);
     }
@@ -182,10 +182,10 @@ bool af__cookie_read(af__cookie_line *out, af_slice line, int64_t now, const cha
     return true;
 }
 
-bool af__cookie_keeps_promise(af_slice name, bool secure, bool host_only, af_slice path) {
-    if (af__begins_with_name(name, "__Secure-")) return secure;
+bool af__cookie_keeps_promise(af_slice name, bool is_secure, bool is_host_only, af_slice path) {
+    if (af__begins_with_name(name, "__Secure-")) return is_secure;
     if (!af__begins_with_name(name, "__Host-")) return true;
-    return secure && host_only && path.size == 1 && path.bytes[0] == '/';
+    return is_secure && is_host_only && path.size == 1 && path.bytes[0] == '/';
 }
 
 /* ---- Paths and domains --------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ typedef struct af__cookie_line {
     af_slice domain; /**< Without a dot in front; empty if there is none. */
     af_slice path;   /**< Empty: the default. */
     int64_t expires; /**< Max-Age before Expires; AF_COOKIE_SESSION. */
-    bool secure, http_only;
+    bool is_secure, is_http_only;
     af_same_site same_site;
 } af__cookie_line;
 
@@ -32,7 +32,7 @@ bool af__cookie_date(af_slice text, int64_t *seconds);
 bool af__cookie_is_clean(af_slice name, af_slice value, const char **why);
 
 /** What "__Host-" and "__Secure-" in front of a name promise; case aside. */
-bool af__cookie_keeps_promise(af_slice name, bool secure, bool host_only, af_slice path);
+bool af__cookie_keeps_promise(af_slice name, bool is_secure, bool is_host_only, af_slice path);
 
 /** The path up to its last slash, or "/". */
 af_slice af__cookie_default_path(af_slice url_path);

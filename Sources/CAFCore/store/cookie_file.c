@@ -40,16 +40,16 @@ static af_same_site read_same_site(const char *line) {
 static af_status read_cookie(af_cookie_jar *jar, char *line, af_same_site same_site, int64_t now) {
     const char *fields[FIELDS] = {NULL}, *why;
     af_cookie cookie = AF_COOKIE_INIT;
-    cookie.http_only = starts(line, http_only_mark);
-    if (cookie.http_only) line += sizeof http_only_mark - 1;
+    cookie.is_http_only = starts(line, http_only_mark);
+    if (cookie.is_http_only) line += sizeof http_only_mark - 1;
     size_t count = split(line, fields);
     uint64_t expires;
     if (count < FIELDS - 1) return AF_OK;
     if (!af__parse_number(af_slice_of(fields[4]), AF_COOKIE_SESSION - 1, &expires)) return AF_OK;
-    cookie.host_only = strcmp(fields[1], "TRUE") != 0;
+    cookie.is_host_only = strcmp(fields[1], "TRUE") != 0;
     cookie.domain = fields[0][0] == '.' ? fields[0] + 1 : fields[0];
     cookie.path = fields[2];
-    cookie.secure = strcmp(fields[3], "TRUE") == 0;
+    cookie.is_secure = strcmp(fields[3], "TRUE") == 0;
     cookie.expires = expires != 0 ? (int64_t)expires : AF_COOKIE_SESSION;
     cookie.name = fields[5];
     cookie.value = count == FIELDS ? fields[6] : "";
@@ -110,12 +110,12 @@ static af_status write_cookie(af__buffer *text, const af_cookie *cookie) {
     const char *parts[] = {site != NULL ? same_site_mark : "",
                            site != NULL ? site : "",
                            site != NULL ? "\n" : "",
-                           cookie->http_only ? http_only_mark : "",
-                           cookie->host_only ? "" : ".",
+                           cookie->is_http_only ? http_only_mark : "",
+                           cookie->is_host_only ? "" : ".",
                            cookie->domain,
-                           cookie->host_only ? "\tFALSE\t" : "\tTRUE\t",
+                           cookie->is_host_only ? "\tFALSE\t" : "\tTRUE\t",
                            cookie->path,
-                           cookie->secure ? "\tTRUE\t" : "\tFALSE\t",
+                           cookie->is_secure ? "\tTRUE\t" : "\tFALSE\t",
                            number,
                            "\t",
                            cookie->name,

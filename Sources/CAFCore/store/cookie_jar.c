@@ -89,7 +89,7 @@ static void take_out_expired(af_cookie_jar *jar, int64_t now) {
 
 /** Is `a` to go before `b`? Those without Secure do, then those that were not used for longest. */
 static bool goes_before(const af__jar_cookie *a, const af__jar_cookie *b) {
-    if (a->secure != b->secure) return !a->secure;
+    if (a->is_secure != b->is_secure) return !a->is_secure;
     return a->used < b->used;
 }
 
@@ -137,7 +137,8 @@ static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
     for (af__jar_cookie **link = &jar->buckets[bucket_of_domain(jar, wanted->domain)];
          *link != NULL; link = &(*link)->next) {
         const af__jar_cookie *cookie = *link;
-        if (cookie->host_only == wanted->host_only && af__is_same(cookie->name, wanted->name) &&
+        if (cookie->is_host_only == wanted->is_host_only &&
+            af__is_same(cookie->name, wanted->name) &&
             af__is_same(cookie->domain, wanted->domain) &&
             af__is_same(cookie->path, wanted->path)) {
             return link;
@@ -150,7 +151,7 @@ static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
 static bool covers_secure(const af_cookie_jar *jar, const af__jar_cookie *new) {
     for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
         for (const af__jar_cookie *old = jar->buckets[i]; old != NULL; old = old->next) {
-            bool is_near = old->secure && af__is_same(old->name, new->name) &&
+            bool is_near = old->is_secure && af__is_same(old->name, new->name) &&
                            (af__cookie_domain_matches(old->domain, new->domain) ||
                             af__cookie_domain_matches(new->domain, old->domain));
             if (is_near && af__cookie_path_matches(new->path, old->path)) return true;
@@ -196,7 +197,7 @@ static bool is_good(const af__jar_cookie *cookie, const char **why) {
     }
     af_slice promise = cookie->name.size > 0 ? cookie->name : cookie->value;
     bool is_kept = cookie->name.size > 0
-                       ? af__cookie_keeps_promise(promise, cookie->secure, cookie->host_only,
+                       ? af__cookie_keeps_promise(promise, cookie->is_secure, cookie->is_host_only,
                                                   cookie->path)
                        : af__cookie_keeps_promise(promise, false, false, cookie->path);
     if (!is_kept) *why = "the cookie isn't what the prefix of its name says";
@@ -215,9 +216,9 @@ static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, 
     room[wish.size] = '\0';
     af_slice domain = {room, wish.size};
     bool is_own = af__is_same(domain, own);
-    out->host_only = wish.size == 0;
-    out->domain = out->host_only ? own : domain;
-    if (out->host_only) return true;
+    out->is_host_only = wish.size == 0;
+    out->domain = out->is_host_only ? own : domain;
+    if (out->is_host_only) return true;
     if (!af__cookie_domain_matches(own, domain)) {
         *why = "the cookie's domain is not its host's";
         return false;
@@ -228,7 +229,7 @@ static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, 
         *why = "the cookie's domain is a public suffix";
         return false;
     }
-    out->host_only = is_narrow;
+    out->is_host_only = is_narrow;
     return true;
 }
 
@@ -242,8 +243,8 @@ af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, a
                           .value = read.value,
                           .path = read.path,
                           .expires = read.expires,
-                          .secure = read.secure,
-                          .http_only = read.http_only,
+                          .is_secure = read.is_secure,
+                          .is_http_only = read.is_http_only,
                           .same_site = read.same_site};
     if (read.path.size == 0 || has_tab(read.path)) new.path = af__cookie_default_path(site->path);
     /* The URL's path is up to 64 KiB: some hundred cookies of it would be too large for a file. */
@@ -252,10 +253,10 @@ af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, a
         return AF_EINVAL;
     }
     if (!choose_domain(&new, read.domain, site->host, room, why)) return AF_EINVAL;
-    if (new.secure && !site->is_secure) *why = "a secure cookie came over http";
+    if (new.is_secure && !site->is_secure) *why = "a secure cookie came over http";
     if (*why != NULL || !is_good(&new, why)) return AF_EINVAL;
     pthread_mutex_lock(&jar->lock);
-    bool is_covered = !new.secure && !site->is_secure &&covers_secure(jar, &new);
+    bool is_covered = !new.is_secure && !site->is_secure &&covers_secure(jar, &new);
     af_status status = is_covered ? AF_EINVAL : insert(jar, &new, now);
     pthread_mutex_unlock(&jar->lock);
     if (is_covered) *why = "over http the cookie would stand for a secure one";
@@ -293,14 +294,14 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
                           .domain = af_slice_of(given->domain),
                           .path = af_slice_of(given->path),
                           .expires = given->expires,
-                          .host_only = given->host_only,
-                          .secure = given->secure,
-                          .http_only = given->http_only,
+                          .is_host_only = given->is_host_only,
+                          .is_secure = given->is_secure,
+                          .is_http_only = given->is_http_only,
                           .same_site = given->same_site};
     if (new.path.size > AF__COOKIE_LONGEST_ATTRIBUTE) *why = "the cookie's path is too long";
     if (!read_domain(&new.domain, &is_address, room))
         *why = "the cookie's domain is no address, nor a name in ASCII and lower case";
-    bool is_wide = *why == NULL && !new.host_only;
+    bool is_wide = *why == NULL && !new.is_host_only;
     if (is_wide && (is_address || af__suffixes_have(given->domain))) {
         *why = "the cookie's domain is a public suffix";
     }
@@ -345,8 +346,8 @@ static void select_domain(const af_cookie_jar *jar, const af__cookie_site *site,
                           bool is_host, int64_t now, selection *out) {
     for (af__jar_cookie *cookie = jar->buckets[bucket_of_domain(jar, domain)]; cookie != NULL;
          cookie = cookie->next) {
-        bool is_sent = af__is_same(cookie->domain, domain) && (is_host || !cookie->host_only) &&
-                       (site->is_secure || !cookie->secure) && !has_expired(cookie, now) &&
+        bool is_sent = af__is_same(cookie->domain, domain) && (is_host || !cookie->is_host_only) &&
+                       (site->is_secure || !cookie->is_secure) && !has_expired(cookie, now) &&
                        af__cookie_path_matches(site->path, cookie->path);
         if (is_sent) select_cookie(out, cookie);
     }
@@ -433,9 +434,9 @@ static af_cookie tell(const af__jar_cookie *cookie, char **room) {
     told.domain = place(room, cookie->domain).bytes;
     told.path = place(room, cookie->path).bytes;
     told.expires = cookie->expires;
-    told.host_only = cookie->host_only;
-    told.secure = cookie->secure;
-    told.http_only = cookie->http_only;
+    told.is_host_only = cookie->is_host_only;
+    told.is_secure = cookie->is_secure;
+    told.is_http_only = cookie->is_http_only;
     told.same_site = cookie->same_site;
     return told;
 }

@@ -34,7 +34,7 @@ typedef struct af__jar_cookie {
     af_slice site;                      /**< The end of `domain` that its owner has registered. */
     int64_t expires;
     uint64_t created, used; /**< Marks of the jar's clock, which orders them. */
-    bool host_only, secure, http_only;
+    bool is_host_only, is_secure, is_http_only;
     af_same_site same_site;
 } af__jar_cookie;
 

@@ -242,7 +242,7 @@ static bool read_host(const char *text, char out[LONGEST_HOST + 1]) {
     return af__ip_read_host(&ip, af_slice_of(out)) == AF__HOST_NAME;
 }
 
-af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires, bool includes_subdomains,
+af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires, bool include_subdomains,
                       af_failure *failure) {
     char name[LONGEST_HOST + 1];
     if (failure != NULL) memset(failure, 0, sizeof *failure);
@@ -250,7 +250,7 @@ af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires, bool inc
         return af__fail(failure, AF_EINVAL, "the host is not a name in ASCII");
     }
     pthread_mutex_lock(&hsts->lock);
-    af_status status = put(hsts, name, expires, includes_subdomains, current());
+    af_status status = put(hsts, name, expires, include_subdomains, current());
     pthread_mutex_unlock(&hsts->lock);
     return status == AF_OK ? AF_OK : af__fail(failure, status, "out of memory");
 }

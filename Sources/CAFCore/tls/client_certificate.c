@@ -125,7 +125,7 @@ static af_status read_pattern(af__identity *out, const af_client_certificate *so
                               af_failure *failure) {
     out->is_for_all = source->host == NULL;
     if (out->is_for_all) return AF_OK;
-    if (af__host_pattern_read(&out->pattern, source->host, source->includes_subdomains)) {
+    if (af__host_pattern_read(&out->pattern, source->host, source->include_subdomains)) {
         return AF_OK;
     }
     return af__fail(failure, AF_EINVAL, "the host of a client certificate is none");

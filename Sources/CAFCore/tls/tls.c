@@ -19,7 +19,7 @@ struct af__tls {
     af_trust_policy *policy;
     int min_version, max_version;
     char *ciphers, *cipher_suites; /* NULL: the defaults. */
-    bool logs_keys;
+    bool write_key_log;
     af__identity *identities;
     size_t identity_count;
     af_certificate_hook hook; /* Asked before them. */
@@ -119,7 +119,7 @@ static af_status try_out(const af__tls *tls, af_failure *failure) {
 static af_status read_options(af__tls *tls, const af_tls_options *options, af_failure *failure) {
     af_status status = read_versions(tls, options, failure);
     if (status != AF_OK) return status;
-    tls->logs_keys = options->logs_keys;
+    tls->write_key_log = options->write_key_log;
     tls->hook = options->certificate_hook;
     if (options->ciphers != NULL) tls->ciphers = af__copy_text(af_slice_of(options->ciphers));
     if (options->cipher_suites != NULL) {
@@ -296,7 +296,7 @@ af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host)
         SSL_CTX_set_cert_cb(context, show_identity, peer);
     }
     /* libcurl obeys SSLKEYLOGFILE without being asked. */
-    if (!tls->logs_keys) SSL_CTX_set_keylog_callback(context, NULL);
+    if (!tls->write_key_log) SSL_CTX_set_keylog_callback(context, NULL);
     if (configure(tls, context)) return peer;
     af__tls_peer_release(peer);
     return NULL;

@@ -473,7 +473,7 @@ static void begin_at_once(const af__transfer *transfer, auth_target *target) {
     if (target->active != NULL || target->configured == NULL || target->attempts != 0) return;
     const af_credentials *credentials = &target->configured->credentials;
     af_slice name = af_slice_of(field_name(auth, target));
-    if (!credentials->is_preemptive || af__request_head_sends(&transfer->request, name)) return;
+    if (!credentials->send_preemptively || af__request_head_sends(&transfer->request, name)) return;
     target->scheme = first_scheme(transfer, credentials);
     if (target->scheme != 0) target->active = target->configured;
 }

@@ -380,7 +380,7 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
     hop.status = has_head ? transfer->hop.reader->head.status : 0;
     hop.version = has_head ? transfer->hop.reader->head.version : AF_HTTP_UNKNOWN;
     hop.head_received = (int64_t)transfer->hop.reader->bytes;
-    hop.retried = transfer->is_retry || outcome->hop.retried;
+    hop.is_retried = transfer->is_retry || outcome->hop.is_retried;
     if (hop.url == NULL) {
         af_free((char *)(uintptr_t)hop.location);
         af__transfer_fail_memory(transfer);
@@ -401,7 +401,8 @@ static unsigned facts_of(const af__transfer *transfer, const af__outcome *outcom
     return (af__transfer_has_failed(transfer) ? AF__FACT_TASK_FAILED : 0) |
            (status != AF_OK ? AF__FACT_HOP_FAILED : 0) |
            (status == AF_ECONNECT || status == AF_EDNS ? AF__FACT_UNREACHABLE : 0) |
-           (status == AF_ELOST ? AF__FACT_LOST : 0) | (outcome->hop.reused ? AF__FACT_REUSED : 0) |
+           (status == AF_ELOST ? AF__FACT_LOST : 0) |
+           (outcome->hop.is_reused ? AF__FACT_REUSED : 0) |
            (af__hop_is_unanswered(transfer) ? AF__FACT_UNANSWERED : 0) |
            (transfer->is_retry ? 0 : AF__FACT_FIRST_TRY) |
            (is_replayable ? AF__FACT_REPLAYABLE : 0) | (may_wait ? AF__FACT_MAY_WAIT : 0);

@@ -46,7 +46,7 @@ static bool prepare(const judgement *judged, bool is_partial, X509_STORE_CTX *co
                           X509_V_FLAG_USE_DELTAS;
     if (is_partial) flags |= X509_V_FLAG_PARTIAL_CHAIN;
     if (policy->has_crls) flags |= X509_V_FLAG_CRL_CHECK;
-    if (policy->has_crls && policy->checks_authorities) flags |= X509_V_FLAG_CRL_CHECK_ALL;
+    if (policy->has_crls && policy->check_authorities) flags |= X509_V_FLAG_CRL_CHECK_ALL;
     X509_VERIFY_PARAM_set_flags(parameters, flags);
     int level = policy->security_level != 0 ? policy->security_level : DEFAULT_LEVEL;
     X509_VERIFY_PARAM_set_auth_level(parameters, level);

@@ -73,7 +73,7 @@ static af_status read_rule(af__trust_rule *out, const af_trust_rule *rule,
 static af_status read_host(af__trust_rule *out, const af_trust_policy *policy,
                            const af_trust_rule *rule, af_failure *failure) {
     if (rule->host == NULL ||
-        !af__host_pattern_read(&out->pattern, rule->host, rule->includes_subdomains)) {
+        !af__host_pattern_read(&out->pattern, rule->host, rule->include_subdomains)) {
         return af__fail(failure, AF_EINVAL, "the host of a rule is none: give a name in ASCII");
     }
     for (const af__trust_rule *other = policy->rules + 1; other < out; other++) {
@@ -135,7 +135,7 @@ static af_status read_anchors(af_trust_policy *policy, const af_trust_options *o
     if (status != AF_OK) return status;
     policy->has_own_anchors = anchors != NULL;
     if (anchors != NULL || crls != NULL) {
-        bool has_system = anchors == NULL || options->keeps_system_anchors;
+        bool has_system = anchors == NULL || options->keep_system_anchors;
         policy->store = af__anchors_new(anchors, crls, has_system);
         if (policy->store == NULL) status = af__fail_memory(failure);
     }
@@ -152,7 +152,7 @@ static af_status read_options(af_trust_policy *policy, const af_trust_options *o
     policy->security_level = options->security_level;
     policy->time_s = options->time_s;
     policy->ocsp = options->ocsp;
-    policy->checks_authorities = options->checks_authorities;
+    policy->check_authorities = options->check_authorities;
     af_status status = af__certificates_parse(&policy->intermediates, options->intermediates,
                                               "the intermediates", failure);
     if (status == AF_OK) status = af__crls_parse(&crls, options->crls, failure);

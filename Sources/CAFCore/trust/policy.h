@@ -36,7 +36,7 @@ struct af_trust_policy {
     X509_STORE *store; /**< NULL: the system's, which is looked up when it is needed. */
     bool has_own_anchors;
     STACK_OF(X509) * intermediates;
-    bool has_crls, checks_authorities;
+    bool has_crls, check_authorities;
     af_ocsp_mode ocsp;
     int security_level; /**< 0: the default. */
     int64_t time_s;

@@ -12,7 +12,7 @@ final class CoreCredentials {
         core.password = try arena.copy(credential.password, "a credential")
         core.token = try arena.copy(credential.token, "a credential")
         core.schemes = credential.schemes == .any ? 0 : credential.schemes.rawValue
-        core.is_preemptive = credential.isPreemptive
+        core.send_preemptively = credential.isPreemptive
         raw = .allocate(capacity: 1)
         raw.initialize(to: core)
     }
@@ -82,6 +82,6 @@ extension Credential {
                 user: core.user.map { String(cString: $0) } ?? "",
                 password: core.password.map { String(cString: $0) } ?? "", schemes: schemes)
         }
-        self.isPreemptive = core.is_preemptive
+        self.isPreemptive = core.send_preemptively
     }
 }

@@ -88,9 +88,9 @@ extension CoreArena {
         core.domain = try copy(cookie.domain, "the domain of the cookie")
         core.path = try copy(cookie.path, "the path of the cookie")
         core.expires = cookie.expiresDate.map { Int64(clampingSeconds: $0.timeIntervalSince1970) } ?? .max
-        core.host_only = cookie.isHostOnly
-        core.secure = cookie.isSecure
-        core.http_only = cookie.isHTTPOnly
+        core.is_host_only = cookie.isHostOnly
+        core.is_secure = cookie.isSecure
+        core.is_http_only = cookie.isHTTPOnly
         core.same_site =
             switch cookie.sameSite {
             case nil: .AF_SAME_SITE_UNSET
@@ -108,7 +108,7 @@ extension HTTPCookie {
             name: String(cString: core.name), value: String(cString: core.value), domain: String(cString: core.domain),
             path: String(cString: core.path),
             expiresDate: core.expires == .max ? nil : Date(timeIntervalSince1970: Double(core.expires)),
-            isHostOnly: core.host_only, isSecure: core.secure, isHTTPOnly: core.http_only)
+            isHostOnly: core.is_host_only, isSecure: core.is_secure, isHTTPOnly: core.is_http_only)
         sameSite =
             switch core.same_site {
             case .AF_SAME_SITE_NONE: SameSite.none

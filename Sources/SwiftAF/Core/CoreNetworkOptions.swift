@@ -26,7 +26,7 @@ extension CoreArena {
             }
         options.happy_eyeballs_ms = network.happyEyeballsDelay?.coreMilliseconds ?? 0
         options.interface = try copy(network.interface, "the interface")
-        options.public_addresses_only = network.allowsOnlyPublicAddresses
+        options.require_public_addresses = network.allowsOnlyPublicAddresses
         options.unix_socket = try copy(network.unixSocket, "the path of the socket")
         return options
     }

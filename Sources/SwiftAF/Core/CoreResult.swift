@@ -215,7 +215,7 @@ extension HopMetrics {
             bytesSent: hop.sent,
             bytesReceived: hop.received,
             headBytesReceived: hop.head_received,
-            isReused: hop.reused,
+            isReused: hop.is_reused,
             version: HTTPVersion(hop.version),
             localAddress: SocketAddress(hop.local_address, hop.local_port),
             remoteAddress: SocketAddress(hop.remote_address, hop.remote_port))

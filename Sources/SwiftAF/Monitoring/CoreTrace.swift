@@ -23,7 +23,7 @@ extension WireTrace.Connection {
         }
         self.init(
             address: address.isEmpty ? nil : address, port: Int(connection.remote_port), isProxy: connection.is_proxy,
-            isReused: connection.reused, tlsVersion: connection.tls_version.map { String(cString: $0) },
+            isReused: connection.is_reused, tlsVersion: connection.tls_version.map { String(cString: $0) },
             cipher: connection.cipher.map { String(cString: $0) },
             applicationProtocol: connection.alpn.map { String(cString: $0) },
             certificateSubject: connection.subject.map { String(cString: $0) })

@@ -9,7 +9,7 @@ extension CoreArena {
         options.max_version = tls.maximumVersion?.core ?? AF_TLS_DEFAULT
         options.ciphers = try copy(tls.ciphers, "the cipher list")
         options.cipher_suites = try copy(tls.cipherSuites, "the list of cipher suites")
-        options.logs_keys = tls.logsKeys
+        options.write_key_log = tls.logsKeys
         var certificates: [af_client_certificate] = []
         for certificate in tls.clientCertificates { certificates.append(try core(certificate)) }
         options.client_certificates = copy(certificates)
@@ -21,7 +21,7 @@ extension CoreArena {
     fileprivate func core(_ certificate: ClientCertificate) throws(SessionError) -> af_client_certificate {
         var core = af_client_certificate()
         core.host = try copy(certificate.host, "the host of a client certificate")
-        core.includes_subdomains = certificate.includesSubdomains
+        core.include_subdomains = certificate.includesSubdomains
         core.password = try copy(certificate.password, "the password of a client certificate")
         switch certificate.source {
         case .data(let bytes, let key):

@@ -52,10 +52,10 @@ extension CoreArena {
         var options = af_trust_options()
         options.size = MemoryLayout<af_trust_options>.stride
         options.anchors = copy(try policy.anchors.bytes())
-        options.keeps_system_anchors = policy.keepsSystemAnchors
+        options.keep_system_anchors = policy.keepsSystemAnchors
         options.intermediates = copy(Data(joining: policy.intermediates, as: "CERTIFICATE"))
         options.crls = copy(Data(joining: policy.revocationLists, as: "X509 CRL"))
-        options.checks_authorities = policy.checksRevocationOfAuthorities
+        options.check_authorities = policy.checksRevocationOfAuthorities
         options.ocsp =
             switch policy.ocsp {
             case .ignored: AF_OCSP_IGNORE
@@ -75,7 +75,7 @@ extension CoreArena {
         for rule in policy.rules {
             var core = try self.rule(rule.pinning, rule.allowsInvalidCertificates, rule.validatesDomainName)
             core.host = try copy(rule.host, "the host of a rule")
-            core.includes_subdomains = rule.includesSubdomains
+            core.include_subdomains = rule.includesSubdomains
             rules.append(core)
         }
         options.rules = copy(rules)

@@ -327,7 +327,7 @@ static void a_tls_body_needs_its_goodbye(void **state) {
         call *call = call_fetch(world, "/");
         check_ended(call, says_goodbye ? AF_OK : AF_ETRUNCATED);
         assert_int_equal(status_of(call), 200);
-        assert_int_equal(call->hops[0].reused, is_reused);
+        assert_int_equal(call->hops[0].is_reused, is_reused);
         call_free(call);
     }
     world_free(world);

@@ -316,7 +316,7 @@ static void family_of_the_session_is_asked_for(void **state) {
 static void public_addresses_are_judged_after_the_lookup(void **state) {
     world *world = *state;
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.network.public_addresses_only = true;
+    options.network.require_public_addresses = true;
     use(world, &options);
     expect(world, "here.test", AF_ECONNECT);
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
@@ -464,7 +464,7 @@ static void host_that_maps_to_an_address_is_one(void **state) {
     expect(world, "\uff11\uff12\uff17\u30020\u30020\u30021", AF_OK);
     expect(world, "127\u30020\u30020\u30021", AF_OK);
     assert_int_equal(names_count(NULL), 0);
-    options.network.public_addresses_only = true;
+    options.network.require_public_addresses = true;
     use(world, &options);
     expect(world, "127\u30020\u30020\u30021", AF_ECONNECT);
 }

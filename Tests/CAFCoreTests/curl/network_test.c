@@ -168,7 +168,7 @@ static void hosts_can_be_held_to_public_addresses(void **state) {
     const af_host_override overrides[] = {{"rebound.test", port_of(world), "127.0.0.1"},
                                           {"both.test", port_of(world), "127.0.0.1,8.8.8.8"}};
     use(world, (af_network_options){
-                   .overrides = overrides, .override_count = 2, .public_addresses_only = true});
+                   .overrides = overrides, .override_count = 2, .require_public_addresses = true});
     expect(world, url_of(world, "/"), NULL, AF_ECONNECT);
     expect(world, text_of(world, "http://localhost:%u/", port_of(world)), NULL, AF_ECONNECT);
     expect(world, text_of(world, "http://[::1]:%u/", port_of(world)), NULL, AF_ECONNECT);

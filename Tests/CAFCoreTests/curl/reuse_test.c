@@ -23,7 +23,7 @@ static void check_genuine(world *world, const char *url) {
     call_perform(call);
     check_ended(call, AF_OK);
     check_slice(call->body, "genuine");
-    assert_false(call->hops[0].retried);
+    assert_false(call->hops[0].is_retried);
     call_free(call);
 }
 
@@ -153,8 +153,8 @@ static void check_behind(world *world, const char *base) {
     check_ended(second, AF_OK);
     check_slice(second->body, "genuine");
     assert_int_equal(second->hop_count, 1);
-    assert_false(second->hops[0].reused);
-    assert_false(second->hops[0].retried);
+    assert_false(second->hops[0].is_reused);
+    assert_false(second->hops[0].is_retried);
     call_free(first);
     call_free(second);
     afts_request *seen = afts_copy_request(world->server,
@@ -295,7 +295,7 @@ static void repeats_only_what_is_idempotent(void **state) {
         check_ended(call, repeats ? AF_OK : AF_ELOST);
         bool is_recorded = false;
         for (size_t hop = 0; hop < call->hop_count; hop++) {
-            if (call->hops[hop].retried) is_recorded = true;
+            if (call->hops[hop].is_retried) is_recorded = true;
         }
         assert_int_equal(is_recorded, repeats);
         assert_int_equal(afts_server_stats(world->server).requests, repeats ? 3 : 2);
@@ -346,7 +346,7 @@ static void repeats_over_http_2_what_was_refused(void **state) {
         call_send(call, "POST", S("content"));
         call_perform(call);
         check_ended(call, ending.refuses ? AF_OK : AF_ELOST);
-        assert_int_equal(call->hops[call->hop_count - 1].retried, ending.refuses);
+        assert_int_equal(call->hops[call->hop_count - 1].is_retried, ending.refuses);
         assert_int_equal(atomic_load(&ending.posts), ending.refuses ? 2 : 1);
         call_free(call);
         world_free(world);

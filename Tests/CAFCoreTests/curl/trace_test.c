@@ -103,13 +103,13 @@ static void reports_the_bytes_that_the_server_saw(void **state) {
     assert_string_equal(connection->remote_address, "127.0.0.1");
     assert_int_equal(connection->remote_port, afts_server_port(world->server));
     assert_false(connection->is_proxy);
-    assert_false(connection->reused);
+    assert_false(connection->is_reused);
     assert_null(connection->tls_version);
 
     call = traced(world, "/a", &tape);
     run(call, AF_OK);
     call_free(call);
-    assert_true(tape.connections[0].reused);
+    assert_true(tape.connections[0].is_reused);
     assert_string_equal(tape.connections[0].remote_address, "127.0.0.1");
 }
 
@@ -221,7 +221,7 @@ static void describes_connections_over_tls(void **state) {
         assert_string_equal(tape.versions[0], "TLSv1.3");
         check_contains(tape.ciphers[0], "TLS_");
         assert_string_not_equal(tape.subjects[0], "-");
-        assert_int_equal(tape.connections[0].reused, i == 1);
+        assert_int_equal(tape.connections[0].is_reused, i == 1);
     }
     world_free(world);
 }

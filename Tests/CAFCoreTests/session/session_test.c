@@ -341,7 +341,7 @@ static void a_request_that_was_answered_in_part_is_not_sent_again(void **state) 
         fail_second_request(world, parts[i], false);
         call *call = call_fetch(world, "/again");
         assert_true(call->failure.status != AF_OK);
-        assert_true(call->hops[0].reused);
+        assert_true(call->hops[0].is_reused);
         call_free(call);
         assert_int_equal(afts_server_stats(world->server).accepted, 1);
         world_free(world);

@@ -23,7 +23,7 @@ static void what_is_no_cookie_cannot_be_set(void **state) {
     af_cookie_jar *jar = make_jar();
     static const struct {
         const char *name, *value, *domain, *path;
-        bool host_only;
+        bool is_host_only;
     } rows[] = {
         {NULL, "1", "x.test", "/", true},        {"a", "1", NULL, "/", true},
         {"a\r", "1", "x.test", "/", true},       {"a", "1\n", "x.test", "/", true},
@@ -42,7 +42,7 @@ static void what_is_no_cookie_cannot_be_set(void **state) {
         cookie.value = rows[i].value;
         cookie.domain = rows[i].domain;
         cookie.path = rows[i].path;
-        cookie.host_only = rows[i].host_only;
+        cookie.is_host_only = rows[i].is_host_only;
         check_status(af_cookie_jar_set(jar, &cookie, &failure), AF_EINVAL);
         assert_int_not_equal(strlen(failure.text), 0);
     }

@@ -102,7 +102,7 @@ static void lines_are_taken_apart(void **state) {
     static const struct {
         const char *line, *name, *value, *domain, *path;
         int64_t expires;
-        bool secure, http_only;
+        bool is_secure, is_http_only;
         af_same_site same_site;
     } rows[] = {
         {"a=b", "a", "b", "", "", AF_COOKIE_SESSION, false, false, AF_SAME_SITE_UNSET},
@@ -140,8 +140,8 @@ static void lines_are_taken_apart(void **state) {
         check_slice(read.domain, rows[i].domain);
         check_slice(read.path, rows[i].path);
         assert_int_equal(read.expires, rows[i].expires);
-        assert_int_equal(read.secure, rows[i].secure);
-        assert_int_equal(read.http_only, rows[i].http_only);
+        assert_int_equal(read.is_secure, rows[i].is_secure);
+        assert_int_equal(read.is_http_only, rows[i].is_http_only);
         assert_int_equal(read.same_site, rows[i].same_site);
     }
 }
@@ -374,9 +374,9 @@ static void programs_list_set_and_delete(void **state) {
     cookie.name = "a";
     cookie.value = "1";
     cookie.domain = "example.test";
-    cookie.host_only = false;
+    cookie.is_host_only = false;
     cookie.same_site = AF_SAME_SITE_LAX;
-    cookie.http_only = true;
+    cookie.is_http_only = true;
     cookie.expires = (int64_t)time(NULL) + 1000;
     check_status(af_cookie_jar_set(jar, &cookie, NULL), AF_OK);
     check_status(af_cookie_jar_receive(jar, "https://EXAMPLE.test./x/y", S("b=2; Secure"), NULL),
@@ -386,9 +386,9 @@ static void programs_list_set_and_delete(void **state) {
     assert_int_equal(list->count, 2);
     assert_string_equal(list->cookies[0].name, "b");
     assert_string_equal(list->cookies[0].path, "/x");
-    assert_true(list->cookies[0].secure && list->cookies[0].host_only);
+    assert_true(list->cookies[0].is_secure && list->cookies[0].is_host_only);
     assert_int_equal(list->cookies[1].same_site, AF_SAME_SITE_LAX);
-    assert_true(list->cookies[1].http_only && !list->cookies[1].host_only);
+    assert_true(list->cookies[1].is_http_only && !list->cookies[1].is_host_only);
     assert_int_equal(list->cookies[1].expires, cookie.expires);
     af_cookie_list_free(list);
     assert_int_equal(af_cookie_jar_delete(jar, "a", "example.test", "/y"), 0);
@@ -449,10 +449,10 @@ static void jars_outlive_their_process_in_a_file_of_their_owner(void **state) {
     check_status(af_cookie_jar_copy(jar, url, &list, NULL), AF_OK);
     assert_int_equal(list->count, 3);
     assert_int_equal(list->cookies[0].same_site, AF_SAME_SITE_STRICT);
-    assert_true(list->cookies[0].http_only && list->cookies[0].host_only);
+    assert_true(list->cookies[0].is_http_only && list->cookies[0].is_host_only);
     assert_string_equal(list->cookies[1].value, "");
     assert_string_equal(list->cookies[2].value, "x\ty");
-    assert_true(list->cookies[2].secure && !list->cookies[2].host_only);
+    assert_true(list->cookies[2].is_secure && !list->cookies[2].is_host_only);
     assert_int_equal(list->cookies[2].same_site, AF_SAME_SITE_UNSET);
     af_cookie_list_free(list);
     /* Nothing has changed: the file is left alone. */

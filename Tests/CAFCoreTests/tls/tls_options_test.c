@@ -115,7 +115,7 @@ static void s33_keys_are_logged_only_if_asked_for(void **state) {
     const char *path = getenv("SSLKEYLOGFILE");
     assert_non_null(path);
     for (int is_asked = 0; is_asked < 2; is_asked++) {
-        af_tls_options client = {.logs_keys = is_asked == 1};
+        af_tls_options client = {.write_key_log = is_asked == 1};
         world *world = world_with(leaf, (afts_tls){0}, &client, AF_OCSP_IGNORE);
         check_fetch(world, "/", AF_OK);
         world_free(world);

@@ -280,7 +280,7 @@ static void connections_are_reused_over_tls(void **state) {
     for (int i = 0; i < 5; i++) {
         call *call = call_fetch(world, "/");
         check_ended(call, AF_OK);
-        assert_int_equal(call->hops[0].reused, i > 0);
+        assert_int_equal(call->hops[0].is_reused, i > 0);
         assert_true(i > 0 || call->hops[0].tls_us > 0);
         call_free(call);
     }

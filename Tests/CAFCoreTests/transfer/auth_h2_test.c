@@ -110,7 +110,7 @@ static void a_task_that_thinks_stops_nobody_else(void **state) {
         struct call *other = call_fetch(world, "/");
         check_ended(other, AF_OK);
         assert_int_equal(status_of(other), 200);
-        assert_true(other->hops[0].reused || !h2_multiplexes());
+        assert_true(other->hops[0].is_reused || !h2_multiplexes());
         call_free(other);
         check_status(af_task_answer_challenge(call->task, asked.number, rows[i].answer, &me),
                      AF_OK);

@@ -409,8 +409,8 @@ static void a_hop_tells_where_time_and_bytes_went(void **state) {
         assert_string_equal(hop->local_address, "127.0.0.1");
         assert_int_equal(hop->remote_port, afts_server_port(world->server));
         assert_true(hop->local_port != 0);
-        assert_int_equal(hop->reused, i == 1);
-        assert_false(hop->retried);
+        assert_int_equal(hop->is_reused, i == 1);
+        assert_false(hop->is_retried);
         assert_true(hop->dns_us >= 0 && hop->connect_us >= hop->dns_us);
         assert_int_equal(hop->tls_us, 0);
         assert_true(hop->request_sent_us >= hop->connect_us);

@@ -74,7 +74,7 @@ static void methods_and_bodies_follow_the_status(void **state) {
         assert_int_equal(call->hops[0].status, cases[i].status);
         assert_string_equal(call->hops[0].location, url_of(world, "/to"));
         assert_null(call->hops[1].location);
-        assert_true(call->hops[1].reused);
+        assert_true(call->hops[1].is_reused);
         assert_string_equal(call->log, "rhpdx");
         call_free(call);
         check_seen(world, 2 * i, cases[i].method, "/from", "content");
@@ -218,12 +218,12 @@ static void a_long_body_of_a_redirect_is_not_waited_for(void **state) {
     serve(world, "/short", script);
     call *call = call_fetch(world, "/short");
     check_ended(call, AF_OK);
-    assert_true(call->hops[1].reused);
+    assert_true(call->hops[1].is_reused);
     call_free(call);
     call = call_fetch(world, "/endless");
     check_ended(call, AF_OK);
     assert_int_equal(call->hop_count, 2);
-    assert_false(call->hops[1].reused);
+    assert_false(call->hops[1].is_reused);
     assert_true(call->hops[0].received < 4 << 20);
     call_free(call);
 }

@@ -73,7 +73,7 @@ static bool is_accepted(const char *text) {
     af_trust_options options = AF_TRUST_OPTIONS_INIT;
     options.anchors = (af_slice){text, (size_t)(end_of_anchor - text)};
     options.crls = af_slice_of(lists);
-    options.checks_authorities = true;
+    options.check_authorities = true;
     options.time_s = MOMENT;
     options.everywhere.skip_host_check = true;
     BIO *bio = BIO_new_mem_buf(end_of_anchor, (int)(lists - end_of_anchor));

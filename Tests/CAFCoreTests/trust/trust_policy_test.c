@@ -120,7 +120,7 @@ static void the_most_specific_rule_goes(void **state) {
                 }
                 rules[r] = rule;
                 rules[r].host = patterns[r];
-                rules[r].includes_subdomains = patterns[r][0] != '*' && r > 1;
+                rules[r].include_subdomains = patterns[r][0] != '*' && r > 1;
             }
             options.rules = rules;
             options.rule_count = COUNT_OF(patterns);

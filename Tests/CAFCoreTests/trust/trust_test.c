@@ -196,7 +196,7 @@ static void anchors_are_the_systems_the_given_or_both(void **state) {
     (void)state;
     af_trust_options options = AF_TRUST_OPTIONS_INIT;
     check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_ISSUER);
-    options.keeps_system_anchors = true;
+    options.keep_system_anchors = true;
     check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_ISSUER);
     options.anchors = af_slice_of(afts_cert_pem(made->root));
     check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
@@ -276,12 +276,12 @@ static void revocation_lists_are_obeyed(void **state) {
     options.crls = af_slice_of(empty);
     check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
     check_verdict(&options, "weakMiddle", "localhost", AF_TRUST_WEAK);
-    options.checks_authorities = true;
+    options.check_authorities = true;
     check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_REVOCATION);
     snprintf(both, sizeof both, "%s%s", empty, of_root);
     options.crls = af_slice_of(both);
     check_verdict(&options, "good", "localhost", AF_TRUST_REVOKED);
-    options.checks_authorities = false;
+    options.check_authorities = false;
     check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
     options.crls = af_slice_of(revoked);
     check_verdict(&options, "good", "localhost", AF_TRUST_REVOKED);

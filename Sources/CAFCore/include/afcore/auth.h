@@ -46,7 +46,7 @@ typedef struct af_credentials {
      * NTLM and Negotiate start at once if they are the only scheme in `schemes`. Digest always needs a
      * challenge. Default: false.
      */
-    bool is_preemptive;
+    bool send_preemptively;
 } af_credentials;
 
 #define AF_CREDENTIALS_INIT                                                                        \

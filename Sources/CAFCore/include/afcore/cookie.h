@@ -38,9 +38,9 @@ typedef struct af_cookie {
     const char *domain;       /**< ASCII name or address, in lower case, without a leading dot. */
     const char *path;         /**< Begins with a slash. */
     int64_t expires;          /**< Unix time in seconds, or AF_COOKIE_SESSION. */
-    bool host_only;           /**< Valid for `domain` only, not for its subdomains. */
-    bool secure;              /**< Sent over https only. */
-    bool http_only;           /**< The HttpOnly attribute; stored only. */
+    bool is_host_only;        /**< Valid for `domain` only, not for its subdomains. */
+    bool is_secure;           /**< Sent over https only. */
+    bool is_http_only;        /**< The HttpOnly attribute; stored only. */
     af_same_site same_site;
 } af_cookie;
 
@@ -99,7 +99,7 @@ AF_API af_cookie_jar *af_cookie_jar_retain(af_cookie_jar *jar);
 AF_API void af_cookie_jar_release(af_cookie_jar *jar);
 
 /**
- * Stores a cookie and replaces the one with the same name, domain, host_only and path. An expired cookie
+ * Stores a cookie and replaces the one with the same name, domain, is_host_only and path. An expired cookie
  * only removes that one.
  *
  * Thread: any.    Owns: `cookie` is copied.

@@ -69,7 +69,7 @@ AF_API void af_hsts_release(af_hsts *hsts);
  * Fails: AF_EINVAL (`host` isn't an ASCII name, or is an address), AF_ENOMEM.
  */
 AF_API af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires,
-                             bool includes_subdomains, af_failure *failure);
+                             bool include_subdomains, af_failure *failure);
 
 /**
  * Returns whether a host, an ASCII name, must be reached over https only.

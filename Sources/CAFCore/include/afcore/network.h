@@ -59,7 +59,7 @@ typedef struct af_network_options {
      * anything is sent; each connection of each hop is checked again. Requests through a proxy, Unix-domain
      * sockets and `doh_url` are not checked.
      */
-    bool public_addresses_only;
+    bool require_public_addresses;
 } af_network_options;
 
 AF_END_DECLS

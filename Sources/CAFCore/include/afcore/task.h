@@ -238,7 +238,7 @@ typedef struct af_request {
     const char *unix_socket;
     /**
      * Credentials for the URL's origin: answers to 401 responses, or sent with the first request
-     * (`is_preemptive`). If they have neither user nor token, user and password of the URL are used. If this
+     * (`send_preemptively`). If they have neither user nor token, user and password of the URL are used. If this
      * is NULL, those of the URL are sent as Basic with the first request. An Authorization field of the
      * request is sent until a challenge is answered.
      */
@@ -489,8 +489,8 @@ typedef struct af_hop {
     int64_t dns_us, connect_us, tls_us, request_sent_us, first_byte_us, total_us;
     int64_t sent, received; /**< Body bytes on the wire, before decoding. */
     int64_t head_received;  /**< Bytes of the response heads. */
-    bool reused;            /**< The connection came from the pool. */
-    bool retried;           /**< Sent again after its pooled connection was lost or refused it. */
+    bool is_reused;         /**< The connection came from the pool. */
+    bool is_retried;        /**< Sent again after its pooled connection was lost or refused it. */
     char local_address[46], remote_address[46]; /**< Empty: not connected. */
     uint16_t local_port, remote_port;
 } af_hop;

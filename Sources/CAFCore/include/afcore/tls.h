@@ -26,7 +26,7 @@ typedef struct af_client_certificate {
      * that no other certificate names.
      */
     const char *host;
-    bool includes_subdomains; /**< Also for subdomains of `host`, at any depth. */
+    bool include_subdomains; /**< Also for subdomains of `host`, at any depth. */
     /** PEM: the certificate, followed by its intermediates; or PKCS #12, which includes the key. */
     af_slice certificate;
     af_slice key;                            /**< PEM or DER; empty: part of `certificate`. */
@@ -61,7 +61,7 @@ typedef struct af_tls_options {
      * Writes the TLS keys of every connection to the file that the environment variable SSLKEYLOGFILE
      * names, if libcurl supports it. Anyone with that file can decrypt the connections. Default: false.
      */
-    bool logs_keys;
+    bool write_key_log;
     af_certificate_hook certificate_hook; /**< Chooses client certificates at run time. */
 } af_tls_options;
 

@@ -22,8 +22,8 @@ typedef enum af_trace_kind {
 typedef struct af_trace_connection {
     char remote_address[46]; /**< Empty for a Unix-domain socket. */
     uint16_t remote_port;
-    bool is_proxy; /**< The address is that of a proxy. */
-    bool reused;   /**< The connection was taken from the pool. */
+    bool is_proxy;  /**< The address is that of a proxy. */
+    bool is_reused; /**< The connection was taken from the pool. */
     /** OpenSSL's names of the TLS version ("TLSv1.3") and the cipher suite; NULL without TLS. */
     const char *tls_version, *cipher;
     const char *alpn;    /**< Negotiated ALPN protocol; NULL: none. */

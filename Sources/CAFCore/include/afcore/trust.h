@@ -82,11 +82,11 @@ typedef struct af_trust_rule {
      * rule for a host applies.
      */
     const char *host;
-    bool includes_subdomains; /**< Also for subdomains of `host`, at any depth. */
-    af_pinning_mode mode;     /**< How `certificates` are compared. */
-    af_pin_match match;       /**< Which certificates of a chain must be pinned. */
-    af_slice certificates;    /**< Pinned certificates: PEM or DER, one or many. */
-    const char *const *pins;  /**< Pinned keys, "sha256//BASE64"; include backup pins. */
+    bool include_subdomains; /**< Also for subdomains of `host`, at any depth. */
+    af_pinning_mode mode;    /**< How `certificates` are compared. */
+    af_pin_match match;      /**< Which certificates of a chain must be pinned. */
+    af_slice certificates;   /**< Pinned certificates: PEM or DER, one or many. */
+    const char *const *pins; /**< Pinned keys, "sha256//BASE64"; include backup pins. */
     size_t pin_count;
     /** Pins are not enforced after this Unix time, for verified chains. 0: no expiry. */
     int64_t expires_s;
@@ -132,7 +132,7 @@ typedef struct af_trust_options {
      * or certificates of servers. Empty: the system's.
      */
     af_slice anchors;
-    bool keeps_system_anchors; /**< Also trust the system's anchors. */
+    bool keep_system_anchors; /**< Also trust the system's anchors. */
     /** Untrusted certificates that may complete a chain, for servers that don't send their intermediates. */
     af_slice intermediates;
     /**
@@ -140,8 +140,8 @@ typedef struct af_trust_options {
      * server's certificate must be covered by a current one and not be revoked.
      */
     af_slice crls;
-    bool checks_authorities; /**< With `crls`: the same for all its issuers. */
-    af_ocsp_mode ocsp;       /**< Default: AF_OCSP_IGNORE. */
+    bool check_authorities; /**< With `crls`: the same for all its issuers. */
+    af_ocsp_mode ocsp;      /**< Default: AF_OCSP_IGNORE. */
     /**
      * Minimum strength of keys and signatures: OpenSSL's security level, 1 to 5. Level 2 requires 112 bits
      * (RSA 2048, SHA-256). 0: level 2 for certificates, and the system's level for the rest of TLS.
