@@ -35,7 +35,7 @@ static void check_list(af_cookie_jar *jar) {
     require(af__cookie_jar_list(jar, &sites[0], NOW, &list) == AF_OK);
     for (size_t i = 0; i < list->count; i++) {
         const af_cookie *cookie = &list->cookies[i];
-        require(!cookie->is_secure && cookie->path[0] == '/' && cookie->expires > NOW);
+        require(!cookie->is_secure && cookie->path[0] == '/' && cookie->expires_s > NOW);
         require(strcmp(cookie->domain, "www.example.com") == 0 ||
                 strcmp(cookie->domain, "example.com") == 0);
     }

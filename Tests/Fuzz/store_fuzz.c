@@ -45,8 +45,8 @@ static af_cookie_jar *load_jar(const char *path) {
     af_cookie_jar *jar;
     af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
     options.path = path;
-    options.most = MOST;
-    options.most_per_domain = MOST_PER_DOMAIN;
+    options.max_cookies = MOST;
+    options.max_cookies_per_site = MOST_PER_DOMAIN;
     require(af_cookie_jar_new(&jar, &options, NULL) == AF_OK);
     return jar;
 }
@@ -63,7 +63,7 @@ static void check_same(const af_cookie_list *list, const af_cookie_list *again) 
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
         const af_cookie *cookie = &list->cookies[i];
-        if (cookie->expires == AF_COOKIE_SESSION) continue;
+        if (cookie->expires_s == AF_COOKIE_SESSION) continue;
         count++;
         bool is_found = false;
         for (size_t k = 0; k < again->count; k++) {
@@ -72,7 +72,7 @@ static void check_same(const af_cookie_list *list, const af_cookie_list *again) 
                                     strcmp(cookie->value, other->value) == 0 &&
                                     strcmp(cookie->domain, other->domain) == 0 &&
                                     strcmp(cookie->path, other->path) == 0 &&
-                                    cookie->expires == other->expires &&
+                                    cookie->expires_s == other->expires_s &&
                                     cookie->is_host_only == other->is_host_only &&
                                     cookie->is_secure == other->is_secure &&
                                     cookie->is_http_only == other->is_http_only &&
@@ -112,7 +112,7 @@ static af_hsts *load_hosts(const char *path) {
     af_hsts *hsts;
     af_hsts_options options = AF_HSTS_OPTIONS_INIT;
     options.path = path;
-    options.most = MOST;
+    options.max_hosts = MOST;
     require(af_hsts_new(&hsts, &options, NULL) == AF_OK);
     return hsts;
 }

@@ -81,9 +81,9 @@ static af_session *make_session(const epoch *epoch, int index) {
     static const uint32_t per_host[SESSIONS] = {6, 2, 0, 12};
     af_session_options options = AF_SESSION_OPTIONS_INIT;
     af_session *session;
-    options.connections_per_host = per_host[index];
-    options.connections_total = index == 3 ? 8 : 0;
-    options.connections_idle = index == 2 ? 3 : 64;
+    options.max_connections_per_host = per_host[index];
+    options.max_connections = index == 3 ? 8 : 0;
+    options.max_idle_connections = index == 2 ? 3 : 64;
     options.gather_results = index == 1;
     options.trust = epoch->policy;
     options.cookies = index % 2 == 0 ? epoch->cookies : NULL;

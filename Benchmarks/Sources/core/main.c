@@ -60,8 +60,8 @@ static void run(int64_t count) {
 static void open_session(void) {
     af_failure failure;
     af_session_options session_options = AF_SESSION_OPTIONS_INIT;
-    session_options.connections_per_host = (uint32_t)options.connections;
-    session_options.connections_idle = (uint32_t)options.in_flight;
+    session_options.max_connections_per_host = (uint32_t)options.connections;
+    session_options.max_idle_connections = (uint32_t)options.in_flight;
     if (options.ca != NULL) {
         int64_t size;
         af_trust_options trust = AF_TRUST_OPTIONS_INIT;

@@ -44,15 +44,15 @@ static const char *decodable_encodings(void) {
 static bool set_multi(const af__driver *driver, const af_session_options *options) {
     CURLM *multi = driver->multi;
     long pipelining = driver->multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING;
-    long idle = options->connections_idle != 0 ? (long)options->connections_idle : 1;
+    long idle = options->max_idle_connections != 0 ? (long)options->max_idle_connections : 1;
     return curl_multi_setopt(multi, CURLMOPT_PIPELINING, pipelining) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)AF__MOST_STREAMS) ==
                CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, idle) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
-                             (long)options->connections_per_host) == CURLM_OK &&
+                             (long)options->max_connections_per_host) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
-                             (long)options->connections_total) == CURLM_OK;
+                             (long)options->max_connections) == CURLM_OK;
 }
 
 static bool set_share(CURLSH *share) {
@@ -84,14 +84,14 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->multiplexes = af__may_multiplex();
     driver->guards_fields = af__must_guard_fields();
     driver->reads_while_paused = af__reads_while_paused();
-    driver->idle_seconds = (long)options->idle_seconds;
-    driver->forbids_reuse = options->connections_idle == 0;
-    driver->connections_per_host = options->connections_per_host;
-    driver->connections_total = options->connections_total;
+    driver->max_idle_s = (long)options->max_idle_s;
+    driver->forbids_reuse = options->max_idle_connections == 0;
+    driver->max_connections_per_host = options->max_connections_per_host;
+    driver->max_connections = options->max_connections;
     status = af__driver_set_proxies(driver, &options->proxies, failure);
     if (status == AF_OK) {
-        status = af__network_new(&driver->network, &options->network,
-                                 options->connections_total != 0, failure);
+        status = af__network_new(&driver->network, &options->network, options->max_connections != 0,
+                                 failure);
     }
     if (status == AF_OK) status = af__names_init(driver, failure);
     if (status == AF_OK) {

@@ -166,14 +166,14 @@ struct af__driver {
     af__memory *memory;
     char *user_agent;
     const char *encodings; /**< What this libcurl decodes, for Accept-Encoding. */
-    long idle_seconds;
+    long max_idle_s;
     bool multiplexes; /**< af__may_multiplex() */
     bool forbids_reuse;
     bool guards_fields;      /**< af__must_guard_fields() */
     bool reads_while_paused; /**< af__reads_while_paused() */
     bool rechecks;           /**< Some socket must be rechecked. */
     unsigned auth_schemes;   /**< af__connection_schemes() */
-    uint32_t connections_per_host, connections_total;
+    uint32_t max_connections_per_host, max_connections;
     uint32_t active;
     bool is_abandoning; /**< What libcurl lets go of now is in the middle of something. */
     unsigned places;    /**< Taken, as bits; see af__apart_take(). */

@@ -125,7 +125,7 @@ static void set_constants(af__exchange *exchange) {
     SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     SET(CURLOPT_TCP_NODELAY, 1L);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
-    SET(CURLOPT_MAXAGE_CONN, driver->idle_seconds);
+    SET(CURLOPT_MAXAGE_CONN, driver->max_idle_s);
 
     SET(CURLOPT_HEADERFUNCTION, take_line);
     SET(CURLOPT_HEADERDATA, exchange);
@@ -520,8 +520,9 @@ static void set_buffers(af__exchange *exchange) {
 }
 
 bool af__driver_is_crowded(const af__driver *driver) {
-    return (driver->connections_per_host != 0 && driver->active >= driver->connections_per_host) ||
-           (driver->connections_total != 0 && driver->active >= driver->connections_total);
+    return (driver->max_connections_per_host != 0 &&
+            driver->active >= driver->max_connections_per_host) ||
+           (driver->max_connections != 0 && driver->active >= driver->max_connections);
 }
 
 static void set_apart(af__exchange *exchange) {

@@ -178,7 +178,7 @@ bool af__cookie_read(af__cookie_line *out, af_slice line, int64_t now, const cha
         heed(out, &life, name, value);
         size += 1 + attribute.size;
     }
-    out->expires = end_of(&life, now);
+    out->expires_s = end_of(&life, now);
     return true;
 }
 

@@ -15,9 +15,9 @@ enum {
 /** A line as it was understood. Slices point into it. */
 typedef struct af__cookie_line {
     af_slice name, value;
-    af_slice domain; /**< Without a dot in front; empty if there is none. */
-    af_slice path;   /**< Empty: the default. */
-    int64_t expires; /**< Max-Age before Expires; AF_COOKIE_SESSION. */
+    af_slice domain;   /**< Without a dot in front; empty if there is none. */
+    af_slice path;     /**< Empty: the default. */
+    int64_t expires_s; /**< Max-Age before Expires; AF_COOKIE_SESSION. */
     bool is_secure, is_http_only;
     af_same_site same_site;
 } af__cookie_line;

@@ -187,7 +187,7 @@ static af_status make_session(af_session **out, const af_session_options *option
         status = af__driver_new(&session->driver, &session->loop, options, failure);
     }
     if (status == AF_OK) {
-        af__queue_limits limits = {options->connections_per_host, options->connections_total,
+        af__queue_limits limits = {options->max_connections_per_host, options->max_connections,
                                    AF__MOST_STREAMS};
         status = af__queue_init(&session->queue, limits);
         if (status != AF_OK) af__fail(failure, status, "no memory or no random bytes for a queue");

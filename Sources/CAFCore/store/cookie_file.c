@@ -43,14 +43,14 @@ static af_status read_cookie(af_cookie_jar *jar, char *line, af_same_site same_s
     cookie.is_http_only = starts(line, http_only_mark);
     if (cookie.is_http_only) line += sizeof http_only_mark - 1;
     size_t count = split(line, fields);
-    uint64_t expires;
+    uint64_t expires_s;
     if (count < FIELDS - 1) return AF_OK;
-    if (!af__parse_number(af_slice_of(fields[4]), AF_COOKIE_SESSION - 1, &expires)) return AF_OK;
+    if (!af__parse_number(af_slice_of(fields[4]), AF_COOKIE_SESSION - 1, &expires_s)) return AF_OK;
     cookie.is_host_only = strcmp(fields[1], "TRUE") != 0;
     cookie.domain = fields[0][0] == '.' ? fields[0] + 1 : fields[0];
     cookie.path = fields[2];
     cookie.is_secure = strcmp(fields[3], "TRUE") == 0;
-    cookie.expires = expires != 0 ? (int64_t)expires : AF_COOKIE_SESSION;
+    cookie.expires_s = expires_s != 0 ? (int64_t)expires_s : AF_COOKIE_SESSION;
     cookie.name = fields[5];
     cookie.value = count == FIELDS ? fields[6] : "";
     cookie.same_site = same_site;
@@ -105,7 +105,7 @@ static af_status append(af__buffer *text, const char *part) {
 
 static af_status write_cookie(af__buffer *text, const af_cookie *cookie) {
     char number[32];
-    snprintf(number, sizeof number, "%lld", (long long)cookie->expires);
+    snprintf(number, sizeof number, "%lld", (long long)cookie->expires_s);
     const char *site = same_sites[cookie->same_site];
     const char *parts[] = {site != NULL ? same_site_mark : "",
                            site != NULL ? site : "",
@@ -136,7 +136,7 @@ af_status af__cookie_file_save(const af_cookie_list *list, const char *path, af_
     af_status status = append(&text, "# Netscape HTTP Cookie File\n");
     for (size_t i = 0; i < list->count && status == AF_OK; i++) {
         const af_cookie *cookie = &list->cookies[i];
-        if (cookie->expires != AF_COOKIE_SESSION) status = write_cookie(&text, cookie);
+        if (cookie->expires_s != AF_COOKIE_SESSION) status = write_cookie(&text, cookie);
     }
     if (status == AF_ETOOBIG) status = af__fail(failure, AF_EFILE, "the cookies are too many");
     if (status == AF_ENOMEM) af__fail_memory(failure);

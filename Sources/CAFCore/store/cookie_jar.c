@@ -55,7 +55,7 @@ static void take_out(af_cookie_jar *jar, af__jar_cookie **link) {
     *link = cookie->next;
     af__list_remove(&cookie->use);
     jar->count--;
-    if (cookie->expires != AF_COOKIE_SESSION) jar->has_changed = true;
+    if (cookie->expires_s != AF_COOKIE_SESSION) jar->has_changed = true;
     drop(cookie);
 }
 
@@ -66,7 +66,7 @@ static void touch(af_cookie_jar *jar, af__jar_cookie *cookie) {
 }
 
 static bool has_expired(const af__jar_cookie *cookie, int64_t now) {
-    return cookie->expires <= now;
+    return cookie->expires_s <= now;
 }
 
 /* ---- Making room --------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static void take_out_expired(af_cookie_jar *jar, int64_t now) {
                 take_out(jar, link);
                 continue;
             }
-            if ((*link)->expires < jar->first_end) jar->first_end = (*link)->expires;
+            if ((*link)->expires_s < jar->first_end) jar->first_end = (*link)->expires_s;
             link = &(*link)->next;
         }
     }
@@ -124,11 +124,12 @@ static void take_out_of_all(af_cookie_jar *jar) {
  * others by a few redirects.
  */
 static void make_room(af_cookie_jar *jar, af_slice site, int64_t now) {
-    bool is_full = jar->count >= jar->most || count_in(jar, site) >= jar->most_per_domain;
+    bool is_full = jar->count >= jar->max_cookies ||
+                   count_in(jar, site) >= jar->max_cookies_per_site;
     if (!is_full) return;
     take_out_expired(jar, now);
-    while (count_in(jar, site) >= jar->most_per_domain) take_out_of_site(jar, site);
-    while (jar->count >= jar->most) take_out_of_all(jar);
+    while (count_in(jar, site) >= jar->max_cookies_per_site) take_out_of_site(jar, site);
+    while (jar->count >= jar->max_cookies) take_out_of_all(jar);
 }
 
 /* ---- Putting in ---------------------------------------------------------------------------- */
@@ -175,9 +176,9 @@ static af_status insert(af_cookie_jar *jar, af__jar_cookie *new, int64_t now) {
     cookie->next = jar->buckets[bucket];
     jar->buckets[bucket] = cookie;
     touch(jar, cookie);
-    if (cookie->expires < jar->first_end) jar->first_end = cookie->expires;
+    if (cookie->expires_s < jar->first_end) jar->first_end = cookie->expires_s;
     jar->count++;
-    if (cookie->expires != AF_COOKIE_SESSION) jar->has_changed = true;
+    if (cookie->expires_s != AF_COOKIE_SESSION) jar->has_changed = true;
     return AF_OK;
 }
 
@@ -242,7 +243,7 @@ af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, a
     af__jar_cookie new = {.name = read.name,
                           .value = read.value,
                           .path = read.path,
-                          .expires = read.expires,
+                          .expires_s = read.expires_s,
                           .is_secure = read.is_secure,
                           .is_http_only = read.is_http_only,
                           .same_site = read.same_site};
@@ -293,7 +294,7 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
                           .value = af_slice_of(given->value),
                           .domain = af_slice_of(given->domain),
                           .path = af_slice_of(given->path),
-                          .expires = given->expires,
+                          .expires_s = given->expires_s,
                           .is_host_only = given->is_host_only,
                           .is_secure = given->is_secure,
                           .is_http_only = given->is_http_only,
@@ -433,7 +434,7 @@ static af_cookie tell(const af__jar_cookie *cookie, char **room) {
     told.value = place(room, cookie->value).bytes;
     told.domain = place(room, cookie->domain).bytes;
     told.path = place(room, cookie->path).bytes;
-    told.expires = cookie->expires;
+    told.expires_s = cookie->expires_s;
     told.is_host_only = cookie->is_host_only;
     told.is_secure = cookie->is_secure;
     told.is_http_only = cookie->is_http_only;

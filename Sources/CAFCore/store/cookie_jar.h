@@ -32,7 +32,7 @@ typedef struct af__jar_cookie {
     af__node use;                       /**< In the jar's order of use. */
     af_slice name, value, domain, path; /**< Each ends in NUL. */
     af_slice site;                      /**< The end of `domain` that its owner has registered. */
-    int64_t expires;
+    int64_t expires_s;
     uint64_t created, used; /**< Marks of the jar's clock, which orders them. */
     bool is_host_only, is_secure, is_http_only;
     af_same_site same_site;
@@ -42,7 +42,7 @@ struct af_cookie_jar {
     atomic_uint references;
     pthread_mutex_t lock;
     char *path; /**< NULL: none. */
-    uint32_t most_per_domain, most;
+    uint32_t max_cookies_per_site, max_cookies;
     af__hash_seed seed;
     /* Under the lock. */
     af__jar_cookie *buckets[AF__COOKIE_BUCKETS]; /**< By site. */

@@ -49,9 +49,9 @@ af_status af_cookie_jar_new(af_cookie_jar **out, const af_cookie_jar_options *op
     if (jar == NULL) return af__fail_memory(failure);
     atomic_init(&jar->references, 1);
     pthread_mutex_init(&jar->lock, NULL);
-    jar->most = options->most != 0 ? options->most : MOST;
-    jar->most_per_domain = options->most_per_domain != 0 ? options->most_per_domain
-                                                         : MOST_PER_DOMAIN;
+    jar->max_cookies = options->max_cookies != 0 ? options->max_cookies : MOST;
+    jar->max_cookies_per_site = options->max_cookies_per_site != 0 ? options->max_cookies_per_site
+                                                                   : MOST_PER_DOMAIN;
     af__list_init(&jar->by_use);
     jar->first_end = INT64_MAX;
     af_status status = begin(jar, options->path, failure);

@@ -41,7 +41,7 @@ struct af_hsts {
     atomic_uint references;
     pthread_mutex_t lock;
     char *path; /* NULL: none. */
-    uint32_t most;
+    uint32_t max_hosts;
     af__hash_seed seed;
     /* Under the lock. */
     entry **buckets;
@@ -150,12 +150,12 @@ static void clear(af_hsts *hsts) {
 }
 
 static bool is_full(const af_hsts *hsts) {
-    return hsts->ends.count >= hsts->most;
+    return hsts->ends.count >= hsts->max_hosts;
 }
 
 /** The one of the site that would end first, if it has all that it may have; NULL: it has room. */
 static entry *crowded_out(const af_hsts *hsts, af_slice site) {
-    size_t count = 0, most = hsts->most / SITE_PART + 1;
+    size_t count = 0, max_of_site = hsts->max_hosts / SITE_PART + 1;
     entry *first = NULL;
     for (entry *entry = *bucket_of(hsts, site); entry != NULL; entry = entry->next) {
         af_slice other = site_of(entry);
@@ -163,21 +163,21 @@ static entry *crowded_out(const af_hsts *hsts, af_slice site) {
         count++;
         if (first == NULL || entry->end.deadline < first->end.deadline) first = entry;
     }
-    return count >= most ? first : NULL;
+    return count >= max_of_site ? first : NULL;
 }
 
 /** Only what is known of this very host changes, never of those above or below it. */
-static af_status put(af_hsts *hsts, const char *host, int64_t expires, bool includes_subdomains,
+static af_status put(af_hsts *hsts, const char *host, int64_t expires_s, bool includes_subdomains,
                      int64_t now) {
     size_t size = strlen(host) + 1;
     entry **link = find(hsts, host), *old = *link;
-    if (expires <= now) {
+    if (expires_s <= now) {
         if (old != NULL) take_out(hsts, link);
         return AF_OK;
     }
     if (old != NULL) {
         hsts->has_changed = true;
-        af__timers_arm(&hsts->ends, &old->end, expires);
+        af__timers_arm(&hsts->ends, &old->end, expires_s);
         old->includes_subdomains = includes_subdomains;
         return AF_OK;
     }
@@ -196,7 +196,7 @@ static af_status put(af_hsts *hsts, const char *host, int64_t expires, bool incl
     new->next = *link;
     *link = new;
     new->includes_subdomains = includes_subdomains;
-    af__timers_arm(&hsts->ends, &new->end, expires);
+    af__timers_arm(&hsts->ends, &new->end, expires_s);
     hsts->has_changed = true;
     return AF_OK;
 }
@@ -204,9 +204,9 @@ static af_status put(af_hsts *hsts, const char *host, int64_t expires, bool incl
 af_status af__hsts_keep(af_hsts *hsts, const char *host, const af__hsts_field *field, int64_t now) {
     af__ip ip;
     if (af__ip_parse(&ip, af_slice_of(host))) return AF_OK;
-    int64_t expires = field->age > 0 ? now + field->age : 0;
+    int64_t expires_s = field->age > 0 ? now + field->age : 0;
     pthread_mutex_lock(&hsts->lock);
-    af_status status = put(hsts, host, expires, field->includes_subdomains, now);
+    af_status status = put(hsts, host, expires_s, field->includes_subdomains, now);
     pthread_mutex_unlock(&hsts->lock);
     return status;
 }
@@ -242,7 +242,7 @@ static bool read_host(const char *text, char out[LONGEST_HOST + 1]) {
     return af__ip_read_host(&ip, af_slice_of(out)) == AF__HOST_NAME;
 }
 
-af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires, bool include_subdomains,
+af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires_s, bool include_subdomains,
                       af_failure *failure) {
     char name[LONGEST_HOST + 1];
     if (failure != NULL) memset(failure, 0, sizeof *failure);
@@ -250,7 +250,7 @@ af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires, bool inc
         return af__fail(failure, AF_EINVAL, "the host is not a name in ASCII");
     }
     pthread_mutex_lock(&hsts->lock);
-    af_status status = put(hsts, name, expires, include_subdomains, current());
+    af_status status = put(hsts, name, expires_s, include_subdomains, current());
     pthread_mutex_unlock(&hsts->lock);
     return status == AF_OK ? AF_OK : af__fail(failure, status, "out of memory");
 }
@@ -295,23 +295,23 @@ static bool read_moment(const char *text, int64_t *out) {
 }
 
 /** The order of the lines says nothing, so the last one has no right to a place of its own. */
-static bool can_stay(const af_hsts *hsts, const char *host, int64_t expires) {
+static bool can_stay(const af_hsts *hsts, const char *host, int64_t expires_s) {
     if (*find(hsts, host) != NULL) return true;
     const entry *crowded = crowded_out(hsts, af__suffixes_site(host));
-    if (crowded != NULL) return expires > crowded->end.deadline;
-    return !is_full(hsts) || expires > entry_at(hsts, 0)->end.deadline;
+    if (crowded != NULL) return expires_s > crowded->end.deadline;
+    return !is_full(hsts) || expires_s > entry_at(hsts, 0)->end.deadline;
 }
 
 static af_status read_line(af_hsts *hsts, char *line, int64_t now) {
     char name[LONGEST_HOST + 1];
-    int64_t expires;
+    int64_t expires_s;
     bool includes_subdomains = line[0] == '.';
     char *space = strchr(line, ' ');
     if (line[0] == '#' || space == NULL) return AF_OK;
     *space = '\0';
     bool is_good = read_host(line + (includes_subdomains ? 1 : 0), name) &&
-                   read_moment(space + 1, &expires) && can_stay(hsts, name, expires);
-    return is_good ? put(hsts, name, expires, includes_subdomains, now) : AF_OK;
+                   read_moment(space + 1, &expires_s) && can_stay(hsts, name, expires_s);
+    return is_good ? put(hsts, name, expires_s, includes_subdomains, now) : AF_OK;
 }
 
 static af_status load(af_hsts *hsts, const char *path, af_failure *failure) {
@@ -339,9 +339,9 @@ static af_status load(af_hsts *hsts, const char *path, af_failure *failure) {
 
 static af_status write_entry(af__buffer *text, const entry *entry) {
     char line[LONGEST_LINE], moment[64] = "unlimited";
-    time_t expires = (time_t)entry->end.deadline;
+    time_t expires_s = (time_t)entry->end.deadline;
     struct tm parts;
-    bool is_year = entry->end.deadline < AF_HSTS_FOREVER && gmtime_r(&expires, &parts) != NULL &&
+    bool is_year = entry->end.deadline < AF_HSTS_FOREVER && gmtime_r(&expires_s, &parts) != NULL &&
                    parts.tm_year < 8100;
     if (is_year) strftime(moment, sizeof moment, "%Y%m%d %H:%M:%S", &parts);
     int size = snprintf(line, sizeof line, "%s%s \"%s\"\n", entry->includes_subdomains ? "." : "",
@@ -417,7 +417,7 @@ af_status af_hsts_new(af_hsts **out, const af_hsts_options *options, af_failure 
     if (hsts == NULL) return af__fail_memory(failure);
     atomic_init(&hsts->references, 1);
     pthread_mutex_init(&hsts->lock, NULL);
-    hsts->most = options->most != 0 ? options->most : MOST;
+    hsts->max_hosts = options->max_hosts != 0 ? options->max_hosts : MOST;
     af_status status = begin(hsts, options->path, failure);
     if (status != AF_OK) {
         free_store(hsts);

@@ -10,8 +10,8 @@ final class CoreCookieJar: @unchecked Sendable {
         var options = af_cookie_jar_options()
         options.size = MemoryLayout<af_cookie_jar_options>.stride
         options.path = try arena.copy(path, "the path of the cookies")
-        options.most = UInt32(clamping: max(1, maximumCount))
-        options.most_per_domain = UInt32(clamping: max(1, maximumCountPerDomain))
+        options.max_cookies = UInt32(clamping: max(1, maximumCount))
+        options.max_cookies_per_site = UInt32(clamping: max(1, maximumCountPerDomain))
         var failure = af_failure()
         var raw: OpaquePointer?
         let status = af_cookie_jar_new(&raw, &options, &failure)
@@ -87,7 +87,7 @@ extension CoreArena {
         core.value = try copy(cookie.value, "the value of the cookie")
         core.domain = try copy(cookie.domain, "the domain of the cookie")
         core.path = try copy(cookie.path, "the path of the cookie")
-        core.expires = cookie.expiresDate.map { Int64(clampingSeconds: $0.timeIntervalSince1970) } ?? .max
+        core.expires_s = cookie.expiresDate.map { Int64(clampingSeconds: $0.timeIntervalSince1970) } ?? .max
         core.is_host_only = cookie.isHostOnly
         core.is_secure = cookie.isSecure
         core.is_http_only = cookie.isHTTPOnly
@@ -107,7 +107,7 @@ extension HTTPCookie {
         self.init(
             name: String(cString: core.name), value: String(cString: core.value), domain: String(cString: core.domain),
             path: String(cString: core.path),
-            expiresDate: core.expires == .max ? nil : Date(timeIntervalSince1970: Double(core.expires)),
+            expiresDate: core.expires_s == .max ? nil : Date(timeIntervalSince1970: Double(core.expires_s)),
             isHostOnly: core.is_host_only, isSecure: core.is_secure, isHTTPOnly: core.is_http_only)
         sameSite =
             switch core.same_site {

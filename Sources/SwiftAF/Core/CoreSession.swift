@@ -112,10 +112,10 @@ extension af_session_options {
     ) {
         self.init()
         size = MemoryLayout<Self>.stride
-        connections_per_host = options.connectionsPerHost
-        connections_total = options.connections
-        connections_idle = options.idleConnections
-        idle_seconds = options.idleSeconds
+        max_connections_per_host = options.connectionsPerHost
+        max_connections = options.connections
+        max_idle_connections = options.idleConnections
+        max_idle_s = options.idleSeconds
         user_agent = options.userAgent.isEmpty ? nil : userAgent
         // on_done resumes a Swift task or a queue: always another thread.
         gather_results = true

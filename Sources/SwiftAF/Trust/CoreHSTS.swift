@@ -10,7 +10,7 @@ final class CoreHSTS: @unchecked Sendable {
         var options = af_hsts_options()
         options.size = MemoryLayout<af_hsts_options>.stride
         options.path = try arena.copy(path, "the path of the store")
-        options.most = UInt32(clamping: max(1, maximumCount))
+        options.max_hosts = UInt32(clamping: max(1, maximumCount))
         var failure = af_failure()
         var raw: OpaquePointer?
         let status = af_hsts_new(&raw, &options, &failure)

@@ -101,7 +101,7 @@ static void check_early(world *world, bool resets) {
 /** No connection is used twice: one that the server has closed meanwhile is another matter. */
 static world *plain_world(void) {
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_idle = 0;
+    options.max_idle_connections = 0;
     return world_new(NULL, &options);
 }
 
@@ -109,7 +109,7 @@ static world *tls_world(void) {
     world *world = world_new_tls();
     af_session_release(world->session);
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_idle = 0;
+    options.max_idle_connections = 0;
     options.trust = policy_trusting(afts_cert_pem(world->authority));
     check_status(af_session_new(&world->session, &options, NULL), AF_OK);
     af_trust_policy_release(options.trust);

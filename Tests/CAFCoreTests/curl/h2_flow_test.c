@@ -208,7 +208,7 @@ static void as_many_streams_as_one_likes_are_held_at_once(void **state) {
     world *world = world_of(&server);
     world_close_session(world);
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = 0;
+    options.max_connections_per_host = 0;
     options.trust = policy_trusting(afts_cert_pem(world->authority));
     check_status(af_session_new(&world->session, &options, NULL), AF_OK);
     af_trust_policy_release(options.trust);

@@ -210,7 +210,7 @@ enum { WAITING = 30 };
 static void cancelled_wait_for_connection_leaves_nothing_behind(void **state) {
     (void)state;
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = 1;
+    options.max_connections_per_host = 1;
     world *world = world_new(NULL, &options);
     call *calls[WAITING + 1];
     afts_script *stalled = afts_script_new();

@@ -197,7 +197,7 @@ static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
 static void paused_bodies_keep_what_one_read_decodes_to(void **state) {
     (void)state;
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = TASKS + 1;
+    options.max_connections_per_host = TASKS + 1;
     world *world = world_new(NULL, &options);
     serve_bomb(world, "/bomb");
     check_fetch(world, "/other", AF_OK);

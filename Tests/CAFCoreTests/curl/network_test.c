@@ -123,7 +123,7 @@ static void what_this_libcurl_cannot_do_is_unsupported(void **state) {
     }
     af_session_release(session);
     options.network = (af_network_options){.doh_url = "https://dns.test/"};
-    options.connections_total = 4;
+    options.max_connections = 4;
     check_status(af_session_new(&session, &options, &failure), AF_EUNSUPPORTED);
 }
 

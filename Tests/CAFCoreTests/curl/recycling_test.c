@@ -214,7 +214,7 @@ static void every_request_is_as_if_it_were_the_first(void **state) {
         af_session_release(session);
     }
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = 1;
+    options.max_connections_per_host = 1;
     af_session *session;
     check_status(af_session_new(&session, &options, NULL), AF_OK);
     uint64_t random = 7;

@@ -165,7 +165,7 @@ static void check_behind(world *world, const char *base) {
 
 static af_session_options one_connection(void) {
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = 1;
+    options.max_connections_per_host = 1;
     return options;
 }
 

@@ -12,8 +12,8 @@ enum { SHORT_MS = 300, LONG_MS = 600000 };
 
 static world *world_with(uint32_t per_host, uint32_t total) {
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = per_host;
-    options.connections_total = total;
+    options.max_connections_per_host = per_host;
+    options.max_connections = total;
     return world_new(NULL, &options);
 }
 
@@ -249,8 +249,8 @@ static void streams_are_not_limited_by_connections(void **state) {
     (void)state;
     if (!h2_multiplexes()) skip();
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = 1;
-    options.connections_total = 1;
+    options.max_connections_per_host = 1;
+    options.max_connections = 1;
     world *world = h2_world(&options);
     h2_serve(world, answer_all_at_once, NULL, H2_CLOSE);
     call *calls[STREAMS];

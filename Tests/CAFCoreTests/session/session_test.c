@@ -14,8 +14,8 @@ static void count_up(void *context) {
 
 static world *world_with(uint32_t per_host, uint32_t idle) {
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = per_host;
-    options.connections_idle = idle;
+    options.max_connections_per_host = per_host;
+    options.max_idle_connections = idle;
     return world_new(NULL, &options);
 }
 
@@ -52,7 +52,7 @@ static void tasks_in_flight_complete_after_the_release(void **state) {
     af_session_options options = AF_SESSION_OPTIONS_INIT;
     options.on_closed = count_up;
     options.context = &closed;
-    options.connections_per_host = 4;
+    options.max_connections_per_host = 4;
     world *world = world_new(NULL, &options);
     serve(world, "/late", stalled_answer("late"));
     call *calls[TASKS];

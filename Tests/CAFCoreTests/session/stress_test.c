@@ -139,7 +139,7 @@ static void *work(void *context) {
 
 static void check_each_completes_once(size_t tasks, bool gathers_results) {
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = 32;
+    options.max_connections_per_host = 32;
     options.gather_results = gathers_results;
     world *world = world_new(&(afts_options){.record_limit = 16}, &options);
     serve(world, "/fast", answer(200, NULL, "ok"));
@@ -239,7 +239,7 @@ static void more_than_1024_connections_are_possible(void **state) {
     limit.rlim_cur = limit.rlim_max < 16384 ? limit.rlim_max : 16384;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = 0;
+    options.max_connections_per_host = 0;
     world *world = world_new(NULL, &options);
     afts_script *script = afts_script_new();
     afts_stall(script, "all");

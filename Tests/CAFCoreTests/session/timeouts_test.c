@@ -244,7 +244,7 @@ static void the_total_runs_while_suspended(void **state) {
 static void waiting_for_a_connection_hits_only_the_total(void **state) {
     (void)state;
     af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.connections_per_host = 1;
+    options.max_connections_per_host = 1;
     world *world = world_new(NULL, &options);
     struct world *clock = world_new(NULL, NULL);
     afts_script *script = afts_script_new();

@@ -101,7 +101,7 @@ static void lines_are_taken_apart(void **state) {
     (void)state;
     static const struct {
         const char *line, *name, *value, *domain, *path;
-        int64_t expires;
+        int64_t expires_s;
         bool is_secure, is_http_only;
         af_same_site same_site;
     } rows[] = {
@@ -139,7 +139,7 @@ static void lines_are_taken_apart(void **state) {
         check_slice(read.value, rows[i].value);
         check_slice(read.domain, rows[i].domain);
         check_slice(read.path, rows[i].path);
-        assert_int_equal(read.expires, rows[i].expires);
+        assert_int_equal(read.expires_s, rows[i].expires_s);
         assert_int_equal(read.is_secure, rows[i].is_secure);
         assert_int_equal(read.is_http_only, rows[i].is_http_only);
         assert_int_equal(read.same_site, rows[i].same_site);
@@ -321,8 +321,8 @@ static void jars_have_limits(void **state) {
     (void)state;
     af_cookie_jar *jar;
     af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
-    options.most_per_domain = 3;
-    options.most = 5;
+    options.max_cookies_per_site = 3;
+    options.max_cookies = 5;
     check_status(af_cookie_jar_new(&jar, &options, NULL), AF_OK);
     keep(jar, "https://x.test/", "secure=1; Secure");
     keep(jar, "https://x.test/", "old=1");
@@ -377,7 +377,7 @@ static void programs_list_set_and_delete(void **state) {
     cookie.is_host_only = false;
     cookie.same_site = AF_SAME_SITE_LAX;
     cookie.is_http_only = true;
-    cookie.expires = (int64_t)time(NULL) + 1000;
+    cookie.expires_s = (int64_t)time(NULL) + 1000;
     check_status(af_cookie_jar_set(jar, &cookie, NULL), AF_OK);
     check_status(af_cookie_jar_receive(jar, "https://EXAMPLE.test./x/y", S("b=2; Secure"), NULL),
                  AF_OK);
@@ -389,7 +389,7 @@ static void programs_list_set_and_delete(void **state) {
     assert_true(list->cookies[0].is_secure && list->cookies[0].is_host_only);
     assert_int_equal(list->cookies[1].same_site, AF_SAME_SITE_LAX);
     assert_true(list->cookies[1].is_http_only && !list->cookies[1].is_host_only);
-    assert_int_equal(list->cookies[1].expires, cookie.expires);
+    assert_int_equal(list->cookies[1].expires_s, cookie.expires_s);
     af_cookie_list_free(list);
     assert_int_equal(af_cookie_jar_delete(jar, "a", "example.test", "/y"), 0);
     assert_int_equal(af_cookie_jar_delete(jar, "a", NULL, "/"), 1);

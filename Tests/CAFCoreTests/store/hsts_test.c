@@ -118,7 +118,7 @@ static void stores_have_a_limit(void **state) {
     (void)state;
     af_hsts *hsts;
     af_hsts_options options = AF_HSTS_OPTIONS_INIT;
-    options.most = 3;
+    options.max_hosts = 3;
     check_status(af_hsts_new(&hsts, &options, NULL), AF_OK);
     keep(hsts, "a.test", 30, false);
     keep(hsts, "b.test", 10, false);

@@ -29,7 +29,7 @@ static af_hsts *hsts_from(const char *path, uint32_t most) {
     af_hsts *hsts;
     af_hsts_options options = AF_HSTS_OPTIONS_INIT;
     options.path = path;
-    options.most = most;
+    options.max_hosts = most;
     check_status(af_hsts_new(&hsts, &options, NULL), AF_OK);
     return hsts;
 }
@@ -100,7 +100,7 @@ static af_cookie_jar *jar_from(const char *path, uint32_t most) {
     af_cookie_jar *jar;
     af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
     options.path = path;
-    options.most = most;
+    options.max_cookies = most;
     check_status(af_cookie_jar_new(&jar, &options, NULL), AF_OK);
     return jar;
 }

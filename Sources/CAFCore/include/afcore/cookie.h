@@ -12,7 +12,7 @@
 
 AF_BEGIN_DECLS
 
-/** Value of `af_cookie.expires` for a session cookie: it lives as long as the jar. */
+/** Value of `af_cookie.expires_s` for a session cookie: it lives as long as the jar. */
 #define AF_COOKIE_SESSION INT64_MAX
 
 /** The SameSite attribute. Stored and reported, not enforced: a request has no document that could be cross-site. */
@@ -37,7 +37,7 @@ typedef struct af_cookie {
     const char *name, *value; /**< Without control characters; one of the two may be empty. */
     const char *domain;       /**< ASCII name or address, in lower case, without a leading dot. */
     const char *path;         /**< Begins with a slash. */
-    int64_t expires;          /**< Unix time in seconds, or AF_COOKIE_SESSION. */
+    int64_t expires_s;        /**< Unix time in seconds, or AF_COOKIE_SESSION. */
     bool is_host_only;        /**< Valid for `domain` only, not for its subdomains. */
     bool is_secure;           /**< Sent over https only. */
     bool is_http_only;        /**< The HttpOnly attribute; stored only. */
@@ -67,7 +67,7 @@ typedef struct af_cookie_jar_options {
      * registrable domain, "example.co.uk" with all its subdomains, so that one server can't evict the
      * cookies of others. 0: the defaults, 180 and 3000.
      */
-    uint32_t most_per_domain, most;
+    uint32_t max_cookies_per_site, max_cookies;
 } af_cookie_jar_options;
 
 #define AF_COOKIE_JAR_OPTIONS_INIT                                                                 \

@@ -28,13 +28,13 @@ typedef struct af_hsts_options {
      * hosts, also those nearer its end. A site (registrable domain, "example.co.uk" with all its subdomains)
      * may have at most a twentieth of them. 0: the default, 10000.
      */
-    uint32_t most;
+    uint32_t max_hosts;
 } af_hsts_options;
 
 #define AF_HSTS_OPTIONS_INIT                                                                       \
     { sizeof(af_hsts_options), NULL, 0 }
 
-/** Value of `expires` for an entry that never expires. */
+/** Value of `expires_s` for an entry that never expires. */
 #define AF_HSTS_FOREVER INT64_MAX
 
 /**
@@ -62,13 +62,13 @@ AF_API af_hsts *af_hsts_retain(af_hsts *hsts);
 AF_API void af_hsts_release(af_hsts *hsts);
 
 /**
- * Stores a host until `expires` (Unix time in seconds, or AF_HSTS_FOREVER) and replaces its entry. A time
+ * Stores a host until `expires_s` (Unix time in seconds, or AF_HSTS_FOREVER) and replaces its entry. A time
  * in the past removes the host.
  *
  * Thread: any.    Owns: nothing.
  * Fails: AF_EINVAL (`host` isn't an ASCII name, or is an address), AF_ENOMEM.
  */
-AF_API af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires,
+AF_API af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires_s,
                              bool include_subdomains, af_failure *failure);
 
 /**

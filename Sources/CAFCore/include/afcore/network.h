@@ -39,7 +39,7 @@ typedef struct af_network_options {
      * URL of a DNS-over-HTTPS server (RFC 8484, POST). Names are resolved in no other way: if that fails,
      * the request fails with AF_EDNS. The session's trust policy applies to that server; proxies don't.
      * The system resolves a host name in this URL once, unless it has an override. AF_EUNSUPPORTED together
-     * with `connections_total`: its connections would wait for those that wait for them. CURLOPT_DOH_URL.
+     * with `max_connections`: its connections would wait for those that wait for them. CURLOPT_DOH_URL.
      */
     const char *doh_url;
     af_ip_version ip_version; /**< Default: AF_IP_ANY. */

@@ -25,10 +25,10 @@ typedef struct af_session_options {
      * beyond it wait, ordered by priority, then by start. An HTTP/2 connection is shared by all tasks of a
      * host, except those with a CALLBACK or FILE sink or a `max_receive_rate`, which use one each.
      */
-    uint32_t connections_per_host, connections_total;
-    uint32_t connections_idle; /**< Maximum idle connections kept open. 0: no reuse. */
-    uint32_t idle_seconds;     /**< Connections idle for longer aren't reused. Default: 60. */
-    const char *user_agent;    /**< Default User-Agent of requests; NULL: none. */
+    uint32_t max_connections_per_host, max_connections;
+    uint32_t max_idle_connections; /**< Maximum idle connections kept open. 0: no reuse. */
+    uint32_t max_idle_s;           /**< Connections idle for longer aren't reused. Default: 60. */
+    const char *user_agent;        /**< Default User-Agent of requests; NULL: none. */
     /** Trust policy for servers; NULL: the defaults of af_trust_options. The session retains it. */
     af_trust_policy *trust;
     /** Called once, last, on the loop thread, after the session has closed. May be NULL. */
