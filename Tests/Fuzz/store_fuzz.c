@@ -135,7 +135,7 @@ static void check_hosts(const char *path, input text) {
         const char *host = name[0] == '.' ? name + 1 : name;
         require(af_hsts_has(hsts, host) == af_hsts_has(again, host));
     }
-    require(af_hsts_delete(hsts, NULL) == af_hsts_delete(again, NULL));
+    require(af_hsts_remove(hsts, NULL) == af_hsts_remove(again, NULL));
     af_hsts_release(hsts);
     af_hsts_release(again);
     unlink(target);

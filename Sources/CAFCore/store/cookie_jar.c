@@ -473,7 +473,7 @@ static bool is_meant(af_slice text, const char *wanted) {
     return wanted == NULL || af__is_same(text, af_slice_of(wanted));
 }
 
-size_t af_cookie_jar_delete(af_cookie_jar *jar, const char *name, const char *domain,
+size_t af_cookie_jar_remove(af_cookie_jar *jar, const char *name, const char *domain,
                             const char *path) {
     size_t count = 0;
     pthread_mutex_lock(&jar->lock);

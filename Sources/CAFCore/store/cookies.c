@@ -18,7 +18,7 @@ static af_status say(af_status status, const char *why, af_failure *failure) {
 }
 
 static void free_jar(af_cookie_jar *jar) {
-    af_cookie_jar_delete(jar, NULL, NULL, NULL);
+    af_cookie_jar_remove(jar, NULL, NULL, NULL);
     pthread_mutex_destroy(&jar->lock);
     af_free(jar->path);
     af_free(jar);

@@ -260,7 +260,7 @@ bool af_hsts_has(af_hsts *hsts, const char *host) {
     return read_host(host, name) && af__hsts_wants(hsts, name, current());
 }
 
-size_t af_hsts_delete(af_hsts *hsts, const char *host) {
+size_t af_hsts_remove(af_hsts *hsts, const char *host) {
     char name[LONGEST_HOST + 1];
     if (host != NULL && !read_host(host, name)) return 0;
     pthread_mutex_lock(&hsts->lock);

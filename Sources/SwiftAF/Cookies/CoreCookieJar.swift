@@ -66,7 +66,7 @@ final class CoreCookieJar: @unchecked Sendable {
         guard let name = try? arena.copy(name, ""), let domain = try? arena.copy(domain, ""),
             let path = try? arena.copy(path, "")
         else { return 0 }
-        return af_cookie_jar_delete(raw, name, domain, path)
+        return af_cookie_jar_remove(raw, name, domain, path)
     }
 
     func save(to path: String?) throws(SessionError) {

@@ -40,11 +40,11 @@ final class CoreHSTS: @unchecked Sendable {
 
     func remove(_ host: String) {
         guard !host.utf8.contains(0) else { return }
-        _ = host.withCString { af_hsts_delete(raw, $0) }
+        _ = host.withCString { af_hsts_remove(raw, $0) }
     }
 
     func removeAll() {
-        af_hsts_delete(raw, nil)
+        af_hsts_remove(raw, nil)
     }
 
     func save(to path: String?) throws(SessionError) {

@@ -391,10 +391,10 @@ static void programs_list_set_and_delete(void **state) {
     assert_true(list->cookies[1].is_http_only && !list->cookies[1].is_host_only);
     assert_int_equal(list->cookies[1].expires_s, cookie.expires_s);
     af_cookie_list_free(list);
-    assert_int_equal(af_cookie_jar_delete(jar, "a", "example.test", "/y"), 0);
-    assert_int_equal(af_cookie_jar_delete(jar, "a", NULL, "/"), 1);
+    assert_int_equal(af_cookie_jar_remove(jar, "a", "example.test", "/y"), 0);
+    assert_int_equal(af_cookie_jar_remove(jar, "a", NULL, "/"), 1);
     assert_int_equal(count_all(jar), 1);
-    assert_int_equal(af_cookie_jar_delete(jar, NULL, NULL, NULL), 1);
+    assert_int_equal(af_cookie_jar_remove(jar, NULL, NULL, NULL), 1);
     assert_int_equal(count_all(jar), 0);
     af_cookie_jar_release(jar);
 }

@@ -106,8 +106,8 @@ static void addresses_and_other_scripts_are_no_names(void **state) {
     }
     check_status(af_hsts_add(hsts, "EXAMPLE.test.", AF_HSTS_FOREVER, false, NULL), AF_OK);
     assert_true(af_hsts_has(hsts, "example.TEST"));
-    assert_int_equal(af_hsts_delete(hsts, "Example.test."), 1);
-    assert_int_equal(af_hsts_delete(hsts, NULL), 0);
+    assert_int_equal(af_hsts_remove(hsts, "Example.test."), 1);
+    assert_int_equal(af_hsts_remove(hsts, NULL), 0);
     check_status(af_hsts_add(hsts, "example.test", AF_HSTS_FOREVER, false, NULL), AF_OK);
     check_status(af_hsts_add(hsts, "example.test", 1, false, NULL), AF_OK);
     assert_false(af_hsts_has(hsts, "example.test"));
@@ -126,7 +126,7 @@ static void stores_have_a_limit(void **state) {
     keep(hsts, "d.test", 40, false);
     assert_false(af__hsts_wants(hsts, "b.test", NOW));
     assert_true(af__hsts_wants(hsts, "c.test", NOW) && af__hsts_wants(hsts, "d.test", NOW));
-    assert_int_equal(af_hsts_delete(hsts, NULL), 3);
+    assert_int_equal(af_hsts_remove(hsts, NULL), 3);
     af_hsts_release(hsts);
 }
 
@@ -143,7 +143,7 @@ static void keeps_hosts_of_others_when_one_site_adds_thousands(void **state) {
     assert_true(af__hsts_wants(hsts, "a.example.org", NOW));
     assert_true(af__hsts_wants(hsts, "h10999.evil.co.uk", NOW));
     assert_false(af__hsts_wants(hsts, "h0.evil.co.uk", NOW));
-    assert_int_equal(af_hsts_delete(hsts, NULL), 1 + 10000 / 20 + 1);
+    assert_int_equal(af_hsts_remove(hsts, NULL), 1 + 10000 / 20 + 1);
     af_hsts_release(hsts);
 }
 
@@ -318,7 +318,7 @@ static void redirects_go_to_https_at_once(void **state) {
           answer(302, text_of(site.world, "Location: http://localhost:%u/", site.port), ""));
     /* Not from https to http, which would be refused. */
     fetch(&site, "https", "localhost", "/away", AF_OK);
-    af_hsts_delete(site.hsts, NULL);
+    af_hsts_remove(site.hsts, NULL);
     fetch(&site, "https", "localhost", "/away", AF_EREDIRECT);
     end_site(&site);
 }
@@ -330,7 +330,7 @@ static void only_servers_without_fault_are_believed(void **state) {
     use(&site, true);
     fetch(&site, "https", "other.test", "/hsts", AF_EUNTRUSTED);
     fetch(&site, "https", "127.0.0.1", "/hsts", AF_OK);
-    assert_int_equal(af_hsts_delete(site.hsts, NULL), 0);
+    assert_int_equal(af_hsts_remove(site.hsts, NULL), 0);
     end_site(&site);
     world *plain = world_new(NULL, NULL);
     af_session_options options = AF_SESSION_OPTIONS_INIT;
@@ -345,7 +345,7 @@ static void only_servers_without_fault_are_believed(void **state) {
     call_perform(call);
     check_ended(call, AF_OK);
     call_free(call);
-    assert_int_equal(af_hsts_delete(hsts, NULL), 0);
+    assert_int_equal(af_hsts_remove(hsts, NULL), 0);
     world_free(plain);
     af_hsts_release(hsts);
 }
@@ -358,11 +358,11 @@ static void a_chain_that_was_let_through_is_not_believed(void **state) {
     site.world->authority = stranger;
     use(&site, true);
     fetch(&site, "https", "localhost", "/hsts", AF_OK);
-    assert_int_equal(af_hsts_delete(site.hsts, NULL), 0);
+    assert_int_equal(af_hsts_remove(site.hsts, NULL), 0);
     site.world->authority = authority;
     use(&site, false);
     fetch(&site, "https", "localhost", "/hsts", AF_OK);
-    assert_int_equal(af_hsts_delete(site.hsts, NULL), 1);
+    assert_int_equal(af_hsts_remove(site.hsts, NULL), 1);
     end_site(&site);
     afts_cert_free(stranger);
 }

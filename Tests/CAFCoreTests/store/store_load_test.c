@@ -54,7 +54,7 @@ static void check_last_hosts_stayed(af_hsts *hsts, const char *what) {
         if (has_host(hsts, i) != (i >= HOSTS - FULL)) print_error("%s: %u\n", what, i);
         assert_int_equal(has_host(hsts, i), i >= HOSTS - FULL);
     }
-    assert_int_equal(af_hsts_delete(hsts, NULL), FULL);
+    assert_int_equal(af_hsts_remove(hsts, NULL), FULL);
 }
 
 /** In whichever order they are written: each later than all before, earlier, and mixed. */
@@ -89,7 +89,7 @@ static void a_host_of_two_lines_has_the_end_of_the_last(void **state) {
                        "d.test \"20980601 00:00:00\"\n"));
     af_hsts *hsts = hsts_from(path, 2);
     assert_true(af_hsts_has(hsts, "b.test") && af_hsts_has(hsts, "d.test"));
-    assert_int_equal(af_hsts_delete(hsts, NULL), 2);
+    assert_int_equal(af_hsts_remove(hsts, NULL), 2);
     af_hsts_release(hsts);
     folder_remove(&folder);
 }
@@ -146,8 +146,8 @@ static void cookies_of_one_domain_have_no_more_than_its_room(void **state) {
     finish(&text, path);
     af_cookie_jar *jar = jar_from(path, 0);
     assert_int_equal(jar->count, 180);
-    assert_int_equal(af_cookie_jar_delete(jar, "first0", NULL, NULL), 0);
-    assert_int_equal(af_cookie_jar_delete(jar, "secure0", NULL, NULL), 1);
+    assert_int_equal(af_cookie_jar_remove(jar, "first0", NULL, NULL), 0);
+    assert_int_equal(af_cookie_jar_remove(jar, "secure0", NULL, NULL), 1);
     af_cookie_jar_release(jar);
     folder_remove(&folder);
 }

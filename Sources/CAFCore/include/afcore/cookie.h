@@ -146,7 +146,7 @@ AF_API void af_cookie_list_free(af_cookie_list *list);
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AF_API size_t af_cookie_jar_delete(af_cookie_jar *jar, const char *name, const char *domain,
+AF_API size_t af_cookie_jar_remove(af_cookie_jar *jar, const char *name, const char *domain,
                                    const char *path);
 
 /**

@@ -83,7 +83,7 @@ AF_API bool af_hsts_has(af_hsts *hsts, const char *host);
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AF_API size_t af_hsts_delete(af_hsts *hsts, const char *host);
+AF_API size_t af_hsts_remove(af_hsts *hsts, const char *host);
 
 /**
  * Saves the hosts to `path` (NULL: the store's file) in the format of curl's HSTS cache (CURLOPT_HSTS).
