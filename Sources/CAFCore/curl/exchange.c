@@ -13,7 +13,6 @@
 #include "curl/connection_auth.h"
 #include "curl/connection_reuse.h"
 #include "curl/early_response.h"
-#include "curl/excess.h"
 #include "curl/handle.h"
 #include "curl/isolation.h"
 #include "curl/network.h"

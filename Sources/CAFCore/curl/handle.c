@@ -1,7 +1,52 @@
 /*
- * Easy handles by themselves: which may carry another hop, what makes that safe, and the options that are changed while
- * libcurl runs one.
- *
+ * Easy handles by themselves: which may carry another hop, and what is switched and read while libcurl runs one.
+ */
+#include "curl/handle.h"
+
+#include "curl/network.h"
+#include "transfer/trace.h"
+
+#include <string.h>
+#include <strings.h>
+
+bool af__exchange_may_serve_again(const af__exchange *exchange) {
+    const af__driver *driver = exchange->driver;
+    /*
+     * Cancelled while it waited for a connection, a handle keeps its buffers, and then refuses other sizes of
+     * them; after an option that was refused it may not have those that its state says.
+     */
+    if (exchange->attempt == AF__ATTEMPT_NONE) return false;
+    /* libcurl keeps more of NTLM and Negotiate than can be reset. */
+    if (exchange->state.connection_auth) return false;
+    /* Before 8.8 it never clears this: it would be the next hop's. */
+    long system_error = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
+    if (system_error != 0) return false;
+    /* libcurl's own handles that ask for its name may still be under way: they go with it. */
+    bool is_done = exchange->has_ended && exchange->code == CURLE_OK;
+    return af__network_doh_host(driver->network) == NULL || is_done;
+}
+
+/* ---- Switches ------------------------------------------------------------------------------ */
+
+void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
+    if (is_forbidden == exchange->state.forbids_reuse) return;
+    long value = is_forbidden ? 1L : 0L;
+    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value);
+    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+    exchange->state.forbids_reuse = is_forbidden;
+}
+
+void af__exchange_set_verbose(af__exchange *exchange, bool is_on) {
+    if (exchange->state.is_verbose == is_on) return;
+    /* Only a flag of the handle: it can be set inside libcurl's callbacks. */
+    curl_easy_setopt(exchange->easy, CURLOPT_VERBOSE, is_on ? 1L : 0L);
+    exchange->state.is_verbose = is_on;
+}
+
+/* ---- Folded first lines -------------------------------------------------------------------- */
+
+/*
  * libcurl 7.84.0 to 8.0.1 keep `data->state.prevhead`, a pointer to the last field of a response, when they free that
  * response's fields (Curl_pretransfer()). Curl_headers_push() appends a folded line to the field that it points to, so
  * a response whose first field line begins with a space or a tab would corrupt memory. curl_easy_reset() keeps the
@@ -16,13 +61,6 @@
  * pointer is good until the next transfer: libcurl frees no field of several responses of one transfer, of rounds of
  * authentication for example.
  */
-#include "curl/handle.h"
-
-#include "curl/network.h"
-#include "transfer/trace.h"
-
-#include <strings.h>
-
 bool af__must_guard_fields(void) {
     unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
     return version >= 0x075400 && version < 0x080100;
@@ -46,35 +84,28 @@ void af__exchange_guard_line(const af__exchange *exchange, char *line) {
     if (exchange->awaits_field && (line[0] == ' ' || line[0] == '\t')) line[0] = '\0';
 }
 
-bool af__exchange_may_serve_again(const af__exchange *exchange) {
-    const af__driver *driver = exchange->driver;
-    /*
-     * Cancelled while it waited for a connection, a handle keeps its buffers, and then refuses other sizes of
-     * them; after an option that was refused it may not have those that its state says.
-     */
-    if (exchange->attempt == AF__ATTEMPT_NONE) return false;
-    /* libcurl keeps more of NTLM and Negotiate than can be reset. */
-    if (exchange->state.connection_auth) return false;
-    /* Before 8.8 it never clears this: it would be the next hop's. */
-    long system_error = 0;
-    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
-    if (system_error != 0) return false;
-    /* libcurl's own handles that ask for its name may still be under way: they go with it. */
-    bool is_done = exchange->has_ended && exchange->code == CURLE_OK;
-    return af__network_doh_host(driver->network) == NULL || is_done;
+/* ---- Behind a response --------------------------------------------------------------------- */
+
+/*
+ * libcurl drops what it reads together with the end of a response that has no body, or with the last chunk of one, and
+ * uses the connection again; up to 8.14 it only says so. With a Content-Length it closes the connection.
+ */
+void af__exchange_watch_excess(af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    if (exchange->state.is_verbose || af__hop_in_head(transfer)) return;
+    if (af__hop_is_http_2(transfer)) return;
+    if (af__hop_bytes_missing(transfer, 0) == 0 ||
+        transfer->hop.framing.kind == AF__FRAMING_CHUNKED) {
+        af__exchange_set_verbose(exchange, true);
+    }
 }
 
-void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
-    if (is_forbidden == exchange->state.forbids_reuse) return;
-    long value = is_forbidden ? 1L : 0L;
-    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value);
-    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
-    exchange->state.forbids_reuse = is_forbidden;
-}
-
-void af__exchange_set_verbose(af__exchange *exchange, bool is_on) {
-    if (exchange->state.is_verbose == is_on) return;
-    /* Only a flag of the handle: it can be set inside libcurl's callbacks. */
-    curl_easy_setopt(exchange->easy, CURLOPT_VERBOSE, is_on ? 1L : 0L);
-    exchange->state.is_verbose = is_on;
+void af__exchange_heed_excess(af__exchange *exchange, af_slice text) {
+    static const char *const marks[] = {"Excess found", "Leftovers after chunking"};
+    if (exchange->attempt != AF__ATTEMPT_HEARD) return;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (memmem(text.bytes, text.size, marks[i], strlen(marks[i])) != NULL) {
+            af__exchange_set_reuse(exchange, true);
+        }
+    }
 }

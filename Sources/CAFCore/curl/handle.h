@@ -1,4 +1,4 @@
-/** Easy handles by themselves: which carry another hop, and what is changed while libcurl runs one. */
+/** Easy handles by themselves: which may carry another hop, and what is switched and read while libcurl runs one. */
 #ifndef AF_CURL_HANDLE_H
 #define AF_CURL_HANDLE_H
 
@@ -21,5 +21,11 @@ void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden);
 
 /** CURLOPT_VERBOSE. */
 void af__exchange_set_verbose(af__exchange *exchange, bool is_on);
+
+/** A line of the final head was the last one: libcurl may drop what comes right behind the response. */
+void af__exchange_watch_excess(af__exchange *exchange);
+
+/** A text of libcurl's. Has it dropped something? */
+void af__exchange_heed_excess(af__exchange *exchange, af_slice text);
 
 #endif

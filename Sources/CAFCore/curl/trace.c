@@ -8,7 +8,6 @@
 #include "curl/trace.h"
 
 #include "base/failure.h"
-#include "curl/excess.h"
 #include "curl/handle.h"
 #include "curl/network.h"
 #include "transfer/trace.h"
