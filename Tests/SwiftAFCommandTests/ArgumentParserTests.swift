@@ -150,11 +150,11 @@ import Testing
             (["post", "u", "-d", "a", "--data", "b"], "--data is given twice"),
             (["get", "u", "-o", "a", "-o", "b"], "--output is given twice"),
             (["post", "u", "-d", "@"], "needs the path"),
-            (["get", "u", "--max-redirects", "-1"], "--max-redirects needs a whole number"),
-            (["get", "u", "word"], "is no item"),
+            (["get", "u", "--max-redirects", "-1"], "invalid value for --max-redirects: expected a whole number"),
+            (["get", "u", "word"], "isn't a valid item"),
             (["demo", "x"], "demo takes no arguments"),
-            (["demo", "--timings"], "--timings has no meaning for demo"),
-            (["help", "--compressed"], "--compressed has no meaning for help"),
+            (["demo", "--timings"], "--timings can't be used with demo"),
+            (["help", "--compressed"], "--compressed can't be used with help"),
             (["help", "x"], "help takes no arguments"),
         ] as [([String], String)])
     func refused(arguments: [String], message: String) {

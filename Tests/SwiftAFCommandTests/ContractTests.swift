@@ -184,7 +184,7 @@ struct ContractTests {
                 let command = ArgumentParser.parse(words + [name] + value).command
                 var message: String?
                 if case .failure(let error) = command { message = error.message }
-                let isRefused = message == "\(name.shown) has no meaning for \(words[0].shown)"
+                let isRefused = message == "\(name.shown) can't be used with \(words[0].shown)"
                 #expect(isRefused == !entry.commands.isSuperset(of: kind), "\(words[0].shown) \(name.shown)")
             }
         }
@@ -209,7 +209,7 @@ struct ContractTests {
         let run = try await Launch((arguments + ["--json"]).map { RawText($0) }).end()
         #expect(run.exit == 1)
         #expect(run.code == "usage")
-        #expect(run.error.contains("has no meaning for \(arguments[0])"))
+        #expect(run.error.contains("can't be used with \(arguments[0])"))
     }
 
     @Test func trustHasItsTimeLimits() async throws {

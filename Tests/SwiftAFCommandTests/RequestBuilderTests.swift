@@ -97,12 +97,12 @@ import Testing
 
     @Test(
         arguments: [
-            (["-d", "x", "a=b"], "usage", "can't be sent together"),
-            (["-d", "x", "a=@/f"], "usage", "can't be sent together"),
+            (["-d", "x", "a=b"], "usage", "can't be combined with"),
+            (["-d", "x", "a=@/f"], "usage", "can't be combined with"),
             (["-d", "x", "--form"], "usage", "--form"),
             (["a@/etc/hosts"], "usage", "file part"),
             (["a@/etc/hosts", "--form"], "usage", "file part"),
-            (["a=b", "--multipart", "--form"], "usage", "not both"),
+            (["a=b", "--multipart", "--form"], "usage", "can't be combined"),
             (["-d", "x", "--multipart"], "usage", "--data"),
             (["--multipart"], "usage", "a field or a file"),
             (["a==b", "X:y", "--multipart"], "usage", "a field or a file"),

@@ -4,7 +4,7 @@ enum Argument {
     static func seconds(_ text: String, of option: String) throws(UsageError) -> Duration {
         // Longer than 49 days is more milliseconds than the core counts.
         guard isDecimal(text), let seconds = Double(text), seconds <= 4_294_967 else {
-            throw UsageError("\(option) needs a number of seconds, such as 2.5")
+            throw UsageError("invalid value for \(option): expected seconds, such as 2.5")
         }
         return .milliseconds(Int64((seconds * 1000).rounded(.up)))
     }
@@ -12,8 +12,8 @@ enum Argument {
     /// A whole number within a range.
     static func count(_ text: String, of option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
         guard text.utf8.allSatisfy(isDigit), let number = Int(text), range.contains(number) else {
-            let most = range.upperBound == Int.max ? "" : ", at most \(range.upperBound)"
-            throw UsageError("\(option) needs a whole number, at least \(range.lowerBound)\(most)")
+            let most = range.upperBound == Int.max ? " or more" : " to \(range.upperBound)"
+            throw UsageError("invalid value for \(option): expected a whole number, \(range.lowerBound)\(most)")
         }
         return number
     }

@@ -118,7 +118,7 @@ extension ArgumentParser {
         guard let name = try words.first?.text(of: "the command") else { throw UsageError("a command is missing") }
         guard let kind = CommandKinds(command: name) else { throw UsageError("unknown command '\(name.printable)'") }
         for option in given where !option.entry.commands.isSuperset(of: kind) {
-            throw UsageError("\(option.name) has no meaning for \(name)")
+            throw UsageError("\(option.name) can't be used with \(name)")
         }
         guard options.certificatePath != nil || (options.keyPath == nil && options.keyPassword == nil) else {
             throw UsageError("--key and --key-password need --cert")
@@ -164,12 +164,12 @@ extension ArgumentParser {
             case .field, .fieldFromFile, .filePart: true
             }
         }
-        guard !hasBodyItem else { throw UsageError("download sends no body; request GET URL -o PATH does") }
+        guard !hasBodyItem else { throw UsageError("download sends no body; use request GET URL -o PATH") }
         if options.usesContentDisposition, options.outputPath != nil {
-            throw UsageError("-o names the file or --content-disposition does, not both")
+            throw UsageError("-o and --content-disposition can't be combined")
         }
         if options.usesContentDisposition, options.resumes {
-            throw UsageError("--resume has to know the file before the answer names it; give it with -o")
+            throw UsageError("--resume needs a file name from -o; it can't be combined with --content-disposition")
         }
         try checkNames(of: download)
         return download
@@ -185,14 +185,14 @@ extension ArgumentParser {
     private func checkNames(of download: RequestCommand) throws(UsageError) {
         guard !download.moreURLs.isEmpty else { return }
         guard options.outputPath == nil else {
-            throw UsageError("-o names one file; of several, each URL names its own")
+            throw UsageError("-o can't be used with several URLs")
         }
         guard !options.usesContentDisposition else { return }
         var names: Set<String> = []
         for one in download.each {
             let name = try FileName.of(url: one.url)
             guard names.insert(name).inserted else {
-                throw UsageError("two of the downloads would be '\(name.printable)'")
+                throw UsageError("two downloads have the same file name '\(name.printable)'")
             }
         }
     }
@@ -203,7 +203,7 @@ extension ArgumentParser {
             throw UsageError("trust needs HOST[:PORT]")
         }
         guard !authority.isEmpty, !authority.utf8.contains(where: { "/?#@\\ ".utf8.contains($0) }) else {
-            throw UsageError("trust needs HOST[:PORT], and no URL")
+            throw UsageError("trust needs HOST[:PORT], not a URL")
         }
         return authority
     }

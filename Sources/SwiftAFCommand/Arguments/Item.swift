@@ -21,7 +21,7 @@ enum Item: Sendable, Equatable {
         guard let (name, separator, value) = Self.split(argument.bytes) else {
             throw UsageError(
                 """
-                '\(argument.shown.printable)' is no item: Name:value, name==value, name=value, name:=json, name=@path or \
+                '\(argument.shown.printable)' isn't a valid item: expected Name:value, name==value, name=value, name:=json, name=@path or \
                 name@path
                 """)
         }

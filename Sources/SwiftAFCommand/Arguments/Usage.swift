@@ -8,12 +8,12 @@ enum Usage {
         Usage
           swiftaf get|head|delete|post|put|patch|options URL [ITEM…] [OPTIONS]
           swiftaf request METHOD URL [ITEM…] [OPTIONS]   any method
-          swiftaf upload URL [ITEM…] [OPTIONS]           a form of parts, streamed
-          swiftaf download URL [-o PATH] [OPTIONS]       to a file, named by the URL without -o
-          swiftaf download URL URL… [OPTIONS]            each to a file of its own, some at once
-          swiftaf image URL [ITEM…] [OPTIONS]            a picture, in the terminal
-          swiftaf trust HOST[:PORT] [OPTIONS]            its certificates, pins to paste, the verdict
-          swiftaf demo                                   a tour on an embedded server, needs no network
+          swiftaf upload URL [ITEM…] [OPTIONS]           a multipart form, streamed
+          swiftaf download URL [-o PATH] [OPTIONS]       to a file; without -o, named by the URL
+          swiftaf download URL URL… [OPTIONS]            several files, in parallel
+          swiftaf image URL [ITEM…] [OPTIONS]            show a picture in the terminal
+          swiftaf trust HOST[:PORT] [OPTIONS]            show certificates, pins and the verdict
+          swiftaf demo                                   a tour with an embedded server, without a network
           swiftaf help
 
         """
@@ -21,19 +21,19 @@ enum Usage {
     private static let items = """
         Items (a backslash escapes a separator)
           Name:value                   header
-          Name:                        no such header, though it would be sent by default
+          Name:                        remove a default header
           name==value                  query item
           name=value                   body field, a string
           name:=json                   body field, JSON
-          name=@path                   body field, the text of a file
-          name@path                    file, as a part; behind it perhaps ;type=image/png ;filename=a.png
+          name=@path                   body field, the contents of a text file
+          name@path                    file part; optionally followed by ;type=image/png ;filename=a.png
 
         """
 
     private static let exits = """
         Exit status
-          0 success   1 command line or input   2 status   3 network   4 time limit   5 TLS or trust
-          6 size limit   7 credentials   8 local file   9 answer can't be parsed   129, 130, 143 signal
+          0 success   1 usage or input   2 status   3 network   4 timeout   5 TLS or trust
+          6 size limit   7 credentials   8 local file   9 unreadable response   129, 130, 143 signal
 
         """
 

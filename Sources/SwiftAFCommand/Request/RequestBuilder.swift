@@ -35,19 +35,19 @@ struct RequestBuilder {
 
     private func refuseContradictions() throws(Failure) {
         for case .filePart(let name, _) in command.items where !sendsParts {
-            throw Failure(UsageError("'\(name.shown.printable)@…' is a file part, which needs --multipart or upload"))
+            throw Failure(UsageError("'\(name.shown.printable)@…' is a file part: use --multipart or upload"))
         }
         if sendsParts, options.sendsForm {
-            throw Failure(UsageError("a form is sent as parts or with --form, not both"))
+            throw Failure(UsageError("--form and --multipart can't be combined"))
         }
         if sendsParts, options.data != nil {
-            throw Failure(UsageError("--data and a form of parts can't be sent together"))
+            throw Failure(UsageError("--data can't be combined with a multipart form"))
         }
         if options.data != nil, hasFields {
-            throw Failure(UsageError("--data and body fields can't be sent together"))
+            throw Failure(UsageError("--data can't be combined with body fields"))
         }
         if options.data != nil, options.sendsForm {
-            throw Failure(UsageError("--form is about body fields, not about --data"))
+            throw Failure(UsageError("--form can't be combined with --data"))
         }
     }
 
@@ -93,7 +93,7 @@ struct RequestBuilder {
         }
         if let token = options.bearerToken {
             guard !headers.contains(HTTPHeaders.Name.authorization) else {
-                throw Failure(UsageError("--bearer and an Authorization header can't be sent together"))
+                throw Failure(UsageError("--bearer can't be combined with an Authorization header"))
             }
             headers.setBearerAuthorization(token: token)
         }
