@@ -1,33 +1,33 @@
 public import FoundationEssentials
 internal import SwiftAF
 
-/// A decoded picture: its pixels, ready to be drawn. A value whose pixels are shared by its copies.
+/// A decoded image. A value; copies share the pixels.
 ///
-/// Pixels are rows from top to bottom, four bytes each: red, green, blue and alpha, which the colours are not multiplied
-/// with. The orientation that a camera noted is applied.
+/// The pixels are 8-bit RGBA, not premultiplied, in rows from top to bottom. The orientation in EXIF data is already
+/// applied.
 public struct Image: Sendable {
-    /// Only read once the image is made.
+    /// Read-only after initialisation.
     private nonisolated(unsafe) let pixels: Pixels
 
-    /// Pixels from left to right.
+    /// The width in pixels.
     public var pixelWidth: Int { pixels.header.width }
-    /// Pixels from top to bottom.
+    /// The height in pixels.
     public var pixelHeight: Int { pixels.header.height }
-    /// Pixels for each point of ``size``.
+    /// The number of pixels per point of ``size``.
     public let scale: Double
-    /// Whether any pixel may let through what is behind it.
+    /// Whether a pixel may be transparent.
     public var hasAlpha: Bool { pixels.header.hasAlpha }
-    /// From one row to the next.
+    /// The number of bytes from one row to the next.
     public var bytesPerRow: Int { pixelWidth * Self.bytesPerPixel }
-    /// Of all rows: what the image takes in memory, and costs in a cache.
+    /// The size in bytes: the image's cost in a cache.
     public var byteCount: Int { bytesPerRow * pixelHeight }
 
     public static let bytesPerPixel = 4
 
-    /// How large it is meant to be shown.
+    /// The size in points.
     public var size: (width: Double, height: Double) { (Double(pixelWidth) / scale, Double(pixelHeight) / scale) }
 
-    /// Makes an image; its pixels are written by `fill`, into memory that is all zero.
+    /// Makes an image. `fill` writes the pixels into zeroed memory.
     ///
     /// - Returns: Nil if a side is not between 1 and 65,535 pixels, or there would be more than 2^28 of them.
     public init?(
@@ -71,7 +71,7 @@ public struct Image: Sendable {
         Image(pixels, scale: scale)
     }
 
-    /// Whether these are the very same pixels in memory: copies of one image.
+    /// Whether two values share the same pixels in memory.
     public func isIdentical(to other: Image) -> Bool {
         pixels === other.pixels
     }
@@ -102,14 +102,14 @@ extension Image: CustomStringConvertible {
 }
 
 extension Image {
-    /// The file formats that images can be written in.
+    /// The file formats for writing.
     public enum FileFormat: Sendable, Hashable {
         case png
-        /// The quality is from 0 (smallest) to 100. What lets through is written as if nothing did.
+        /// The quality is 0 (smallest file) to 100. Transparency is dropped.
         case jpeg(quality: Int)
     }
 
-    /// The image as a file.
+    /// Encodes the image as a file.
     ///
     /// - Throws: ``SwiftAF/SessionError`` with code ``SwiftAF/SessionError/Code/unsupported`` if the package was built
     ///   without the trait `Images`.

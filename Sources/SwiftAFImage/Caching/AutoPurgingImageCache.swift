@@ -1,26 +1,27 @@
 public import SwiftAF
 
-/// Keeps images in memory, and lets those go that were not asked for longest.
+/// An image cache in memory that evicts the least recently used images.
 ///
-/// An image costs four bytes for each of its pixels. When all together cost more than ``memoryCapacity``, the oldest leave
-/// until ``preferredMemoryUsageAfterPurge`` at most is left. An image that could never stay displaces none.
+/// An image costs four bytes per pixel. When the total exceeds ``memoryCapacity``, the least recently used images are
+/// evicted until at most ``preferredMemoryUsageAfterPurge`` is left. An image larger than the capacity isn't cached and
+/// evicts nothing.
 public final class AutoPurgingImageCache: ImageRequestCache {
     private let images: LRUCache<String, Image>
 
-    /// Bytes beyond which images leave.
+    /// The capacity in bytes.
     public var memoryCapacity: Int { images.capacity }
-    /// Bytes that may be left then.
+    /// The number of bytes left after a purge.
     public var preferredMemoryUsageAfterPurge: Int { images.preferredCostAfterPurge }
-    /// Bytes of all images.
+    /// The size of all cached images in bytes.
     public var memoryUsage: Int { images.cost }
 
-    /// Makes a cache; at first for 100 MiB, purged to 60 MiB.
+    /// Makes a cache. Default: 100 MiB, purged to 60 MiB.
     public init(memoryCapacity: Int = 100 << 20, preferredMemoryUsageAfterPurge: Int = 60 << 20) {
         images = LRUCache(
             capacity: memoryCapacity, preferredCostAfterPurge: preferredMemoryUsageAfterPurge, keepsExactOrder: true)
     }
 
-    /// From now on lets all images go whenever the kernel says that memory is short. See
+    /// Purges all images when the kernel reports memory pressure. See
     /// ``SwiftAF/LRUCache/watchMemoryPressure(keeping:)``.
     public func watchMemoryPressure() throws(SessionError) {
         try images.watchMemoryPressure()

@@ -1,8 +1,8 @@
 public import SwiftAF
 
-/// Keeps images by names. Bring your own, or take ``AutoPurgingImageCache``.
+/// A cache of images by identifier. Use ``AutoPurgingImageCache`` or your own.
 public protocol ImageCache: Sendable {
-    /// Keeps an image, instead of one of the same name.
+    /// Adds an image; replaces one with the same identifier.
     func add(_ image: Image, identifier: String)
     /// Whether there was one.
     @discardableResult func removeImage(identifier: String) -> Bool
@@ -11,12 +11,12 @@ public protocol ImageCache: Sendable {
     func image(identifier: String) -> Image?
 }
 
-/// Keeps images by the requests that they answer.
+/// A cache of images by request.
 ///
-/// The default gives each request and additional identifier a name of its own, see
-/// ``ImageCacheKey/identifier(for:additionalIdentifier:)``, and keeps every image.
+/// The default implementation makes an identifier from the request and the additional identifier, see
+/// ``ImageCacheKey/identifier(for:additionalIdentifier:)``, and caches every image.
 public protocol ImageRequestCache: ImageCache {
-    /// Whether an image shall be added.
+    /// Whether to cache an image.
     func shouldCache(_ image: Image, for request: HTTPRequest, additionalIdentifier: String?) -> Bool
     func add(_ image: Image, for request: HTTPRequest, additionalIdentifier: String?)
     @discardableResult func removeImage(for request: HTTPRequest, additionalIdentifier: String?) -> Bool
@@ -43,13 +43,13 @@ extension ImageRequestCache {
     }
 }
 
-/// What makes two requests for images the same.
+/// The cache key of a request for an image.
 public enum ImageCacheKey {
-    /// The fields that change which image a server gives, whoever else asks for the same URL.
+    /// The request fields that may change which image the server returns.
     static let fields = ["Accept", "Accept-Language", "Authorization", "Cookie", "Range"]
 
-    /// A name for a request: its method, its URL without fragment, the fields that change the answer, and the
-    /// identifier. No two of them run together.
+    /// The identifier of a request: method, URL without fragment, the fields that change the response, and the
+    /// additional identifier, encoded so that different requests never collide.
     public static func identifier(for request: HTTPRequest, additionalIdentifier: String? = nil) -> String {
         let url = request.url.prefix { $0 != "#" }
         var name = "\(request.method) \(url)"

@@ -1,27 +1,27 @@
 public import FoundationEssentials
 internal import SwiftAF
 
-/// Makes images of files. For libraries of your own; ``SystemImageDecoder`` is the one that comes with the package.
+/// Decodes image files. Conform your own decoder; ``SystemImageDecoder`` is part of the package.
 public protocol ImageDecoding: Sendable {
-    /// The image in a file; the first of an animation. Called on any thread, by many at once.
+    /// Decodes the image, or the first frame of an animation. Called on any thread, concurrently.
     ///
-    /// - Throws: ``SwiftAF/SessionError``: ``SwiftAF/SessionError/Code/serialization`` for what is no image or is
-    ///   damaged, ``SwiftAF/SessionError/Code/tooLarge`` for what passes a limit, before memory is taken for it.
+    /// - Throws: ``SwiftAF/SessionError``: ``SwiftAF/SessionError/Code/serialization`` if the file isn't an image or is
+    ///   damaged, ``SwiftAF/SessionError/Code/tooLarge`` if it exceeds a limit, before memory is allocated.
     func decode(_ data: Data, options: ImageDecodingOptions) throws -> Image
 
-    /// All images of an animation, or the only one. The default gives the one of ``decode(_:options:)``.
+    /// Decodes all frames of an animation, or the only image. The default returns the image of ``decode(_:options:)``.
     func decodeFrames(_ data: Data, options: ImageDecodingOptions) throws -> [ImageFrame]
 
-    /// Something that shows what can be seen of a file while it comes. The default has nothing to show.
+    /// Makes a decoder for previews during a download. The default returns nil.
     func makeProgressiveDecoder(options: ImageDecodingOptions) -> (any ProgressiveImageDecoding)?
 }
 
-/// Reads a file as it comes, for what can be seen of it meanwhile. The image itself is decoded anew once all of it is there, so
-/// nothing here decides whether there is one. Used by one at a time.
+/// Decodes previews of a file while it arrives. The final image is decoded from the whole file, so this decoder doesn't
+/// decide whether the file is valid. Used by one caller at a time.
 public protocol ProgressiveImageDecoding: AnyObject {
-    /// Takes the next bytes. After an error there is nothing more to show.
+    /// Appends bytes. After an error there are no more previews.
     func append(_ bytes: Data) throws
-    /// What can be seen by now; nil if that is nothing.
+    /// The current preview; nil if there is none yet.
     func image() throws -> Image?
 }
 
@@ -33,10 +33,10 @@ extension ImageDecoding {
     }
 }
 
-/// An image of an animation.
+/// A frame of an animation.
 public struct ImageFrame: Sendable, Equatable {
     public var image: Image
-    /// How long it is shown.
+    /// The duration of the frame.
     public var duration: Duration
 
     public init(image: Image, duration: Duration) {
@@ -45,22 +45,22 @@ public struct ImageFrame: Sendable, Equatable {
     }
 }
 
-/// What a decoder may take, and what it shall make.
+/// Limits and options of decoding.
 public struct ImageDecodingOptions: Sendable, Hashable, Codable {
     /// Pixels for each point of the image.
     public var scale: Double = 1
-    /// If one side has more pixels, the image is made smaller while it is decoded, in proportion. Nil to keep it.
+    /// Scales the image down while decoding, so that neither side has more pixels. Nil keeps the size.
     public var maximumPixelSize: Int?
-    /// Pixels in the file, of all frames together where all are asked for; 50 million. They take four bytes each.
+    /// The maximum number of pixels, of all frames together if all are decoded. Default: 50 million, four bytes each.
     public var maximumPixelCount = 50_000_000
-    /// Pixels of one side in the file.
+    /// The maximum number of pixels of one side.
     public var maximumDimension = 30_000
-    /// Images in one file, also where only the first is asked for.
+    /// The maximum number of frames, also if only the first is decoded.
     public var maximumFrameCount = 1000
 
     public init() {}
 
-    /// The size at which an image of this many pixels is decoded, or why it is not.
+    /// The size to decode at, or an error if a limit is exceeded.
     func decodedSize(ofWidth width: Int, height: Int, frames: Int = 1) throws(SessionError) -> (width: Int, height: Int)
     {
         guard width > 0, height > 0 else { throw SessionError(.serialization, message: "the image has no pixels") }
@@ -78,16 +78,16 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
     }
 }
 
-/// The decoder of the package: over gdk-pixbuf, if it was built with the trait `Images`; it says so if not.
+/// The package's decoder, over gdk-pixbuf. Requires the trait `Images`; without it, decoding throws `unsupported`.
 ///
-/// It reads PNG, JPEG, GIF, TIFF, BMP, ICO, X bitmaps and, where gdk-pixbuf's loader for it is installed, WebP, told apart
-/// by what is in the file.
+/// It decodes PNG, JPEG, GIF, TIFF, BMP, ICO, X bitmaps and, if gdk-pixbuf's loader is installed, WebP. The type is
+/// detected from the contents.
 public struct SystemImageDecoder: ImageDecoding, Hashable {
     public init() {}
 
     static let unavailable = "images need a build of the package with the trait Images, or a decoder of your own"
 
-    /// Whether the package was built with the trait.
+    /// Whether the package was built with the trait `Images`.
     public static var isAvailable: Bool {
         #if Images
             true
@@ -104,7 +104,7 @@ public struct SystemImageDecoder: ImageDecoding, Hashable {
         #endif
     }
 
-    /// Shows PNG, JPEG and BMP while they come, unless they are made smaller.
+    /// Supports PNG, JPEG and BMP, unless they are scaled down.
     public func makeProgressiveDecoder(options: ImageDecodingOptions) -> (any ProgressiveImageDecoding)? {
         #if Images
             return PixbufProgress(options)

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 public import SwiftAF
 
-/// An image that came and was not decoded: what a program keeps that wants the pixels later, on another thread, or all
-/// frames of an animation.
+/// An image file that isn't decoded yet, to decode later, on another thread, or to get all frames of an
+/// animation.
 public struct ImageFile: Sendable {
     public var data: Data
     public var decoder: any ImageDecoding
@@ -17,19 +17,19 @@ public struct ImageFile: Sendable {
         self.options = options
     }
 
-    /// The image, or the first of an animation. Decodes each time.
+    /// Decodes the image, or the first frame of an animation. Nothing is cached.
     public func image() throws -> Image {
         try decoder.decode(data, options: options)
     }
 
-    /// All images of an animation, or the only one. Decodes each time.
+    /// Decodes all frames of an animation, or the only image. Nothing is cached.
     public func frames() throws -> [ImageFrame] {
         try decoder.decodeFrames(data, options: options)
     }
 }
 
-/// The body as an image file, for whoever decodes it: AFNetworking's image serializer without
-/// `automaticallyInflatesResponseImage`. Whether it can be decoded shows only then.
+/// Returns the body as an image file without decoding it: AFNetworking's image serializer without
+/// `automaticallyInflatesResponseImage`. Errors of decoding are thrown when it is decoded.
 public struct ImageFileResponseSerializer: ValidatingResponseSerializer {
     public typealias Output = ImageFile
 
@@ -37,7 +37,7 @@ public struct ImageFileResponseSerializer: ValidatingResponseSerializer {
     public var decoder: any ImageDecoding
     public var options: ImageDecodingOptions
 
-    /// Makes a serializer; at first what ``ImageResponseSerializer`` accepts is acceptable.
+    /// Makes a serializer. By default it accepts what ``ImageResponseSerializer`` accepts.
     public init(
         validation: ResponseValidation = ResponseValidation(
             acceptableContentTypes: ImageResponseSerializer.contentTypes),

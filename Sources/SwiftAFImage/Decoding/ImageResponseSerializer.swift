@@ -1,30 +1,30 @@
 public import FoundationEssentials
 public import SwiftAF
 
-/// The body as an image. What can't be decoded is an error.
+/// Decodes the body as an image. Throws if it can't be decoded.
 public struct ImageResponseSerializer: ValidatingResponseSerializer {
     public typealias Output = Image
 
     /// Which responses are acceptable.
     public var validation: ResponseValidation
-    /// What decodes them.
+    /// The decoder.
     public var decoder: any ImageDecoding
-    /// How they are decoded, with the limits that protect from files that lie.
+    /// The options of decoding, with the limits that protect against hostile files.
     public var options: ImageDecodingOptions
 
-    /// Pixels for each point of the images.
+    /// The number of pixels per point of the images.
     public var imageScale: Double {
         get { options.scale }
         set { options.scale = newValue }
     }
 
-    /// The types that AFNetworking takes for images, WebP, and the name that some servers have for JPEG.
+    /// AFNetworking's image types, WebP, and `image/jpg`, which some servers send for JPEG.
     public static let contentTypes: Set<String> = [
         "image/tiff", "image/jpeg", "image/gif", "image/png", "image/ico", "image/x-icon", "image/bmp", "image/x-bmp",
         "image/x-xbitmap", "image/x-win-bitmap", "image/vnd.microsoft.icon", "image/webp", "image/jpg",
     ]
 
-    /// Makes a serializer; at first the types in ``contentTypes`` with status 200 to 299 are acceptable.
+    /// Makes a serializer. By default it accepts ``contentTypes`` with status 200 to 299.
     public init(
         validation: ResponseValidation = ResponseValidation(acceptableContentTypes: contentTypes),
         decoder: any ImageDecoding = SystemImageDecoder(),

@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 
-/// The format of an image file, by what it begins with, whatever its name or its server says.
+/// The format of an image file, detected from its first bytes.
 enum ImageType: String, Sendable, CaseIterable {
     case png, jpeg, gif, tiff, bmp, ico, xbm, webp
 
-    /// So many bytes tell every type.
+    /// The number of bytes that identify every type.
     static let sniffedBytes = 12
 
     init?(sniffing data: Data) {
@@ -38,7 +38,7 @@ enum ImageType: String, Sendable, CaseIterable {
 }
 
 extension ImageType {
-    /// Whether a file has an end. Decoders make up what is missing of some formats, and call it an image.
+    /// Whether a file is complete. For some formats decoders fill in missing parts instead of failing.
     func isWhole(_ data: Data) -> Bool {
         switch self {
         case .jpeg: Self.endsWith([0xFF, 0xD9], data)
@@ -48,20 +48,20 @@ extension ImageType {
         }
     }
 
-    /// What some programs append to a file is let pass.
+    /// Bytes that some programs append to a file are allowed.
     private static func endsWith(_ mark: [UInt8], _ data: Data) -> Bool {
         let tail = [UInt8](data.suffix(64 << 10))
         guard tail.count >= mark.count else { return false }
         return (0...tail.count - mark.count).reversed().contains { tail[$0...].starts(with: mark) }
     }
 
-    /// Rows that are not compressed have a size that can be told.
+    /// The size of uncompressed rows can be computed.
     private static func isWholeBMP(_ data: Data) -> Bool {
         let head = [UInt8](data.prefix(34))
         func number(_ at: Int, _ count: Int) -> Int {
             head[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) }
         }
-        // The old form of the head has no compression.
+        // The old header format has no compression.
         guard head.count == 34, number(14, 4) >= 40, number(30, 4) == 0 || number(30, 4) == 3 else { return true }
         let width = Int(Int32(truncatingIfNeeded: number(18, 4)))
         let height = Int(Int32(truncatingIfNeeded: number(22, 4)))
@@ -70,9 +70,9 @@ extension ImageType {
     }
 }
 
-/// The frames of a GIF, counted without decoding them.
+/// Counts the frames of a GIF without decoding them.
 enum GIFFrames {
-    /// As many as are complete, at most one more than `limit`.
+    /// The number of complete frames, at most `limit + 1`.
     static func count(_ data: Data, limit: Int) -> Int {
         data.withUnsafeBytes { bytes in
             var reader = Reader(bytes: bytes)
@@ -113,7 +113,7 @@ enum GIFFrames {
             return bytes[at]
         }
 
-        /// Past blocks that say their size, up to the one of size 0.
+        /// Skips blocks with a size, up to the block of size 0.
         mutating func skipBlocks() -> Bool {
             while let size = next() {
                 if size == 0 { return true }

@@ -3,7 +3,7 @@
     internal import FoundationEssentials
     internal import SwiftAF
 
-    /// gdk-pixbuf: the only file that knows it.
+    /// The only file that uses gdk-pixbuf.
     enum Pixbuf {
         static func decode(_ data: Data, options: ImageDecodingOptions) throws -> Image {
             let loaded = try Loaded(data, options: options)
@@ -25,7 +25,7 @@
             var time = 0
             while frames.count < loaded.frameCount {
                 guard let pixbuf = cgdkpixbuf_iterator_image(iterator) else { throw damaged }
-                // The last frame of an animation that ends is shown for ever: -1.
+                // The last frame of an animation that doesn't loop has the duration -1.
                 let delay = Int(cgdkpixbuf_iterator_delay(iterator))
                 let duration: Duration = delay < 0 ? .zero : .milliseconds(delay)
                 frames.append(ImageFrame(image: try image(pixbuf, scale: options.scale), duration: duration))
@@ -65,7 +65,7 @@
 
         static let damaged = SessionError(.serialization, message: "the image is damaged")
 
-        /// A copy of the pixels, turned as the camera was.
+        /// A copy of the pixels, rotated by the orientation in EXIF data.
         fileprivate static func image(_ pixbuf: OpaquePointer, scale: Double) throws -> Image {
             guard let turned = cgdkpixbuf_image_oriented(pixbuf) else { throw SessionError(.outOfMemory) }
             defer { cgdkpixbuf_unref(UnsafeMutableRawPointer(turned)) }
@@ -98,7 +98,7 @@
         }
     }
 
-    /// A file that was read to its end without an error.
+    /// A file that was read completely and without an error.
     private final class Loaded {
         let frameCount: Int
         private let reader: PixbufReader
@@ -123,7 +123,7 @@
         private static let cutOff = SessionError(.serialization, message: "the image is cut off")
     }
 
-    /// A file that is being read.
+    /// A file while it is read.
     private final class PixbufReader {
         let loader: OpaquePointer
         private let gate: Gate
@@ -143,7 +143,7 @@
             cgdkpixbuf_unref(UnsafeMutableRawPointer(loader))
         }
 
-        /// In pieces, so that nothing is read of an image that is refused.
+        /// In pieces, so that a refused image isn't read further.
         func append(_ data: Data) throws(SessionError) {
             let isWritten = data.withUnsafeBytes { bytes in
                 var at = 0
@@ -169,7 +169,7 @@
             guard isRead, gate.wasAsked else { throw Pixbuf.damaged }
         }
 
-        /// What has not come yet is black, or lets everything through, instead of what was in memory before.
+        /// Missing pixels are black or transparent, never earlier memory contents.
         func blankFirst() {
             cgdkpixbuf_on_area(
                 loader,
@@ -179,10 +179,10 @@
         }
     }
 
-    /// What can be seen of a file while it comes.
+    /// Makes previews of a file while it arrives.
     final class PixbufProgress: ProgressiveImageDecoding {
         private let options: ImageDecodingOptions
-        /// What has come before the type is known.
+        /// Bytes received before the type is known.
         private var head = Data()
         private var reader: PixbufReader?
         private var isHopeless = false
@@ -196,7 +196,7 @@
             if let reader { return try reader.append(bytes) }
             head += bytes
             guard head.count >= ImageType.sniffedBytes else { return }
-            // Of other types nothing can be seen before the end, or more than one image is in them.
+            // Other types have no previews, or contain several images.
             guard let type = ImageType(sniffing: head), [.png, .jpeg, .bmp].contains(type) else {
                 return isHopeless = true
             }
@@ -213,7 +213,7 @@
         }
     }
 
-    /// Hears the size of an image before memory is taken for it.
+    /// Called with the size of an image before its memory is allocated.
     private final class Gate {
         private let options: ImageDecodingOptions
         private let frames: Int
@@ -237,7 +237,7 @@
                 if size != (width, height) { cgdkpixbuf_loader_set_size(loader, Int32(size.width), Int32(size.height)) }
             } catch {
                 refusal = error
-                // gdk-pixbuf's own word for: only the size was wanted.
+                // gdk-pixbuf's way to say that only the size was needed.
                 cgdkpixbuf_loader_set_size(loader, 0, 0)
             }
         }

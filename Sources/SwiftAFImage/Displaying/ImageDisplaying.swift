@@ -1,13 +1,13 @@
 public import FoundationEssentials
 public import SwiftAF
 
-/// Called with an image that was downloaded, or found in the cache; the response is then nil.
+/// Called with a downloaded image, or with a cached one and nil for the response.
 public typealias ImageSuccess = @MainActor (HTTPRequest, HTTPResponse?, Image) -> Void
-/// Called with the reason why there is no image, and the response, if there was one.
+/// Called with the error, and the response if there was one.
 public typealias ImageFailure = @MainActor (HTTPRequest, HTTPResponse?, SessionError) -> Void
 
-/// A view that shows images of the network: a picture, or a button with images for its states. Of any toolkit: the view
-/// says how an image is shown, and what follows here decides which one, and when.
+/// A view of any toolkit that shows downloaded images: a picture, or a button with images for its states. The view
+/// implements how an image is shown; this protocol's extension decides which image, and when.
 ///
 /// ```swift
 /// final class Picture: ImageDisplaying {
@@ -17,47 +17,47 @@ public typealias ImageFailure = @MainActor (HTTPRequest, HTTPResponse?, SessionE
 /// picture.setImage(from: "https://example.org/cat.jpg", placeholder: grey)
 /// ```
 ///
-/// An image that is in the downloader's cache is shown before the call returns. Of several images that were asked for in
-/// one slot only the last is ever shown, whichever comes last.
+/// A cached image is shown before the call returns. If several images are requested for one slot, only the last
+/// request's image is shown, in whatever order the downloads end.
 @MainActor
 public protocol ImageDisplaying: AnyObject {
-    /// Made with the view, kept by it.
+    /// The state of this view: a stored property, made with the view.
     var imageLoads: ImageLoads { get }
-    /// Shows an image, or none. A view with one image need not look at the slot.
+    /// Shows an image, or clears it. A view with one image can ignore the slot.
     func show(_ image: Image?, in slot: ImageSlot)
 }
 
 extension ImageDisplaying {
-    /// The downloader of this view: its own, or the one that all share.
+    /// The downloader of this view: its own, or the shared one.
     public var imageDownloader: ImageDownloader { imageLoads.downloader ?? ImageLoads.sharedDownloader }
 
-    /// Shows the image behind a URL.
+    /// Shows the image at a URL.
     ///
     /// - Parameters:
-    ///   - url: Nil for no image but the placeholder.
-    ///   - placeholder: Shown meanwhile, unless the image is there at once; stays if there is none. Nil leaves what is
-    ///     shown.
+    ///   - url: The image's URL; nil shows the placeholder only.
+    ///   - placeholder: Shown during the download, unless the image is cached, and kept on failure. Nil keeps the
+    ///     current image.
     public func setImage(from url: String?, placeholder: Image? = nil, in slot: ImageSlot = .image) {
         setImage(for: HTTPRequest(imageAt: url ?? ""), placeholder: placeholder, in: slot)
     }
 
-    /// Shows the image behind a URL.
+    /// Shows the image at a URL.
     public func setImage(from url: URL, placeholder: Image? = nil, in slot: ImageSlot = .image) {
         setImage(from: url.absoluteString, placeholder: placeholder, in: slot)
     }
 
-    /// Shows the image that answers a request.
+    /// Shows the image of a response.
     ///
-    /// If the slot waits for this very image already, it is not asked for again; these closures are called as well.
-    /// A request without URL, as text that is no URL makes it, shows the placeholder, even if that is none, and fails
-    /// before this returns.
+    /// If the slot already waits for the same image, it isn't requested again; these closures are called as well.
+    /// A request with an invalid URL shows the placeholder, even if that is nil, and fails before this function
+    /// returns.
     ///
     /// - Parameters:
-    ///   - processors: Applied to the image one after the other.
-    ///   - showsPartialImages: Whether to show what can be seen of the image while it comes. Counts if the image is not on
-    ///     its way already.
-    ///   - success: Called instead of showing the image, which is then for the closure to do; nil to have it shown.
-    ///   - failure: Never called for what was cancelled or replaced.
+    ///   - processors: Applied to the image, in order.
+    ///   - showsPartialImages: Whether to show previews during the download. Ignored if the image is already being
+    ///     downloaded.
+    ///   - success: Called instead of showing the image; the closure shows it. Nil shows the image.
+    ///   - failure: Called with the error; not for a cancelled or replaced request.
     public func setImage(
         for request: HTTPRequest, placeholder: Image? = nil, processors: [any ImageProcessing] = [],
         in slot: ImageSlot = .image, showsPartialImages: Bool = false, success: ImageSuccess? = nil,
@@ -86,19 +86,20 @@ extension ImageDisplaying {
         }
     }
 
-    /// The image that a slot waits for is not wanted any more. No closure is called; what is shown stays.
+    /// Cancels the request of a slot. No closure is called; the current image stays.
     public func cancelImageDownload(in slot: ImageSlot = .image) {
         imageLoads.cancel(slot)
     }
 
-    /// No image is wanted any more that any slot waits for.
+    /// Cancels the requests of all slots.
     public func cancelImageDownloads() {
         imageLoads.cancelAll()
     }
 }
 
 extension HTTPRequest {
-    /// The request that views make of a URL: it says that an image is wanted. What is prefetched with it is what they find.
+    /// The request that views make for a URL, with an Accept field for images. Prefetch with it, so that views find the
+    /// image.
     public init(imageAt url: String) {
         self.init(url, headers: ["Accept": "image/*"])
     }

@@ -1,15 +1,15 @@
 internal import FoundationEssentials
 internal import SwiftAF
 
-/// What a view that shows images waits for, slot by slot. The view keeps one, and asks nothing of it.
+/// The image requests of a view, one for each slot. The view stores one and doesn't use it otherwise.
 ///
-/// When it goes with its view, nobody waits any more, and downloads that were only for it end.
+/// When it is released with its view, its requests are cancelled; downloads without other requesters end.
 @MainActor
 public final class ImageLoads {
-    /// Downloads the images of all views that have no downloader of their own.
+    /// The downloader of all views that don't have their own.
     public static var sharedDownloader = ImageDownloader.default
 
-    /// Downloads the images of this view; nil for ``sharedDownloader``. Counts from the next image on.
+    /// The downloader of this view, from the next image on; nil uses ``sharedDownloader``.
     public var downloader: ImageDownloader?
 
     private var loads: [ImageSlot: Load] = [:]
@@ -18,7 +18,7 @@ public final class ImageLoads {
         self.downloader = downloader
     }
 
-    /// What one call of a view wants to hear.
+    /// The closures of one call.
     struct Listener {
         let success: ImageSuccess?
         let failure: ImageFailure?
@@ -30,7 +30,7 @@ public final class ImageLoads {
         var listeners: [Listener]
     }
 
-    /// Gives its place among those who wait up when it goes; too late, that does nothing.
+    /// Cancels the request when it is released; after the end that does nothing.
     private final class Claim: Sendable {
         let downloader: ImageDownloader
         let receipt: ImageDownloadReceipt
@@ -45,10 +45,10 @@ public final class ImageLoads {
         }
     }
 
-    /// Whether an image is on its way.
+    /// Whether a download is under way.
     func isLoading(_ slot: ImageSlot) -> Bool { loads[slot] != nil }
 
-    /// Nobody hears of what is under way, and nothing of it is shown.
+    /// Drops the request: no closure is called, and nothing is shown.
     func cancel(_ slot: ImageSlot) {
         loads[slot] = nil
     }
@@ -57,18 +57,18 @@ public final class ImageLoads {
         loads = [:]
     }
 
-    /// Adds a listener to a download that is under way already.
+    /// Adds closures to a download that is under way.
     ///
-    /// - Returns: False if the slot doesn't wait for this very image.
+    /// - Returns: False if the slot doesn't wait for the same image.
     func join(_ slot: ImageSlot, _ key: String, _ listener: Listener) -> Bool {
         guard loads[slot]?.claim.receipt.key == key else { return false }
         loads[slot]?.listeners.append(listener)
         return true
     }
 
-    /// Begins a download instead of whatever the slot waits for.
+    /// Starts a download and replaces the slot's request.
     ///
-    /// - Parameter show: Called with the image if one of the listeners leaves that to the view.
+    /// - Parameter show: Called with the image if one of the calls has no `success` closure.
     func begin(
         _ slot: ImageSlot, _ request: HTTPRequest, _ processors: [any ImageProcessing],
         with downloader: ImageDownloader,
@@ -85,7 +85,7 @@ public final class ImageLoads {
         }
     }
 
-    /// Whether the image is still the one that the slot waits for, and the view's to show.
+    /// Whether the slot still waits for this image and the view is to show it.
     private func isForView(_ slot: ImageSlot, _ receipt: ImageDownloadReceipt) -> Bool {
         guard let load = loads[slot], load.claim.receipt == receipt else { return false }
         return load.listeners.contains { $0.success == nil }
@@ -95,12 +95,12 @@ public final class ImageLoads {
         _ slot: ImageSlot, _ receipt: ImageDownloadReceipt, _ result: Result<DownloadedImage, SessionError>,
         _ show: (Image) -> Void
     ) {
-        // The slot may wait for something else by now, or for nothing.
+        // The slot may have another request by now, or none.
         guard let load = loads[slot], load.claim.receipt == receipt else { return }
         loads[slot] = nil
         switch result {
         case .success(let downloaded):
-            // Before the listeners, who may ask for another image.
+            // Before the closures, which may request another image.
             if load.listeners.contains(where: { $0.success == nil }) { show(downloaded.image) }
             for listener in load.listeners { listener.success?(load.request, downloaded.response, downloaded.image) }
         case .failure(let error):

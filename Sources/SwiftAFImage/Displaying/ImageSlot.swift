@@ -1,10 +1,10 @@
-/// One of the images of a view: a picture has one, a button one and a background for each of its states.
+/// One of the images of a view: a picture has one; a button has an image and a background for each state.
 public struct ImageSlot: Sendable, Hashable {
     public enum Layer: Sendable, Hashable, CaseIterable {
         case image, background
     }
 
-    /// What a control looks different for.
+    /// The states in which a control may look different.
     public enum ControlState: Sendable, Hashable, CaseIterable {
         case normal, highlighted, selected, disabled
     }
@@ -17,7 +17,7 @@ public struct ImageSlot: Sendable, Hashable {
         self.state = state
     }
 
-    /// The only one of a picture; that of a button which is neither highlighted, nor selected, nor disabled.
+    /// The slot of a picture, and of a button in its normal state.
     public static let image = ImageSlot(.image)
     /// The background of a button in the same state.
     public static let background = ImageSlot(.background)

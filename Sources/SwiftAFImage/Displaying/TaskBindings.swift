@@ -1,9 +1,9 @@
 internal import SwiftAF
 
-/// The tasks that a view shows the state of. The view keeps one, and asks nothing of it.
+/// The tasks whose state a view shows. The view stores one and doesn't use it otherwise.
 @MainActor
 public final class TaskBindings {
-    /// What of a task is shown.
+    /// The part of a task's state that is shown.
     enum Aspect: Hashable {
         case upload, download, activity
     }
@@ -12,7 +12,7 @@ public final class TaskBindings {
 
     public init() {}
 
-    /// One task in one view. When it goes, nothing comes of it any more.
+    /// One task in one view. No updates happen after it is released.
     final class Binding: Sendable {
         private let observation = Guarded<Int?>(nil)
         let taskID: UInt64
@@ -39,7 +39,7 @@ public final class TaskBindings {
         bindings = bindings.filter { $0.value.taskID == task.id }
     }
 
-    /// Calls `update` on the main actor, soon and whenever the task has started, stopped or ended since.
+    /// Calls `update` on the main actor, soon and after each time the task starts, is suspended or ends.
     func followState(
         of task: SessionTask, as aspect: Aspect, _ update: @escaping @MainActor @Sendable (SessionTask.State) -> Void
     ) {
@@ -53,7 +53,7 @@ public final class TaskBindings {
             })
     }
 
-    /// Calls `update` on the main actor whenever the task has moved bytes since, until it has ended.
+    /// Calls `update` on the main actor after the task has transferred bytes, until it ends.
     func followProgress(
         of task: SessionTask, as aspect: Aspect, _ update: @escaping @MainActor @Sendable (TransferProgress) -> Void
     ) {
@@ -73,7 +73,7 @@ public final class TaskBindings {
     }
 }
 
-/// Hears of one task among all of the process.
+/// Observes one task of the process.
 private final class StateObserver: TaskObserver {
     private let taskID: UInt64
     private let hop: MainActorHop
@@ -92,11 +92,11 @@ private final class StateObserver: TaskObserver {
     func taskDidComplete(_ task: SessionTask, _ completion: TaskCompletion) { note(task) }
 }
 
-/// Runs an action on the main actor soon: once for all requests made before it runs.
+/// Schedules an action on the main actor; requests made before it runs are merged.
 final class MainActorHop: Sendable {
     private struct State {
         var isPending = false
-        /// Lives until the action has run.
+        /// Retained until the action has run.
         var completed: SessionTask?
     }
 
@@ -107,10 +107,10 @@ final class MainActorHop: Sendable {
         self.action = action
     }
 
-    /// Requests the action, which may refer to `task` weakly.
+    /// Schedules the action, which may hold `task` weakly.
     ///
-    /// A task that has completed may have no other owner, and its last state must be shown: it is kept until the
-    /// action has run. A task that was started keeps itself until then, and one that wasn't isn't kept.
+    /// A completed task may have no other owner, but its last state must be shown, so it is retained until the
+    /// action has run. A running task retains itself; one that wasn't started isn't retained.
     func request(for task: SessionTask) {
         request(keeping: task.state == .completed ? task : nil)
     }
@@ -123,7 +123,7 @@ final class MainActorHop: Sendable {
         }
         guard !wasPending else { return }
         Task { @MainActor in
-            // Released behind the action.
+            // Released after the action.
             let completed = state.withLock { state in
                 defer { state = State() }
                 return state.completed

@@ -1,13 +1,13 @@
 public import SwiftAF
 
-/// A view that keeps what it shows of tasks: `let taskBindings = TaskBindings()`.
+/// A view that shows the state of tasks: store `let taskBindings = TaskBindings()` in it.
 @MainActor
 public protocol TaskDisplaying: AnyObject {
-    /// Made with the view, kept by it.
+    /// The state of this view: a stored property, made with the view.
     var taskBindings: TaskBindings { get }
 }
 
-/// A bar that shows how far a task is.
+/// A bar that shows a task's progress.
 @MainActor
 public protocol ProgressDisplaying: TaskDisplaying {
     /// Shows a fraction from 0 to 1.
@@ -15,14 +15,14 @@ public protocol ProgressDisplaying: TaskDisplaying {
 }
 
 extension ProgressDisplaying {
-    /// From now on shows how much of the task's request body was sent, as long as it is known how much there is. A task
-    /// that has ended changes nothing; another task takes the place of one that was shown before.
+    /// Shows the upload progress of a task while the total is known. A task that has already ended changes nothing. The
+    /// new task replaces a previous one.
     public func setProgress(withUploadOf task: SessionTask, animated: Bool) {
         follow(task, .upload, animated) { ($0.sent, $0.sentTotal) }
     }
 
-    /// From now on shows how much of the response's body has come, as long as it is known how much there is. What was
-    /// there before of a download that goes on counts.
+    /// Shows the download progress of a task while the total is known. The bytes that a resumed download started with
+    /// count.
     public func setProgress(withDownloadOf task: SessionTask, animated: Bool) {
         follow(task, .download, animated) { progress in
             let (done, overflow) = progress.received.addingReportingOverflow(progress.offset)
@@ -46,7 +46,7 @@ extension ProgressDisplaying {
     }
 }
 
-/// A spinner that turns while a task runs.
+/// A spinner that is shown while a task runs.
 @MainActor
 public protocol ActivityIndicating: TaskDisplaying {
     func startAnimating()
@@ -54,10 +54,10 @@ public protocol ActivityIndicating: TaskDisplaying {
 }
 
 extension ActivityIndicating {
-    /// Turns while the task runs, and stops when it is suspended or has ended. A task that has ended already changes
+    /// Starts while the task runs, and stops when it is suspended or ends. A task that has already ended changes
     /// nothing.
     ///
-    /// - Parameter task: Instead of the one before; nil for none.
+    /// - Parameter task: Replaces the previous task; nil for none.
     public func setAnimating(withStateOf task: SessionTask?) {
         taskBindings.unbind(.activity)
         guard let task, task.state != .completed else { return }
@@ -67,7 +67,7 @@ extension ActivityIndicating {
     }
 }
 
-/// A control that shows that what is on the screen is being fetched anew.
+/// A control that shows that the content is being reloaded.
 @MainActor
 public protocol Refreshing: TaskDisplaying {
     func beginRefreshing()
@@ -75,9 +75,9 @@ public protocol Refreshing: TaskDisplaying {
 }
 
 extension Refreshing {
-    /// Refreshes while the task runs, and ends when it is suspended or has ended, at once if it doesn't run.
+    /// Refreshes while the task runs, and stops when it is suspended or ends; at once if it doesn't run.
     ///
-    /// - Parameter task: Instead of the one before; nil for none.
+    /// - Parameter task: Replaces the previous task; nil for none.
     public func setRefreshing(withStateOf task: SessionTask?) {
         taskBindings.unbind(.activity)
         guard let task else { return }
@@ -89,7 +89,7 @@ extension Refreshing {
 }
 
 extension TaskBindings {
-    /// Calls one of the two at once, and then each time that it has become the other's turn.
+    /// Calls one of the two closures at once, and then the other one after each change.
     fileprivate func switchWithState(
         of task: SessionTask, _ start: @escaping @MainActor @Sendable () -> Void,
         _ stop: @escaping @MainActor @Sendable () -> Void

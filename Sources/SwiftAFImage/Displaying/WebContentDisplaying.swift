@@ -1,14 +1,14 @@
 public import FoundationEssentials
 public import SwiftAF
 
-/// What a view of web pages shows.
+/// The content that a web view shows.
 public struct WebContent: Sendable, Hashable {
     public var data: Data
-    /// For example `text/html`.
+    /// The media type, such as `text/html`.
     public var mimeType: String
-    /// The charset of a text; nil if none was named.
+    /// The charset of a text; nil if the response names none.
     public var textEncoding: String?
-    /// What relative links in it are relative to: the URL that answered, after redirects.
+    /// The base URL of relative links: the response's URL, after redirects.
     public var baseURL: String
 
     public init(data: Data, mimeType: String, textEncoding: String? = nil, baseURL: String) {
@@ -19,16 +19,16 @@ public struct WebContent: Sendable, Hashable {
     }
 }
 
-/// What a view of web pages loads. The view keeps one, and asks nothing of it.
+/// The state of a web view's loads. The view stores one and doesn't use it otherwise.
 @MainActor
 public final class WebContentLoads {
-    /// Makes the requests of all views that have no manager of their own.
+    /// The manager of all views that don't have their own.
     public static var sharedManager = HTTPSessionManager(responseSerializer: DataResponseSerializer())
 
-    /// Makes the requests of this view; nil for ``sharedManager``.
+    /// The manager of this view; nil uses ``sharedManager``.
     public var manager: HTTPSessionManager?
 
-    /// The load that is shown when it has ended.
+    /// The current load; its result is shown.
     fileprivate private(set) var turn: UInt64 = 0
     private var task: SessionTask?
 
@@ -40,7 +40,7 @@ public final class WebContentLoads {
         task?.cancel()
     }
 
-    /// Another load, or none, takes the place of the one before.
+    /// Replaces the current load, with nil by none.
     fileprivate func begin(_ task: SessionTask?) {
         self.task?.cancel()
         self.task = task
@@ -48,15 +48,15 @@ public final class WebContentLoads {
     }
 }
 
-/// A view that shows web pages, loaded by a session manager: with its headers, its trust policy, its progress.
+/// A view that shows web pages loaded by a session manager, with its headers, trust policy and progress.
 @MainActor
 public protocol WebContentDisplaying: AnyObject {
-    /// Made with the view, kept by it.
+    /// The state of this view: a stored property, made with the view.
     var webContentLoads: WebContentLoads { get }
     func show(_ content: WebContent)
-    /// A load has begun. Does nothing unless the view has its own.
+    /// Called when a load begins. The default does nothing.
     func navigationDidStart()
-    /// What was loaded is shown. Does nothing unless the view has its own.
+    /// Called when the content is shown. The default does nothing.
     func navigationDidFinish()
 }
 
@@ -64,12 +64,12 @@ extension WebContentDisplaying {
     public func navigationDidStart() {}
     public func navigationDidFinish() {}
 
-    /// Loads a text and shows it, in the charset that the response names, else UTF-8.
+    /// Loads a text and shows it. The charset is the response's, by default UTF-8.
     ///
     /// - Parameters:
     ///   - progress: Called with snapshots, and once at the end.
-    ///   - success: Gives the text that is shown; nil to show what came.
-    ///   - failure: Called with the reason why nothing is shown: also when another load takes the place of this one.
+    ///   - success: Returns the text to show; nil shows the body.
+    ///   - failure: Called with the error, also when another load replaces this one.
     /// - Returns: The task, which is running.
     @discardableResult
     public func loadText(
@@ -89,9 +89,9 @@ extension WebContentDisplaying {
     /// Loads content of any type and shows it.
     ///
     /// - Parameters:
-    ///   - mimeType: Nil for the response's.
-    ///   - textEncoding: Nil for the response's.
-    ///   - success: Gives the content that is shown; nil to show what came.
+    ///   - mimeType: The media type; nil uses the response's.
+    ///   - textEncoding: The charset; nil uses the response's.
+    ///   - success: Returns the content to show; nil shows the body.
     @discardableResult
     public func loadData(
         _ request: HTTPRequest, mimeType: String? = nil, textEncoding: String? = nil,
@@ -107,7 +107,7 @@ extension WebContentDisplaying {
         }
     }
 
-    /// Stops loading; what is shown stays.
+    /// Cancels the current load. The content that is shown stays.
     public func cancelLoading() {
         webContentLoads.begin(nil)
     }
@@ -121,7 +121,7 @@ extension WebContentDisplaying {
         let turn = webContentLoads.turn + 1
         let end: @MainActor @Sendable (HTTPResponse?, Data, SessionError?) -> Void = {
             [weak self] response, body, error in
-            // What came while another load took its place is not shown any more.
+            // Another load has replaced this one: its content isn't shown.
             guard let self, webContentLoads.turn == turn else {
                 failure?(SessionError(.cancelled, url: request.url))
                 return

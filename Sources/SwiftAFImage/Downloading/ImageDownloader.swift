@@ -2,12 +2,12 @@ public import Dispatch
 public import FoundationEssentials
 public import SwiftAF
 
-/// An image that was downloaded, or found in the cache.
+/// An image that was downloaded or found in the cache.
 public struct DownloadedImage: Sendable {
     public let image: Image
-    /// Nil if the image comes from the cache.
+    /// The response; nil if the image was cached.
     public let response: HTTPResponse?
-    /// False while more of it is on its way.
+    /// False for a preview.
     public let isComplete: Bool
 
     init(image: Image, response: HTTPResponse?, isComplete: Bool = true) {
@@ -17,30 +17,31 @@ public struct DownloadedImage: Sendable {
     }
 }
 
-/// What stands for an image that somebody waits for, to cancel it with.
+/// Identifies one request for an image, to cancel it.
 public struct ImageDownloadReceipt: Sendable, Hashable {
     public let id: UUID
     let key: String
 }
 
-/// Downloads images: each once at a time for all who ask for it, a few at once, the others in a queue, into a cache.
+/// Downloads images into a cache. Requests for the same image share one download; a few downloads run at once, others
+/// wait.
 ///
 /// ```swift
 /// let downloader = ImageDownloader.default
 /// let image = try await downloader.image(for: HTTPRequest("https://example.org/logo.png")).image
 /// ```
 ///
-/// Two requests are for the same image if their methods, URLs, processors and those header fields are the same that change
-/// what is answered; see ``ImageCacheKey``. Images are decoded and processed away from the caller, in the places of the
-/// active downloads.
+/// Two requests are for the same image if their methods, URLs, processors and the header fields that change the
+/// response are equal; see ``ImageCacheKey``. Images are decoded and processed off the caller's thread, while they
+/// count as active downloads.
 public final class ImageDownloader: Sendable {
-    /// Where images are kept; nil for nowhere.
+    /// The cache; nil for none.
     public let imageCache: (any ImageRequestCache)?
-    /// What makes images of responses.
+    /// Decodes responses into images.
     public let responseSerializer: ImageResponseSerializer
     public let downloadPrioritization: ImageDownloadPrioritization
     public let maximumActiveDownloads: Int
-    /// Where completions are called.
+    /// The queue of completions.
     public let completionQueue: DispatchQueue
 
     public typealias Completion = @Sendable (Result<DownloadedImage, SessionError>) -> Void
@@ -52,7 +53,7 @@ public final class ImageDownloader: Sendable {
         var queue: LoadQueue<ImageReceiver>
         var orders: [String: Order] = [:]
         var tasks: [Int: Task<Void, Never>] = [:]
-        /// Runs that were given up before their task was noted.
+        /// Runs that were cancelled before their task was recorded.
         var givenUp: Set<Int> = []
     }
 
@@ -63,14 +64,14 @@ public final class ImageDownloader: Sendable {
         let additionalIdentifier: String?
     }
 
-    /// One for the whole process: four downloads at once, in the order they were asked for, into a cache of 100 MiB.
+    /// The shared downloader: four downloads at once, first in, first out, into a cache of 100 MiB.
     public static let `default` = ImageDownloader()
 
     /// Makes a downloader.
     ///
     /// - Parameters:
-    ///   - fetcher: Nil for a session of its own, which asks for images and gives up after a minute without a byte.
-    ///   - maximumActiveDownloads: Images that are downloaded and decoded at once; at least one.
+    ///   - fetcher: Performs the requests; nil for a new session with an idle time limit of 60 s.
+    ///   - maximumActiveDownloads: The maximum number of images downloaded and decoded at once; at least one.
     public init(
         fetcher: (any ImageFetching)? = nil,
         responseSerializer: ImageResponseSerializer = ImageResponseSerializer(),
@@ -91,15 +92,15 @@ public final class ImageDownloader: Sendable {
                     maximumActive: maximumActiveDownloads, prioritization: downloadPrioritization)))
     }
 
-    /// How many images are being downloaded, and how many wait for that.
+    /// The numbers of active and waiting downloads.
     public var counts: (active: Int, queued: Int) {
         state.withLock { ($0.queue.activeCount, $0.queue.queuedCount) }
     }
 
-    /// How many wait for an image.
+    /// The number of pending requests.
     var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
 
-    /// Whether nothing is kept of any download.
+    /// Whether no state of any download is left.
     var isAtRest: Bool {
         state.withLock { state in
             state.queue.isEmpty && state.orders.isEmpty && state.tasks.isEmpty && state.givenUp.isEmpty
@@ -111,11 +112,11 @@ public final class ImageDownloader: Sendable {
     /// Downloads an image.
     ///
     /// - Parameters:
-    ///   - receiptID: The receipt's.
-    ///   - processors: Applied to the image one after the other; the result is cached under their names too.
-    ///   - priority: Higher ones are downloaded first.
-    ///   - completion: Called once, on ``completionQueue``, never before this returns.
-    /// - Returns: Nil if the image is in the cache, and the request's policy allows that it is taken from there.
+    ///   - receiptID: The identifier of the receipt.
+    ///   - processors: Applied to the image, in order; part of the cache key.
+    ///   - priority: Higher priorities are downloaded first.
+    ///   - completion: Called once on ``completionQueue``, never before this function returns.
+    /// - Returns: A receipt; nil if the image is in the cache and the request's policy allows its use.
     @discardableResult
     public func download(
         _ request: HTTPRequest, receiptID: UUID = UUID(), processors: [any ImageProcessing] = [], priority: Int = 0,
@@ -126,7 +127,7 @@ public final class ImageDownloader: Sendable {
             ImageReceiver(on: { [completionQueue] in completionQueue.async(execute: $0) }, completion))
     }
 
-    /// Downloads an image; cancelling the task cancels this.
+    /// Downloads an image. Cancelling the Swift task cancels the request.
     public func image(
         for request: HTTPRequest, processors: [any ImageProcessing] = [], priority: Int = 0
     ) async throws(SessionError) -> DownloadedImage {
@@ -137,7 +138,7 @@ public final class ImageDownloader: Sendable {
             await withCheckedContinuation { continuation in
                 let handler = ImageReceiver { continuation.resume(returning: $0) }
                 begin(request, receipt.id, processors, priority, handler)
-                // Cancelled before it was begun: the handler below found nothing to cancel then.
+                // Cancelled before it started, when the handler below had nothing to cancel.
                 if isCancelled.withLock({ $0 }) { cancel(receipt) }
             }
         } onCancel: {
@@ -147,11 +148,11 @@ public final class ImageDownloader: Sendable {
         return try result.get()
     }
 
-    /// Downloads an image, and gives what can be seen of it while it comes: the last element is the image itself.
+    /// Downloads an image and returns previews; the last element is the image itself.
     ///
-    /// Nothing is gathered for a slow reader, who gets the newest. Images are seen early if the decoder can show them
-    /// (``ImageDecoding/makeProgressiveDecoder(options:)``) and whoever asked first for this image wanted to see that;
-    /// processors are applied to each. Ending the loop early cancels this.
+    /// A slow reader gets the newest preview; older ones are skipped. Previews require a decoder that supports them
+    /// (``ImageDecoding/makeProgressiveDecoder(options:)``), and that the first request for this image asked for them.
+    /// Processors are applied to each preview. Leaving the loop cancels the request.
     public func images(
         for request: HTTPRequest, processors: [any ImageProcessing] = [], priority: Int = 0
     ) -> AsyncThrowingStream<DownloadedImage, any Error> {
@@ -168,15 +169,15 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// Downloads images into the cache, behind all that somebody waits for.
+    /// Downloads images into the cache, with lower priority than all requests.
     public func prefetch(_ requests: [HTTPRequest], processors: [any ImageProcessing] = []) -> [ImageDownloadReceipt] {
         requests.compactMap { request in
             begin(request, UUID(), processors, .min, ImageReceiver { _ in })
         }
     }
 
-    /// Cancels what a receipt stands for: its completion is called with ``SwiftAF/SessionError/Code/cancelled`` and
-    /// nothing else. Others who wait for the same image get it; if nobody is left, its download ends.
+    /// Cancels the request of a receipt: its completion is called with ``SwiftAF/SessionError/Code/cancelled``.
+    /// Other requests for the same image are unaffected; without any, the download is cancelled.
     public func cancel(_ receipt: ImageDownloadReceipt) {
         let (cancelled, task) = state.withLock { state -> (ImageReceiver?, Task<Void, Never>?) in
             guard let (handler, run) = state.queue.cancel(receipt.id, for: receipt.key) else { return (nil, nil) }
@@ -192,13 +193,13 @@ public final class ImageDownloader: Sendable {
 
     // MARK: For views
 
-    /// The image of a request, if it is in the cache and may be taken from there.
+    /// The cached image of a request, if its policy allows the cache.
     func cachedImage(for request: HTTPRequest, processors: [any ImageProcessing]) -> Image? {
         guard request.mayBeAnsweredFromCache else { return nil }
         return imageCache?.image(for: request, additionalIdentifier: Self.identifier(of: processors))
     }
 
-    /// Downloads an image, with the completion on the main actor.
+    /// Downloads an image; the completion is called on the main actor.
     func downloadForMainActor(
         _ request: HTTPRequest, _ receipt: ImageDownloadReceipt, _ processors: [any ImageProcessing],
         partial: (@MainActor @Sendable (Image) -> Void)?,
@@ -216,7 +217,7 @@ public final class ImageDownloader: Sendable {
 
     // MARK: Loading
 
-    /// What two requests for the same image share.
+    /// The key that requests for the same image share.
     static func key(of request: HTTPRequest, _ processors: [any ImageProcessing]) -> String {
         ImageCacheKey.identifier(for: request, additionalIdentifier: identifier(of: processors))
     }
@@ -273,7 +274,7 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// The response; those who want to see what comes are shown it meanwhile.
+    /// The response; previews are passed on while it arrives.
     private func fetch(_ run: Int, _ order: Order) async throws(SessionError) -> DataResponse {
         guard !watchers(of: run).isEmpty,
             let decoder = responseSerializer.decoder.makeProgressiveDecoder(options: responseSerializer.options)
@@ -290,7 +291,7 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// Those who wait for a run and want to see what comes.
+    /// The requests of a run that want previews.
     private func watchers(of run: Int) -> [ImageReceiver] {
         state.withLock { $0.queue.waiting(for: run).map(\.handler).filter(\.wantsPartial) }
     }
@@ -309,7 +310,7 @@ public final class ImageDownloader: Sendable {
             guard let key = state.queue.key(of: run) else { return (nil, false) }
             return (state.orders[key], state.queue.isWanted(run))
         }
-        // Before those who wait are told: who asks again then finds it there.
+        // Before the completions: a request made there finds the image in the cache.
         if isWanted, let order, case .success(let downloaded) = result, let imageCache,
             imageCache.shouldCache(
                 downloaded.image, for: order.request, additionalIdentifier: order.additionalIdentifier)
@@ -331,7 +332,7 @@ public final class ImageDownloader: Sendable {
 }
 
 extension HTTPRequest {
-    /// By AFNetworking's choice of policies.
+    /// The cache policies for which AFNetworking uses its cache.
     fileprivate var mayBeAnsweredFromCache: Bool {
         switch hints.cachePolicy {
         case nil, .useProtocolCachePolicy, .returnCacheDataElseLoad, .returnCacheDataDontLoad: true

@@ -1,12 +1,12 @@
 public import FoundationEssentials
 public import SwiftAF
 
-/// Gets the responses that images are made of. ``SwiftAF/HTTPSessionManager`` is what usually does.
+/// Performs the requests for images. ``SwiftAF/HTTPSessionManager`` conforms.
 public protocol ImageFetching: Sendable {
-    /// The response to a request. Ends soon when its task is cancelled.
+    /// Performs a request. Must end soon after its Swift task is cancelled.
     func fetch(_ request: HTTPRequest) async throws(SessionError) -> DataResponse
 
-    /// The same, with each piece of the body as it comes. The default gives none.
+    /// The same, and passes each piece of the body on as it arrives. The default passes none on.
     func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> DataResponse
@@ -29,7 +29,7 @@ extension HTTPSessionManager: ImageFetching {
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> DataResponse {
         var request = request
-        // A stream has no limit unless its request has one; this one is collected.
+        // A stream has no size limit unless its request has one, but this one is collected in memory.
         if request.limits.maximumBodySize == nil {
             request.limits.maximumBodySize = configuration.limits.maximumBodySize
         }
@@ -44,8 +44,8 @@ extension HTTPSessionManager: ImageFetching {
     }
 }
 
-/// What can be seen of an image while it comes. The more there is already, the more must come until it is looked at
-/// again, so that looking costs no more than a few decodings in all.
+/// Makes previews of an image during its download. The interval grows with the received size, so that all previews
+/// together cost a few decodings.
 final class PartialSight {
     private static let least = 16 << 10
 
@@ -57,7 +57,7 @@ final class PartialSight {
         self.decoder = decoder
     }
 
-    /// Nil if it is not time to look, or if there is nothing to be seen.
+    /// Nil if the next preview isn't due, or there is none.
     func append(_ bytes: Data) -> Image? {
         received += bytes.count
         do {
@@ -66,7 +66,7 @@ final class PartialSight {
             next = received + max(Self.least, received / 4)
             return try decoder?.image()
         } catch {
-            // What is wrong with it is told when all of it is there.
+            // Errors are reported when the whole file is decoded.
             decoder = nil
             return nil
         }

@@ -1,15 +1,15 @@
 internal import SwiftAF
 
-/// Makes another image of an image, after it was decoded.
+/// Processes an image after it was decoded.
 public protocol ImageProcessing: Sendable {
-    /// What it does, with its parameters: images that were made by different processors are cached apart by it.
+    /// A name with all parameters: part of the cache key.
     var identifier: String { get }
-    /// Called on any thread, by many at once.
+    /// Called on any thread, concurrently.
     func process(_ image: Image) throws -> Image
 }
 
-/// Makes an image smaller, in proportion, until it fits into a size. Each new pixel is the mean of those it covers. An
-/// image that fits stays as it is.
+/// Scales an image down in proportion until it fits a size. Each new pixel is the mean of the pixels it covers. An
+/// image that fits is unchanged.
 public struct ResizeProcessor: ImageProcessing, Hashable {
     /// In pixels.
     public let width, height: Int
@@ -48,7 +48,7 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
         return start..<max(start + 1, (index + 1) * all / count)
     }
 
-    /// Colours count as much as they cover: what can't be seen has none.
+    /// Colours are weighted by alpha: transparent pixels have no colour.
     private static func mean(
         _ pixels: UnsafeRawBufferPointer, _ rows: Range<Int>, _ columns: Range<Int>, bytesPerRow: Int
     ) -> UInt32 {
@@ -72,7 +72,7 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
 
 /// Rounds the corners of an image.
 public struct RoundCornersProcessor: ImageProcessing, Hashable {
-    /// In pixels; at most half of the shorter side counts.
+    /// In pixels; limited to half of the shorter side.
     public let radius: Int
 
     public init(radius: Int) {
@@ -104,7 +104,7 @@ public struct RoundCornersProcessor: ImageProcessing, Hashable {
         return rounded ?? image
     }
 
-    /// How far the middle of a pixel is beyond where the corner begins.
+    /// The distance of a pixel's centre from the start of the corner.
     private static func beyond(_ index: Int, of count: Int, _ radius: Double) -> Double {
         let middle = Double(index) + 0.5
         return max(radius - middle, middle - (Double(count) - radius), 0)

@@ -1,13 +1,13 @@
 internal import SwiftAF
 
-/// One who waits for an image.
+/// A requester of an image.
 final class ImageReceiver: Sendable {
-    /// Runs something where the receiver wants to be told, one after the other.
+    /// Runs closures in the receiver's context, in order.
     typealias Executor = @Sendable (@escaping @Sendable () -> Void) -> Void
     typealias Partial = @Sendable (DownloadedImage) -> Void
 
     private struct State {
-        /// The only one that is kept of those that have not been shown yet.
+        /// The newest preview that hasn't been shown yet.
         var newest: DownloadedImage?
         var isOnItsWay = false
         var hasEnded = false
@@ -19,8 +19,8 @@ final class ImageReceiver: Sendable {
     private let state = Guarded(State())
 
     /// - Parameters:
-    ///   - executor: At first where the result comes up.
-    ///   - partial: Shows what can be seen of the image so far; never called after the completion.
+    ///   - executor: Where the closures are called.
+    ///   - partial: Called with previews, never after the completion.
     init(
         on executor: @escaping Executor = { $0() }, partial: Partial? = nil,
         _ completion: @escaping ImageDownloader.Completion

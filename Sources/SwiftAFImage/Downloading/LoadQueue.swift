@@ -1,17 +1,17 @@
 internal import FoundationEssentials
 
-/// Which of two waiting images is downloaded first.
+/// The order of waiting downloads.
 public enum ImageDownloadPrioritization: Sendable, Hashable {
-    /// The one that was asked for first.
+    /// First in, first out.
     case fifo
-    /// The one that was asked for last.
+    /// Last in, first out.
     case lifo
 }
 
-/// Who waits for which image, which are being loaded and which come next: a value without threads.
+/// The requests for images, the active loads and their order: a value type without threads.
 ///
-/// An image is loaded once at a time. Who asks for one that is waiting or being loaded joins. One that nobody waits for any
-/// more is given up, but keeps its place among the active until it has ended; asked for again meanwhile, it waits for that.
+/// Each image is loaded once at a time; further requests join it. A load without requests is cancelled, but counts as
+/// active until it has ended. A new request for the image waits for that end.
 struct LoadQueue<Handler> {
     struct Waiting {
         let receiptID: UUID
@@ -21,16 +21,16 @@ struct LoadQueue<Handler> {
     private struct Load {
         var waiting: [Waiting]
         var priority: Int
-        /// Nil while it is not being loaded.
+        /// Nil while the image isn't being loaded.
         var run: Int?
     }
 
     let maximumActive: Int
     let prioritization: ImageDownloadPrioritization
     private var loads: [String: Load] = [:]
-    /// Keys that wait, the next first.
+    /// The waiting keys, in order.
     private var queue: [String] = []
-    /// Keys by run: those that were given up and have not ended among them.
+    /// Keys by run, including cancelled runs that haven't ended.
     private var runs: [Int: String] = [:]
     private var lastRun = 0
 
@@ -39,36 +39,36 @@ struct LoadQueue<Handler> {
         self.prioritization = prioritization
     }
 
-    /// How many are being loaded.
+    /// The number of active loads.
     var activeCount: Int { runs.count }
 
-    /// How many wait to be loaded.
+    /// The number of waiting loads.
     var queuedCount: Int { queue.count }
 
-    /// How many wait for an image, whether it is being loaded or not.
+    /// The number of requests, for active and waiting loads.
     var waitingCount: Int { loads.values.reduce(0) { $0 + $1.waiting.count } }
 
-    /// The image of a run that has not ended.
+    /// The key of a run that hasn't ended.
     func key(of run: Int) -> String? { runs[run] }
 
-    /// Whether a run has not ended.
+    /// Whether a run hasn't ended.
     func isRunning(_ run: Int) -> Bool { runs[run] != nil }
 
-    /// Whether somebody waits for a run.
+    /// Whether a run has requests.
     func isWanted(_ run: Int) -> Bool { runs[run].map { loads[$0]?.run == run } ?? false }
 
     var isEmpty: Bool { loads.isEmpty && queue.isEmpty && runs.isEmpty }
 
-    /// Those who wait for a run.
+    /// The requests of a run.
     func waiting(for run: Int) -> [Waiting] {
         guard let key = runs[run], let load = loads[key], load.run == run else { return [] }
         return load.waiting
     }
 
-    /// Whether an image is waited for or being loaded.
+    /// Whether an image is waiting or being loaded.
     func isKnown(_ key: String) -> Bool { loads[key] != nil || runs.values.contains(key) }
 
-    /// Somebody wants an image. Whatever is to be loaded now is what ``next()`` gives.
+    /// Adds a request. ``next()`` returns the loads to start.
     mutating func add(_ waiting: Waiting, for key: String, priority: Int) {
         if var load = loads[key] {
             load.waiting.append(waiting)
@@ -84,7 +84,7 @@ struct LoadQueue<Handler> {
         }
     }
 
-    /// Among those of the same priority, at the end or, if the last is to be first, at the front.
+    /// After the others of the same priority, or before them if the order is last in, first out.
     private mutating func enqueue(_ key: String, _ priority: Int) {
         let index = queue.firstIndex { other in
             let others = loads[other]?.priority ?? 0
@@ -93,7 +93,7 @@ struct LoadQueue<Handler> {
         queue.insert(key, at: index ?? queue.endIndex)
     }
 
-    /// The next image to load, with the number of its run, if there is room for it.
+    /// The next image to load, with the number of its run, if the limit allows it.
     mutating func next() -> (key: String, run: Int)? {
         guard runs.count < maximumActive, let index = queue.firstIndex(where: { !runs.values.contains($0) }) else {
             return nil
@@ -105,15 +105,15 @@ struct LoadQueue<Handler> {
         return (key, lastRun)
     }
 
-    /// A run has ended: those who waited for it, in the order they came. None, if it was given up.
+    /// Ends a run and returns its requests in order; none if it was cancelled.
     mutating func finish(_ run: Int) -> [Waiting] {
         guard let key = runs.removeValue(forKey: run), loads[key]?.run == run else { return [] }
         return loads.removeValue(forKey: key)?.waiting ?? []
     }
 
-    /// Somebody doesn't want an image any more.
+    /// Removes a request.
     ///
-    /// - Returns: Who that was, and the run that nobody waits for now; nil if nobody with that receipt waits.
+    /// - Returns: The request, and its run if that has no other requests; nil if there is no such request.
     mutating func cancel(_ receiptID: UUID, for key: String) -> (handler: Handler, givenUp: Int?)? {
         guard var load = loads[key], let index = load.waiting.firstIndex(where: { $0.receiptID == receiptID }) else {
             return nil
