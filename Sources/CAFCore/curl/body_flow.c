@@ -206,7 +206,7 @@ bool af__exchange_resume(af__exchange *exchange) {
 
 bool af__exchange_must_deliver(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
-    if (exchange->code != CURLE_OK || transfer->result->failure.status != AF_OK) return false;
+    if (exchange->code != CURLE_OK || af__transfer_has_failed(transfer)) return false;
     if (!af__transfer_has_kept(transfer)) return false;
     wait_for_transfer(exchange);
     return true;

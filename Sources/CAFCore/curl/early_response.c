@@ -30,7 +30,7 @@ static bool may_have_answer(const af__exchange *exchange) {
     if (transfer == NULL || exchange->has_ended || exchange->is_replay ||
         exchange->state.connection_auth || !transfer->request.sends_body ||
         transfer->request.url.is_https || transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE ||
-        transfer->result->failure.status != AF_OK || atomic_load(&transfer->is_cancelled)) {
+        af__transfer_has_failed(transfer) || atomic_load(&transfer->is_cancelled)) {
         return false;
     }
     if (transfer->hop.proxy != NULL && transfer->hop.proxy->kind == AF__PROXY_HTTPS) return false;
@@ -139,7 +139,7 @@ void af__exchange_finish_body(af__exchange *exchange) {
         return;
     }
     if (exchange->code != CURLE_SEND_ERROR || !af__hop_in_body(transfer)) return;
-    if (transfer->result->failure.status != AF_OK || !af__hop_has_plain_body(transfer)) return;
+    if (af__transfer_has_failed(transfer) || !af__hop_has_plain_body(transfer)) return;
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
     af_slice rest = {exchange->salvage.bytes, exchange->salvage.size};

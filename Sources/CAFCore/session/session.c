@@ -13,24 +13,22 @@
 #endif
 #include <string.h>
 
-/* Room for alarms that stays when a burst is over. */
+/* Alarms whose memory is kept after a burst. */
 enum { SPARE_ALARMS = 64 };
 
 /* ---- The loop's side ----------------------------------------------------------------------- */
 
 /** Tasks whose start is still in the inbox are cancelled when they begin: see af__task_is_canceled(). */
 static void cancel_all(af_session *session) {
-    af_failure failure = {0};
-    af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
     size_t count = session->active_count;
     for (size_t i = 0; i < count; i++) {
         af__node *node = af__list_first(&session->active);
         if (node == NULL) return;
-        /* A task whose file is being closed stays in the list; moved behind those that come next. */
+        /* A task whose file is being closed stays in the list, behind those that come next. */
         af__list_remove(node);
         af__list_append(&session->active, node);
         af_task *task = AF__OWNER(node, af_task, node);
-        if (af__task_is_canceled(task)) af__task_abort(task, &failure);
+        if (af__task_is_canceled(task)) af__task_cancel(task);
     }
 }
 
@@ -59,7 +57,7 @@ static void take_posts(void *context, af__post *post) {
 
 /*
  * Waking a thread costs both sides some microseconds, as much as a fifth of a small request. Where
- * requests come one by one there is nothing to wait for, and gathered results too are told at once.
+ * requests come one by one there is nothing to wait for, and gathered results are reported at once, too.
  */
 enum { MOST_BATCH_TURNS = 4 };
 
@@ -141,6 +139,15 @@ static void watch_forks(void) {
     af__fork_gate_watch();
 }
 
+/** One that has not started. */
+static void discard(af_session *session) {
+    if (session->driver != NULL) af__driver_free(session->driver);
+    af__queue_clear(&session->queue);
+    af__loop_clear(&session->loop);
+    af__session_clear_store(session);
+    af_free(session);
+}
+
 static af_status make_session(af_session **out, const af_session_options *options,
                               af_failure *failure) {
     af_session_options defaults = AF_SESSION_OPTIONS_INIT;
@@ -175,14 +182,10 @@ static af_status make_session(af_session **out, const af_session_options *option
     session->context = options->context;
     af__loop_owner owner = {session, take_posts, finish_turn, ended, "af-loop"};
     status = af__loop_init(&session->loop, owner, failure);
-    if (status != AF_OK) {
-        af__session_clear_store(session);
-        af_free(session);
-        return status;
-    }
     /* One alarm for libcurl; the others are reserved as tasks start. */
-    status = af__loop_reserve_alarms(&session->loop, 1);
-    if (status != AF_OK) af__fail(failure, status, "out of memory");
+    if (status == AF_OK && af__loop_reserve_alarms(&session->loop, 1) != AF_OK) {
+        status = af__fail_memory(failure);
+    }
     if (status == AF_OK) {
         status = af__driver_new(&session->driver, &session->loop, options, failure);
     }
@@ -197,11 +200,7 @@ static af_status make_session(af_session **out, const af_session_options *option
     atomic_init(&session->references, 2); /* The loop thread, and all holders together. */
     if (status == AF_OK) status = af__loop_start(&session->loop, failure);
     if (status != AF_OK) {
-        if (session->driver != NULL) af__driver_free(session->driver);
-        af__queue_clear(&session->queue);
-        af__loop_clear(&session->loop);
-        af__session_clear_store(session);
-        af_free(session);
+        discard(session);
         return status;
     }
     *out = session;

@@ -14,13 +14,13 @@
 #include <stdatomic.h>
 
 /*
- * Who keeps what alive.
+ * What keeps what alive.
  *
  * `handles` counts the references of callers. At zero the session is bound to end, once its tasks
  * have.
- * `holders` counts those for whom the session must go on: all handles together, and every task until
- * its on_done. At zero the loop is told to close: nothing can start any more.
- * `references` counts those who may still touch the memory: the loop thread, the writer's, all
+ * `holders` counts what needs a running session: all handles together, and every task until
+ * its on_done. At zero the loop is asked to close: nothing can start any more.
+ * `references` counts what may still use the memory: the loop thread, the writer's, all
  * holders together, and every task until it is freed. At zero it is freed.
  */
 struct af_session {
@@ -59,7 +59,7 @@ enum {
     AF__TASK_CHECK = 2u, /**< Suspended, resumed, cancelled or woken: look at the flags. */
     AF__TASK_WAKE = 4u,
     AF__TASK_FINISHED = 8u,
-    AF__TASK_NETWORK = 16u, /**< A monitor has told of the network. */
+    AF__TASK_NETWORK = 16u, /**< A monitor has reported on the network. */
     AF__TASK_WORKED = 32u,  /**< Its job on the writer is done. */
     AF__TASK_ANSWERED = 64u /**< A challenge has been answered. */
 };
@@ -88,8 +88,8 @@ struct af_task {
     af__exchange *exchange;
     af__job job;
     int64_t started_us, connecting_since_us;
-    struct af__network_wait *network; /**< While it waits for a way to its host. */
-    int64_t network_retry_us;         /**< When it tries again without being told; 0: never. */
+    struct af__network_wait *network; /**< WAITING_FOR_NETWORK; else NULL. */
+    int64_t network_retry_us;         /**< When it tries again without a report; 0: never. */
     unsigned network_retries;         /**< Since the network came. */
     bool network_came;                /**< It was waited for, and came. */
     af__next next;                    /**< SUSPENDED: what follows when it is resumed. */
@@ -146,7 +146,7 @@ void af__task_complete(af_task *task);
 /** Was it cancelled, alone or by an af_session_cancel_all() after its start? */
 bool af__task_is_canceled(const af_task *task);
 
-/** End now, in whatever state. */
-void af__task_abort(af_task *task, const af_failure *failure);
+/** End now as cancelled, in whatever state. */
+void af__task_cancel(af_task *task);
 
 #endif

@@ -134,8 +134,8 @@ static void run_hop(af_task *task) {
     begin_writing(task);
 }
 
-/** Must it wait for its resumption? A failure doesn't. */
-static bool stays_suspended(af_task *task, af__next next) {
+/** Is it suspended now, until it is resumed? A task that has failed isn't. */
+static bool suspends(af_task *task, af__next next) {
     if (!af__task_is_suspended(task) || af__transfer_has_failed(&task->transfer)) {
         return false;
     }
@@ -156,7 +156,7 @@ static void queue_hop(af_task *task) {
     af__transfer *transfer = &task->transfer;
     af__queue_key key;
     af__lane lane;
-    /* May choose another host's queue; what is learnt of the host while the task waits is left to the hop. */
+    /* May choose another host's queue. What HSTS learns of the host while the task waits is applied with the hop. */
     if (!af__transfer_upgrade(transfer)) {
         begin_writing(task);
         return;
@@ -180,7 +180,7 @@ static void queue_hop(af_task *task) {
 }
 
 void af__task_run(af_task *task) {
-    if (!stays_suspended(task, AF__NEXT_HOP)) run_hop(task);
+    if (!suspends(task, AF__NEXT_HOP)) run_hop(task);
 }
 
 /** Once it isn't suspended. */
@@ -188,7 +188,7 @@ static void proceed(af_task *task, af__next next) {
     if (next == AF__NEXT_ASK) {
         enter(task, AF__STATE_WAITING_FOR_CREDENTIALS);
         af__task_arm(task);
-    } else if (!stays_suspended(task, next)) {
+    } else if (!suspends(task, next)) {
         if (next == AF__NEXT_HOP) queue_hop(task);
         if (next == AF__NEXT_FINISH) begin_writing(task);
     }
@@ -224,7 +224,8 @@ void af__task_exchange_ended(af_task *task) {
     }
 }
 
-void af__task_abort(af_task *task, const af_failure *failure) {
+/** End now, in whatever state. */
+static void abort_task(af_task *task, const af_failure *failure) {
     af__sink *sink = &task->transfer.sink;
     if (af__sink_is_ending(sink)) {
         af__sink_stop(sink, failure->status);
@@ -238,18 +239,24 @@ void af__task_abort(af_task *task, const af_failure *failure) {
     }
 }
 
+void af__task_cancel(af_task *task) {
+    af_failure failure = {0};
+    af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
+    abort_task(task, &failure);
+}
+
 bool af__task_is_canceled(const af_task *task) {
     return atomic_load(&task->transfer.is_cancelled) ||
            task->cancel_count != atomic_load(&task->session->cancel_count);
 }
 
-static void alarm_rang(af__alarm *alarm) {
+static void on_alarm(af__alarm *alarm) {
     af_task *task = AF__OWNER(alarm, af_task, alarm);
     af_failure failure = {0};
     int64_t now = af__now_us();
     switch (af__task_due(task, now, &failure)) {
     case AF__DUE_END:
-        af__task_abort(task, &failure);
+        abort_task(task, &failure);
         break;
     case AF__DUE_HOP:
         proceed(task, AF__NEXT_HOP);
@@ -273,25 +280,24 @@ static void begin(af_task *task) {
     if (session->active_count > session->most_active) session->most_active = session->active_count;
     if (af__loop_reserve_alarms(&session->loop, session->active_count + 1) != AF_OK) {
         af__fail_memory(&failure);
-        af__task_abort(task, &failure);
+        abort_task(task, &failure);
     } else if (af__task_is_canceled(task)) {
-        af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
-        af__task_abort(task, &failure);
+        af__task_cancel(task);
     } else {
         proceed(task, AF__NEXT_HOP);
     }
 }
 
-static void look_at_network(af_task *task) {
+static void on_network_report(af_task *task) {
     if (task->network == NULL) return;
     apply_network_answer(task, af__task_judge_network(task), af__task_network_failure(task));
 }
 
-static void look_at_answer(af_task *task) {
+static void on_challenge_answer(af_task *task) {
     af__transfer *transfer = &task->transfer;
     if (!af__task_take_answer(task)) return;
     if (af__transfer_has_failed(transfer)) {
-        af__task_abort(task, &transfer->result->failure);
+        abort_task(task, &transfer->result->failure);
     } else if (task->exchange == NULL) {
         proceed(task, af__transfer_resume_hop(transfer));
     } else if (continue_exchange(task)) {
@@ -299,11 +305,9 @@ static void look_at_answer(af_task *task) {
     }
 }
 
-static void look_at_flags(af_task *task, bool is_woken) {
+static void check_flags(af_task *task, bool is_woken) {
     if (atomic_load(&task->transfer.is_cancelled)) {
-        af_failure failure = {0};
-        af__fail(&failure, AF_ECANCELED, "%s", af_status_text(AF_ECANCELED));
-        af__task_abort(task, &failure);
+        af__task_cancel(task);
         return;
     }
     if (is_woken) af__transfer_wake(&task->transfer);
@@ -315,7 +319,7 @@ static void look_at_flags(af_task *task, bool is_woken) {
     continue_exchange(task);
 }
 
-/** The writer has given back the sink. */
+/** The writer is done with the sink. */
 static void worked(af_task *task) {
     af__transfer *transfer = &task->transfer;
     af_failure failure;
@@ -328,7 +332,7 @@ static void worked(af_task *task) {
     } else if (task->state == AF__STATE_WRITING) {
         begin_writing(task);
     } else if (failure.status != AF_OK) {
-        af__task_abort(task, &failure);
+        abort_task(task, &failure);
     } else {
         if (af__sink_has_block(&transfer->sink)) filled(task);
         bool is_paused = task->exchange != NULL && af__exchange_is_paused(task->exchange);
@@ -346,11 +350,11 @@ void af__task_handle(af_task *task) {
     } else if (requests & AF__TASK_START) {
         begin(task);
     } else {
-        if (is_active(task) && (requests & AF__TASK_NETWORK)) look_at_network(task);
+        if (is_active(task) && (requests & AF__TASK_NETWORK)) on_network_report(task);
         if (requests & AF__TASK_WORKED) worked(task);
-        if (is_active(task) && (requests & AF__TASK_ANSWERED)) look_at_answer(task);
+        if (is_active(task) && (requests & AF__TASK_ANSWERED)) on_challenge_answer(task);
         bool has_flags = (requests & (AF__TASK_CHECK | AF__TASK_WAKE)) != 0;
-        if (has_flags && is_active(task)) look_at_flags(task, (requests & AF__TASK_WAKE) != 0);
+        if (has_flags && is_active(task)) check_flags(task, (requests & AF__TASK_WAKE) != 0);
     }
     af_task_release(task);
 }
@@ -412,7 +416,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
         return status;
     }
     atomic_init(&task->references, 1);
-    task->alarm.ring = alarm_rang;
+    task->alarm.ring = on_alarm;
     task->job.run = run_job;
     task->session = session;
     task->transfer.store = &session->store;
@@ -440,7 +444,7 @@ void af_task_start(af_task *task) {
     if (atomic_exchange(&task->was_started, true)) return;
     af_session *session = task->session;
     if (session->generation != af__process_generation()) {
-        /* Without a thread there is nobody to complete it but the caller's own. */
+        /* Without a thread only the caller's own could complete it. */
         int error = af__thread_start("af-closed", complete_in_child, af_task_retain(task));
         if (error != 0) af_task_release(task);
         return;

@@ -35,7 +35,7 @@ af_status af_task_answer_challenge(af_task *task, uint32_t number, af_challenge_
         af__reply_free(reply);
         return AF_EINVAL;
     }
-    /* Of an earlier challenge, which the callback answered itself after all. */
+    /* Of an earlier challenge, which the callback then answered itself. */
     af__reply_free(atomic_exchange(&task->reply, reply));
     af__task_post(task, AF__TASK_ANSWERED);
     return AF_OK;

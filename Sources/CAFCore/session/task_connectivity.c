@@ -43,8 +43,8 @@ static void release_wait(void *context) {
 /* ---- On the loop --------------------------------------------------------------------------- */
 
 /**
- * The way to the host of this hop, or to its proxy. A name that was not found says nothing of its host: as long as
- * the internet is reachable it is simply wrong.
+ * The host of this hop, or its proxy; NULL: the internet, for a name that was not found: while the internet is
+ * reachable, such a name is wrong.
  */
 static const char *watched_host(const af_task *task, const af_failure *failure, char *room,
                                 size_t size) {

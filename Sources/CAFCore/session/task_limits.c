@@ -55,7 +55,6 @@ static int64_t network_deadline(const af_task *task) {
     return task->network_retry_us != 0 ? task->network_retry_us : INT64_MAX;
 }
 
-/** Forget the moments that have come; who still has to wait says so again. */
 void af__task_stop_waiting(af_task *task, int64_t now) {
     af__transfer *transfer = &task->transfer;
     if (now >= body_deadline(task)) transfer->source.is_waiting = false;

@@ -15,13 +15,13 @@ typedef enum af__due {
 /** Suspended by the caller, whatever its state? */
 bool af__task_is_suspended(const af_task *task);
 
-/** What is due at `now`; END says in `failure` which limit it was. */
+/** What is due at `now`; for END, `failure` is about the limit that passed. */
 af__due af__task_due(const af_task *task, int64_t now, af_failure *failure);
 
 /** The failure of a task whose total limit is reached. */
 void af__task_say_incomplete(const af_task *task, af_failure *failure);
 
-/** Forget the moments that have come; a direction that still has to wait says so again. */
+/** Forget the moments that have passed; a direction that must still wait sets its own again. */
 void af__task_stop_waiting(af_task *task, int64_t now);
 
 /** Let the alarm ring for whatever is due next. */

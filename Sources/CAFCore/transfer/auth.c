@@ -12,7 +12,7 @@
 enum {
     UNAUTHORIZED = 401,
     PROXY_AUTHENTICATION_REQUIRED = 407,
-    /* To one target in one task, whatever it and the caller say. */
+    /* To one target in one task, whatever the target and the caller decide. */
     MOST_ATTEMPTS = 10
 };
 
@@ -45,7 +45,7 @@ typedef struct af__auth {
 
 /* ---- Targets ------------------------------------------------------------------------------- */
 
-/** Only a proxy of this kind says 407. */
+/** Only a proxy that speaks HTTP sends a 407. */
 static bool has_http_proxy(const af__transfer *transfer) {
     return transfer->hop.proxy != NULL && af__proxy_speaks_http(transfer->hop.proxy);
 }
@@ -61,13 +61,13 @@ static const af_slice *known_body(const af__transfer *transfer, const auth_targe
                                                        : NULL;
 }
 
-/** What the hop was to send to this target is overwritten and gone. */
+/** Overwrite and free what the hop was to send to this target. */
 static void free_field(auth_target *target) {
     if (target->field != NULL) af__free_secret(target->field, strlen(target->field));
     target->field = NULL;
 }
 
-/** Nothing is sent any more, until there is another challenge. */
+/** Send no credentials until the next challenge. */
 static void forget_attempt(auth_target *target) {
     free_field(target);
     af__access_clear(&target->access);
@@ -82,7 +82,7 @@ static void clear_target(auth_target *target) {
     target->configured = target->from_callback = NULL;
 }
 
-/* ---- Making -------------------------------------------------------------------------------- */
+/* ---- Creating ------------------------------------------------------------------------------ */
 
 static bool make_auth(af__transfer *transfer) {
     if (transfer->auth != NULL) return true;
@@ -155,7 +155,7 @@ af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes,
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
-/** User and password of a proxy's URL have been sent as Basic. */
+/** The driver has sent user and password of a proxy's URL as Basic. */
 static bool take_from_url(af__transfer *transfer) {
     const af__proxy *proxy = transfer->hop.proxy;
     auth_target *target = &transfer->auth->proxy;
@@ -210,7 +210,7 @@ static void choose(const af__transfer *transfer, const auth_target *target,
     af__challenge_choose(&question, out);
 }
 
-/** Was the answer right, but the nonce too old for it? Then there is another one. */
+/** Were the credentials right, but the nonce too old? Then the challenge has a new nonce. */
 static bool is_only_stale(const auth_target *target, const af__challenge_choice *choice) {
     if (target->scheme != AF_AUTH_DIGEST || choice->scheme != AF_AUTH_DIGEST) return false;
     const af_slice old = target->access.terms.nonce, new = choice->terms.nonce;
@@ -218,12 +218,12 @@ static bool is_only_stale(const auth_target *target, const af__challenge_choice 
            (old.size != new.size || memcmp(old.bytes, new.bytes, old.size) != 0);
 }
 
-/** Who was sent, or would be. What was given for an origin that was left is gone. */
+/** The identity that was sent, or would be first; NULL: none. */
 static const af__identity *candidate(const auth_target *target) {
     return target->active != NULL ? target->active : target->configured;
 }
 
-/** Whom to propose, with `choice` made for it; NULL: nobody. Notes what was refused. */
+/** The identity to propose, with `choice` made for it; NULL: none. Notes which scheme was refused. */
 static const af__identity *propose(const af__transfer *transfer, auth_target *target,
                                    af__challenge_choice *choice) {
     const af__identity *identity = candidate(target);
@@ -306,7 +306,7 @@ static bool report_answered(af__transfer *transfer, const auth_target *target,
 
 /* ---- Answering ----------------------------------------------------------------------------- */
 
-/** A field of the request's own has had its chance. */
+/** Remove the request's own field of this name: the challenge is the response to it. */
 static void drop_own_field(af__request_head *request, const char *name) {
     size_t count = 0;
     for (size_t i = 0; i < request->header_count; i++) {
@@ -360,7 +360,7 @@ static af__auth_action use_answer(af__transfer *transfer, auth_target *target,
     return choice.scheme != 0 ? use(transfer, target, identity, &choice) : AF__AUTH_ACCEPT;
 }
 
-/** What was decided. Takes `identity`. */
+/** Takes `identity`. */
 static af__auth_action apply_decision(af__transfer *transfer, auth_target *target,
                                       af_challenge_answer answer, af__identity *identity) {
     if (answer == AF_CHALLENGE_USE) return use_answer(transfer, target, identity);
@@ -383,7 +383,7 @@ static af__auth_action apply_decision(af__transfer *transfer, auth_target *targe
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-/** Also where nobody knows the answer: what it says is then DEFAULT. */
+/** Call on_challenge, also when no credentials are known: it may have some. */
 static af__auth_action ask(af__transfer *transfer, auth_target *target,
                            const af__identity *proposed, const af__challenge_choice *choice) {
     af_credentials credentials = AF_CREDENTIALS_INIT;
@@ -424,7 +424,7 @@ static af__auth_action handle(af__transfer *transfer) {
     return proposed != NULL ? use(transfer, target, proposed, &choice) : AF__AUTH_ACCEPT;
 }
 
-/** Also one without credentials and nobody to ask has those of its proxy's URL. */
+/** A transfer without `auth` may still have the credentials of its proxy's URL. */
 static bool may_answer(const af__transfer *transfer) {
     return transfer->auth != NULL ||
            (has_http_proxy(transfer) && transfer->hop.proxy->user != NULL);
@@ -495,7 +495,7 @@ static bool write_digest(af__transfer *transfer, auth_target *target, const char
            af__transfer_fail(transfer, &failure);
 }
 
-/** Digest says something else of each request, and counts them. */
+/** Digest has another value for each request, with a count; Basic and Bearer repeat theirs. */
 static bool write_field(af__transfer *transfer, auth_target *target, const char *method,
                         const char *request_target) {
     if (target->active == NULL) return true;

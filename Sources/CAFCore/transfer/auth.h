@@ -1,6 +1,5 @@
 /**
- * Authentication on the way of a transfer: which challenge is answered with which credentials, what each
- * hop then sends, and how often.
+ * Authentication: which challenge is answered with which credentials, what each hop then sends, and how often.
  */
 #ifndef AF_TRANSFER_AUTH_H
 #define AF_TRANSFER_AUTH_H
@@ -15,13 +14,13 @@ typedef enum af__auth_action {
     AF__AUTH_FAIL    /**< The task has failed. */
 } af__auth_action;
 
-/** Nothing is made for a request that neither has credentials nor wants to be asked. */
+/** Creates nothing for a request that has neither credentials nor on_challenge. */
 af_status af__transfer_init_auth(af__transfer *transfer, const af_request *request,
                                  const af_task_events *events, af_failure *failure);
 void af__transfer_clear_auth(af__transfer *transfer);
 
 /**
- * Which schemes whoever carries the transfer can do on a connection (AF_AUTH_NTLM, AF_AUTH_NEGOTIATE).
+ * Set the schemes that libcurl can do on a connection (AF_AUTH_NTLM, AF_AUTH_NEGOTIATE).
  * AF_EUNSUPPORTED: the request wants only others.
  */
 af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes, af_failure *failure);
@@ -29,7 +28,7 @@ af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes, a
 /** Before a hop: what the server is sent with it. A failure is the transfer's. */
 bool af__transfer_prepare_auth(af__transfer *transfer);
 
-/** The same for the proxy, once it is chosen. Before what is told of it below. */
+/** The same for the proxy, once it is chosen. Call it before the functions about the proxy below. */
 bool af__transfer_prepare_proxy_auth(af__transfer *transfer);
 
 /** The next hop goes to another origin. */
@@ -41,10 +40,10 @@ const char *af__transfer_authorization(const af__transfer *transfer);
 /** The value of Proxy-Authorization; NULL: none of ours. */
 const char *af__transfer_proxy_authorization(const af__transfer *transfer);
 
-/** Does a proxy know this transfer by more than its URL? Then nobody else may use the connection. */
+/** Does it send credentials of its own to the proxy? Then no other transfer may use the connection. */
 bool af__transfer_identifies_to_proxy(const af__transfer *transfer);
 
-/** Who the connection is authenticated for, and how (AF_AUTH_NTLM, AF_AUTH_NEGOTIATE); NULL: nobody. */
+/** Credentials for the connection, and their scheme (AF_AUTH_NTLM, AF_AUTH_NEGOTIATE); NULL: none. */
 const af_credentials *af__transfer_connection_auth(const af__transfer *transfer, unsigned *scheme);
 
 /** The same for the proxy. */
@@ -57,7 +56,7 @@ bool af__transfer_head_is_pending(const af__transfer *transfer);
 /** The final head of the hop is there. */
 af__auth_action af__transfer_handle_challenge(af__transfer *transfer);
 
-/** A line of what a proxy says before there is a tunnel. false: end the exchange. */
+/** A line of a proxy's response to CONNECT. false: end the exchange. */
 bool af__transfer_on_connect_line(af__transfer *transfer, af_slice line);
 
 /** The proxy made no tunnel, for want of credentials: as AF__MET_…, in the transfer's phase. */

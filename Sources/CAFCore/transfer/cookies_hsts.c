@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Of one answer; others are left. */
+/* Of one response; the rest is ignored. */
 enum { MOST_SET_COOKIES = 50 };
 
 typedef char host_room[AF__HOST_LONGEST + 1];
@@ -38,7 +38,7 @@ af_status af__transfer_init_store(af__transfer *transfer, const af_request *requ
     transfer->ignores_cookies = request->ignore_cookies;
     if (request->main_document_url == NULL) return AF_OK;
     af_status status = af__url_parse(&url, af_slice_of(request->main_document_url), failure);
-    if (status == AF_EINVAL) af__fail(failure, status, "the main document's URL is none");
+    if (status == AF_EINVAL) af__fail(failure, status, "invalid URL of the main document");
     if (status != AF_OK) return status;
     transfer->document_host = af__copy_text(url.host);
     af__url_clear(&url);
@@ -57,7 +57,7 @@ bool af__transfer_wants_https(const void *context, const af__url *url) {
     const af__transfer *transfer = context;
     host_room host;
     if (transfer->store == NULL || transfer->store->hsts == NULL) return false;
-    /* Whose name can't be told might be any, also one that wants it. */
+    /* A host without A-labels can't be looked up, so it may be one of the store. */
     if (!read_host(transfer->store, url->host, host)) return true;
     return af__hsts_wants(transfer->store->hsts, host, (int64_t)time(NULL));
 }

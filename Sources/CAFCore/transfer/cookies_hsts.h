@@ -7,7 +7,7 @@
 
 #include "transfer/transfer.h"
 
-/** Copy what the request says of it. AF_EINVAL, AF_ENOMEM. */
+/** Copy what the request sets for it. AF_EINVAL, AF_ENOMEM. */
 af_status af__transfer_init_store(af__transfer *transfer, const af_request *request,
                                   af_failure *failure);
 void af__transfer_clear_store(af__transfer *transfer);
@@ -27,7 +27,7 @@ bool af__transfer_apply_cookies_and_hsts(af__transfer *transfer);
 /** Make the next hop's URL an https one if its host wants that. false: the transfer has failed. */
 bool af__transfer_upgrade(af__transfer *transfer);
 
-/** A final head has come, of a redirect as well. A failure is the transfer's. */
+/** Store the cookies of a final head, of a redirect as well. A failure is the transfer's. */
 bool af__transfer_save_cookies(af__transfer *transfer);
 
 #endif

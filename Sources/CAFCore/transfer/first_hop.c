@@ -13,10 +13,6 @@ static bool gives_header(const af_request *request, const char *name) {
     return false;
 }
 
-static af__room room_of(af__transfer *transfer) {
-    return (af__room){transfer->room, sizeof transfer->room};
-}
-
 /**
  * With fields in front of the request's own: the user and password of the URL, as any credential of
  * the first origin's, and the type of a form. Each may be NULL.
@@ -24,37 +20,22 @@ static af__room room_of(af__transfer *transfer) {
 static af_status init_with_fields(af__transfer *transfer, const af_request *request, af__url *url,
                                   const char *credentials, const char *content_type,
                                   af_failure *failure) {
+    af__room room = {transfer->room, sizeof transfer->room};
+    const af_header extra[] = {
+        {af_slice_of("Authorization"), af_slice_of(credentials), AF_HEADER_SECRET},
+        {af_slice_of("Content-Type"), af_slice_of(content_type), 0}};
+    size_t count = 0;
     af_header *headers = af__alloc((request->header_count + 2) * sizeof *headers);
     if (headers == NULL) {
         af__url_clear(url);
         return af__fail_memory(failure);
     }
-    size_t count = 0;
-    if (credentials != NULL) {
-        headers[count++] = (af_header){af_slice_of("Authorization"), af_slice_of(credentials),
-                                       AF_HEADER_SECRET};
-    }
-    if (content_type != NULL) {
-        headers[count++] = (af_header){af_slice_of("Content-Type"), af_slice_of(content_type), 0};
-    }
-    if (request->header_count > 0) {
-        memcpy(headers + count, request->headers, request->header_count * sizeof *headers);
-    }
-    af_status status = af__request_head_init(&transfer->request, room_of(transfer), request->method,
-                                             url, headers, count + request->header_count, failure);
+    if (credentials != NULL) headers[count++] = extra[0];
+    if (content_type != NULL) headers[count++] = extra[1];
+    for (size_t i = 0; i < request->header_count; i++) headers[count++] = request->headers[i];
+    af_status status = af__request_head_init(&transfer->request, room, request->method, url,
+                                             headers, count, failure);
     af_free(headers);
-    return status;
-}
-
-static af_status init_with_userinfo(af__transfer *transfer, const af_request *request, af__url *url,
-                                    const char *content_type, af_failure *failure) {
-    char *credentials = af__basic_credentials(url->userinfo);
-    if (credentials == NULL) {
-        af__url_clear(url);
-        return af__fail_memory(failure);
-    }
-    af_status status = init_with_fields(transfer, request, url, credentials, content_type, failure);
-    af__free_secret(credentials, strlen(credentials));
     return status;
 }
 
@@ -71,13 +52,21 @@ af_status af__transfer_init_request(af__transfer *transfer, const af_request *re
     if (request->body.kind == AF_BODY_MULTIPART && !gives_header(request, "Content-Type")) {
         content_type = af_multipart_get_content_type(request->body.form);
     }
-    bool is_spoken_for = request->credentials != NULL || gives_header(request, "Authorization");
-    if (url.userinfo != NULL && !is_spoken_for) {
-        return init_with_userinfo(transfer, request, &url, content_type, failure);
+    bool has_own = request->credentials != NULL || gives_header(request, "Authorization");
+    char *credentials = NULL;
+    if (url.userinfo != NULL && !has_own) {
+        credentials = af__basic_credentials(url.userinfo);
+        if (credentials == NULL) {
+            af__url_clear(&url);
+            return af__fail_memory(failure);
+        }
     }
-    if (content_type != NULL) {
-        return init_with_fields(transfer, request, &url, NULL, content_type, failure);
+    if (credentials == NULL && content_type == NULL) {
+        af__room room = {transfer->room, sizeof transfer->room};
+        return af__request_head_init(&transfer->request, room, request->method, &url,
+                                     request->headers, request->header_count, failure);
     }
-    return af__request_head_init(&transfer->request, room_of(transfer), request->method, &url,
-                                 request->headers, request->header_count, failure);
+    status = init_with_fields(transfer, request, &url, credentials, content_type, failure);
+    if (credentials != NULL) af__free_secret(credentials, strlen(credentials));
+    return status;
 }

@@ -1,4 +1,4 @@
-/* The way from a redirect to the next hop: what it would send, the hook's word, the checks. */
+/* From a redirect to the next hop: what it would send, the callback's decision, the checks. */
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "transfer/auth.h"
@@ -20,7 +20,7 @@ static af_status propose(const af__transfer *transfer, const af__redirect_plan *
     return AF_OK;
 }
 
-/** The hook's word: true follows, with `next` made; false leaves the answer or fails. */
+/** true: follow. false: the response stays as it is, or the task has failed. */
 static bool ask_hook(af__transfer *transfer, af__redirect_plan *plan, af_redirect *redirect) {
     if (transfer->events.on_redirect == NULL) return true;
     af__transfer_count_event(transfer);
@@ -57,7 +57,6 @@ static af_status init_next(af__transfer *transfer, const af__redirect_plan *plan
     af__request_head *next = af__hop_make_next(&transfer->hop);
     if (headers == NULL || transfer->hop.location == NULL || next == NULL) {
         af_free(headers);
-        af__url_clear(url);
         return af__fail_memory(failure);
     }
     size_t count = keep_edited(transfer, plan, redirect, url, headers);
@@ -67,36 +66,34 @@ static af_status init_next(af__transfer *transfer, const af__redirect_plan *plan
     return status;
 }
 
+/** Gives `url`, which on_redirect may have written, A-labels, and https if HSTS requires that. */
+static af_status check_target(const af__transfer *transfer, const af__redirect_plan *plan,
+                              af__url *url, af_failure *failure) {
+    af_status status = af__url_use_a_labels(url, af__transfer_to_ascii(transfer), failure);
+    if (status != AF_OK) return status;
+    if (!url->is_https && af__transfer_wants_https(transfer, url)) {
+        status = af__url_upgrade(url, failure);
+        if (status != AF_OK) return status;
+    }
+    if (transfer->request.url.is_https && !url->is_https && !transfer->allow_downgrade) {
+        return af__fail(failure, AF_EREDIRECT, "the redirect leads from https to http");
+    }
+    if (plan->keeps_body && !af__source_can_rewind(&transfer->source)) {
+        return af__fail(failure, AF_EREPLAY,
+                        "the redirect needs the request body again, but it can be read only once");
+    }
+    return AF_OK;
+}
+
 static bool make_next(af__transfer *transfer, const af__redirect_plan *plan,
                       const af_redirect *redirect) {
     af_failure failure = {0};
     af__url url = {0};
-    /* The hook may have written a URL of its own. */
-    if (af__url_parse(&url, af_slice_of(redirect->url), &failure) != AF_OK ||
-        af__url_use_a_labels(&url, af__transfer_to_ascii(transfer), &failure) != AF_OK) {
-        af__url_clear(&url);
-        return af__transfer_fail(transfer, &failure);
-    }
-    if (!url.is_https && af__transfer_wants_https(transfer, &url) &&
-        af__url_upgrade(&url, &failure) != AF_OK) {
-        af__url_clear(&url);
-        return af__transfer_fail(transfer, &failure);
-    }
-    if (transfer->request.url.is_https && !url.is_https && !transfer->allow_downgrade) {
-        af__url_clear(&url);
-        return af__transfer_fail_text(transfer, AF_EREDIRECT,
-                                      "the redirect leads from https to http");
-    }
-    if (plan->keeps_body && !af__source_can_rewind(&transfer->source)) {
-        af__url_clear(&url);
-        af__fail(&failure, AF_EREPLAY,
-                 "the redirect asks for the request body once more, "
-                 "but it can be read only once");
-        return af__transfer_fail(transfer, &failure);
-    }
-    if (init_next(transfer, plan, redirect, &url, &failure) != AF_OK) {
-        return af__transfer_fail(transfer, &failure);
-    }
+    af_status status = af__url_parse(&url, af_slice_of(redirect->url), &failure);
+    if (status == AF_OK) status = check_target(transfer, plan, &url, &failure);
+    if (status == AF_OK) status = init_next(transfer, plan, redirect, &url, &failure);
+    af__url_clear(&url);
+    if (status != AF_OK) return af__transfer_fail(transfer, &failure);
     if (!af__url_same_origin(&transfer->request.url, &transfer->hop.next->url)) {
         af__transfer_leave_origin(transfer);
     }

@@ -57,7 +57,7 @@ void af__request_head_clear(af__request_head *request) {
     af__url_clear(&request->url);
     for (size_t i = 0; i < request->header_count; i++) {
         const af_header *header = &request->headers[i];
-        /* All of them: a token is a secret also where nobody has marked it as one. */
+        /* All of them: a token is a secret even if it isn't marked as one. */
         explicit_bzero((char *)(uintptr_t)header->value.bytes, header->value.size);
     }
     af_free(request->block);

@@ -34,7 +34,7 @@ bool af__request_head_is_idempotent(const af__request_head *request);
 /** Is there a field of that name to send? */
 bool af__request_head_sends(const af__request_head *request, af_slice name);
 
-/** Is there a field of that name, or the wish to send none? */
+/** Is there a field of that name, or one that suppresses it? */
 bool af__request_head_mentions(const af__request_head *request, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Bytes of a response body: judged as soon as they are there, passed on when they can be taken. */
+/* Response bodies: bytes are checked against the limits when they come, and passed on when the sink takes them. */
 #include "base/clock.h"
 #include "base/failure.h"
 #include "transfer/auth.h"
@@ -36,7 +36,7 @@ static af_status check_ratio(const af__transfer *transfer, size_t size, int64_t 
 /** Brotli and Zstandard can make any number of bytes of one read. */
 static af_status check_kept(const af__transfer *transfer, size_t size, af_failure *failure) {
     uint64_t limit = most_kept;
-    /* As long as a challenge is unanswered no sink is open that would know the limit. */
+    /* While a challenge waits for its answer no sink is open that would check the limit. */
     if (transfer->hop.phase == AF__PHASE_AWAITING_ANSWER && transfer->sink.limit < limit) {
         limit = transfer->sink.limit > DRAIN_LIMIT ? transfer->sink.limit : DRAIN_LIMIT;
     }
@@ -47,8 +47,8 @@ static af_status check_kept(const af__transfer *transfer, size_t size, af_failur
 }
 
 /**
- * Before any of it is passed on or kept: a body that waits may be no longer than one that doesn't.
- * What is drained has a limit of its own.
+ * Before any of it is passed on or kept: the limits of a body that waits are those of one that doesn't.
+ * What is discarded has a limit of its own.
  */
 static bool is_within_limits(af__transfer *transfer, size_t size, int64_t received) {
     if (transfer->hop.phase != AF__PHASE_BODY && transfer->hop.phase != AF__PHASE_AWAITING_ANSWER)
@@ -87,7 +87,7 @@ static af__flow give(af__transfer *transfer, af_slice bytes) {
     return AF__STOP;
 }
 
-/** Can't the body be passed on right now, whatever it is? */
+/** Must the body wait, whatever it is? */
 static bool must_wait(af__transfer *transfer) {
     /* A connection that is shared can't be left unread; the body has a limit. */
     if (af__transfer_is_suspended(transfer) && !transfer->hop.shares_connection) return true;
@@ -124,7 +124,7 @@ static af__flow pass_on(af__transfer *transfer, af_slice bytes, int64_t received
     return AF__CONSUMED;
 }
 
-/** Wherever bytes of this phase go. */
+/** To where bytes of this phase go. */
 static af__flow dispose(af__transfer *transfer, af_slice bytes, int64_t received) {
     switch (transfer->hop.phase) {
     case AF__PHASE_AWAITING_ANSWER:

@@ -1,4 +1,4 @@
-/** What a task has come to; filled in by its transfer, then given away. */
+/** The result of a task: its transfer fills it in, then the caller owns it. */
 #ifndef AF_TRANSFER_RESULT_H
 #define AF_TRANSFER_RESULT_H
 
@@ -34,7 +34,7 @@ struct af_result {
     af_download download; /**< `path` is NULL if the body went to no file. */
     char *path, *resume_token;
     af__evidence *evidence;  /**< Of the last hop. */
-    af_trust_report *report; /**< Made of it when somebody asks. */
+    af_trust_report *report; /**< Made of it on the first request. */
 };
 
 af_result *af__result_new(void);

@@ -95,9 +95,9 @@ bool af__transfer_ask_for_rest(af__transfer *transfer) {
     return true;
 }
 
-/* ---- The answer ---------------------------------------------------------------------------- */
+/* ---- The response -------------------------------------------------------------------------- */
 
-/** Asked for the whole after an answer of no use, what is there is only good if nothing comes. */
+/** After a useless part the whole was asked for: the partial file is kept only if no body comes. */
 static af__resume_answer judge_whole(const af__transfer *transfer) {
     int status = transfer->hop.reader->head.status;
     af__resume_answer answer = {AF__RESUME_KEEP, 0, 0, transfer->refusal};

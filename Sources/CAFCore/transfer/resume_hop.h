@@ -1,4 +1,4 @@
-/** The part of a transfer that deals with files and with going on with them. */
+/** Files that a transfer writes and resumes. */
 #ifndef AF_TRANSFER_RESUME_HOP_H
 #define AF_TRANSFER_RESUME_HOP_H
 
@@ -12,7 +12,7 @@ af_status af__transfer_init_sink(af__transfer *transfer, const af_request *reque
 bool af__transfer_ask_for_rest(af__transfer *transfer);
 
 /**
- * At the final head, before anybody is told. `*is_refused`: the answer is of no use, and the next hop
+ * At the final head, before on_head. `*is_refused`: the response is useless, and the next hop
  * will ask for the whole. false: the task failed.
  */
 bool af__transfer_check_partial_response(af__transfer *transfer, bool *is_refused);
@@ -20,7 +20,7 @@ bool af__transfer_check_partial_response(af__transfer *transfer, bool *is_refuse
 /** At the final head, which `response` was made of: open the sink. false: the task failed. */
 bool af__transfer_open_sink(af__transfer *transfer, const af_response *response);
 
-/** At the end: keep or remove what a failed task leaves, and tell the result of the file. */
+/** At the end: keep or remove what a failed task leaves, and report the file in the result. */
 void af__transfer_report_file(af__transfer *transfer);
 
 #endif

@@ -19,7 +19,7 @@ enum {
     MOST_WAITS = 100 /* Each leaves a hop behind. */
 };
 
-/* ---- Making -------------------------------------------------------------------------------- */
+/* ---- Creating ------------------------------------------------------------------------------ */
 
 static af_limits with_defaults(af_limits limits) {
     if (limits.head_bytes == 0) limits.head_bytes = 256 * 1024;
@@ -69,7 +69,7 @@ static af_status init_socket(af__transfer *transfer, const char *path, af_failur
     return transfer->unix_socket != NULL ? AF_OK : af__fail_memory(failure);
 }
 
-/** A field of the request's own, or the wish to send none, is as good as the choice. */
+/** The request's own field Expect, or its removal, overrides `expect`. */
 static af_expect expectation_of(const af_request *request) {
     for (size_t i = 0; i < request->header_count; i++) {
         const af_header *header = &request->headers[i];
@@ -101,7 +101,7 @@ af_status af__transfer_init(af__transfer *transfer, const af_request *request,
     af__sink_zero(&transfer->sink);
     af_status status = af__source_init(&transfer->source, &request->body, failure);
     if (status == AF_OK && (unsigned)request->expect > AF_EXPECT_NEVER) {
-        status = af__fail(failure, AF_EINVAL, "unknown wish to expect: %d", (int)request->expect);
+        status = af__fail(failure, AF_EINVAL, "invalid value for expect: %d", (int)request->expect);
     }
     if (status == AF_OK) status = af__transfer_init_sink(transfer, request, events, failure);
     if (status == AF_OK) status = init_proxy(transfer, request->proxy, failure);
@@ -173,7 +173,7 @@ bool af__transfer_expects_unsent_body(const af__transfer *transfer) {
 }
 
 ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t size) {
-    /* Asked again because of the other direction, or of a resume: the reader waits for its wake. */
+    /* libcurl asks again also because of the other direction, or of a resume. */
     if (af__transfer_is_suspended(transfer) || transfer->source.is_waiting) return AF_READ_AGAIN;
     if (af__rate_holds(&transfer->send_rate, af__now_us())) return AF_READ_AGAIN;
     af_failure failure = {0};
@@ -208,26 +208,26 @@ static bool is_head_request(const af__transfer *transfer) {
     return strcmp(transfer->request.method, "HEAD") == 0;
 }
 
-/** The exchange ends here, before libcurl repeats the request by a rule of its own. */
+/** false: the exchange ends here, before libcurl repeats the request by itself. */
 static bool give_up_expectation(af__transfer *transfer) {
     if (!af__source_can_rewind(&transfer->source)) {
         return af__transfer_fail_text(transfer, AF_EREPLAY,
-                                      "the server answered 417 when the request body had begun, "
+                                      "the server responded 417 when the request body had begun, "
                                       "but it can be read only once");
     }
     transfer->hop.phase = AF__PHASE_EXPECT_FAILED;
     return false;
 }
 
-/** false: nobody wants the body. */
-static bool tell_head(af__transfer *transfer, af_response *response) {
+/** false: the caller refused the response. */
+static bool report_head(af__transfer *transfer, af_response *response) {
     if (transfer->events.on_head == NULL) return true;
     af__transfer_count_event(transfer);
     af_status status = transfer->events.on_head(transfer->events.context, response);
     return status == AF_OK || af__transfer_fail_text(transfer, status, af_status_text(status));
 }
 
-/** The final head is that of the response, whose body is still to come. false: nobody wants it. */
+/** The final head is that of the response. false: end the exchange. */
 static bool accept_head(af__transfer *transfer) {
     bool is_refused;
     if (!af__transfer_check_partial_response(transfer, &is_refused) || is_refused)
@@ -238,7 +238,7 @@ static bool accept_head(af__transfer *transfer) {
                                             : transfer->hop.framing.length;
     af_response response = {&transfer->hop.reader->head, transfer->request.url.text, NULL,
                             transfer->sink.flags, transfer->result};
-    return tell_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
+    return report_head(transfer, &response) && af__transfer_open_sink(transfer, &response);
 }
 
 /** It is complete. false: end the exchange. */
@@ -341,7 +341,7 @@ bool af__transfer_on_answer(af__transfer *transfer, uint32_t number, af_challeng
     }
     af__auth_action action = af__auth_on_answer(transfer, answer, identity, &body, &received);
     if (action == AF__AUTH_REPEAT) transfer->hop.discarded = body.size;
-    /* What a proxy answers to CONNECT is no response for the caller. */
+    /* A proxy's response to CONNECT isn't passed to the caller. */
     bool is_response = action == AF__AUTH_ACCEPT && !af__hop_is_unanswered(transfer);
     if (is_response && accept_head(transfer) && body.size > 0) {
         transfer->hop.decoded = 0; /* They were counted when they came. */
@@ -362,7 +362,7 @@ void af__transfer_wake(af__transfer *transfer) {
 
 /* ---- Ending -------------------------------------------------------------------------------- */
 
-/** The text of a URL that nothing needs any more. */
+/** The text of a URL that isn't needed any more. */
 static char *take_text(af__url *url) {
     char *text = url->text;
     url->text = NULL;
@@ -375,7 +375,7 @@ static void record_hop(af__transfer *transfer, const af__outcome *outcome, bool 
     hop.url = repeats ? af__copy_text(af_slice_of(url->text)) : take_text(url);
     hop.location = transfer->hop.location;
     transfer->hop.location = NULL;
-    /* Also of a head that was then refused: a broken redirect, a wrong framing. */
+    /* Also of a head that was refused: an invalid redirect, invalid framing. */
     bool has_head = transfer->hop.reader->state == AF__HEAD_DONE;
     hop.status = has_head ? transfer->hop.reader->head.status : 0;
     hop.version = has_head ? transfer->hop.reader->head.version : AF_HTTP_UNKNOWN;
@@ -500,7 +500,7 @@ void af__transfer_finish(af__transfer *transfer) {
         transfer->events.on_progress(transfer->events.context, &transfer->progress);
     }
     transfer->result = NULL;
-    /* Bodies go now, on this thread, and not when the last reference to the task happens to. */
+    /* Bodies are freed now, on this thread, and not with the last reference to the task. */
     af__transfer_clear(transfer);
     if (transfer->events.on_done == NULL) {
         af_result_free(result);

@@ -1,6 +1,6 @@
 /**
- * One task from its first hop to its result: which event may follow which, and what comes next.
- * Knows neither sockets nor curl; it is fed with lines, bytes and ends of hops.
+ * One task from its first hop to its result. Knows neither sockets nor libcurl: the driver passes it lines,
+ * bytes and ends of hops, and asks what to send.
  */
 #ifndef AF_TRANSFER_TRANSFER_H
 #define AF_TRANSFER_TRANSFER_H
@@ -20,7 +20,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/** How a hop ended, told by whoever carried it. */
+/** How a hop ended, as the driver reports it. */
 typedef struct af__outcome {
     af_failure failure;     /**< AF_OK: the exchange was carried to its end. */
     af_hop hop;             /**< Times, bytes, addresses; the rest is the transfer's. */
@@ -28,15 +28,15 @@ typedef struct af__outcome {
 } af__outcome;
 
 typedef enum af__next {
-    AF__NEXT_FINISH, /**< Nothing more: the sink has all. */
+    AF__NEXT_FINISH, /**< Nothing: the task has its response, or has failed. */
     AF__NEXT_HOP,    /**< Send `request` once more or for the first time. */
-    AF__NEXT_WAIT,   /**< Once there is a way to its host, the same; if not, its outcome counts. */
-    AF__NEXT_ASK /**< Nothing, before a challenge is answered; then af__transfer_resume_hop(). */
+    AF__NEXT_WAIT, /**< The same once its host is reachable; else the task fails as the hop did. */
+    AF__NEXT_ASK   /**< Wait for the answer to a challenge, then af__transfer_resume_hop(). */
 } af__next;
 
 typedef enum af__flow {
     AF__CONSUMED,
-    AF__PAUSED, /**< Not taken: stop reading, and give the same bytes again later. */
+    AF__PAUSED, /**< Not consumed: stop reading, and pass the same bytes again later. */
     AF__STOP    /**< End the exchange now. */
 } af__flow;
 
@@ -84,15 +84,15 @@ typedef struct af__store {
     af__to_ascii *to_ascii;
 } af__store;
 
-/** For the method of a request without fields, which then needs no memory of its own; many tasks may wait. */
+/** Holds the method of a request without fields, which then needs no memory of its own. */
 enum { AF__TRANSFER_ROOM = 16 };
 
 /** Was only the rest of a file asked for? */
 typedef enum af__range {
-    AF__RANGE_UNSOUGHT, /**< Nobody looked yet for what is there. */
+    AF__RANGE_UNSOUGHT, /**< It wasn't looked yet for a partial file. */
     AF__RANGE_NONE,     /**< The whole is asked for. */
     AF__RANGE_ASKED,
-    AF__RANGE_REFUSED /**< It was, but the answer was of no use: now the whole. */
+    AF__RANGE_REFUSED /**< It was, but the response was useless: now the whole is asked for. */
 } af__range;
 
 typedef struct af__transfer {
@@ -112,15 +112,15 @@ typedef struct af__transfer {
 
     const af__store *store; /**< The session's; NULL: there is none. */
     bool ignores_cookies;
-    char *document_host; /**< Of the main document, where that is known and asked for. */
+    char *document_host; /**< Of the main document; NULL: unknown, or not needed. */
 
     af__request_head request; /**< Of the hop that is or will be under way. */
     bool is_retry; /**< It repeats one whose pooled connection was lost, on a fresh one. */
     af__hop hop;
 
     /* The whole task. */
-    struct af__auth *auth;       /**< NULL: it never answers a challenge. */
-    unsigned connection_schemes; /**< AF_AUTH_…, that whoever carries the transfer can do. */
+    struct af__auth *auth;       /**< NULL: it answers no challenge. */
+    unsigned connection_schemes; /**< AF_AUTH_…, that libcurl can do. */
     atomic_uint awaited; /**< The number of the challenge that waits for its answer; 0: none. */
     af__source source;
     af__sink sink;
@@ -200,7 +200,7 @@ static inline bool af__hop_ends_with_connection(const af__transfer *transfer) {
     return af__hop_in_body(transfer) && transfer->hop.framing.kind == AF__FRAMING_CLOSE;
 }
 
-/** Has the body a transfer coding that nobody asked for? */
+/** Has the body a transfer coding, which no request asks for? */
 static inline bool af__hop_has_coded_body(const af__transfer *transfer) {
     const af__framing *framing = &transfer->hop.framing;
     return !af__hop_in_head(transfer) && framing->kind != AF__FRAMING_NONE && framing->has_coding;
@@ -214,15 +214,15 @@ bool af__hop_is_whole(const af__transfer *transfer);
 
 /* ---- Steps --------------------------------------------------------------------------------- */
 
-/** Before a hop is sent: opens or rewinds the source. A failure is the transfer's. */
+/** Before a hop is sent: opens or rewinds the source. false: the transfer has failed. */
 bool af__transfer_begin_hop(af__transfer *transfer);
 
-/** Does this hop ask before it sends its body, where the version of HTTP has words for it? */
+/** Does this hop send Expect: 100-continue, if its version of HTTP has that? */
 bool af__transfer_expects(const af__transfer *transfer);
 
 /**
- * Was a final answer given to a question, so that the body will not come? To a server that reads
- * on, the next request of the connection would be that body.
+ * Was a final response sent instead of 100 (Continue), so that the request body will not be sent? A server
+ * that still expects it would take the next request on the connection for that body.
  */
 bool af__transfer_expects_unsent_body(const af__transfer *transfer);
 
@@ -230,8 +230,8 @@ bool af__transfer_expects_unsent_body(const af__transfer *transfer);
 bool af__transfer_on_line(af__transfer *transfer, af_slice line);
 
 /**
- * Decoded bytes that were held: the transfer keeps them, unless they are only to be judged. AF__CONSUMED;
- * AF__PAUSED if they are within the limits but not to be kept; AF__STOP.
+ * Check decoded bytes that were paused against the limits, and keep them if `keeps`. AF__CONSUMED if they
+ * are kept, AF__PAUSED if they are within the limits, AF__STOP.
  */
 af__flow af__transfer_keep(af__transfer *transfer, af_slice bytes, int64_t received, bool keeps);
 
@@ -246,19 +246,19 @@ af__flow af__transfer_deliver(af__transfer *transfer);
 /** Body bytes after decoding; `received` counts those of this hop on the wire. */
 af__flow af__transfer_on_body(af__transfer *transfer, af_slice bytes, int64_t received);
 
-/** What was put off, in either direction, may be tried again. */
+/** Retry what was paused, in either direction. */
 void af__transfer_wake(af__transfer *transfer);
 
 /** The next bytes of the request body, or AF_READ_…. */
 ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t size);
 
-/** The carrier wants the request body from the start (a retry of its own). */
+/** libcurl needs the request body from the start, for a retry of its own. */
 bool af__transfer_rewind_body(af__transfer *transfer);
 
-/** A request goes out now, perhaps again: what was read of its body belonged to another one. */
+/** A request is sent now, perhaps again: what was read of its body went with an earlier one. */
 bool af__transfer_begin_body(af__transfer *transfer);
 
-/** The hop is over. Takes the outcome's evidence. */
+/** The hop has ended. Takes the outcome's evidence. */
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome);
 
 /**
@@ -269,7 +269,7 @@ bool af__transfer_on_answer(af__transfer *transfer, uint32_t number, af_challeng
                             af__identity *identity);
 af__next af__transfer_resume_hop(af__transfer *transfer);
 
-/** Complete the result and tell on_done; nothing of the events is called afterwards. */
+/** Complete the result and call on_done, the last callback. */
 void af__transfer_finish(af__transfer *transfer);
 
 #endif

@@ -48,8 +48,8 @@ af_status af__transfer_init_request(af__transfer *transfer, const af_request *re
                                     af_failure *failure);
 
 /**
- * Ask whether to follow, and make the next hop. true: go on, the plan's `follow` says how; false:
- * the task has failed.
+ * Call on_redirect, and make the next request if the plan's `follow` is still set then. false: the task has
+ * failed.
  */
 bool af__transfer_follow(af__transfer *transfer, af__redirect_plan *plan);
 
