@@ -159,7 +159,7 @@ struct Exchange {
 
 /// Remembers what happened in the current attempt.
 private final class ExchangeLog: Sendable {
-    private let state = Guarded<[String]>([])
+    private let state = Locked<[String]>([])
 
     /// What redirects said.
     var locations: [String] { state.withLock { $0 } }

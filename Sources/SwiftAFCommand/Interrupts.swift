@@ -10,7 +10,7 @@ final class Interrupts: Sendable {
         var stop: (@Sendable () -> Void)?
     }
 
-    private let state = Guarded(State())
+    private let state = Locked(State())
     /// Dispatch lets any thread use them; the type only does not say so.
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 

@@ -5,7 +5,7 @@ import SwiftAF
 import Testing
 
 private final class Box: Sendable {
-    let last = Guarded<TestServer?>(nil)
+    let last = Locked<TestServer?>(nil)
 }
 
 @Suite struct LifecycleTests {

@@ -97,7 +97,7 @@ extension Interop {
         }
 
         @Test func aSlowBodyShowsItsProgress() async throws {
-            let progress = Guarded<[TransferProgress]>([])
+            let progress = Locked<[TransferProgress]>([])
             let request = HTTPRequest(servers.nginx.url("/slow"))
             let response = try await manager.response(for: request) { value in progress.withLock { $0.append(value) } }
             #expect(response.body == Payload.medium)

@@ -105,7 +105,7 @@ extension Interop {
         }
 
         @Test func progressGrowsToTheWhole() async throws {
-            let progress = Guarded<[TransferProgress]>([])
+            let progress = Locked<[TransferProgress]>([])
             let path = try folder.write(Payload.upload, to: "upload")
             let request = HTTPRequest(.put, servers.nginx.url("/dav/progress"), body: .file(path))
             _ = try await manager.response(for: request) { value in progress.withLock { $0.append(value) } }

@@ -166,7 +166,7 @@ struct BatchProgramTests {
             server.route("/\(name)", [.chunkedHead(), .chunk(Data("x".utf8)), .stall(at: "bars"), .lastChunk()])
         }
         // The second time that something is drawn after both have begun, there are two lines.
-        let draws = Guarded(0)
+        let draws = Locked(0)
         let terminal = MemorySink(isTerminal: true) { _ in
             guard server.statistics.requests == 2 else { return }
             let count = draws.withLock { count in

@@ -15,8 +15,8 @@ final class NotificationLog: Sendable {
 
     private let entries: AsyncStream<Entry>
     private let continuation: AsyncStream<Entry>.Continuation
-    private let names = Guarded<[String]>([])
-    private let tokens = Guarded<[Token]>([])
+    private let names = Locked<[String]>([])
+    private let tokens = Locked<[Token]>([])
 
     init() {
         DispatchQueue.main.setSpecific(key: Self.mainKey, value: ())

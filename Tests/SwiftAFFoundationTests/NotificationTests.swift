@@ -176,7 +176,7 @@ final class NotificationTests {
         let log = NotificationLog([.afTaskDidComplete], of: task)
         let completion = TaskCompletion(
             body: Data(), filePath: "/tmp/file", error: error, serializer: DataResponseSerializer())
-        TaskObservation.observers.tell { $0.taskDidComplete(task, completion) }
+        ProcessEvents.report(.taskCompleted(task, completion))
         let info = try #require(await log.next().first).userInfo
         let file = URL(fileURLWithPath: "/tmp/file")
         #expect(info[AFTaskDidCompleteKey.assetPath] as? URL == file)

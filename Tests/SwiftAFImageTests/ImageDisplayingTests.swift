@@ -279,7 +279,7 @@ struct ImageDisplayingTests {
 
 /// Answers each URL, once it is opened, with an image as wide as the URL is long.
 private final class GatedFetcher: ImageFetching {
-    private let gates = Guarded<[String: Gate]>([:])
+    private let gates = Locked<[String: Gate]>([:])
 
     private func gate(_ url: String) -> Gate {
         gates.withLock { gates in

@@ -52,7 +52,7 @@ struct ImageDownloaderTests {
 
     /// The results of downloads, in the order they came.
     private final class Results: Sendable {
-        private let state = Guarded<[(name: String, result: Result<DownloadedImage, SessionError>)]>([])
+        private let state = Locked<[(name: String, result: Result<DownloadedImage, SessionError>)]>([])
         private let group = DispatchGroup()
 
         func expect(_ name: String) -> ImageDownloader.Completion {
@@ -324,11 +324,11 @@ struct ImageDownloaderTests {
             var failures = 0
         }
 
-        private let state: Guarded<State>
+        private let state: Locked<State>
         private let group = DispatchGroup()
 
         init(count: Int) {
-            state = Guarded(State(calls: [Int](repeating: 0, count: count)))
+            state = Locked(State(calls: [Int](repeating: 0, count: count)))
         }
 
         func completion(_ number: Int) -> ImageDownloader.Completion {

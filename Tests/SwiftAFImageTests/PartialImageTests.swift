@@ -145,8 +145,8 @@ final class PartialImageTests {
 
     @Test("of what a slow receiver has not seen only the newest is kept, and nothing comes after the end")
     func newest() throws {
-        let jobs = Guarded<[@Sendable () -> Void]>([])
-        let seen = Guarded<[Int]>([])
+        let jobs = Locked<[@Sendable () -> Void]>([])
+        let seen = Locked<[Int]>([])
         let receiver = ImageReceiver(
             on: { job in jobs.withLock { $0.append(job) } },
             partial: { downloaded in seen.withLock { $0.append(downloaded.image.pixelWidth) } },

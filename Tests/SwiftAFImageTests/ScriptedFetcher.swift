@@ -12,7 +12,7 @@ final class ScriptedFetcher: ImageFetching {
         var fetched: [String] = []
     }
 
-    private let record = Guarded(Record())
+    private let record = Locked(Record())
     private let gate: Gate?
     private let status: Int
 
@@ -46,7 +46,7 @@ final class ScriptedFetcher: ImageFetching {
 
 /// Holds tasks until it is opened.
 final class Gate: Sendable {
-    private let state = Guarded((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
+    private let state = Locked((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
 
     func pass() async {
         await withCheckedContinuation { continuation in

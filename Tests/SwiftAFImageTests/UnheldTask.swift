@@ -19,11 +19,11 @@ enum UnheldTask {
     ) {
         let queue = DispatchQueue(label: "completions")
         manager.completionQueue = queue
-        let (observer, observation, task) = begin(start)
+        let (completed, observation, task) = begin(start)
         drop()
         server.open("answer")
-        #expect(observer.completed.wait(timeout: .now() + .seconds(300)) == .success)
-        TaskObservation.observers.remove(observation)
+        #expect(completed.wait(timeout: .now() + .seconds(300)) == .success)
+        ProcessEvents.remove(observation)
         // The block that ran the completion has been freed, with the references that it had.
         queue.sync {}
         // So has what completed the task on another thread, if it gets its turn. Few: on a busy machine each takes long.
@@ -39,22 +39,12 @@ enum UnheldTask {
         weak var value: SessionTask?
     }
 
-    private static func begin(_ start: () -> SessionTask?) -> (CompletionObserver, Int, WeakTask) {
+    private static func begin(_ start: () -> SessionTask?) -> (DispatchSemaphore, Int, WeakTask) {
         let task = start()
-        let observer = CompletionObserver(task?.id)
-        return (observer, TaskObservation.observers.add(observer), WeakTask(value: task))
-    }
-}
-
-private final class CompletionObserver: TaskObserver {
-    let completed = DispatchSemaphore(value: 0)
-    private let taskID: UInt64?
-
-    init(_ taskID: UInt64?) {
-        self.taskID = taskID
-    }
-
-    func taskDidComplete(_ task: SessionTask, _ completion: TaskCompletion) {
-        if task.id == taskID { completed.signal() }
+        let completed = DispatchSemaphore(value: 0)
+        let observation = ProcessEvents.add { [id = task?.id] event in
+            if case .taskCompleted(let task, _) = event, task.id == id { completed.signal() }
+        }
+        return (completed, observation, WeakTask(value: task))
     }
 }

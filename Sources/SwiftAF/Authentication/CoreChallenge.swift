@@ -1,44 +1,24 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// A credential in the core's form, as long as this object lives. Its memory is overwritten at the end.
-final class CoreCredentials {
-    let raw: UnsafeMutablePointer<af_credentials>
-    private let arena = CoreArena()
-
-    init(_ credential: Credential) throws(SessionError) {
-        var core = af_credentials()
-        core.user = try arena.copy(credential.user, "a credential")
-        core.password = try arena.copy(credential.password, "a credential")
-        core.token = try arena.copy(credential.token, "a credential")
-        core.schemes = credential.schemes == .any ? 0 : credential.schemes.rawValue
-        core.send_preemptively = credential.isPreemptive
-        raw = .allocate(capacity: 1)
-        raw.initialize(to: core)
-    }
-
-    deinit {
-        raw.deallocate()
-    }
-}
-
 /// What was decided about a challenge, on its way to the core.
 struct ChallengeReply: Sendable {
     let number: UInt32
     let disposition: ChallengeDisposition
 
-    /// Tells the core. Nobody may be waiting for it any more.
-    func send(to task: CoreTaskReference) {
+    /// Tells the core, which may not be waiting for it any more.
+    func send(to task: OpaquePointer) {
         switch disposition {
-        case .performDefaultHandling: af_task_answer_challenge(task.pointer, number, AF_CHALLENGE_DEFAULT, nil)
-        case .cancel: af_task_answer_challenge(task.pointer, number, AF_CHALLENGE_CANCEL, nil)
-        case .fail: af_task_answer_challenge(task.pointer, number, AF_CHALLENGE_FAIL, nil)
+        case .performDefaultHandling: af_task_answer_challenge(task, number, AF_CHALLENGE_DEFAULT, nil)
+        case .cancel: af_task_answer_challenge(task, number, AF_CHALLENGE_CANCEL, nil)
+        case .fail: af_task_answer_challenge(task, number, AF_CHALLENGE_FAIL, nil)
         case .useCredential(let credential):
-            let core = try? CoreCredentials(credential)
-            let status = af_task_answer_challenge(task.pointer, number, AF_CHALLENGE_USE, core?.raw)
-            // Nothing was changed, so somebody still waits.
-            if status != .AF_OK { af_task_answer_challenge(task.pointer, number, AF_CHALLENGE_FAIL, nil) }
-            withExtendedLifetime(core) {}
+            let arena = CoreArena()
+            let core = try? arena.copy(credential)
+            let status = af_task_answer_challenge(task, number, AF_CHALLENGE_USE, core)
+            // Nothing was changed, so the core still waits.
+            if status != .AF_OK { af_task_answer_challenge(task, number, AF_CHALLENGE_FAIL, nil) }
+            withExtendedLifetime(arena) {}
         }
     }
 

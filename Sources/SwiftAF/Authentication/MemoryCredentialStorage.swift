@@ -1,6 +1,10 @@
+import Synchronization
+
 /// Credentials in memory, by protection space.
 public final class MemoryCredentialStorage: CredentialStorage {
-    private let credentials = Guarded<[ProtectionSpace: Credential]>([:])
+    private let credentials = Locked<[ProtectionSpace: Credential]>([:])
+    /// So that a request takes no lock for credentials that were never stored.
+    private let hasStored = Atomic(false)
 
     public init() {}
 
@@ -13,42 +17,13 @@ public final class MemoryCredentialStorage: CredentialStorage {
 
     public func store(_ credential: Credential, for space: ProtectionSpace) {
         credentials.withLock { $0[space] = credential }
+        hasStored.store(true, ordering: .releasing)
     }
 
     public func removeCredential(for space: ProtectionSpace) {
         credentials.withLock { $0[space] = nil }
     }
 
-    var isEmpty: Bool { credentials.withLock { $0.isEmpty } }
-}
-
-/// Answers the challenges of one task.
-struct ChallengeResponder: Sendable {
-    let handler: AuthenticationChallengeHandler?
-    let storage: any CredentialStorage
-
-    func answer(_ challenge: AuthenticationChallenge) async -> ChallengeDisposition {
-        var challenge = challenge
-        var stored: Credential?
-        // What was refused to this task is not offered again.
-        if challenge.proposedCredential == nil, challenge.previousFailureCount == 0 {
-            stored = await storage.credential(for: challenge.protectionSpace)
-            challenge.proposedCredential = stored
-        }
-        do {
-            switch try await handler?(challenge) ?? .performDefaultHandling {
-            case .performDefaultHandling:
-                return stored.map { .useCredential($0) } ?? .performDefaultHandling
-            case .useCredential(let credential):
-                if credential.persistence == .forSession {
-                    await storage.store(credential, for: challenge.protectionSpace)
-                }
-                return .useCredential(credential)
-            case let other:
-                return other
-            }
-        } catch {
-            return .fail(error)
-        }
-    }
+    /// Whether there never was one.
+    var isUnused: Bool { !hasStored.load(ordering: .acquiring) }
 }

@@ -6,17 +6,16 @@ final class CoreCookieJar: @unchecked Sendable {
     let raw: OpaquePointer
 
     init(_ path: String?, maximumCount: Int, maximumCountPerDomain: Int) throws(SessionError) {
-        let arena = CoreArena()
-        var options = af_cookie_jar_options()
-        options.size = MemoryLayout<af_cookie_jar_options>.stride
-        options.path = try arena.copy(path, "the path of the cookies")
-        options.max_cookies = UInt32(clamping: max(1, maximumCount))
-        options.max_cookies_per_site = UInt32(clamping: max(1, maximumCountPerDomain))
-        var failure = af_failure()
         var raw: OpaquePointer?
-        let status = af_cookie_jar_new(&raw, &options, &failure)
-        withExtendedLifetime(arena) {}
-        guard status == .AF_OK, let raw else { throw SessionError(failure) }
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            var options = af_cookie_jar_options()
+            options.size = MemoryLayout<af_cookie_jar_options>.stride
+            options.path = try arena.copy(path, "the path of the cookies")
+            options.max_cookies = UInt32(clamping: max(1, maximumCount))
+            options.max_cookies_per_site = UInt32(clamping: max(1, maximumCountPerDomain))
+            return af_cookie_jar_new(&raw, &options, &failure)
+        }
+        guard let raw else { throw SessionError(.outOfMemory) }
         self.raw = raw
     }
 
@@ -26,36 +25,30 @@ final class CoreCookieJar: @unchecked Sendable {
 
     /// - Parameter url: Selects the cookies sent to it; nil selects all.
     func cookies(for url: String? = nil) throws(SessionError) -> [HTTPCookie] {
-        let arena = CoreArena()
-        let address = try arena.copy(url, "the URL")
-        var failure = af_failure()
         var list: UnsafeMutablePointer<af_cookie_list>?
-        let status = af_cookie_jar_copy(raw, address, &list, &failure)
-        withExtendedLifetime(arena) {}
-        guard status == .AF_OK, let list else { throw SessionError(failure) }
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            af_cookie_jar_copy(raw, try arena.copy(url, "the URL"), &list, &failure)
+        }
         defer { af_cookie_list_free(list) }
-        return UnsafeBufferPointer(start: list.pointee.cookies, count: list.pointee.count).map(HTTPCookie.init)
+        return list.map { UnsafeBufferPointer(start: $0.pointee.cookies, count: $0.pointee.count).map(HTTPCookie.init) }
+            ?? []
     }
 
     func set(_ cookie: HTTPCookie) throws(SessionError) {
-        let arena = CoreArena()
-        var core = try arena.core(cookie)
-        var failure = af_failure()
-        let status = af_cookie_jar_set(raw, &core, &failure)
-        withExtendedLifetime(arena) {}
-        guard status == .AF_OK else { throw SessionError(failure) }
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            var core = try arena.core(cookie)
+            return af_cookie_jar_set(raw, &core, &failure)
+        }
     }
 
     func receive(_ setCookie: String, from url: String) throws(SessionError) {
-        let arena = CoreArena()
-        let address = try arena.copy(url, "the URL")
-        var failure = af_failure()
-        var text = setCookie
-        let status = text.withUTF8 { bytes in
-            af_cookie_jar_receive(raw, address, af_slice(UnsafeRawBufferPointer(bytes)), &failure)
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            let address = try arena.copy(url, "the URL")
+            var text = setCookie
+            return text.withUTF8 { bytes in
+                af_cookie_jar_receive(raw, address, af_slice(UnsafeRawBufferPointer(bytes)), &failure)
+            }
         }
-        withExtendedLifetime(arena) {}
-        guard status == .AF_OK else { throw SessionError(failure) }
     }
 
     /// Returns the number of deleted cookies.
@@ -70,12 +63,9 @@ final class CoreCookieJar: @unchecked Sendable {
     }
 
     func save(to path: String?) throws(SessionError) {
-        let arena = CoreArena()
-        let place = try arena.copy(path, "the path of the cookies")
-        var failure = af_failure()
-        let status = af_cookie_jar_save(raw, place, &failure)
-        withExtendedLifetime(arena) {}
-        guard status == .AF_OK else { throw SessionError(failure) }
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            af_cookie_jar_save(raw, try arena.copy(path, "the path of the cookies"), &failure)
+        }
     }
 }
 

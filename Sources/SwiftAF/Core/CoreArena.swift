@@ -14,6 +14,17 @@ final class CoreArena {
         }
     }
 
+    /// Calls the core with copies that live until it returns, and throws its failure.
+    static func call(
+        _ body: (CoreArena, inout af_failure) throws(SessionError) -> af_status
+    ) throws(SessionError) {
+        let arena = CoreArena()
+        var failure = af_failure()
+        let status = try body(arena, &failure)
+        withExtendedLifetime(arena) {}
+        guard status == .AF_OK else { throw SessionError(failure) }
+    }
+
     /// Nil for nil.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for a text with NUL in it, of which the core would see a part.
@@ -37,6 +48,40 @@ final class CoreArena {
         let block = reserve(elements.count * MemoryLayout<Element>.stride)
         elements.withUnsafeBytes { block.copyMemory(from: $0) }
         return UnsafePointer(block.baseAddress?.assumingMemoryBound(to: Element.self))
+    }
+
+    /// The fields, in the form that redirects are replaced with.
+    func copy(_ headers: HTTPHeaders) -> UnsafeBufferPointer<af_header> {
+        let stride = MemoryLayout<af_header>.stride
+        let core = reserve((headers.fields.count + headers.removedDefaults.count) * stride)
+            .bindMemory(to: af_header.self)
+        var texts = CStringArena(reserve(CStringArena.size(of: headers)).bindMemory(to: UInt8.self))
+        return UnsafeBufferPointer(start: core.baseAddress, count: texts.put(headers, into: core))
+    }
+
+    func copy(_ credential: Credential) throws(SessionError) -> UnsafePointer<af_credentials>? {
+        var core = af_credentials()
+        core.user = try copy(credential.user, "a credential")
+        core.password = try copy(credential.password, "a credential")
+        core.token = try copy(credential.token, "a credential")
+        core.schemes = credential.schemes == .any ? 0 : credential.schemes.rawValue
+        core.send_preemptively = credential.isPreemptive
+        return copy([core])
+    }
+
+    func copy(_ proxies: ProxyConfiguration) throws(SessionError) -> af_proxies {
+        var core = af_proxies()
+        core.source =
+            switch proxies.source {
+            case .environment: .AF_PROXIES_ENVIRONMENT
+            case .given: .AF_PROXIES_GIVEN
+            case .none: .AF_PROXIES_NONE
+            }
+        core.http = try copy(proxies.http, "a proxy")
+        core.https = try copy(proxies.https, "a proxy")
+        core.all = try copy(proxies.all, "a proxy")
+        core.bypass = try copy(proxies.bypass, "the list of hosts without a proxy")
+        return core
     }
 
     private func reserve(_ count: Int) -> UnsafeMutableRawBufferPointer {

@@ -31,36 +31,9 @@ class CoreBodySource: @unchecked Sendable {
     }
 }
 
-/// A ``BodyReader``: asked whenever there is room.
-final class CoreReaderSource: CoreBodySource, @unchecked Sendable {
-    private let reader: any BodyReader
-    private var error: (any Error)?
-
-    init(_ reader: any BodyReader) {
-        self.reader = reader
-    }
-
-    override var length: Int64? { reader.length }
-    override var isReplayable: Bool { true }
-    override var failure: (any Error)? { error }
-
-    override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        do {
-            return try reader.read(into: buffer) ?? AF_READ_END
-        } catch {
-            self.error = error
-            return AF_READ_FAILED
-        }
-    }
-
-    override func rewind() -> Bool {
-        (try? reader.rewind()) ?? false
-    }
-}
-
 /// Keeps bytes that the core reads where they are. They don't move: they are too many to be stored inline, and
 /// whoever changes a copy of the `Data` makes a storage of his own while the loan holds this one.
-final class CoreLoan {
+final class BorrowedData {
     /// Up to here bytes are copied: that is cheaper than keeping them, and tiny `Data` has no memory of its own.
     static let largestCopy = 1024
 
@@ -72,41 +45,41 @@ final class CoreLoan {
 
     /// More than ``largestCopy`` bytes, and what ``giveBack`` must be called with once.
     static func lend(_ data: Data) -> (bytes: af_slice, context: UnsafeMutableRawPointer) {
-        (data.withUnsafeBytes { af_slice($0) }, Unmanaged.passRetained(CoreLoan(data)).toOpaque())
+        (data.withUnsafeBytes { af_slice($0) }, Unmanaged.passRetained(BorrowedData(data)).toOpaque())
     }
 
     /// Ends a loan.
     static let giveBack: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
-        context.map { Unmanaged<CoreLoan>.fromOpaque($0).release() }
+        context.map { Unmanaged<BorrowedData>.fromOpaque($0).release() }
     }
 }
 
-extension CoreOrder {
+extension CoreRequest {
     /// The body's bytes that ``makeBody(_:_:)`` copies.
     var copiedBodySize: Int {
-        guard let count = request.body.data?.count, count <= CoreLoan.largestCopy else { return 0 }
+        guard let count = http.body.data?.count, count <= BorrowedData.largestCopy else { return 0 }
         return count
     }
 
     /// The body in the core's form. The core takes over what it borrows, also when it refuses the request.
-    func makeBody(_ source: CoreBodySource?, _ texts: inout CoreTexts) -> af_body {
+    func makeBody(_ source: CoreBodySource?, _ texts: inout CStringArena) -> af_body {
         var body = af_body()
-        switch request.body.content {
+        switch http.body.content {
         case .none:
             break
-        case .data(let data) where data.count <= CoreLoan.largestCopy:
+        case .data(let data) where data.count <= BorrowedData.largestCopy:
             body.kind = AF_BODY_BYTES
             body.bytes = texts.put(data)
         case .data(let data):
-            let loan = CoreLoan.lend(data)
+            let loan = BorrowedData.lend(data)
             body.kind = AF_BODY_BYTES
             body.bytes = loan.bytes
             body.context = loan.context
-            body.release = CoreLoan.giveBack
+            body.release = BorrowedData.giveBack
         case .file(let path):
             body.kind = AF_BODY_FILE
             body.path = texts.put(path)
-        case .reader, .stream, .form:
+        case .stream, .form:
             if let source { body = source.makeBody() }
         }
         return body

@@ -7,7 +7,7 @@ struct CoreOutcome: Sendable {
     /// The final head, if one came; also beside a failure.
     var response: HTTPResponse?
     /// What was collected in memory.
-    var body: Data
+    var body = Data()
     /// Why the transfer failed, nil if it did not.
     var failure: SessionError?
     /// What came of a file that the body was to go to.
@@ -22,8 +22,15 @@ struct CoreOutcome: Sendable {
     }
 }
 
+extension CoreOutcome {
+    /// Of a transfer that did not begin, or that was given up.
+    init(failure: SessionError) {
+        self.init(response: failure.response, failure: failure)
+    }
+}
+
 /// Owns a result of the core. It crosses threads once, so that the loop does not spend time on it, and must then
-/// be given to ``take(for:bodyFailure:)``, ``takeResponse(for:)`` or ``discard()`` exactly once.
+/// be given to ``take(for:reportsTrust:bodyFailure:)``, ``takeResponse(for:)`` or ``discard()`` exactly once.
 struct CoreResult: @unchecked Sendable {
     private let raw: OpaquePointer
 

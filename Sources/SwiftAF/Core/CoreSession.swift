@@ -3,67 +3,56 @@ import FoundationEssentials
 
 /// Owns one reference to a session of the core: its loop thread, connections and trust policy.
 final class CoreSession: @unchecked Sendable {
-    /// What is fixed for a session's life.
-    struct Options {
-        var connectionsPerHost: UInt32
-        var connections: UInt32
-        var idleConnections: UInt32
-        var idleSeconds: UInt32
-        var userAgent: String
-        var security: SecurityPolicy
-        var tls: TLSOptions
-        var proxies: ProxyConfiguration
-        var network: NetworkOptions
-        var cookieStorage: CookieStorage?
-        var cookieAcceptPolicy: HTTPCookie.AcceptPolicy
-        var hsts: HSTSStore?
-        var proxySecurity: SecurityPolicy
-    }
-
     /// The core lets any thread use it.
     let raw: OpaquePointer
-    let defaults: CoreDefaults
-    /// Those that wait between two transfers.
-    let cancellations = CancellationList()
+    let configuration: SessionConfiguration
+    /// Called when all tasks are cancelled, for what waits between two transfers.
+    let cancellations = Locked(Registry<@Sendable () -> Void>())
 
     /// Starts a session.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value for proxies that
-    ///   are none and for what can't be read of the trust policy or the TLS options, ``SessionError/Code/file`` for an unreadable file of
-    ///   certificates.
-    init(_ options: Options, defaults: CoreDefaults) throws(SessionError) {
-        guard !options.userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {
+    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value, for invalid proxies, and
+    ///   for an invalid trust policy or invalid TLS options; ``SessionError/Code/file`` for an unreadable file of certificates.
+    init(_ configuration: SessionConfiguration) throws(SessionError) {
+        let userAgent = configuration.userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? ""
+        guard !userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {
             throw SessionError(.invalidInput, message: "the user agent contains a control character")
         }
-        let policy = try CoreTrustPolicy(options.security)
+        let policy = try CoreTrustPolicy(configuration.security)
         // The core's own defaults are the same.
-        let proxyPolicy = options.proxySecurity == .default ? nil : try CoreTrustPolicy(options.proxySecurity)
+        let proxyPolicy =
+            configuration.proxySecurity == .default ? nil : try CoreTrustPolicy(configuration.proxySecurity)
         let arena = CoreArena()
-        let tls = try arena.options(options.tls)
-        let proxies = try CoreProxies(options.proxies)
-        let network = try arena.options(options.network)
+        var options = af_session_options()
+        options.size = MemoryLayout<af_session_options>.stride
+        options.max_connections_per_host = UInt32(clamping: configuration.maximumConnectionsPerHost)
+        options.max_connections = UInt32(clamping: configuration.maximumConnections)
+        options.max_idle_connections = UInt32(clamping: configuration.maximumIdleConnections)
+        options.max_idle_s = UInt32(clamping: configuration.idleConnectionLifetime.components.seconds)
+        options.user_agent = userAgent.isEmpty ? nil : try arena.copy(userAgent, "the user agent")
+        // on_done resumes a Swift task or a queue: always another thread.
+        options.gather_results = true
+        options.trust = policy.raw
+        options.proxy_trust = proxyPolicy?.raw
+        options.tls = try arena.options(configuration.tls)
+        options.proxies = try arena.copy(configuration.proxies)
+        options.network = try arena.options(configuration.network)
+        options.cookies = configuration.cookieStorage?.core.raw
+        options.cookie_policy = af_cookie_policy(configuration.cookieAcceptPolicy)
+        options.hsts = configuration.hsts?.core.raw
+        let handler = configuration.tls.clientCertificateHandler
+        options.keep(handler)
         var failure = af_failure()
         var raw: OpaquePointer?
-        let status = options.userAgent.withCString { userAgent in
-            var core = af_session_options(options, userAgent: userAgent, policy: policy)
-            core.tls = tls
-            core.proxies = proxies.raw
-            core.proxy_trust = proxyPolicy?.raw
-            core.network = network
-            core.cookies = options.cookieStorage?.core.raw
-            core.hsts = options.hsts?.core.raw
-            core.cookie_policy = af_cookie_policy(options.cookieAcceptPolicy)
-            core.keep(options.tls.clientCertificateHandler)
-            return af_session_new(&raw, &core, &failure)
-        }
+        let status = af_session_new(&raw, &options, &failure)
         // What the options point to.
-        withExtendedLifetime((arena, policy, proxyPolicy, proxies)) {}
+        withExtendedLifetime((arena, policy, proxyPolicy)) {}
         guard status == .AF_OK, let raw else {
-            if let handler = options.tls.clientCertificateHandler { Unmanaged.passUnretained(handler).release() }
+            if let handler { Unmanaged.passUnretained(handler).release() }
             throw SessionError(failure)
         }
         self.raw = raw
-        self.defaults = defaults
+        self.configuration = configuration
     }
 
     deinit {
@@ -72,7 +61,7 @@ final class CoreSession: @unchecked Sendable {
 
     /// Cancels every task that was begun, and what waits to begin another.
     func cancelAll() {
-        cancellations.cancelAll()
+        for handler in cancellations.withLock({ $0.close() }) { handler() }
         af_session_cancel_all(raw)
     }
 
@@ -104,23 +93,6 @@ package struct SessionStatistics: Hashable, Sendable {
     package var events: UInt64
     /// Connections opened.
     package var connections: UInt64
-}
-
-extension af_session_options {
-    fileprivate init(
-        _ options: CoreSession.Options, userAgent: UnsafePointer<CChar>, policy: CoreTrustPolicy
-    ) {
-        self.init()
-        size = MemoryLayout<Self>.stride
-        max_connections_per_host = options.connectionsPerHost
-        max_connections = options.connections
-        max_idle_connections = options.idleConnections
-        max_idle_s = options.idleSeconds
-        user_agent = options.userAgent.isEmpty ? nil : userAgent
-        // on_done resumes a Swift task or a queue: always another thread.
-        gather_results = true
-        trust = policy.raw
-    }
 }
 
 extension af_session_options {

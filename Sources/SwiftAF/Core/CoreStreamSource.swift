@@ -5,7 +5,7 @@ import FoundationEssentials
 /// ring pauses the transfer, a full one makes the sequence wait.
 final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
     private let stream: BodyStream
-    private let ring: Guarded<BodyRing>
+    private let ring: Locked<BodyRing>
     /// Tells the reader that there is something again. The reader's thread only; nil once the core is done with the
     /// body.
     private var wake: Wake?
@@ -16,7 +16,7 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
     init(_ stream: BodyStream, wake: @escaping Wake) {
         self.stream = stream
         self.wake = wake
-        ring = Guarded(BodyRing(length: stream.length))
+        ring = Locked(BodyRing(length: stream.length))
     }
 
     /// The source of a request's body, or of a part of it.
@@ -75,7 +75,7 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
         let offered = ring.withLock { $0.append(chunk, run: run) }
         if offered.wakesReader { wake?() }
         guard offered.isWanted else { return false }
-        return await withUnsafeContinuation { continuation in
+        return await withCheckedContinuation { continuation in
             let answer = ring.withLock { $0.wait(continuation, run: run) }
             if let answer { continuation.resume(returning: answer) }
         }
@@ -95,7 +95,7 @@ struct BodyRing {
         case failed
     }
 
-    typealias Waiter = UnsafeContinuation<Bool, Never>
+    typealias Waiter = CheckedContinuation<Bool, Never>
 
     /// The producer waits from here on. One chunk more than either can be inside.
     static let mostChunks = 4

@@ -3,136 +3,149 @@ import FoundationEssentials
 
 /// One task of the core and the receiver of its events.
 ///
-/// The core holds a retained reference from a successful ``begin(_:)`` until it drops it after the last event.
+/// The core holds a retained reference from a successful ``begin()`` until it drops it after the last event.
 /// This object holds a reference to the core's task until it goes away itself. That is no cycle that lasts: the
-/// core drops its side when the task has finished, whoever still holds references.
+/// core drops its side when the task has finished, whatever else holds references.
 ///
-/// Events arrive on the session's loop thread, one at a time; subclasses must not block in them.
+/// Events arrive on the session's loop thread, one at a time; handlers and subclasses must not block in them.
 class CoreTask: @unchecked Sendable {
-    /// Events beyond the end that a task wants to hear of. Each costs a crossing.
-    struct Interests: OptionSet {
-        let rawValue: UInt8
-        static let progress = Interests(rawValue: 1)
-        static let redirects = Interests(rawValue: 2)
-        static let head = Interests(rawValue: 4)
-        static let challenges = Interests(rawValue: 8)
-        static let trace = Interests(rawValue: 16)
+    private struct State {
+        /// Nil until the core has made the task.
+        var raw: OpaquePointer?
+        var isCancelled = false
+        var isSuspended = false
+        /// Answers a challenge.
+        var answering: Task<Void, Never>?
+        /// The last answer to one.
+        var reply: ChallengeReply?
     }
 
-    /// The answer to a piece of a body.
-    enum Intake {
-        case taken
-        /// The same piece again after ``wake()``.
-        case later
-        /// End the transfer.
-        case refused
-    }
+    final let request: CoreRequest
 
-    private let state = Guarded(CoreTaskState())
+    private let state = Locked(State())
     /// Where the request's body comes from if it is pulled. Set before the core knows the task.
     private var body: CoreBodySource?
-    /// What the last redirect was replaced by; the core reads it right after the decision.
-    private var replacement: CoreReplacement?
-    /// What is to go on; set before the core knows the task.
-    private var resumeToken: ResumeToken?
-    /// Set before the core knows the task.
-    private var reportsTrust = false
-    /// What the server has shown that sent the head, if somebody asked. Set before the head is told of.
+    /// What a handler decided last; the core reads it right after the decision.
+    private var decision: CoreArena?
+    /// What the server has shown that sent the head, if the request asks for it. Set before the head is reported.
     private(set) final var headTrust: SharedTrustReport?
-    /// What the body's file was named; the core reads it right after the decision.
-    private var destination: CoreText?
 
-    /// Answers challenges. Set before the core knows the task.
-    private var responder: ChallengeResponder?
+    /// Waits for the result. Set before the task begins.
+    // Unsafe: a checked one costs an allocation for each request.
+    private var continuation: UnsafeContinuation<Result<CoreResult, SessionError>, Never>?
+    /// Called with the result on the loop thread, of a task that isn't waited for. Set before the task begins.
+    final var completion: (@Sendable (CoreTask, CoreResult) -> Void)?
 
-    /// From the loop to whoever takes the result.
-    private let handover = Turn()
+    /// From the loop to the thread that takes the result.
+    private let handover = ThreadSanitizerFence()
+
+    init(_ request: CoreRequest) {
+        self.request = request
+    }
 
     deinit {
-        if let task = state.withLock({ $0.owned }) { af_task_release(task.pointer) }
+        state.withLock { state in
+            if let raw = state.raw { af_task_release(raw) }
+        }
     }
 
     // MARK: Commands, from any thread
     //
-    // The core is told under the lock, so that it hears of them in the order they were decided. It only takes a note
-    // and never calls back from there.
+    // The core is called under the lock, so that commands reach it in the order they were decided. It only takes a note
+    // and never calls back from there. What an event needs the lock for waits until the core's task is known.
 
-    /// Makes the core's task and starts it.
+    /// Makes the core's task and starts it. Once.
     ///
     /// - Returns: Nil if it started: ``didFinish(_:)`` comes exactly once. An error if it did not: then it never
     ///   comes. A task that was cancelled before does not start.
-    final func begin(_ order: CoreOrder) -> SessionError? {
-        resumeToken = order.resumeToken
-        responder = order.responder
-        reportsTrust = order.request.reportsTrust
-        guard state.withLock({ $0.begin() }) else {
-            return SessionError(.cancelled, url: order.request.url, resumeToken: resumeToken)
-        }
+    final func begin() -> SessionError? {
         do throws(SessionError) {
-            body = try order.makeBodySource(for: self)
+            body = try request.makeBodySource(for: self)
         } catch var error {
-            error.url = order.request.url
-            return error
+            error.url = request.http.url
+            return state.withLock { $0.isCancelled } ? cancelled : error
         }
-        var events = events(order.interests, takesBody: order.sink == .events)
-        var task: OpaquePointer?
-        var failure = af_failure()
-        let status = order.withRequest(body: body) { request in
-            events.context = Unmanaged.passRetained(self).toOpaque()
-            return af_task_begin(&task, order.session.raw, request, &events, &failure)
+        return state.withLock { state in
+            guard !state.isCancelled, state.raw == nil else { return cancelled }
+            var events = events()
+            var failure = af_failure()
+            let status = request.withRequest(body: body) { core in
+                events.context = Unmanaged.passRetained(self).toOpaque()
+                return af_task_begin(&state.raw, request.session.raw, core, &events, &failure)
+            }
+            guard status == .AF_OK, let raw = state.raw else {
+                body = nil
+                return SessionError(failure, url: request.http.url)
+            }
+            if state.isSuspended { af_task_suspend(raw) }
+            return nil
         }
-        guard status == .AF_OK, let task else {
-            body = nil
-            return SessionError(failure, url: order.request.url)
-        }
-        state.withLock { [task = CoreTaskReference(pointer: task)] state in
-            let missed = state.began(task)
-            if missed.contains(.suspend) { af_task_suspend(task.pointer) }
-            if missed.contains(.wake) { af_task_wake(task.pointer) }
-            if missed.contains(.cancel) { af_task_cancel(task.pointer) }
-            state.takeReply()?.send(to: task)
-        }
-        return nil
     }
 
-    /// Ends the task early; its end still comes. Before ``begin(_:)`` it keeps the task from beginning.
+    private var cancelled: SessionError {
+        SessionError(.cancelled, url: request.http.url, resumeToken: request.resumeToken)
+    }
+
+    /// Ends the task early; its end still comes. Before ``begin()`` it keeps the task from beginning.
     final func cancel() {
         state.withLock { state in
-            if let task = state.send(.cancel) { af_task_cancel(task.pointer) }
+            state.isCancelled = true
+            if let raw = state.raw { af_task_cancel(raw) }
         }
     }
 
     /// Asks for more body to send, or delivers the piece that was put off.
     final func wake() {
         state.withLock { state in
-            if let task = state.send(.wake) { af_task_wake(task.pointer) }
+            if let raw = state.raw { af_task_wake(raw) }
         }
     }
 
     /// Stops moving bytes.
     final func suspend() {
         state.withLock { state in
-            if let task = state.send(.suspend) { af_task_suspend(task.pointer) }
+            state.isSuspended = true
+            if let raw = state.raw { af_task_suspend(raw) }
         }
     }
 
     /// Moves bytes again.
     final func resume() {
         state.withLock { state in
-            if let task = state.resume() { af_task_resume(task.pointer) }
+            state.isSuspended = false
+            if let raw = state.raw { af_task_resume(raw) }
         }
     }
 
+    /// Begins the task and waits for its end. Cancelling the Swift task cancels it.
+    ///
+    /// - Throws: Why it did not begin.
+    // Inlined, because every async function that is called, and that returns, asks for its executor.
+    @inline(__always)
+    final func run() async throws(SessionError) -> CoreResult {
+        let ending = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                self.continuation = continuation
+                // Refused, no end will come; begun, exactly one.
+                if let error = begin() { continuation.resume(returning: .failure(error)) }
+            }
+        } onCancel: {
+            cancel()
+        }
+        return try ending.get()
+    }
+
     /// What ``didFinish(_:)`` was given, as values. Once, on any thread.
-    final func take(_ result: CoreResult, for url: String) -> CoreOutcome {
+    final func take(_ result: CoreResult) -> CoreOutcome {
         handover.begin()
-        var outcome = result.take(for: url, reportsTrust: reportsTrust, bodyFailure: body?.failure)
+        var outcome = result.take(
+            for: request.http.url, reportsTrust: request.http.reportsTrust, bodyFailure: body?.failure)
         // Without an answer nothing has become void, whether the partial file was looked at or not.
-        if let resumeToken, outcome.response == nil, outcome.failure?.resumeToken == nil {
-            outcome.failure?.resumeToken = resumeToken
+        if let token = request.resumeToken, outcome.response == nil, outcome.failure?.resumeToken == nil {
+            outcome.failure?.resumeToken = token
         }
         if let failure = outcome.failure, failure.code == .authentication,
-            var own = state.withLock({ $0.reply })?.failure(url: failure.url ?? url)
+            var own = state.withLock({ $0.reply })?.failure(url: failure.url ?? request.http.url)
         {
             own.metrics = failure.metrics
             outcome.failure = own
@@ -141,33 +154,31 @@ class CoreTask: @unchecked Sendable {
     }
 
     /// The response of a result that tells of nothing else, as most; then the result was taken. On any thread.
-    final func takeResponse(_ result: CoreResult, for url: String) -> (HTTPResponse, Data)? {
+    final func takeResponse(_ result: CoreResult) -> (HTTPResponse, Data)? {
         handover.begin()
-        return result.takeResponse(for: url)
+        return result.takeResponse(for: request.http.url)
     }
 
     // MARK: Events, on the loop thread
 
-    /// The task has ended. `result` must be taken with ``take(_:for:)``, once, on any thread, or discarded here.
+    /// The task has ended. `result` must be taken with ``take(_:)``, once, on any thread.
     func didFinish(_ result: CoreResult) {
-        result.discard()
+        if let continuation {
+            continuation.resume(returning: .success(result))
+        } else if let completion {
+            completion(self, result)
+        } else {
+            result.discard()
+        }
     }
 
-    func didProgress(_ progress: TransferProgress) {}
-
-    func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision { .follow }
-
-    /// The same request goes out once more, with credentials. The challenge comes without them.
-    func didAnswer(_ challenge: AuthenticationChallenge) {}
-
-    /// Something went over the wire.
-    func didTrace(_ trace: WireTrace) {}
-
     /// The head of the final response, before its body.
-    func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition { .allow }
+    func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
+        request.handlers.decide(response)
+    }
 
-    /// A piece of the body. The bytes are gone when this returns.
-    func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Intake { .taken }
+    /// A piece of the body. The bytes are gone when this returns. False for the same piece again after ``wake()``.
+    func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
 
     /// A ``wake()`` has come through, of a task that takes the body. One from inside ``didReceiveBody(_:)`` comes
     /// behind all that is there to be read now.
@@ -181,86 +192,88 @@ extension CoreTask {
         context.map { Unmanaged<CoreTask>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private func events(_ interests: Interests, takesBody: Bool) -> af_task_events {
+    /// Each event beyond the end costs a crossing.
+    private func events() -> af_task_events {
+        let handlers = request.handlers
+        let isMonitored = handlers.monitors != nil
         var events = af_task_events()
         events.size = MemoryLayout<af_task_events>.stride
         events.on_done = { context, result in
             guard let result, let task = CoreTask.from(context) else { return }
-            task.state.withLock { $0.answering }?.cancel()
+            if task.request.handlers.answersChallenges { task.state.withLock { $0.answering }?.cancel() }
             task.handover.end()
             task.didFinish(CoreResult(taking: result))
         }
         events.release = { context in
             context.map { Unmanaged<CoreTask>.fromOpaque($0).release() }
         }
-        if interests.contains(.progress) {
+        if handlers.progress != nil {
             events.on_progress = { context, progress in
                 guard let progress else { return }
-                CoreTask.from(context)?.didProgress(TransferProgress(progress.pointee))
+                CoreTask.from(context)?.request.handlers.progress?(TransferProgress(progress.pointee))
             }
         }
-        if interests.contains(.redirects) {
+        if handlers.redirect != nil || request.refusesRedirects || isMonitored {
             events.on_redirect = { context, redirect in
                 guard let redirect, let task = CoreTask.from(context) else { return AF_REDIRECT_FAIL }
                 return task.decide(redirect)
             }
         }
-        if responder != nil {
+        if handlers.answersChallenges {
             events.on_challenge = { context, challenge, _ in
                 guard let challenge, let task = CoreTask.from(context) else { return AF_CHALLENGE_FAIL }
-                return task.meet(challenge.pointee)
+                return task.answer(challenge.pointee)
             }
         }
-        if interests.contains(.challenges) {
+        if isMonitored {
+            // The same request goes out once more, with credentials. The challenge comes without them.
             events.on_challenge_accepted = { context, challenge in
-                guard let challenge, var told = AuthenticationChallenge(challenge.pointee) else { return }
-                told.proposedCredential = nil
-                CoreTask.from(context)?.didAnswer(told)
+                guard let challenge, var shown = AuthenticationChallenge(challenge.pointee) else { return }
+                shown.proposedCredential = nil
+                CoreTask.from(context)?.request.handlers.events?.tell(.challenged(shown))
             }
         }
-        if interests.contains(.trace) {
+        if handlers.monitors?.tracesWire == true {
             events.on_trace = { context, trace in
                 guard let trace, let seen = WireTrace(trace.pointee) else { return }
-                CoreTask.from(context)?.didTrace(seen)
+                CoreTask.from(context)?.request.handlers.events?.tell(.traced(seen))
             }
         }
-        if interests.contains(.head) {
+        if handlers.response != nil || isMonitored || request.sink == .events {
             events.on_head = { context, response in
                 guard let response, let task = CoreTask.from(context) else { return .AF_EINTERNAL }
-                return task.judge(response)
+                return task.receiveHead(response)
             }
         }
-        if takesBody {
+        if request.sink == .events {
             events.on_body = { context, chunk in
                 guard let task = CoreTask.from(context) else { return .AF_EINTERNAL }
-                switch task.didReceiveBody(UnsafeRawBufferPointer(start: chunk.bytes, count: chunk.size)) {
-                case .taken: return .AF_OK
-                case .later: return .AF_EAGAIN
-                case .refused: return .AF_ECANCELED
-                }
+                let bytes = UnsafeRawBufferPointer(start: chunk.bytes, count: chunk.size)
+                return task.didReceiveBody(bytes) ? .AF_OK : .AF_EAGAIN
             }
             events.on_wake = { CoreTask.from($0)?.didWake() }
         }
         return events
     }
 
-    /// Whoever answers may take time, which the loop hasn't.
-    private func meet(_ challenge: af_challenge) -> af_challenge_answer {
-        guard let responder, let asked = AuthenticationChallenge(challenge) else { return AF_CHALLENGE_DEFAULT }
+    /// A handler may take its time, which the loop hasn't.
+    private func answer(_ challenge: af_challenge) -> af_challenge_answer {
+        guard let asked = AuthenticationChallenge(challenge) else { return AF_CHALLENGE_DEFAULT }
         let number = challenge.number
         let answering = Task {
-            let reply = ChallengeReply(number: number, disposition: await responder.answer(asked))
+            let reply = ChallengeReply(number: number, disposition: await request.handlers.answer(asked))
             self.state.withLock { state in
-                if let task = state.answer(with: reply) { reply.send(to: task) }
+                state.reply = reply
+                if let raw = state.raw { reply.send(to: raw) }
             }
         }
         state.withLock { $0.answering = answering }
         return AF_CHALLENGE_LATER
     }
 
-    private func judge(_ response: UnsafeMutablePointer<af_response>) -> af_status {
+    private func receiveHead(_ response: UnsafeMutablePointer<af_response>) -> af_status {
         guard let head = response.pointee.head, let url = response.pointee.url else { return .AF_EINTERNAL }
-        if reportsTrust {
+        if request.http.reportsTrust {
             headTrust = af_response_get_trust(response).map { SharedTrustReport(TrustReport($0.pointee)) }
         }
         switch didReceiveHead(HTTPResponse(head.pointee, url: String(cString: url))) {
@@ -269,10 +282,10 @@ extension CoreTask {
         case .cancel:
             return .AF_ECANCELED
         case .download(let path, let options):
-            // An empty path is an error to the core, and so is one that it could not read to its end.
-            let text = CoreText(path.utf8.contains(0) ? "" : path)
-            destination = text
-            response.pointee.path = text.start
+            let arena = CoreArena()
+            decision = arena
+            // An empty path is an error to the core, and so is one with NUL, which it could not read to its end.
+            response.pointee.path = (try? arena.copy(path, "")) ?? (try? arena.copy("", ""))
             response.pointee.flags = options.coreFlags
             return .AF_OK
         }
@@ -280,18 +293,27 @@ extension CoreTask {
 
     private func decide(_ redirect: UnsafeMutablePointer<af_redirect>) -> af_redirect_answer {
         let proposal = RedirectProposal(redirect.pointee)
-        switch willRedirect(proposal) {
+        let handlers = request.handlers
+        let answer = request.refusesRedirects ? .fail : handlers.redirect?(proposal) ?? .follow
+        handlers.events?.tell(.redirected(proposal, answer))
+        switch answer {
         case .follow:
             return AF_REDIRECT_FOLLOW
         case .stop:
             return AF_REDIRECT_STOP
         case .fail:
             return AF_REDIRECT_FAIL
-        case .replace(let request):
-            guard (try? request.validate()) != nil else { return AF_REDIRECT_FAIL }
-            let replacement = CoreReplacement(request)
-            replacement.apply(to: redirect)
-            self.replacement = replacement
+        case .replace(let next):
+            let arena = CoreArena()
+            guard (try? next.validate()) != nil, let method = try? arena.copy(next.method.rawValue, ""),
+                let url = try? arena.copy(next.url, "")
+            else { return AF_REDIRECT_FAIL }
+            let headers = arena.copy(next.headers)
+            decision = arena
+            redirect.pointee.method = method
+            redirect.pointee.url = url
+            redirect.pointee.headers = headers.baseAddress
+            redirect.pointee.header_count = headers.count
             return AF_REDIRECT_FOLLOW
         }
     }

@@ -11,11 +11,11 @@ struct CoreFile: Equatable, Sendable {
     var token: ResumeToken?
 
     var textSize: Int {
-        (rawPath.map { $0.count + 1 } ?? path.map { CoreTexts.size(of: $0) } ?? 0)
-            + (token.map { CoreTexts.size(of: $0.text) } ?? 0)
+        (rawPath.map { $0.count + 1 } ?? path.map { CStringArena.size(of: $0) } ?? 0)
+            + (token.map { CStringArena.size(of: $0.text) } ?? 0)
     }
 
-    func sink(_ texts: inout CoreTexts) -> af_sink {
+    func sink(_ texts: inout CStringArena) -> af_sink {
         var sink = af_sink()
         sink.kind = AF_SINK_FILE
         if let rawPath { sink.path = texts.put(rawPath) } else if let path { sink.path = texts.put(path) }

@@ -1,10 +1,10 @@
 /// One of several downloads.
 public struct DownloadItem: Sendable {
-    let plan: DownloadPlan
+    let spec: DownloadSpec
 
     /// A download to a path.
     public init(_ request: HTTPRequest, to path: String, options: DownloadOptions = .replacesFile) {
-        plan = .to(path, request, options)
+        spec = .to(path, request, options)
     }
 
     /// A download into a file that is named when the head of its response is there.
@@ -13,7 +13,7 @@ public struct DownloadItem: Sendable {
     public init(
         _ request: HTTPRequest, options: DownloadOptions = .replacesFile, destination: DownloadDestination? = nil
     ) {
-        plan = .named(by: destination, request, options)
+        spec = .named(by: destination, request, options)
     }
 
     /// A download that goes on.
@@ -21,7 +21,7 @@ public struct DownloadItem: Sendable {
         resuming token: ResumeToken, headers: HTTPHeaders = [:],
         options: DownloadOptions = [.replacesFile, .keepsPartialFile]
     ) {
-        plan = .resuming(token, headers, options)
+        spec = .resuming(token, headers, options)
     }
 }
 
@@ -135,20 +135,20 @@ extension HTTPSessionManager {
 }
 
 private final class DownloadBatch: Sendable {
-    private let plans: [DownloadPlan]
-    private let tally: Guarded<DownloadTally>
+    private let specs: [DownloadSpec]
+    private let tally: Locked<DownloadTally>
     private let progress: (@Sendable (DownloadBatchProgress) -> Void)?
 
     init(
         _ items: [DownloadItem], _ destination: DownloadDestination?,
         _ progress: (@Sendable (DownloadBatchProgress) -> Void)?
     ) {
-        plans = items.map { item in
-            var plan = item.plan
-            if plan.file.path == nil, plan.destination == nil { plan.destination = destination }
-            return plan
+        specs = items.map { item in
+            var spec = item.spec
+            if spec.file.path == nil, spec.destination == nil { spec.destination = destination }
+            return spec
         }
-        tally = Guarded(DownloadTally(count: items.count))
+        tally = Locked(DownloadTally(count: items.count))
         self.progress = progress
     }
 
@@ -156,7 +156,7 @@ private final class DownloadBatch: Sendable {
         on manager: HTTPSessionManager, atOnce limit: Int, _ tell: @escaping @Sendable (DownloadResult) -> Void
     ) async {
         await withTaskGroup(of: Void.self) { group in
-            for index in plans.indices {
+            for index in specs.indices {
                 if index >= limit { await group.next() }
                 group.addTask { tell(await self.run(index, on: manager)) }
             }
@@ -167,7 +167,7 @@ private final class DownloadBatch: Sendable {
         defer { tally.withLock { $0.end(index) } }
         do throws(SessionError) {
             return DownloadResult(
-                index: index, result: .success(try await manager.download(plans[index], observer(of: index))))
+                index: index, result: .success(try await manager.download(specs[index], observer(of: index))))
         } catch {
             return DownloadResult(index: index, result: .failure(error))
         }

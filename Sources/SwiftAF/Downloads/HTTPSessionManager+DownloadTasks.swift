@@ -20,7 +20,7 @@ extension HTTPSessionManager {
         for request: HTTPRequest, options: DownloadOptions = .replacesFile, progress: ProgressHandler? = nil,
         destination: DownloadDestination? = nil, completionHandler: @escaping DownloadCompletion
     ) -> DownloadTask {
-        makeTask(.named(by: destination ?? downloadDestination, request, options), progress, completionHandler)
+        makeTask(.named(by: destination, request, options), progress, completionHandler)
     }
 
     /// Makes a task that goes on with a download, as ``download(resuming:headers:options:progress:)`` does.
@@ -33,29 +33,27 @@ extension HTTPSessionManager {
     }
 
     private func makeTask(
-        _ plan: DownloadPlan, _ progress: ProgressHandler?, _ completion: @escaping DownloadCompletion
+        _ spec: DownloadSpec, _ progress: ProgressHandler?, _ completion: @escaping DownloadCompletion
     ) -> DownloadTask {
-        let target = completionTarget
-        var observers = TransferObservers()
-        let order: Result<CoreOrder, SessionError>
-        do throws(SessionError) {
-            let prepared = try prepare(plan, target.reporting(to: progress))
-            order = .success(prepared.0)
-            observers = prepared.1
-        } catch {
-            order = .failure(error)
+        let snapshot = snapshot
+        let target = CompletionTarget(snapshot.settings)
+        let request = Result { () throws(SessionError) in
+            try prepare(spec, snapshot, target.reporting(to: progress))
         }
-        return makeTask(plan.request, .download, order, observers, target) { task, outcome in
-            outcome.tellOfFile(of: task)
+        let monitors = snapshot.settings.handlers.monitors
+        return makeTask(spec.request, .download, request, monitors, target) { task, outcome in
+            outcome.reportFile(of: task)
             let error = outcome.downloadError
-            let report = TaskReport(task) {
-                TaskCompletion(
-                    body: outcome.body, filePath: outcome.download?.path ?? plan.file.path, error: error,
+            let (response, filePath) = (outcome.response, outcome.filePath)
+            let observed =
+                !ProcessEvents.isObserved
+                ? nil
+                : TaskCompletion(
+                    body: outcome.body, filePath: outcome.download?.path ?? spec.file.path, error: error,
                     serializer: DataResponseSerializer(), metrics: outcome.metrics)
-            }
             return {
-                completion(outcome.response, outcome.filePath, error)
-                report?.tell()
+                completion(response, filePath, error)
+                if let observed { ProcessEvents.report(.taskCompleted(task, observed)) }
             }
         }
     }

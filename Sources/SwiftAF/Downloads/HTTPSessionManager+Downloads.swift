@@ -44,7 +44,7 @@ extension HTTPSessionManager {
         _ request: HTTPRequest, options: DownloadOptions = .replacesFile,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DownloadResponse {
-        try await download(.named(by: downloadDestination, request, options), progress)
+        try await download(.named(by: nil, request, options), progress)
     }
 
     /// Goes on with a download that broke off, of any manager of any process, and puts the file where it was to go.
@@ -69,70 +69,65 @@ extension HTTPSessionManager {
         _ request: HTTPRequest, toBytes path: [UInt8], options: DownloadOptions,
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(SessionError) -> DownloadResponse {
-        var plan = DownloadPlan.to(String(decoding: path, as: UTF8.self), request, options)
-        plan.file.rawPath = path
-        return try await download(plan, progress)
+        var spec = DownloadSpec.to(String(decoding: path, as: UTF8.self), request, options)
+        spec.file.rawPath = path
+        return try await download(spec, progress)
     }
 
     func download(
-        _ plan: DownloadPlan, _ progress: (@Sendable (TransferProgress) -> Void)?
+        _ spec: DownloadSpec, _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(SessionError) -> DownloadResponse {
-        let (order, observers) = try prepare(plan, progress)
-        let outcome = await Exchange.run(order, observers)
-        outcome.tellOfFile(of: nil)
+        let outcome = await (try prepare(spec, snapshot, progress)).outcome()
+        outcome.reportFile(of: nil)
         return try outcome.downloadResponse()
     }
 
     /// What it takes to begin a download.
     func prepare(
-        _ plan: DownloadPlan, _ progress: (@Sendable (TransferProgress) -> Void)?
-    ) throws(SessionError) -> (CoreOrder, TransferObservers) {
-        try plan.validate()
-        var observers = observers(of: plan.request, progress)
-        observers.response = plan.responseHandler
-        return (try order(plan.request, sink: .file(plan.file), interests: observers.interests), observers)
+        _ spec: DownloadSpec, _ snapshot: Snapshot, _ progress: (@Sendable (TransferProgress) -> Void)?
+    ) throws(SessionError) -> CoreRequest {
+        let naming = try spec.responseHandler(snapshot.settings.downloadDestination)
+        return try prepare(spec.request, snapshot, sink: .file(spec.file), naming: naming, progress: progress)
     }
 }
 
 /// What is downloaded, and how.
-struct DownloadPlan: Sendable {
+struct DownloadSpec: Sendable {
     var request: HTTPRequest
     var file: CoreFile
-    /// If the file has no path.
+    /// If the file has no path; nil for the manager's.
     var destination: DownloadDestination?
 
-    static func to(_ path: String, _ request: HTTPRequest, _ options: DownloadOptions) -> DownloadPlan {
-        DownloadPlan(request: request, file: CoreFile(path: path, options: options))
+    static func to(_ path: String, _ request: HTTPRequest, _ options: DownloadOptions) -> DownloadSpec {
+        DownloadSpec(request: request, file: CoreFile(path: path, options: options))
     }
 
     static func named(
         by destination: DownloadDestination?, _ request: HTTPRequest, _ options: DownloadOptions
-    ) -> DownloadPlan {
-        DownloadPlan(request: request, file: CoreFile(options: options), destination: destination)
+    ) -> DownloadSpec {
+        DownloadSpec(request: request, file: CoreFile(options: options), destination: destination)
     }
 
-    static func resuming(_ token: ResumeToken, _ headers: HTTPHeaders, _ options: DownloadOptions) -> DownloadPlan {
+    static func resuming(_ token: ResumeToken, _ headers: HTTPHeaders, _ options: DownloadOptions) -> DownloadSpec {
         let file = CoreFile(path: token.filePath, options: options.union(.resumes), token: token)
-        return DownloadPlan(request: HTTPRequest(token.url, headers: headers), file: file)
+        return DownloadSpec(request: HTTPRequest(token.url, headers: headers), file: file)
     }
 
-    /// Nil if the file has a path.
-    var responseHandler: ResponseHandler? {
-        guard let destination else { return nil }
+    /// Names the file; nil if it has a path.
+    func responseHandler(_ defaultDestination: DownloadDestination?) throws(SessionError) -> ResponseHandler? {
+        if let path = file.path {
+            guard !path.isEmpty, !path.utf8.contains(0) else { throw invalid("the path is empty or contains NUL") }
+            return nil
+        }
+        guard let destination = destination ?? defaultDestination else {
+            throw invalid("the download has no path, and there is no destination that names one")
+        }
         return { [options = file.options] response in
             response.isSuccessful ? .download(to: destination(response), options: options) : .allow
         }
     }
 
-    func validate() throws(SessionError) {
-        let problem: String
-        if let path = file.path {
-            guard path.isEmpty || path.utf8.contains(0) else { return }
-            problem = "the path is empty or contains NUL"
-        } else {
-            guard destination == nil else { return }
-            problem = "the download has no path, and there is no destination that names one"
-        }
-        throw SessionError(.invalidInput, message: problem, url: request.url)
+    private func invalid(_ problem: String) -> SessionError {
+        SessionError(.invalidInput, message: problem, url: request.url)
     }
 }

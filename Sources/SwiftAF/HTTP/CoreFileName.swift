@@ -8,9 +8,9 @@ extension HTTPResponse {
             headers.fields.filter {
                 $0.isNamed(HTTPHeaders.Name.contentDisposition) || $0.isNamed(HTTPHeaders.Name.contentType)
             })
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CoreTexts.size(of: fields)) { memory in
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CStringArena.size(of: fields)) { memory in
             withUnsafeTemporaryAllocation(of: af_header.self, capacity: fields.fields.count) { core in
-                var texts = CoreTexts(memory)
+                var texts = CStringArena(memory)
                 var head = af_head()
                 head.header_count = texts.put(fields, into: core)
                 head.headers = UnsafePointer(core.baseAddress)

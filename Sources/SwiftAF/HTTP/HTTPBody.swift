@@ -6,7 +6,6 @@ public struct HTTPBody: Sendable {
         case none
         case data(Data)
         case file(path: String)
-        case reader(any BodyReader)
         case stream(BodyStream)
         case form(BodyForm)
     }
@@ -78,7 +77,6 @@ public struct HTTPBody: Sendable {
         case .none: 0
         case .data(let data): Int64(data.count)
         case .file, .form: nil
-        case .reader(let reader): reader.length
         case .stream(let stream): stream.length
         }
     }
@@ -88,7 +86,6 @@ public struct HTTPBody: Sendable {
     public var isReplayable: Bool {
         switch content {
         case .none, .data, .file: true
-        case .reader: false
         case .stream(let stream): stream.isReplayable
         case .form(let form):
             form.parts.allSatisfy { part in
@@ -121,24 +118,10 @@ extension HTTPBody: CustomStringConvertible {
         case .none: "no body"
         case .data: size
         case .file(let path): "file \(path)"
-        case .reader, .stream: "stream, \(size)"
+        case .stream: "stream, \(size)"
         case .form(let form): "form of \(form.parts.count) parts"
         }
     }
-}
-
-/// A body that is pulled: the seam for bodies that are computed, such as forms.
-///
-/// The transfer calls one method at a time, on its loop thread, so no method may block for long.
-package protocol BodyReader: Sendable {
-    /// The exact number of bytes, or nil if it isn't known.
-    var length: Int64? { get }
-
-    /// Fills `buffer` from its start and returns the number of bytes written, at least 1; nil at the end.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int?
-
-    /// Goes back to the first byte. False if that can't be done.
-    func rewind() throws -> Bool
 }
 
 /// A body that is pushed: runs a user's byte sequence, chunk by chunk, at the speed of the consumer.

@@ -35,7 +35,7 @@ public final class BearerAuthenticator: RequestInterceptor {
     private let origins: Set<Origin>
     private let leeway: Duration?
     private let refresh: Refresh
-    private let state: Guarded<State>
+    private let state: Locked<State>
 
     /// - Parameters:
     ///   - origins: Scheme, host and port of the servers that get the token; more of a URL doesn't count.
@@ -50,7 +50,7 @@ public final class BearerAuthenticator: RequestInterceptor {
         self.origins = Set(origins.compactMap(Origin.init))
         self.leeway = leeway
         self.refresh = refresh
-        state = Guarded(State(bearer: BearerState(token: token)))
+        state = Locked(State(bearer: BearerState(token: token)))
     }
 
     /// The token of requests that are sent now. Set it after signing in; nil after signing out, which means that the

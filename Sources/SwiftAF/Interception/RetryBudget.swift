@@ -4,7 +4,7 @@
 /// While requests succeed there is always a token. When they all fail, at most one request in five is repeated, once
 /// what was saved is spent.
 public final class RetryBudget: Sendable {
-    private let bucket: Guarded<TokenBucket>
+    private let bucket: Locked<TokenBucket>
 
     /// Makes a full bucket.
     ///
@@ -12,7 +12,7 @@ public final class RetryBudget: Sendable {
     ///   - capacity: The most tokens that are saved.
     ///   - tokensPerRequest: What a new request adds, from 0 to 1.
     public init(capacity: Int = 10, tokensPerRequest: Double = 0.2) {
-        bucket = Guarded(TokenBucket(capacity: capacity, refill: tokensPerRequest))
+        bucket = Locked(TokenBucket(capacity: capacity, refill: tokensPerRequest))
     }
 
     /// Repeats that there is a token for now.

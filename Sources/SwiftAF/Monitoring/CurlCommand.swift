@@ -82,7 +82,7 @@ private struct CurlCommand {
             return ("printf %s \(encoded) | base64 -d | ", ["--data-binary", "@-"])
         case .file(let path):
             return ("", ["--data-binary", "@\(path)"])
-        case .reader, .stream:
+        case .stream:
             return ("", ["--data-binary", "@-"])
         case .form(let form):
             let parts = form.parts.map(Self.part)

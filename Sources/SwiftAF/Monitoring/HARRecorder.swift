@@ -15,7 +15,7 @@ public import FoundationEssentials
 public final class HARRecorder: EventMonitor {
     private let redaction: Redaction
     private let maximumBodySize: Int
-    private let log: Guarded<HARLog>
+    private let log: Locked<HARLog>
 
     /// - Parameters:
     ///   - maximumEntries: Entries that are kept; the oldest go first.
@@ -24,7 +24,7 @@ public final class HARRecorder: EventMonitor {
     public init(maximumEntries: Int = 1000, maximumBodySize: Int = 0, redaction: Redaction = .standard) {
         self.redaction = redaction
         self.maximumBodySize = max(0, maximumBodySize)
-        log = Guarded(HARLog(capacity: max(0, maximumEntries)))
+        log = Locked(HARLog(capacity: max(0, maximumEntries)))
     }
 
     /// The archive: an object with the member `log`.

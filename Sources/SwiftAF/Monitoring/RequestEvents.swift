@@ -43,7 +43,7 @@ final class RequestEvents: Sendable {
 
     /// Of a transfer without a task, which begins.
     static func begun(_ request: HTTPRequest, _ monitors: MonitorGroup?) -> RequestEvents? {
-        guard monitors != nil || !TaskObservation.observers.isEmpty else { return nil }
+        guard monitors != nil || ProcessEvents.isObserved else { return nil }
         let events = RequestEvents(request, monitors, task: nil)
         events.tell(.created)
         events.tell(.resumed)
@@ -53,8 +53,8 @@ final class RequestEvents: Sendable {
     func tell(_ event: RequestEvent) {
         if !isTask {
             switch event {
-            case .created: TaskObservation.observers.tell { $0.transferDidBegin(id, request) }
-            case .finished: TaskObservation.observers.tell { $0.transferDidEnd(id) }
+            case .created: ProcessEvents.report(.transferBegan(id, request))
+            case .finished: ProcessEvents.report(.transferEnded(id))
             default: break
             }
         }

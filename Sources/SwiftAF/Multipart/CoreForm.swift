@@ -121,9 +121,9 @@ final class CoreForm {
         _ data: Data, lending: Bool, _ use: (af_slice, GiveBack?, UnsafeMutableRawPointer?) -> af_status
     ) -> af_status {
         guard lending else { return data.withUnsafeBytes { use(af_slice($0), { _ in }, nil) } }
-        guard data.count > CoreLoan.largestCopy else { return data.withUnsafeBytes { use(af_slice($0), nil, nil) } }
-        let loan = CoreLoan.lend(data)
-        return use(loan.bytes, CoreLoan.giveBack, loan.context)
+        guard data.count > BorrowedData.largestCopy else { return data.withUnsafeBytes { use(af_slice($0), nil, nil) } }
+        let loan = BorrowedData.lend(data)
+        return use(loan.bytes, BorrowedData.giveBack, loan.context)
     }
 }
 
@@ -174,12 +174,13 @@ extension BodyForm.Heading {
 extension HTTPHeaders {
     /// The fields in the core's form, for the time of the call, and memory for `moreText` bytes of other texts.
     fileprivate func withCore<Result>(
-        moreText: Int = 0, _ use: (UnsafePointer<af_header>?, Int, inout CoreTexts) -> Result
+        moreText: Int = 0, _ use: (UnsafePointer<af_header>?, Int, inout CStringArena) -> Result
     ) -> Result {
         withUnsafeTemporaryAllocation(of: af_header.self, capacity: fields.count + removedDefaults.count) { memory in
             // One more, so that also an empty text has an address.
-            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CoreTexts.size(of: self) + moreText + 1) { text in
-                var texts = CoreTexts(text)
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CStringArena.size(of: self) + moreText + 1) {
+                text in
+                var texts = CStringArena(text)
                 let count = texts.put(self, into: memory)
                 return use(UnsafePointer(memory.baseAddress), count, &texts)
             }

@@ -10,7 +10,7 @@ final class CoreFormSpool: Sendable {
     /// Attempts to find a name that no file has; one is nearly always enough.
     private static let nameAttempts = 16
 
-    private let signal = CoreSignal()
+    private let signal = Signal<Void>()
     private let queue = DispatchQueue(label: "swiftaf.form-spool")
 
     private init() {}
@@ -59,7 +59,7 @@ final class CoreFormSpool: Sendable {
             streams.append(source)
             return af_reader(source)
         }
-        let step = Step(core)
+        let step = Step(form: core)
         while true {
             guard !Task.isCancelled else { throw SessionError(.cancelled) }
             let (count, failure) = await step.run(on: queue, descriptor)
@@ -83,22 +83,17 @@ final class CoreFormSpool: Sendable {
     }
 
     /// Some bytes, written on a queue while the form's owner waits.
-    private final class Step: @unchecked Sendable {
-        private let form: CoreForm
-        private let result = Guarded((count: AF_READ_END, failure: af_failure()))
-        private let done = CoreSignal()
-
-        init(_ form: CoreForm) {
-            self.form = form
-        }
+    private struct Step: @unchecked Sendable {
+        let form: CoreForm
 
         func run(on queue: DispatchQueue, _ descriptor: Int32) async -> (count: Int, failure: af_failure) {
-            queue.async { [self] in
-                result.withLock { $0.count = form.write(CoreFormSpool.bytesAtOnce, to: descriptor, &$0.failure) }
-                done.send()
+            await withCheckedContinuation { continuation in
+                queue.async {
+                    var failure = af_failure()
+                    let count = form.write(CoreFormSpool.bytesAtOnce, to: descriptor, &failure)
+                    continuation.resume(returning: (count, failure))
+                }
             }
-            await done.wait()
-            return result.withLock { $0 }
         }
     }
 
@@ -107,35 +102,5 @@ final class CoreFormSpool: Sendable {
         var error = SessionError(.file, message: "\(what) \(path): \(String(cString: strerror(code)))")
         error.systemError = code
         return error
-    }
-}
-
-/// One waits, others send. A signal that comes while nobody waits is kept.
-final class CoreSignal: Sendable {
-    private struct State {
-        var isSent = false
-        var waiter: UnsafeContinuation<Void, Never>?
-    }
-
-    private let state = Guarded(State())
-
-    func send() {
-        let waiter = state.withLock { state in
-            state.isSent = state.waiter == nil
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume()
-    }
-
-    func wait() async {
-        await withUnsafeContinuation { continuation in
-            let isSent = state.withLock { state in
-                defer { state.isSent = false }
-                if !state.isSent { state.waiter = continuation }
-                return state.isSent
-            }
-            if isSent { continuation.resume() }
-        }
     }
 }

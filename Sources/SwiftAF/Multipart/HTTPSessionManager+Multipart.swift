@@ -24,9 +24,11 @@ extension HTTPSessionManager {
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         constructingBody: (inout MultipartFormData) throws -> Void
     ) async throws(SessionError) -> Value {
-        let request = try multipartRequest(.post, url, parameters, headers, constructingBody)
-        let response = try await response(for: request, progress: progress)
-        return try response.serialized(by: StandardSerializer<Value>(preferring: responseSerializer))
+        let snapshot = snapshot
+        let form = try multipartRequest(.post, url, parameters, headers, snapshot, constructingBody)
+        let request = try prepare(form, snapshot, progress: progress)
+        let serializer = StandardSerializer<Value>(preferring: snapshot.settings.responseSerializer)
+        return try await request.response().serialized(by: serializer)
     }
 
     /// Posts a form of parts and gets JSON. Closures other than `constructingBody`, which is called at once, are called
@@ -54,18 +56,19 @@ extension HTTPSessionManager {
         constructingBody: (inout MultipartFormData) throws -> Void, with serializer: some ResponseSerializer<Output>,
         progress: ProgressHandler? = nil, success: Success<Output>?, failure: Failure?
     ) -> UploadTask? {
-        start(serializer, progress, success, failure) { () throws(SessionError) in
-            try multipartRequest(.post, url, parameters, headers, constructingBody)
+        let snapshot = snapshot
+        return start(serializer, progress, success, failure, snapshot) { () throws(SessionError) in
+            try multipartRequest(.post, url, parameters, headers, snapshot, constructingBody)
         }
     }
 
     private func multipartRequest(
-        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ headers: HTTPHeaders,
+        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ headers: HTTPHeaders, _ snapshot: Snapshot,
         _ constructingBody: (inout MultipartFormData) throws -> Void
     ) throws(SessionError) -> HTTPRequest {
         let url = resolve(url)
         do {
-            var request = try requestSerializer.multipartFormRequest(
+            var request = try snapshot.settings.requestSerializer.multipartFormRequest(
                 method, url, parameters: parameters, constructingBody: constructingBody)
             if !headers.isEmpty || !headers.removedDefaults.isEmpty { request.headers.merge(headers) }
             return request

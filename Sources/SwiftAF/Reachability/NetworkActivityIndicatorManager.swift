@@ -22,11 +22,11 @@ public final class NetworkActivityIndicatorManager: Sendable {
     ///   for what should go on unseen, such as a stream of events.
     public init(counting isCounted: @escaping @Sendable (HTTPRequest) -> Bool = { _ in true }) {
         storage = ActivityStorage(isCounted)
-        observation = TaskObservation.observers.add(storage)
+        observation = ProcessEvents.add { [storage] in storage.count($0) }
     }
 
     deinit {
-        TaskObservation.observers.remove(observation)
+        ProcessEvents.remove(observation)
     }
 
     /// Whether the indicator is ever shown. At first not. What is under way is counted in any case.
@@ -87,7 +87,7 @@ public final class NetworkActivityIndicatorManager: Sendable {
 }
 
 /// The state behind its lock, with timers and a queue.
-private final class ActivityStorage: TaskObserver {
+private final class ActivityStorage: Sendable {
     typealias Handler = @Sendable (Bool) -> Void
 
     private struct Content {
@@ -97,7 +97,7 @@ private final class ActivityStorage: TaskObserver {
     }
 
     private let isCounted: @Sendable (HTTPRequest) -> Bool
-    private let content = Guarded(Content())
+    private let content = Locked(Content())
 
     init(_ isCounted: @escaping @Sendable (HTTPRequest) -> Bool) {
         self.isCounted = isCounted
@@ -136,32 +136,27 @@ private final class ActivityStorage: TaskObserver {
     }
 
     private func wake(_ alarm: Int, after delay: Duration) {
-        DispatchQueue.global().asyncAfter(deadline: .after(delay)) { [weak self] in
+        Task { [weak self] in
+            await delay.pause()
             self?.change { $0.wake(alarm) }
         }
     }
 
-    func taskDidResume(_ task: SessionTask) {
-        guard isCounted(task.originalRequest) else { return }
-        change { $0.set(.task(task.id), isRunning: true) }
-        // One that has ended meanwhile was told to have ended before it was told to run.
-        if task.state == .completed { change { $0.set(.task(task.id), isRunning: false) } }
-    }
-
-    func taskDidSuspend(_ task: SessionTask) {
-        change { $0.set(.task(task.id), isRunning: false) }
-    }
-
-    func taskDidComplete(_ task: SessionTask, _ completion: TaskCompletion) {
-        change { $0.set(.task(task.id), isRunning: false) }
-    }
-
-    func transferDidBegin(_ id: UInt64, _ request: HTTPRequest) {
-        guard isCounted(request) else { return }
-        change { $0.set(.other(id), isRunning: true) }
-    }
-
-    func transferDidEnd(_ id: UInt64) {
-        change { $0.set(.other(id), isRunning: false) }
+    func count(_ event: ProcessEvent) {
+        switch event {
+        case .taskResumed(let task):
+            guard isCounted(task.originalRequest) else { return }
+            change { $0.set(.task(task.id), isRunning: true) }
+            // The end of a task that has ended meanwhile was reported before its start.
+            if task.state == .completed { change { $0.set(.task(task.id), isRunning: false) } }
+        case .taskSuspended(let task), .taskCompleted(let task, _):
+            change { $0.set(.task(task.id), isRunning: false) }
+        case .transferBegan(let id, let request):
+            if isCounted(request) { change { $0.set(.other(id), isRunning: true) } }
+        case .transferEnded(let id):
+            change { $0.set(.other(id), isRunning: false) }
+        case .managerInvalidated, .downloadMoved, .downloadNotMoved, .reachabilityChanged:
+            break
+        }
     }
 }

@@ -104,14 +104,3 @@ public final class NetworkReachabilityManager: Sendable {
     /// read slowly skips to the newest. It ends with the manager, and does not start it.
     public var changes: AsyncStream<NetworkReachability> { storage.makeStream() }
 }
-
-/// Hears of what every manager of the process is told: the seam for what is built above the library.
-package protocol ReachabilityObserver: Sendable {
-    /// Called on the manager's callback queue, after its handler.
-    func reachabilityDidChange(_ manager: NetworkReachabilityManager, _ reachability: NetworkReachability)
-}
-
-/// The observers of the process.
-package enum ReachabilityObservation {
-    package static let observers = ObserverList<any ReachabilityObserver>()
-}

@@ -12,13 +12,11 @@ final class ReachabilityStorage: Sendable {
         var starts = 0
         var handler: Handler?
         var queue: DispatchQueue?
-        var listeners: [Int: Listener] = [:]
-        var lastListener = 0
-        var isFinished = false
+        var listeners = Registry<Listener>()
         weak var manager: NetworkReachabilityManager?
     }
 
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     var reachability: NetworkReachability { state.withLock { $0.reachability } }
 
@@ -50,10 +48,8 @@ final class ReachabilityStorage: Sendable {
     /// The manager is gone.
     func finish() {
         let listeners = state.withLock { state in
-            state.isFinished = true
             state.start = nil
-            defer { state.listeners = [:] }
-            return Array(state.listeners.values)
+            return state.listeners.close()
         }
         for listener in listeners { listener.finish() }
     }
@@ -61,12 +57,10 @@ final class ReachabilityStorage: Sendable {
     func makeStream() -> AsyncStream<NetworkReachability> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { listener in
             let id = state.withLock { state -> Int? in
-                guard !state.isFinished else { return nil }
-                state.lastListener += 1
-                state.listeners[state.lastListener] = listener
+                guard let id = state.listeners.add(listener) else { return nil }
                 // Under the lock, so that nothing newer comes before it.
                 if state.reachability.status != .unknown { listener.yield(state.reachability) }
-                return state.lastListener
+                return id
             }
             guard let id else { return listener.finish() }
             listener.onTermination = { [weak self] _ in self?.forget(id) }
@@ -74,7 +68,7 @@ final class ReachabilityStorage: Sendable {
     }
 
     private func forget(_ id: Int) {
-        _ = state.withLock { $0.listeners.removeValue(forKey: id) }
+        state.withLock { $0.listeners.remove(id) }
     }
 
     /// Called on the monitors' thread.
@@ -82,7 +76,7 @@ final class ReachabilityStorage: Sendable {
         let told = state.withLock { state -> (Int, DispatchQueue)? in
             guard let start = state.start else { return nil }
             state.reachability = reachability
-            for listener in state.listeners.values { listener.yield(reachability) }
+            for listener in state.listeners.all { listener.yield(reachability) }
             return (start, state.queue ?? .main)
         }
         guard let (start, queue) = told else { return }
@@ -95,6 +89,6 @@ final class ReachabilityStorage: Sendable {
         }
         guard let manager else { return }
         handler?(reachability)
-        ReachabilityObservation.observers.tell { $0.reachabilityDidChange(manager, reachability) }
+        ProcessEvents.report(.reachabilityChanged(manager, reachability))
     }
 }

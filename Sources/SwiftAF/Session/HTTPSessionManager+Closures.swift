@@ -24,7 +24,7 @@ extension HTTPSessionManager {
         progress: ProgressHandler? = nil,
         completionHandler: @escaping @Sendable (HTTPResponse?, Serializer.Output?, SessionError?) -> Void
     ) -> DataTask {
-        makeTask(request, serializer, progress) { _, response, value, error in
+        makeTask(request, serializer, progress, snapshot) { _, response, value, error in
             completionHandler(response, value, error)
         }
     }
@@ -42,24 +42,25 @@ extension HTTPSessionManager {
         with serializer: some ResponseSerializer<Output>, progress: ProgressHandler? = nil,
         success: Success<Output>?, failure: Failure?
     ) -> DataTask? {
-        start(serializer, progress, success, failure) { () throws(SessionError) in
-            try serialize(method, url, parameters, headers)
+        let snapshot = snapshot
+        return start(serializer, progress, success, failure, snapshot) { () throws(SessionError) in
+            try serialize(method, url, parameters, headers, snapshot)
         }
     }
 
     /// Sends what `makeRequest` makes; if it throws there is no task, and its error goes to `failure`.
     func start<Output>(
         _ serializer: some ResponseSerializer<Output>, _ progress: ProgressHandler?, _ success: Success<Output>?,
-        _ failure: Failure?, _ makeRequest: () throws(SessionError) -> HTTPRequest
+        _ failure: Failure?, _ snapshot: Snapshot, _ makeRequest: () throws(SessionError) -> HTTPRequest
     ) -> DataTask? {
         let request: HTTPRequest
         do throws(SessionError) {
             request = try makeRequest()
         } catch {
-            completionTarget.queue.async { failure?(nil, error) }
+            CompletionTarget(snapshot.settings).queue.async { failure?(nil, error) }
             return nil
         }
-        let task = makeTask(request, serializer, progress) { task, _, value, error in
+        let task = makeTask(request, serializer, progress, snapshot) { task, _, value, error in
             if let error {
                 failure?(task, error)
             } else if let value {
@@ -212,33 +213,32 @@ extension HTTPSessionManager {
 }
 
 extension HTTPSessionManager {
-    private func checkedOrder(_ request: HTTPRequest) -> Result<CoreOrder, SessionError> {
-        do throws(SessionError) {
-            return .success(try order(request))
-        } catch {
-            return .failure(error)
-        }
-    }
-
     private func makeTask<Output>(
         _ request: HTTPRequest, _ serializer: some ResponseSerializer<Output>, _ progress: ProgressHandler?,
+        _ snapshot: Snapshot,
         _ completion: @escaping @Sendable (SessionTask, HTTPResponse?, Output?, SessionError?) -> Void
     ) -> SessionTask {
-        let target = completionTarget
-        let observers = observers(of: request, target.reporting(to: progress))
-        return makeTask(request, request.body.taskKind, checkedOrder(request), observers, target) { task, outcome in
-            outcome.tellOfFile(of: task)
+        let target = CompletionTarget(snapshot.settings)
+        let prepared = Result { () throws(SessionError) in
+            try prepare(request, snapshot, progress: target.reporting(to: progress))
+        }
+        let monitors = snapshot.settings.handlers.monitors
+        return makeTask(request, request.body.taskKind, prepared, monitors, target) { task, outcome in
+            outcome.reportFile(of: task)
             let result = SerializedResult(outcome, serializer)
             let error = result.error as? SessionError
-            let report = TaskReport(task) {
-                TaskCompletion(
+            let response = outcome.response
+            // Nothing is kept for observers if there are none.
+            let observed =
+                !ProcessEvents.isObserved
+                ? nil
+                : TaskCompletion(
                     body: outcome.body, filePath: outcome.download?.path, value: result.value, error: error,
                     serializer: (serializer as? any WrappingSerializer)?.wrapped ?? serializer,
                     metrics: outcome.metrics)
-            }
             return {
-                completion(task, outcome.response, result.value, error)
-                report?.tell()
+                completion(task, response, result.value, error)
+                if let observed { ProcessEvents.report(.taskCompleted(task, observed)) }
             }
         }
     }
@@ -274,7 +274,7 @@ extension HTTPBody {
     fileprivate var taskKind: SessionTask.Kind {
         switch content {
         case .none, .data: .data
-        case .file, .reader, .stream, .form: .upload
+        case .file, .stream, .form: .upload
         }
     }
 }

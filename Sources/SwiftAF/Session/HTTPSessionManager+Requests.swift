@@ -11,15 +11,15 @@ extension HTTPSessionManager {
     public func response(
         for request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DataResponse {
-        let observers = observers(of: request, progress)
-        return try await Exchange.response(try order(request, interests: observers.interests), observers)
+        try await prepare(request, snapshot, progress: progress).response()
     }
 
     /// Serializes and sends a request and gives the response, whatever its status.
     public func response(
         _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:]
     ) async throws(SessionError) -> DataResponse {
-        try await self.response(for: try serialize(method, url, parameters, headers))
+        let snapshot = snapshot
+        return try await prepare(serialize(method, url, parameters, headers, snapshot), snapshot).response()
     }
 
     /// Sends a request as it is and gives the body of a response with a status of 200 to 299.
@@ -34,8 +34,10 @@ extension HTTPSessionManager {
         _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         as type: Value.Type = Value.self
     ) async throws(SessionError) -> Value {
-        let response = try await response(method, url, parameters: parameters, headers: headers)
-        return try response.serialized(by: StandardSerializer<Value>(preferring: responseSerializer))
+        let snapshot = snapshot
+        let request = try prepare(serialize(method, url, parameters, headers, snapshot), snapshot)
+        let serializer = StandardSerializer<Value>(preferring: snapshot.settings.responseSerializer)
+        return try await request.response().serialized(by: serializer)
     }
 
     /// Gets a value. `Value` may be any `Decodable`, ``JSONValue``, `Data` or `String`.
@@ -92,31 +94,14 @@ extension HTTPSessionManager {
     public func stream(
         _ request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> StreamedResponse {
-        let observers = observers(of: request, progress)
-        let order = try order(request, sink: .events, interests: observers.interests.union(.head))
-        return try await StreamTransfer.open(order, observers)
-    }
-
-    /// What a transfer tells on the way.
-    func observers(
-        of request: HTTPRequest, _ progress: (@Sendable (TransferProgress) -> Void)?
-    ) -> TransferObservers {
-        let policy = request.redirectPolicy ?? configuration.redirectPolicy
-        let handlers = handlers
-        return TransferObservers(
-            progress: progress, redirect: handlers.redirect, response: request.responseHandler ?? handlers.response,
-            interceptor: request.interceptor.map { own in
-                handlers.interceptor.map { CompositeInterceptor(own, $0) } ?? own
-            } ?? handlers.interceptor,
-            monitors: handlers.monitors,
-            refusesRedirects: policy.followsRedirects && policy.maximumCount == 0)
+        try await StreamTransfer.open(try prepare(request, snapshot, sink: .events, progress: progress))
     }
 }
 
 extension CoreOutcome {
     /// The response of a transfer that did not fail; observers hear of its file, if it has one.
     func answer() throws(SessionError) -> DataResponse {
-        tellOfFile(of: nil)
+        reportFile(of: nil)
         return try dataResponse()
     }
 

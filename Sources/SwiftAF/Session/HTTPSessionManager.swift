@@ -25,41 +25,41 @@ public final class HTTPSessionManager: Sendable {
     let base: BaseURL?
     let registry = TaskRegistry()
     private let credentials = MemoryCredentialStorage()
-    private let state: Guarded<State>
+    private let state: Locked<State>
 
     private struct State {
-        /// An error if it could not be made, or once the manager is invalidated.
-        var session: Result<CoreSession, SessionError>
-        /// Sessions under policies that went before, while something is under way in them.
+        var snapshot: Snapshot
+        /// Sessions under earlier policies, while something is in flight in them.
         var drained: [Drained] = []
-        var security: SecurityPolicy
         var isInvalidated = false
-        var settings: Settings
     }
 
     private struct Drained {
         weak var session: CoreSession?
     }
 
+    /// What a request is made with: read once for each, and never changed.
+    final class Snapshot: Sendable {
+        /// An error if it could not be made, or once the manager is invalidated.
+        let session: Result<CoreSession, SessionError>
+        let security: SecurityPolicy
+        let settings: Settings
+
+        init(_ session: Result<CoreSession, SessionError>, _ security: SecurityPolicy, _ settings: Settings) {
+            self.session = session
+            self.security = security
+            self.settings = settings
+        }
+    }
+
     /// What can be changed at any time and is read when a task is made.
-    struct Settings {
+    struct Settings: Sendable {
         var requestSerializer: any RequestSerializer
         var responseSerializer: any ResponseSerializer
         var completionQueue: DispatchQueue?
         var completionGroup: DispatchGroup?
-        var handlers = Handlers()
+        var handlers = TransferHandlers()
         var downloadDestination: DownloadDestination?
-    }
-
-    /// Who has a say in every transfer.
-    struct Handlers {
-        var redirect: RedirectHandler?
-        var response: ResponseHandler?
-        var interceptor: (any RequestInterceptor)?
-        var challenge: AuthenticationChallengeHandler?
-        /// Nil for the manager's own.
-        var credentialStorage: (any CredentialStorage)?
-        var monitors: MonitorGroup?
     }
 
     /// Makes a session. What is wrong with the base URL or the configuration is the error of every request.
@@ -77,13 +77,11 @@ public final class HTTPSessionManager: Sendable {
     ) {
         self.configuration = configuration
         base = baseURL.map(BaseURL.init)
-        let session = Result { () throws(SessionError) in
-            try CoreSession(configuration.coreOptions, defaults: configuration.coreDefaults)
-        }
+        let session = Result { () throws(SessionError) in try CoreSession(configuration) }
         let settings = Settings(
             requestSerializer: requestSerializer ?? configuration.requestSerializer,
             responseSerializer: responseSerializer)
-        state = Guarded(State(session: session, security: configuration.security, settings: settings))
+        state = Locked(State(snapshot: Snapshot(session, configuration.security, settings)))
     }
 
     /// Makes a session with a base that is a `URL`.
@@ -102,7 +100,7 @@ public final class HTTPSessionManager: Sendable {
 
     /// Puts parameters and default headers into requests. Read when a task is made.
     public var requestSerializer: any RequestSerializer {
-        get { setting { $0.requestSerializer } }
+        get { settings.requestSerializer }
         set { set { $0.requestSerializer = newValue } }
     }
 
@@ -110,34 +108,34 @@ public final class HTTPSessionManager: Sendable {
     /// that type does: ``DataResponseSerializer``, ``StringResponseSerializer``, ``JSONResponseSerializer`` or
     /// ``DecodableResponseSerializer``. Read when a task is made.
     public var responseSerializer: any ResponseSerializer {
-        get { setting { $0.responseSerializer } }
+        get { settings.responseSerializer }
         set { set { $0.responseSerializer = newValue } }
     }
 
     /// Where closures are called; nil for the main queue. On a concurrent queue, reports of progress can overtake
     /// each other and the completion. Read when a task is made.
     public var completionQueue: DispatchQueue? {
-        get { setting { $0.completionQueue } }
+        get { settings.completionQueue }
         set { set { $0.completionQueue = newValue } }
     }
 
     /// Entered when a task is made and left when its completion has run, so that waiting for it waits for every
     /// task made before. Read when a task is made.
     public var completionGroup: DispatchGroup? {
-        get { setting { $0.completionGroup } }
+        get { settings.completionGroup }
         set { set { $0.completionGroup = newValue } }
     }
 
     /// Decides about each redirect that would be followed; nil follows. Read when a task is made.
     public var redirectHandler: RedirectHandler? {
-        get { handlers.redirect }
+        get { settings.handlers.redirect }
         set { set { $0.handlers.redirect = newValue } }
     }
 
     /// Decides about the response of each request that has no ``HTTPRequest/responseHandler`` of its own; nil allows
     /// it. Downloads, which have a destination, and server-sent events don't ask. Read when a task is made.
     public var responseHandler: ResponseHandler? {
-        get { handlers.response }
+        get { settings.handlers.response }
         set { set { $0.handlers.response = newValue } }
     }
 
@@ -145,34 +143,34 @@ public final class HTTPSessionManager: Sendable {
     /// ``BearerAuthenticator``, one of your own, or a ``CompositeInterceptor`` of several. At first nil: every request is
     /// sent once. ``HTTPRequest/interceptor`` comes before it. Read when a task is made.
     public var interceptor: (any RequestInterceptor)? {
-        get { handlers.interceptor }
+        get { settings.handlers.interceptor }
         set { set { $0.handlers.interceptor = newValue } }
     }
 
     /// Answers the challenges of servers and proxies, with what a request or ``SessionConfiguration/credential`` gives as
     /// the proposal. Nil leaves it at that: without a credential a 401 or 407 is the response. Read when a task is made.
     public var authenticationChallengeHandler: AuthenticationChallengeHandler? {
-        get { handlers.challenge }
+        get { settings.handlers.challenge }
         set { set { $0.handlers.challenge = newValue } }
     }
 
     /// Proposes credentials where a request gives none, and keeps those that are ``Credential/Persistence/forSession``. At
     /// first an empty ``MemoryCredentialStorage``. Read when a task is made.
     public var credentialStorage: any CredentialStorage {
-        get { handlers.credentialStorage ?? credentials }
+        get { settings.handlers.credentialStorage ?? credentials }
         set { set { $0.handlers.credentialStorage = newValue } }
     }
 
     /// Who hears of what happens to requests, in this order: an ``EventLogger``, a ``HARRecorder``, monitors of your own.
     /// Those that are there when a request is made hear of it to its end.
     public var eventMonitors: [any EventMonitor] {
-        get { handlers.monitors?.monitors ?? [] }
+        get { settings.handlers.monitors?.monitors ?? [] }
         set { set { $0.handlers.monitors = MonitorGroup(newValue, after: $0.handlers.monitors) } }
     }
 
     /// Names the file of each download that names none itself. Read when a task is made.
     public var downloadDestination: DownloadDestination? {
-        get { setting { $0.downloadDestination } }
+        get { settings.downloadDestination }
         set { set { $0.downloadDestination = newValue } }
     }
 
@@ -180,20 +178,17 @@ public final class HTTPSessionManager: Sendable {
     /// one, and nothing of that, neither a connection nor a TLS session, serves what is made afterwards. A policy that
     /// can't be read is the error of every request.
     public var securityPolicy: SecurityPolicy {
-        get { state.withLock { $0.security } }
+        get { snapshot.security }
         set {
-            var options = configuration.coreOptions
-            options.security = newValue
-            let session = Result { () throws(SessionError) in
-                try CoreSession(options, defaults: configuration.coreDefaults)
-            }
-            let former = state.withLock { state -> Result<CoreSession, SessionError>? in
+            var configuration = configuration
+            configuration.security = newValue
+            let session = Result { [configuration] () throws(SessionError) in try CoreSession(configuration) }
+            let former = state.withLock { state -> Snapshot? in
                 guard !state.isInvalidated else { return nil }
-                let former = state.session
+                let former = state.snapshot
                 state.drained.removeAll { $0.session == nil }
-                if case .success(let session) = former { state.drained.append(Drained(session: session)) }
-                state.session = session
-                state.security = newValue
+                if case .success(let session) = former.session { state.drained.append(Drained(session: session)) }
+                state.snapshot = Snapshot(session, newValue, former.settings)
                 return former
             }
             // Let go outside of the lock.
@@ -223,44 +218,54 @@ public final class HTTPSessionManager: Sendable {
     public func invalidate(cancellingTasks: Bool) {
         let closed = SessionError(.closed)
         let (former, drained) = state.withLock { state in
+            let former = state.snapshot
             defer {
-                state.session = .failure(closed)
+                state.snapshot = Snapshot(.failure(closed), former.security, former.settings)
                 state.drained = []
                 state.isInvalidated = true
             }
-            return (state.session, state.drained.compactMap(\.session))
+            return (former, state.drained.compactMap(\.session))
         }
         if cancellingTasks {
             for task in registry.tasks { task.cancel() }
-            (try? former.get())?.cancelAll()
+            (try? former.session.get())?.cancelAll()
             for session in drained { session.cancelAll() }
         }
-        guard case .success = former else { return }
-        TaskObservation.observers.tell { $0.managerDidInvalidate(self) }
-        handlers.monitors?.tellInvalidated()
+        guard case .success = former.session else { return }
+        ProcessEvents.report(.managerInvalidated(self))
+        former.settings.handlers.monitors?.tellInvalidated()
     }
 
     /// The core's counters since the session was made; nil after ``invalidate(cancellingTasks:)``.
     package var statistics: SessionStatistics? {
-        (try? state.withLock { $0.session }.get())?.statistics
+        (try? snapshot.session.get())?.statistics
     }
 
     // MARK: What requests need
 
-    var handlers: Handlers { setting { $0.handlers } }
+    var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
-    private func setting<Value: Sendable>(_ get: (Settings) -> Value) -> Value {
-        state.withLock { get($0.settings) }
-    }
+    private var settings: Settings { snapshot.settings }
 
     private func set(_ change: (inout Settings) -> Void) {
-        state.withLock { change(&$0.settings) }
+        let former = state.withLock { state in
+            let former = state.snapshot
+            var settings = former.settings
+            change(&settings)
+            state.snapshot = Snapshot(former.session, former.security, settings)
+            return former
+        }
+        // Let go outside of the lock.
+        _ = former
     }
 
-    /// The order for a request that is complete but for the session's defaults.
-    func order(
-        _ request: HTTPRequest, sink: CoreOrder.Sink = .memory, interests: CoreTask.Interests = []
-    ) throws(SessionError) -> CoreOrder {
+    /// The request with all that is needed to send it.
+    ///
+    /// - Parameter naming: Of a download that has no path; no other handler is asked about the response of a download.
+    func prepare(
+        _ request: HTTPRequest, _ snapshot: Snapshot, sink: CoreRequest.Sink = .memory,
+        naming: ResponseHandler? = nil, progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) throws(SessionError) -> CoreRequest {
         var request = request
         request.url = resolve(request.url)
         if !configuration.headers.isEmpty { request.headers.fillGaps(from: configuration.headers) }
@@ -271,12 +276,14 @@ public final class HTTPSessionManager: Sendable {
             request.proxyCredential = credential
         }
         try request.validate()
-        let (session, handlers) = state.withLock { ($0.session, $0.settings.handlers) }
-        switch session {
+        var handlers = snapshot.settings.handlers.of(request, progress: progress)
+        if case .file = sink { handlers.response = naming }
+        if handlers.credentialStorage == nil, handlers.challenge != nil || !credentials.isUnused {
+            handlers.credentialStorage = credentials
+        }
+        switch snapshot.session {
         case .success(let session):
-            return CoreOrder(
-                request: request, session: session, sink: sink, interests: interests,
-                responder: challengeResponder(handlers))
+            return CoreRequest(request, session: session, sink: sink, handlers: handlers)
         case .failure(var error):
             error.url = request.url
             throw error
@@ -285,24 +292,16 @@ public final class HTTPSessionManager: Sendable {
 
     /// A request as the request serializer makes it. Headers of the call replace those of the serializer.
     func serialize(
-        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ headers: HTTPHeaders
+        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ headers: HTTPHeaders, _ snapshot: Snapshot
     ) throws(SessionError) -> HTTPRequest {
         let bare = HTTPRequest(method, resolve(url))
         do {
-            var request = try requestSerializer.serialize(bare, parameters: parameters)
+            var request = try snapshot.settings.requestSerializer.serialize(bare, parameters: parameters)
             if !headers.isEmpty || !headers.removedDefaults.isEmpty { request.headers.merge(headers) }
             return request
         } catch {
             throw SessionError(serializingRequest: error, url: bare.url)
         }
-    }
-
-    /// Nil if nobody has anything to say.
-    private func challengeResponder(_ handlers: Handlers) -> ChallengeResponder? {
-        guard handlers.challenge != nil || handlers.credentialStorage != nil || !credentials.isEmpty else {
-            return nil
-        }
-        return ChallengeResponder(handler: handlers.challenge, storage: handlers.credentialStorage ?? credentials)
     }
 
     /// Whether a URL is of the base's origin; without a base every one is.

@@ -104,40 +104,6 @@ extension SessionConfiguration {
 }
 
 extension SessionConfiguration {
-    /// The part that each request can override, in the core's units.
-    var coreDefaults: CoreDefaults {
-        CoreDefaults(
-            connectMilliseconds: timeouts.connect?.coreMilliseconds ?? 0,
-            idleMilliseconds: timeouts.idle?.coreMilliseconds ?? 0,
-            totalMilliseconds: timeouts.total?.coreMilliseconds ?? 0,
-            bodyLimit: max(1, UInt64(clamping: limits.maximumBodySize)),
-            headBytes: UInt32(coreLimit: limits.maximumHeaderBytes),
-            headCount: UInt32(coreLimit: limits.maximumHeaderCount),
-            informational: UInt32(coreLimit: limits.maximumInterimResponses),
-            decodingRatio: UInt32(coreLimit: limits.maximumDecodingRatio),
-            redirectPolicy: redirectPolicy,
-            version: httpVersion,
-            decompresses: decompressesBodies,
-            sendRate: UInt64(clamping: rateLimit.sending ?? 0),
-            receiveRate: UInt64(clamping: rateLimit.receiving ?? 0),
-            continueExpectation: continueExpectation,
-            waitsForConnectivity: waitsForConnectivity)
-    }
-
-    /// The part that is fixed for a session's life.
-    var coreOptions: CoreSession.Options {
-        CoreSession.Options(
-            connectionsPerHost: UInt32(clamping: maximumConnectionsPerHost),
-            connections: UInt32(clamping: maximumConnections),
-            idleConnections: UInt32(clamping: maximumIdleConnections),
-            idleSeconds: UInt32(clamping: idleConnectionLifetime.components.seconds),
-            userAgent: userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? "",
-            security: security,
-            tls: tls, proxies: proxies, network: network,
-            cookieStorage: cookieStorage, cookieAcceptPolicy: cookieAcceptPolicy, hsts: hsts,
-            proxySecurity: proxySecurity)
-    }
-
     /// The serializer of a session that is given none.
     var requestSerializer: HTTPRequestSerializer {
         var serializer = HTTPRequestSerializer()

@@ -31,95 +31,92 @@ public struct SessionError: Error, Sendable {
         body: Data? = nil,
         underlying: (any Error)? = nil
     ) {
-        storage = Storage(code: code)
-        storage.reason = reason
-        storage.message = message
-        storage.url = url ?? response?.url
-        storage.response = response
-        storage.body = body
-        storage.underlying = underlying
+        storage = Storage(
+            Values(
+                code: code, reason: reason, message: message, url: url ?? response?.url, response: response, body: body,
+                underlying: underlying))
     }
 
     /// What went wrong, for `switch` and `catch`.
     public var code: Code {
-        get { storage.code }
+        get { storage.values.code }
         set { update { $0.code = newValue } }
     }
 
     /// A finer distinction within the code: which time limit, why a chain was not trusted.
     public var reason: Reason? {
-        get { storage.reason }
+        get { storage.values.reason }
         set { update { $0.reason = newValue } }
     }
 
     /// What happened, in words that may be logged.
     public var message: String {
-        get { storage.message ?? storage.code.explanation }
+        get { storage.values.message ?? storage.values.code.explanation }
         set { update { $0.message = newValue } }
     }
 
     /// The URL concerned, complete with what descriptions hide.
     public var url: String? {
-        get { storage.url }
+        get { storage.values.url }
         set { update { $0.url = newValue } }
     }
 
     /// The status of the response, if one came.
-    public var status: Int? { storage.response?.status }
+    public var status: Int? { storage.values.response?.status }
 
     /// The head of the response, if one came.
     public var response: HTTPResponse? {
-        get { storage.response }
+        get { storage.values.response }
         set { update { $0.response = newValue } }
     }
 
     /// The body of the response, if one came and was collected in memory.
     public var body: Data? {
-        get { storage.body }
+        get { storage.values.body }
         set { update { $0.body = newValue } }
     }
 
     /// What a response serializer made of ``body`` although the response is refused, such as a problem document's
     /// ``JSONValue``.
     public var parsedBody: (any Sendable)? {
-        get { storage.parsedBody }
+        get { storage.values.parsedBody }
         set { update { $0.parsedBody = newValue } }
     }
 
     /// Times and sizes of the hops up to the failure, also where no response came.
     public var metrics: ResponseMetrics {
-        get { storage.metrics ?? storage.response?.metrics ?? ResponseMetrics() }
+        get { storage.values.metrics ?? storage.values.response?.metrics ?? ResponseMetrics() }
         set { update { $0.metrics = newValue } }
     }
 
     /// What the server showed of itself and what the policy had to say about it, with ``Code/untrusted``.
     public var trust: TrustReport? {
-        get { storage.trust }
+        get { storage.values.trust }
         set { update { $0.trust = newValue } }
     }
 
     /// What is needed to go on with a download that kept its partial file; see
     /// ``HTTPSessionManager/download(resuming:headers:options:progress:)``.
     public var resumeToken: ResumeToken? {
-        get { storage.resumeToken }
+        get { storage.values.resumeToken }
         set { update { $0.resumeToken = newValue } }
     }
 
     /// The error behind this one: a parser's, a sequence's, or the second of two validation errors.
     public var underlying: (any Error)? {
-        get { storage.underlying }
+        get { storage.values.underlying }
         set { update { $0.underlying = newValue } }
     }
 
     /// The `errno` of a failed system call.
     public var systemError: Int32? {
-        get { storage.systemError }
+        get { storage.values.systemError }
         set { update { $0.systemError = newValue } }
     }
 
     /// The `CURLcode` that libcurl ended with.
     public var curlCode: Int32? {
-        get { storage.curlCode }
+        get { storage.values.curlCode }
         set { update { $0.curlCode = newValue } }
     }
 
@@ -144,12 +141,12 @@ public struct SessionError: Error, Sendable {
     /// An error of a download that can go on with this token.
     init(_ code: Code, url: String?, resumeToken: ResumeToken?) {
         self.init(code, url: url)
-        storage.resumeToken = resumeToken
+        storage.values.resumeToken = resumeToken
     }
 
-    private mutating func update(_ change: (Storage) -> Void) {
-        if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
-        change(storage)
+    private mutating func update(_ change: (inout Values) -> Void) {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
+        change(&storage.values)
     }
 }
 
@@ -366,8 +363,7 @@ extension SessionError: CustomReflectable {
 }
 
 extension SessionError {
-    /// Keeps the struct one word. Only ``SessionError`` touches it, and writes only what it holds alone.
-    private final class Storage: @unchecked Sendable {
+    fileprivate struct Values {
         var code: Code
         var reason: Reason?
         var message: String?
@@ -381,26 +377,14 @@ extension SessionError {
         var underlying: (any Error)?
         var systemError: Int32?
         var curlCode: Int32?
+    }
 
-        init(code: Code) {
-            self.code = code
-        }
+    /// Keeps the struct one word. Only ``SessionError`` touches it, and writes only what it holds alone.
+    fileprivate final class Storage: @unchecked Sendable {
+        var values: Values
 
-        func copy() -> Storage {
-            let copy = Storage(code: code)
-            copy.reason = reason
-            copy.message = message
-            copy.url = url
-            copy.response = response
-            copy.body = body
-            copy.parsedBody = parsedBody
-            copy.metrics = metrics
-            copy.trust = trust
-            copy.resumeToken = resumeToken
-            copy.underlying = underlying
-            copy.systemError = systemError
-            copy.curlCode = curlCode
-            return copy
+        init(_ values: Values) {
+            self.values = values
         }
     }
 }

@@ -17,7 +17,7 @@ extension HTTPSessionManager {
         from url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         options: ServerSentEvents.Options = .init()
     ) -> ServerSentEvents {
-        let request = Result { () throws(SessionError) in try serialize(.get, url, parameters, headers) }
+        let request = Result { () throws(SessionError) in try serialize(.get, url, parameters, headers, snapshot) }
         return ServerSentEvents(manager: self, request: request, options: options)
     }
 
@@ -63,7 +63,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     /// How an iterator waits, and what it draws lots with.
     struct Pacing: Sendable {
         /// Returns early when its task is cancelled.
-        var wait: @Sendable (Duration) async -> Void = { await Pause.wait($0) }
+        var wait: @Sendable (Duration) async -> Void = { await $0.pause() }
         /// From 0 up to 1.
         var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     }

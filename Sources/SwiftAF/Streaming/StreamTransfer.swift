@@ -2,30 +2,20 @@ import FoundationEssentials
 
 /// A transfer whose body is read piece by piece.
 final class StreamTransfer: CoreTask, @unchecked Sendable {
-    private let url: String
-    /// Set before the head is told of.
+    /// Set before the head is reported.
     private var filePath: String?
-    private let observers: TransferObservers
-    private let state = Guarded(StreamState())
-    private let ending = Guarded(StreamEnding())
-
-    private init(_ url: String, _ observers: TransferObservers) {
-        self.url = url
-        self.observers = observers
-    }
+    private let state = Locked(StreamState())
+    /// How the stream ended, and the events that report it, in either order.
+    private let ending = Locked<(outcome: CoreOutcome?, events: RequestEvents?)>((nil, nil))
 
     /// Begins a transfer and returns when the head has come that counts. Cancelling the Swift task meanwhile cancels it.
-    static func open(
-        _ order: CoreOrder, _ observers: TransferObservers
-    ) async throws(SessionError) -> StreamedResponse {
-        guard let events = RequestEvents.begun(order.request, observers.monitors) else {
-            return try await attempt(order, observers)
+    static func open(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
+        guard let events = RequestEvents.begun(request.http, request.handlers.monitors) else {
+            return try await attempt(request)
         }
-        var observers = observers
-        observers.events = events
         do throws(SessionError) {
-            let response = try await attempt(order, observers)
-            response.bytes.owner.stream.tellEnd(to: events)
+            let response = try await attempt(request.with(events: events))
+            response.bytes.owner.stream.reportEnd(to: events)
             return response
         } catch {
             events.finish(CoreOutcome(failure: error), hasBody: false)
@@ -34,52 +24,51 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 
     /// In as many attempts as it takes.
-    private static func attempt(
-        _ order: CoreOrder, _ observers: TransferObservers
-    ) async throws(SessionError) -> StreamedResponse {
-        guard let interceptor = observers.interceptor else {
-            observers.events?.tell(.sent(order.request, attempt: 1))
-            return try await send(order, observers)
-        }
-        let loop = AttemptLoop(interceptor, observers.events)
-        let opening = await withTaskCancellationHandler {
-            await loop.run(order) { order in
-                do throws(SessionError) {
-                    return StreamOpening(result: .success(try await send(order, observers)))
-                } catch {
-                    return StreamOpening(failure: error)
-                }
+    private static func attempt(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
+        var opened: StreamedResponse?
+        let outcome = await request.retrying { request in
+            // The response of the attempt before is given up.
+            opened = nil
+            do throws(SessionError) {
+                let response = try await send(request)
+                opened = response
+                return CoreOutcome(response: response.response)
+            } catch {
+                return CoreOutcome(failure: error)
             }
-        } onCancel: {
-            loop.interrupt()
         }
-        return try opening.result.get()
+        if let failure = outcome.failure { throw failure }
+        guard let opened else { throw noResponse(to: request) }
+        return opened
+    }
+
+    private static func noResponse(to request: CoreRequest) -> SessionError {
+        SessionError(.unknown, message: "the transfer ended without a response", url: request.http.url)
     }
 
     /// Makes one attempt.
-    private static func send(
-        _ order: CoreOrder, _ observers: TransferObservers
-    ) async throws(SessionError) -> StreamedResponse {
-        let url = order.request.url
-        guard !Task.isCancelled else { throw SessionError(.cancelled, url: url) }
-        let stream = StreamTransfer(url, observers)
+    private static func send(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
+        guard !Task.isCancelled else { throw SessionError(.cancelled, url: request.http.url) }
+        let stream = StreamTransfer(request)
         let owner = StreamOwner(stream)
-        if let error = stream.begin(order) { throw error }
+        if let error = stream.begin() { throw error }
         switch await stream.wait({ $0.waitForHead($1) }) {
         case .head(let response):
             return StreamedResponse(
                 response: response, filePath: stream.filePath, sharedTrust: stream.headTrust,
                 bytes: .init(owner: owner))
         case .failed(let error): throw error
-        case .chunk, .ready, .end:
-            throw SessionError(.unknown, message: "the transfer ended without a response", url: url)
+        case .chunk, .ready, .end: throw noResponse(to: request)
         }
     }
 
-    /// Whoever has the head hears of the end of the body.
-    private func tellEnd(to events: RequestEvents) {
-        guard let outcome = ending.withLock({ $0.wait(for: events) }) else { return }
-        events.finish(outcome, hasBody: false)
+    /// Reports the end of the body when it has come.
+    private func reportEnd(to events: RequestEvents) {
+        let outcome = ending.withLock { ending in
+            ending.events = events
+            return ending.outcome
+        }
+        if let outcome { events.finish(outcome, hasBody: false) }
     }
 
     /// Everything that has come, or the first of what will come; nil at the end.
@@ -116,16 +105,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    override func didAnswer(_ challenge: AuthenticationChallenge) {
-        observers.events?.tell(.challenged(challenge))
-    }
-
-    override func didTrace(_ trace: WireTrace) {
-        observers.events?.tell(.traced(trace))
-    }
-
     override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
-        let disposition = observers.judge(response)
+        let disposition = super.didReceiveHead(response)
         switch disposition {
         case .allow: break
         case .cancel: return disposition
@@ -135,11 +116,11 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         return disposition
     }
 
-    override func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Intake {
+    override func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let step = state.withLock { $0.take(bytes) }
         step.waiter?.resume(returning: .ready)
         if step.mustWake { wake() }
-        return step.isTaken ? .taken : .later
+        return step.isTaken
     }
 
     override func didWake() {
@@ -147,58 +128,17 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 
     override func didFinish(_ result: CoreResult) {
-        let outcome = take(result, for: url)
-        outcome.tellOfFile(of: nil)
-        if observers.events != nil {
-            ending.withLock { $0.end(outcome) }?.finish(outcome, hasBody: false)
+        let outcome = take(result)
+        outcome.reportFile(of: nil)
+        if request.handlers.events != nil {
+            let events = ending.withLock { ending in
+                ending.outcome = outcome
+                return ending.events
+            }
+            events?.finish(outcome, hasBody: false)
         }
         guard let (waiter, answer) = state.withLock({ $0.finish(outcome.failure) }) else { return }
         waiter.resume(returning: answer)
-    }
-
-    override func didProgress(_ progress: TransferProgress) {
-        observers.progress?(progress)
-    }
-
-    override func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision {
-        observers.decide(proposal)
-    }
-}
-
-/// The end of a stream and who is to hear of it, in either order. A value.
-private struct StreamEnding: Sendable {
-    private var events: RequestEvents?
-    private var outcome: CoreOutcome?
-
-    /// - Returns: How it ended, if it has.
-    mutating func wait(for events: RequestEvents) -> CoreOutcome? {
-        self.events = events
-        return outcome
-    }
-
-    /// - Returns: Who hears of it, if anybody does yet.
-    mutating func end(_ outcome: CoreOutcome) -> RequestEvents? {
-        self.outcome = outcome
-        return events
-    }
-}
-
-/// How an attempt to open a stream went.
-private struct StreamOpening: AttemptAnswer {
-    let result: Result<StreamedResponse, SessionError>
-
-    init(result: Result<StreamedResponse, SessionError>) {
-        self.result = result
-    }
-
-    init(failure: SessionError) {
-        result = .failure(failure)
-    }
-
-    var response: HTTPResponse? { (try? result.get())?.response ?? failure?.response }
-
-    var failure: SessionError? {
-        if case .failure(let error) = result { error } else { nil }
     }
 }
 
@@ -217,6 +157,7 @@ struct StreamState {
         case failed(SessionError)
     }
 
+    // Unsafe: a checked one costs an allocation for each chunk.
     typealias Waiter = UnsafeContinuation<Answer, Never>
 
     /// No more is taken once this much is inside. One piece more than this can be. Twice as much as libcurl reads at

@@ -34,7 +34,7 @@ public final class SessionTask: Sendable {
     /// The request as the serializer made it, before redirects.
     public let originalRequest: HTTPRequest
 
-    private let storage: Guarded<Storage>
+    private let storage: Locked<Storage>
     private let callbackQueue: DispatchQueue
     private let events: RequestEvents?
 
@@ -43,13 +43,13 @@ public final class SessionTask: Sendable {
     private struct Storage {
         var kind: Kind
         var machine = SessionTaskState()
-        /// What happens when the task starts; nil once it has.
-        var plan: TaskPlan?
+        /// Nil once the task is over.
+        var spec: TaskSpec?
         var transfer: CoreTask?
         /// Of a task that may take several attempts.
-        var loop: AttemptLoop?
+        var loop: RetryLoop?
         /// An attempt that waits until the task runs again.
-        var turn: UnsafeContinuation<Void, Never>?
+        var turn: Signal<Void>?
         var progress = TransferProgress()
         var watchers: [ProgressWatcher] = []
         var priority: Float?
@@ -70,17 +70,17 @@ public final class SessionTask: Sendable {
         lastID.add(1, ordering: .relaxed).newValue
     }
 
-    init(_ request: HTTPRequest, id: UInt64, kind: Kind, plan: TaskPlan) {
+    init(_ request: HTTPRequest, id: UInt64, kind: Kind, events: RequestEvents?, spec: TaskSpec) {
         self.id = id
         originalRequest = request
-        events = plan.observers.events
-        callbackQueue = plan.callbackQueue
-        storage = Guarded(Storage(kind: kind, plan: plan, priority: request.priority))
+        self.events = events
+        callbackQueue = spec.callbackQueue
+        storage = Locked(Storage(kind: kind, spec: spec, priority: request.priority))
     }
 
     deinit {
-        // Started tasks have given their plan away.
-        storage.withLock { $0.plan }?.abandon()
+        // A task that was started lives until it is over.
+        storage.withLock { $0.spec }?.abandon()
     }
 
     // MARK: Commands
@@ -114,7 +114,7 @@ public final class SessionTask: Sendable {
     ///
     /// - Returns: Nil if the download has succeeded or nothing was kept.
     public func cancelProducingResumeToken() async -> ResumeToken? {
-        await withUnsafeContinuation { continuation in
+        await withCheckedContinuation { continuation in
             cancel(telling: { continuation.resume(returning: $0) })
         }
     }
@@ -182,91 +182,118 @@ public final class SessionTask: Sendable {
 
     private func perform(_ change: (inout SessionTaskState) -> SessionTaskState.Action) {
         // The transfer is told under the lock, so that it hears of changes in the order they were decided.
-        let action = storage.withLock { storage in
+        typealias Step = (action: SessionTaskState.Action, begins: Result<CoreRequest, SessionError>?)
+        let (action, request) = storage.withLock { storage -> Step in
             let action = change(&storage.machine)
             switch action {
             case .nothing, .completeCancelled: break
             case .begin:
-                if let interceptor = storage.plan?.observers.interceptor {
-                    storage.loop = AttemptLoop(interceptor, events)
-                } else {
-                    storage.transfer = TaskTransfer(self)
+                let priority = storage.priority
+                let request = storage.spec?.request.map { reporting($0, priority: priority) }
+                if case .success(let request)? = request {
+                    if let interceptor = request.handlers.interceptor {
+                        storage.loop = RetryLoop(interceptor, events)
+                    } else {
+                        storage.transfer = CoreTask(request)
+                    }
                 }
+                return (action, request)
             case .suspendTransfer: storage.transfer?.suspend()
             case .resumeTransfer: storage.transfer?.resume()
             case .cancelTransfer: storage.transfer?.cancel()
             }
-            return action
+            return (action, nil)
         }
         if action == .cancelTransfer { storage.withLock { $0.loop }?.interrupt() }
         if action == .cancelTransfer || action == .resumeTransfer { giveTurn() }
         tellObservers(of: action)
-        if action == .begin { begin() }
-        if action == .completeCancelled { finish(.failed(cancelledBeforeStart)) }
+        if let request { begin(request) }
+        if action == .completeCancelled { completeCancelled() }
     }
 
-    private var cancelledBeforeStart: SessionError {
-        let order = try? storage.withLock { $0.plan }?.order.get()
-        return SessionError(.cancelled, url: originalRequest.url, resumeToken: order?.resumeToken)
+    private func completeCancelled() {
+        let request = try? storage.withLock { $0.spec }?.request.get()
+        complete(failing: SessionError(.cancelled, url: originalRequest.url, resumeToken: request?.resumeToken))
+    }
+
+    /// The request with the task's priority, and with handlers that keep the task, which hears of its transfer.
+    private func reporting(_ request: CoreRequest, priority: Float?) -> CoreRequest {
+        var (http, handlers) = (request.http, request.handlers)
+        if http.priority != priority { http.priority = priority }
+        handlers.events = events
+        handlers.progress = { [progress = handlers.progress] now in
+            let watchers = self.storage.withLock { storage in
+                storage.progress = now
+                return storage.watchers
+            }
+            progress?(now)
+            for watcher in watchers { watcher(self) }
+        }
+        if let response = handlers.response {
+            handlers.response = { head in
+                let disposition = response(head)
+                if case .download = disposition, head.isSuccessful { self.storage.withLock { $0.kind = .download } }
+                return disposition
+            }
+        }
+        return request.with(http: http, handlers: handlers)
     }
 
     private func tellObservers(of action: SessionTaskState.Action) {
         switch action {
         case .begin, .resumeTransfer:
             events?.tell(.resumed)
-            TaskObservation.observers.tell { $0.taskDidResume(self) }
+            ProcessEvents.report(.taskResumed(self))
         case .suspendTransfer:
             events?.tell(.suspended)
-            TaskObservation.observers.tell { $0.taskDidSuspend(self) }
+            ProcessEvents.report(.taskSuspended(self))
         case .nothing, .completeCancelled, .cancelTransfer: break
         }
     }
 
-    private func begin() {
-        let (plan, transfer, loop, priority) = storage.withLock { ($0.plan, $0.transfer, $0.loop, $0.priority) }
-        guard let plan else { return }
+    private func begin(_ request: Result<CoreRequest, SessionError>) {
+        let (transfer, loop) = storage.withLock { ($0.transfer, $0.loop) }
         do throws(SessionError) {
-            let order = try plan.order.get().with(
-                priority: priority, interests: plan.observers.interests.union(.progress))
+            let request = try request.get()
             if let loop {
-                Task { self.complete(with: await loop.run(order) { await self.send($0) }) }
+                Task { self.complete(with: await loop.run(request) { await self.send($0) }) }
                 return
             }
-            events?.tell(.sent(order.request, attempt: 1))
-            if let error = transfer?.begin(order) { throw error }
+            events?.tell(.sent(request.http, attempt: 1))
+            // Taken apart where work may be done.
+            transfer?.completion = { transfer, result in
+                DispatchQueue.global().async { self.complete(with: transfer.take(result)) }
+            }
+            if let error = transfer?.begin() { throw error }
         } catch {
-            finish(.failed(error))
+            complete(failing: error)
         }
     }
 
     // MARK: Attempts
 
     /// Makes one attempt, as soon as the task is not suspended.
-    private func send(_ order: CoreOrder) async -> CoreOutcome {
+    private func send(_ request: CoreRequest) async -> CoreOutcome {
         await waitForTurn()
-        let transfer = TaskTransfer(self, url: order.request.url)
+        let transfer = CoreTask(request)
         let isCancelled = storage.withLock { storage in
             guard storage.machine.state != .cancelling else { return true }
             if storage.machine.state == .suspended { transfer.suspend() }
             storage.transfer = transfer
             return false
         }
-        if isCancelled { return CoreOutcome(failure: SessionError(.cancelled, url: order.request.url)) }
-        return await withUnsafeContinuation { continuation in
-            transfer.continuation = continuation
-            if let error = transfer.begin(order) { continuation.resume(returning: .failed(error)) }
-        }.outcome
+        if isCancelled { return CoreOutcome(failure: SessionError(.cancelled, url: request.http.url)) }
+        return await transfer.outcome()
     }
 
     private func waitForTurn() async {
-        await withUnsafeContinuation { continuation in
-            let mustWait = storage.withLock { storage in
-                guard storage.machine.state == .suspended else { return false }
-                storage.turn = continuation
-                return true
-            }
-            if !mustWait { continuation.resume() }
+        let turn = storage.withLock { storage -> Signal<Void>? in
+            guard storage.machine.state == .suspended else { return nil }
+            let turn = Signal<Void>()
+            storage.turn = turn
+            return turn
         }
+        await turn?.wait()
     }
 
     private func giveTurn() {
@@ -274,18 +301,17 @@ public final class SessionTask: Sendable {
             defer { storage.turn = nil }
             return storage.turn
         }
-        turn?.resume()
+        turn?.send()
     }
 
-    /// Completes the task on a thread where work may be done.
-    fileprivate func finish(_ ending: TaskEnding) {
-        DispatchQueue.global().async { self.complete(with: ending.outcome) }
+    private func complete(failing error: SessionError) {
+        DispatchQueue.global().async { self.complete(with: CoreOutcome(failure: error)) }
     }
 
     private func complete(with outcome: CoreOutcome) {
         let token = outcome.download?.token ?? outcome.failure?.resumeToken
-        typealias Told = (TaskPlan?, [ProgressWatcher], [TokenReceiver])
-        let (plan, watchers, receivers) = storage.withLock { storage -> Told in
+        typealias Told = (TaskSpec?, [ProgressWatcher], [TokenReceiver])
+        let (spec, watchers, receivers) = storage.withLock { storage -> Told in
             guard storage.machine.complete() else { return (nil, [], []) }
             storage.resumeToken = token
             storage.filePath = outcome.filePath
@@ -295,44 +321,17 @@ public final class SessionTask: Sendable {
             storage.transfer = nil
             storage.loop = nil
             defer {
-                storage.plan = nil
+                storage.spec = nil
                 storage.watchers = []
                 storage.tokenReceivers = []
             }
-            return (storage.plan, storage.watchers, storage.tokenReceivers)
+            return (storage.spec, storage.watchers, storage.tokenReceivers)
         }
         for watcher in watchers { watcher(self) }
         for receiver in receivers { receiver(token) }
-        guard let plan else { return }
+        guard let spec else { return }
         events?.finish(outcome)
-        plan.complete(self, outcome)
-    }
-
-    fileprivate func advance(_ progress: TransferProgress) {
-        let (plan, watchers) = storage.withLock { storage in
-            storage.progress = progress
-            return (storage.plan, storage.watchers)
-        }
-        plan?.observers.progress?(progress)
-        for watcher in watchers { watcher(self) }
-    }
-
-    fileprivate func decide(_ proposal: RedirectProposal) -> RedirectDecision {
-        storage.withLock { $0.plan }?.observers.decide(proposal) ?? .follow
-    }
-
-    fileprivate func hear(of challenge: AuthenticationChallenge) {
-        events?.tell(.challenged(challenge))
-    }
-
-    fileprivate func report(_ trace: WireTrace) {
-        events?.tell(.traced(trace))
-    }
-
-    fileprivate func judge(_ response: HTTPResponse) -> ResponseDisposition {
-        let disposition = storage.withLock { $0.plan }?.observers.judge(response) ?? .allow
-        if case .download = disposition { storage.withLock { $0.kind = .download } }
-        return disposition
+        spec.complete(self, outcome)
     }
 }
 
@@ -356,67 +355,13 @@ extension SessionTask: CustomStringConvertible {
 }
 
 /// What a task does when it starts and when it ends.
-struct TaskPlan: Sendable {
+struct TaskSpec: Sendable {
     /// An error if the request can't be sent.
-    let order: Result<CoreOrder, SessionError>
-    let observers: TransferObservers
+    let request: Result<CoreRequest, SessionError>
     /// Where the caller's closures are called.
     let callbackQueue: DispatchQueue
     /// Called once, where work may be done.
     let complete: @Sendable (SessionTask, CoreOutcome) -> Void
     /// Called instead if the task goes without having been started.
     let abandon: @Sendable () -> Void
-}
-
-/// How a transfer ended; taken apart away from the loop thread.
-private enum TaskEnding: Sendable {
-    case finished(CoreResult, TaskTransfer)
-    case failed(SessionError)
-
-    var outcome: CoreOutcome {
-        switch self {
-        case .finished(let result, let transfer):
-            transfer.take(result, for: transfer.url)
-        case .failed(let error):
-            CoreOutcome(body: Data(), failure: error)
-        }
-    }
-}
-
-/// The transfer of a task. Holds the task, so that it lives until it has completed.
-private final class TaskTransfer: CoreTask, @unchecked Sendable {
-    private let task: SessionTask
-    let url: String
-    /// Waits for the end if this is one of several attempts. Set before the transfer begins.
-    var continuation: UnsafeContinuation<TaskEnding, Never>?
-
-    init(_ task: SessionTask, url: String? = nil) {
-        self.task = task
-        self.url = url ?? task.originalRequest.url
-    }
-
-    override func didFinish(_ result: CoreResult) {
-        let ending = TaskEnding.finished(result, self)
-        if let continuation { continuation.resume(returning: ending) } else { task.finish(ending) }
-    }
-
-    override func didProgress(_ progress: TransferProgress) {
-        task.advance(progress)
-    }
-
-    override func willRedirect(_ proposal: RedirectProposal) -> RedirectDecision {
-        task.decide(proposal)
-    }
-
-    override func didAnswer(_ challenge: AuthenticationChallenge) {
-        task.hear(of: challenge)
-    }
-
-    override func didTrace(_ trace: WireTrace) {
-        task.report(trace)
-    }
-
-    override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
-        task.judge(response)
-    }
 }

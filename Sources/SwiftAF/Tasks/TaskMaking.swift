@@ -1,30 +1,24 @@
 import Dispatch
 
 extension HTTPSessionManager {
-    /// As the settings are now.
-    var completionTarget: CompletionTarget {
-        CompletionTarget(queue: completionQueue ?? .main, group: completionGroup)
-    }
-
     /// A task that is not started, known to the registry and the group until it has completed.
     ///
     /// - Parameter end: Called once, where work may be done; what it returns is called on the completion queue.
     func makeTask(
-        _ request: HTTPRequest, _ kind: SessionTask.Kind, _ order: Result<CoreOrder, SessionError>,
-        _ observers: TransferObservers, _ target: CompletionTarget,
+        _ request: HTTPRequest, _ kind: SessionTask.Kind, _ prepared: Result<CoreRequest, SessionError>,
+        _ monitors: MonitorGroup?, _ target: CompletionTarget,
         _ end: @escaping @Sendable (SessionTask, CoreOutcome) -> @Sendable () -> Void
     ) -> SessionTask {
-        let (id, request) = (SessionTask.nextID(), (try? order.get())?.request ?? request)
-        var observers = observers
-        observers.events = .created(request, observers.monitors, task: id)
-        let plan = TaskPlan(
-            order: order, observers: observers, callbackQueue: target.queue,
+        let (id, request) = (SessionTask.nextID(), (try? prepared.get())?.http ?? request)
+        let spec = TaskSpec(
+            request: prepared, callbackQueue: target.queue,
             complete: { [registry] task, outcome in
                 registry.remove(task.id)
                 target.run(end(task, outcome))
             },
             abandon: { target.leave() })
-        let task = SessionTask(request, id: id, kind: kind, plan: plan)
+        let events = RequestEvents.created(request, monitors, task: id)
+        let task = SessionTask(request, id: id, kind: kind, events: events, spec: spec)
         target.enter()
         registry.add(task)
         return task
@@ -35,6 +29,11 @@ extension HTTPSessionManager {
 struct CompletionTarget: Sendable {
     let queue: DispatchQueue
     let group: DispatchGroup?
+
+    init(_ settings: HTTPSessionManager.Settings) {
+        queue = settings.completionQueue ?? .main
+        group = settings.completionGroup
+    }
 
     func enter() {
         group?.enter()
@@ -58,34 +57,14 @@ struct CompletionTarget: Sendable {
     }
 }
 
-/// What an observer is told about the end of a task; nil, and nothing kept for it, if there is no observer.
-struct TaskReport: Sendable {
-    private let observers: [any TaskObserver]
-    private let task: SessionTask
-    private let completion: TaskCompletion
-
-    init?(_ task: SessionTask, _ completion: () -> TaskCompletion) {
-        observers = TaskObservation.observers.all
-        guard !observers.isEmpty else { return nil }
-        self.task = task
-        self.completion = completion()
-    }
-
-    func tell() {
-        for observer in observers { observer.taskDidComplete(task, completion) }
-    }
-}
-
 extension CoreOutcome {
-    /// Tells whoever observes tasks whether a file stands in its place, or could not be put there.
-    func tellOfFile(of task: SessionTask?) {
+    /// Reports whether a file is in its place, or could not be put there.
+    func reportFile(of task: SessionTask?) {
         guard download != nil else { return }
-        TaskObservation.observers.tell { observer in
-            if let filePath {
-                observer.downloadDidMove(task, to: filePath)
-            } else if let failure, failure.code == .file {
-                observer.downloadDidFailToMove(task, failure)
-            }
+        if filePath != nil {
+            ProcessEvents.report(.downloadMoved(task))
+        } else if let failure, failure.code == .file {
+            ProcessEvents.report(.downloadNotMoved(task, failure))
         }
     }
 

@@ -4,7 +4,7 @@ final class TaskRegistry: Sendable {
         weak var task: SessionTask?
     }
 
-    private let entries = Guarded<[UInt64: Entry]>([:])
+    private let entries = Locked<[UInt64: Entry]>([:])
 
     func add(_ task: SessionTask) {
         entries.withLock { $0[task.id] = Entry(task: task) }

@@ -6,16 +6,15 @@ final class CoreHSTS: @unchecked Sendable {
     let raw: OpaquePointer
 
     init(_ path: String?, maximumCount: Int) throws(SessionError) {
-        let arena = CoreArena()
-        var options = af_hsts_options()
-        options.size = MemoryLayout<af_hsts_options>.stride
-        options.path = try arena.copy(path, "the path of the store")
-        options.max_hosts = UInt32(clamping: max(1, maximumCount))
-        var failure = af_failure()
         var raw: OpaquePointer?
-        let status = af_hsts_new(&raw, &options, &failure)
-        withExtendedLifetime(arena) {}
-        guard status == .AF_OK, let raw else { throw SessionError(failure) }
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            var options = af_hsts_options()
+            options.size = MemoryLayout<af_hsts_options>.stride
+            options.path = try arena.copy(path, "the path of the store")
+            options.max_hosts = UInt32(clamping: max(1, maximumCount))
+            return af_hsts_new(&raw, &options, &failure)
+        }
+        guard let raw else { throw SessionError(.outOfMemory) }
         self.raw = raw
     }
 
@@ -24,14 +23,11 @@ final class CoreHSTS: @unchecked Sendable {
     }
 
     func insert(_ host: String, until date: Date?, includingSubdomains: Bool) throws(SessionError) {
-        let arena = CoreArena()
-        let name = try arena.copy(host, "the host")
         let seconds = date.map { $0.timeIntervalSince1970.rounded(.down) }
         let end = seconds.map { Int64(exactly: $0) ?? ($0 > 0 ? .max : 0) } ?? .max
-        var failure = af_failure()
-        let status = af_hsts_add(raw, name, end, includingSubdomains, &failure)
-        withExtendedLifetime(arena) {}
-        guard status == .AF_OK else { throw SessionError(failure) }
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            af_hsts_add(raw, try arena.copy(host, "the host"), end, includingSubdomains, &failure)
+        }
     }
 
     func contains(_ host: String) -> Bool {
@@ -48,11 +44,8 @@ final class CoreHSTS: @unchecked Sendable {
     }
 
     func save(to path: String?) throws(SessionError) {
-        let arena = CoreArena()
-        let place = try arena.copy(path, "the path of the store")
-        var failure = af_failure()
-        let status = af_hsts_save(raw, place, &failure)
-        withExtendedLifetime(arena) {}
-        guard status == .AF_OK else { throw SessionError(failure) }
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            af_hsts_save(raw, try arena.copy(path, "the path of the store"), &failure)
+        }
     }
 }

@@ -8,12 +8,12 @@ final class CoreTrustPolicy: @unchecked Sendable {
     /// - Throws: ``SessionError/Code/invalidInput`` for what can't be read as certificates, revocation lists, pins or
     ///   hosts, ``SessionError/Code/file`` for an unreadable file of anchors.
     init(_ policy: SecurityPolicy) throws(SessionError) {
-        let arena = CoreArena()
-        var options = try arena.options(policy)
-        var failure = af_failure()
         var raw: OpaquePointer?
-        let status = withExtendedLifetime(arena) { af_trust_policy_new(&raw, &options, &failure) }
-        guard status == .AF_OK, let raw else { throw SessionError(failure) }
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            var options = try arena.options(policy)
+            return af_trust_policy_new(&raw, &options, &failure)
+        }
+        guard let raw else { throw SessionError(.outOfMemory) }
         self.raw = raw
     }
 
@@ -155,12 +155,10 @@ extension TrustAnchors {
 extension Data {
     /// The certificates of a file or of a folder's `.cer` files, as PEM.
     fileprivate init(certificatesAt path: String) throws(SessionError) {
-        let arena = CoreArena()
         var bytes = af_bytes()
-        var failure = af_failure()
-        let name = try arena.copy(path, "a path")
-        let status = withExtendedLifetime(arena) { af_certificates_read(&bytes, name, &failure) }
-        guard status == .AF_OK else { throw SessionError(failure) }
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            af_certificates_read(&bytes, try arena.copy(path, "a path"), &failure)
+        }
         defer { af_free(bytes.bytes) }
         self.init(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.size))
     }

@@ -9,12 +9,12 @@ final class ProgressDisplay: Sendable {
     private static let interval = DispatchTimeInterval.milliseconds(100)
 
     private let sink: any ByteSink
-    private let lines = Guarded(ProgressLines())
+    private let lines = Locked(ProgressLines())
     /// Everything is drawn here, one after the other.
     private let queue = DispatchQueue(label: "swiftaf.progress")
     /// Says when there is something to show.
     private let activity = NetworkActivityIndicatorManager()
-    private let timer = Guarded<DrawingTimer?>(nil)
+    private let timer = Locked<DrawingTimer?>(nil)
 
     init(sink: any ByteSink) {
         self.sink = sink
@@ -97,7 +97,7 @@ final class ProgressDisplay: Sendable {
 /// What has to be taken off the screen when the process ends at once.
 enum Screen {
     /// Lines of bars on standard error.
-    static let drawnLines = Guarded(0)
+    static let drawnLines = Locked(0)
 
     /// What erases them; nil if there are none.
     static var eraser: String? {

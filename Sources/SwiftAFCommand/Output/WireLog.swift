@@ -4,7 +4,7 @@ import SwiftAF
 final class WireLog: EventMonitor {
     let tracesWire = true
     private let write: @Sendable ([String]) -> Void
-    private let waiting = Guarded<CheckedContinuation<Void, Never>?>(nil)
+    private let waiting = Locked<CheckedContinuation<Void, Never>?>(nil)
 
     /// - Parameter write: Takes lines that belong together.
     init(_ write: @escaping @Sendable ([String]) -> Void) {

@@ -36,7 +36,7 @@ struct TrustInquiry {
     }
 
     private final class Seen: Sendable {
-        private let first = Guarded<TrustReport?>(nil)
+        private let first = Locked<TrustReport?>(nil)
 
         var report: TrustReport? { first.withLock { $0 } }
 

@@ -7,68 +7,49 @@ import SwiftAF
 /// Nothing is posted, and next to nothing is spent, unless it is installed. Requests that are awaited have no task, so
 /// there are no notifications of them but those of files.
 public enum NotificationBridge {
-    private struct Installation {
-        let tasks: Int
-        let reachability: Int
-    }
-
-    private static let installation = Guarded<Installation?>(nil)
+    private static let installation = Locked<Int?>(nil)
 
     /// Posts from now on. Calling it again changes nothing. Any thread.
     public static func install() {
         installation.withLock { installation in
-            guard installation == nil else { return }
-            installation = Installation(
-                tasks: TaskObservation.observers.add(Poster()),
-                reachability: ReachabilityObservation.observers.add(Poster()))
+            if installation == nil { installation = ProcessEvents.add { post($0) } }
         }
     }
 
     /// Posts no more. What happens on other threads at the same time may still be posted. Any thread.
     public static func uninstall() {
         installation.withLock { installation in
-            guard let installed = installation else { return }
+            if let installed = installation { ProcessEvents.remove(installed) }
             installation = nil
-            TaskObservation.observers.remove(installed.tasks)
-            ReachabilityObservation.observers.remove(installed.reachability)
-        }
-    }
-}
-
-/// Keeps AFNetworking's order: what concerns a task comes on the main queue, after what caused it.
-private struct Poster: TaskObserver, ReachabilityObserver {
-    func taskDidResume(_ task: SessionTask) {
-        DispatchQueue.main.async { post(.afTaskDidResume, task) }
-    }
-
-    func taskDidSuspend(_ task: SessionTask) {
-        DispatchQueue.main.async { post(.afTaskDidSuspend, task) }
-    }
-
-    func taskDidComplete(_ task: SessionTask, _ completion: TaskCompletion) {
-        DispatchQueue.main.async { post(.afTaskDidComplete, task, completion.userInfo) }
-    }
-
-    func managerDidInvalidate(_ manager: HTTPSessionManager) {
-        post(.afSessionDidInvalidate, manager)
-    }
-
-    func downloadDidMove(_ task: SessionTask?, to path: String) {
-        post(.afDownloadTaskDidMoveFile, task)
-    }
-
-    func downloadDidFailToMove(_ task: SessionTask?, _ error: SessionError) {
-        post(.afDownloadTaskDidFailToMoveFile, task, error.nsError.userInfo)
-    }
-
-    func reachabilityDidChange(_ manager: NetworkReachabilityManager, _ reachability: NetworkReachability) {
-        let status = NSNumber(value: reachability.status.rawValue)
-        DispatchQueue.main.async {
-            post(.afReachabilityDidChange, manager, [AFReachabilityDidChangeKey.status: status])
         }
     }
 
-    private func post(_ name: Notification.Name, _ object: Any?, _ userInfo: [String: Any]? = nil) {
+    /// Keeps AFNetworking's order: what concerns a task comes on the main queue, after what caused it.
+    private static func post(_ event: ProcessEvent) {
+        switch event {
+        case .taskResumed(let task):
+            DispatchQueue.main.async { post(.afTaskDidResume, task) }
+        case .taskSuspended(let task):
+            DispatchQueue.main.async { post(.afTaskDidSuspend, task) }
+        case .taskCompleted(let task, let completion):
+            DispatchQueue.main.async { post(.afTaskDidComplete, task, completion.userInfo) }
+        case .managerInvalidated(let manager):
+            post(.afSessionDidInvalidate, manager)
+        case .downloadMoved(let task):
+            post(.afDownloadTaskDidMoveFile, task)
+        case .downloadNotMoved(let task, let error):
+            post(.afDownloadTaskDidFailToMoveFile, task, error.nsError.userInfo)
+        case .reachabilityChanged(let manager, let reachability):
+            let status = NSNumber(value: reachability.status.rawValue)
+            DispatchQueue.main.async {
+                post(.afReachabilityDidChange, manager, [AFReachabilityDidChangeKey.status: status])
+            }
+        case .transferBegan, .transferEnded:
+            break
+        }
+    }
+
+    private static func post(_ name: Notification.Name, _ object: Any?, _ userInfo: [String: Any]? = nil) {
         NotificationCenter.default.post(name: name, object: object, userInfo: userInfo)
     }
 }

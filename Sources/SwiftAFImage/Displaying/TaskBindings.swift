@@ -14,19 +14,19 @@ public final class TaskBindings {
 
     /// One task in one view. No updates happen after it is released.
     final class Binding: Sendable {
-        private let observation = Guarded<Int?>(nil)
+        private let observation = Locked<Int?>(nil)
         let taskID: UInt64
 
         init(_ task: SessionTask) {
             taskID = task.id
         }
 
-        fileprivate func observe(_ observer: any TaskObserver) {
-            observation.withLock { $0 = TaskObservation.observers.add(observer) }
+        fileprivate func observe(_ observer: @escaping ProcessEvents.Observer) {
+            observation.withLock { $0 = ProcessEvents.add(observer) }
         }
 
         deinit {
-            if let observation = observation.withLock({ $0 }) { TaskObservation.observers.remove(observation) }
+            if let observation = observation.withLock({ $0 }) { ProcessEvents.remove(observation) }
         }
     }
 
@@ -44,13 +44,20 @@ public final class TaskBindings {
         of task: SessionTask, as aspect: Aspect, _ update: @escaping @MainActor @Sendable (SessionTask.State) -> Void
     ) {
         let binding = bind(task, aspect)
-        binding.observe(
-            StateObserver(taskID: task.id) { [weak self, weak binding, weak task] in
-                guard let task, let binding, self?.bindings[aspect] === binding else { return }
-                let state = task.state
-                if state == .completed { self?.unbind(aspect) }
-                update(state)
-            })
+        let hop = MainActorHop { [weak self, weak binding, weak task] in
+            guard let task, let binding, self?.bindings[aspect] === binding else { return }
+            let state = task.state
+            if state == .completed { self?.unbind(aspect) }
+            update(state)
+        }
+        binding.observe { [id = task.id] event in
+            switch event {
+            case .taskResumed(let task), .taskSuspended(let task), .taskCompleted(let task, _):
+                if task.id == id { hop.request(for: task) }
+            default:
+                break
+            }
+        }
     }
 
     /// Calls `update` on the main actor after the task has transferred bytes, until it ends.
@@ -73,25 +80,6 @@ public final class TaskBindings {
     }
 }
 
-/// Observes one task of the process.
-private final class StateObserver: TaskObserver {
-    private let taskID: UInt64
-    private let hop: MainActorHop
-
-    init(taskID: UInt64, _ update: @escaping @MainActor @Sendable () -> Void) {
-        self.taskID = taskID
-        hop = MainActorHop(update)
-    }
-
-    private func note(_ task: SessionTask) {
-        if task.id == taskID { hop.request(for: task) }
-    }
-
-    func taskDidResume(_ task: SessionTask) { note(task) }
-    func taskDidSuspend(_ task: SessionTask) { note(task) }
-    func taskDidComplete(_ task: SessionTask, _ completion: TaskCompletion) { note(task) }
-}
-
 /// Schedules an action on the main actor; requests made before it runs are merged.
 final class MainActorHop: Sendable {
     private struct State {
@@ -100,7 +88,7 @@ final class MainActorHop: Sendable {
         var completed: SessionTask?
     }
 
-    private let state = Guarded(State())
+    private let state = Locked(State())
     private let action: @MainActor @Sendable () -> Void
 
     init(_ action: @escaping @MainActor @Sendable () -> Void) {

@@ -47,7 +47,7 @@ public final class ImageDownloader: Sendable {
     public typealias Completion = @Sendable (Result<DownloadedImage, SessionError>) -> Void
 
     private let fetcher: any ImageFetching
-    private let state: Guarded<State>
+    private let state: Locked<State>
 
     private struct State {
         var queue: LoadQueue<ImageReceiver>
@@ -86,7 +86,7 @@ public final class ImageDownloader: Sendable {
         self.maximumActiveDownloads = max(1, maximumActiveDownloads)
         self.imageCache = imageCache
         self.completionQueue = completionQueue
-        state = Guarded(
+        state = Locked(
             State(
                 queue: LoadQueue(
                     maximumActive: maximumActiveDownloads, prioritization: downloadPrioritization)))
@@ -133,7 +133,7 @@ public final class ImageDownloader: Sendable {
     ) async throws(SessionError) -> DownloadedImage {
         let key = Self.key(of: request, processors)
         let receipt = ImageDownloadReceipt(id: UUID(), key: key)
-        let isCancelled = Guarded(false)
+        let isCancelled = Locked(false)
         let result: Result<DownloadedImage, SessionError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let handler = ImageReceiver { continuation.resume(returning: $0) }

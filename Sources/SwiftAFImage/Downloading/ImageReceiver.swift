@@ -16,7 +16,7 @@ final class ImageReceiver: Sendable {
     private let executor: Executor
     private let partial: Partial?
     private let completion: ImageDownloader.Completion
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     /// - Parameters:
     ///   - executor: Where the closures are called.

@@ -46,7 +46,7 @@ final class MemorySink: ByteSink {
     let columns = 80
     private let failure: Int32?
     private let onWrite: @Sendable (String) -> Void
-    private let bytes = Guarded(Data())
+    private let bytes = Locked(Data())
 
     init(isTerminal: Bool = false, failure: Int32? = nil, onWrite: @escaping @Sendable (String) -> Void = { _ in }) {
         self.isTerminal = isTerminal

@@ -9,7 +9,7 @@ import SwiftAF
 final class TerminalRun: Sendable {
     private let process: pid_t
     private let terminal: Int32
-    private let bytes = Guarded(Data())
+    private let bytes = Locked(Data())
 
     init(_ arguments: String...) throws {
         guard let program = ProgramRun.path else { throw CocoaError(.executableNotLoadable) }

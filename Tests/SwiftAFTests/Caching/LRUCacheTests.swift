@@ -79,7 +79,7 @@ struct LRUCacheTests {
 
     @Test("the oldest leave, and are told about")
     func eviction() {
-        let left = Guarded<[Int]>([])
+        let left = Locked<[Int]>([])
         let cache = LRUCache<Int, Int>(capacity: 10, preferredCostAfterPurge: 6) { value, reason in
             #expect(reason == .cost)
             left.withLock { $0.append(value) }

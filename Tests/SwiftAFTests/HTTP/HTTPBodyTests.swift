@@ -34,7 +34,7 @@ import Testing
 
     @Test func consumerCanStopTheProducer() async throws {
         let stream = try #require(Self.stream(of: .stream { Self.chunks(["a", "b", "c"]) }))
-        let taken = Guarded("")
+        let taken = Locked("")
         try await stream.produce { chunk in
             taken.withLock { $0 += String(decoding: chunk, as: UTF8.self) }
             return taken.withLock { $0.count } < 2
@@ -64,7 +64,7 @@ import Testing
     }
 
     private static func collect(_ stream: BodyStream) async throws -> String {
-        let text = Guarded("")
+        let text = Locked("")
         try await stream.produce { chunk in
             text.withLock { $0 += String(decoding: chunk, as: UTF8.self) }
             return true

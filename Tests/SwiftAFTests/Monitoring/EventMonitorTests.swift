@@ -230,7 +230,7 @@ struct EventMonitorTests {
     @Test("Many requests at once: each has its events, in order")
     func many() async throws {
         final class ByRequest: EventMonitor {
-            let all = Guarded<[UInt64: [String]]>([:])
+            let all = Locked<[UInt64: [String]]>([:])
             let ends = Recorder<UInt64>()
             private func note(_ request: MonitoredRequest, _ name: String) {
                 all.withLock { $0[request.id, default: []].append(name) }

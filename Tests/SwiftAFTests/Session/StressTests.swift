@@ -86,14 +86,13 @@ struct LeakTests {
         weak var task: CoreTask?
         let server = try TestServer()
         do {
-            let held = try CoreSession(
-                SessionConfiguration().coreOptions, defaults: SessionConfiguration().coreDefaults)
+            let held = try CoreSession(SessionConfiguration())
             session = held
-            let observed = CountingTask()
+            let observed = CountingTask(
+                CoreRequest(
+                    HTTPRequest(server.url("/x")), session: held, sink: .memory, handlers: TransferHandlers()))
             task = observed
-            let order = CoreOrder(
-                request: HTTPRequest(server.url("/x")), session: held)
-            #expect(observed.begin(order) == nil)
+            #expect(observed.begin() == nil)
             await observed.ends.wait()
         }
         #expect(session == nil)

@@ -211,7 +211,7 @@ struct ServerSentEventsTests {
         var events = manager.events(from: "events", options: options)
         events.pacing.wait = { [waits] in
             waits.record($0)
-            await Pause.wait($0)
+            await $0.pause()
         }
         let reader = Task { [events] in try await collect(events) }
         #expect(await waits.wait() == [.seconds(86_400)])
@@ -233,14 +233,14 @@ struct ServerSentEventsTests {
     @Test("A pause ends by itself, and at once in a task that is cancelled")
     func pauses() async throws {
         let start = ContinuousClock.now
-        await Pause.wait(.milliseconds(20))
+        await Duration.milliseconds(20).pause()
         #expect(ContinuousClock.now - start >= .milliseconds(20))
-        await Pause.wait(.zero)
-        await Pause.wait(.seconds(-1))
-        await Pause.wait(Duration(secondsComponent: .min, attosecondsComponent: 0))
+        await Duration.zero.pause()
+        await Duration.seconds(-1).pause()
+        await Duration(secondsComponent: .min, attosecondsComponent: 0).pause()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            await Pause.wait(Duration(secondsComponent: .max, attosecondsComponent: 0))
+            await Duration(secondsComponent: .max, attosecondsComponent: 0).pause()
         }
         await task.value
     }

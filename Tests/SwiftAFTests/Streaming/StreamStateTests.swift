@@ -70,7 +70,7 @@ struct StreamStateTests {
 
     /// What a reader that waits is told after pieces of some sizes, before the next one.
     private func told(after sizes: [Int], wakes: inout Int) async -> StreamState.Answer? {
-        let state = Guarded(StreamState())
+        let state = Locked(StreamState())
         var count = 0
         let task = Task {
             await withUnsafeContinuation { waiter in

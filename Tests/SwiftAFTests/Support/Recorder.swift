@@ -7,7 +7,7 @@ final class Recorder<Value: Sendable>: Sendable {
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     var values: [Value] { state.withLock { $0.values } }
 

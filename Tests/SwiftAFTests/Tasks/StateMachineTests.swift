@@ -55,53 +55,6 @@ struct SessionTaskStateTests {
     }
 }
 
-@Suite("The state of a core task")
-struct CoreTaskStateTests {
-    private let task: CoreTaskReference
-
-    init() throws {
-        task = CoreTaskReference(pointer: try #require(OpaquePointer(bitPattern: 8)))
-    }
-
-    @Test("Begins once")
-    func beginsOnce() {
-        var state = CoreTaskState()
-        #expect(state.begin() == true)
-        #expect(state.begin() == false)
-        #expect(state.owned == nil)
-        #expect(state.began(task) == [])
-        #expect(state.owned == task)
-    }
-
-    @Test("Cancelled before, it never begins")
-    func cancelledBefore() {
-        var state = CoreTaskState()
-        #expect(state.send(.cancel) == nil)
-        #expect(state.begin() == false)
-    }
-
-    @Test("What comes while it is being made is told afterwards")
-    func pending() {
-        var state = CoreTaskState()
-        #expect(state.begin() == true)
-        #expect(state.send(.wake) == nil)
-        #expect(state.send(.suspend) == nil)
-        #expect(state.resume() == nil)
-        #expect(state.send(.cancel) == nil)
-        #expect(state.began(task) == [.wake, .cancel])
-    }
-
-    @Test("Afterwards signals go straight to the core")
-    func direct() {
-        var state = CoreTaskState()
-        _ = state.begin()
-        _ = state.began(task)
-        #expect(state.send(.cancel) == task)
-        #expect(state.send(.suspend) == task)
-        #expect(state.resume() == task)
-    }
-}
-
 @Suite("The ring of a streamed body")
 struct BodyRingTests {
     private func read(_ ring: inout BodyRing, _ size: Int = 100) -> (BodyRing.Reading, String) {

@@ -185,7 +185,7 @@ struct TrustTests {
 
     @Test("The handler is asked inside the handshake")
     func handler() async throws {
-        let seen = Guarded<[TrustReport]>([])
+        let seen = Locked<[TrustReport]>([])
         let server = server
         let manager = HTTPSessionManager(
             configuration: configuration {
@@ -234,7 +234,7 @@ struct TrustTests {
             (.performDefaultHandling, .tls),
         ]
         for (decision, code) in cases {
-            let seen = Guarded<[ClientCertificateRequest]>([])
+            let seen = Locked<[ClientCertificateRequest]>([])
             let (released, release) = AsyncStream.makeStream(of: Void.self)
             do {
                 let token = Token { release.finish() }

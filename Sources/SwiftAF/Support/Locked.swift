@@ -4,9 +4,9 @@ import Synchronization
 ///
 /// On Linux `Mutex` locks inside a library that the sanitizer does not see into, and every access behind it would be
 /// reported as a race. The atomic says the same once more where it is seen. It costs two plain moves.
-package struct Guarded<Value>: ~Copyable {
+package struct Locked<Value>: ~Copyable {
     private let mutex: Mutex<Value>
-    private let turn = Turn()
+    private let fence = ThreadSanitizerFence()
 
     package init(_ value: consuming sending Value) {
         mutex = Mutex(value)
@@ -17,18 +17,18 @@ package struct Guarded<Value>: ~Copyable {
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         try mutex.withLock { value throws(Failure) in
-            turn.begin()
-            defer { turn.end() }
+            fence.begin()
+            defer { fence.end() }
             return try body(&value)
         }
     }
 }
 
-extension Guarded: Sendable {}
+extension Locked: Sendable {}
 
 /// Orders what comes after ``begin()`` behind what came before ``end()`` on another thread. It is no lock: something
 /// else must see to it that the two don't overlap.
-package struct Turn: ~Copyable, Sendable {
+package struct ThreadSanitizerFence: ~Copyable, Sendable {
     private let mark = Atomic<UInt8>(0)
 
     package init() {}

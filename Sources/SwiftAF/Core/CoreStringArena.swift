@@ -2,7 +2,7 @@ internal import CAFCore
 import FoundationEssentials
 
 /// Lays texts out in a piece of memory, for the time of a call. The memory must be as large as ``size(of:)`` said.
-struct CoreTexts {
+struct CStringArena {
     private var next: UnsafeMutablePointer<UInt8>?
 
     init(_ memory: UnsafeMutableBufferPointer<UInt8>) {
@@ -76,56 +76,5 @@ struct CoreTexts {
         }
         next = start + bytes.count
         return af_slice(UnsafeRawBufferPointer(start: start, count: bytes.count))
-    }
-}
-
-/// A text that ends in NUL and stays where it is as long as this object lives.
-final class CoreText {
-    private let memory: UnsafeMutableBufferPointer<CChar>
-    var start: UnsafePointer<CChar>? { UnsafePointer(memory.baseAddress) }
-
-    init(_ text: String) {
-        let text = text.utf8CString
-        memory = .allocate(capacity: text.count)
-        _ = memory.initialize(from: text)
-    }
-
-    deinit {
-        memory.deallocate()
-    }
-}
-
-/// The request that replaces a redirect's proposal. The core reads it after the decision was returned, so the texts
-/// live as long as this object.
-final class CoreReplacement {
-    private let memory: UnsafeMutableBufferPointer<UInt8>
-    private let headers: UnsafeMutableBufferPointer<af_header>
-    private let headerCount: Int
-    private let method: UnsafePointer<CChar>?
-    private let url: UnsafePointer<CChar>?
-
-    /// - Parameter request: Validated: no text in it contains NUL.
-    init(_ request: HTTPRequest) {
-        let fields = request.headers
-        let size =
-            CoreTexts.size(of: fields) + CoreTexts.size(of: request.method.rawValue) + CoreTexts.size(of: request.url)
-        memory = .allocate(capacity: size)
-        headers = .allocate(capacity: fields.fields.count + fields.removedDefaults.count)
-        var texts = CoreTexts(memory)
-        method = texts.put(request.method.rawValue)
-        url = texts.put(request.url)
-        headerCount = texts.put(fields, into: headers)
-    }
-
-    deinit {
-        memory.deallocate()
-        headers.deallocate()
-    }
-
-    func apply(to redirect: UnsafeMutablePointer<af_redirect>) {
-        redirect.pointee.method = method
-        redirect.pointee.url = url
-        redirect.pointee.headers = UnsafePointer(headers.baseAddress)
-        redirect.pointee.header_count = headerCount
     }
 }

@@ -1,0 +1,203 @@
+internal import CAFCore
+import FoundationEssentials
+
+/// All that is needed to begin a transfer: the request, its session, and the handlers that are called on the way.
+///
+/// An object, because it is handed on from function to function and a request is large.
+final class CoreRequest: Sendable {
+    enum Sink: Equatable, Sendable {
+        case memory
+        case file(CoreFile)
+        case events
+    }
+
+    /// Validated: no text in it contains NUL.
+    let http: HTTPRequest
+    let session: CoreSession
+    let sink: Sink
+    let handlers: TransferHandlers
+
+    init(_ http: consuming HTTPRequest, session: CoreSession, sink: Sink, handlers: TransferHandlers) {
+        self.http = http
+        self.session = session
+        self.sink = sink
+        self.handlers = handlers
+    }
+
+    /// A copy with changes. Another request must be validated.
+    func with(http: HTTPRequest? = nil, sink: Sink? = nil, handlers: TransferHandlers? = nil) -> CoreRequest {
+        CoreRequest(
+            http ?? self.http, session: session, sink: sink ?? self.sink, handlers: handlers ?? self.handlers)
+    }
+
+    /// Of a download that is resumed.
+    var resumeToken: ResumeToken? {
+        if case .file(let file) = sink { file.token } else { nil }
+    }
+
+    /// The same once more. A download resumes its partial file, if that was kept.
+    func resuming(after failure: SessionError?) -> CoreRequest {
+        guard failure?.resumeToken != nil, case .file(var file) = sink, file.path != nil else { return self }
+        file.options.insert(.resumes)
+        return with(sink: .file(file))
+    }
+
+    /// Nil without a limit.
+    var totalTimeout: Duration? {
+        guard let limit = http.timeouts.total ?? session.configuration.timeouts.total, limit > .zero else { return nil }
+        return limit
+    }
+
+    /// Gives the request to `body` in the core's form. Texts live only until `body` returns; the core copies them.
+    ///
+    /// - Parameter body: The source of a body that is pulled.
+    func withRequest<Result>(
+        body source: CoreBodySource?, _ use: (UnsafePointer<af_request>) -> Result
+    ) -> Result {
+        // Only if there is something to keep in it. Both are valid, so that no error is lost.
+        let arena = http.credential == nil && http.proxyCredential == nil ? nil : CoreArena()
+        defer { withExtendedLifetime(arena) {} }
+        let fields = http.headers.fields.count + http.headers.removedDefaults.count
+        return withUnsafeTemporaryAllocation(of: af_header.self, capacity: fields) { headers in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: textSize) { memory in
+                var texts = CStringArena(memory)
+                var core = coreRequest(&texts)
+                core.header_count = texts.put(http.headers, into: headers)
+                core.headers = UnsafePointer(headers.baseAddress)
+                core.body = makeBody(source, &texts)
+                core.credentials = http.credential.flatMap { try? arena?.copy($0) }
+                core.proxy_credentials = http.proxyCredential.flatMap { try? arena?.copy($0) }
+                return use(&core)
+            }
+        }
+    }
+
+    /// The source of a body that the core pulls; nil if it takes the body by itself.
+    ///
+    /// - Throws: What is wrong with a part of a form, such as a file that has vanished.
+    func makeBodySource(for task: CoreTask) throws(SessionError) -> CoreBodySource? {
+        switch http.body.content {
+        case .none, .data, .file: nil
+        case .stream(let stream): CoreStreamSource(stream, for: task)
+        case .form(let form): try CoreFormSource(form, for: task)
+        }
+    }
+
+    private var textSize: Int {
+        var size = CStringArena.size(of: http.method.rawValue) + CStringArena.size(of: http.url)
+        size += CStringArena.size(of: http.headers) + copiedBodySize
+        if let proxy = http.proxy { size += CStringArena.size(of: proxy.coreText) }
+        if let document = http.mainDocumentURL { size += CStringArena.size(of: document) }
+        if let socket = http.unixSocket { size += CStringArena.size(of: socket) }
+        if let path = http.body.filePath { size += CStringArena.size(of: path) }
+        if case .file(let file) = sink { size += file.textSize }
+        return size
+    }
+
+    private func coreRequest(_ texts: inout CStringArena) -> af_request {
+        var core = af_request()
+        core.size = MemoryLayout<af_request>.stride
+        core.method = texts.put(http.method.rawValue)
+        core.url = texts.put(http.url)
+        switch sink {
+        case .memory: core.sink.kind = AF_SINK_MEMORY
+        case .events: core.sink.kind = AF_SINK_CALLBACK
+        case .file(let file): core.sink = file.sink(&texts)
+        }
+        core.timeouts = timeouts
+        core.limits = limits
+        core.version = af_http_version_preference(http.httpVersion ?? session.configuration.httpVersion)
+        core.keep_encoding = !(http.decompressesBody ?? session.configuration.decompressesBodies)
+        core.allow_downgrade = redirectPolicy.allowsInsecureDowngrade
+        core.priority = http.priority.map { UInt8(1 + $0 * 254) } ?? 0
+        core.max_send_rate = UInt64(clamping: http.rateLimit.sending ?? session.configuration.rateLimit.sending ?? 0)
+        core.max_receive_rate = UInt64(
+            clamping: http.rateLimit.receiving ?? session.configuration.rateLimit.receiving ?? 0)
+        core.expect = af_expect(http.continueExpectation ?? session.configuration.continueExpectation)
+        core.proxy = http.proxy.flatMap { texts.put($0.coreText) }
+        core.ignore_cookies = !http.handlesCookies
+        core.main_document_url = http.mainDocumentURL.flatMap { texts.put($0) }
+        core.unix_socket = http.unixSocket.flatMap { texts.put($0) }
+        core.wait_for_network = http.waitsForConnectivity ?? session.configuration.waitsForConnectivity
+        return core
+    }
+
+    private var timeouts: af_timeouts {
+        let (own, defaults) = (http.timeouts, session.configuration.timeouts)
+        return af_timeouts(
+            connect_ms: (own.connect ?? defaults.connect)?.coreMilliseconds ?? 0,
+            idle_ms: (own.idle ?? defaults.idle)?.coreMilliseconds ?? 0,
+            total_ms: (own.total ?? defaults.total)?.coreMilliseconds ?? 0)
+    }
+
+    private var limits: af_limits {
+        let (own, defaults) = (http.limits, session.configuration.limits)
+        var limits = af_limits()
+        // To the core 0 is its default, which for files and events is none.
+        if let body = own.maximumBodySize ?? (sink == .memory ? defaults.maximumBodySize : nil) {
+            limits.body = max(1, UInt64(clamping: body))
+        }
+        limits.head_bytes = UInt32(coreLimit: own.maximumHeaderBytes ?? defaults.maximumHeaderBytes)
+        limits.head_count = UInt32(coreLimit: own.maximumHeaderCount ?? defaults.maximumHeaderCount)
+        limits.informational = UInt32(coreLimit: defaults.maximumInterimResponses)
+        limits.decoding_ratio = UInt32(coreLimit: defaults.maximumDecodingRatio)
+        limits.redirects = redirectPolicy.followsRedirects ? Int32(clamping: redirectPolicy.maximumCount) : -1
+        return limits
+    }
+
+    private var redirectPolicy: RedirectPolicy { http.redirectPolicy ?? session.configuration.redirectPolicy }
+
+    /// Whether every redirect is an error; the core only knows limits from 1 up.
+    var refusesRedirects: Bool { redirectPolicy.followsRedirects && redirectPolicy.maximumCount == 0 }
+}
+
+extension af_http_version_preference {
+    fileprivate init(_ preference: HTTPVersionPreference) {
+        self =
+            switch preference {
+            case .http1_1: AF_HTTP_PREFER_1_1
+            case .http2: AF_HTTP_PREFER_2
+            case .http2PriorKnowledge: AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE
+            case .http3: AF_HTTP_PREFER_3
+            default: AF_HTTP_PREFER_AUTOMATIC
+            }
+    }
+}
+
+extension af_expect {
+    fileprivate init(_ expectation: HTTPRequest.ContinueExpectation) {
+        self =
+            switch expectation {
+            case .automatic: AF_EXPECT_AUTOMATIC
+            case .always: AF_EXPECT_ALWAYS
+            case .never: AF_EXPECT_NEVER
+            }
+    }
+}
+
+extension HTTPRequest.Proxy {
+    /// The core's text for it.
+    fileprivate var coreText: String {
+        switch self {
+        case .none: ""
+        case .url(let text): text.isEmpty ? "http://" : text
+        }
+    }
+}
+
+extension UInt32 {
+    /// A limit that the core would take for "the default" if it were 0.
+    init(coreLimit: Int) {
+        self = Swift.max(1, UInt32(clamping: coreLimit))
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up so that a short limit does not become none.
+    var coreMilliseconds: UInt32 {
+        let (seconds, attoseconds) = components
+        guard seconds < Int64(UInt32.max / 1000) else { return .max }
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        return UInt32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}

@@ -1,0 +1,56 @@
+import Testing
+
+@testable import SwiftAF
+
+@Suite("A signal")
+struct SignalTests {
+    @Test func keepsAValueThatCameBeforeTheWait() async {
+        let signal = Signal<Int>()
+        signal.send(1)
+        #expect(await signal.wait() == 1)
+    }
+
+    @Test func keepsTheFirstValue() async {
+        let signal = Signal<Int?>()
+        signal.send(nil)
+        signal.send(2)
+        #expect(await signal.wait() == nil)
+        signal.send(3)
+        #expect(await signal.wait() == 3)
+    }
+
+    @Test func endsAWaitOfAnotherTask() async {
+        for number in 0..<1000 {
+            let signal = Signal<Int>()
+            async let waited = signal.wait()
+            Task { signal.send(number) }
+            #expect(await waited == number)
+        }
+    }
+}
+
+@Suite("A registry")
+struct RegistryTests {
+    @Test func keepsTheOrderOfAdding() throws {
+        var registry = Registry<String>()
+        let ids = ["a", "b", "c"].compactMap { registry.add($0) }
+        try #require(ids.count == 3)
+        registry.remove(ids[1])
+        registry.remove(ids[1])
+        #expect(registry.all == ["a", "c"])
+        let last = registry.add("d") ?? 0
+        #expect(last > ids[2])
+    }
+
+    @Test func takesNothingOnceClosed() {
+        var registry = Registry<String>()
+        _ = registry.add("a")
+        let all = registry.close()
+        #expect(all == ["a"])
+        let id = registry.add("b")
+        #expect(id == nil)
+        let rest = registry.close()
+        #expect(rest.isEmpty)
+        #expect(registry.isEmpty)
+    }
+}
