@@ -6,9 +6,14 @@ import subprocess
 import sys
 import time
 
-# What ratios are to: curl_multi_socket_action, the interface for event loops. The other is shown beside it.
-FLOOR, OTHER_FLOOR = "floor-epoll", "floor-poll"
-FLOORS = {"floor-poll": "poll", "floor-epoll": "epoll"}
+# What ratios are to: curl_multi_socket_action, the interface for event loops. The others are shown beside it.
+FLOOR = "floor-epoll"
+OTHER_FLOORS = {"poll": "floor-poll", "fresh": "floor-fresh"}
+FLOORS = {
+    "floor-poll": ["--loop", "poll"],
+    "floor-epoll": ["--loop", "epoll"],
+    "floor-fresh": ["--loop", "epoll", "--handles", "fresh"],
+}
 
 # Far beyond what the slowest client needs for the longest row.
 TIME_LIMIT_S = 120
@@ -16,7 +21,7 @@ TIME_LIMIT_S = 120
 
 @dataclasses.dataclass
 class Result:
-    """What one variant (a client, or one of the two floors) reported in each round of a row."""
+    """What one variant (a client, or one of the floors) reported in each round of a row."""
 
     row: str
     variant: str
@@ -27,7 +32,7 @@ class Result:
 
 def variants(programs):
     """The program of each variant, and the arguments that only this variant gets."""
-    found = {name: (programs["floor"], ["--loop", loop]) for name, loop in FLOORS.items()}
+    found = {name: (programs["floor"], extra) for name, extra in FLOORS.items()}
     for client in ("core", "swift", "urlsession"):
         if client in programs:
             found[client] = (programs[client], [])

@@ -5,7 +5,7 @@ import pathlib
 import platform
 import subprocess
 
-from .measure import FLOOR, OTHER_FLOOR
+from .measure import FLOOR, OTHER_FLOORS
 from .rows import CLIENTS
 
 
@@ -80,10 +80,11 @@ def _cell(entry, client, measure):
         return figures["state"]
     value = f"{figures['figures'][measure]:,.{entry['digits'][measure]}f}"
     if client == "floor":
-        other = entry["clients"][OTHER_FLOOR]
-        if measure != entry["measures"][0] or other["state"] != "measured":
+        if measure != entry["measures"][0]:
             return value
-        return f"{value} (poll {other['figures'][measure]:,.{entry['digits'][measure]}f})"
+        others = [f"{label} {entry['clients'][variant]['figures'][measure]:,.{entry['digits'][measure]}f}"
+                  for label, variant in OTHER_FLOORS.items() if entry["clients"][variant]["state"] == "measured"]
+        return f"{value} ({', '.join(others)})" if others else value
     ratio = figures["ratios"].get(measure)
     return value if ratio is None else f"{value} × {ratio:.2f}"
 

@@ -14,7 +14,7 @@
 static const char usage[] =
     "arguments: --kind memory|file|events|upload --url URL --count N --bytes N\n"
     "           [--in-flight N] [--connections N] [--warmup N] [--path FILE] [--ca FILE]\n"
-    "           [--loop poll|epoll]\n";
+    "           [--loop poll|epoll] [--handles recycled|fresh]\n";
 
 static _Noreturn void usage_error(const char *what) {
     fprintf(stderr, "%s\n%s", what, usage);
@@ -40,10 +40,13 @@ static int parse_choice(const char *text, const char *const *names, int count) {
 static void parse_option(bench_options *options, const char *name, const char *value) {
     static const char *const kinds[] = {"memory", "file", "events", "upload"};
     static const char *const loops[] = {"poll", "epoll"};
+    static const char *const handles[] = {"recycled", "fresh"};
     if (strcmp(name, "--kind") == 0)
         options->kind = (bench_kind)parse_choice(value, kinds, 4);
     else if (strcmp(name, "--loop") == 0)
         options->loop = (bench_loop)parse_choice(value, loops, 2);
+    else if (strcmp(name, "--handles") == 0)
+        options->handles = (bench_handles)parse_choice(value, handles, 2);
     else if (strcmp(name, "--url") == 0)
         options->url = value;
     else if (strcmp(name, "--path") == 0)

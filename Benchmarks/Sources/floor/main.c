@@ -105,13 +105,11 @@ static CURLcode on_ssl_ctx(CURL *easy, void *ssl_ctx, void *context) {
 
 /* ---- Transfers ------------------------------------------------------------------------------- */
 
-/* Everything that stays the same from one request to the next is set here, once. */
-static slot *slot_new(void) {
-    slot *self = calloc(1, sizeof *self);
+/* Everything that stays the same from one request to the next is set here. */
+static void make_handle(slot *self) {
     CURL *easy = curl_easy_init();
-    if (self == NULL || easy == NULL) bench_fail("slot", "out of memory");
+    if (easy == NULL) bench_fail("handle", "out of memory");
     self->easy = easy;
-    self->file = -1;
     floor_check_easy(curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L));
     floor_check_easy(curl_easy_setopt(easy, CURLOPT_PRIVATE, self));
     floor_check_easy(curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, self->error));
@@ -133,11 +131,22 @@ static slot *slot_new(void) {
         floor_check_easy(curl_easy_setopt(easy, CURLOPT_CAPATH, NULL));
         floor_check_easy(curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, on_ssl_ctx));
     }
+}
+
+static slot *slot_new(void) {
+    slot *self = calloc(1, sizeof *self);
+    if (self == NULL) bench_fail("slot", "out of memory");
+    self->file = -1;
+    make_handle(self);
     return self;
 }
 
 static void slot_start(slot *self, CURLM *multi) {
     self->received = 0;
+    if (options.handles == BENCH_HANDLES_FRESH) {
+        curl_easy_cleanup(self->easy);
+        make_handle(self);
+    }
     if (options.path != NULL) open_file(self);
     floor_check_easy(curl_easy_setopt(self->easy, CURLOPT_URL, options.url));
     floor_check_multi(curl_multi_add_handle(multi, self->easy));
@@ -221,7 +230,8 @@ int main(int argc, char **argv) {
         bench_begin();
     }
     run(multi, slots, options.count);
-    bench_end(&options, options.loop == BENCH_LOOP_EPOLL ? "floor-epoll" : "floor-poll");
+    const char *client = options.loop == BENCH_LOOP_EPOLL ? "floor-epoll" : "floor-poll";
+    bench_end(&options, options.handles == BENCH_HANDLES_FRESH ? "floor-fresh" : client);
     clean_up(multi, slots);
     return 0;
 }

@@ -319,7 +319,7 @@ static af_status fail_system(af_failure *failure, int error, const char *what) {
 }
 
 static af_status set_up(af__reach_hub *hub, af_failure *failure) {
-    af__loop_owner owner = {hub, take_posts, finish_turn, ended, "af-reach"};
+    af__loop_owner owner = {hub, take_posts, NULL, finish_turn, ended, "af-reach"};
     af_status status = af__loop_init(&hub->loop, owner, failure);
     if (status != AF_OK) return status;
     if (af__loop_reserve_alarms(&hub->loop, 1) != AF_OK) {

@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { BATCH = 128 };
+enum { BATCH = 32 };
 
 static _Thread_local const af__loop *current_loop;
 
@@ -150,7 +150,9 @@ static bool take_events(af__loop *loop, struct epoll_event *batch, bool may_slee
         struct epoll_event *event = &batch[loop->batch_next++];
         af__watch *watch = event->data.ptr;
         /* None: the eventfd, which only had to wake us, or a watch given up meanwhile. */
-        if (watch != NULL) watch->ready(watch, readiness_of(event->events));
+        if (watch == NULL) continue;
+        watch->ready(watch, readiness_of(event->events));
+        if (loop->owner.after_socket != NULL) loop->owner.after_socket(loop->owner.context);
     }
     loop->batch_count = 0;
     return count > 0;

@@ -42,6 +42,8 @@ typedef struct af__loop_owner {
     void *context;
     /** Everything posted since the last call, oldest first, linked through `next`. */
     void (*take_posts)(void *context, af__post *first);
+    /** After each socket that was ready; may be NULL. What it frees is still in the processor's caches. */
+    void (*after_socket)(void *context);
     /** After each turn's sockets, posts and alarms; `was_idle` if no socket or post was there. */
     af__turn (*finish_turn)(void *context, bool was_idle);
     /** Last of all on the loop thread; the loop's memory may be freed here. */

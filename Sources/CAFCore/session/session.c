@@ -84,7 +84,7 @@ static void give_memory_back(af_session *session) {
 #endif
 }
 
-static af__turn finish_turn(void *context, bool was_idle) {
+static void finish_exchanges(void *context) {
     af_session *session = context;
     af__exchange *exchange;
     while ((exchange = af__driver_next_ended(session->driver)) != NULL) {
@@ -93,6 +93,11 @@ static af__turn finish_turn(void *context, bool was_idle) {
         if (!session->gathers_results) report_results(session);
         run_queue(session);
     }
+}
+
+static af__turn finish_turn(void *context, bool was_idle) {
+    af_session *session = context;
+    finish_exchanges(session);
     /* Connections that were made, and tasks that an alarm has ended, make room as well. */
     run_queue(session);
     if (!af__list_is_empty(&session->completed)) {
@@ -180,7 +185,7 @@ static af_status make_session(af_session **out, const af_session_options *option
     session->on_closed = options->on_closed;
     set_store(session, options);
     session->context = options->context;
-    af__loop_owner owner = {session, take_posts, finish_turn, ended, "af-loop"};
+    af__loop_owner owner = {session, take_posts, finish_exchanges, finish_turn, ended, "af-loop"};
     status = af__loop_init(&session->loop, owner, failure);
     /* One alarm for libcurl; the others are reserved as tasks start. */
     if (status == AF_OK && af__loop_reserve_alarms(&session->loop, 1) != AF_OK) {

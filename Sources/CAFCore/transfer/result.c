@@ -3,12 +3,12 @@
 #include "base/alloc.h"
 #include "base/spares.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /** A busy program makes one of each for each request. */
 static af__spares spares = AF__SPARES_INIT(sizeof(af_result), AF__RESULT_SPARES);
 static af__spares blocks = AF__SPARES_INIT(sizeof(af__response_block), AF__RESULT_SPARES);
+static af__spares rooms = AF__SPARES_INIT(sizeof(af__response_room), AF__RESULT_SPARES);
 
 af_result *af__result_new(void) {
     af_result *result = af__spares_take(&spares);
@@ -21,18 +21,24 @@ af_status af__result_make_block(af_result *result) {
     if (result->block != NULL) return AF_OK;
     af__response_block *block = af__spares_take(&blocks);
     if (block == NULL) return AF_ENOMEM;
-    /* The rooms are written before they are read. */
-    memset(block, 0, offsetof(af__response_block, header_room));
+    memset(block, 0, sizeof *block);
     result->block = block;
     result->hops = &block->first_hop;
     result->hop_capacity = 1;
     return AF_OK;
 }
 
+af_status af__result_make_room(af_result *result) {
+    /* It is written before it is read. */
+    if (result->room == NULL) result->room = af__spares_take(&rooms);
+    return result->room != NULL ? AF_OK : AF_ENOMEM;
+}
+
 void af__result_lend_head(af_result *result) {
-    af__response_block *block = result->block;
-    af__room text = {block->text_room, sizeof block->text_room};
-    af__fields_lend(&block->reader.fields, text, block->header_room, AF__RESULT_HEADERS);
+    af__response_room *room = result->room;
+    if (room == NULL) return;
+    af__room text = {room->text, sizeof room->text};
+    af__fields_lend(&result->block->reader.fields, text, room->headers, AF__RESULT_HEADERS);
 }
 
 static bool has_own_hops(const af_result *result) {
@@ -80,6 +86,7 @@ void af_result_free(af_result *result) {
     af__buffer_clear(&result->body);
     if (result->block != NULL) af__head_reader_clear(&result->block->reader);
     af__spares_give(&blocks, result->block);
+    af__spares_give(&rooms, result->room);
     af_trust_report_free(result->report);
     af__evidence_release(result->evidence);
     af_free(result->path);
@@ -90,6 +97,7 @@ void af_result_free(af_result *result) {
 void af__result_free_spares(void) {
     af__spares_empty(&spares);
     af__spares_empty(&blocks);
+    af__spares_empty(&rooms);
 }
 
 const af_failure *af_result_get_failure(const af_result *result) {

@@ -17,16 +17,23 @@ enum { AF__RESULT_SPARES = 64 };
 typedef struct af__response_block {
     af__head_reader reader; /**< Owns the head and the trailers. */
     af_hop first_hop;       /**< The only hop in the common case, without memory of its own. */
-    /* For what is small, which is most: one block of memory then holds all of a response. */
-    af_header header_room[AF__RESULT_HEADERS];
-    char text_room[AF__RESULT_TEXT];
-    char body_room[AF_BODY_SHORT];
 } af__response_block;
+
+/**
+ * For what is small, which is most: one block of memory then holds all of a response. Taken at its first line: of the
+ * requests in flight only those whose response is being read have one, so these few stay in the processor's caches.
+ */
+typedef struct af__response_room {
+    af_header headers[AF__RESULT_HEADERS];
+    char text[AF__RESULT_TEXT];
+    char body[AF_BODY_SHORT];
+} af__response_room;
 
 struct af_result {
     af_failure failure;
     bool has_head;
     af__response_block *block; /**< NULL before the first hop. */
+    af__response_room *room;   /**< NULL before the first line. */
     af_hop *hops;              /**< Own the texts that they point to. */
     size_t hop_count, hop_capacity;
     uint64_t body_size;
@@ -45,7 +52,10 @@ void af__result_free_spares(void);
 /** Make `block`, with an empty reader, if there is none yet. AF_ENOMEM. */
 af_status af__result_make_block(af_result *result);
 
-/** Let the reader's head begin in the result's memory. */
+/** Make `room` if there is none yet. AF_ENOMEM. */
+af_status af__result_make_room(af_result *result);
+
+/** Let the reader's head begin in `room`, if there is one. */
 void af__result_lend_head(af_result *result);
 
 /** Add a hop; takes its texts, also when it fails. AF_ENOMEM. */

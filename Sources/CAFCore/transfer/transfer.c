@@ -32,20 +32,27 @@ static af_limits with_defaults(af_limits limits) {
 
 static bool start_reader(af__transfer *transfer) {
     af_result *result = transfer->result;
-    bool is_first = result->block == NULL;
     if (af__result_make_block(result) != AF_OK) {
         return af__transfer_fail_memory(transfer);
     }
     transfer->hop.reader = &result->block->reader;
-    if (is_first && transfer->sink.kind == AF_SINK_MEMORY) {
-        af__room room = {result->block->body_room, sizeof result->block->body_room};
-        af__buffer_lend(&transfer->sink.memory, room);
-    }
     af__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
                               transfer->limits.informational};
     af__head_reader_clear(transfer->hop.reader);
     af__head_reader_init(transfer->hop.reader, limits);
     af__result_lend_head(result);
+    return true;
+}
+
+/** Before the first line of the first response. */
+static bool make_room(af__transfer *transfer) {
+    af_result *result = transfer->result;
+    if (af__result_make_room(result) != AF_OK) return af__transfer_fail_memory(transfer);
+    af__result_lend_head(result);
+    if (transfer->sink.kind == AF_SINK_MEMORY) {
+        af__room body = {result->room->body, sizeof result->room->body};
+        af__buffer_lend(&transfer->sink.memory, body);
+    }
     return true;
 }
 
@@ -302,6 +309,7 @@ bool af__transfer_on_line(af__transfer *transfer, af_slice line) {
     if (af__transfer_is_cancelled(transfer)) return false;
     bool is_pending = transfer->hop.phase == AF__PHASE_HEAD_PENDING;
     if (is_pending && !take_line_between_rounds(transfer, line)) return false;
+    if (transfer->result->room == NULL && !make_room(transfer)) return false;
     if (af__head_reader_feed(transfer->hop.reader, line, &step, &failure) != AF_OK) {
         return af__transfer_fail(transfer, &failure);
     }

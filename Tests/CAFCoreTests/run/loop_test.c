@@ -21,6 +21,7 @@ typedef struct owner {
     void (*taken)(struct owner *owner, af__post *post);
     bool has_ended;
     size_t posts, rings;
+    size_t sockets; /* Loop thread only: how often `after_socket` was called. */
     int order[8];
     size_t order_count;
 } owner;
@@ -35,6 +36,10 @@ static void take_posts(void *context, af__post *post) {
             owner->taken(owner, post);
         post = next;
     }
+}
+
+static void after_socket(void *context) {
+    ((owner *)context)->sockets++;
 }
 
 static af__turn finish_turn(void *context, bool was_idle) {
@@ -54,7 +59,7 @@ static void make(owner *owner) {
     *owner = (struct owner){.has_ended = false};
     pthread_mutex_init(&owner->lock, NULL);
     pthread_cond_init(&owner->changed, NULL);
-    af__loop_owner callbacks = {owner, take_posts, finish_turn, ended, "loop-test"};
+    af__loop_owner callbacks = {owner, take_posts, after_socket, finish_turn, ended, "loop-test"};
     check_status(af__loop_init(&owner->loop, callbacks, NULL), AF_OK);
     check_status(af__loop_reserve_alarms(&owner->loop, COUNT_OF(owner->order)), AF_OK);
 }
@@ -265,6 +270,7 @@ static void readable_descriptors_are_reported(void **state) {
         wait_for(&owner, &owner.rings, i);
     }
     stop(&owner);
+    assert_int_equal(owner.sockets, 10);
     close(ends[0]);
     close(ends[1]);
 }

@@ -55,7 +55,7 @@ static void open_taker(taker *taker) {
     *taker = (struct taker){.taken = 0};
     pthread_mutex_init(&taker->lock, NULL);
     pthread_cond_init(&taker->changed, NULL);
-    af__loop_owner owner = {taker, take_posts, finish_turn, ended, "resolver-test"};
+    af__loop_owner owner = {taker, take_posts, NULL, finish_turn, ended, "resolver-test"};
     check_status(af__loop_init(&taker->loop, owner, NULL), AF_OK);
     check_status(af__resolver_open(&taker->client, &taker->loop, NULL), AF_OK);
     check_status(af__loop_start(&taker->loop, NULL), AF_OK);
@@ -220,7 +220,7 @@ static void lookup_that_ended_can_be_cancelled_before_it_is_taken(void **state) 
     af__loop loop;
     af__resolver_client client;
     af__lookup first, second;
-    af__loop_owner owner = {NULL, NULL, NULL, NULL, "none"};
+    af__loop_owner owner = {.name = "none"};
     check_status(af__loop_init(&loop, owner, NULL), AF_OK);
     check_status(af__resolver_open(&client, &loop, NULL), AF_OK);
     assert_false(af__resolver_begin(&first, &client, "a.test", AF_UNSPEC, AF__LOOKUP_SHARED));

@@ -19,9 +19,16 @@ typedef enum bench_kind {
 /** How the floor waits for its sockets; the other clients have one way only. */
 typedef enum bench_loop { BENCH_LOOP_POLL, BENCH_LOOP_EPOLL } bench_loop;
 
+/** Which easy handles the floor uses. */
+typedef enum bench_handles {
+    BENCH_HANDLES_RECYCLED, /**< One for each request in flight. */
+    BENCH_HANDLES_FRESH     /**< A new one for each request. */
+} bench_handles;
+
 typedef struct bench_options {
     bench_kind kind;
     bench_loop loop;
+    bench_handles handles;
     const char *url;
     const char *path; /**< FILE: where to; UPLOAD: where from. Otherwise NULL. */
     const char *ca;   /**< PEM file, trusted instead of the system store; NULL: the system store. */
