@@ -10,15 +10,6 @@
 
 /* ---- Taking apart -------------------------------------------------------------------------- */
 
-static uint16_t default_port(bool is_https) {
-    return is_https ? 443 : 80;
-}
-
-uint16_t af__url_default_port(af_slice scheme) {
-    bool is_https = af__same_name(scheme, "https");
-    return is_https || af__same_name(scheme, "http") ? default_port(is_https) : 0;
-}
-
 /** The parts of the URL to be written. */
 typedef struct target {
     bool is_https;
@@ -100,7 +91,7 @@ static char *write_scheme(char *at, bool is_https) {
 
 /** Nothing for the scheme's own port. */
 static char *write_port(char *at, uint16_t port, bool is_https) {
-    if (port == default_port(is_https)) return at;
+    if (port == af__default_port(is_https)) return at;
     *at++ = ':';
     char digits[5];
     size_t size = 0;
@@ -114,7 +105,7 @@ static char *write_authority(char *at, af__url *out, const af__authority *author
     out->host = (af_slice){at, af__authority_write_host(authority, at)};
     at += out->host.size;
     if (authority->is_ipv6) *at++ = ']';
-    out->port = authority->port != 0 ? authority->port : default_port(out->is_https);
+    out->port = authority->port != 0 ? authority->port : af__default_port(out->is_https);
     return write_port(at, out->port, out->is_https);
 }
 

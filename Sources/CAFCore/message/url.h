@@ -51,8 +51,10 @@ bool af__url_same_origin(const af__url *a, const af__url *b);
 /** The text that stands for that, RFC 6454 6.2, and its size. */
 size_t af__url_write_origin(const af__url *url, char out[AF_URL_ORIGIN_ROOM]);
 
-/** Of "http" and "https", whatever their case; 0 for others. */
-uint16_t af__url_default_port(af_slice scheme);
+/** Of a URL of one of the two schemes that names no port. */
+static inline uint16_t af__default_port(bool is_https) {
+    return is_https ? 443 : 80;
+}
 
 /** A path up to its last slash, "/" if it has none: where relative references begin (RFC 3986 5.2.3). */
 af_slice af__url_directory(af_slice path);

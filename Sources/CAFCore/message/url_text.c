@@ -62,8 +62,9 @@ void af_url_split(af_url_parts *out, af_slice url) {
 
 uint16_t af_url_port(const af_url_parts *parts) {
     uint16_t port;
-    if (parts->port.size == 0) return af__url_default_port(parts->scheme);
-    return af__port_parse(&port, parts->port) ? port : 0;
+    if (parts->port.size > 0) return af__port_parse(&port, parts->port) ? port : 0;
+    bool is_https = af__same_name(parts->scheme, "https");
+    return is_https || af__same_name(parts->scheme, "http") ? af__default_port(is_https) : 0;
 }
 
 /* ---- Joining ------------------------------------------------------------------------------- */
