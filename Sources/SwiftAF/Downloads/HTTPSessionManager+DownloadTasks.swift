@@ -5,7 +5,7 @@ extension HTTPSessionManager {
 
     /// Makes a task that downloads into a file, as ``download(_:to:options:progress:)`` does.
     ///
-    /// - Returns: The task. If it can't be sent its error comes when it is resumed.
+    /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
     public func downloadTask(
         for request: HTTPRequest, to path: String, options: DownloadOptions = .replacesFile,
         progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion

@@ -3,13 +3,13 @@ public import FoundationEssentials
 /// A response and its body, whatever the status.
 public struct DataResponse: Sendable {
     public var response: HTTPResponse
-    /// Empty if it went into a file. Serializers are given it as it is.
+    /// The body, after decoding of content encodings. Empty if it was saved to a file.
     public var body: Data
-    /// The file that the body went into, if it became a download (``ResponseDisposition/download(to:options:)``).
+    /// The path of the file, if the body was saved to one (``ResponseDisposition/download(to:options:)``).
     public var filePath: String?
 
-    /// What the server has shown of itself and what the policy had to say about it, if ``HTTPRequest/reportsTrust`` asked
-    /// for it and the answer came over TLS. On a connection that was there already, what it showed when that was made.
+    /// The server's certificates and the verdict on them, if ``HTTPRequest/reportsTrust`` was set and the response came
+    /// over TLS. On a reused connection, those of its handshake.
     public var trust: TrustReport? { sharedTrust?.report }
 
     var sharedTrust: SharedTrustReport?
@@ -23,16 +23,16 @@ public struct DataResponse: Sendable {
     /// The status code.
     public var status: Int { response.status }
 
-    /// The body as JSON; an empty one is ``JSONValue/null``. Status and type are not checked.
+    /// Parses the body as JSON; an empty body is ``JSONValue/null``. Status and content type aren't checked.
     ///
     /// - Throws: ``SessionError/Code/serialization``.
     public func json() throws(SessionError) -> JSONValue {
         try serialized(by: JSONResponseSerializer(validation: .none, allowsFragments: true))
     }
 
-    /// The body decoded from JSON. Status and type are not checked.
+    /// Decodes the body from JSON. Status and content type aren't checked.
     ///
-    /// - Parameter decoder: Settings of ``JSONCoder``, or another decoder such as a `JSONDecoder`.
+    /// - Parameter decoder: A ``JSONCoder`` with your settings, or another decoder such as `JSONDecoder`.
     /// - Throws: ``SessionError/Code/serialization``.
     public func decode<Value: Decodable & Sendable>(
         as type: Value.Type = Value.self, decoder: any DataDecoder = JSONCoder()
@@ -40,9 +40,9 @@ public struct DataResponse: Sendable {
         try serialized(by: DecodableResponseSerializer(type, decoder: decoder, validation: .none))
     }
 
-    /// The body as text, in the charset that the response names, else UTF-8 or ISO-8859-1.
+    /// Decodes the body as text, in the response's charset, by default UTF-8, else ISO-8859-1.
     ///
-    /// - Throws: ``SessionError/Code/serialization`` if the charset is unknown or the body is not valid in it.
+    /// - Throws: ``SessionError/Code/serialization`` if the charset is unknown or the body isn't valid in it.
     public func text() throws(SessionError) -> String {
         try serialized(by: StringResponseSerializer(validation: .none))
     }
@@ -63,7 +63,7 @@ extension ResponseValidation {
 }
 
 extension SessionError {
-    /// The error of a serializer: itself if it is one of ours.
+    /// Wraps an error of a response serializer, unless it is a ``SessionError``.
     init(serializing error: any Error, of response: DataResponse) {
         self =
             error as? SessionError
@@ -72,7 +72,7 @@ extension SessionError {
                 body: response.body, underlying: error)
     }
 
-    /// The error of a request serializer: itself if it is one of ours.
+    /// Wraps an error of a request serializer, unless it is a ``SessionError``.
     init(serializingRequest error: any Error, url: String) {
         self =
             error as? SessionError

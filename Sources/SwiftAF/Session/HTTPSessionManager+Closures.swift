@@ -1,23 +1,23 @@
 import Dispatch
 import FoundationEssentials
 
-// AFNetworking's form. Closures are called on the completion queue; every task made here is started, but for
+// The form of AFNetworking. Closures are called on the completion queue. Every task is started, except those of
 // `dataTask`.
 extension HTTPSessionManager {
     /// Called when a request succeeded.
     public typealias Success<Output> = @Sendable (DataTask, Output) -> Void
-    /// Called when a request failed; without a task if none could be made.
+    /// Called when a request failed; the task is nil if the request couldn't be built.
     public typealias Failure = @Sendable (DataTask?, SessionError) -> Void
-    /// Called with snapshots, at most ten times a second and once at the end, before the completion.
+    /// Called with the progress, at most ten times a second and once at the end, before the completion.
     public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
 
-    /// Makes a task for a request as it is; it must be resumed. The request serializer is not asked.
+    /// Makes a task for a request, without the request serializer. Call ``SessionTask/resume()`` to start it.
     ///
     /// - Parameters:
-    ///   - serializer: Makes the value.
-    ///   - completionHandler: Called once on the completion queue: response, value and error. A refused response may
-    ///     give a value and an error.
-    /// - Returns: The task. If it can't be sent its error comes when it is resumed.
+    ///   - serializer: Validates the response and makes the value.
+    ///   - completionHandler: Called once on the completion queue with response, value and error. A refused response
+    ///     may have both a value and an error.
+    /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
     public func dataTask<Serializer: ResponseSerializer>(
         for request: HTTPRequest,
         with serializer: Serializer = JSONResponseSerializer(),
@@ -32,10 +32,10 @@ extension HTTPSessionManager {
     /// Serializes, sends and parses a request with any method.
     ///
     /// - Parameters:
-    ///   - serializer: Makes the value that success is given.
-    ///   - failure: Called for every failure. If the body of a refused response could be parsed, its value is the
-    ///     error's ``SessionError/parsedBody``.
-    /// - Returns: The task, which is running; nil if the parameters could not be serialized.
+    ///   - serializer: Validates the response and makes the value for `success`.
+    ///   - failure: Called with every error. If the body of a refused response could be parsed, the value is
+    ///     ``SessionError/parsedBody``.
+    /// - Returns: The running task; nil if the parameters couldn't be serialized.
     @discardableResult
     public func request<Output>(
         _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
@@ -48,7 +48,7 @@ extension HTTPSessionManager {
         }
     }
 
-    /// Sends what `makeRequest` makes; if it throws there is no task, and its error goes to `failure`.
+    /// Sends the request of `makeRequest`; if that throws, returns nil and passes the error to `failure`.
     func start<Output>(
         _ serializer: some ResponseSerializer<Output>, _ progress: ProgressHandler?, _ success: Success<Output>?,
         _ failure: Failure?, _ snapshot: Snapshot, _ makeRequest: () throws(SessionError) -> HTTPRequest
@@ -74,7 +74,7 @@ extension HTTPSessionManager {
     /// Serializes and sends a request with any method, and decodes the response's body.
     ///
     /// - Parameters:
-    ///   - type: What success is given: any `Decodable`, ``JSONValue``, `Data` or `String`, by the rule of
+    ///   - type: The type of the value: any `Decodable`, ``JSONValue``, `Data` or `String`; see
     ///     ``responseSerializer``.
     @discardableResult
     public func request<Value: Decodable & Sendable>(
@@ -87,7 +87,7 @@ extension HTTPSessionManager {
             failure: failure)
     }
 
-    /// Gets JSON. Parameters go into the query.
+    /// Sends a GET request and parses the response as JSON. Parameters are added to the query.
     @discardableResult
     public func get(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
@@ -98,7 +98,7 @@ extension HTTPSessionManager {
             success: success, failure: failure)
     }
 
-    /// Asks for the head of a response. Parameters go into the query.
+    /// Sends a HEAD request. Parameters are added to the query.
     @discardableResult
     public func head(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
@@ -109,7 +109,7 @@ extension HTTPSessionManager {
             failure: failure)
     }
 
-    /// Posts parameters and gets JSON.
+    /// Sends parameters with POST and parses the response as JSON.
     @discardableResult
     public func post(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
@@ -120,7 +120,7 @@ extension HTTPSessionManager {
             success: success, failure: failure)
     }
 
-    /// Puts parameters and gets JSON.
+    /// Sends parameters with PUT and parses the response as JSON.
     @discardableResult
     public func put(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
@@ -131,7 +131,7 @@ extension HTTPSessionManager {
             success: success, failure: failure)
     }
 
-    /// Patches with parameters and gets JSON.
+    /// Sends parameters with PATCH and parses the response as JSON.
     @discardableResult
     public func patch(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
@@ -142,7 +142,7 @@ extension HTTPSessionManager {
             success: success, failure: failure)
     }
 
-    /// Deletes and gets JSON. Parameters go into the query.
+    /// Sends a DELETE request and parses the response as JSON. Parameters are added to the query.
     @discardableResult
     public func delete(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
@@ -154,9 +154,10 @@ extension HTTPSessionManager {
     }
 }
 
-// The same for a type that is named.
+// The same, for a given type.
 extension HTTPSessionManager {
-    /// Gets a value. See ``request(_:_:parameters:headers:as:progress:success:failure:)``.
+    /// Sends a GET request and decodes the response; see
+    /// ``request(_:_:parameters:headers:as:progress:success:failure:)``.
     @discardableResult
     public func get<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
@@ -167,7 +168,8 @@ extension HTTPSessionManager {
             failure: failure)
     }
 
-    /// Posts parameters and gets a value. See ``request(_:_:parameters:headers:as:progress:success:failure:)``.
+    /// Sends parameters with POST and decodes the response; see
+    /// ``request(_:_:parameters:headers:as:progress:success:failure:)``.
     @discardableResult
     public func post<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
@@ -178,7 +180,8 @@ extension HTTPSessionManager {
             failure: failure)
     }
 
-    /// Puts parameters and gets a value. See ``request(_:_:parameters:headers:as:progress:success:failure:)``.
+    /// Sends parameters with PUT and decodes the response; see
+    /// ``request(_:_:parameters:headers:as:progress:success:failure:)``.
     @discardableResult
     public func put<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
@@ -189,7 +192,8 @@ extension HTTPSessionManager {
             failure: failure)
     }
 
-    /// Patches with parameters and gets a value. See ``request(_:_:parameters:headers:as:progress:success:failure:)``.
+    /// Sends parameters with PATCH and decodes the response; see
+    /// ``request(_:_:parameters:headers:as:progress:success:failure:)``.
     @discardableResult
     public func patch<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
@@ -200,7 +204,8 @@ extension HTTPSessionManager {
             failure: failure)
     }
 
-    /// Deletes and gets a value. See ``request(_:_:parameters:headers:as:progress:success:failure:)``.
+    /// Sends a DELETE request and decodes the response; see
+    /// ``request(_:_:parameters:headers:as:progress:success:failure:)``.
     @discardableResult
     public func delete<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
@@ -228,7 +233,7 @@ extension HTTPSessionManager {
             let result = SerializedResult(outcome, serializer)
             let error = result.error as? SessionError
             let response = outcome.response
-            // Nothing is kept for observers if there are none.
+            // Built only if there are observers.
             let observed =
                 !ProcessEvents.isObserved
                 ? nil
@@ -244,7 +249,7 @@ extension HTTPSessionManager {
     }
 }
 
-/// The head alone, if it is acceptable.
+/// Validates the response and returns its head.
 private struct HeadSerializer: WrappingSerializer {
     var wrapped: any ResponseSerializer { DataResponseSerializer() }
 
@@ -255,7 +260,7 @@ private struct HeadSerializer: WrappingSerializer {
 }
 
 extension SerializedResult {
-    /// What a serializer makes of a transfer that may have failed; its error is a ``SessionError``.
+    /// The result of a serializer, or of a failed transfer; the error is a ``SessionError``.
     fileprivate init(_ outcome: CoreOutcome, _ serializer: some ResponseSerializer<Output>) {
         do throws(SessionError) {
             let response = try outcome.dataResponse()

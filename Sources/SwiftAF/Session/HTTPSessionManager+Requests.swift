@@ -1,20 +1,20 @@
 public import FoundationEssentials
 
 extension HTTPSessionManager {
-    /// Sends a request as it is and gives the response, whatever its status.
+    /// Sends a request and returns the response, whatever its status.
     ///
-    /// The request serializer is not asked; ``SessionConfiguration/headers`` and the User-Agent fill gaps. A relative
-    /// URL is resolved.
+    /// The request serializer isn't used. Missing fields are added from ``SessionConfiguration/headers``, and a
+    /// relative URL is resolved against ``baseURL``.
     ///
-    /// - Parameter progress: Called on the network's thread with snapshots, at most ten times a second and once at
-    ///   the end. Must not block.
+    /// - Parameter progress: Called on the session's network thread, at most ten times a second and once at the end.
+    ///   Must not block.
     public func response(
         for request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DataResponse {
         try await prepare(request, snapshot, progress: progress).response()
     }
 
-    /// Serializes and sends a request and gives the response, whatever its status.
+    /// Builds a request with the request serializer, sends it, and returns the response, whatever its status.
     public func response(
         _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:]
     ) async throws(SessionError) -> DataResponse {
@@ -22,14 +22,14 @@ extension HTTPSessionManager {
         return try await prepare(serialize(method, url, parameters, headers, snapshot), snapshot).response()
     }
 
-    /// Sends a request as it is and gives the body of a response with a status of 200 to 299.
+    /// Sends a request and returns the body of a response with status 200 to 299.
     ///
-    /// - Throws: ``SessionError/Code/status`` for another status, with the response and its body.
+    /// - Throws: ``SessionError/Code/status`` for any other status; the error has the response and its body.
     public func data(for request: HTTPRequest) async throws(SessionError) -> Data {
         try await response(for: request).serialized(by: DataResponseSerializer())
     }
 
-    /// Sends a request with any method and gives what the response's body is decoded as.
+    /// Sends a request with any method and decodes the response.
     public func request<Value: Decodable & Sendable>(
         _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         as type: Value.Type = Value.self
@@ -40,19 +40,19 @@ extension HTTPSessionManager {
         return try await request.response().serialized(by: serializer)
     }
 
-    /// Gets a value. `Value` may be any `Decodable`, ``JSONValue``, `Data` or `String`.
+    /// Sends a GET request and decodes the response as any `Decodable`, ``JSONValue``, `Data` or `String`.
     ///
     /// - Parameters:
-    ///   - url: Absolute, or relative to ``baseURL``.
-    ///   - parameters: Added to the URL's query.
-    ///   - headers: Replace those of the request serializer.
+    ///   - url: An absolute URL, or one relative to ``baseURL``.
+    ///   - parameters: Added to the query.
+    ///   - headers: Replace the request serializer's fields of the same names.
     public func get<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
     ) async throws(SessionError) -> Value {
         try await request(.get, url, parameters: parameters, headers: headers)
     }
 
-    /// Asks for the head of a response with an acceptable status.
+    /// Sends a HEAD request and returns the head of a response with status 200 to 299.
     public func head(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:]
     ) async throws(SessionError) -> HTTPResponse {
@@ -61,36 +61,36 @@ extension HTTPSessionManager {
         return response.response
     }
 
-    /// Posts parameters and gives what the response's body is decoded as.
+    /// Sends parameters with POST and decodes the response.
     public func post<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
     ) async throws(SessionError) -> Value {
         try await request(.post, url, parameters: parameters, headers: headers)
     }
 
-    /// Puts parameters and gives what the response's body is decoded as.
+    /// Sends parameters with PUT and decodes the response.
     public func put<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
     ) async throws(SessionError) -> Value {
         try await request(.put, url, parameters: parameters, headers: headers)
     }
 
-    /// Patches with parameters and gives what the response's body is decoded as.
+    /// Sends parameters with PATCH and decodes the response.
     public func patch<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
     ) async throws(SessionError) -> Value {
         try await request(.patch, url, parameters: parameters, headers: headers)
     }
 
-    /// Deletes and gives what the response's body is decoded as. Parameters go into the query.
+    /// Sends a DELETE request and decodes the response. Parameters are added to the query.
     public func delete<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
     ) async throws(SessionError) -> Value {
         try await request(.delete, url, parameters: parameters, headers: headers)
     }
 
-    /// Sends a request as it is and gives the response as soon as its head is there, whatever its status. The body
-    /// is read from ``StreamedResponse/bytes``, no faster than it is taken.
+    /// Sends a request and returns the response when its head has arrived, whatever its status. Read the body from
+    /// ``StreamedResponse/bytes``; it is received no faster than you read.
     public func stream(
         _ request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> StreamedResponse {
@@ -99,13 +99,13 @@ extension HTTPSessionManager {
 }
 
 extension CoreOutcome {
-    /// The response of a transfer that did not fail; observers hear of its file, if it has one.
+    /// The response, or the transfer's error; reports its file to observers.
     func answer() throws(SessionError) -> DataResponse {
         reportFile(of: nil)
         return try dataResponse()
     }
 
-    /// The response of a transfer that did not fail.
+    /// The response, or the transfer's error.
     func dataResponse() throws(SessionError) -> DataResponse {
         if let failure { throw failure }
         guard let response else { throw SessionError(.unknown, message: "the transfer ended without a response") }

@@ -1,25 +1,25 @@
 public import Dispatch
 public import FoundationEssentials
 
-/// Makes requests, relative to a base URL, over one session: one pool of connections, one trust policy, one thread
-/// of the core.
+/// Sends requests, relative to a base URL, over one session: one connection pool, one trust policy, one network
+/// thread.
 ///
 /// ```swift
 /// let manager = HTTPSessionManager(baseURL: "https://api.example.org/v1/")
 /// let user: User = try await manager.get("users/7")
 /// ```
 ///
-/// All of it may be used from any thread. A manager can be let go at any time: its transfers complete, then its
-/// thread and connections go. Nothing in it retains it.
+/// A manager may be used from any thread and released at any time: its transfers complete, then its thread ends and its
+/// connections are closed. Tasks and closures don't retain it.
 ///
-/// Every failure is a ``SessionError``. A cancelled Swift task cancels its transfer and throws
+/// Every call throws ``SessionError``. Cancelling a Swift task cancels its transfer, which throws
 /// ``SessionError/Code/cancelled``, not `CancellationError`.
 public final class HTTPSessionManager: Sendable {
-    /// What relative URLs are resolved against, with a slash at the end of its path, if it has one. Nil if there
-    /// is no base, or if it is no URL: then requests relative to it fail with ``SessionError/Code/invalidInput``.
+    /// The base of relative URLs, with a slash at the end of its path. Nil without a base URL, or if it is invalid:
+    /// then requests with relative URLs fail with ``SessionError/Code/invalidInput``.
     public var baseURL: URL? { base.flatMap { URL(string: $0.text) } }
 
-    /// What the session was made with.
+    /// The configuration of the session.
     public let configuration: SessionConfiguration
 
     let base: BaseURL?
@@ -29,7 +29,7 @@ public final class HTTPSessionManager: Sendable {
 
     private struct State {
         var snapshot: Snapshot
-        /// Sessions under earlier policies, while something is in flight in them.
+        /// Sessions with earlier policies that still have requests in flight.
         var drained: [Drained] = []
         var isInvalidated = false
     }
@@ -38,9 +38,9 @@ public final class HTTPSessionManager: Sendable {
         weak var session: CoreSession?
     }
 
-    /// What a request is made with: read once for each, and never changed.
+    /// The session and the settings of a request: read once for each request, immutable.
     final class Snapshot: Sendable {
-        /// An error if it could not be made, or once the manager is invalidated.
+        /// An error if the session couldn't be made, or the manager was invalidated.
         let session: Result<CoreSession, SessionError>
         let security: SecurityPolicy
         let settings: Settings
@@ -52,7 +52,7 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// What can be changed at any time and is read when a task is made.
+    /// Settings that can be changed at any time; read when a task is made.
     struct Settings: Sendable {
         var requestSerializer: any RequestSerializer
         var responseSerializer: any ResponseSerializer
@@ -62,13 +62,14 @@ public final class HTTPSessionManager: Sendable {
         var downloadDestination: DownloadDestination?
     }
 
-    /// Makes a session. What is wrong with the base URL or the configuration is the error of every request.
+    /// Makes a manager with a new session. If the base URL or the configuration is invalid, every request fails with
+    /// that error.
     ///
     /// - Parameters:
-    ///   - baseURL: What relative URLs are resolved against (RFC 3986). A base without a slash at the end of its path
-    ///     gets one: `users` under `http://host/v1` is `http://host/v1/users`, `/users` is `http://host/users`.
-    ///   - requestSerializer: Nil for an ``HTTPRequestSerializer``.
-    ///   - responseSerializer: What makes the values that requests ask for; see ``responseSerializer``.
+    ///   - baseURL: The base of relative URLs (RFC 3986 5.2). A missing slash at the end of its path is added: `users`
+    ///     relative to `http://host/v1` is `http://host/v1/users`, `/users` is `http://host/users`.
+    ///   - requestSerializer: Builds requests; nil uses an ``HTTPRequestSerializer``.
+    ///   - responseSerializer: Validates and decodes responses; see ``responseSerializer``.
     public init(
         baseURL: String? = nil,
         configuration: SessionConfiguration = .default,
@@ -84,7 +85,7 @@ public final class HTTPSessionManager: Sendable {
         state = Locked(State(snapshot: Snapshot(session, configuration.security, settings)))
     }
 
-    /// Makes a session with a base that is a `URL`.
+    /// Makes a manager with a `URL` as its base.
     public convenience init(
         baseURL: URL,
         configuration: SessionConfiguration = .default,
@@ -98,85 +99,87 @@ public final class HTTPSessionManager: Sendable {
 
     // MARK: Settings
 
-    /// Puts parameters and default headers into requests. Read when a task is made.
+    /// Adds parameters and default fields to requests. Read when a task is made.
     public var requestSerializer: any RequestSerializer {
         get { settings.requestSerializer }
         set { set { $0.requestSerializer = newValue } }
     }
 
-    /// Makes the value of a response if it makes the type that is asked for; otherwise the standard serializer of
-    /// that type does: ``DataResponseSerializer``, ``StringResponseSerializer``, ``JSONResponseSerializer`` or
+    /// Makes the value of a response if its output is the requested type. For other types the default serializer is
+    /// used: ``DataResponseSerializer``, ``StringResponseSerializer``, ``JSONResponseSerializer`` or
     /// ``DecodableResponseSerializer``. Read when a task is made.
     public var responseSerializer: any ResponseSerializer {
         get { settings.responseSerializer }
         set { set { $0.responseSerializer = newValue } }
     }
 
-    /// Where closures are called; nil for the main queue. On a concurrent queue, reports of progress can overtake
-    /// each other and the completion. Read when a task is made.
+    /// The queue of closures; nil uses the main queue. On a concurrent queue, progress closures may run out of order
+    /// and after the completion. Read when a task is made.
     public var completionQueue: DispatchQueue? {
         get { settings.completionQueue }
         set { set { $0.completionQueue = newValue } }
     }
 
-    /// Entered when a task is made and left when its completion has run, so that waiting for it waits for every
-    /// task made before. Read when a task is made.
+    /// A group that is entered when a task is made and left when its completion has run, to wait for all earlier tasks.
+    /// Read when a task is made.
     public var completionGroup: DispatchGroup? {
         get { settings.completionGroup }
         set { set { $0.completionGroup = newValue } }
     }
 
-    /// Decides about each redirect that would be followed; nil follows. Read when a task is made.
+    /// Decides on each redirect that would be followed; nil follows all. Read when a task is made.
     public var redirectHandler: RedirectHandler? {
         get { settings.handlers.redirect }
         set { set { $0.handlers.redirect = newValue } }
     }
 
-    /// Decides about the response of each request that has no ``HTTPRequest/responseHandler`` of its own; nil allows
-    /// it. Downloads, which have a destination, and server-sent events don't ask. Read when a task is made.
+    /// Decides what to do with the body when the head of a response arrives; nil accepts it.
+    /// ``HTTPRequest/responseHandler`` takes precedence. Not called for downloads with a destination and for
+    /// server-sent events. Read when a task is made.
     public var responseHandler: ResponseHandler? {
         get { settings.handlers.response }
         set { set { $0.handlers.response = newValue } }
     }
 
-    /// Adapts each request before it is sent, and decides whether it is sent again: a ``RetryPolicy``, a
-    /// ``BearerAuthenticator``, one of your own, or a ``CompositeInterceptor`` of several. At first nil: every request is
-    /// sent once. ``HTTPRequest/interceptor`` comes before it. Read when a task is made.
+    /// Changes each request before it is sent, and decides on retries: a ``RetryPolicy``, a ``BearerAuthenticator``,
+    /// your own, or several in a ``CompositeInterceptor``. Default: nil, every request is sent once. Called after
+    /// ``HTTPRequest/interceptor``. Read when a task is made.
     public var interceptor: (any RequestInterceptor)? {
         get { settings.handlers.interceptor }
         set { set { $0.handlers.interceptor = newValue } }
     }
 
-    /// Answers the challenges of servers and proxies, with what a request or ``SessionConfiguration/credential`` gives as
-    /// the proposal. Nil leaves it at that: without a credential a 401 or 407 is the response. Read when a task is made.
+    /// Answers the authentication challenges of servers and proxies; the proposed credential is the request's or
+    /// ``SessionConfiguration/credential``. Nil uses the proposal; without one, the 401 or 407 is the response. Read
+    /// when a task is made.
     public var authenticationChallengeHandler: AuthenticationChallengeHandler? {
         get { settings.handlers.challenge }
         set { set { $0.handlers.challenge = newValue } }
     }
 
-    /// Proposes credentials where a request gives none, and keeps those that are ``Credential/Persistence/forSession``. At
-    /// first an empty ``MemoryCredentialStorage``. Read when a task is made.
+    /// Proposes credentials for requests without one, and stores those with ``Credential/Persistence/forSession``.
+    /// Default: an empty ``MemoryCredentialStorage``. Read when a task is made.
     public var credentialStorage: any CredentialStorage {
         get { settings.handlers.credentialStorage ?? credentials }
         set { set { $0.handlers.credentialStorage = newValue } }
     }
 
-    /// Who hears of what happens to requests, in this order: an ``EventLogger``, a ``HARRecorder``, monitors of your own.
-    /// Those that are there when a request is made hear of it to its end.
+    /// The monitors that are notified of each request's events, in this order: an ``EventLogger``, a ``HARRecorder``,
+    /// your own. The monitors set when a request is made receive all of its events.
     public var eventMonitors: [any EventMonitor] {
         get { settings.handlers.monitors?.monitors ?? [] }
         set { set { $0.handlers.monitors = MonitorGroup(newValue, after: $0.handlers.monitors) } }
     }
 
-    /// Names the file of each download that names none itself. Read when a task is made.
+    /// Chooses the path of downloads without a destination of their own. Read when a task is made.
     public var downloadDestination: DownloadDestination? {
         get { settings.downloadDestination }
         set { set { $0.downloadDestination = newValue } }
     }
 
-    /// Which servers are trusted. Another policy comes with another session: what is under way completes in the old
-    /// one, and nothing of that, neither a connection nor a TLS session, serves what is made afterwards. A policy that
-    /// can't be read is the error of every request.
+    /// Which servers are trusted. Setting it makes a new session: requests in flight complete in the old one, and its
+    /// connections and TLS sessions aren't used for later requests. If the policy is invalid, every request fails with
+    /// that error.
     public var securityPolicy: SecurityPolicy {
         get { snapshot.security }
         set {
@@ -191,27 +194,27 @@ public final class HTTPSessionManager: Sendable {
                 state.snapshot = Snapshot(session, newValue, former.settings)
                 return former
             }
-            // Let go outside of the lock.
+            // Released outside of the lock.
             _ = former
         }
     }
 
     // MARK: Tasks
 
-    /// Tasks that were made by this manager and have not completed, in the order they were made. A snapshot, which
-    /// may be taken anywhere, also in callbacks. Calls that are awaited have no task.
+    /// The tasks of this manager that haven't completed, in creation order. A snapshot; may be read anywhere, also in
+    /// callbacks. Awaited calls have no task.
     public var tasks: [SessionTask] { registry.tasks }
 
-    /// The tasks that transfer data to and from memory.
+    /// The tasks whose bodies are in memory.
     public var dataTasks: [DataTask] { registry.tasks { $0.kind == .data } }
 
     /// The tasks that send a file or a stream.
     public var uploadTasks: [UploadTask] { registry.tasks { $0.kind == .upload } }
 
-    /// The tasks that write into a file.
+    /// The tasks that write to a file.
     public var downloadTasks: [DownloadTask] { registry.tasks { $0.kind == .download } }
 
-    /// Ends the manager: requests made afterwards fail with ``SessionError/Code/closed``.
+    /// Invalidates the manager: later requests fail with ``SessionError/Code/closed``.
     ///
     /// - Parameter cancellingTasks: True to cancel everything under way, and tasks that were not started; false to
     ///   let it complete.
@@ -255,7 +258,7 @@ public final class HTTPSessionManager: Sendable {
             state.snapshot = Snapshot(former.session, former.security, settings)
             return former
         }
-        // Let go outside of the lock.
+        // Released outside of the lock.
         _ = former
     }
 

@@ -49,7 +49,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Between the session and its servers. At first what the environment says.
     public var proxies = ProxyConfiguration.environment
 
-    /// Which proxies over https are trusted, whatever ``security`` says. A proxy that is refused has heard of no request.
+    /// Which proxies over https are trusted, whatever ``security`` says. A proxy that is refused has heard of no
+    /// request.
     public var proxySecurity = SecurityPolicy.default
 
     /// How hosts are reached: names, addresses, interfaces, sockets.
@@ -62,8 +63,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Which cookies of servers are kept.
     public var cookieAcceptPolicy = HTTPCookie.AcceptPolicy.always
 
-    /// Who to be for servers, where a request has no credential of its own: for those of the base URL's origin, or for all
-    /// if the manager has no base URL.
+    /// Who to be for servers, where a request has no credential of its own: for those of the base URL's origin, or for
+    /// all if the manager has no base URL.
     public var credential: Credential?
 
     /// The same for http proxies, instead of user and password of their URLs.

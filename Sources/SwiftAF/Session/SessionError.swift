@@ -55,54 +55,54 @@ public struct SessionError: Error, Sendable {
         set { update { $0.message = newValue } }
     }
 
-    /// The URL concerned, complete with what descriptions hide.
+    /// The complete URL, with the parts that descriptions hide.
     public var url: String? {
         get { storage.values.url }
         set { update { $0.url = newValue } }
     }
 
-    /// The status of the response, if one came.
+    /// The status code of the response, if there is one.
     public var status: Int? { storage.values.response?.status }
 
-    /// The head of the response, if one came.
+    /// The head of the response, if there is one.
     public var response: HTTPResponse? {
         get { storage.values.response }
         set { update { $0.response = newValue } }
     }
 
-    /// The body of the response, if one came and was collected in memory.
+    /// The body of the response, if there is one and it was collected in memory.
     public var body: Data? {
         get { storage.values.body }
         set { update { $0.body = newValue } }
     }
 
-    /// What a response serializer made of ``body`` although the response is refused, such as a problem document's
-    /// ``JSONValue``.
+    /// The value that the response serializer made of ``body`` although the response was refused, such as the
+    /// ``JSONValue`` of a problem document.
     public var parsedBody: (any Sendable)? {
         get { storage.values.parsedBody }
         set { update { $0.parsedBody = newValue } }
     }
 
-    /// Times and sizes of the hops up to the failure, also where no response came.
+    /// The metrics of the hops up to the failure, also without a response.
     public var metrics: ResponseMetrics {
         get { storage.values.metrics ?? storage.values.response?.metrics ?? ResponseMetrics() }
         set { update { $0.metrics = newValue } }
     }
 
-    /// What the server showed of itself and what the policy had to say about it, with ``Code/untrusted``.
+    /// The server's certificates and the verdict on them, for ``Code/untrusted``.
     public var trust: TrustReport? {
         get { storage.values.trust }
         set { update { $0.trust = newValue } }
     }
 
-    /// What is needed to go on with a download that kept its partial file; see
+    /// The token to resume a download whose partial file was kept; see
     /// ``HTTPSessionManager/download(resuming:headers:options:progress:)``.
     public var resumeToken: ResumeToken? {
         get { storage.values.resumeToken }
         set { update { $0.resumeToken = newValue } }
     }
 
-    /// The error behind this one: a parser's, a sequence's, or the second of two validation errors.
+    /// The underlying error: of a parser, of a sequence, or the second of two validation errors.
     public var underlying: (any Error)? {
         get { storage.values.underlying }
         set { update { $0.underlying = newValue } }
@@ -114,7 +114,7 @@ public struct SessionError: Error, Sendable {
         set { update { $0.systemError = newValue } }
     }
 
-    /// The `CURLcode` that libcurl ended with.
+    /// The `CURLcode` of libcurl.
     public var curlCode: Int32? {
         get { storage.values.curlCode }
         set { update { $0.curlCode = newValue } }
@@ -133,12 +133,12 @@ public struct SessionError: Error, Sendable {
         return try decoder.decode(type, from: body)
     }
 
-    /// Whether this error or one below it has the given code.
+    /// Whether this error or one of its underlying errors has the given code.
     public func contains(_ code: Code) -> Bool {
         self.code == code || (underlying as? SessionError)?.contains(code) ?? false
     }
 
-    /// An error of a download that can go on with this token.
+    /// The error of a download that can be resumed with this token.
     init(_ code: Code, url: String?, resumeToken: ResumeToken?) {
         self.init(code, url: url)
         storage.values.resumeToken = resumeToken
@@ -151,74 +151,74 @@ public struct SessionError: Error, Sendable {
 }
 
 extension SessionError {
-    /// The kind of an error. Open: more may come.
+    /// The kind of an error. Later versions may add codes.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name, as the command line program prints it.
         public let rawValue: String
 
-        /// Makes a value of any name.
+        /// Makes a value with any name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
         public var description: String { rawValue }
 
-        /// An input is wrong; nothing was sent.
+        /// An input is invalid; nothing was sent.
         public static let invalidInput = Code(rawValue: "invalidInput")
-        /// The response has a status that is not acceptable.
+        /// The status code isn't acceptable.
         public static let status = Code(rawValue: "status")
-        /// The response has a content type that is not acceptable.
+        /// The content type isn't acceptable.
         public static let contentType = Code(rawValue: "contentType")
-        /// The host name was not found.
+        /// The host name couldn't be resolved.
         public static let dns = Code(rawValue: "dns")
-        /// No connection to the server or proxy.
+        /// The connection to the server or proxy failed.
         public static let connect = Code(rawValue: "connect")
-        /// The connection broke before an answer.
+        /// The connection was lost before a response.
         public static let connectionLost = Code(rawValue: "connectionLost")
-        /// The answer ended before its announced end.
+        /// The response body ended early.
         public static let truncated = Code(rawValue: "truncated")
-        /// The peer does not speak HTTP as it should.
+        /// The server or proxy violated HTTP.
         public static let `protocol` = Code(rawValue: "protocol")
-        /// Too many redirects, or one that is refused.
+        /// Too many redirects, or a redirect that isn't allowed.
         public static let redirect = Code(rawValue: "redirect")
-        /// A time limit passed; ``SessionError/reason`` says which.
+        /// The request timed out; ``SessionError/reason`` names the limit.
         public static let timeout = Code(rawValue: "timeout")
-        /// The server's certificate was not accepted; ``SessionError/reason`` says why.
+        /// The server's certificate was refused; ``SessionError/reason`` says why.
         public static let untrusted = Code(rawValue: "untrusted")
-        /// TLS failed for another reason than trust.
+        /// TLS failed for a reason other than trust.
         public static let tls = Code(rawValue: "tls")
-        /// A declared limit was passed.
+        /// A size limit was exceeded.
         public static let tooLarge = Code(rawValue: "tooLarge")
-        /// Credentials are needed or were refused.
+        /// Credentials are required or were refused.
         public static let authentication = Code(rawValue: "authentication")
-        /// A local file or the disk.
+        /// A local file couldn't be read or written.
         public static let file = Code(rawValue: "file")
-        /// Parameters could not be encoded, or the answer not be parsed as what was asked for.
+        /// The parameters couldn't be encoded, or the response couldn't be decoded.
         public static let serialization = Code(rawValue: "serialization")
-        /// The caller cancelled.
+        /// The request was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
-        /// The body had to be sent again and can't be.
+        /// The request body can't be replayed.
         public static let bodyNotReplayable = Code(rawValue: "bodyNotReplayable")
-        /// The sequence that the request's body comes from failed, or gave another number of bytes than announced.
+        /// The sequence of the request body failed, or produced a different number of bytes than declared.
         public static let bodySource = Code(rawValue: "bodySource")
-        /// This build or this libcurl can't do what was asked.
+        /// This build or this libcurl doesn't support the request.
         public static let unsupported = Code(rawValue: "unsupported")
-        /// No memory.
+        /// Out of memory, or too many open files.
         public static let outOfMemory = Code(rawValue: "outOfMemory")
-        /// The session was invalidated.
+        /// The manager was invalidated.
         public static let closed = Code(rawValue: "closed")
-        /// An interceptor of the program refused the request, or failed; ``SessionError/underlying`` is its error.
+        /// An interceptor refused the request or failed; ``SessionError/underlying`` is its error.
         public static let interceptor = Code(rawValue: "interceptor")
-        /// None of the above.
+        /// Any other error.
         public static let unknown = Code(rawValue: "unknown")
     }
 
-    /// A finer distinction within a code. Open: more may come.
+    /// The reason within a code. Later versions may add reasons.
     public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name, as the command line program prints it.
         public let rawValue: String
 
-        /// Makes a value of any name.
+        /// Makes a value with any name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -226,55 +226,55 @@ extension SessionError {
         public var description: String { rawValue }
 
         // Of `timeout`.
-        /// No connection stood in time.
+        /// The time limit to connect passed.
         public static let connect = Reason(rawValue: "connect")
-        /// No byte came or went for too long.
+        /// The idle time limit passed.
         public static let idle = Reason(rawValue: "idle")
-        /// The whole took too long.
+        /// The total time limit passed.
         public static let total = Reason(rawValue: "total")
 
         // Of `untrusted`.
-        /// A certificate is past its end.
+        /// A certificate has expired.
         public static let expired = Reason(rawValue: "expired")
-        /// A certificate is before its beginning.
+        /// A certificate isn't valid yet.
         public static let notYetValid = Reason(rawValue: "notYetValid")
-        /// The certificate is for other names.
+        /// The certificate is for other host names.
         public static let wrongHost = Reason(rawValue: "wrongHost")
-        /// The chain is a certificate that signed itself.
+        /// The certificate is self-signed.
         public static let selfSigned = Reason(rawValue: "selfSigned")
-        /// The chain leads to no trusted root: one of its certificates was not sent, or the root is unknown.
+        /// No path to a trusted root was found: an intermediate wasn't sent, or the root is unknown.
         public static let unknownIssuer = Reason(rawValue: "unknownIssuer")
-        /// The chain leads to a root, sent by the server, that is not trusted.
+        /// The server sent a root that isn't trusted.
         public static let untrustedRoot = Reason(rawValue: "untrustedRoot")
-        /// No pinned key or certificate is in the chain.
+        /// The chain has no pinned key or certificate.
         public static let pin = Reason(rawValue: "pin")
         /// A certificate was revoked.
         public static let revoked = Reason(rawValue: "revoked")
         /// A key or signature is too weak.
         public static let weak = Reason(rawValue: "weak")
-        /// An authority signed for names that it is not allowed to.
+        /// A name constraint of an authority was violated.
         public static let nameConstraint = Reason(rawValue: "nameConstraint")
-        /// A certificate is not made for TLS servers.
+        /// A certificate isn't valid for TLS servers.
         public static let purpose = Reason(rawValue: "purpose")
-        /// More authorities stand in a row than one of them allows.
+        /// A path length constraint was violated.
         public static let pathLength = Reason(rawValue: "pathLength")
-        /// A certificate was signed by one that may not sign others.
+        /// A certificate was signed by one that isn't an authority.
         public static let notAnAuthority = Reason(rawValue: "notAnAuthority")
-        /// A signature is wrong.
+        /// A signature is invalid.
         public static let badSignature = Reason(rawValue: "badSignature")
-        /// Whether a certificate was revoked had to be known, and was not.
+        /// The revocation status was required but unknown.
         public static let unknownRevocation = Reason(rawValue: "unknownRevocation")
-        /// A certificate breaks the rules of its format.
+        /// A certificate is malformed.
         public static let malformed = Reason(rawValue: "malformed")
         /// A hook of the policy refused the chain.
         public static let hook = Reason(rawValue: "hook")
-        /// Something else is wrong with the chain.
+        /// Another fault of the chain.
         public static let other = Reason(rawValue: "other")
     }
 }
 
 extension SessionError.Code {
-    /// A sentence for people, used where nothing more precise is known.
+    /// A general message, used if there is no specific one.
     var explanation: String { Self.explanations[self] ?? "the request failed" }
 
     private static let explanations: [Self: String] = [
@@ -310,8 +310,8 @@ public func ~= (code: SessionError.Code, error: any Error) -> Bool {
 }
 
 extension SessionError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Code, reason, message and URL without user information, query and fragment. Of errors below, only those
-    /// whose texts are known to be clean are shown in words; of others, the type.
+    /// Code, reason, message, and the URL without user information, query and fragment. Underlying errors are shown in
+    /// words if their texts contain no secrets, otherwise by type.
     public var description: String {
         var text = code.rawValue
         if let reason { text += " (\(reason))" }
@@ -328,7 +328,7 @@ extension SessionError: CustomStringConvertible, CustomDebugStringConvertible {
 
     public var debugDescription: String { description }
 
-    /// Everything: the complete URL, the response's headers, the body's start. For your own eyes only.
+    /// All details: the complete URL, the response's fields, the start of the body. May contain secrets.
     public var fullDescription: String {
         var lines = ["\(code.rawValue)\(reason.map { " (\($0))" } ?? ""): \(message)"]
         if let url { lines.append("url: \(url)") }

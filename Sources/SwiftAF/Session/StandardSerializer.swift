@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// A serializer of the library's own that lets another one do the work.
+/// An internal serializer that wraps another one.
 protocol WrappingSerializer: ResponseSerializer {
     var wrapped: any ResponseSerializer { get }
 }
 
-/// The serializer of a type: a preferred one if it makes that type, else the standard one.
+/// The serializer for a type: the preferred one if its output has that type, else the default one.
 struct StandardSerializer<Output: Decodable & Sendable>: WrappingSerializer {
     let wrapped: any ResponseSerializer
 
@@ -35,7 +35,7 @@ struct StandardSerializer<Output: Decodable & Sendable>: WrappingSerializer {
     private func value(
         from serializer: some ResponseSerializer, _ response: HTTPResponse, _ body: Data
     ) throws -> Output {
-        // Always of this type, which the compiler can't know.
+        // The cast always succeeds; the compiler can't know.
         guard let value = try serializer.serialize(response, body: body) as? Output else {
             throw SessionError(.serialization, response: response, body: body)
         }

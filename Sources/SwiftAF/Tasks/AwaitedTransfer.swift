@@ -1,7 +1,7 @@
-// A transfer that a Swift task waits for: one call down, one event up.
+// Transfers that Swift tasks await: one call down, one event up.
 extension CoreRequest {
-    /// The response of a transfer that is run to its end. Nothing is copied on the way that most don't need.
-    // Inlined, because every async function that is called, and that returns, asks for its executor.
+    /// Runs a transfer to its end and returns the response.
+    // Inlined, because each call of an async function and each return switches executors.
     @inline(__always)
     func response() async throws(SessionError) -> DataResponse {
         guard handlers.interceptor == nil, handlers.monitors == nil, !ProcessEvents.isObserved, !http.reportsTrust
@@ -14,7 +14,7 @@ extension CoreRequest {
         return try transfer.take(result).answer()
     }
 
-    /// How a transfer ends that is run in as many attempts as it takes. Cancelling the Swift task cancels it.
+    /// Runs a transfer in one or more attempts. Cancelling the Swift task cancels it.
     func outcome() async -> CoreOutcome {
         guard let events = RequestEvents.begun(http, handlers.monitors) else { return await attempts() }
         let outcome = await with(events: events).attempts()
@@ -33,7 +33,7 @@ extension CoreRequest {
         await retrying { await CoreTask($0).outcome() }
     }
 
-    /// Makes one attempt, or as many as the interceptor wants.
+    /// Makes one attempt, or several if there is an interceptor.
     func retrying(_ send: (CoreRequest) async -> CoreOutcome) async -> CoreOutcome {
         guard let interceptor = handlers.interceptor else {
             handlers.events?.tell(.sent(http, attempt: 1))
@@ -49,7 +49,7 @@ extension CoreRequest {
 }
 
 extension CoreTask {
-    /// Runs the task to its end; an error if it does not begin. Cancelling the Swift task cancels it.
+    /// Runs the task to its end; throws if it can't begin. Cancelling the Swift task cancels it.
     func outcome() async -> CoreOutcome {
         do throws(SessionError) {
             return take(try await run())

@@ -6,26 +6,26 @@ import Synchronization
 public typealias DataTask = SessionTask
 /// A task that sends a file or a stream.
 public typealias UploadTask = SessionTask
-/// A task that writes what it receives into a file.
+/// A task that writes the response body to a file.
 public typealias DownloadTask = SessionTask
 
-/// A handle of one request that was made with closures. Any thread may use it.
+/// The handle of a request made with closures. May be used from any thread.
 ///
-/// A task that was started completes exactly once, also if nobody holds the handle. One that was not started and
-/// that nobody holds disappears.
+/// A started task completes exactly once, also if its handle is released. A task that was never started is discarded
+/// when its handle is released.
 public final class SessionTask: Sendable {
-    /// What a task does with bodies.
+    /// Where a task's bodies come from and go to.
     public enum Kind: Hashable, Sendable {
         case data, upload, download
     }
 
     public enum State: Hashable, Sendable {
-        /// Not started yet, or stopped by ``SessionTask/suspend()``.
+        /// Not started, or suspended with ``SessionTask/suspend()``.
         case suspended
         case running
-        /// Cancelled, the completion is on its way.
+        /// Cancelled; the completion hasn't been called yet.
         case cancelling
-        /// Finished in whatever way. The completion handler is called after this.
+        /// Completed. The completion handler is called after this.
         case completed
     }
 
@@ -43,12 +43,12 @@ public final class SessionTask: Sendable {
     private struct Storage {
         var kind: Kind
         var machine = SessionTaskState()
-        /// Nil once the task is over.
+        /// Nil once the task has completed.
         var spec: TaskSpec?
         var transfer: CoreTask?
-        /// Of a task that may take several attempts.
+        /// For tasks with an interceptor.
         var loop: RetryLoop?
-        /// An attempt that waits until the task runs again.
+        /// An attempt that waits until the task is resumed.
         var turn: Signal<Void>?
         var progress = TransferProgress()
         var watchers: [ProgressWatcher] = []
@@ -58,7 +58,7 @@ public final class SessionTask: Sendable {
         var trust: SharedTrustReport?
         var filePath: String?
         var resumeToken: ResumeToken?
-        /// Called with it when the task is over.
+        /// Called with the token when the task has completed.
         var tokenReceivers: [TokenReceiver] = []
         var taskDescription: String?
     }
@@ -79,40 +79,39 @@ public final class SessionTask: Sendable {
     }
 
     deinit {
-        // A task that was started lives until it is over.
+        // A started task retains itself until it has completed.
         storage.withLock { $0.spec }?.abandon()
     }
 
     // MARK: Commands
 
-    /// Starts the task, or goes on with it after ``suspend()``.
+    /// Starts the task, or resumes it after ``suspend()``.
     public func resume() {
         perform { $0.resume() }
     }
 
-    /// Stops moving bytes. The connection stays open, and the total time limit runs on. Does not add up.
+    /// Suspends the transfer. The connection stays open, and the total time limit keeps running. Suspends don't nest.
     public func suspend() {
         perform { $0.suspend() }
     }
 
-    /// Ends the task with ``SessionError/Code/cancelled`` unless it has finished already.
+    /// Cancels the task: it completes with ``SessionError/Code/cancelled``, unless it has already completed.
     public func cancel() {
         perform { $0.cancel() }
     }
 
-    /// Ends a download so that it can go on later, if it keeps its partial file
-    /// (``DownloadOptions/keepsPartialFile``).
+    /// Cancels a download and produces a token to resume it later. Requires ``DownloadOptions/keepsPartialFile``.
     ///
-    /// - Parameter receiver: Called once, on the completion queue and before the completion: with nil if the download
-    ///   has succeeded or nothing was kept.
+    /// - Parameter receiver: Called once on the completion queue, before the completion; with nil if the download has
+    ///   succeeded or nothing was kept.
     public func cancel(producingResumeToken receiver: @escaping @Sendable (ResumeToken?) -> Void) {
         cancel(telling: { [callbackQueue] token in callbackQueue.async { receiver(token) } })
     }
 
-    /// Ends a download so that it can go on later, if it keeps its partial file
-    /// (``DownloadOptions/keepsPartialFile``), and waits until it has ended.
+    /// Cancels a download, waits for its end, and returns a token to resume it later. Requires
+    /// ``DownloadOptions/keepsPartialFile``.
     ///
-    /// - Returns: Nil if the download has succeeded or nothing was kept.
+    /// - Returns: The token; nil if the download has succeeded or nothing was kept.
     public func cancelProducingResumeToken() async -> ResumeToken? {
         await withCheckedContinuation { continuation in
             cancel(telling: { continuation.resume(returning: $0) })
@@ -131,34 +130,35 @@ public final class SessionTask: Sendable {
 
     // MARK: What is known
 
-    /// A task whose response becomes a download is one from then on.
+    /// The kind of the task; becomes ``Kind/download`` if the response is saved to a file.
     public var kind: Kind { storage.withLock { $0.kind } }
 
     public var state: State { storage.withLock { $0.machine.state } }
 
-    /// How far it is: a snapshot that does not change.
+    /// A snapshot of the progress.
     public var progress: TransferProgress { storage.withLock { $0.progress } }
 
-    /// The response's head, once the task has completed with one.
+    /// The head of the response, once the task has completed.
     public var response: HTTPResponse? { storage.withLock { $0.response } }
 
-    /// Why the task failed, once it has. Errors of the response serializer are only told to the handler.
+    /// The error of a failed task, once it has completed. Errors of the response serializer are passed to the handler
+    /// only.
     public var error: SessionError? { storage.withLock { $0.error } }
 
-    /// The file that the response's body went into, once the task has completed with one.
+    /// The path of the file that the body was saved to, once the task has completed.
     public var filePath: String? { storage.withLock { $0.filePath } }
 
-    /// What the server has shown of itself, once the task has completed, if ``HTTPRequest/reportsTrust`` asked for it and
-    /// the answer came over TLS.
+    /// The trust report, once the task has completed, if ``HTTPRequest/reportsTrust`` was set and the response came
+    /// over TLS.
     public var trust: TrustReport? { storage.withLock { $0.trust }?.report }
 
-    /// From 0 (last) to 1 (first), at first the request's or 0.5. Counts when the task starts.
+    /// The priority from 0 (last) to 1 (first). Default: the request's, or 0.5. Read when the task starts.
     public var priority: Float {
         get { storage.withLock { $0.priority } ?? 0.5 }
         set { storage.withLock { $0.priority = min(1, max(0, newValue)) } }
     }
 
-    /// A text for the program's own use.
+    /// A description for your own use.
     public var taskDescription: String? {
         get { storage.withLock { $0.taskDescription } }
         set { storage.withLock { $0.taskDescription = newValue } }
@@ -166,11 +166,11 @@ public final class SessionTask: Sendable {
 
     // MARK: Watching
 
-    /// Hears that ``progress`` may have changed. Called on the network's thread, so it must not block, and once when
-    /// the task is over.
+    /// Called when ``progress`` may have changed, on the session's network thread, and once when the task has
+    /// completed. Must not block.
     package typealias ProgressWatcher = @Sendable (SessionTask) -> Void
 
-    /// Adds a watcher, which is called at once, and let go when the task is over.
+    /// Adds an observer. It is called at once, and released when the task has completed.
     package func watchProgress(_ watcher: @escaping ProgressWatcher) {
         storage.withLock { storage in
             if storage.machine.state != .completed { storage.watchers.append(watcher) }
@@ -181,7 +181,7 @@ public final class SessionTask: Sendable {
     // MARK: Working
 
     private func perform(_ change: (inout SessionTaskState) -> SessionTaskState.Action) {
-        // The transfer is told under the lock, so that it hears of changes in the order they were decided.
+        // The transfer is changed under the lock, so that it receives changes in order.
         typealias Step = (action: SessionTaskState.Action, begins: Result<CoreRequest, SessionError>?)
         let (action, request) = storage.withLock { storage -> Step in
             let action = change(&storage.machine)
@@ -216,7 +216,7 @@ public final class SessionTask: Sendable {
         complete(failing: SessionError(.cancelled, url: originalRequest.url, resumeToken: request?.resumeToken))
     }
 
-    /// The request with the task's priority, and with handlers that keep the task, which hears of its transfer.
+    /// The request with the task's priority, and with handlers that retain the task and report its transfer.
     private func reporting(_ request: CoreRequest, priority: Float?) -> CoreRequest {
         var (http, handlers) = (request.http, request.handlers)
         if http.priority != priority { http.priority = priority }
@@ -260,7 +260,7 @@ public final class SessionTask: Sendable {
                 return
             }
             events?.tell(.sent(request.http, attempt: 1))
-            // Taken apart where work may be done.
+            // Released where work may be done.
             transfer?.completion = { transfer, result in
                 DispatchQueue.global().async { self.complete(with: transfer.take(result)) }
             }
@@ -272,7 +272,7 @@ public final class SessionTask: Sendable {
 
     // MARK: Attempts
 
-    /// Makes one attempt, as soon as the task is not suspended.
+    /// Starts an attempt as soon as the task isn't suspended.
     private func send(_ request: CoreRequest) async -> CoreOutcome {
         await waitForTurn()
         let transfer = CoreTask(request)
@@ -354,14 +354,14 @@ extension SessionTask: CustomStringConvertible {
     }
 }
 
-/// What a task does when it starts and when it ends.
+/// The closures of a task's start and end.
 struct TaskSpec: Sendable {
-    /// An error if the request can't be sent.
+    /// An error if the request is invalid.
     let request: Result<CoreRequest, SessionError>
-    /// Where the caller's closures are called.
+    /// The queue of the caller's closures.
     let callbackQueue: DispatchQueue
-    /// Called once, where work may be done.
+    /// Called once, on a thread where work may be done.
     let complete: @Sendable (SessionTask, CoreOutcome) -> Void
-    /// Called instead if the task goes without having been started.
+    /// Called instead if the task is released without having been started.
     let abandon: @Sendable () -> Void
 }

@@ -1,10 +1,10 @@
-/// The life of a task handle, as a value: each event says what must be done once the lock is free.
+/// The state of a task handle, as a value: each event returns the action to perform outside of the lock.
 struct SessionTaskState {
     enum Action: Equatable {
         case nothing
         /// Begin the transfer.
         case begin
-        /// Complete a task that never began with ``SessionError/Code/cancelled``.
+        /// Complete a task that was never started with ``SessionError/Code/cancelled``.
         case completeCancelled
         case suspendTransfer
         case resumeTransfer
@@ -44,7 +44,7 @@ struct SessionTaskState {
         }
     }
 
-    /// True once.
+    /// Returns true once.
     mutating func complete() -> Bool {
         guard state != .completed else { return false }
         state = .completed

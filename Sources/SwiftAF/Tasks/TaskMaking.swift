@@ -1,9 +1,9 @@
 import Dispatch
 
 extension HTTPSessionManager {
-    /// A task that is not started, known to the registry and the group until it has completed.
+    /// Makes a task that isn't started; it stays in the registry and the group until it has completed.
     ///
-    /// - Parameter end: Called once, where work may be done; what it returns is called on the completion queue.
+    /// - Parameter end: Called once, where work may be done; returns the closure to call on the completion queue.
     func makeTask(
         _ request: HTTPRequest, _ kind: SessionTask.Kind, _ prepared: Result<CoreRequest, SessionError>,
         _ monitors: MonitorGroup?, _ target: CompletionTarget,
@@ -25,7 +25,7 @@ extension HTTPSessionManager {
     }
 }
 
-/// Where completions run.
+/// The queue and group of completions.
 struct CompletionTarget: Sendable {
     let queue: DispatchQueue
     let group: DispatchGroup?
@@ -43,7 +43,7 @@ struct CompletionTarget: Sendable {
         group?.leave()
     }
 
-    /// Progress comes on the loop thread and is told here.
+    /// Progress is reported by the loop thread and passed on here.
     func reporting(to handler: HTTPSessionManager.ProgressHandler?) -> HTTPSessionManager.ProgressHandler? {
         guard let handler else { return nil }
         return { [queue] progress in queue.async { handler(progress) } }
@@ -58,7 +58,7 @@ struct CompletionTarget: Sendable {
 }
 
 extension CoreOutcome {
-    /// Reports whether a file is in its place, or could not be put there.
+    /// Reports whether the file was moved to its place.
     func reportFile(of task: SessionTask?) {
         guard download != nil else { return }
         if filePath != nil {
@@ -68,7 +68,7 @@ extension CoreOutcome {
         }
     }
 
-    /// As far as the transfer got.
+    /// The metrics up to the end of the transfer.
     var metrics: ResponseMetrics {
         response?.metrics ?? failure?.metrics ?? ResponseMetrics()
     }

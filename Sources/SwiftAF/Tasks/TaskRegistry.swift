@@ -1,4 +1,4 @@
-/// The tasks of a manager that have not completed. It does not keep them alive: started ones keep themselves.
+/// The tasks of a manager that haven't completed. Doesn't retain them: started tasks retain themselves.
 final class TaskRegistry: Sendable {
     private struct Entry {
         weak var task: SessionTask?
@@ -14,11 +14,11 @@ final class TaskRegistry: Sendable {
         entries.withLock { $0[id] = nil }
     }
 
-    /// In the order they were made.
+    /// In creation order.
     var tasks: [SessionTask] { tasks { _ in true } }
 
     func tasks(where isWanted: (SessionTask) -> Bool) -> [SessionTask] {
-        // Filtered and let go outside of the lock: the last reference to a task may be among these.
+        // Filtered and released outside of the lock: the last reference to a task may be among these.
         let all = entries.withLock { $0.values.compactMap(\.task) }
         return all.filter(isWanted).sorted { $0.id < $1.id }
     }

@@ -1,19 +1,19 @@
-/// What is called on the way of a transfer, on the loop thread unless it is async.
+/// The handlers of a transfer, called on the loop thread unless they are async.
 struct TransferHandlers: Sendable {
     var progress: (@Sendable (TransferProgress) -> Void)?
     var redirect: RedirectHandler?
     var response: ResponseHandler?
-    /// Nil if there is one attempt, of the request as it is.
+    /// Nil for a single attempt with the unchanged request.
     var interceptor: (any RequestInterceptor)?
     var challenge: AuthenticationChallengeHandler?
-    /// Nil if there are no credentials to propose.
+    /// Nil without credentials to propose.
     var credentialStorage: (any CredentialStorage)?
-    /// Nil if the manager isn't monitored.
+    /// Nil without monitors.
     var monitors: MonitorGroup?
-    /// Of the request, once it has a number. Nil if nothing observes it.
+    /// Set once the request has a number; nil if nothing observes it.
     var events: RequestEvents?
 
-    /// The manager's handlers, as a request changes them.
+    /// The manager's handlers with the request's changes.
     func of(_ request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)?) -> TransferHandlers {
         var handlers = self
         handlers.progress = progress
@@ -24,7 +24,7 @@ struct TransferHandlers: Sendable {
         return handlers
     }
 
-    /// What becomes of a response in the end.
+    /// The decision about a response.
     func decide(_ head: HTTPResponse) -> ResponseDisposition {
         events?.tell(.answered(head))
         let disposition = response?(head) ?? .allow
@@ -37,7 +37,7 @@ struct TransferHandlers: Sendable {
     func answer(_ challenge: AuthenticationChallenge) async -> ChallengeDisposition {
         var challenge = challenge
         var stored: Credential?
-        // What was refused to this task is not offered again.
+        // Credentials that were refused aren't proposed again.
         if challenge.proposedCredential == nil, challenge.previousFailureCount == 0 {
             stored = await credentialStorage?.credential(for: challenge.protectionSpace)
             challenge.proposedCredential = stored

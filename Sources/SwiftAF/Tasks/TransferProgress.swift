@@ -1,15 +1,15 @@
-/// How far a transfer is, at one moment. A value: it does not change afterwards.
+/// The progress of a transfer: a snapshot.
 public struct TransferProgress: Hashable, Sendable {
-    /// Bytes of the request body that were sent.
+    /// The number of bytes sent of the request body.
     public var sent: Int64
-    /// Bytes of the request body altogether, nil if that is not known.
+    /// The size of the request body in bytes; nil if unknown.
     public var sentTotal: Int64?
-    /// Bytes of the response body that came over the wire, before decoding.
+    /// The number of bytes received of the response body, before decoding.
     public var received: Int64
-    /// Bytes of the response body altogether, nil if that is not known.
+    /// The size of the response body in bytes, before decoding; nil if unknown.
     public var receivedTotal: Int64?
 
-    /// Bytes that were there before, of a download that goes on. They are in neither of the others.
+    /// The number of bytes that a resumed download started with. Not counted in the other properties.
     public var offset: Int64
 
     public init(
@@ -22,7 +22,7 @@ public struct TransferProgress: Hashable, Sendable {
         self.offset = offset
     }
 
-    /// From 0 to 1 over both directions and what was there before, nil as long as a total is not known.
+    /// The fraction from 0 to 1 over both directions, including ``offset``; nil while a total is unknown.
     public var fractionCompleted: Double? {
         guard let sentTotal, let receivedTotal else { return nil }
         let total = Double(sentTotal) + Double(receivedTotal) + Double(offset)
