@@ -118,20 +118,25 @@ void call_start(call *call) {
     check_status(status, AF_OK);
 }
 
-void call_wait_for(call *call, atomic_uint *counter, unsigned count) {
+bool call_wait_or_end(call *call, atomic_uint *counter, unsigned count) {
     struct timespec deadline;
     clock_gettime(CLOCK_REALTIME, &deadline);
     deadline.tv_sec += PATIENCE_MS / 1000;
     int error = 0;
     pthread_mutex_lock(&call->lock);
-    while (atomic_load(counter) < count && error == 0) {
+    while (atomic_load(counter) < count && atomic_load(&call->release_count) == 0 && error == 0) {
         error = pthread_cond_timedwait(&call->changed, &call->lock, &deadline);
     }
     pthread_mutex_unlock(&call->lock);
-    if (error != 0) {
-        print_error("still waiting after events \"%s\"; %s\n", call->log, call->failure.text);
-    }
+    if (error != 0) print_error("still waiting after events \"%s\"\n", call->log);
     assert_int_equal(error, 0);
+    return atomic_load(counter) >= count;
+}
+
+void call_wait_for(call *call, atomic_uint *counter, unsigned count) {
+    if (call_wait_or_end(call, counter, count)) return;
+    print_error("ended after events \"%s\"; %s\n", call->log, call->failure.text);
+    fail();
 }
 
 void call_wait(call *call) {

@@ -67,7 +67,10 @@ void call_perform(call *call);
 /** call_new() and call_perform(). */
 call *call_fetch(world *world, const char *path);
 
-/** Wait until a counter of `call` is at least `count`. */
+/** Wait until a counter of `call` is at least `count`. false: it ended before. */
+bool call_wait_or_end(call *call, atomic_uint *counter, unsigned count);
+
+/** The same, and an end before fails the test. */
 void call_wait_for(call *call, atomic_uint *counter, unsigned count);
 
 /** Checks that it ended exactly once, and frees everything. */
