@@ -1,13 +1,13 @@
 internal import CAFCore
 
-/// The file that a body goes to.
+/// The file that a body is written to.
 struct CoreFile: Equatable, Sendable {
-    /// Without NUL. Nil if it is named when the answer is there.
+    /// Contains no NUL. Nil if the file is named when the response arrives.
     var path: String?
-    /// The path as the system has it, if it isn't UTF-8.
+    /// The path as bytes, if it isn't UTF-8.
     var rawPath: [UInt8]?
     var options: DownloadOptions
-    /// Goes with ``path``.
+    /// Belongs to ``path``.
     var token: ResumeToken?
 
     var textSize: Int {
@@ -39,16 +39,16 @@ extension DownloadOptions {
     }
 }
 
-/// What a transfer into a file has come to.
+/// The result of a transfer to a file.
 struct CoreDownload: Sendable {
     var path: String
     var resumption: DownloadResponse.Resumption
     var offset: Int64
     var size: Int64
-    /// Nil if nothing was kept that can be gone on with.
+    /// Nil if nothing was kept that can be resumed.
     var token: ResumeToken?
 
-    /// Nil if nobody named a file.
+    /// Nil if no file was named.
     init?(_ download: af_download) {
         guard let path = download.path else { return nil }
         self.path = String(cString: path)

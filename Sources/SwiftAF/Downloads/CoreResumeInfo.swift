@@ -1,10 +1,10 @@
 internal import CAFCore
 
-/// What the core reads in the text of a resume token.
+/// The contents of a resume token, parsed by the core.
 struct CoreResumeInfo {
     let url: String
     let received: Int64
-    /// Nil if the size of the whole isn't known.
+    /// Nil if the total size is unknown.
     let total: Int64?
 
     init(_ text: String) throws(SessionError) {

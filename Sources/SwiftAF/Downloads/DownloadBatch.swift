@@ -7,16 +7,16 @@ public struct DownloadItem: Sendable {
         spec = .to(path, request, options)
     }
 
-    /// A download into a file that is named when the head of its response is there.
+    /// A download to a file that is named when the head of the response arrives.
     ///
-    /// - Parameter destination: Nil for ``HTTPSessionManager/downloadDestination``.
+    /// - Parameter destination: Nil uses ``HTTPSessionManager/downloadDestination``.
     public init(
         _ request: HTTPRequest, options: DownloadOptions = .replacesFile, destination: DownloadDestination? = nil
     ) {
         spec = .named(by: destination, request, options)
     }
 
-    /// A download that goes on.
+    /// A resumed download.
     public init(
         resuming token: ResumeToken, headers: HTTPHeaders = [:],
         options: DownloadOptions = [.replacesFile, .keepsPartialFile]

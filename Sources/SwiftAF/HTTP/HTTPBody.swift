@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// What a request sends, and whether it can be sent again.
+/// The body of a request.
 public struct HTTPBody: Sendable {
     package enum Content: Sendable {
         case none
@@ -16,34 +16,34 @@ public struct HTTPBody: Sendable {
         self.content = content
     }
 
-    /// No body, and no Content-Length; not the same as an empty one.
+    /// No body and no Content-Length. An empty body is something else.
     public static let none = HTTPBody(.none)
 
-    /// Bytes in memory. May be empty: that sends `Content-Length: 0`.
+    /// Bytes in memory. An empty body sends `Content-Length: 0`.
     public static func data(_ data: Data) -> HTTPBody {
         HTTPBody(.data(data))
     }
 
-    /// A text as UTF-8.
+    /// A string, encoded as UTF-8.
     public static func text(_ text: String) -> HTTPBody {
         HTTPBody(.data(Data(text.utf8)))
     }
 
-    /// The file at `path`, read while it is sent and never whole in memory. Its length is taken when the
-    /// transfer starts; a file that becomes shorter meanwhile fails it.
+    /// The contents of the file at `path`, read while they are sent, never completely in memory. The length is
+    /// determined when the transfer starts; if the file becomes shorter, the transfer fails.
     public static func file(_ path: String) -> HTTPBody {
         HTTPBody(.file(path: path))
     }
 
-    /// Chunks from a sequence that `makeSequence` makes anew each time the body is sent, so that it can be
-    /// repeated after a redirect or an authentication round.
+    /// Chunks of an async sequence. `makeSequence` is called each time the body is sent, so it can be replayed after a
+    /// redirect or an authentication round.
     ///
     /// - Parameters:
-    ///   - length: The exact number of bytes, or nil if it isn't known: then the body goes chunked over
-    ///     HTTP/1.1. A sequence that gives fewer or more bytes than announced fails the transfer.
-    ///   - makeSequence: Called on no particular thread, once per time the body is sent. The sequence is asked
-    ///     for a chunk only when there is room for it; an error that it throws ends the transfer and is the
-    ///     ``SessionError/underlying`` of the result.
+    ///   - length: The exact number of bytes; nil if unknown, which uses chunked transfer coding over HTTP/1.1. A
+    ///     different number of bytes fails the transfer.
+    ///   - makeSequence: Called on any thread, once each time the body is sent. The next chunk is requested only when
+    ///     there is room for it. An error thrown by the sequence ends the transfer and becomes
+    ///     ``SessionError/underlying``.
     public static func stream<Chunks: AsyncSequence & SendableMetatype>(
         length: Int64? = nil,
         _ makeSequence: @escaping @Sendable () -> Chunks
@@ -56,8 +56,8 @@ public struct HTTPBody: Sendable {
         return HTTPBody(.stream(stream))
     }
 
-    /// Chunks from a sequence that can be read once. If the body has to be sent again the request fails with
-    /// ``SessionError/Code/bodyNotReplayable`` rather than with an empty body.
+    /// Chunks of an async sequence that can be read once. If the body would have to be replayed, the request fails with
+    /// ``SessionError/Code/bodyNotReplayable``.
     public static func stream<Chunks: AsyncSequence & Sendable>(
         once sequence: Chunks,
         length: Int64? = nil
@@ -70,8 +70,7 @@ public struct HTTPBody: Sendable {
         return HTTPBody(.stream(stream))
     }
 
-    /// The number of bytes if it is known without touching a file: nil for files, for forms, and for streams of
-    /// unknown length.
+    /// The number of bytes, if it is known without opening a file: nil for files, forms, and streams of unknown length.
     public var length: Int64? {
         switch content {
         case .none: 0
@@ -81,8 +80,7 @@ public struct HTTPBody: Sendable {
         }
     }
 
-    /// Whether the same bytes can be sent once more. Not those of a sequence that can be read only once, nor of a form
-    /// with such a part.
+    /// Whether the body can be replayed. False for a sequence that can be read once, and for a form with such a part.
     public var isReplayable: Bool {
         switch content {
         case .none, .data, .file: true
@@ -94,7 +92,7 @@ public struct HTTPBody: Sendable {
         }
     }
 
-    /// Whether there is no body at all. An empty one is a body.
+    /// Whether there is no body. An empty body is a body.
     public var isNone: Bool {
         if case .none = content { true } else { false }
     }
@@ -111,7 +109,7 @@ public struct HTTPBody: Sendable {
 }
 
 extension HTTPBody: CustomStringConvertible {
-    /// What kind of body and how long, never its content.
+    /// The kind and the length of the body, never its content.
     public var description: String {
         let size = length.map { "\($0) bytes" } ?? "unknown length"
         return switch content {
@@ -124,16 +122,16 @@ extension HTTPBody: CustomStringConvertible {
     }
 }
 
-/// A body that is pushed: runs a user's byte sequence, chunk by chunk, at the speed of the consumer.
+/// Runs the sequence of a body, chunk by chunk, with back-pressure.
 package struct BodyStream: Sendable {
-    /// Takes a chunk and returns when there is room for the next; false asks the producer to stop.
+    /// Consumes a chunk and returns when there is room for the next one; false stops the producer.
     package typealias Consumer = @Sendable (Data) async throws -> Bool
 
-    /// The exact number of bytes, or nil if it isn't known.
+    /// The exact number of bytes; nil if unknown.
     package let length: Int64?
-    /// Whether ``produce`` may be called again for the same bytes.
+    /// Whether ``produce`` can be called again for the same bytes.
     package let isReplayable: Bool
-    /// Feeds every chunk to the consumer, in order, and returns after the last.
+    /// Passes every chunk to the consumer, in order, and returns after the last.
     package let produce: @Sendable (Consumer) async throws -> Void
 
     package init(

@@ -4,7 +4,7 @@ extension HTTPHeaders: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { fieldCount }
 
-    /// The field at a position from 0 to `count - 1`.
+    /// The field at an index from 0 to `count - 1`.
     public subscript(position: Int) -> Field { field(at: position) }
 
     public func makeIterator() -> IndexingIterator<[Field]> { fields.makeIterator() }
@@ -23,7 +23,7 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral
 }
 
 extension HTTPHeaders: Hashable {
-    /// Same fields in the same order and the same removed defaults; names compare without case.
+    /// Equal fields in the same order and equal removed defaults; names are case-insensitive.
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         left.fields == right.fields
             && left.removedDefaults.elementsEqual(right.removedDefaults, by: ASCII.equalIgnoringCase)
@@ -46,7 +46,7 @@ extension HTTPHeaders.Field: Hashable {
     }
 }
 
-/// Headers are coded as an array of fields, secrets included: whoever stores them guards them.
+/// Encoded as an array of fields, including secrets: protect what you store.
 extension HTTPHeaders: Codable {
     private enum CodingKeys: String, CodingKey {
         case fields, removedDefaults
@@ -93,27 +93,27 @@ extension HTTPHeaders.Field: Codable {
 }
 
 extension HTTPHeaders.Field: CustomStringConvertible {
-    /// `Name: value`, or `Name: <hidden>` if the value is a secret.
+    /// `Name: value`, or `Name: <hidden>` for a secret.
     public var description: String {
         "\(name): \(isSecret ? "<hidden>" : value)"
     }
 }
 
 extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible {
-    /// One line per field; values of secrets are hidden.
+    /// One line per field, with secrets hidden.
     public var description: String {
         fields.map(\.description).joined(separator: "\n")
     }
 
     public var debugDescription: String { description }
 
-    /// One line per field with every value, secrets too: for your own eyes only.
+    /// One line per field with every value, including secrets.
     public var fullDescription: String {
         fields.map { "\($0.name): \($0.value)" }.joined(separator: "\n")
     }
 }
 
-/// Mirrors would show the values behind the descriptions, in `dump` and in test failures.
+/// Without this, mirrors would show secrets in `dump` and in test failures.
 extension HTTPHeaders.Field: CustomReflectable {
     public var customMirror: Mirror {
         Mirror(self, children: ["name": name, "value": isSecret ? "<hidden>" : value])

@@ -1,4 +1,4 @@
-/// Header fields in order: names compare without case and keep theirs, repeats are kept.
+/// Header fields in order. Names are case-insensitive and keep their case; duplicates are kept.
 ///
 /// ```swift
 /// var headers: HTTPHeaders = ["Accept": "application/json"]
@@ -7,7 +7,7 @@
 /// headers.removeDefault("User-Agent")
 /// ```
 public struct HTTPHeaders: Sendable {
-    /// The fields in the order they go on the wire, or came from it.
+    /// The fields, in the order they are sent or were received.
     public var fields: [Field] {
         switch storage {
         case .texts(let fields): fields
@@ -15,15 +15,15 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// Names of headers that the library would add by itself and must not, in the order given.
+    /// The names of default fields that the library must not add, in order.
     public private(set) var removedDefaults: [String] = []
 
-    /// No fields.
+    /// Makes an empty list of fields.
     public init() {
         storage = .texts([])
     }
 
-    /// The given fields, in order.
+    /// Makes a list of fields, in order.
     public init(_ fields: [Field]) {
         storage = .texts(fields)
     }
@@ -33,7 +33,7 @@ public struct HTTPHeaders: Sendable {
         storage = .received(received)
     }
 
-    /// The given names and values, in order, repeats kept.
+    /// Makes a list of names and values, in order; duplicates are kept.
     public init(_ pairs: some Sequence<(String, String)>) {
         storage = .texts(pairs.map { Field(name: $0.0, value: $0.1) })
     }
@@ -69,20 +69,20 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// Changes the fields where they are.
+    /// Changes the fields in place.
     private mutating func change<Result>(_ change: (inout [Field]) -> Result) -> Result {
         var fields = fields
-        // So that the array has one owner meanwhile and is not copied.
+        // The array has one owner meanwhile, so it isn't copied.
         storage = .texts([])
         defer { storage = .texts(fields) }
         return change(&fields)
     }
 
-    /// The values of every field called `name`, joined by a comma and a space as RFC 9110, section 5.2, allows;
-    /// for `Set-Cookie`, which can't be joined, only the first.
+    /// The values of all fields named `name`, joined with ", " (RFC 9110 5.2); for `Set-Cookie`, which can't be joined,
+    /// only the first.
     ///
-    /// Setting replaces all fields of that name by one, at the place of the first, or at the end; setting `nil`
-    /// removes them. A field set this way is secret if one of the replaced ones was.
+    /// Setting replaces all fields of that name with one, at the position of the first or at the end; setting nil
+    /// removes them. The new field is secret if one of the replaced ones was.
     public subscript(name: String) -> String? {
         get {
             guard let (value, isOnly) = firstValue(of: name) else { return nil }
@@ -95,7 +95,7 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// The value of the first field called `name`.
+    /// The value of the first field named `name`.
     public func first(_ name: String) -> String? {
         switch storage {
         case .texts(let fields): fields.first { $0.isNamed(name) }?.value
@@ -103,7 +103,7 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// The value of each field called `name`, in order.
+    /// The values of all fields named `name`, in order.
     public func values(for name: String) -> [String] {
         switch storage {
         case .texts(let fields): fields.compactMap { $0.isNamed(name) ? $0.value : nil }
@@ -111,7 +111,7 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// Whether there is a field called `name`.
+    /// Whether there is a field named `name`.
     public func contains(_ name: String) -> Bool {
         switch storage {
         case .texts(let fields): fields.contains { $0.isNamed(name) }
@@ -119,21 +119,21 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// Appends a field, whatever is there already.
+    /// Appends a field; existing fields of that name stay.
     ///
-    /// - Parameter secret: True if the value must not appear in descriptions nor follow a redirect to another
-    ///   origin. Credential headers are secret without being marked.
+    /// - Parameter secret: Whether to hide the value in descriptions and to drop the field on a redirect to another
+    ///   origin. Authorization, Cookie and similar fields are always secret.
     public mutating func add(name: String, value: String, secret: Bool = false) {
         append(Field(name: name, value: value, isSecret: secret))
     }
 
-    /// Appends a field, whatever is there already.
+    /// Appends a field; existing fields of that name stay.
     public mutating func append(_ field: Field) {
         forgetRemovedDefault(field.name)
         change { $0.append(field) }
     }
 
-    /// Replaces all fields called `name` by one, at the place of the first, or at the end.
+    /// Replaces all fields named `name` with one, at the position of the first or at the end.
     public mutating func set(name: String, value: String, secret: Bool = false) {
         forgetRemovedDefault(name)
         change { fields in
@@ -147,15 +147,14 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// Removes every field called `name`. A default of the library is added nevertheless;
-    /// see ``removeDefault(_:)``.
+    /// Removes all fields named `name`. The library's default is still added; see ``removeDefault(_:)``.
     public mutating func remove(_ name: String) {
         guard contains(name) else { return }
         change { fields in fields.removeAll { $0.isNamed(name) } }
     }
 
-    /// Removes every field called `name` and keeps the library, and libcurl below it, from adding its own,
-    /// as in `headers.removeDefault("Accept")`. Adding a field of that name later takes this back.
+    /// Removes all fields named `name`, and keeps the library and libcurl from adding a default, as in
+    /// `headers.removeDefault("Accept")`. Adding a field of that name later reverts this.
     public mutating func removeDefault(_ name: String) {
         remove(name)
         forgetRemovedDefault(name)
@@ -167,22 +166,22 @@ public struct HTTPHeaders: Sendable {
         removedDefaults.contains { ASCII.equalIgnoringCase($0, name) }
     }
 
-    /// Adds the fields of `defaults` whose names are neither here nor in ``removedDefaults``.
+    /// Adds the fields of `defaults` whose names are neither present nor in ``removedDefaults``.
     public mutating func fillGaps(from defaults: HTTPHeaders) {
-        // Defaults with one name are added together, so only what was there before counts.
+        // Defaults with the same name are added together, so only the earlier fields count.
         let present = self
         for field in defaults.fields where !present.contains(field.name) && !removesDefault(field.name) {
             change { $0.append(field) }
         }
     }
 
-    /// Adds a field unless there is one of its name here or in ``removedDefaults``.
+    /// Adds a field unless its name is present or in ``removedDefaults``.
     mutating func fillGap(name: String, value: String) {
         guard !contains(name), !removesDefault(name) else { return }
         change { $0.append(Field(name: name, value: value)) }
     }
 
-    /// Replaces what `other` names and adds the rest; repeats within `other` are kept.
+    /// Replaces the fields whose names are in `other`, and adds the rest; duplicates in `other` are kept.
     public mutating func merge(_ other: HTTPHeaders) {
         for field in other.fields { remove(field.name) }
         for field in other.fields { append(field) }
@@ -198,16 +197,16 @@ public struct HTTPHeaders: Sendable {
 extension HTTPHeaders {
     /// One header field.
     public struct Field: Sendable {
-        /// The name with the case it was given or received in.
+        /// The name, with its case.
         public let name: String
-        /// The value without white space around it.
+        /// The value, without surrounding white space.
         public let value: String
         let isMarkedSecret: Bool
         let isLatin1: Bool
 
-        /// Makes a field; what can't go on the wire is refused when the request is validated.
+        /// Makes a field. Invalid characters are refused when the request is validated.
         ///
-        /// - Parameter isSecret: Marks the value as a secret in addition to the credential headers.
+        /// - Parameter isSecret: Whether the value is secret; Authorization and similar fields always are.
         public init(name: String, value: String, isSecret: Bool = false) {
             self.name = name
             self.value = value
@@ -215,8 +214,8 @@ extension HTTPHeaders {
             isLatin1 = false
         }
 
-        /// Makes a field of received bytes, which are copied. A value that is not valid UTF-8 is read as
-        /// ISO-8859-1, HTTP's historic encoding, so that no byte is lost.
+        /// Makes a field from received bytes, which are copied. A value that isn't valid UTF-8 is decoded as ISO-8859-1
+        /// (RFC 9110 5.5), so that no byte is lost.
         package init(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
             self.name = String(decoding: name, as: UTF8.self)
             isMarkedSecret = false
@@ -224,29 +223,29 @@ extension HTTPHeaders {
         }
 
         static func text(of value: UnsafeBufferPointer<UInt8>) -> (text: String, isLatin1: Bool) {
-            // Almost all values are ASCII, and telling so is much cheaper than validating.
+            // Almost all values are ASCII, which is much cheaper to check than UTF-8.
             if value.allSatisfy({ $0 < 0x80 }) { return (String(decoding: value, as: UTF8.self), false) }
             if let text = String(validating: value, as: UTF8.self) { return (text, false) }
             return (String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) })), true)
         }
 
-        /// The value's bytes as they were on the wire, or will be.
+        /// The bytes of the value, as sent or received.
         public var rawValue: [UInt8] {
             isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
         }
 
-        /// Whether the value must be hidden: a credential header, or one that was marked.
+        /// Whether the value is hidden: a credential field, or a marked one.
         public var isSecret: Bool {
             isMarkedSecret || HTTPHeaders.isCredential(name)
         }
 
-        /// Whether the field is called `name`, case aside.
+        /// Whether the field is named `name`, ignoring case.
         public func isNamed(_ name: String) -> Bool {
             ASCII.equalIgnoringCase(self.name, name)
         }
     }
 
-    /// Names of common fields, spelled as the RFCs spell them.
+    /// The names of common fields.
     public enum Name {
         public static let accept = "Accept"
         public static let acceptEncoding = "Accept-Encoding"
@@ -277,9 +276,9 @@ extension HTTPHeaders {
         public static let wwwAuthenticate = "WWW-Authenticate"
     }
 
-    /// Whether a header of this name carries credentials, marked or not.
+    /// Whether fields of this name contain credentials.
     static func isCredential(_ name: String) -> Bool {
-        // All four are told apart by their length, so most names cost one comparison.
+        // The four names have different lengths, so most names need one comparison.
         switch name.utf8.count {
         case 6: ASCII.equalIgnoringCase(name, Name.cookie)
         case 10: ASCII.equalIgnoringCase(name, Name.setCookie)

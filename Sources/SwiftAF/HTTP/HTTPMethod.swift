@@ -1,35 +1,35 @@
-/// A request method: any token of RFC 9110, its case kept, because methods are case-sensitive.
+/// A request method (RFC 9110 9): any token. Methods are case-sensitive.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
-    /// The token as it goes on the wire.
+    /// The method as it is sent.
     public let rawValue: String
 
-    /// Makes a method of any text. Text that is not a token is refused when the request is validated.
+    /// Makes a method. A text that isn't a token is refused when the request is validated.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Makes a method of any text.
+    /// Makes a method.
     public init(_ rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Reads a representation.
+    /// Transfers a representation of the resource.
     public static let get = HTTPMethod("GET")
-    /// Reads the head of what `GET` would give.
+    /// Transfers only the head of the response to a `GET`.
     public static let head = HTTPMethod("HEAD")
-    /// Hands the body to the resource to process.
+    /// Has the resource process the body.
     public static let post = HTTPMethod("POST")
-    /// Replaces the resource by the body.
+    /// Replaces the resource with the body.
     public static let put = HTTPMethod("PUT")
-    /// Changes the resource as the body says.
+    /// Applies the changes in the body to the resource (RFC 5789).
     public static let patch = HTTPMethod("PATCH")
     /// Removes the resource.
     public static let delete = HTTPMethod("DELETE")
-    /// Asks what the resource can do.
+    /// Describes the communication options of the resource.
     public static let options = HTTPMethod("OPTIONS")
-    /// Asks for the request as it arrived.
+    /// Echoes the received request.
     public static let trace = HTTPMethod("TRACE")
-    /// Opens a tunnel; for proxies.
+    /// Opens a tunnel through a proxy.
     public static let connect = HTTPMethod("CONNECT")
 
     /// Whether the text is a token (RFC 9110, section 5.6.2): not empty, no spaces, controls or separators.
@@ -37,7 +37,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
         ASCII.isToken(rawValue)
     }
 
-    /// Whether the method only reads (RFC 9110, section 9.2.1).
+    /// Whether the method is safe (RFC 9110 9.2.1).
     public var isSafe: Bool {
         switch self {
         case .get, .head, .options, .trace: true
@@ -45,7 +45,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// Whether repeating the request has the effect of sending it once (RFC 9110, section 9.2.2).
+    /// Whether the method is idempotent (RFC 9110 9.2.2).
     public var isIdempotent: Bool {
         isSafe || self == .put || self == .delete
     }

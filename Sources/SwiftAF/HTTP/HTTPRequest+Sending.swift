@@ -1,36 +1,37 @@
 extension HTTPRequest {
-    /// Bytes of bodies per second at most, averaged over a transfer. Nil is the session's; zero is no limit.
+    /// Limits in bytes per second of bodies, averaged over a transfer. Nil uses the session's limit; zero is no limit.
     ///
-    /// Waiting for a limit doesn't count as idle. What is received counts before decoding.
+    /// Waiting because of a limit doesn't count as idle. Received bytes count before decoding.
     public struct RateLimit: Hashable, Sendable, Codable {
-        /// From here to the server.
+        /// Bytes per second sent.
         public var sending: Int?
-        /// From the server to here.
+        /// Bytes per second received.
         public var receiving: Int?
 
-        /// Makes limits; those left out are the session's.
+        /// Makes limits; nil uses the session's.
         public init(sending: Int? = nil, receiving: Int? = nil) {
             self.sending = sending
             self.receiving = receiving
         }
 
-        /// The same limit both ways.
+        /// The same limit in both directions.
         public init(bytesPerSecond: Int) {
             self.init(sending: bytesPerSecond, receiving: bytesPerSecond)
         }
     }
 
-    /// Whether the server is asked, by `Expect: 100-continue` over HTTP/1.1, before a body is sent.
+    /// When `Expect: 100-continue` is sent over HTTP/1.1, so that the server can refuse a body before it is sent (RFC
+    /// 9110 10.1.1).
     ///
-    /// A final answer is then the answer, and the body is not sent; but after a 417 the request is sent once more
-    /// without the question. A server that says nothing gets the body after the wait. An `Expect` field of the request
-    /// with that value is as ``always``, its removal as ``never``.
+    /// If the server sends a final response first, the body isn't sent. After a 417 the request is repeated without
+    /// Expect. If the server doesn't respond, the body is sent after the wait. An `Expect` field in the request means
+    /// ``always``, its removal ``never``.
     public enum ContinueExpectation: Hashable, Sendable, Codable {
-        /// For bodies beyond 1 MiB or of unknown length; waits 200 ms.
+        /// For bodies larger than 1 MiB or of unknown length; waits 200 ms.
         case automatic
-        /// For every body that is not empty; waits a second.
+        /// For every body that isn't empty; waits one second.
         case always
-        /// The body follows at once.
+        /// Sends the body at once.
         case never
     }
 }

@@ -1,5 +1,5 @@
 extension HTTPRequest {
-    /// Refuses what must not reach the wire, before anything is sent.
+    /// Checks the request before anything is sent.
     ///
     /// - Throws: ``SessionError`` with code ``SessionError/Code/invalidInput`` whose message names the part that
     ///   was wrong: a method that is no token, a URL with control characters, without host or with another scheme

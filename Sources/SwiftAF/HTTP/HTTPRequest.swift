@@ -1,22 +1,23 @@
 public import FoundationEssentials
 
-/// A request as a value: what to send, and how it differs from what its session does for every request.
+/// A request: what to send, and the settings that differ from the session's.
 ///
-/// Nothing is checked while it is built; ``validate()`` is called before anything is sent.
+/// Nothing is checked while it is built; ``validate()`` is called before it is sent.
 public struct HTTPRequest: Sendable {
-    /// The method, its case kept.
+    /// The method.
     public var method: HTTPMethod
-    /// The URL exactly as given. Text that can't be a URL is an error of the transfer, never a trap.
+    /// The URL as given, absolute or relative to the manager's base URL. An invalid URL is an error when the request is
+    /// sent.
     public var url: String
-    /// Fields to send, in order.
+    /// The header fields, in order.
     public var headers: HTTPHeaders
-    /// What to send after the head.
+    /// The body.
     public var body: HTTPBody
 
-    /// All that is below; nil while none of it was set, which keeps most requests small.
+    /// The settings below; nil while none is set, which keeps most requests small.
     private var settings: Settings?
 
-    /// Makes a request for a URL that is text.
+    /// Makes a request for a URL given as a string.
     public init(_ method: HTTPMethod, _ url: String, headers: HTTPHeaders = [:], body: HTTPBody = .none) {
         self.method = method
         self.url = url
@@ -29,7 +30,7 @@ public struct HTTPRequest: Sendable {
         self.init(method, url.absoluteString, headers: headers, body: body)
     }
 
-    /// Makes a `GET` request for a URL that is text.
+    /// Makes a `GET` request for a URL given as a string.
     public init(_ url: String, headers: HTTPHeaders = [:]) {
         self.init(.get, url, headers: headers)
     }
@@ -39,16 +40,16 @@ public struct HTTPRequest: Sendable {
         self.init(.get, url, headers: headers)
     }
 
-    /// ``url`` as a URL, nil if it can't be one.
+    /// ``url`` as a `URL`; nil if it is invalid.
     public var parsedURL: URL? { URL(string: url) }
 
-    /// The URL's scheme in lower case.
+    /// The scheme, in lower case.
     public var scheme: String? { URLText(url).scheme.map { ASCII.lowercased($0) } }
 
-    /// The URL's host as given, an IPv6 address without its brackets.
+    /// The host as given; an IPv6 address without brackets.
     public var host: String? { URLText(url).host.map(String.init) }
 
-    /// The URL's port, or its scheme's; nil if there is neither.
+    /// The port, or the default port of the scheme; nil if there is neither.
     public var port: Int? {
         let parts = URLText(url)
         guard parts.portText?.isEmpty ?? true else { return parts.port }
@@ -63,120 +64,122 @@ public struct HTTPRequest: Sendable {
 // MARK: - How it differs from what the session does
 
 extension HTTPRequest {
-    /// Time limits; each that is nil is the session's.
+    /// Time limits; nil uses the session's.
     public var timeouts: Timeouts {
         get { settings?.values.timeouts ?? Timeouts() }
         set { update { $0.timeouts = newValue } }
     }
 
-    /// Size limits; each that is nil is the session's.
+    /// Size limits; nil uses the session's.
     public var limits: Limits {
         get { settings?.values.limits ?? Limits() }
         set { update { $0.limits = newValue } }
     }
 
-    /// What to do with a redirect; nil for the session's policy.
+    /// The redirect policy; nil uses the session's.
     public var redirectPolicy: RedirectPolicy? {
         get { settings?.values.redirectPolicy }
         set { update { $0.redirectPolicy = newValue } }
     }
 
-    /// The wished version of HTTP; nil for the session's.
+    /// The preferred version of HTTP; nil uses the session's.
     public var httpVersion: HTTPVersionPreference? {
         get { settings?.values.httpVersion }
         set { update { $0.httpVersion = newValue } }
     }
 
-    /// Whether to ask for compressed bodies and decode them; nil for the session's.
+    /// Whether to request compressed bodies and decode them; nil uses the session's setting.
     public var decompressesBody: Bool? {
         get { settings?.values.decompressesBody }
         set { update { $0.decompressesBody = newValue } }
     }
 
-    /// 0 (last) to 1 (first) among the requests of the session that wait for a connection, and HTTP/2's weight.
+    /// The priority among waiting requests of the session, from 0 (last) to 1 (first); also the HTTP/2 weight.
     public var priority: Float? {
         get { settings?.values.priority }
         set { update { $0.priority = newValue } }
     }
 
-    /// Bytes per second at most; each that is nil is the session's.
+    /// Rate limits; nil uses the session's.
     public var rateLimit: RateLimit {
         get { settings?.values.rateLimit ?? RateLimit() }
         set { update { $0.rateLimit = newValue } }
     }
 
-    /// Whether the server is asked before a body is sent; nil for the session's.
+    /// When to send `Expect: 100-continue`; nil uses the session's setting.
     public var continueExpectation: ContinueExpectation? {
         get { settings?.values.continueExpectation }
         set { update { $0.continueExpectation = newValue } }
     }
 
-    /// Decides whether the body of the response is wanted, and where it goes; nil for the session's
-    /// ``HTTPSessionManager/responseHandler``. Downloads, which have a destination, and server-sent events don't ask.
+    /// Decides what to do with the body when the head of the response arrives; nil uses
+    /// ``HTTPSessionManager/responseHandler``. Not called for downloads with a destination and for server-sent events.
     public var responseHandler: ResponseHandler? {
         get { settings?.values.responseHandler }
         set { update { $0.responseHandler = newValue } }
     }
 
-    /// Whether to wait for a route instead of failing without one; nil as the session says.
+    /// Whether to wait for a network route instead of failing without one; nil uses the session's setting.
     public var waitsForConnectivity: Bool? {
         get { settings?.values.waitsForConnectivity }
         set { update { $0.waitsForConnectivity = newValue } }
     }
 
-    /// The proxy of all its hops; nil for the session's choice.
+    /// The proxy of all hops; nil uses the session's.
     public var proxy: Proxy? {
         get { settings?.values.proxy }
         set { update { $0.proxy = newValue } }
     }
 
-    /// A Unix-domain socket that all its hops go to, whatever host their URLs name: a path, or `@` and a name in the
-    /// abstract namespace. Empty for none, nil for the session's. No proxy is asked then; both are an error.
+    /// The Unix-domain socket of all hops, whatever host their URLs name: a path, or `@` and a name in the abstract
+    /// namespace. Empty for none; nil uses the session's. Can't be combined with a proxy.
     public var unixSocket: String? {
         get { settings?.values.unixSocket }
         set { update { $0.unixSocket = newValue } }
     }
 
-    /// Of what the user looks at, for ``HTTPCookie/AcceptPolicy/onlyFromMainDocumentDomain``; nil for the request's own URL.
+    /// The URL of the top-level document, for ``HTTPCookie/AcceptPolicy/onlyFromMainDocumentDomain``; nil uses the
+    /// request's URL.
     public var mainDocumentURL: String? {
         get { settings?.values.mainDocumentURL }
         set { update { $0.mainDocumentURL = newValue } }
     }
 
-    /// Who to be for the server, if it asks or, if that is ``Credential/isPreemptive``, at once. Nil as the session says.
+    /// The credential for the server, sent in response to a challenge, or at once if it is ``Credential/isPreemptive``.
+    /// Nil uses the session's.
     public var credential: Credential? {
         get { settings?.values.credential }
         set { update { $0.credential = newValue } }
     }
 
-    /// The same for the http proxy that is asked first, instead of user and password of its URL. Connections that are made
-    /// with it serve this request alone.
+    /// The credential for the http proxy, instead of the user and password in its URL. Connections opened with it
+    /// aren't reused.
     public var proxyCredential: Credential? {
         get { settings?.values.proxyCredential }
         set { update { $0.proxyCredential = newValue } }
     }
 
-    /// What `URLRequest` says about caches, cookies and radios.
+    /// The settings of `URLRequest` for caches, cookies and radios.
     public var hints: Hints {
         get { settings?.values.hints ?? Hints() }
         set { update { $0.hints = newValue } }
     }
 
-    /// Adapts this request and decides about repeating it, before the session's
-    /// ``HTTPSessionManager/interceptor`` does. Nil for that alone.
+    /// Changes this request and decides on retries, before ``HTTPSessionManager/interceptor`` does. Nil uses only that
+    /// one.
     public var interceptor: (any RequestInterceptor)? {
         get { settings?.values.interceptor }
         set { update { $0.interceptor = newValue } }
     }
 
-    /// Whether the response tells what the server has shown of itself: ``DataResponse/trust``, ``DownloadResponse/trust``,
+    /// Whether the response has a trust report: ``DataResponse/trust``, ``DownloadResponse/trust``,
     /// ``StreamedResponse/trust``, or that of the ``SessionTask``.
     public var reportsTrust: Bool {
         get { settings?.values.reportsTrust ?? false }
         set { update { $0.reportsTrust = newValue } }
     }
 
-    /// Whether anything of it was set.
+    /// Whether any setting was changed.
     var hasSettings: Bool { settings != nil }
 
     private mutating func update(_ change: (inout Settings.Values) -> Void) {
@@ -185,7 +188,7 @@ extension HTTPRequest {
         settings = Settings(values)
     }
 
-    /// Shared by copies of a request, and never changed.
+    /// Shared by copies of a request; immutable.
     private final class Settings: Sendable {
         struct Values: Sendable {
             var timeouts = Timeouts()
@@ -217,16 +220,16 @@ extension HTTPRequest {
 }
 
 extension HTTPRequest {
-    /// Three limits, independent of each other. Nil is the session's; zero is none at all.
+    /// Three independent time limits. Nil uses the session's; zero is no limit.
     public struct Timeouts: Hashable, Sendable, Codable {
-        /// Time for name resolution, TCP and TLS together.
+        /// The time for name resolution, TCP and TLS together.
         public var connect: Duration?
-        /// Time without a single byte in either direction.
+        /// The time without a byte in either direction.
         public var idle: Duration?
-        /// Time from the start to the end, over all redirects and repeats.
+        /// The time from start to end, over all redirects and retries.
         public var total: Duration?
 
-        /// Makes limits; those left out are the session's.
+        /// Makes limits; nil uses the session's.
         public init(connect: Duration? = nil, idle: Duration? = nil, total: Duration? = nil) {
             self.connect = connect
             self.idle = idle
@@ -234,16 +237,16 @@ extension HTTPRequest {
         }
     }
 
-    /// Sizes beyond which a transfer ends with ``SessionError/Code/tooLarge``. Nil is the session's.
+    /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. Nil uses the session's.
     public struct Limits: Hashable, Sendable {
-        /// Bytes of the body after decoding.
+        /// The maximum size of the body in bytes, after decoding.
         public var maximumBodySize: Int64?
-        /// Bytes of all heads of one exchange, interim ones and trailers included.
+        /// The maximum size of all heads of an exchange in bytes, including interim responses and trailers.
         public var maximumHeaderBytes: Int?
-        /// Fields of one head.
+        /// The maximum number of fields of a head.
         public var maximumHeaderCount: Int?
 
-        /// Makes limits; those left out are the session's.
+        /// Makes limits; nil uses the session's.
         public init(
             maximumBodySize: Int64? = nil,
             maximumHeaderBytes: Int? = nil,
@@ -256,28 +259,29 @@ extension HTTPRequest {
     }
 }
 
-/// What happens when a server redirects.
+/// How redirects are handled.
 public struct RedirectPolicy: Hashable, Sendable {
-    /// Redirects that are followed; one more is ``SessionError/Code/redirect``. Zero makes the first one an error.
+    /// The maximum number of redirects; one more fails with ``SessionError/Code/redirect``. Zero fails on the first
+    /// one.
     public var maximumCount: Int
-    /// False if the 3xx response is the answer.
+    /// Whether redirects are followed; otherwise the 3xx response is returned.
     public var followsRedirects: Bool
-    /// Whether a redirect may go from https to http, where anybody on the way can read.
+    /// Whether a redirect from https to http is followed, over which everybody on the network path can read.
     public var allowsInsecureDowngrade: Bool
 
-    /// Makes a policy; what is left out is as in ``follow``.
+    /// Makes a policy; the defaults are those of ``follow``.
     public init(maximumCount: Int = 20, followsRedirects: Bool = true, allowsInsecureDowngrade: Bool = false) {
         self.maximumCount = maximumCount
         self.followsRedirects = followsRedirects
         self.allowsInsecureDowngrade = allowsInsecureDowngrade
     }
 
-    /// At most 20, never from https to http.
+    /// Follows at most 20 redirects, never from https to http.
     public static let follow = RedirectPolicy()
-    /// The 3xx response is the answer.
+    /// Follows no redirects; the 3xx response is returned.
     public static let doNotFollow = RedirectPolicy(followsRedirects: false)
 
-    /// At most `count`, never from https to http.
+    /// Follows at most `count` redirects, never from https to http.
     public static func follow(atMost count: Int) -> RedirectPolicy {
         RedirectPolicy(maximumCount: count)
     }

@@ -1,23 +1,23 @@
 public import FoundationEssentials
 
-/// The head of a response, and what is known about the exchange. The body travels beside it.
+/// The head of a response with the metrics of its exchange. The body is separate.
 public struct HTTPResponse: Sendable, Hashable {
     /// The status code, 200 for OK.
     public var status: Int
-    /// The version the server answered with.
+    /// The version of HTTP that was used.
     public var version: HTTPVersion
     /// The reason phrase as received; empty over HTTP/2, which has none.
     public var reason: String
-    /// The fields in order with the case they came with.
+    /// The header fields as received: in order, with case and duplicates.
     public var headers: HTTPHeaders
-    /// The fields that came after the body.
+    /// The trailer fields, received after the body.
     public var trailers: HTTPHeaders
-    /// The URL that answered: the request's, or the last redirect's.
+    /// The URL of the response: the request's, or the last redirect's.
     public var url: String
     /// Times and sizes, hop by hop.
     public var metrics: ResponseMetrics
 
-    /// Makes a response, as tests and caches do.
+    /// Makes a response, for tests and caches.
     public init(
         status: Int,
         version: HTTPVersion = .http1_1,
@@ -36,15 +36,15 @@ public struct HTTPResponse: Sendable, Hashable {
         self.metrics = metrics
     }
 
-    /// ``url`` as a URL, nil if it can't be one.
+    /// ``url`` as a `URL`; nil if it is invalid.
     public var parsedURL: URL? { URL(string: url) }
 
-    /// The parsed Content-Type, nil if there is none or it can't be read.
+    /// The parsed Content-Type; nil if it is missing or invalid.
     public var mediaType: MediaType? {
         headers[HTTPHeaders.Name.contentType].flatMap(MediaType.init)
     }
 
-    /// The announced length of the body, nil if there is none or it is not a number.
+    /// The Content-Length; nil if it is missing or invalid.
     public var contentLength: Int64? {
         guard let text = headers[HTTPHeaders.Name.contentLength], text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else {
             return nil
@@ -52,10 +52,10 @@ public struct HTTPResponse: Sendable, Hashable {
         return Int64(text)
     }
 
-    /// Bytes of bodies that came over the wire, before decoding, over all hops.
+    /// The number of body bytes received over all hops, before decoding.
     public var bytesReceived: Int64 { metrics.bytesReceived }
 
-    /// Bytes of bodies that went over the wire, over all hops.
+    /// The number of body bytes sent over all hops.
     public var bytesSent: Int64 { metrics.bytesSent }
 
     /// Whether the status is 200 to 299.
@@ -70,9 +70,9 @@ extension HTTPResponse: CustomStringConvertible {
     }
 }
 
-/// Names of status codes.
+/// The reason phrases of status codes.
 public enum HTTPStatus {
-    /// The phrase of RFC 9110 for a status, such as `Not Found` for 404; nil if the code is not registered.
+    /// The reason phrase of a status code, such as `Not Found` for 404; nil if it isn't registered.
     public static func phrase(for status: Int) -> String? {
         phrases[status]
     }
@@ -97,11 +97,11 @@ public enum HTTPStatus {
 }
 
 extension HTTPResponse {
-    /// The name under which the body may be kept: what Content-Disposition suggests, else the last component of the
-    /// URL's path, else `download` with an extension by Content-Type.
+    /// A file name for the body: from Content-Disposition, else the last component of the URL's path, else `download`
+    /// with an extension for the Content-Type.
     ///
-    /// Whatever the server says, it is one component of a path, of at most 223 bytes, that is safe in any folder: it
-    /// has no slash, backslash or control character, does not begin or end with a dot or space, and is no name of a
-    /// device. A file of that name may already exist.
+    /// The name is safe in any folder, whatever the server sends: one path component of at most 223 bytes, without
+    /// slashes, backslashes and control characters, without a dot or space at its start or end, and not a device name.
+    /// A file of that name may already exist.
     public var suggestedFileName: String { coreFileName }
 }

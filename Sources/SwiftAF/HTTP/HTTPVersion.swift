@@ -1,17 +1,17 @@
-/// The version of HTTP that an exchange used.
+/// A version of HTTP.
 public struct HTTPVersion: Hashable, Sendable, Comparable, Codable {
-    /// The number before the dot.
+    /// The major version.
     public let major: Int
-    /// The number after the dot, 0 for versions that have none.
+    /// The minor version; 0 for HTTP/2 and later.
     public let minor: Int
 
-    /// Makes a version of its numbers.
+    /// Makes a version.
     public init(major: Int, minor: Int) {
         self.major = major
         self.minor = minor
     }
 
-    /// HTTP/1.0: one exchange per connection.
+    /// HTTP/1.0.
     public static let http1_0 = HTTPVersion(major: 1, minor: 0)
     /// HTTP/1.1.
     public static let http1_1 = HTTPVersion(major: 1, minor: 1)
@@ -20,12 +20,12 @@ public struct HTTPVersion: Hashable, Sendable, Comparable, Codable {
     /// HTTP/3.
     public static let http3 = HTTPVersion(major: 3, minor: 0)
 
-    /// The number alone, as people write it: `1.1`, `2`, `3`.
+    /// The version number: `1.1`, `2`, `3`.
     public var number: String {
         major >= 2 && minor == 0 ? String(major) : "\(major).\(minor)"
     }
 
-    /// Older versions are less.
+    /// Orders versions by number.
     public static func < (left: HTTPVersion, right: HTTPVersion) -> Bool {
         (left.major, left.minor) < (right.major, right.minor)
     }
@@ -36,24 +36,24 @@ extension HTTPVersion: CustomStringConvertible {
     public var description: String { "HTTP/" + number }
 }
 
-/// The version a caller wishes for. What was used is in ``HTTPResponse/version``.
+/// The preferred version of HTTP. ``HTTPResponse/version`` is the one that was used.
 public struct HTTPVersionPreference: RawRepresentable, Hashable, Sendable {
-    /// A stable name of the wish.
+    /// The stable name of the preference.
     public let rawValue: String
 
-    /// Makes a wish by name; one that the library does not know fails as unsupported.
+    /// Makes a preference by name; an unknown name fails as unsupported.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// HTTP/2 where a TLS server offers it, HTTP/1.1 otherwise and in the clear.
+    /// HTTP/2 over TLS if the server supports it (ALPN), otherwise HTTP/1.1.
     public static let automatic = HTTPVersionPreference(rawValue: "automatic")
     /// HTTP/1.1 only.
     public static let http1_1 = HTTPVersionPreference(rawValue: "http1.1")
-    /// HTTP/2, asked for with ALPN over TLS and with an upgrade in the clear; HTTP/1.1 if the server declines.
+    /// HTTP/2, by ALPN over https and by Upgrade over http; HTTP/1.1 if the server declines.
     public static let http2 = HTTPVersionPreference(rawValue: "http2")
-    /// HTTP/2 from the first byte, also in the clear, without asking.
+    /// HTTP/2 with prior knowledge, also over http, without negotiation.
     public static let http2PriorKnowledge = HTTPVersionPreference(rawValue: "http2-prior-knowledge")
-    /// HTTP/3. Fails with ``SessionError/Code/unsupported`` where the libcurl in use can't.
+    /// HTTP/3. Fails with ``SessionError/Code/unsupported`` if libcurl doesn't support it.
     public static let http3 = HTTPVersionPreference(rawValue: "http3")
 }

@@ -14,22 +14,22 @@ public struct MediaType: Sendable, Hashable {
         /// Without quotes and escapes, case kept.
         public let value: String
 
-        /// Makes a parameter; the name is put in lower case.
+        /// Makes a parameter; the name is lowercased.
         public init(name: String, value: String) {
             self.name = ASCII.lowercased(name)
             self.value = value
         }
     }
 
-    /// Makes a media type; type and subtype are put in lower case.
+    /// Makes a media type; type and subtype are lowercased.
     public init(type: String, subtype: String, parameters: [Parameter] = []) {
         self.type = ASCII.lowercased(type)
         self.subtype = ASCII.lowercased(subtype)
         self.parameters = parameters
     }
 
-    /// Reads the value of a Content-Type header; nil if it is not a media type. White space around semicolons
-    /// and empty parameters are let pass, as RFC 9110 asks.
+    /// Parses the value of a Content-Type field; nil if it is invalid. White space around semicolons and empty
+    /// parameters are accepted (RFC 9110 5.6.6).
     public init?(_ text: String) {
         var scanner = Scanner(text)
         scanner.skipBlanks()
@@ -74,14 +74,14 @@ public struct MediaType: Sendable, Hashable {
     public static let json = MediaType(type: "application", subtype: "json")
     /// `application/x-www-form-urlencoded`
     public static let form = MediaType(type: "application", subtype: "x-www-form-urlencoded")
-    /// `application/octet-stream`: bytes of no known kind.
+    /// `application/octet-stream`: bytes of unknown type.
     public static let octetStream = MediaType(type: "application", subtype: "octet-stream")
     /// `text/plain`
     public static let plainText = MediaType(type: "text", subtype: "plain")
 }
 
 extension MediaType: CustomStringConvertible {
-    /// The type as it is written in a header; values that are no tokens are quoted.
+    /// The type as it is written in a header field; values that aren't tokens are quoted.
     public var description: String {
         parameters.reduce(into: essence) { text, parameter in
             text += "; \(parameter.name)="
@@ -120,7 +120,7 @@ extension MediaType {
             return true
         }
 
-        /// The longest token here, nil if there is none.
+        /// The longest token at this position; nil if there is none.
         mutating func token() -> String? {
             let token = rest.prefix(while: ASCII.isTokenByte)
             guard !token.isEmpty else { return nil }
@@ -128,7 +128,7 @@ extension MediaType {
             return String(Substring(token))
         }
 
-        /// A token or a quoted string, nil if there is neither or the quote does not end.
+        /// A token or a quoted string; nil if there is neither, or the string isn't terminated.
         mutating func value() -> String? {
             guard skip("\"") else { return token() }
             var bytes: [UInt8] = []
@@ -149,9 +149,9 @@ extension MediaType {
 }
 
 extension MediaType {
-    /// The type that a file name's extension stands for, whatever its case; nil if it is not known.
+    /// The media type of a file name extension, case-insensitive; nil if unknown.
     ///
-    /// - Parameter pathExtension: Without its dot: `jpeg`.
+    /// - Parameter pathExtension: The extension without its dot, such as `jpeg`.
     public static func of(pathExtension: String) -> MediaType? {
         coreType(ofPathExtension: pathExtension).flatMap { MediaType($0) }
     }

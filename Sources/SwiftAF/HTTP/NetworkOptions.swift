@@ -1,12 +1,12 @@
-/// How the hosts of a session are reached. What is here is the same for all of its connections.
+/// How a session connects to hosts. The options apply to all of its connections.
 public struct NetworkOptions: Hashable, Sendable {
-    /// Addresses in place of those that a name has; nobody is asked for it on that port.
+    /// The addresses of a host name on a port; it isn't resolved.
     public struct HostOverride: Hashable, Sendable {
-        /// A name in ASCII, case and one trailing dot aside; `*` for every one.
+        /// The host name in ASCII, case-insensitive, without regard to a trailing dot; `*` for every name.
         public var host: String
-        /// The port of the server, or of the proxy whose name it is.
+        /// The port of the server, or of the proxy with this name.
         public var port: UInt16
-        /// IPv4 and IPv6, tried in this order.
+        /// IPv4 and IPv6 addresses, tried in this order.
         public var addresses: [String]
 
         public init(host: String, port: UInt16, addresses: [String]) {
@@ -16,38 +16,38 @@ public struct NetworkOptions: Hashable, Sendable {
         }
     }
 
-    /// Which addresses of a host are tried.
+    /// Which addresses of a host are used.
     public enum IPVersion: Hashable, Sendable {
-        /// Both; IPv6 first, and IPv4 beside it when that takes long (RFC 8305).
+        /// Both: IPv6 first, and IPv4 in parallel after a delay (RFC 8305).
         case any
-        /// Those of IPv4 alone.
+        /// IPv4 only.
         case v4
-        /// Those of IPv6 alone.
+        /// IPv6 only.
         case v6
     }
 
-    /// Addresses that are known beforehand.
+    /// Address overrides.
     public var hostOverrides: [HostOverride] = []
-    /// Who is asked for names instead of the system's servers: addresses, each with a port if need be.
-    /// ``SessionError/Code/unsupported`` where libcurl has no c-ares.
+    /// DNS servers instead of the system's: addresses, optionally with ports. ``SessionError/Code/unsupported`` if
+    /// libcurl has no c-ares.
     public var dnsServers: [String] = []
-    /// The https URL of a server that is asked for names (RFC 8484), and nobody else: if that fails, so does the
-    /// request, with ``SessionError/Code/dns``. The session's policy judges it. A name in the URL is looked up by the
+    /// The https URL of a DNS over HTTPS server (RFC 8484), without a fallback: if it fails, the request fails with
+    /// ``SessionError/Code/dns``. It is verified by the session's policy. A host name in the URL is resolved by the
     /// system, unless it has an override. ``SessionError/Code/unsupported`` together with
     /// ``SessionConfiguration/maximumConnections``.
     public var dnsOverHTTPS: String?
-    /// Which addresses of every host are tried.
+    /// Which addresses of hosts are used.
     public var ipVersion = IPVersion.any
-    /// How long IPv6 is tried alone, at most a minute; nil for libcurl's 200 ms.
+    /// How long IPv6 is tried before IPv4 in parallel, at most a minute; nil uses libcurl's 200 ms.
     public var happyEyeballsDelay: Duration?
-    /// Where connections leave this machine: `if!NAME`, a link; `host!ADDRESS`, one of its addresses; without a mark,
-    /// what of both it is. Names over HTTPS are not asked for that way.
+    /// The local interface or address to connect from: `if!NAME`, `host!ADDRESS`, or either without a prefix. Not used
+    /// for DNS over HTTPS (libcurl's CURLOPT_INTERFACE).
     public var interface: String?
-    /// A Unix-domain socket that every connection goes to; see ``HTTPRequest/unixSocket``.
+    /// The Unix-domain socket of every connection; see ``HTTPRequest/unixSocket``.
     public var unixSocket: String?
-    /// Whether servers that are reached directly must have public addresses, for programs that fetch what others name: a
-    /// host with one that is private, loopback, link-local or otherwise special is ``SessionError/Code/connect``, on every
-    /// hop and whatever its name said before, and nothing is sent. What is asked of a proxy is for the proxy to judge.
+    /// Whether only public addresses are connected to, for programs that fetch untrusted URLs. A private, loopback,
+    /// link-local or otherwise special address fails with ``SessionError/Code/connect``, on every hop; it is checked
+    /// when the connection is opened, and nothing is sent. Doesn't apply to hosts behind a proxy.
     public var allowsOnlyPublicAddresses = false
 
     public init() {}

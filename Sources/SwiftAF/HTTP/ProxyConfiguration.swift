@@ -1,32 +1,31 @@
-/// Which proxies a session goes through, chosen anew for every request and every redirect.
+/// The proxies of a session, chosen for each request and each redirect.
 ///
-/// A proxy is written `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`, without a scheme it is http. With socks5
-/// names are looked up here, with socks5h by the proxy; to https servers an http proxy makes a tunnel. User and
+/// A proxy is written `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`, without a scheme it is http. With
+/// socks5 names are looked up here, with socks5h by the proxy; to https servers an http proxy makes a tunnel. User and
 /// password, percent-encoded, go to the proxy alone. A proxy that is asked over https is judged by
 /// ``SessionConfiguration/proxySecurity``.
 public struct ProxyConfiguration: Hashable, Sendable {
-    /// Where the proxies are named.
+    /// Where the proxies are configured.
     public enum Source: Hashable, Sendable {
-        /// The variables http_proxy, https_proxy, all_proxy and no_proxy, as they are when the session is made; in
-        /// capitals, too, but HTTP_PROXY not under CGI, where a client can set it. Never for this very host.
+        /// The environment variables http_proxy, https_proxy, all_proxy and no_proxy when the session is made, also in
+        /// capitals; HTTP_PROXY is ignored under CGI, where a client can set it. Not used for the loopback host.
         case environment
-        /// The values here.
+        /// The properties below.
         case given
-        /// Every server is reached directly.
+        /// No proxies.
         case none
     }
 
-    /// Where the proxies are named.
+    /// Where the proxies are configured.
     public var source: Source
-    /// For URLs that begin with http.
+    /// The proxy for http URLs.
     public var http: String?
-    /// For URLs that begin with https.
+    /// The proxy for https URLs.
     public var https: String?
-    /// For URLs of either kind that have none of their own.
+    /// The proxy for URLs without one above.
     public var all: String?
-    /// Hosts to be reached directly, as in no_proxy, and instead of it if the rest is the environment's: names with all
-    /// that is below them, addresses, networks (`10.0.0.0/8`), each with a port if need be, or `*` for all. Separated by
-    /// commas or spaces.
+    /// Hosts that are connected to directly, as in no_proxy, which it replaces: names with their subdomains, addresses,
+    /// networks (`10.0.0.0/8`), each optionally with a port, or `*` for all; separated by commas or spaces.
     public var bypass: String?
 
     public init(
@@ -40,18 +39,18 @@ public struct ProxyConfiguration: Hashable, Sendable {
         self.bypass = bypass
     }
 
-    /// What the environment says.
+    /// The proxies of the environment.
     public static let environment = ProxyConfiguration(.environment)
     /// No proxies.
     public static let none = ProxyConfiguration(.none)
 }
 
 extension HTTPRequest {
-    /// The proxy of one request, with connections of its own.
+    /// The proxy of one request. Its connections aren't shared with other requests.
     public enum Proxy: Hashable, Sendable {
-        /// None at all.
+        /// No proxy.
         case none
-        /// One as ``ProxyConfiguration`` has it.
+        /// A proxy, written as in ``ProxyConfiguration``.
         case url(String)
     }
 }

@@ -1,23 +1,21 @@
 extension HTTPRequest {
-    /// What a request says beside the protocol: the settings that `URLRequest` has and other systems obey.
+    /// The settings of `URLRequest` that aren't part of HTTP.
     ///
-    /// Each that is nil was never set. They are carried with the request, through copies, serializers and conversions,
-    /// so that none is lost on the way to code that knows what to do with it. Each says what it means on Linux.
+    /// Nil means not set. Hints are kept by copies, serializers and conversions, for code that uses them. Each
+    /// documents its effect on Linux.
     public struct Hints: Hashable, Sendable, Codable {
-        /// Which answers may come from a cache. A session without a cache has nothing to choose from.
+        /// Which responses may come from a cache. No effect in a session without a cache.
         public var cachePolicy: CachePolicy?
-        /// Whether cookies that were received are sent, and received ones kept. A session without a
-        /// ``SessionConfiguration/cookieStorage`` does neither.
+        /// Whether cookies are sent and stored. No effect in a session without ``SessionConfiguration/cookieStorage``.
         public var handlesCookies: Bool?
-        /// Whether a request may be sent on a connection before the answer to the one in front of it. HTTP/2 does
-        /// so always; for HTTP/1.1 no effect: libcurl gave it up, because servers never got it right.
+        /// Whether to pipeline requests over HTTP/1.1. No effect: libcurl removed pipelining.
         public var usesPipelining: Bool?
-        /// What the traffic is for. No effect on Linux, where the interface isn't chosen by it.
+        /// The purpose of the traffic. No effect on Linux.
         public var networkServiceType: NetworkServiceType?
-        /// Whether a mobile radio may be used. No effect on Linux, which has no such distinction.
+        /// Whether a mobile network may be used. No effect on Linux.
         public var allowsCellularAccess: Bool?
 
-        /// Makes hints; those left out are not set.
+        /// Makes hints; nil means not set.
         public init(
             cachePolicy: CachePolicy? = nil,
             handlesCookies: Bool? = nil,
@@ -32,7 +30,7 @@ extension HTTPRequest {
             self.allowsCellularAccess = allowsCellularAccess
         }
 
-        /// Takes over from `defaults` what is not set here.
+        /// Sets unset hints from `defaults`.
         mutating func fillGaps(from defaults: Hints) {
             cachePolicy = cachePolicy ?? defaults.cachePolicy
             handlesCookies = handlesCookies ?? defaults.handlesCookies
@@ -42,37 +40,37 @@ extension HTTPRequest {
         }
     }
 
-    /// Which answers may come from a cache. Open: more may come.
+    /// Which responses may come from a cache. Later versions may add policies.
     public struct CachePolicy: RawRepresentable, Hashable, Sendable, Codable {
-        /// A stable name of the policy.
+        /// The stable name of the policy.
         public let rawValue: String
 
-        /// Makes a policy of any name; one that a cache doesn't know is ``useProtocolCachePolicy`` to it.
+        /// Makes a policy with any name; a cache treats an unknown one as ``useProtocolCachePolicy``.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// As HTTP's own rules say (RFC 9111).
+        /// The rules of HTTP (RFC 9111).
         public static let useProtocolCachePolicy = CachePolicy(rawValue: "useProtocolCachePolicy")
-        /// Always from the server.
+        /// Ignores the local cache.
         public static let reloadIgnoringLocalCacheData = CachePolicy(rawValue: "reloadIgnoringLocalCacheData")
-        /// Always from the server itself: caches on the way are told so too.
+        /// Ignores the local cache and those on the way.
         public static let reloadIgnoringLocalAndRemoteCacheData =
             CachePolicy(rawValue: "reloadIgnoringLocalAndRemoteCacheData")
-        /// From the cache, however old, else from the server.
+        /// Uses the cache regardless of age, else the server.
         public static let returnCacheDataElseLoad = CachePolicy(rawValue: "returnCacheDataElseLoad")
-        /// From the cache, however old, or not at all.
+        /// Uses the cache regardless of age, never the server.
         public static let returnCacheDataDontLoad = CachePolicy(rawValue: "returnCacheDataDontLoad")
-        /// From the cache, if the server says that it still holds.
+        /// Revalidates the cached response with the server.
         public static let reloadRevalidatingCacheData = CachePolicy(rawValue: "reloadRevalidatingCacheData")
     }
 
-    /// What traffic is for. Open: more may come.
+    /// The purpose of traffic. Later versions may add types.
     public struct NetworkServiceType: RawRepresentable, Hashable, Sendable, Codable {
-        /// A stable name of the type.
+        /// The stable name of the type.
         public let rawValue: String
 
-        /// Makes a type of any name.
+        /// Makes a type with any name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -81,21 +79,21 @@ extension HTTPRequest {
         public static let `default` = NetworkServiceType(rawValue: "default")
         /// Control of a voice connection.
         public static let voip = NetworkServiceType(rawValue: "voip")
-        /// Moving pictures.
+        /// Video.
         public static let video = NetworkServiceType(rawValue: "video")
-        /// What nobody waits for.
+        /// Background transfers.
         public static let background = NetworkServiceType(rawValue: "background")
-        /// Speech and sound.
+        /// Voice.
         public static let voice = NetworkServiceType(rawValue: "voice")
-        /// What somebody waits for.
+        /// Transfers that the user waits for.
         public static let responsiveData = NetworkServiceType(rawValue: "responsiveData")
-        /// Signals of a call.
+        /// Call signalling.
         public static let callSignaling = NetworkServiceType(rawValue: "callSignaling")
     }
 }
 
 extension HTTPRequest.Timeouts {
-    /// Takes over from `defaults` what is not set here.
+    /// Sets unset hints from `defaults`.
     mutating func fillGaps(from defaults: HTTPRequest.Timeouts) {
         connect = connect ?? defaults.connect
         idle = idle ?? defaults.idle

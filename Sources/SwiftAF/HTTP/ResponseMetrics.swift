@@ -1,6 +1,6 @@
-/// Times and sizes of an exchange, one entry per request that was sent for it.
+/// Times and sizes of an exchange, with one entry per hop.
 public struct ResponseMetrics: Sendable {
-    /// The hops in order: redirects, then the one that answered.
+    /// The hops in order: redirects and challenges, then the final one.
     public var hops: [HopMetrics] {
         get {
             switch storage {
@@ -18,26 +18,26 @@ public struct ResponseMetrics: Sendable {
 
     private var storage: Storage
 
-    /// Makes metrics of hops in order.
+    /// Makes metrics.
     public init(hops: [HopMetrics] = []) {
         storage = .values(hops)
     }
 
-    /// Metrics that become values when they are asked for, which is rare.
+    /// Metrics that are converted when they are read, which is rare.
     init(_ record: any HopRecord) {
         storage = .record(record)
     }
 
-    /// Bytes of bodies received over all hops.
+    /// The number of body bytes received over all hops.
     public var bytesReceived: Int64 { hops.reduce(0) { $0 + $1.bytesReceived } }
 
-    /// Bytes of bodies sent over all hops.
+    /// The number of body bytes sent over all hops.
     public var bytesSent: Int64 { hops.reduce(0) { $0 + $1.bytesSent } }
 
     /// The hops that redirected, in order.
     public var redirects: ArraySlice<HopMetrics> { hops.dropLast() }
 
-    /// Time of all hops together, nil if no hop has one.
+    /// The total time of all hops; nil if none was measured.
     public var total: Duration? {
         let times = hops.compactMap(\.total)
         return times.isEmpty ? nil : times.reduce(.zero, +)
@@ -54,48 +54,48 @@ extension ResponseMetrics: Hashable {
     }
 }
 
-/// What was measured, in the form it came in.
+/// The measured values, unconverted.
 protocol HopRecord: AnyObject, Sendable {
     var hops: [HopMetrics] { get }
 }
 
-/// Times and sizes of one request and its response. Every time counts from the start of the hop and is nil if
-/// the phase was not reached or did not happen, such as ``tls`` over http.
+/// Times and sizes of one request and its response. Each time is measured from the start of the hop. It is nil if the
+/// phase wasn't reached or didn't happen, such as ``tls`` over http.
 public struct HopMetrics: Sendable, Hashable {
-    /// The URL that was asked.
+    /// The URL of the hop.
     public var url: String
-    /// The status that came, 0 if none did.
+    /// The status code; 0 without a response.
     public var status: Int
-    /// Where a redirect that was followed leads to, as an absolute URL.
+    /// The absolute URL of a followed redirect's target.
     public var location: String?
-    /// The name was resolved.
+    /// When the name was resolved.
     public var dns: Duration?
-    /// The TCP connection stood.
+    /// When the TCP connection was established.
     public var connect: Duration?
-    /// The TLS handshake was done.
+    /// When the TLS handshake was complete.
     public var tls: Duration?
-    /// The last byte of the request was handed to the system.
+    /// When the last byte of the request was passed to the system.
     public var requestSent: Duration?
-    /// The first byte of the response came.
+    /// When the first byte of the response arrived.
     public var firstByte: Duration?
-    /// The hop was complete.
+    /// When the hop was complete.
     public var total: Duration?
-    /// Bytes of the body sent.
+    /// The number of body bytes sent.
     public var bytesSent: Int64
-    /// Bytes of the body received, before decoding.
+    /// The number of body bytes received, before decoding.
     public var bytesReceived: Int64
-    /// Bytes of the heads received, interim ones included.
+    /// The number of head bytes received, including interim responses.
     public var headBytesReceived: Int64
-    /// Whether the connection had served another request before.
+    /// Whether the connection was reused.
     public var isReused: Bool
-    /// The version spoken, nil if no response came.
+    /// The version of HTTP; nil without a response.
     public var version: HTTPVersion?
-    /// Our end of the connection.
+    /// The local address.
     public var localAddress: SocketAddress?
-    /// The other end of the connection.
+    /// The remote address.
     public var remoteAddress: SocketAddress?
 
-    /// Makes a hop; times that are left out did not happen.
+    /// Makes the metrics of a hop.
     public init(
         url: String,
         status: Int = 0,
@@ -135,12 +135,12 @@ public struct HopMetrics: Sendable, Hashable {
 
 /// An IP address and a port.
 public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The address in its usual notation, IPv6 without brackets.
+    /// The address as text; IPv6 without brackets.
     public var ip: String
     /// The port, 0 to 65535.
     public var port: Int
 
-    /// Makes an address of its parts, unchecked.
+    /// Makes an address, without checking it.
     public init(ip: String, port: Int) {
         self.ip = ip
         self.port = port

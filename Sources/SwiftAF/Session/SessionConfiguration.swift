@@ -37,7 +37,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Fields added to every request that has none of their names, after those of the request serializer.
     public var headers: HTTPHeaders = [:]
 
-    /// What happens when a server redirects.
+    /// How redirects are handled.
     public var redirectPolicy = RedirectPolicy.follow
 
     /// The wished version of HTTP.
@@ -91,9 +91,9 @@ extension SessionConfiguration {
         /// Bytes of a body that is collected in memory, after decoding. Bodies that are streamed or written to a
         /// file are only limited by their request.
         public var maximumBodySize: Int64 = 64 << 20
-        /// Bytes of all heads of one exchange, interim ones and trailers included.
+        /// The maximum size of all heads of an exchange in bytes, including interim responses and trailers.
         public var maximumHeaderBytes = 256 << 10
-        /// Fields of all heads of one exchange.
+        /// The maximum number of fields of all heads of an exchange.
         public var maximumHeaderCount = 512
         /// Interim (1xx) responses before the final one.
         public var maximumInterimResponses = 16
