@@ -32,7 +32,8 @@ unsigned af__driver_auth_schemes(const af__driver *driver) {
 
 void af__exchange_set_auth(af__exchange *exchange) {
     unsigned scheme;
-    const af_credentials *credentials = af__transfer_connection_auth(exchange->transfer, &scheme);
+    const af_credentials *credentials = af__transfer_connection_auth(exchange->transfer, false,
+                                                                     &scheme);
     if (credentials == NULL || exchange->is_replay) return;
     /* libcurl keeps more of it than can be reset: the handle carries this one hop. */
     exchange->state.connection_auth = true;
@@ -74,7 +75,7 @@ af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failur
     const char *value = af__transfer_proxy_authorization(transfer);
     if (set_field(exchange, value) != AF_OK) return af__fail_memory(failure);
     unsigned scheme;
-    const af_credentials *credentials = af__transfer_proxy_connection_auth(transfer, &scheme);
+    const af_credentials *credentials = af__transfer_connection_auth(transfer, true, &scheme);
     if (credentials != NULL) {
         exchange->state.connection_auth = true;
         SET(CURLOPT_MAXREDIRS, MOST_ROUNDS);

@@ -34,7 +34,7 @@ unsigned af__apart_take(af__driver *driver, const af__transfer *transfer) {
      * (CVE-2026-1965, CVE-2026-5545): nobody may.
      */
     unsigned scheme;
-    if (af__transfer_connection_auth(transfer, &scheme) != NULL) return AF__APART_ALONE;
+    if (af__transfer_connection_auth(transfer, false, &scheme) != NULL) return AF__APART_ALONE;
     if (af__transfer_identifies_to_proxy(transfer)) return AF__APART_ALONE;
     if (!may_have_to_wait(transfer) || transfer->version == AF_HTTP_PREFER_1_1)
         return AF__APART_NOT;
@@ -64,7 +64,8 @@ static bool is_alone(const af__driver *driver, const af__transfer *transfer) {
                     transfer->version != AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
     return is_clear || transfer->version == AF_HTTP_PREFER_1_1 || may_have_to_wait(transfer) ||
            transfer->own_proxy != NULL || af__transfer_identifies_to_proxy(transfer) ||
-           af__transfer_connection_auth(transfer, &scheme) != NULL || af__must_not_share(transfer);
+           af__transfer_connection_auth(transfer, false, &scheme) != NULL ||
+           af__must_not_share(transfer);
 }
 
 void af__driver_place(const af__driver *driver, const af__transfer *transfer, af__queue_key *key,

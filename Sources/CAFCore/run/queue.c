@@ -103,7 +103,7 @@ static af__queue_host **bucket_of(const af__queue *queue, uint64_t hash) {
     return &queue->buckets[hash & (queue->bucket_count - 1)];
 }
 
-/** Without memory for it chains get longer, or the table stays large. */
+/** Without memory for another table the old one stays. */
 static void resize(af__queue *queue, size_t count) {
     af__queue_host **old = queue->buckets, **buckets = af__zalloc(count * sizeof *buckets);
     if (buckets == NULL) return;
@@ -160,7 +160,7 @@ static void free_host(af__queue *queue, af__queue_host *host) {
     if (is_sparse) resize(queue, queue->bucket_count / 2);
 }
 
-/** What was learnt about it may serve the next task. */
+/** Kept for the next task: whether it multiplexes is known. */
 static void put_aside(af__queue *queue, af__queue_host *host) {
     af__list_append(&queue->unused, &host->turn);
     if (++queue->unused_count <= MOST_UNUSED) return;
@@ -195,7 +195,7 @@ static bool comes_before(const af__entry *a, const af__entry *b) {
     return a->rank != b->rank ? a->rank > b->rank : a->serial < b->serial;
 }
 
-/** Streams that follow one another without end would keep the last connection from who needs it alone. */
+/** Or streams that follow one another could keep the last connection from an entry that needs one alone. */
 static bool must_make_way(const af__queue *queue, const af__queue_host *host) {
     const af__entry *alone = first_of(&host->lanes[AF__LANE_ALONE]);
     return alone != NULL && host->lanes[AF__LANE_ALONE].running == 0 &&

@@ -116,20 +116,18 @@ static void begin_writing(af_task *task) {
     }
 }
 
-static bool start_hop(af_task *task, af_failure *failure) {
-    af__exchange_owner owner = {task, connecting, queued, connected, waiting, filled};
-    af__queue_connecting(&task->session->queue, &task->entry);
-    if (!af__transfer_begin_hop(&task->transfer)) return false;
-    af_status status = af__driver_start(task->session->driver, &task->exchange, &task->transfer,
-                                        owner, failure);
-    if (status == AF_OK) af__task_arm(task);
-    return status == AF_OK;
-}
-
 static void run_hop(af_task *task) {
     af_failure failure = {0};
+    af_session *session = task->session;
+    af__exchange_owner owner = {task, connecting, queued, connected, waiting, filled};
     enter(task, AF__STATE_IN_HOP);
-    if (start_hop(task, &failure)) return;
+    af__queue_connecting(&session->queue, &task->entry);
+    if (af__transfer_begin_hop(&task->transfer) &&
+        af__driver_start(session->driver, &task->exchange, &task->transfer, owner, &failure) ==
+            AF_OK) {
+        af__task_arm(task);
+        return;
+    }
     if (failure.status != AF_OK) af__transfer_fail(&task->transfer, &failure);
     begin_writing(task);
 }

@@ -559,33 +559,22 @@ bool af__transfer_identifies_to_proxy(const af__transfer *transfer) {
     return auth != NULL && (auth->proxy.configured != NULL || auth->proxy.active != NULL);
 }
 
-static const af_credentials *on_connection(const auth_target *target, unsigned *scheme) {
-    *scheme = target->active != NULL ? target->scheme & AF__AUTH_ON_CONNECTION : 0;
+const af_credentials *af__transfer_connection_auth(const af__transfer *transfer, bool is_proxy,
+                                                   unsigned *scheme) {
+    const auth *auth = transfer->auth;
+    *scheme = 0;
+    if (auth == NULL || (is_proxy && !has_http_proxy(transfer))) return NULL;
+    const auth_target *target = is_proxy ? &auth->proxy : &auth->origin;
+    if (target->active != NULL) *scheme = target->scheme & AF__AUTH_ON_CONNECTION;
     return *scheme != 0 ? &target->active->credentials : NULL;
-}
-
-const af_credentials *af__transfer_connection_auth(const af__transfer *transfer, unsigned *scheme) {
-    *scheme = 0;
-    return transfer->auth != NULL ? on_connection(&transfer->auth->origin, scheme) : NULL;
-}
-
-const af_credentials *af__transfer_proxy_connection_auth(const af__transfer *transfer,
-                                                         unsigned *scheme) {
-    *scheme = 0;
-    bool is_asked = transfer->auth != NULL && has_http_proxy(transfer);
-    return is_asked ? on_connection(&transfer->auth->proxy, scheme) : NULL;
 }
 
 bool af__transfer_head_is_pending(const af__transfer *transfer) {
     unsigned scheme;
-    switch (transfer->hop.reader->head.status) {
-    case UNAUTHORIZED:
-        return af__transfer_connection_auth(transfer, &scheme) != NULL;
-    case PROXY_AUTHENTICATION_REQUIRED:
-        return af__transfer_proxy_connection_auth(transfer, &scheme) != NULL;
-    default:
-        return false;
-    }
+    int status = transfer->hop.reader->head.status;
+    bool is_proxy = status == PROXY_AUTHENTICATION_REQUIRED;
+    return (is_proxy || status == UNAUTHORIZED) &&
+           af__transfer_connection_auth(transfer, is_proxy, &scheme) != NULL;
 }
 
 /* ---- While a challenge waits for its answer ------------------------------------------------ */

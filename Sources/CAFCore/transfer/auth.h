@@ -43,12 +43,9 @@ const char *af__transfer_proxy_authorization(const af__transfer *transfer);
 /** Does it send credentials of its own to the proxy? Then no other transfer may use the connection. */
 bool af__transfer_identifies_to_proxy(const af__transfer *transfer);
 
-/** Credentials for the connection, and their scheme (AF_AUTH_NTLM, AF_AUTH_NEGOTIATE); NULL: none. */
-const af_credentials *af__transfer_connection_auth(const af__transfer *transfer, unsigned *scheme);
-
-/** The same for the proxy. */
-const af_credentials *af__transfer_proxy_connection_auth(const af__transfer *transfer,
-                                                         unsigned *scheme);
+/** Credentials for the connection to the origin or the proxy, and their scheme (AF_AUTH_NTLM, AF_AUTH_NEGOTIATE); NULL: none. */
+const af_credentials *af__transfer_connection_auth(const af__transfer *transfer, bool is_proxy,
+                                                   unsigned *scheme);
 
 /** Is this final head perhaps one of several, of which the last counts? */
 bool af__transfer_head_is_pending(const af__transfer *transfer);

@@ -64,27 +64,17 @@ static bool is_within_limits(af__transfer *transfer, size_t size, int64_t receiv
 
 /* ---- Passing on ---------------------------------------------------------------------------- */
 
-static af__flow give(af__transfer *transfer, af_slice bytes) {
-    af_failure failure = {0};
-    if (af__sink_admit(&transfer->sink, bytes.size, &failure) != AF_OK) {
-        af__transfer_fail(transfer, &failure);
-        return AF__STOP;
-    }
-    af_status status = AF_OK;
+static af_status call_on_body(af__transfer *transfer, af_slice bytes, af_failure *failure) {
+    af_status status = af__sink_admit(&transfer->sink, bytes.size, failure);
+    if (status != AF_OK) return status;
     if (transfer->events.on_body != NULL) {
         af__transfer_count_event(transfer);
         status = transfer->events.on_body(transfer->events.context, bytes);
     }
-    if (status == AF_OK) {
-        transfer->sink.written += bytes.size;
-        return AF__CONSUMED;
-    }
-    if (status == AF_EAGAIN) {
-        transfer->hop.is_held = true;
-        return AF__PAUSED;
-    }
-    af__transfer_fail_text(transfer, status, af_status_text(status));
-    return AF__STOP;
+    transfer->hop.is_held = status == AF_EAGAIN;
+    if (status != AF_OK) return af__fail(failure, status, "%s", af_status_text(status));
+    transfer->sink.written += bytes.size;
+    return AF_OK;
 }
 
 /** Must the body wait, whatever it is? */
@@ -106,19 +96,17 @@ void af__transfer_report_progress(af__transfer *transfer) {
 
 /** To the sink, once the head was accepted. */
 static af__flow pass_on(af__transfer *transfer, af_slice bytes, int64_t received) {
+    af_failure failure = {0};
     if (must_wait(transfer)) return AF__PAUSED;
-    af__flow flow = AF__CONSUMED;
     transfer->progress.received = received;
-    if (transfer->sink.kind == AF_SINK_CALLBACK) {
-        flow = give(transfer, bytes);
-    } else {
-        af_failure failure = {0};
-        if (af__sink_write(&transfer->sink, bytes, &failure) != AF_OK) {
-            af__transfer_fail(transfer, &failure);
-            return AF__STOP;
-        }
+    af_status status = transfer->sink.kind == AF_SINK_CALLBACK
+                           ? call_on_body(transfer, bytes, &failure)
+                           : af__sink_write(&transfer->sink, bytes, &failure);
+    if (transfer->hop.is_held) return AF__PAUSED;
+    if (status != AF_OK) {
+        af__transfer_fail(transfer, &failure);
+        return AF__STOP;
     }
-    if (flow != AF__CONSUMED) return flow;
     af__rate_spend_count(&transfer->receive_rate, received, af__now_us());
     af__transfer_report_progress(transfer);
     return AF__CONSUMED;
