@@ -7,7 +7,12 @@ function(afcore_common_settings target)
         C_STANDARD_REQUIRED ON
         C_EXTENSIONS OFF)
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
-    target_compile_options(${target} PRIVATE -Wall -Wextra -pedantic)
+    # Tests name variables after their types, which gcc's -Wshadow reports and clang's doesn't.
+    set(shadow -Wshadow)
+    if(AFCORE_IS_TEST AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        set(shadow -Wshadow=local)
+    endif()
+    target_compile_options(${target} PRIVATE -Wall -Wextra ${shadow} -pedantic)
     if(AFCORE_WERROR)
         target_compile_options(${target} PRIVATE -Werror)
     endif()

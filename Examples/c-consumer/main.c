@@ -7,12 +7,12 @@
 #include <stdio.h>
 
 /* Filled on the loop thread, read after af_join_closed_sessions() has waited for that thread. */
-typedef struct answer {
+typedef struct received_body {
     af_result *result;
-} answer;
+} received_body;
 
 static void keep_result(void *context, af_result *result) {
-    ((answer *)context)->result = result;
+    ((received_body *)context)->result = result;
 }
 
 static int report(const af_result *result) {
@@ -26,7 +26,7 @@ static int report(const af_result *result) {
     return head->status >= 200 && head->status <= 299 ? 0 : 1;
 }
 
-static int get(af_session *session, const char *url, answer *out) {
+static int get(af_session *session, const char *url, received_body *out) {
     af_request request = AF_REQUEST_INIT;
     request.url = url;
     af_task_events events = AF_TASK_EVENTS_INIT;
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s: %s\n", af_status_name(failure.status), failure.text);
         return 1;
     }
-    answer answer = {NULL};
+    received_body answer = {NULL};
     int code = argc > 1 ? get(session, argv[1], &answer) : 0;
 
     /* A released session completes its tasks and ends its thread: joining is waiting for the answer. */

@@ -19,7 +19,7 @@ static void on_progress(void *context, const af_progress *progress) {
 }
 
 static void on_done(void *context, af_result *result) {
-    exchange *exchange = context;
+    example_exchange *exchange = context;
     const af_download *download = af_result_get_download(result);
     /* The answer that says so is a 416. */
     bool is_complete = download != NULL && download->resumption == AF_RESUMPTION_COMPLETE;

@@ -9,7 +9,7 @@ int perform(const af_request *request, af_task_events *events) {
         fprintf(stderr, "%s\n", failure.text);
         return 1;
     }
-    exchange exchange = {0};
+    example_exchange exchange = {0};
     events->context = &exchange;
     if (af_task_begin(NULL, session, request, events, &failure) != AF_OK) {
         fprintf(stderr, "%s\n", failure.text);
@@ -21,7 +21,7 @@ int perform(const af_request *request, af_task_events *events) {
     return exchange.code;
 }
 
-bool report_failure(exchange *exchange, const af_result *result) {
+bool report_failure(example_exchange *exchange, const af_result *result) {
     const af_failure *failure = af_result_get_failure(result);
     if (failure->status == AF_OK) return false;
     fprintf(stderr, "%s: %s\n", af_status_name(failure->status), failure->text);

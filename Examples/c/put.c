@@ -19,7 +19,7 @@ static ptrdiff_t read_input(void *context, void *buffer, size_t size) {
 }
 
 static void on_done(void *context, af_result *result) {
-    exchange *exchange = context;
+    example_exchange *exchange = context;
     if (!report_failure(exchange, result)) {
         af_slice body = af_result_get_body(result);
         fprintf(stderr, "%d\n", af_result_get_head(result)->status);

@@ -131,9 +131,9 @@ static int64_t microseconds(struct timeval time) {
 
 /* User and system time of all threads of this process. */
 static int64_t cpu_us(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return microseconds(used.ru_utime) + microseconds(used.ru_stime);
 }
 
 /*

@@ -3,12 +3,12 @@
 #include <glib.h>
 
 /** What one writes with GLib: a table of links, a queue in the order of use, a mutex around both. */
-typedef struct cache {
+typedef struct glib_cache {
     GMutex lock;
     GHashTable *table;
     GQueue order;
     uint64_t cost, capacity, purge_to;
-} cache;
+} glib_cache;
 
 typedef struct entry {
     GList link;
@@ -18,7 +18,7 @@ typedef struct entry {
 } entry;
 
 static void *make(const bench_load *load) {
-    cache *made = g_new0(cache, 1);
+    glib_cache *made = g_new0(glib_cache, 1);
     g_mutex_init(&made->lock);
     made->table = g_hash_table_new(g_str_hash, g_str_equal);
     g_queue_init(&made->order);
@@ -27,7 +27,7 @@ static void *make(const bench_load *load) {
     return made;
 }
 
-static void purge(cache *cache, uint64_t down_to) {
+static void purge(glib_cache *cache, uint64_t down_to) {
     while (cache->cost > down_to) {
         entry *oldest = g_queue_pop_tail_link(&cache->order)->data;
         g_hash_table_remove(cache->table, oldest->key);
@@ -39,14 +39,14 @@ static void purge(cache *cache, uint64_t down_to) {
 }
 
 static void free_cache(void *context) {
-    cache *cache = context;
+    glib_cache *cache = context;
     purge(cache, 0);
     g_hash_table_unref(cache->table);
     g_mutex_clear(&cache->lock);
     g_free(cache);
 }
 
-static bench_value *copy(cache *cache, const char *key) {
+static bench_value *copy(glib_cache *cache, const char *key) {
     g_mutex_lock(&cache->lock);
     entry *found = g_hash_table_lookup(cache->table, key);
     bench_value *value = NULL;
@@ -60,7 +60,7 @@ static bench_value *copy(cache *cache, const char *key) {
     return value;
 }
 
-static void put(cache *cache, const char *key, bench_value *value, uint64_t cost) {
+static void put(glib_cache *cache, const char *key, bench_value *value, uint64_t cost) {
     entry *made = g_new0(entry, 1);
     made->link.data = made;
     made->key = g_strdup(key);
@@ -84,7 +84,7 @@ static void put(cache *cache, const char *key, bench_value *value, uint64_t cost
 }
 
 static uint32_t run(void *context, const bench_load *load, const uint32_t *lookups) {
-    cache *cache = context;
+    glib_cache *cache = context;
     uint32_t hits = 0;
     for (uint32_t i = 0; i < load->lookup_count; i++) {
         const char *key = bench_load_key(load, lookups, i);

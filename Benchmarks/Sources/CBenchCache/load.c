@@ -103,16 +103,16 @@ bench_load bench_load_make(uint32_t key_count, uint32_t lookup_count) {
 
 /* ---- Measuring ----------------------------------------------------------------------------- */
 
-typedef struct worker {
+typedef struct load_worker {
     const bench_cache *cache;
     void *instance;
     const bench_load *load;
     const uint32_t *lookups;
     uint32_t hits;
-} worker;
+} load_worker;
 
 static void *work(void *context) {
-    worker *worker = context;
+    load_worker *worker = context;
     worker->hits = worker->cache->run(worker->instance, worker->load, worker->lookups);
     return NULL;
 }
@@ -126,8 +126,8 @@ static double now_ns(int threads) {
 
 bench_outcome bench_cache_measure(const bench_cache *cache, const bench_load *load, int threads) {
     void *instance = cache->make(load);
-    worker workers[2] = {{cache, instance, load, load->lookups[0], 0},
-                         {cache, instance, load, load->lookups[1], 0}};
+    load_worker workers[2] = {{cache, instance, load, load->lookups[0], 0},
+                              {cache, instance, load, load->lookups[1], 0}};
     work(&workers[0]);
     double start = now_ns(threads);
     pthread_t other;

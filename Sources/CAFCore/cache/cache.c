@@ -98,7 +98,7 @@ static void raise_clock(af_cache *cache, uint64_t stamp) {
  * and of all others but for the last reads. A counter that every read wrote to would be exact for
  * those too, and have all threads wait for its cache line.
  */
-static uint64_t stamp(af_cache *cache, shard *shard, bool is_put) {
+static uint64_t stamp(af_cache *cache, af__shard *shard, bool is_put) {
     uint64_t stamp = shard->clock;
     if (cache->shard_count > 1) {
         uint64_t shared = atomic_load_explicit(&cache->clock, memory_order_relaxed);
@@ -110,13 +110,13 @@ static uint64_t stamp(af_cache *cache, shard *shard, bool is_put) {
     return shard->clock = stamp + 1;
 }
 
-static void note_oldest(shard *shard) {
+static void note_oldest(af__shard *shard) {
     af__place oldest = shard->table.oldest;
     uint64_t stamp = oldest != 0 ? shard->table.links[oldest].stamp : NEVER;
     atomic_store_explicit(&shard->oldest_stamp, stamp, memory_order_relaxed);
 }
 
-static void use(af_cache *cache, shard *shard, af__place place) {
+static void use(af_cache *cache, af__shard *shard, af__place place) {
     bool was_oldest = shard->table.oldest == place;
     af__table_use(&shard->table, place, stamp(cache, shard, false));
     if (was_oldest) note_oldest(shard);
@@ -124,7 +124,7 @@ static void use(af_cache *cache, shard *shard, af__place place) {
 
 /* ---- Under a shard's lock ------------------------------------------------------------------ */
 
-static shard *shard_of(const af_cache *cache, uint64_t hash) {
+static af__shard *shard_of(const af_cache *cache, uint64_t hash) {
     return &cache->shards[hash >> 32 & (cache->shard_count - 1)];
 }
 
@@ -133,7 +133,7 @@ static size_t block_size(const af_cache *cache, size_t key_size) {
     return size < sizeof(af__entry) ? sizeof(af__entry) : size;
 }
 
-static void count_in(af_cache *cache, shard *shard, const af__entry *entry) {
+static void count_in(af_cache *cache, af__shard *shard, const af__entry *entry) {
     shard->cost += entry->cost;
     shard->memory += block_size(cache, entry->key_size);
     atomic_fetch_add_explicit(&cache->cost, entry->cost, memory_order_relaxed);
@@ -142,7 +142,7 @@ static void count_in(af_cache *cache, shard *shard, const af__entry *entry) {
     }
 }
 
-static void count_out(af_cache *cache, shard *shard, const af__entry *entry) {
+static void count_out(af_cache *cache, af__shard *shard, const af__entry *entry) {
     shard->cost -= entry->cost;
     shard->memory -= block_size(cache, entry->key_size);
     atomic_fetch_sub_explicit(&cache->cost, entry->cost, memory_order_relaxed);
@@ -152,7 +152,7 @@ static void count_out(af_cache *cache, shard *shard, const af__entry *entry) {
 }
 
 /** The entry at a place, out of the sums, with its value. The caller drops it, outside the lock. */
-static af__entry *count_leaver(af_cache *cache, shard *shard, af__place place) {
+static af__entry *count_leaver(af_cache *cache, af__shard *shard, af__place place) {
     af__entry *entry = af__table_entry(&shard->table, place);
     count_out(cache, shard, entry);
     entry->value = af__table_value(&shard->table, place);
@@ -160,7 +160,7 @@ static af__entry *count_leaver(af_cache *cache, shard *shard, af__place place) {
 }
 
 /** The same, out of the table and the order as well. */
-static af__entry *detach(af_cache *cache, shard *shard, af__place place) {
+static af__entry *detach(af_cache *cache, af__shard *shard, af__place place) {
     bool was_oldest = shard->table.oldest == place;
     af__entry *entry = count_leaver(cache, shard, place);
     af__table_remove(&shard->table, place);
@@ -180,18 +180,18 @@ static bool is_expired(const af_cache *cache, const af__entry *entry, int64_t no
 
 /* ---- Leaving ------------------------------------------------------------------------------- */
 
-typedef struct goal {
+typedef struct purge_goal {
     uint64_t cost, count; /**< At most so much may stay. */
-} goal;
+} purge_goal;
 
-static bool is_above(af_cache *cache, const goal *goal) {
+static bool is_above(af_cache *cache, const purge_goal *goal) {
     return atomic_load_explicit(&cache->cost, memory_order_relaxed) > goal->cost ||
            atomic_load_explicit(&cache->count, memory_order_relaxed) > goal->count;
 }
 
 /** The shard whose oldest entry is the oldest of all, NULL if all are empty; `*next` is the next shard's. */
-static shard *find_oldest(af_cache *cache, uint64_t *next) {
-    shard *found = NULL;
+static af__shard *find_oldest(af_cache *cache, uint64_t *next) {
+    af__shard *found = NULL;
     uint64_t first = NEVER;
     *next = NEVER;
     for (uint32_t i = 0; i < cache->shard_count; i++) {
@@ -207,10 +207,10 @@ static shard *find_oldest(af_cache *cache, uint64_t *next) {
     return found;
 }
 
-typedef struct leavers {
+typedef struct leaver_list {
     af__entry *entries[AT_ONCE];
     uint32_t count;
-} leavers;
+} leaver_list;
 
 /** Begin to load what the next turns of this shard look at: a purge meets what was long not used. */
 static void look_ahead(const af__table *table) {
@@ -228,8 +228,8 @@ static void look_ahead(const af__table *table) {
 }
 
 /** Take the oldest entries of a shard, those that are older than `next` only. */
-static void take_oldest(af_cache *cache, shard *shard, uint64_t next, const goal *goal,
-                        leavers *leavers) {
+static void take_oldest(af_cache *cache, af__shard *shard, uint64_t next, const purge_goal *goal,
+                        leaver_list *leavers) {
     const af__table *table = &shard->table;
     af__lock_take(&shard->lock);
     while (leavers->count < AT_ONCE && table->oldest != 0 && is_above(cache, goal)) {
@@ -241,16 +241,16 @@ static void take_oldest(af_cache *cache, shard *shard, uint64_t next, const goal
     af__lock_give(&shard->lock);
 }
 
-static uint64_t purge(af_cache *cache, const goal *goal, af_cache_reason reason) {
+static uint64_t purge(af_cache *cache, const purge_goal *goal, af_cache_reason reason) {
     uint64_t count = 0;
-    leavers leavers;
+    leaver_list leavers;
     do {
         leavers.count = 0;
         /* One at a time: two would together take more than was asked for. */
         pthread_mutex_lock(&cache->purging);
         while (leavers.count < AT_ONCE && is_above(cache, goal)) {
             uint64_t next;
-            shard *shard = find_oldest(cache, &next);
+            af__shard *shard = find_oldest(cache, &next);
             if (shard == NULL) break;
             take_oldest(cache, shard, next, goal, &leavers);
         }
@@ -263,16 +263,16 @@ static uint64_t purge(af_cache *cache, const goal *goal, af_cache_reason reason)
 
 static void keep_limits(af_cache *cache) {
     if (atomic_load_explicit(&cache->cost, memory_order_relaxed) > cache->options.capacity) {
-        purge(cache, &(goal){cache->options.purge_to, UINT64_MAX}, AF_CACHE_COST);
+        purge(cache, &(purge_goal){cache->options.purge_to, UINT64_MAX}, AF_CACHE_COST);
     }
     uint64_t max_count = cache->options.max_count;
     if (max_count != 0 && atomic_load_explicit(&cache->count, memory_order_relaxed) > max_count) {
-        purge(cache, &(goal){UINT64_MAX, max_count}, AF_CACHE_COUNT);
+        purge(cache, &(purge_goal){UINT64_MAX, max_count}, AF_CACHE_COUNT);
     }
 }
 
 uint64_t af_cache_trim(af_cache *cache, uint64_t cost, af_cache_reason reason) {
-    return purge(cache, &(goal){cost, UINT64_MAX}, reason);
+    return purge(cache, &(purge_goal){cost, UINT64_MAX}, reason);
 }
 
 /* ---- The public functions ------------------------------------------------------------------ */
@@ -301,7 +301,7 @@ static af__entry *make_entry(const af_cache *cache, af_slice key, uint64_t cost)
 
 /** Put an entry in; false if there is no memory for it. `*old` was in its place, or is NULL. */
 static bool insert(af_cache *cache, uint64_t hash, af__entry *entry, void *value, af__entry **old) {
-    shard *shard = shard_of(cache, hash);
+    af__shard *shard = shard_of(cache, hash);
     af__table *table = &shard->table;
     af__lock_take(&shard->lock);
     af__place place = af__table_find(table, (uint32_t)hash, key_of(cache, entry));
@@ -355,7 +355,7 @@ void *af_cache_copy(af_cache *cache, af_slice key) {
     if (key.size > AF_CACHE_KEY_MAX) return NULL;
     uint64_t hash = af__keyed_hash(&cache->seed, key);
     int64_t now_us = now(cache);
-    shard *shard = shard_of(cache, hash);
+    af__shard *shard = shard_of(cache, hash);
     af__lock_take(&shard->lock);
     af__place place = af__table_find(&shard->table, (uint32_t)hash, key);
     af__entry *entry = place != 0 ? af__table_entry(&shard->table, place) : NULL;
@@ -387,7 +387,7 @@ static af__entry *take_entry(af_cache *cache, af_slice key) {
     if (key.size > AF_CACHE_KEY_MAX) return NULL;
     uint64_t hash = af__keyed_hash(&cache->seed, key);
     int64_t now_us = now(cache);
-    shard *shard = shard_of(cache, hash);
+    af__shard *shard = shard_of(cache, hash);
     af__lock_take(&shard->lock);
     af__place place = af__table_find(&shard->table, (uint32_t)hash, key);
     af__entry *entry = place != 0 ? af__table_entry(&shard->table, place) : NULL;
@@ -435,7 +435,7 @@ static void drop_table(const af_cache *cache, af__table *table) {
 uint64_t af_cache_remove_all(af_cache *cache) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < cache->shard_count; i++) {
-        shard *shard = &cache->shards[i];
+        af__shard *shard = &cache->shards[i];
         af__lock_take(&shard->lock);
         af__table table = shard->table;
         uint64_t removed = table.count;
@@ -460,7 +460,7 @@ uint64_t af_cache_get_cost(const af_cache *cache) {
 void af_cache_get_statistics(af_cache *cache, af_cache_statistics *out) {
     *out = (af_cache_statistics){0};
     for (uint32_t i = 0; i < cache->shard_count; i++) {
-        shard *shard = &cache->shards[i];
+        af__shard *shard = &cache->shards[i];
         af__lock_take(&shard->lock);
         out->hits += shard->hits;
         out->misses += shard->misses;
@@ -533,12 +533,12 @@ static void set_limits(af_cache *cache) {
 }
 
 static bool init_shards(af_cache *cache) {
-    cache->block = af__zalloc(sizeof(shard) * cache->shard_count + LINE - 1);
+    cache->block = af__zalloc(sizeof(af__shard) * cache->shard_count + LINE - 1);
     if (cache->block == NULL) return false;
-    cache->shards = (shard *)(void *)(((uintptr_t)cache->block + LINE - 1) &
-                                      ~(uintptr_t)(LINE - 1));
+    cache->shards = (af__shard *)(void *)(((uintptr_t)cache->block + LINE - 1) &
+                                          ~(uintptr_t)(LINE - 1));
     for (uint32_t i = 0; i < cache->shard_count; i++) {
-        shard *shard = &cache->shards[i];
+        af__shard *shard = &cache->shards[i];
         note_oldest(shard);
         shard->table.key_offset = cache->key_offset;
     }

@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 
 /** A part of the cache: the entries whose hashes say so. What a hit touches is in its first cache line. */
-typedef struct shard {
+typedef struct af__shard {
     _Alignas(64) af__lock lock; /**< Of all that follows. */
     uint64_t clock;             /**< The stamp of the last use. */
     uint64_t hits;
@@ -24,9 +24,9 @@ typedef struct shard {
     uint64_t misses, puts, evictions;
     _Atomic uint64_t
         oldest_stamp; /**< Of the oldest entry, to be read without the lock. UINT64_MAX: none. */
-} shard;
+} af__shard;
 
-_Static_assert(sizeof(void *) != 8 || offsetof(shard, table) + offsetof(af__table, block) <= 64,
+_Static_assert(sizeof(void *) != 8 || offsetof(af__shard, table) + offsetof(af__table, block) <= 64,
                "a hit stays within the first line");
 
 struct af_cache {
@@ -34,7 +34,7 @@ struct af_cache {
     af__hash_seed seed;
     int64_t ttl_us;
     uint64_t keep_under_pressure;
-    shard *shards;
+    af__shard *shards;
     void *block;
     uint32_t shard_count;
     uint32_t key_offset;    /**< In every entry, from its begin. */

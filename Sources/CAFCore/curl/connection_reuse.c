@@ -59,10 +59,10 @@ static bool is_unclean(const af__socket *socket, const void *ssl) {
 
 /* ---- Which socket it is -------------------------------------------------------------------- */
 
-typedef struct route {
+typedef struct reuse_route {
     const char *remote, *local;
     int local_port;
-} route;
+} reuse_route;
 
 static af__socket **place_of(af__driver *driver, int local_port) {
     return &driver->by_port[(unsigned)local_port % AF__PORT_PLACES];
@@ -75,7 +75,7 @@ static bool is_in_use(const af__socket *socket) {
 }
 
 static bool is_opened_for(const af__socket *socket, const af__exchange *exchange,
-                          const route *route) {
+                          const reuse_route *route) {
     struct sockaddr_storage name;
     socklen_t size = sizeof name;
     int type = 0;
@@ -104,7 +104,7 @@ static void copy_text(char *out, size_t size, const char *text) {
 }
 
 /** A connection that was just made: of several sockets, the one that won. */
-static af__socket *register_new(af__exchange *exchange, const route *route) {
+static af__socket *register_new(af__exchange *exchange, const reuse_route *route) {
     af__driver *driver = exchange->driver;
     for (size_t i = 0; i < driver->socket_capacity; i++) {
         af__socket *socket = driver->sockets[i];
@@ -123,7 +123,7 @@ static af__socket *register_new(af__exchange *exchange, const route *route) {
     return NULL;
 }
 
-static bool is_on_route(const af__socket *socket, const route *route) {
+static bool is_on_route(const af__socket *socket, const reuse_route *route) {
     return socket->local_port == route->local_port &&
            strncmp(socket->local, route->local, sizeof socket->local - 1) == 0 &&
            strncmp(socket->remote, route->remote, sizeof socket->remote - 1) == 0;
@@ -143,7 +143,8 @@ static bool serves_another(const af__socket *socket, const af__exchange *exchang
  * A connection from the pool. Addresses may not tell which, as those of Unix-domain sockets: then `*is_clean` tells
  * of all that it may be, and it is NULL.
  */
-static af__socket *find_pooled(const af__exchange *exchange, const route *route, bool *is_clean) {
+static af__socket *find_pooled(const af__exchange *exchange, const reuse_route *route,
+                               bool *is_clean) {
     const void *ssl = ssl_of(exchange);
     af__socket *found = NULL;
     size_t count = 0;
@@ -233,7 +234,7 @@ static bool may_send(af__exchange *exchange) {
 }
 
 /** false: the hop ends here, or begins again. */
-static bool take_connection(af__exchange *exchange, const route *route) {
+static bool take_connection(af__exchange *exchange, const reuse_route *route) {
     long connections = 0;
     bool is_clean = true;
     if (!may_send(exchange)) return false;
@@ -270,7 +271,7 @@ int af__exchange_connected(void *context, char *remote, char *local, int remote_
                            int local_port) {
     (void)remote_port;
     af__exchange *exchange = context;
-    route route = {remote != NULL ? remote : "", local != NULL ? local : "", local_port};
+    reuse_route route = {remote != NULL ? remote : "", local != NULL ? local : "", local_port};
     exchange->is_ready = true;
     af__exchange_names_are_loaded(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->connect_error);

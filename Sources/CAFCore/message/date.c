@@ -69,18 +69,18 @@ static af__date date_of(int64_t seconds) {
 /* ---- Fields -------------------------------------------------------------------------------- */
 
 /** What is left of the text; every reader takes its part off, or fails. */
-typedef struct rest {
+typedef struct date_rest {
     const char *at, *end;
-} rest;
+} date_rest;
 
-static bool take_text(rest *rest, const char *text) {
+static bool take_text(date_rest *rest, const char *text) {
     size_t size = strlen(text);
     if ((size_t)(rest->end - rest->at) < size || memcmp(rest->at, text, size) != 0) return false;
     rest->at += size;
     return true;
 }
 
-static bool take_number(rest *rest, int digits, int *out) {
+static bool take_number(date_rest *rest, int digits, int *out) {
     if (rest->end - rest->at < digits) return false;
     *out = 0;
     for (int i = 0; i < digits; i++, rest->at++) {
@@ -91,14 +91,14 @@ static bool take_number(rest *rest, int digits, int *out) {
 }
 
 /** asctime() fills a day of one digit up with a space. */
-static bool take_padded_day(rest *rest, int *day) {
+static bool take_padded_day(date_rest *rest, int *day) {
     return take_text(rest, " ") ? take_number(rest, 1, day) : take_number(rest, 2, day);
 }
 
 static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
-static bool take_month(rest *rest, int *out) {
+static bool take_month(date_rest *rest, int *out) {
     for (int i = 0; i < 12; i++) {
         if (!take_text(rest, months[i])) continue;
         *out = i + 1;
@@ -109,7 +109,7 @@ static bool take_month(rest *rest, int *out) {
 
 static const char *const weekdays[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
 
-static bool take_weekday(rest *rest, bool *is_long) {
+static bool take_weekday(date_rest *rest, bool *is_long) {
     static const char *const ends[] = {"day", "sday", "nesday", "rsday", "day", "urday", "day"};
     for (int i = 0; i < 7; i++) {
         if (!take_text(rest, weekdays[i])) continue;
@@ -119,13 +119,13 @@ static bool take_weekday(rest *rest, bool *is_long) {
     return false;
 }
 
-static bool take_time(rest *rest, af__date *out) {
+static bool take_time(date_rest *rest, af__date *out) {
     return take_number(rest, 2, &out->hour) && take_text(rest, ":") &&
            take_number(rest, 2, &out->minute) && take_text(rest, ":") &&
            take_number(rest, 2, &out->second);
 }
 
-static bool take_fixdate(rest *rest, af__date *out) {
+static bool take_fixdate(date_rest *rest, af__date *out) {
     return take_text(rest, ", ") && take_number(rest, 2, &out->day) && take_text(rest, " ") &&
            take_month(rest, &out->month) && take_text(rest, " ") &&
            take_number(rest, 4, &out->year) && take_text(rest, " ") && take_time(rest, out) &&
@@ -143,7 +143,7 @@ static void choose_century(af__date *date, int64_t now) {
     while (date->year >= 2000 && moment_of(date) > moment_of(&limit)) date->year -= 100;
 }
 
-static bool take_rfc850(rest *rest, af__date *out, int64_t now) {
+static bool take_rfc850(date_rest *rest, af__date *out, int64_t now) {
     bool is_read = take_text(rest, ", ") && take_number(rest, 2, &out->day) &&
                    take_text(rest, "-") && take_month(rest, &out->month) && take_text(rest, "-") &&
                    take_number(rest, 2, &out->year) && take_text(rest, " ") &&
@@ -152,7 +152,7 @@ static bool take_rfc850(rest *rest, af__date *out, int64_t now) {
     return is_read;
 }
 
-static bool take_asctime(rest *rest, af__date *out) {
+static bool take_asctime(date_rest *rest, af__date *out) {
     return take_text(rest, " ") && take_month(rest, &out->month) && take_text(rest, " ") &&
            take_padded_day(rest, &out->day) && take_text(rest, " ") && take_time(rest, out) &&
            take_text(rest, " ") && take_number(rest, 4, &out->year);
@@ -160,7 +160,7 @@ static bool take_asctime(rest *rest, af__date *out) {
 
 bool af_date_parse(af_slice text, int64_t now, int64_t *seconds) {
     if (text.size == 0) return false;
-    rest rest = {text.bytes, text.bytes + text.size};
+    date_rest rest = {text.bytes, text.bytes + text.size};
     af__date date = {0};
     bool is_long;
     if (!take_weekday(&rest, &is_long)) return false;

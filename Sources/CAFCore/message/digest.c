@@ -24,25 +24,25 @@ size_t af__digest_size(af__digest_kind kind) {
 
 /* ---- Structured fields (RFC 8941), as far as a dictionary of digests needs them ------------- */
 
-typedef struct cursor {
+typedef struct field_cursor {
     const char *at, *end;
-} cursor;
+} field_cursor;
 
-static char peek(const cursor *cursor) {
+static char peek(const field_cursor *cursor) {
     return cursor->at < cursor->end ? *cursor->at : '\0';
 }
 
-static bool take(cursor *cursor, char c) {
+static bool take(field_cursor *cursor, char c) {
     if (cursor->at == cursor->end || *cursor->at != c) return false;
     cursor->at++;
     return true;
 }
 
-static void skip_spaces(cursor *cursor, bool tabs_too) {
+static void skip_spaces(field_cursor *cursor, bool tabs_too) {
     while (peek(cursor) == ' ' || (tabs_too && peek(cursor) == '\t')) cursor->at++;
 }
 
-static bool take_key(cursor *cursor, af_slice *out) {
+static bool take_key(field_cursor *cursor, af_slice *out) {
     const char *start = cursor->at;
     for (; cursor->at < cursor->end; cursor->at++) {
         char c = *cursor->at;
@@ -54,7 +54,7 @@ static bool take_key(cursor *cursor, af_slice *out) {
     return out->size != 0;
 }
 
-static bool skip_string(cursor *cursor) {
+static bool skip_string(field_cursor *cursor) {
     while (cursor->at < cursor->end) {
         char c = *cursor->at++;
         if (c == '"') return true;
@@ -66,7 +66,7 @@ static bool skip_string(cursor *cursor) {
     return false;
 }
 
-static bool take_bytes(cursor *cursor, af_slice *out) {
+static bool take_bytes(field_cursor *cursor, af_slice *out) {
     const char *start = cursor->at;
     const char *colon = memchr(start, ':', (size_t)(cursor->end - start));
     if (colon == NULL) return false;
@@ -76,20 +76,20 @@ static bool take_bytes(cursor *cursor, af_slice *out) {
 }
 
 /** Tokens, numbers and booleans: none of them can be a digest. */
-static bool skip_word(cursor *cursor) {
+static bool skip_word(field_cursor *cursor) {
     const char *start = cursor->at;
     while (cursor->at < cursor->end && strchr(",; \t\"()=", *cursor->at) == NULL) cursor->at++;
     return cursor->at != start;
 }
 
 /** `*bytes` is set if it is a byte sequence. */
-static bool take_bare_item(cursor *cursor, af_slice *bytes) {
+static bool take_bare_item(field_cursor *cursor, af_slice *bytes) {
     if (take(cursor, ':')) return take_bytes(cursor, bytes);
     if (take(cursor, '"')) return skip_string(cursor);
     return skip_word(cursor);
 }
 
-static bool skip_parameters(cursor *cursor) {
+static bool skip_parameters(field_cursor *cursor) {
     af_slice ignored;
     while (take(cursor, ';')) {
         skip_spaces(cursor, false);
@@ -99,7 +99,7 @@ static bool skip_parameters(cursor *cursor) {
     return true;
 }
 
-static bool skip_inner_list(cursor *cursor) {
+static bool skip_inner_list(field_cursor *cursor) {
     af_slice ignored;
     for (;;) {
         skip_spaces(cursor, false);
@@ -109,7 +109,7 @@ static bool skip_inner_list(cursor *cursor) {
     }
 }
 
-static bool take_member(cursor *cursor, af_slice *key, af_slice *bytes) {
+static bool take_member(field_cursor *cursor, af_slice *key, af_slice *bytes) {
     *bytes = (af_slice){NULL, 0};
     if (!take_key(cursor, key)) return false;
     if (take(cursor, '=')) {
@@ -128,7 +128,7 @@ static af__digest_kind kind_of(af_slice name) {
 
 /** False if the field is no dictionary; what stood in it then doesn't count. */
 static bool read_dictionary(af_slice value, af__digest *out) {
-    cursor cursor = {value.bytes, value.bytes + value.size};
+    field_cursor cursor = {value.bytes, value.bytes + value.size};
     af_slice key, bytes;
     for (;;) {
         skip_spaces(&cursor, true);

@@ -35,18 +35,18 @@ static bool decode_percent(af__name_text *out, af_slice text) {
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-typedef struct parameter {
+typedef struct field_parameter {
     af_slice name;
     af_slice value; /**< Without the quotes, its escapes still in it. */
     bool is_quoted;
     bool is_broken;
-} parameter;
+} field_parameter;
 
 static bool is_path_letter(char c) {
     return af__is_letter(c) || af__is_digit(c);
 }
 
-static void unquote(af__name_text *out, const parameter *parameter) {
+static void unquote(af__name_text *out, const field_parameter *parameter) {
     af_slice text = parameter->value;
     out->size = 0;
     out->is_too_long = false;
@@ -58,7 +58,7 @@ static void unquote(af__name_text *out, const parameter *parameter) {
     }
 }
 
-static bool read_plain(char *name, const parameter *parameter) {
+static bool read_plain(char *name, const field_parameter *parameter) {
     af__name_text text;
     unquote(&text, parameter);
     if (!af__name_text_is_utf8(&text)) af__name_text_from_latin1(&text);
@@ -66,7 +66,7 @@ static bool read_plain(char *name, const parameter *parameter) {
 }
 
 /** RFC 8187 3.2: charset'language'value. */
-static bool read_extended(char *name, const parameter *parameter) {
+static bool read_extended(char *name, const field_parameter *parameter) {
     af_slice charset = parameter->value;
     const char *quote = memchr(charset.bytes, '\'', charset.size);
     if (quote == NULL) return false;
@@ -120,9 +120,9 @@ static size_t name_size(af_slice text) {
 }
 
 /** Cut the next piece between semicolons off; a piece without "=" has no value and is broken. */
-static bool next_parameter(af_slice *text, parameter *out) {
+static bool next_parameter(af_slice *text, field_parameter *out) {
     if (text->size == 0) return false;
-    *out = (parameter){.is_broken = true};
+    *out = (field_parameter){.is_broken = true};
     size_t size = name_size(*text);
     if (size < text->size && text->bytes[size] == '=') {
         size_t equals = size;
@@ -145,7 +145,7 @@ static bool next_parameter(af_slice *text, parameter *out) {
 
 bool af__disposition_file_name(char name[AF_FILE_NAME_MAX + 1], af_slice value) {
     char other[AF_FILE_NAME_MAX + 1] = "";
-    parameter parameter;
+    field_parameter parameter;
     bool has_plain = false;
     while (next_parameter(&value, &parameter)) {
         if (parameter.is_broken || parameter.value.size == 0) continue;

@@ -23,13 +23,13 @@ static bool parse_ipv4(uint8_t *out, af_slice text) {
 }
 
 /** What is before and after "::", each as many bytes as were written. */
-typedef struct halves {
+typedef struct ipv6_halves {
     uint8_t bytes[2][16];
     size_t sizes[2];
     unsigned which; /* The half that is being read. */
-} halves;
+} ipv6_halves;
 
-static bool put_group(halves *halves, unsigned value) {
+static bool put_group(ipv6_halves *halves, unsigned value) {
     size_t *size = &halves->sizes[halves->which];
     if (halves->sizes[0] + halves->sizes[1] > 14) return false;
     halves->bytes[halves->which][(*size)++] = (uint8_t)(value >> 8);
@@ -37,13 +37,13 @@ static bool put_group(halves *halves, unsigned value) {
     return true;
 }
 
-static bool put_ipv4(halves *halves, af_slice text) {
+static bool put_ipv4(ipv6_halves *halves, af_slice text) {
     uint8_t bytes[4];
     return parse_ipv4(bytes, text) && put_group(halves, bytes[0] * 256u + bytes[1]) &&
            put_group(halves, bytes[2] * 256u + bytes[3]);
 }
 
-static bool read_groups(halves *halves, af_slice text, size_t at) {
+static bool read_groups(ipv6_halves *halves, af_slice text, size_t at) {
     while (at < text.size) {
         size_t start = at;
         unsigned value = 0;
@@ -66,7 +66,7 @@ static bool read_groups(halves *halves, af_slice text, size_t at) {
 }
 
 static bool parse_ipv6(uint8_t *out, af_slice text) {
-    halves halves = {.which = 0};
+    ipv6_halves halves = {.which = 0};
     bool begins_with_gap = text.size >= 2 && text.bytes[0] == ':' && text.bytes[1] == ':';
     if (begins_with_gap) halves.which = 1;
     if (!read_groups(&halves, text, begins_with_gap ? 2 : 0)) return false;
@@ -224,12 +224,12 @@ bool af__ip_is_loopback(const af__ip *ip) {
 
 /* ---- Public ones --------------------------------------------------------------------------- */
 
-typedef struct network {
+typedef struct ip_network {
     uint8_t bytes[6];
     uint8_t prefix;
-} network;
+} ip_network;
 
-static bool is_in_any(const af__ip *ip, const network *networks, size_t count) {
+static bool is_in_any(const af__ip *ip, const ip_network *networks, size_t count) {
     for (size_t i = 0; i < count; i++) {
         af__ip network = {.size = ip->size};
         memcpy(network.bytes, networks[i].bytes, ip->size == 4 ? 4 : sizeof networks[i].bytes);
@@ -240,7 +240,7 @@ static bool is_in_any(const af__ip *ip, const network *networks, size_t count) {
 
 /** Special by RFC 6890 and its registry, and multicast. */
 static bool is_public_ipv4(const af__ip *ip) {
-    static const network special[] = {
+    static const ip_network special[] = {
         {{0}, 8},
         {{10}, 8},
         {{100, 64}, 10},
@@ -272,9 +272,9 @@ static bool begins_with(const af__ip *ip, const char *text, unsigned prefix) {
 }
 
 bool af__ip_is_public(const af__ip *ip) {
-    static const network special[] = {
+    static const ip_network special[] = {
         {{0x20, 0x01, 0}, 23}, {{0x20, 0x01, 0x0d, 0xb8}, 32}, {{0x3f, 0xff}, 20}};
-    static const network unicast[] = {{{0x20}, 3}};
+    static const ip_network unicast[] = {{{0x20}, 3}};
     if (ip->size == 4) return is_public_ipv4(ip);
     if (begins_with(ip, "::ffff:0:0", 96) || begins_with(ip, "64:ff9b::", 96)) {
         af__ip inner = embedded(ip, 12);

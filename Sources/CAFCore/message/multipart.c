@@ -184,7 +184,7 @@ void af_multipart_trust_boundary(af_multipart *form) {
 }
 
 /** Gives back what the part borrows. */
-static void release(const af__part *part) {
+static void release_part(const af__part *part) {
     if (part->kind == AF__PART_BYTES && part->release != NULL) part->release(part->context);
     if (part->kind == AF__PART_READER && part->reader.release != NULL) {
         part->reader.release(part->reader.context);
@@ -195,7 +195,7 @@ void af_multipart_free(af_multipart *form) {
     if (form == NULL) return;
     close_file(form);
     for (size_t i = 0; i < form->count; i++) {
-        release(&form->parts[i]);
+        release_part(&form->parts[i]);
         af_free(form->parts[i].block);
     }
     af_free(form->parts);
@@ -280,23 +280,23 @@ static af_status check_part(const af_part *part, bool is_raw, af_failure *failur
 /* ---- Writing a head ------------------------------------------------------------------------ */
 
 /** Only measures while `bytes` is NULL. */
-typedef struct writer {
+typedef struct part_writer {
     char *bytes;
     size_t size;
-} writer;
+} part_writer;
 
-static void put(writer *writer, af_slice text) {
+static void put(part_writer *writer, af_slice text) {
     if (writer->bytes != NULL && text.size > 0) {
         memcpy(writer->bytes + writer->size, text.bytes, text.size);
     }
     writer->size += text.size;
 }
 
-static void put_text(writer *writer, const char *text) {
+static void put_text(part_writer *writer, const char *text) {
     put(writer, af_slice_of(text));
 }
 
-static void put_quoted(writer *writer, af_slice text) {
+static void put_quoted(part_writer *writer, af_slice text) {
     put_text(writer, "\"");
     while (text.size > 0) {
         const char *quote = memchr(text.bytes, '"', text.size);
@@ -309,14 +309,15 @@ static void put_quoted(writer *writer, af_slice text) {
     put_text(writer, "\"");
 }
 
-static void put_header(writer *writer, af_slice name, af_slice value) {
+static void put_header(part_writer *writer, af_slice name, af_slice value) {
     put(writer, name);
     put_text(writer, ": ");
     put(writer, value);
     put_text(writer, "\r\n");
 }
 
-static void put_head(writer *writer, const af_multipart *form, const af_part *part, bool is_raw) {
+static void put_head(part_writer *writer, const af_multipart *form, const af_part *part,
+                     bool is_raw) {
     put_text(writer, form->count == 0 ? "--" : "\r\n--");
     put_text(writer, form->boundary);
     put_text(writer, "\r\n");
@@ -384,7 +385,7 @@ static af_status make_room(af_multipart *form, af_failure *failure) {
 /** Head and `copied` in one block of the part. */
 static af_status write_block(const af_multipart *form, const af_part *part, bool is_raw,
                              af_slice copied, af__part *made, af_failure *failure) {
-    writer writer = {NULL, 0};
+    part_writer writer = {NULL, 0};
     put_head(&writer, form, part, is_raw);
     size_t head = writer.size;
     if (head > AF_MULTIPART_HEAD_MAX) {
@@ -394,7 +395,7 @@ static af_status write_block(const af_multipart *form, const af_part *part, bool
     if (copied.size > SIZE_MAX - head || (made->block = af__alloc(head + copied.size)) == NULL) {
         return af__fail(failure, AF_ENOMEM, "no memory for a part of %zu bytes", copied.size);
     }
-    writer = (struct writer){made->block, 0};
+    writer = (struct part_writer){made->block, 0};
     put_head(&writer, form, part, is_raw);
     made->head = (af_slice){writer.bytes, head};
     put(&writer, copied);
@@ -436,7 +437,7 @@ static af_status add_bytes(af_multipart *form, const af_part *part, bool is_raw,
     af_slice copied = {bytes.bytes, is_copied ? bytes.size : 0};
     if (status == AF_OK) status = append(form, part, is_raw, copied, made, failure);
     if (status != AF_OK) {
-        release(made);
+        release_part(made);
     } else if (is_copied) {
         af__part *added = &form->parts[form->count - 1];
         added->bytes = added->head.bytes + added->head.size;
@@ -479,7 +480,7 @@ af_status af_multipart_add_reader(af_multipart *form, const af_part *part, const
         status = af__fail(failure, AF_EINVAL, "the part's length is negative");
     }
     if (status == AF_OK) status = append(form, part, false, (af_slice){NULL, 0}, &made, failure);
-    if (status != AF_OK) release(&made);
+    if (status != AF_OK) release_part(&made);
     return status;
 }
 

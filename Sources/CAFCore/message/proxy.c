@@ -100,11 +100,11 @@ void af__proxy_clear(af__proxy *proxy) {
 /* ---- All of a session ---------------------------------------------------------------------- */
 
 /** What a proxy was said by, for the text of a failure, and its URL; NULL or empty: none. */
-typedef struct setting {
+typedef struct proxy_setting {
     const char *name, *text;
-} setting;
+} proxy_setting;
 
-static af_status set_choice(af__proxy_choice *choice, setting setting, bool is_given,
+static af_status set_choice(af__proxy_choice *choice, proxy_setting setting, bool is_given,
                             af_failure *failure) {
     if (setting.text == NULL || setting.text[0] == '\0') return AF_OK;
     af_failure reason = {0}, found;
@@ -123,16 +123,16 @@ static af_status set_choice(af__proxy_choice *choice, setting setting, bool is_g
     return status;
 }
 
-static setting read_variable(af__variable *variable, void *context, const char *small,
-                             const char *capital) {
-    setting found = {small, variable(context, small)};
+static proxy_setting read_variable(af__variable *variable, void *context, const char *small,
+                                   const char *capital) {
+    proxy_setting found = {small, variable(context, small)};
     if (found.text == NULL && capital != NULL)
-        found = (setting){capital, variable(context, capital)};
+        found = (proxy_setting){capital, variable(context, capital)};
     return found;
 }
 
 /** Those for http, for https and for all. */
-static void read_environment(setting out[3], af__variable *variable, void *context) {
+static void read_environment(proxy_setting out[3], af__variable *variable, void *context) {
     /* Under CGI the field "Proxy" of a request arrives as HTTP_PROXY. */
     bool is_cgi = variable(context, "REQUEST_METHOD") != NULL;
     out[0] = read_variable(variable, context, "http_proxy", is_cgi ? NULL : "HTTP_PROXY");
@@ -158,9 +158,9 @@ af_status af__proxies_init(af__proxies *out, const af_proxies *given, af__variab
     if (!is_given && given->source != AF_PROXIES_ENVIRONMENT) {
         return af__fail(failure, AF_EINVAL, "unknown source of proxies: %d", (int)given->source);
     }
-    setting settings[] = {{"the proxy for http", given->http},
-                          {"the proxy for https", given->https},
-                          {"the proxy for all", given->all}};
+    proxy_setting settings[] = {{"the proxy for http", given->http},
+                                {"the proxy for https", given->https},
+                                {"the proxy for all", given->all}};
     const char *bypass = given->bypass;
     if (!is_given) {
         /* Of what was given, only the list of hosts without a proxy counts. */

@@ -34,11 +34,11 @@ bool af__resume_exists(const af__resume_token *token) {
     return token->validator.size != 0;
 }
 
-typedef enum found { FOUND_NONE, FOUND_ONE, FOUND_DIFFERENT } found;
+typedef enum find_result { FOUND_NONE, FOUND_ONE, FOUND_DIFFERENT } find_result;
 
 /** The value of a field that may be there once, or repeated with the same value. */
-static found find_one(const af_head *head, const char *name, af_slice *out) {
-    found found = FOUND_NONE;
+static find_result find_one(const af_head *head, const char *name, af_slice *out) {
+    find_result found = FOUND_NONE;
     *out = (af_slice){NULL, 0};
     for (size_t i = 0; i < head->header_count; i++) {
         const af_header *field = &head->headers[i];

@@ -11,13 +11,13 @@
 /* ---- Taking apart -------------------------------------------------------------------------- */
 
 /** The parts of the URL to be written. */
-typedef struct target {
+typedef struct url_parts {
     bool is_https;
     af__authority authority;
     af_slice directory; /**< Of the base: stands before `path`; empty if the path is absolute. */
     af_slice path;
     af_slice query;
-} target;
+} url_parts;
 
 static af_status check_octets(af_slice text, af_failure *failure) {
     if (text.size > AF__URL_LONGEST) {
@@ -109,7 +109,7 @@ static char *write_authority(char *at, af__url *out, const af__authority *author
     return write_port(at, out->port, out->is_https);
 }
 
-static char *write_path(char *at, af__url *out, const target *target) {
+static char *write_path(char *at, af__url *out, const url_parts *target) {
     char *path = at;
     at = write_escaped(at, target->directory);
     at = write_escaped(at, target->path);
@@ -129,14 +129,14 @@ static char *write_query(char *at, af__url *out, af_slice query) {
 }
 
 /** What the URL takes at most, with a NUL: dot segments make it shorter. */
-static size_t room_of(const target *target) {
+static size_t room_of(const url_parts *target) {
     static const char fixed[] = "https://[]:65535/?";
     return sizeof fixed + af__authority_host_room(&target->authority) +
            escaped_size(target->directory) + escaped_size(target->path) +
            escaped_size(target->query);
 }
 
-static af_status write_url(af__url *out, const target *target, af_failure *failure) {
+static af_status write_url(af__url *out, const url_parts *target, af_failure *failure) {
     af__url url = {.is_https = target->is_https, .text = af__alloc(room_of(target))};
     if (url.text == NULL) return af__fail_memory(failure);
     char *at = write_scheme(url.text, url.is_https);
@@ -163,16 +163,16 @@ static af_status write_url(af__url *out, const target *target, af_failure *failu
 /* ---- The door ------------------------------------------------------------------------------ */
 
 /** For URLs and references that bring a scheme, an authority or both. */
-static af_status read_own(target *out, bool is_https, const af_url_parts *parts,
+static af_status read_own(url_parts *out, bool is_https, const af_url_parts *parts,
                           af_failure *failure) {
-    *out = (target){.is_https = is_https, .path = parts->path, .query = parts->query};
+    *out = (url_parts){.is_https = is_https, .path = parts->path, .query = parts->query};
     if (parts->authority.bytes == NULL) return af__fail(failure, AF_EINVAL, "the URL has no host");
     return af__authority_split(&out->authority, parts->authority, failure);
 }
 
 /** For references to a place on the base's server. */
-static void read_below(target *out, const af__url *base, const af_url_parts *parts) {
-    *out = (target){.is_https = base->is_https, .path = parts->path, .query = parts->query};
+static void read_below(url_parts *out, const af__url *base, const af_url_parts *parts) {
+    *out = (url_parts){.is_https = base->is_https, .path = parts->path, .query = parts->query};
     out->authority = (af__authority){
         .userinfo = af_slice_of(base->userinfo),
         .host = base->host,
@@ -189,7 +189,8 @@ static void read_below(target *out, const af__url *base, const af_url_parts *par
 }
 
 /** `base` is NULL for a text that has to be absolute. */
-static af_status read_target(target *out, const af__url *base, af_slice text, af_failure *failure) {
+static af_status read_target(url_parts *out, const af__url *base, af_slice text,
+                             af_failure *failure) {
     af_status status = check_octets(text, failure);
     if (status != AF_OK) return status;
     af_url_parts parts;
@@ -209,14 +210,14 @@ af_status af__url_parse(af__url *out, af_slice text, af_failure *failure) {
 }
 
 af_status af__url_resolve(af__url *out, const af__url *base, af_slice text, af_failure *failure) {
-    target target;
+    url_parts target;
     *out = (af__url){0};
     af_status status = read_target(&target, base, text, failure);
     return status == AF_OK ? write_url(out, &target, failure) : status;
 }
 
 af_status af_url_check(af_slice text, af_failure *failure) {
-    target target;
+    url_parts target;
     af_status status = read_target(&target, NULL, text, failure);
     if (status != AF_OK || room_of(&target) <= AF__URL_LONGEST) return status;
     /* Only once it is written is it known how long it gets. */

@@ -70,12 +70,12 @@ uint16_t af_url_port(const af_url_parts *parts) {
 /* ---- Joining ------------------------------------------------------------------------------- */
 
 /** Text in the making: counts what doesn't fit, too. */
-typedef struct writer {
+typedef struct text_writer {
     char *out;
     size_t room, size;
-} writer;
+} text_writer;
 
-static void put(writer *writer, af_slice text) {
+static void put(text_writer *writer, af_slice text) {
     if (text.size != 0 && writer->size + text.size <= writer->room) {
         memcpy(writer->out + writer->size, text.bytes, text.size);
     }
@@ -83,7 +83,7 @@ static void put(writer *writer, af_slice text) {
 }
 
 /** `mark` and the part, unless it is absent. */
-static void put_after(writer *writer, const char *mark, af_slice part) {
+static void put_after(text_writer *writer, const char *mark, af_slice part) {
     if (part.bytes == NULL) return;
     put(writer, af_slice_of(mark));
     put(writer, part);
@@ -121,7 +121,7 @@ af_slice af__url_directory(af_slice path) {
 }
 
 /** The reference's own path under that of the base. */
-static void put_merged(writer *writer, af_slice base_path, af_slice path) {
+static void put_merged(text_writer *writer, af_slice base_path, af_slice path) {
     size_t start = writer->size;
     if (path.bytes[0] != '/') put(writer, af__url_directory(base_path));
     put(writer, path);
@@ -132,7 +132,7 @@ static void put_merged(writer *writer, af_slice base_path, af_slice path) {
 
 size_t af_url_resolve(char *out, size_t room, af_slice base_text, af_slice reference) {
     af_url_parts base, parts;
-    writer writer = {out, room, 0};
+    text_writer writer = {out, room, 0};
     af_url_split(&base, base_text);
     af_url_split(&parts, reference);
     if (parts.scheme.bytes != NULL) {
@@ -160,7 +160,7 @@ size_t af_url_resolve(char *out, size_t room, af_slice base_text, af_slice refer
 }
 
 size_t af_url_append_query(char *out, size_t room, af_slice url, af_slice query) {
-    writer writer = {out, room, 0};
+    text_writer writer = {out, room, 0};
     af_slice address = url;
     af_slice fragment = cut_after(&address, '#');
     put(&writer, address);

@@ -154,14 +154,14 @@ static void put_link(af__reach_facts *facts, const struct ifinfomsg *info, const
 
 /* ---- Attributes ---------------------------------------------------------------------------- */
 
-typedef struct attribute {
+typedef struct link_attribute {
     unsigned type;
     const unsigned char *bytes;
     size_t size;
-} attribute;
+} link_attribute;
 
 /** The next of the attributes at `*rest`; false at their end, or where they make no sense. */
-static bool next_attribute(af_slice *rest, attribute *out) {
+static bool next_attribute(af_slice *rest, link_attribute *out) {
     struct rtattr header;
     if (rest->size < sizeof header) return false;
     memcpy(&header, rest->bytes, sizeof header);
@@ -197,7 +197,7 @@ static void take_link(af__reach_facts *facts, af_slice message, bool is_gone) {
         return;
     }
     char name[AF_LINK_NAME_SIZE] = "";
-    attribute attribute;
+    link_attribute attribute;
     while (next_attribute(&rest, &attribute)) {
         if (attribute.type != IFLA_IFNAME || attribute.size > sizeof name) continue;
         memcpy(name, attribute.bytes, attribute.size);
@@ -251,7 +251,7 @@ static void take_own(af__reach_facts *facts, af_slice message, bool is_gone) {
     if (info.ifa_index > INT32_MAX) return;
     af__reach_own own = {.index = (int)info.ifa_index, .round = facts->round};
     bool has_local = false;
-    attribute attribute;
+    link_attribute attribute;
     while (next_attribute(&rest, &attribute)) {
         /* Between two points IFA_ADDRESS is the other end's, and IFA_LOCAL ours. */
         bool is_local = attribute.type == IFA_LOCAL;

@@ -21,15 +21,15 @@ enum {
     MOST_STREAMS_IN_A_ROW = 256
 };
 
-typedef struct lane {
+typedef struct queue_lane {
     af__list levels; /**< The first entry of each rank, the highest rank first. */
     uint32_t running;
-} lane;
+} queue_lane;
 
 struct af__queue_host {
     af__queue_host *next; /**< In its bucket. */
     af__node turn;        /**< In `streaming`, `connecting`, `unused` or none. */
-    lane lanes[AF__LANES];
+    queue_lane lanes[AF__LANES];
     size_t entries;       /**< That wait or run. */
     uint32_t unconnected; /**< Running in the shared lane without a connection. */
     uint32_t in_a_row;    /**< Began in the shared lane since it last was empty. */
@@ -43,7 +43,7 @@ struct af__queue_host {
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
-static af__entry *first_of(const lane *lane) {
+static af__entry *first_of(const queue_lane *lane) {
     af__node *level = af__list_first(&lane->levels);
     return level != NULL ? AF__OWNER(level, af__entry, level) : NULL;
 }
@@ -56,7 +56,7 @@ static void insert_before(af__node *node, af__node *next) {
 }
 
 /** Few ranks are in use at a time, at most as many as there are priorities. */
-static void push(lane *lane, af__entry *entry) {
+static void push(queue_lane *lane, af__entry *entry) {
     af__node *head = &lane->levels.head, *level = head->next;
     while (level != head && AF__OWNER(level, af__entry, level)->rank > entry->rank) {
         level = level->next;
@@ -292,7 +292,7 @@ af_status af__queue_add(af__queue *queue, af__entry *entry, const af__queue_key 
 /** Counts an entry of the host as running, or no longer. */
 static void count_running(af__queue *queue, af__entry *entry, bool runs) {
     af__queue_host *host = entry->host;
-    lane *lane = &host->lanes[entry->lane];
+    queue_lane *lane = &host->lanes[entry->lane];
     queue->connections -= connections_of(host);
     if (runs) {
         lane->running++;

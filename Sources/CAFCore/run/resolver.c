@@ -33,7 +33,7 @@ typedef struct af__resolver_name {
     af__list lookups; /* That wait for it. */
     af__addresses *found;
     char text[]; /* A mark of the family, then the host. */
-} name;
+} resolved_name;
 
 /*
  * Lock order: this one, then the one in run/threads. Nothing is called with it that could wait.
@@ -120,7 +120,7 @@ static bool has_ipv6(void) {
     return descriptor >= 0;
 }
 
-static af__addresses *look_up(const name *name, af__resolver_settings settings, int *error,
+static af__addresses *look_up(const resolved_name *name, af__resolver_settings settings, int *error,
                               int *system_error) {
     struct addrinfo hints = {.ai_family = name->family, .ai_socktype = SOCK_STREAM};
     struct addrinfo *results = NULL;
@@ -137,11 +137,11 @@ static af__addresses *look_up(const name *name, af__resolver_settings settings, 
 
 /* ---- Names, under the lock ----------------------------------------------------------------- */
 
-static name *owner_of(af__node *node) {
-    return AF__OWNER(node, name, node);
+static resolved_name *owner_of(af__node *node) {
+    return AF__OWNER(node, resolved_name, node);
 }
 
-static void free_name(name *name) {
+static void free_name(resolved_name *name) {
     if (name->kind == AF__LOOKUP_SHARED) af__text_table_remove(&shared.table, &name->entry);
     if (name->state == NAME_QUEUED) shared.queued--;
     if (name->state == NAME_KNOWN) shared.known_count--;
@@ -150,8 +150,8 @@ static void free_name(name *name) {
     af_free(name);
 }
 
-static name *new_name(const char *text, size_t size, int family, af__lookup_kind kind) {
-    name *name = af__zalloc(sizeof *name + size + 1);
+static resolved_name *new_name(const char *text, size_t size, int family, af__lookup_kind kind) {
+    resolved_name *name = af__zalloc(sizeof *name + size + 1);
     if (name == NULL) return NULL;
     memcpy(name->text, text, size + 1);
     name->entry.key = (af_slice){name->text, size};
@@ -179,7 +179,7 @@ static void end_lookup(af__lookup *lookup, af__addresses *found, int error, int 
 }
 
 /** Takes `found`. */
-static void end_name(name *name, af__addresses *found, int error, int system_error) {
+static void end_name(resolved_name *name, af__addresses *found, int error, int system_error) {
     af__node *node;
     while ((node = af__list_first(&name->lookups)) != NULL) {
         end_lookup(AF__OWNER(node, af__lookup, node), found, error, system_error);
@@ -255,7 +255,7 @@ static void leave_parent(void) {
     af__text_entry *entry;
     size_t place = 0;
     while ((entry = af__text_table_drain(&shared.table, &place)) != NULL) {
-        free_name(AF__OWNER(entry, name, entry));
+        free_name(AF__OWNER(entry, resolved_name, entry));
     }
     af__node *node;
     while ((node = af__list_first(&shared.queue)) != NULL) free_name(owner_of(node));
@@ -265,7 +265,7 @@ static void leave_parent(void) {
 /* ---- Threads ------------------------------------------------------------------------------- */
 
 /** Under the lock. Wait for a name; NULL: this thread is to end, and is not counted any more. */
-static name *next_name(void) {
+static resolved_name *next_name(void) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += (time_t)(shared.settings.idle_us / 1000000);
@@ -285,7 +285,7 @@ static name *next_name(void) {
     shared.idle--;
     af__node *node = af__list_first(&shared.queue);
     if (node != NULL) {
-        name *name = owner_of(node);
+        resolved_name *name = owner_of(node);
         af__list_remove(&name->node);
         shared.queued--;
         name->state = NAME_RUNNING;
@@ -299,7 +299,7 @@ static name *next_name(void) {
 static void run(void *context) {
     (void)context;
     lock_shared();
-    name *name;
+    resolved_name *name;
     while ((name = next_name()) != NULL) {
         int error, system_error;
         af__resolver_settings settings = shared.settings;
@@ -372,7 +372,7 @@ static bool begin(af__lookup *lookup, const char *text, size_t size, int family,
     if (kind == AF__LOOKUP_SHARED) {
         entry = af__text_table_find(&shared.table, (af_slice){text, size});
     }
-    name *name = entry != NULL ? AF__OWNER(entry, struct af__resolver_name, entry) : NULL;
+    resolved_name *name = entry != NULL ? AF__OWNER(entry, struct af__resolver_name, entry) : NULL;
     if (name != NULL && name->state == NAME_KNOWN) {
         if (af__now_us() < name->found->expires_us) return end_at_once(lookup, name->found, 0);
         free_name(name);
@@ -409,7 +409,7 @@ bool af__resolver_begin(af__lookup *lookup, af__resolver_client *client, const c
 void af__resolver_cancel(af__lookup *lookup) {
     if (lookup->client == NULL) return;
     lock_shared();
-    name *name = lookup->name;
+    resolved_name *name = lookup->name;
     af__list_remove(&lookup->node);
     bool is_needless = name != NULL && name->state == NAME_QUEUED &&
                        af__list_is_empty(&name->lookups);

@@ -323,13 +323,13 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
 
 /* ---- Taking along -------------------------------------------------------------------------- */
 
-typedef struct selection {
+typedef struct cookie_selection {
     af__jar_cookie **cookies;
     size_t count, capacity;
     bool lacks_memory;
-} selection;
+} cookie_selection;
 
-static void select_cookie(selection *selection, af__jar_cookie *cookie) {
+static void select_cookie(cookie_selection *selection, af__jar_cookie *cookie) {
     if (selection->count == selection->capacity) {
         size_t capacity = selection->capacity * 2 + 16;
         af__jar_cookie **cookies = af__realloc(selection->cookies, capacity * sizeof *cookies);
@@ -344,7 +344,7 @@ static void select_cookie(selection *selection, af__jar_cookie *cookie) {
 }
 
 static void select_domain(const af_cookie_jar *jar, const af__cookie_site *site, af_slice domain,
-                          bool is_host, int64_t now, selection *out) {
+                          bool is_host, int64_t now, cookie_selection *out) {
     for (af__jar_cookie *cookie = jar->buckets[bucket_of_domain(jar, domain)]; cookie != NULL;
          cookie = cookie->next) {
         bool is_sent = af__is_same(cookie->domain, domain) && (is_host || !cookie->is_host_only) &&
@@ -365,7 +365,7 @@ static int compare(const void *left, const void *right) {
 
 /** Under the lock. */
 static void select_for(const af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
-                       selection *out) {
+                       cookie_selection *out) {
     af__ip ip;
     if (site == NULL) {
         for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
@@ -385,7 +385,8 @@ static void select_for(const af_cookie_jar *jar, const af__cookie_site *site, in
     if (out->count > 1) qsort(out->cookies, out->count, sizeof *out->cookies, compare);
 }
 
-static af_status write_selection(af_cookie_jar *jar, const selection *selection, char **out) {
+static af_status write_selection(af_cookie_jar *jar, const cookie_selection *selection,
+                                 char **out) {
     af__buffer text;
     af__buffer_init(&text, AF__COOKIES_LONGEST + 1);
     af_status status = AF_OK;
@@ -418,7 +419,7 @@ static af_status write_selection(af_cookie_jar *jar, const selection *selection,
 
 af_status af__cookie_jar_write(af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
                                char **out) {
-    selection selection = {0};
+    cookie_selection selection = {0};
     *out = NULL;
     pthread_mutex_lock(&jar->lock);
     select_for(jar, site, now, &selection);
@@ -442,7 +443,7 @@ static af_cookie tell(const af__jar_cookie *cookie, char **room) {
     return told;
 }
 
-static af_cookie_list *make_list(const selection *selection) {
+static af_cookie_list *make_list(const cookie_selection *selection) {
     size_t count = selection->count, size = sizeof(af_cookie_list) + count * sizeof(af_cookie);
     for (size_t i = 0; i < count; i++) {
         const af__jar_cookie *cookie = selection->cookies[i];
@@ -459,7 +460,7 @@ static af_cookie_list *make_list(const selection *selection) {
 
 af_status af__cookie_jar_list(af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
                               af_cookie_list **out) {
-    selection selection = {0};
+    cookie_selection selection = {0};
     *out = NULL;
     pthread_mutex_lock(&jar->lock);
     select_for(jar, site, now, &selection);

@@ -29,13 +29,13 @@ enum {
 /* A hundred years: longer than that is as good as ever, and no sum of it overflows. */
 static const int64_t LONGEST_AGE = INT64_C(100) * 366 * 86400;
 
-typedef struct entry {
-    struct entry *next;
+typedef struct hsts_entry {
+    struct hsts_entry *next;
     af__timer end; /**< In seconds since 1970. */
     bool includes_subdomains;
     size_t site_at; /**< Where in `host` what its owner has registered begins. */
     char host[];
-} entry;
+} hsts_entry;
 
 struct af_hsts {
     atomic_uint references;
@@ -44,7 +44,7 @@ struct af_hsts {
     uint32_t max_hosts;
     af__hash_seed seed;
     /* Under the lock. */
-    entry **buckets;
+    hsts_entry **buckets;
     size_t bucket_count;
     af__timers ends;  /* Of all entries. */
     bool has_changed; /* Since it was written. */
@@ -101,42 +101,42 @@ bool af__hsts_read(af__hsts_field *out, af_slice value) {
 /* ---- The table ----------------------------------------------------------------------------- */
 
 /** Those of one site are in one. */
-static entry **bucket_of(const af_hsts *hsts, af_slice site) {
+static hsts_entry **bucket_of(const af_hsts *hsts, af_slice site) {
     uint64_t hash = af__keyed_hash(&hsts->seed, site);
     return &hsts->buckets[hash % hsts->bucket_count];
 }
 
-static af_slice site_of(const entry *entry) {
+static af_slice site_of(const hsts_entry *entry) {
     return af_slice_of(entry->host + entry->site_at);
 }
 
-static entry **find(const af_hsts *hsts, const char *host) {
-    entry **link = bucket_of(hsts, af__suffixes_site(host));
+static hsts_entry **find(const af_hsts *hsts, const char *host) {
+    hsts_entry **link = bucket_of(hsts, af__suffixes_site(host));
     while (*link != NULL && strcmp((*link)->host, host) != 0) link = &(*link)->next;
     return link;
 }
 
-static entry *entry_at(const af_hsts *hsts, size_t index) {
-    return AF__OWNER(hsts->ends.heap[index], entry, end);
+static hsts_entry *entry_at(const af_hsts *hsts, size_t index) {
+    return AF__OWNER(hsts->ends.heap[index], hsts_entry, end);
 }
 
 /** Without memory for that, finding takes longer. */
 static void grow(af_hsts *hsts) {
     size_t bucket_count = hsts->bucket_count * 2;
-    entry **buckets = af__zalloc(bucket_count * sizeof *buckets);
+    hsts_entry **buckets = af__zalloc(bucket_count * sizeof *buckets);
     if (buckets == NULL) return;
     af_free(hsts->buckets);
     hsts->buckets = buckets;
     hsts->bucket_count = bucket_count;
     for (size_t i = 0; i < hsts->ends.count; i++) {
-        entry *entry = entry_at(hsts, i), **link = bucket_of(hsts, site_of(entry));
+        hsts_entry *entry = entry_at(hsts, i), **link = bucket_of(hsts, site_of(entry));
         entry->next = *link;
         *link = entry;
     }
 }
 
-static void take_out(af_hsts *hsts, entry **link) {
-    entry *entry = *link;
+static void take_out(af_hsts *hsts, hsts_entry **link) {
+    hsts_entry *entry = *link;
     *link = entry->next;
     af__timers_disarm(&hsts->ends, &entry->end);
     hsts->has_changed = true;
@@ -154,10 +154,10 @@ static bool is_full(const af_hsts *hsts) {
 }
 
 /** The one of the site that would end first, if it has all that it may have; NULL: it has room. */
-static entry *crowded_out(const af_hsts *hsts, af_slice site) {
+static hsts_entry *crowded_out(const af_hsts *hsts, af_slice site) {
     size_t count = 0, max_of_site = hsts->max_hosts / SITE_PART + 1;
-    entry *first = NULL;
-    for (entry *entry = *bucket_of(hsts, site); entry != NULL; entry = entry->next) {
+    hsts_entry *first = NULL;
+    for (hsts_entry *entry = *bucket_of(hsts, site); entry != NULL; entry = entry->next) {
         af_slice other = site_of(entry);
         if (other.size != site.size || memcmp(other.bytes, site.bytes, site.size) != 0) continue;
         count++;
@@ -170,7 +170,7 @@ static entry *crowded_out(const af_hsts *hsts, af_slice site) {
 static af_status put(af_hsts *hsts, const char *host, int64_t expires_s, bool includes_subdomains,
                      int64_t now) {
     size_t size = strlen(host) + 1;
-    entry **link = find(hsts, host), *old = *link;
+    hsts_entry **link = find(hsts, host), *old = *link;
     if (expires_s <= now) {
         if (old != NULL) take_out(hsts, link);
         return AF_OK;
@@ -182,10 +182,10 @@ static af_status put(af_hsts *hsts, const char *host, int64_t expires_s, bool in
         return AF_OK;
     }
     if (af__timers_reserve(&hsts->ends, hsts->ends.count + 1) != AF_OK) return AF_ENOMEM;
-    entry *new = af__zalloc(sizeof *new + size);
+    hsts_entry *new = af__zalloc(sizeof *new + size);
     if (new == NULL) return AF_ENOMEM;
     af_slice site = af__suffixes_site(host);
-    entry *crowded = crowded_out(hsts, site);
+    hsts_entry *crowded = crowded_out(hsts, site);
     if (crowded != NULL) take_out(hsts, find(hsts, crowded->host));
     /* The one that would end first, which includes those that have. */
     while (is_full(hsts)) take_out(hsts, find(hsts, entry_at(hsts, 0)->host));
@@ -217,7 +217,7 @@ bool af__hsts_wants(af_hsts *hsts, const char *host, int64_t now) {
     pthread_mutex_lock(&hsts->lock);
     bool is_wanted = false;
     for (const char *name = hsts->ends.count > 0 ? host : NULL; name != NULL && !is_wanted;) {
-        const entry *entry = *find(hsts, name);
+        const hsts_entry *entry = *find(hsts, name);
         is_wanted = entry != NULL && entry->end.deadline > now &&
                     (name == host || entry->includes_subdomains);
         name = strchr(name, '.');
@@ -266,7 +266,7 @@ size_t af_hsts_remove(af_hsts *hsts, const char *host) {
     pthread_mutex_lock(&hsts->lock);
     size_t before = hsts->ends.count;
     if (host != NULL) {
-        entry **link = find(hsts, name);
+        hsts_entry **link = find(hsts, name);
         if (*link != NULL) take_out(hsts, link);
     } else {
         clear(hsts);
@@ -297,7 +297,7 @@ static bool read_moment(const char *text, int64_t *out) {
 /** The order of the lines says nothing, so the last one has no right to a place of its own. */
 static bool can_stay(const af_hsts *hsts, const char *host, int64_t expires_s) {
     if (*find(hsts, host) != NULL) return true;
-    const entry *crowded = crowded_out(hsts, af__suffixes_site(host));
+    const hsts_entry *crowded = crowded_out(hsts, af__suffixes_site(host));
     if (crowded != NULL) return expires_s > crowded->end.deadline;
     return !is_full(hsts) || expires_s > entry_at(hsts, 0)->end.deadline;
 }
@@ -337,7 +337,7 @@ static af_status load(af_hsts *hsts, const char *path, af_failure *failure) {
     return status;
 }
 
-static af_status write_entry(af__buffer *text, const entry *entry) {
+static af_status write_entry(af__buffer *text, const hsts_entry *entry) {
     char line[LONGEST_LINE], moment[64] = "unlimited";
     time_t expires_s = (time_t)entry->end.deadline;
     struct tm parts;
@@ -360,7 +360,7 @@ af_status af_hsts_save(af_hsts *hsts, const char *path, af_failure *failure) {
     int64_t now = current();
     pthread_mutex_lock(&hsts->lock);
     for (size_t i = 0; i < hsts->ends.count && status == AF_OK; i++) {
-        const entry *entry = entry_at(hsts, i);
+        const hsts_entry *entry = entry_at(hsts, i);
         if (entry->end.deadline > now) status = write_entry(&text, entry);
     }
     bool had_changed = hsts->has_changed;

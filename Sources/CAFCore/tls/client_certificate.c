@@ -15,17 +15,17 @@ enum { MAX_FILE = 1024 * 1024 };
 /* ---- Bytes that are secret ----------------------------------------------------------------- */
 
 /** Either borrowed from the caller or in `owned`. */
-typedef struct secret {
+typedef struct secret_bytes {
     af_slice bytes;
     af__buffer owned;
-} secret;
+} secret_bytes;
 
-static void clear_secret(secret *secret) {
+static void clear_secret(secret_bytes *secret) {
     if (secret->owned.size > 0) explicit_bzero(secret->owned.bytes, secret->owned.size);
     af__buffer_clear(&secret->owned);
 }
 
-static af_status read_file(secret *out, const char *path, af_failure *failure) {
+static af_status read_file(secret_bytes *out, const char *path, af_failure *failure) {
     af_status status = af__read_file(&out->owned, path, AF__FILE_REGULAR, failure);
     out->bytes = (af_slice){out->owned.bytes, out->owned.size};
     bool is_none = status == AF_ETOOBIG || status == AF_EINVAL ||
@@ -34,7 +34,8 @@ static af_status read_file(secret *out, const char *path, af_failure *failure) {
     return af__fail(failure, AF_EINVAL, "%s: no file with a certificate or a key", path);
 }
 
-static af_status take_bytes(secret *out, af_slice bytes, const char *path, af_failure *failure) {
+static af_status take_bytes(secret_bytes *out, af_slice bytes, const char *path,
+                            af_failure *failure) {
     out->bytes = bytes;
     if (path != NULL) return read_file(out, path, failure);
     if (bytes.size <= MAX_FILE) return AF_OK;
@@ -133,7 +134,7 @@ static af_status read_pattern(af__identity *out, const af_client_certificate *so
 
 af_status af__identity_read(af__identity *out, const af_client_certificate *source,
                             af_failure *failure) {
-    secret certificate, key;
+    secret_bytes certificate, key;
     af__buffer_init(&certificate.owned, MAX_FILE);
     af__buffer_init(&key.owned, MAX_FILE);
     certificate.bytes = key.bytes = (af_slice){NULL, 0};

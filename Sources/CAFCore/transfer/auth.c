@@ -41,7 +41,7 @@ typedef struct af__auth {
     int64_t received; /**< Bytes on the wire when the last of it came. */
     bool has_outcome; /**< The hop has ended. */
     af__outcome outcome;
-} auth;
+} af__auth;
 
 /* ---- Targets ------------------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static bool has_http_proxy(const af__transfer *transfer) {
     return transfer->hop.proxy != NULL && af__proxy_speaks_http(transfer->hop.proxy);
 }
 
-static const char *field_name(const auth *auth, const auth_target *target) {
+static const char *field_name(const af__auth *auth, const auth_target *target) {
     return target == &auth->proxy ? "Proxy-Authorization" : "Authorization";
 }
 
@@ -86,7 +86,7 @@ static void clear_target(auth_target *target) {
 
 static bool make_auth(af__transfer *transfer) {
     if (transfer->auth != NULL) return true;
-    auth *auth = transfer->auth = af__zalloc(sizeof *auth);
+    af__auth *auth = transfer->auth = af__zalloc(sizeof *auth);
     if (auth == NULL) return false;
     af__buffer_init(&auth->body, transfer->sink.limit);
     af__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
@@ -101,7 +101,7 @@ af_status af__transfer_init_auth(af__transfer *transfer, const af_request *reque
     bool has_own = request->credentials != NULL || request->proxy_credentials != NULL;
     if (!has_own && !is_asked) return AF_OK;
     if (!make_auth(transfer)) return af__fail_memory(failure);
-    auth *auth = transfer->auth;
+    af__auth *auth = transfer->auth;
     af_status status = AF_OK;
     if (request->credentials != NULL) {
         status = af__identity_new(&auth->origin.configured, request->credentials,
@@ -115,7 +115,7 @@ af_status af__transfer_init_auth(af__transfer *transfer, const af_request *reque
 }
 
 void af__transfer_clear_auth(af__transfer *transfer) {
-    auth *auth = transfer->auth;
+    af__auth *auth = transfer->auth;
     if (auth == NULL) return;
     clear_target(&auth->origin);
     clear_target(&auth->proxy);
@@ -126,7 +126,7 @@ void af__transfer_clear_auth(af__transfer *transfer) {
 }
 
 void af__transfer_leave_origin(af__transfer *transfer) {
-    auth *auth = transfer->auth;
+    af__auth *auth = transfer->auth;
     if (auth == NULL) return;
     clear_target(&auth->origin);
     auth->origin.failures = 0;
@@ -141,7 +141,7 @@ af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes,
     bool has_http_1 = transfer->version != AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE &&
                       transfer->version != AF_HTTP_PREFER_3;
     transfer->connection_schemes = has_http_1 ? schemes & AF__AUTH_ON_CONNECTION : 0;
-    const auth *auth = transfer->auth;
+    const af__auth *auth = transfer->auth;
     if (auth == NULL) return AF_OK;
     const af__identity *const given[] = {auth->origin.configured, auth->proxy.configured};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
@@ -195,7 +195,7 @@ static auth_target *challenger(const af__transfer *transfer) {
 
 static void choose(const af__transfer *transfer, const auth_target *target,
                    const af__identity *identity, af__challenge_choice *out) {
-    const auth *auth = transfer->auth;
+    const af__auth *auth = transfer->auth;
     unsigned possible = possible_schemes(transfer);
     /* It was the process's own identity that was refused, not this user's. */
     possible &= ~(target->refused & AF_AUTH_NEGOTIATE);
@@ -268,7 +268,7 @@ static void clear_info(challenge_info *info) {
 static bool describe(af__transfer *transfer, const auth_target *target,
                      const af__identity *proposed, const af__challenge_choice *choice,
                      challenge_info *out) {
-    const auth *auth = transfer->auth;
+    const af__auth *auth = transfer->auth;
     const af__url *url = &transfer->request.url;
     bool is_proxy = target == &auth->proxy;
     out->realm = copy_realm(choice);
@@ -450,7 +450,7 @@ bool af__transfer_on_connect_line(af__transfer *transfer, af_slice line) {
 }
 
 void af__transfer_handle_connect_challenge(af__transfer *transfer) {
-    const auth *auth = transfer->auth;
+    const af__auth *auth = transfer->auth;
     if (auth == NULL || auth->connect_response.state != AF__HEAD_DONE) return;
     /* The head may be left over from an earlier hop, which went another way. */
     if (!is_for_connect(transfer) || !has_http_proxy(transfer)) return;
@@ -469,7 +469,7 @@ static unsigned first_scheme(const af__transfer *transfer, const af_credentials 
 }
 
 static void begin_at_once(const af__transfer *transfer, auth_target *target) {
-    const auth *auth = transfer->auth;
+    const af__auth *auth = transfer->auth;
     if (target->active != NULL || target->configured == NULL || target->attempts != 0) return;
     const af_credentials *credentials = &target->configured->credentials;
     af_slice name = af_slice_of(field_name(auth, target));
@@ -518,7 +518,7 @@ static bool write_field(af__transfer *transfer, auth_target *target, const char 
 }
 
 bool af__transfer_prepare_auth(af__transfer *transfer) {
-    auth *auth = transfer->auth;
+    af__auth *auth = transfer->auth;
     if (auth == NULL) return true;
     const af__request_head *request = &transfer->request;
     begin_at_once(transfer, &auth->origin);
@@ -526,7 +526,7 @@ bool af__transfer_prepare_auth(af__transfer *transfer) {
 }
 
 bool af__transfer_prepare_proxy_auth(af__transfer *transfer) {
-    auth *auth = transfer->auth;
+    af__auth *auth = transfer->auth;
     if (auth == NULL || !has_http_proxy(transfer)) return true;
     if (auth->proxy_of != NULL && auth->proxy_of != transfer->hop.proxy) {
         clear_target(&auth->proxy);
@@ -555,7 +555,7 @@ const char *af__transfer_proxy_authorization(const af__transfer *transfer) {
 }
 
 bool af__transfer_identifies_to_proxy(const af__transfer *transfer) {
-    const auth *auth = transfer->auth;
+    const af__auth *auth = transfer->auth;
     return auth != NULL && (auth->proxy.configured != NULL || auth->proxy.active != NULL);
 }
 
@@ -580,7 +580,7 @@ bool af__transfer_head_is_pending(const af__transfer *transfer) {
 /* ---- While a challenge waits for its answer ------------------------------------------------ */
 
 af__flow af__auth_keep_body(af__transfer *transfer, af_slice bytes, int64_t received) {
-    auth *auth = transfer->auth;
+    af__auth *auth = transfer->auth;
     if (!transfer->hop.shares_connection) return AF__PAUSED;
     af_status status = af__buffer_append(&auth->body, bytes.bytes, bytes.size);
     auth->received = received;
@@ -596,7 +596,7 @@ void af__auth_keep_outcome(af__transfer *transfer, const af__outcome *outcome) {
 }
 
 const af__outcome *af__auth_take_outcome(af__transfer *transfer) {
-    auth *auth = transfer->auth;
+    af__auth *auth = transfer->auth;
     if (auth == NULL || !auth->has_outcome) return NULL;
     auth->has_outcome = false;
     return &auth->outcome;
@@ -608,7 +608,7 @@ bool af__auth_awaits(const af__transfer *transfer, uint32_t number) {
 
 af__auth_action af__auth_on_answer(af__transfer *transfer, af_challenge_answer answer,
                                    af__identity *identity, af__buffer *body, int64_t *received) {
-    auth *auth = transfer->auth;
+    af__auth *auth = transfer->auth;
     *body = auth->body;
     *received = auth->received;
     af__buffer_init(&auth->body, transfer->sink.limit);

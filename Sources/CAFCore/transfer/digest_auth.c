@@ -91,14 +91,14 @@ static bool hash_parts(const af__access *access, const af_slice *parts, size_t c
     hash_parts(access, (const af_slice[]){__VA_ARGS__},                                            \
                sizeof((const af_slice[]){__VA_ARGS__}) / sizeof(af_slice), out)
 
-typedef struct answer {
+typedef struct digest_answer {
     char cnonce[2 * CNONCE_BYTES + 1];
     char count[9];
     char response[LONGEST_HEX], user[LONGEST_HEX];
-} answer;
+} digest_answer;
 
 static bool make_response(const af__access *access, const af__access_request *request,
-                          const char *cnonce, answer *out) {
+                          const char *cnonce, digest_answer *out) {
     static const char *const qops[] = {"", "auth", "auth-int"};
     const af__access_terms *terms = &access->terms;
     char secret[LONGEST_HEX], what[LONGEST_HEX], body[LONGEST_HEX];
@@ -147,7 +147,7 @@ static af_status add(af__buffer *out, const char *name, af_slice value, bool is_
 }
 
 static af_status write_answer(const af__access *access, const af__access_request *request,
-                              const char *cnonce, const answer *answer, af__buffer *out) {
+                              const char *cnonce, const digest_answer *answer, af__buffer *out) {
     const af__access_terms *terms = &access->terms;
     const char *user = terms->hashes_user ? answer->user : request->user;
     af_status status = add(out, "Digest username=", af_slice_of(user), true);
@@ -182,7 +182,7 @@ static bool make_cnonce(char out[2 * CNONCE_BYTES + 1]) {
 
 af_status af__access_answer(af__access *access, const af__access_request *request, char **out,
                             af_failure *failure) {
-    answer answer;
+    digest_answer answer;
     const char *cnonce = request->cnonce != NULL ? request->cnonce : answer.cnonce;
     *out = NULL;
     access->count++;

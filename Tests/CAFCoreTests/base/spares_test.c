@@ -144,13 +144,13 @@ static void what_libcurl_frees_on_a_loop_thread_is_used_again(void **state) {
 
 /** A text that libcurl makes longer bit by bit. */
 static void escape(void) {
-    enum { SIZE = 900 };
-    char text[SIZE];
-    memset(text, ' ', SIZE);
-    char *escaped = curl_easy_escape(NULL, text, SIZE);
+    enum { LENGTH = 900 };
+    char text[LENGTH];
+    memset(text, ' ', LENGTH);
+    char *escaped = curl_easy_escape(NULL, text, LENGTH);
     assert_non_null(escaped);
-    assert_int_equal(strlen(escaped), 3 * SIZE);
-    assert_int_equal(strspn(escaped, "%20"), 3 * SIZE);
+    assert_int_equal(strlen(escaped), 3 * LENGTH);
+    assert_int_equal(strspn(escaped, "%20"), 3 * LENGTH);
     curl_free(escaped);
 }
 
