@@ -20,14 +20,15 @@ static af_trust_policy *make_policy(void) {
     return policy;
 }
 
-static af__evidence *make_evidence(const af_trust_policy *policy) {
+static af__verification *make_evidence(const af_trust_policy *policy) {
     STACK_OF(X509) *sent = sk_X509_new_null();
     require(sent != NULL && sk_X509_push(sent, authority_leaf()) > 0);
     af__trust_case trust_case = {"a.test", authority_leaf(), sent};
-    af__evidence *evidence = af__trust_evaluate(policy, &trust_case);
-    require(evidence != NULL && evidence->verdict.is_accepted && evidence->verdict.is_verified);
+    af__verification *verification = af__trust_evaluate(policy, &trust_case);
+    require(verification != NULL && verification->verdict.is_accepted &&
+            verification->verdict.is_verified);
     sk_X509_free(sent);
-    return evidence;
+    return verification;
 }
 
 /** The same answer by the authority, without certificates; false: it can't be read. */
@@ -51,22 +52,22 @@ static bool sign_again(af_slice given, unsigned char **out, size_t *out_size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static af_trust_policy *policy;
-    static af__evidence *evidence;
+    static af__verification *verification;
     if (policy == NULL) {
         policy = make_policy();
-        evidence = make_evidence(policy);
+        verification = make_evidence(policy);
     }
     input input = {data, size};
     bool is_signed = take_octet(&input) % 2 != 0;
     af_slice answer = take_bytes(&input, input.size);
     unsigned char *again = NULL;
     if (is_signed && sign_again(answer, &again, &answer.size)) answer.bytes = (const char *)again;
-    af__verdict before = evidence->verdict;
-    af__trust_check_ocsp(policy, evidence, answer);
-    const af__verdict *verdict = &evidence->verdict;
+    af__verdict before = verification->verdict;
+    af__trust_check_ocsp(policy, verification, answer);
+    const af__verdict *verdict = &verification->verdict;
     require(verdict->is_accepted || verdict->reason == AF_TRUST_REVOKED ||
             verdict->reason == AF_TRUST_UNKNOWN_REVOCATION);
-    evidence->verdict = before;
+    verification->verdict = before;
     OPENSSL_free(again);
     return 0;
 }

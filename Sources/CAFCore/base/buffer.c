@@ -12,21 +12,21 @@ void af__buffer_init(af__buffer *buffer, uint64_t limit) {
     *buffer = (af__buffer){.limit = limit};
 }
 
-void af__buffer_lend(af__buffer *buffer, af__room room) {
-    buffer->room = room;
-    buffer->bytes = room.bytes;
-    buffer->capacity = room.size < buffer->limit ? room.size : (size_t)buffer->limit;
+void af__buffer_use_storage(af__buffer *buffer, af__storage storage) {
+    buffer->storage = storage;
+    buffer->bytes = storage.bytes;
+    buffer->capacity = storage.size < buffer->limit ? storage.size : (size_t)buffer->limit;
 }
 
 static bool is_in_room(const af__buffer *buffer) {
-    return buffer->bytes != NULL && buffer->bytes == buffer->room.bytes;
+    return buffer->bytes != NULL && buffer->bytes == buffer->storage.bytes;
 }
 
 void af__buffer_clear(af__buffer *buffer) {
     if (!is_in_room(buffer)) af_free(buffer->bytes);
-    af__room room = buffer->room;
+    af__storage storage = buffer->storage;
     af__buffer_init(buffer, buffer->limit);
-    af__buffer_lend(buffer, room);
+    af__buffer_use_storage(buffer, storage);
 }
 
 static af_status set_capacity(af__buffer *buffer, size_t capacity) {
@@ -102,8 +102,8 @@ af_bytes af__buffer_take(af__buffer *buffer) {
         (void)set_capacity(buffer, buffer->size);
     }
     af_bytes taken = {buffer->bytes, buffer->size};
-    af__room room = buffer->room;
+    af__storage storage = buffer->storage;
     af__buffer_init(buffer, buffer->limit);
-    af__buffer_lend(buffer, room);
+    af__buffer_use_storage(buffer, storage);
     return taken;
 }

@@ -8,27 +8,27 @@
 #include <afcore/error.h>
 
 /** Memory that somebody else owns, for what is usually small. Zeroed it is none. */
-typedef struct af__room {
+typedef struct af__storage {
     void *bytes;
     size_t size;
-} af__room;
+} af__storage;
 
 typedef struct af__buffer {
     char *bytes;
     size_t size;
     size_t capacity;
     uint64_t limit;
-    af__room room;
+    af__storage storage;
 } af__buffer;
 
 /** Empty, without memory; it will never hold more than `limit` bytes. */
 void af__buffer_init(af__buffer *buffer, uint64_t limit);
 
 /**
- * Let an empty buffer begin in `room`, which must outlive it; what does not fit moves to memory of
+ * Let an empty buffer begin in `storage`, which must outlive it; what does not fit moves to memory of
  * its own.
  */
-void af__buffer_lend(af__buffer *buffer, af__room room);
+void af__buffer_use_storage(af__buffer *buffer, af__storage storage);
 
 /** Free the memory; the buffer is empty and can be used again, with the same limit. */
 void af__buffer_clear(af__buffer *buffer);
@@ -47,7 +47,7 @@ af_status af__buffer_append_two(af__buffer *buffer, af_slice first, af_slice sec
 /**
  * The memory moves to the caller (af_free()), shrunk if more than a quarter of it is unused; the
  * buffer is empty. Without a byte in it, `bytes` is NULL; also if there is no memory to copy bytes
- * to that lie in a room, and then the buffer stays as it is.
+ * to that lie in such storage, and then the buffer stays as it is.
  */
 af_bytes af__buffer_take(af__buffer *buffer);
 

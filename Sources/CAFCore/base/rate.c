@@ -10,10 +10,10 @@ static const uint64_t us_per_second = 1000000;
 /* A debt of centuries; more would overflow the clock. */
 static const uint64_t longest_us = UINT64_C(1) << 53;
 
-bool af__rate_holds(af__rate *rate, int64_t now_us) {
-    bool holds = rate->per_second != 0 && now_us < rate->ready_us;
-    rate->due_us = holds ? rate->ready_us : 0;
-    return holds;
+bool af__rate_is_throttled(af__rate *rate, int64_t now_us) {
+    bool is_throttled = rate->per_second != 0 && now_us < rate->next_allowed_us;
+    rate->wakeup_us = is_throttled ? rate->next_allowed_us : 0;
+    return is_throttled;
 }
 
 size_t af__rate_piece(const af__rate *rate, size_t size) {
@@ -25,12 +25,12 @@ size_t af__rate_piece(const af__rate *rate, size_t size) {
 
 void af__rate_spend(af__rate *rate, uint64_t bytes, int64_t now_us) {
     if (rate->per_second == 0 || bytes == 0) return;
-    int64_t since = rate->ready_us;
+    int64_t since = rate->next_allowed_us;
     if (since == 0) since = now_us;
     if (since < now_us - MADE_UP_US) since = now_us - MADE_UP_US;
     uint64_t cost = bytes <= UINT64_MAX / us_per_second ? bytes * us_per_second / rate->per_second
                                                         : bytes / rate->per_second * us_per_second;
-    rate->ready_us = since + (int64_t)(cost < longest_us ? cost : longest_us);
+    rate->next_allowed_us = since + (int64_t)(cost < longest_us ? cost : longest_us);
 }
 
 void af__rate_spend_count(af__rate *rate, int64_t count, int64_t now_us) {

@@ -11,13 +11,13 @@
 /** Zero-initialised, there is no limit. */
 typedef struct af__rate {
     uint64_t per_second;
-    int64_t ready_us; /**< When the bytes so far are paid for; 0: none has moved. */
-    int64_t due_us;   /**< Somebody waits and asks again then; 0: nobody does. */
-    int64_t counted;  /**< The last count of af__rate_spend_count(). */
+    int64_t next_allowed_us; /**< When the bytes so far are paid for; 0: none has moved. */
+    int64_t wakeup_us;       /**< Somebody waits and asks again then; 0: nobody does. */
+    int64_t counted;         /**< The last count of af__rate_spend_count(). */
 } af__rate;
 
-/** Is it too early for another byte? Then `due_us` says when it no longer is. */
-bool af__rate_holds(af__rate *rate, int64_t now_us);
+/** Is it too early for another byte? Then `wakeup_us` says when it no longer is. */
+bool af__rate_is_throttled(af__rate *rate, int64_t now_us);
 
 /** How many of `size` bytes, at least 1 of them, to move at once so that it goes smoothly. */
 size_t af__rate_piece(const af__rate *rate, size_t size);

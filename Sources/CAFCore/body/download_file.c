@@ -147,11 +147,11 @@ static uint64_t birth_of(int descriptor) {
 }
 
 static bool is_of(const af__resume_token *token, af_slice url, const struct stat *facts,
-                  uint64_t born) {
+                  uint64_t birth_time) {
     return af__resume_exists(token) && token->url.size == url.size &&
            memcmp(token->url.bytes, url.bytes, url.size) == 0 &&
            token->device == (uint64_t)facts->st_dev && token->inode == (uint64_t)facts->st_ino &&
-           token->born == born &&
+           token->birth_time == birth_time &&
            (token->total == AF_LENGTH_UNKNOWN || facts->st_size <= token->total);
 }
 
@@ -172,10 +172,14 @@ static af_status copy_token(const af__resume_token *from, af__resume_token *to) 
 
 static af_status find_token(af__file *file, af_slice url, const af__resume_token *given,
                             const struct stat *facts) {
-    uint64_t born = birth_of(file->descriptor);
-    if (given != NULL && is_of(given, url, facts, born)) return copy_token(given, &file->token);
+    uint64_t birth_time = birth_of(file->descriptor);
+    if (given != NULL && is_of(given, url, facts, birth_time)) {
+        return copy_token(given, &file->token);
+    }
     af_status status = af__token_load(file->token_path, &file->token);
-    if (status == AF_OK && !is_of(&file->token, url, facts, born)) af__resume_clear(&file->token);
+    if (status == AF_OK && !is_of(&file->token, url, facts, birth_time)) {
+        af__resume_clear(&file->token);
+    }
     return status;
 }
 
@@ -287,7 +291,7 @@ af_status af__file_create(af__file *file, af_failure *failure) {
     return AF_OK;
 }
 
-af_status af__file_go_on(af__file *file, af_failure *failure) {
+af_status af__file_resume(af__file *file, af_failure *failure) {
     int error = check_destination(file);
     if (error == 0 && file->is_device) error = ENOTSUP;
     if (error == 0 && lseek(file->descriptor, file->size, SEEK_SET) < 0) error = errno;
@@ -310,7 +314,7 @@ af_status af__file_note(af__file *file, af__resume_token *token, af_failure *fai
     }
     file->token.device = (uint64_t)facts.st_dev;
     file->token.inode = (uint64_t)facts.st_ino;
-    file->token.born = birth_of(file->descriptor);
+    file->token.birth_time = birth_of(file->descriptor);
     file->token.received = file->size;
     int error = 0;
     mode_t mode = 0;

@@ -52,7 +52,7 @@ af_status af__file_find(af__file *file, af_slice url, const af__resume_token *gi
 af_status af__file_create(af__file *file, af_failure *failure);
 
 /** Go on behind what was found. AF_EFILE. */
-af_status af__file_go_on(af__file *file, af_failure *failure);
+af_status af__file_resume(af__file *file, af_failure *failure);
 
 /** Take `token` as that of the file from now on, and put it beside it. AF_EFILE, AF_ENOMEM. */
 af_status af__file_note(af__file *file, af__resume_token *token, af_failure *failure);

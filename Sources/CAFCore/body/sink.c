@@ -51,19 +51,19 @@ static af_status read_token(af__sink *sink, const af_sink *options, af_failure *
     return af__resume_read(sink->given, af_slice_of(options->resume_token), failure);
 }
 
-af_status af__sink_init(af__sink *sink, const af__sink_wish *wish, af_failure *failure) {
-    const af_sink *options = wish->options;
+af_status af__sink_init(af__sink *sink, const af__sink_config *config, af_failure *failure) {
+    const af_sink *options = config->options;
     af__sink_zero(sink);
     if (options->kind < AF_SINK_MEMORY || options->kind > AF_SINK_CALLBACK) {
         return af__fail(failure, AF_EINVAL, "unknown kind of sink: %d", (int)options->kind);
     }
-    sink->may_resume = wish->may_resume;
-    sink->asked_limit = wish->limit;
+    sink->may_resume = config->may_resume;
+    sink->asked_limit = config->limit;
     set_kind(sink, options->kind);
     af_status status = set_flags(sink, options->flags, failure);
     if (status != AF_OK || options->kind != AF_SINK_FILE) return status;
     bool has_path = options->path != NULL && options->path[0] != '\0';
-    if (!has_path && !wish->is_named_late) {
+    if (!has_path && !config->is_named_late) {
         return af__fail(failure, AF_EINVAL, "the file sink has no path");
     }
     status = read_token(sink, options, failure);
@@ -87,7 +87,7 @@ void af__sink_clear(af__sink *sink) {
     if (sink->given != NULL) af__resume_clear(sink->given);
     af_free(sink->given);
     if (af__hasher_is_active(&sink->hasher)) af__hasher_clear(&sink->hasher);
-    af__sink_take_back(sink);
+    af__sink_detach_writer(sink);
     af__buffer_clear(&sink->memory);
     af__sink_zero(sink);
 }
@@ -154,7 +154,7 @@ static af_status open_behind(af__sink *sink, const af__sink_start *start, af_fai
     sink->end = start->answer->end;
     sink->total = start->answer->total;
     if ((uint64_t)sink->end > sink->limit) return too_big(sink, failure);
-    af_status status = af__file_go_on(&sink->file, failure);
+    af_status status = af__file_resume(&sink->file, failure);
     if (status != AF_OK) return status;
     sink->file.token.total = sink->total;
     begin_digest(sink, start, false);
@@ -170,12 +170,12 @@ static af_status open_complete(af__sink *sink, const af__sink_start *start, af_f
     sink->offset = sink->end = sink->total = sink->file.size;
     if ((uint64_t)sink->end > sink->limit) return too_big(sink, failure);
     begin_digest(sink, start, false);
-    af_status status = af__file_go_on(&sink->file, failure);
+    af_status status = af__file_resume(&sink->file, failure);
     return status == AF_OK ? af__file_note(&sink->file, &sink->file.token, failure) : status;
 }
 
 static void divert(af__sink *sink) {
-    sink->is_diverted = true;
+    sink->is_error_body = true;
     af__buffer_clear(&sink->memory);
     af__buffer_init(&sink->memory, AF__ERROR_BODY_LIMIT);
 }
@@ -216,7 +216,7 @@ af_status af__sink_open(af__sink *sink, const af__sink_start *start, af_failure 
         return open_memory(sink, expected, start->is_encoded, failure);
     case AF_SINK_FILE: {
         af_status status = open_file(sink, start, failure);
-        return status == AF_OK ? af__sink_hand_over(sink, expected, failure) : status;
+        return status == AF_OK ? af__sink_attach_writer(sink, expected, failure) : status;
     }
     case AF_SINK_CALLBACK:
         break;
@@ -246,12 +246,12 @@ af_status af__sink_write(af__sink *sink, af_slice bytes, af_failure *failure) {
     if (sink->is_complete) return AF_OK;
     af_status status = af__sink_admit(sink, bytes.size, failure);
     if (status != AF_OK) return status;
-    if (sink->is_diverted) {
+    if (sink->is_error_body) {
         /* The rest of an error page is of no use to anyone. */
         size_t room = AF__ERROR_BODY_LIMIT - sink->memory.size;
         if (bytes.size > room) bytes.size = room;
     }
-    if (sink->kind == AF_SINK_FILE && !sink->is_diverted) {
+    if (sink->kind == AF_SINK_FILE && !sink->is_error_body) {
         status = af__sink_write_file(sink, bytes, failure);
     } else {
         status = write_memory(sink, bytes, failure);

@@ -21,10 +21,10 @@ typedef struct af__sink {
     unsigned flags;       /**< AF_SINK_… */
     bool may_resume;      /**< The request allows it. */
     bool is_resumable;    /**< And the flags ask for it. */
-    bool is_diverted;     /**< FILE: this answer is no success; its body goes to memory. */
+    bool is_error_body;   /**< FILE: this answer is no success; its body goes to memory. */
     bool is_complete;     /**< FILE: everything was there; the body goes nowhere. */
     bool can_wait;        /**< Nobody else waits while the sink is full. */
-    bool is_void;         /**< FILE: what was written is worth nothing. */
+    bool is_invalid;      /**< FILE: what was written is worth nothing. */
     bool is_broken;       /**< FILE: a write failed, so nothing may follow. */
     uint64_t asked_limit; /**< 0: the kind's default. */
     uint64_t limit;       /**< Of the decoded body, what was there before included. */
@@ -45,12 +45,12 @@ typedef struct af__sink {
 } af__sink;
 
 /** What a sink has to know of the request. */
-typedef struct af__sink_wish {
+typedef struct af__sink_config {
     const af_sink *options;
     uint64_t limit;     /**< 0: the kind's default. */
     bool may_resume;    /**< The request is one whose answer can be continued. */
     bool is_named_late; /**< A path may come with the answer. */
-} af__sink_wish;
+} af__sink_config;
 
 /** What a sink has to know of the answer. */
 typedef struct af__sink_start {
@@ -68,7 +68,7 @@ typedef struct af__sink_start {
 void af__sink_zero(af__sink *sink);
 
 /** AF_EINVAL, AF_ENOMEM. */
-af_status af__sink_init(af__sink *sink, const af__sink_wish *wish, af_failure *failure);
+af_status af__sink_init(af__sink *sink, const af__sink_config *config, af_failure *failure);
 
 /** Frees all and removes what was begun but neither finished nor kept. */
 void af__sink_clear(af__sink *sink);

@@ -11,10 +11,10 @@ enum { AF__SINK_STAGE = 64 * 1024 };
  * The file is open, and `expected` bytes are announced, 0 for unknown: leave writing to the writer
  * if it may take long. AF_ENOMEM.
  */
-af_status af__sink_hand_over(af__sink *sink, uint64_t expected, af_failure *failure);
+af_status af__sink_attach_writer(af__sink *sink, uint64_t expected, af_failure *failure);
 
 /** Free what that took. */
-void af__sink_take_back(af__sink *sink);
+void af__sink_detach_writer(af__sink *sink);
 
 /** The limits are kept. AF_EFILE, AF_EPROTOCOL, AF_ENOMEM. */
 af_status af__sink_write_file(af__sink *sink, af_slice bytes, af_failure *failure);

@@ -25,20 +25,20 @@ enum {
 };
 
 struct af__sink_work {
-    bool
-        is_under_way; /**< The file and `flight`, and at the end all of the sink, are the writer's. */
-    bool is_end;      /**< It is the last one, */
-    bool has_ended;   /**< and has come back. */
-    af_status verdict; /**< What the task has come to, at the end. */
-    atomic_int stop;   /**< AF_OK, or give up the end with that status. */
-    af__buffer flight; /**< The block that is being written. */
+    /** The writer owns the file and `inflight`, and at the end all of the sink. */
+    bool is_under_way;
+    bool is_end;         /**< It is the last one, */
+    bool has_ended;      /**< and has come back. */
+    af_status verdict;   /**< What the task has come to, at the end. */
+    atomic_int stop;     /**< AF_OK, or give up the end with that status. */
+    af__buffer inflight; /**< The block that is being written. */
     af_failure failure;
 };
 
 /* ---- Digests ------------------------------------------------------------------------------- */
 
 /** Read back what was there before, or couldn't be taken when it was written. */
-static af_status catch_up(af__sink *sink, int64_t size, af_failure *failure) {
+static af_status hash_existing(af__sink *sink, int64_t size, af_failure *failure) {
     char block[HASH_BLOCK];
     int64_t limit = sink->hasher.position + size;
     if (limit > sink->file.size) limit = sink->file.size;
@@ -59,7 +59,7 @@ static af_status note_written(af__sink *sink, const char *bytes, size_t size, af
         af__hasher_take(&sink->hasher, bytes, size);
         return AF_OK;
     }
-    return catch_up(sink, (int64_t)size * 2 + HASH_BLOCK, failure);
+    return hash_existing(sink, (int64_t)size * 2 + HASH_BLOCK, failure);
 }
 
 static bool is_behind(const af__sink *sink) {
@@ -99,11 +99,12 @@ static af_status write_in_place(af__sink *sink, af_slice bytes, af_failure *fail
 af_status af__sink_write_file(af__sink *sink, af_slice bytes, af_failure *failure) {
     uint64_t taken = (uint64_t)sink->offset + sink->written;
     if (sink->end != AF_LENGTH_UNKNOWN && bytes.size > (uint64_t)sink->end - taken) {
-        sink->is_void = true;
+        sink->is_invalid = true;
         return af__fail(failure, AF_EPROTOCOL, "the body is longer than its head announced");
     }
     af_status status = AF_OK;
-    if (sink->work == NULL) status = af__sink_hand_over(sink, sink->written + bytes.size, failure);
+    if (sink->work == NULL)
+        status = af__sink_attach_writer(sink, sink->written + bytes.size, failure);
     if (status != AF_OK) return status;
     return sink->work != NULL ? gather(sink, bytes, failure) : write_in_place(sink, bytes, failure);
 }
@@ -111,7 +112,7 @@ af_status af__sink_write_file(af__sink *sink, af_slice bytes, af_failure *failur
 /* ---- Ending -------------------------------------------------------------------------------- */
 
 static bool has_body_in_file(const af__sink *sink) {
-    return sink->kind == AF_SINK_FILE && sink->file.descriptor >= 0 && !sink->is_diverted;
+    return sink->kind == AF_SINK_FILE && sink->file.descriptor >= 0 && !sink->is_error_body;
 }
 
 static af_status check_length(const af__sink *sink, af_failure *failure) {
@@ -123,7 +124,7 @@ static af_status check_length(const af__sink *sink, af_failure *failure) {
 static af_status check_digest(af__sink *sink, af_failure *failure) {
     if (!af__hasher_is_active(&sink->hasher)) return AF_OK;
     if (af__hasher_matches(&sink->hasher, &sink->digest)) return AF_OK;
-    sink->is_void = true;
+    sink->is_invalid = true;
     return af__fail(failure, AF_EPROTOCOL, "the file is not what its %s digest promised",
                     af__digest_name(sink->digest.kind));
 }
@@ -135,7 +136,7 @@ static af_status finish(af__sink *sink, bool *goes_on, af_failure *failure) {
     af_status status = write_out(sink, &sink->memory, failure);
     if (status == AF_OK) status = check_length(sink, failure);
     if (status == AF_OK && is_behind(sink)) {
-        status = catch_up(sink, SETTLE_SIZE, failure);
+        status = hash_existing(sink, SETTLE_SIZE, failure);
         *goes_on = status == AF_OK && is_behind(sink);
     }
     if (status != AF_OK || *goes_on) return status;
@@ -149,7 +150,7 @@ static void abandon(af__sink *sink, af_status status) {
     sink->file.token.received = sink->file.size;
     if (!sink->file.is_touched) return;
     bool keeps = (sink->flags & AF_SINK_KEEP_PARTIAL) != 0 && status != AF_ETOOBIG &&
-                 !sink->is_void;
+                 !sink->is_invalid;
     if (!keeps) {
         af__file_discard(&sink->file);
         return;
@@ -173,25 +174,25 @@ af_status af__sink_end(af__sink *sink, af_status verdict, af_failure *failure) {
 /* ---- Handing over -------------------------------------------------------------------------- */
 
 static bool may_take_long(const af__sink *sink, uint64_t expected) {
-    bool must_catch_up = af__hasher_is_active(&sink->hasher) && sink->offset > 0;
-    return expected > IN_PLACE || must_catch_up || sink->file.is_device ||
+    bool must_hash_existing = af__hasher_is_active(&sink->hasher) && sink->offset > 0;
+    return expected > IN_PLACE || must_hash_existing || sink->file.is_device ||
            (sink->flags & AF_SINK_SYNC) != 0;
 }
 
-af_status af__sink_hand_over(af__sink *sink, uint64_t expected, af_failure *failure) {
+af_status af__sink_attach_writer(af__sink *sink, uint64_t expected, af_failure *failure) {
     if (!has_body_in_file(sink) || !may_take_long(sink, expected)) return AF_OK;
     if (!sink->can_wait) return AF_OK;
     sink->work = af__zalloc(sizeof *sink->work);
     if (sink->work == NULL) return af__fail_memory(failure);
     atomic_init(&sink->work->stop, AF_OK);
     sink->memory.limit = LONGEST_BLOCK;
-    af__buffer_init(&sink->work->flight, LONGEST_BLOCK);
+    af__buffer_init(&sink->work->inflight, LONGEST_BLOCK);
     return AF_OK;
 }
 
-void af__sink_take_back(af__sink *sink) {
+void af__sink_detach_writer(af__sink *sink) {
     if (sink->work == NULL) return;
-    af__buffer_clear(&sink->work->flight);
+    af__buffer_clear(&sink->work->inflight);
     af_free(sink->work);
     sink->work = NULL;
 }
@@ -208,8 +209,8 @@ bool af__sink_has_block(const af__sink *sink) {
 
 void af__sink_begin_block(af__sink *sink) {
     af__sink_work *work = sink->work;
-    af__buffer empty = work->flight;
-    work->flight = sink->memory;
+    af__buffer empty = work->inflight;
+    work->inflight = sink->memory;
     sink->memory = empty;
     work->is_under_way = true;
 }
@@ -237,7 +238,7 @@ void af__sink_stop(af__sink *sink, af_status status) {
 bool af__sink_do(af__sink *sink) {
     af__sink_work *work = sink->work;
     if (!work->is_end) {
-        (void)write_out(sink, &work->flight, &work->failure);
+        (void)write_out(sink, &work->inflight, &work->failure);
         return false;
     }
     af_status status = work->verdict;

@@ -11,7 +11,7 @@
 #include "curl/allocator.h"
 
 #include "base/alloc.h"
-#include "base/spares.h"
+#include "base/freelist.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -112,7 +112,7 @@ static void *take_again(void *taken, size_t size) {
 }
 
 CURLcode af__memory_init_libcurl(void) {
-    if (!AF__KEEPS_SPARES || !stay_loaded()) return curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (!AF__KEEPS_FREELISTS || !stay_loaded()) return curl_global_init(CURL_GLOBAL_DEFAULT);
     return curl_global_init_mem(CURL_GLOBAL_DEFAULT, take, give, take_again, take_copy,
                                 take_zeroed);
 }

@@ -283,7 +283,8 @@ int af__exchange_connected(void *context, char *remote, char *local, int remote_
     bool is_ready = exchange->is_replay ? af__exchange_feed_replay(exchange)
                                         : af__transfer_begin_body(exchange->transfer);
     if (!is_ready) return CURL_PREREQFUNC_ABORT;
-    af__result_set_evidence(exchange->transfer->result, af__tls_peer_copy_evidence(exchange->peer));
+    af__result_set_verification(exchange->transfer->result,
+                                af__tls_peer_copy_verification(exchange->peer));
     exchange->transfer->hop.shares_connection = exchange->driver->multiplexes &&
                                                 exchange->is_multiplexed &&
                                                 exchange->place == AF__APART_NOT &&

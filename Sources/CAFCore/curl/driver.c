@@ -309,7 +309,7 @@ void *af__exchange_get_context(const af__exchange *exchange) {
 
 void af__driver_end(af__driver *driver, af__exchange *exchange, af__outcome *outcome) {
     *outcome = (af__outcome){0};
-    outcome->evidence = af__tls_peer_copy_evidence(exchange->peer);
+    outcome->verification = af__tls_peer_copy_verification(exchange->peer);
     if (exchange->is_replay)
         af__exchange_measure_replay(exchange, &outcome->hop);
     else

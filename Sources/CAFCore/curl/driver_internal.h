@@ -73,8 +73,8 @@ struct af__exchange {
 
     /* This hop. */
     af__attempt attempt;
-    bool
-        awaits_field; /**< No field line has come since libcurl freed the last response's fields. */
+    /** No field line has come since libcurl freed the last response's fields. */
+    bool awaits_field;
     long connect_error; /**< errno of a failed address, when another one was connected. */
     int socket_error;   /**< errno where there was no socket to be had; 0: there was. */
     long connections;   /**< Made for it, when the request was last about to be sent. */
@@ -90,8 +90,8 @@ struct af__exchange {
     int64_t last_activity_us;
     bool is_multiplexed; /**< What moves on the connection may be somebody else's. */
     curl_off_t moved;    /**< Then: bytes of bodies, when last looked at. */
-    bool
-        is_ready; /**< The connection stands, so that what comes is the server's, or of a proxy without a tunnel. */
+    /** The connection stands, so that what comes is the server's, or of a proxy without a tunnel. */
+    bool is_ready;
     af__buffer proxy_text;
     struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
     int64_t passed;                /**< Bytes of the body that the transfer has taken. */

@@ -225,7 +225,7 @@ static void timer_rang(af__alarm *alarm) {
 
 bool af__driver_use_loop(af__driver *driver) {
     CURLM *multi = driver->multi;
-    driver->alarm.ring = timer_rang;
+    driver->alarm.callback = timer_rang;
     return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_changed) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, driver) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_changed) == CURLM_OK &&

@@ -66,9 +66,9 @@ static void report_connection(af__exchange *exchange) {
         af__tls_describe(ssl, &facts);
         bool is_origin = exchange->is_ready && transfer->request.url.is_https;
         const af__tls_peer *peer = is_origin ? exchange->peer : exchange->proxy_peer;
-        af__evidence *evidence = af__tls_peer_copy_evidence(peer);
-        if (evidence != NULL) report = af__evidence_report(evidence);
-        af__evidence_release(evidence);
+        af__verification *verification = af__tls_peer_copy_verification(peer);
+        if (verification != NULL) report = af__verification_report(verification);
+        af__verification_release(verification);
         connection.tls_version = facts.version;
         connection.cipher = facts.cipher;
         if (facts.alpn[0] != '\0') connection.alpn = facts.alpn;

@@ -182,7 +182,7 @@ bool af__cookie_read(af__cookie_line *out, af_slice line, int64_t now, const cha
     return true;
 }
 
-bool af__cookie_keeps_promise(af_slice name, bool is_secure, bool is_host_only, af_slice path) {
+bool af__cookie_prefix_ok(af_slice name, bool is_secure, bool is_host_only, af_slice path) {
     if (af__begins_with_name(name, "__Secure-")) return is_secure;
     if (!af__begins_with_name(name, "__Host-")) return true;
     return is_secure && is_host_only && path.size == 1 && path.bytes[0] == '/';

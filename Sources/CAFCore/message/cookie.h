@@ -32,7 +32,7 @@ bool af__cookie_date(af_slice text, int64_t *seconds);
 bool af__cookie_is_clean(af_slice name, af_slice value, const char **why);
 
 /** What "__Host-" and "__Secure-" in front of a name promise; case aside. */
-bool af__cookie_keeps_promise(af_slice name, bool is_secure, bool is_host_only, af_slice path);
+bool af__cookie_prefix_ok(af_slice name, bool is_secure, bool is_host_only, af_slice path);
 
 /** The path up to its last slash, or "/". */
 af_slice af__cookie_default_path(af_slice url_path);

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
-#include "message/octets.h"
+#include "message/encoding.h"
 
 #include <string.h>
 

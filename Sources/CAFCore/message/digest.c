@@ -1,8 +1,8 @@
 #include "message/digest.h"
 
 #include "base/text.h"
+#include "message/encoding.h"
 #include "message/fields.h"
-#include "message/octets.h"
 
 static const struct {
     const char *name;

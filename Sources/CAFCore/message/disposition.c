@@ -2,9 +2,9 @@
 
 #include "base/failure.h"
 #include "base/text.h"
+#include "message/encoding.h"
 #include "message/fields.h"
 #include "message/media_types.h"
-#include "message/octets.h"
 
 #include <afcore/url.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/text.h"
-#include "message/octets.h"
+#include "message/encoding.h"
 
 enum { SMALLEST_CAPACITY = 16 };
 
@@ -14,8 +14,9 @@ void af__fields_init(af__fields *fields, uint64_t limit) {
     af__buffer_init(&fields->text, limit);
 }
 
-void af__fields_lend(af__fields *fields, af__room text, af_header *headers, size_t count) {
-    af__buffer_lend(&fields->text, text);
+void af__fields_use_storage(af__fields *fields, af__storage text, af_header *headers,
+                            size_t count) {
+    af__buffer_use_storage(&fields->text, text);
     fields->headers = fields->header_room = headers;
     fields->capacity = count;
 }

@@ -29,7 +29,7 @@ void af__fields_init(af__fields *fields, uint64_t limit);
  * Let empty fields begin in memory that must outlive them; what does not fit moves to memory of its
  * own.
  */
-void af__fields_lend(af__fields *fields, af__room text, af_header *headers, size_t count);
+void af__fields_use_storage(af__fields *fields, af__storage text, af_header *headers, size_t count);
 
 /** Free the memory. */
 void af__fields_clear(af__fields *fields);

@@ -1,7 +1,7 @@
 #include "message/ip.h"
 
 #include "base/text.h"
-#include "message/octets.h"
+#include "message/encoding.h"
 
 #include <stdio.h>
 #include <string.h>

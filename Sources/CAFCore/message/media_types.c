@@ -1,8 +1,8 @@
 #include "message/media_types.h"
 
+#include "message/encoding.h"
 #include "message/fields.h"
 #include "message/media_types_table.h"
-#include "message/octets.h"
 
 #include <afcore/multipart.h>
 #include <stdlib.h>

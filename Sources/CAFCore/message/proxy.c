@@ -3,10 +3,10 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/text.h"
+#include "message/encoding.h"
 #include "message/fields.h"
 #include "message/host.h"
 #include "message/ip.h"
-#include "message/octets.h"
 
 enum { HTTP_PORT = 80, HTTPS_PORT = 443, SOCKS_PORT = 1080, LONGEST_LIST = 64 * 1024 };
 

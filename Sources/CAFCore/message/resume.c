@@ -199,7 +199,7 @@ static bool take_word(af_slice *text, uint64_t *out) {
 
 static bool read_file(af_slice value, af__resume_token *out) {
     return take_word(&value, &out->device) && take_word(&value, &out->inode) &&
-           take_word(&value, &out->born) && value.size == 0;
+           take_word(&value, &out->birth_time) && value.size == 0;
 }
 
 /** What is damaged, or NULL. */
@@ -282,7 +282,7 @@ static af_status add_digest(af__buffer *out, const af__digest *digest) {
 af_status af__resume_write(const af__resume_token *token, af__buffer *out) {
     char file[72];
     snprintf(file, sizeof file, "%" PRIu64 " %" PRIu64 " %" PRIu64, token->device, token->inode,
-             token->born);
+             token->birth_time);
     af_status status = af__buffer_append_two(out, af_slice_of(first_line), af_slice_of("\n"));
     if (status == AF_OK) status = add_line(out, "url", token->url);
     if (status == AF_OK) {

@@ -25,7 +25,8 @@ typedef struct af__resume_token {
     int64_t total;     /**< Or AF_LENGTH_UNKNOWN. */
     int64_t received;  /**< Bytes there when it was written; the file itself knows better. */
     af__digest digest; /**< Of the whole. */
-    uint64_t device, inode, born; /**< Of the file that the bytes are in: numbers are used again. */
+    /** Of the file that the bytes are in: inode numbers are used again. */
+    uint64_t device, inode, birth_time;
 } af__resume_token;
 
 void af__resume_clear(af__resume_token *token);

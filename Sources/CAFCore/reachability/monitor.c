@@ -79,45 +79,45 @@ af_status af_reach_monitor_new(af_reach_monitor **out, const af_reach_monitor_op
 /* ---- Starting and stopping ----------------------------------------------------------------- */
 
 /** Under the lock. */
-static void tell_thread(af__reach_hub *hub, af_reach_monitor *monitor) {
+static void tell_thread(af__reach_thread *thread, af_reach_monitor *monitor) {
     if (!monitor->is_waiting) {
         monitor->is_waiting = true;
         atomic_fetch_add(&monitor->references, 1);
-        af__list_append(&hub->waiting, &monitor->waiting);
+        af__list_append(&thread->waiting, &monitor->waiting);
     }
-    if (hub->is_posted) return;
-    hub->is_posted = true;
-    af__loop_post(&hub->loop, &hub->post);
+    if (thread->is_posted) return;
+    thread->is_posted = true;
+    af__loop_post(&thread->loop, &thread->post);
 }
 
 static af_status start(af_reach_monitor *monitor, af_failure *failure) {
     adopt(monitor);
-    af__reach_hub *hub;
-    af_status status = af__reach_hub_get(&hub, failure);
+    af__reach_thread *thread;
+    af_status status = af__reach_thread_get(&thread, failure);
     if (status != AF_OK) return status;
     if (!monitor->is_wanted) {
         monitor->is_wanted = true;
-        hub->wanted++;
-        if (hub->is_bound_to_end) {
-            hub->is_bound_to_end = false;
+        thread->wanted++;
+        if (thread->is_bound_to_end) {
+            thread->is_bound_to_end = false;
             af__thread_will_stay();
         }
     }
     monitor->serial++;
-    tell_thread(hub, monitor);
+    tell_thread(thread, monitor);
     return AF_OK;
 }
 
 static void stop(af_reach_monitor *monitor) {
     adopt(monitor);
     if (!monitor->is_wanted) return;
-    af__reach_hub *hub = af__reach_hub_running();
+    af__reach_thread *thread = af__reach_thread_running();
     monitor->is_wanted = false;
-    if (--hub->wanted == 0) {
-        hub->is_bound_to_end = true;
+    if (--thread->wanted == 0) {
+        thread->is_bound_to_end = true;
         af__thread_will_end();
     }
-    tell_thread(hub, monitor);
+    tell_thread(thread, monitor);
 }
 
 af_status af_reach_monitor_start(af_reach_monitor *monitor, af_failure *failure) {

@@ -26,12 +26,12 @@ struct af_reach_monitor {
     unsigned generation; /**< The process that its thread lives in. */
     bool is_wanted;
     unsigned serial; /**< Of its starts. */
-    bool is_waiting; /**< In hub->waiting. */
+    bool is_waiting; /**< In thread->waiting. */
     af__node waiting;
     af_reachability state;
 
     /* The thread's. */
-    af__node active; /**< In hub->active. */
+    af__node active; /**< In thread->active. */
     unsigned active_serial;
     bool is_active, was_told;
     af_reachability told;
@@ -40,14 +40,14 @@ struct af_reach_monitor {
     bool is_answered; /**< A lookup has ended, well or not. */
     bool wants_lookup, is_looking_up;
     af__lookup lookup;
-    uint64_t print; /**< Of the network when it was looked up. */
+    uint64_t fingerprint; /**< Of the network when it was looked up. */
     unsigned retries;
     bool can_retry; /**< There is room for the alarm. */
     af__alarm retry;
-    struct af__reach_hub *hub;
+    struct af__reach_thread *thread;
 };
 
-typedef struct af__reach_hub {
+typedef struct af__reach_thread {
     /* Under the lock. */
     af__list waiting; /**< Monitors that were started or stopped. */
     size_t wanted;    /**< Monitors that are started. */
@@ -62,12 +62,12 @@ typedef struct af__reach_hub {
     af__watch watch;
     af__list active;
     size_t active_count, lookups;
-    af__reach_facts facts;
-    bool is_due;       /**< Something has changed since it was decided what it means. */
-    af__alarm passing; /**< To ask again about a route that can't last. */
-    unsigned passing_count;
+    af__link_table table;
+    bool is_due;         /**< Something has changed since it was decided what it means. */
+    af__alarm transient; /**< To ask again about a route that can't last. */
+    unsigned transient_count;
     unsigned char buffer[AF__REACH_BUFFER_SIZE];
-} af__reach_hub;
+} af__reach_thread;
 
 void af__reach_lock(void);
 void af__reach_unlock(void);
@@ -75,11 +75,11 @@ void af__reach_unlock(void);
 /** So that other fork handlers can be registered behind these: their locks are taken first. */
 void af__reach_watch_forks(void);
 
-/** Under the lock: the hub whose thread runs, a new one if there is none. AF_ENOMEM, AF_EINTERNAL. */
-af_status af__reach_hub_get(af__reach_hub **out, af_failure *failure);
+/** Under the lock: the thread whose thread runs, a new one if there is none. AF_ENOMEM, AF_EINTERNAL. */
+af_status af__reach_thread_get(af__reach_thread **out, af_failure *failure);
 
 /** Under the lock: that one; NULL: none. */
-af__reach_hub *af__reach_hub_running(void);
+af__reach_thread *af__reach_thread_running(void);
 
 /** Not under the lock: this may be the end of the monitor. */
 void af__reach_unreference(af_reach_monitor *monitor);

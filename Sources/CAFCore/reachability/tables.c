@@ -13,83 +13,83 @@ enum {
     FIRST_ROOM = 8
 };
 
-void af__reach_facts_init(af__reach_facts *facts, af__reach_kind_of *kind_of, void *context) {
-    *facts = (af__reach_facts){.kind_of = kind_of, .context = context};
+void af__link_table_init(af__link_table *table, af__reach_kind_of *kind_of, void *context) {
+    *table = (af__link_table){.kind_of = kind_of, .context = context};
 }
 
-void af__reach_facts_clear(af__reach_facts *facts) {
-    af_free(facts->links);
-    af_free(facts->own);
-    af__reach_facts_init(facts, facts->kind_of, facts->context);
+void af__link_table_clear(af__link_table *table) {
+    af_free(table->links);
+    af_free(table->own);
+    af__link_table_init(table, table->kind_of, table->context);
 }
 
 /* ---- Reading everything -------------------------------------------------------------------- */
 
-bool af__reach_facts_ask(af__reach_facts *facts, af__reach_request *request) {
-    bool wants_links = facts->stage == AF__REACH_NOTHING;
-    if (!wants_links && facts->stage != AF__REACH_HAS_LINKS) return false;
+bool af__link_table_ask(af__link_table *table, af__reach_request *request) {
+    bool wants_links = table->stage == AF__REACH_NOTHING;
+    if (!wants_links && table->stage != AF__REACH_HAS_LINKS) return false;
     if (wants_links) {
-        facts->is_stale = false;
-        facts->round++;
+        table->must_redump = false;
+        table->round++;
     }
-    facts->stage = wants_links ? AF__REACH_READING_LINKS : AF__REACH_READING_OWN;
+    table->stage = wants_links ? AF__REACH_READING_LINKS : AF__REACH_READING_OWN;
     memset(request, 0, sizeof *request);
     request->header.nlmsg_len = sizeof *request;
     request->header.nlmsg_type = wants_links ? RTM_GETLINK : RTM_GETADDR;
     request->header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    request->header.nlmsg_seq = ++facts->sequence;
+    request->header.nlmsg_seq = ++table->sequence;
     request->body.rtgen_family = AF_UNSPEC;
     return true;
 }
 
-static bool is_reading(const af__reach_facts *facts) {
-    return facts->stage == AF__REACH_READING_LINKS || facts->stage == AF__REACH_READING_OWN;
+static bool is_reading(const af__link_table *table) {
+    return table->stage == AF__REACH_READING_LINKS || table->stage == AF__REACH_READING_OWN;
 }
 
-void af__reach_facts_lose(af__reach_facts *facts) {
-    facts->is_stale = true;
+void af__link_table_lose(af__link_table *table) {
+    table->must_redump = true;
     /* The kernel runs one dump of a socket at a time: the one under way has to end first. */
-    if (!is_reading(facts)) facts->stage = AF__REACH_NOTHING;
+    if (!is_reading(table)) table->stage = AF__REACH_NOTHING;
 }
 
-void af__reach_facts_restart(af__reach_facts *facts) {
-    facts->is_stale = true;
-    facts->refusals = 0;
-    facts->stage = AF__REACH_NOTHING;
+void af__link_table_restart(af__link_table *table) {
+    table->must_redump = true;
+    table->refusals = 0;
+    table->stage = AF__REACH_NOTHING;
 }
 
-void af__reach_facts_refuse(af__reach_facts *facts) {
-    facts->stage = ++facts->refusals < MOST_REFUSALS ? AF__REACH_NOTHING : AF__REACH_BROKEN;
+void af__link_table_refuse(af__link_table *table) {
+    table->stage = ++table->refusals < MOST_REFUSALS ? AF__REACH_NOTHING : AF__REACH_BROKEN;
 }
 
 /** What was not mentioned while everything was read is gone. */
-static void forget_old(af__reach_facts *facts) {
+static void forget_old(af__link_table *table) {
     size_t kept = 0;
-    for (size_t i = 0; i < facts->link_count; i++) {
-        if (facts->links[i].round == facts->round) facts->links[kept++] = facts->links[i];
+    for (size_t i = 0; i < table->link_count; i++) {
+        if (table->links[i].round == table->round) table->links[kept++] = table->links[i];
     }
-    facts->link_count = kept;
+    table->link_count = kept;
     kept = 0;
-    for (size_t i = 0; i < facts->own_count; i++) {
-        if (facts->own[i].round == facts->round) facts->own[kept++] = facts->own[i];
+    for (size_t i = 0; i < table->own_count; i++) {
+        if (table->own[i].round == table->round) table->own[kept++] = table->own[i];
     }
-    facts->own_count = kept;
+    table->own_count = kept;
 }
 
-static void end_dump(af__reach_facts *facts) {
-    facts->refusals = 0;
-    if (facts->is_stale) {
-        facts->stage = AF__REACH_NOTHING;
-    } else if (facts->stage == AF__REACH_READING_LINKS) {
-        facts->stage = AF__REACH_HAS_LINKS;
+static void end_dump(af__link_table *table) {
+    table->refusals = 0;
+    if (table->must_redump) {
+        table->stage = AF__REACH_NOTHING;
+    } else if (table->stage == AF__REACH_READING_LINKS) {
+        table->stage = AF__REACH_HAS_LINKS;
     } else {
-        facts->stage = AF__REACH_KNOWN;
-        forget_old(facts);
+        table->stage = AF__REACH_KNOWN;
+        forget_old(table);
     }
 }
 
 /** Room for one more of `*count` entries. */
-static void *make_room(af__reach_facts *facts, void *entries, size_t count, size_t *room,
+static void *make_room(af__link_table *table, void *entries, size_t count, size_t *room,
                        size_t size) {
     if (count < *room) return entries;
     if (count >= MOST_ENTRIES) return NULL;
@@ -97,7 +97,7 @@ static void *make_room(af__reach_facts *facts, void *entries, size_t count, size
     void *grown = af__realloc(entries, more * size);
     if (grown == NULL) {
         /* Nothing is known of what is missing, so everything is read again. */
-        af__reach_facts_lose(facts);
+        af__link_table_lose(table);
         return NULL;
     }
     *room = more;
@@ -106,50 +106,50 @@ static void *make_room(af__reach_facts *facts, void *entries, size_t count, size
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-static af__reach_link *find_link(const af__reach_facts *facts, int index) {
-    for (size_t i = 0; i < facts->link_count; i++) {
-        if (facts->links[i].index == index) return &facts->links[i];
+static af__reach_link *find_link(const af__link_table *table, int index) {
+    for (size_t i = 0; i < table->link_count; i++) {
+        if (table->links[i].index == index) return &table->links[i];
     }
     return NULL;
 }
 
-static void remove_own_of(af__reach_facts *facts, int index) {
-    for (size_t i = facts->own_count; i > 0; i--) {
-        if (facts->own[i - 1].index == index) facts->own[i - 1] = facts->own[--facts->own_count];
+static void remove_own_of(af__link_table *table, int index) {
+    for (size_t i = table->own_count; i > 0; i--) {
+        if (table->own[i - 1].index == index) table->own[i - 1] = table->own[--table->own_count];
     }
 }
 
-static void remove_link(af__reach_facts *facts, int index) {
-    af__reach_link *link = find_link(facts, index);
-    if (link != NULL) *link = facts->links[--facts->link_count];
-    remove_own_of(facts, index);
+static void remove_link(af__link_table *table, int index) {
+    af__reach_link *link = find_link(table, index);
+    if (link != NULL) *link = table->links[--table->link_count];
+    remove_own_of(table, index);
 }
 
-static af_link_kind kind_of(const af__reach_facts *facts, const struct ifinfomsg *info,
+static af_link_kind kind_of(const af__link_table *table, const struct ifinfomsg *info,
                             const char *name) {
     if (info->ifi_flags & IFF_LOOPBACK) return AF_LINK_LOOPBACK;
-    af_link_kind kind = facts->kind_of(facts->context, info->ifi_index, name);
+    af_link_kind kind = table->kind_of(table->context, info->ifi_index, name);
     if (kind != AF_LINK_UNKNOWN) return kind;
     return info->ifi_type == ARPHRD_ETHER ? AF_LINK_WIRED : AF_LINK_OTHER;
 }
 
-static void put_link(af__reach_facts *facts, const struct ifinfomsg *info, const char *name) {
-    af__reach_link *link = find_link(facts, info->ifi_index);
+static void put_link(af__link_table *table, const struct ifinfomsg *info, const char *name) {
+    af__reach_link *link = find_link(table, info->ifi_index);
     if (link == NULL) {
-        void *links = make_room(facts, facts->links, facts->link_count, &facts->link_room,
-                                sizeof *facts->links);
+        void *links = make_room(table, table->links, table->link_count, &table->link_room,
+                                sizeof *table->links);
         if (links == NULL) return;
-        facts->links = links;
-        link = &facts->links[facts->link_count++];
+        table->links = links;
+        link = &table->links[table->link_count++];
         *link = (af__reach_link){.index = info->ifi_index};
     }
     if (link->name[0] == 0 || (name[0] != 0 && strcmp(link->name, name) != 0)) {
         memcpy(link->name, name, sizeof link->name);
-        link->kind = kind_of(facts, info, name);
+        link->kind = kind_of(table, info, name);
     }
     link->is_up = (info->ifi_flags & IFF_UP) != 0;
     link->is_running = link->is_up && (info->ifi_flags & IFF_RUNNING) != 0;
-    link->round = facts->round;
+    link->round = table->round;
 }
 
 /* ---- Attributes ---------------------------------------------------------------------------- */
@@ -186,14 +186,14 @@ static bool read_fixed(af_slice message, void *fixed, size_t size, af_slice *att
     return true;
 }
 
-static void take_link(af__reach_facts *facts, af_slice message, bool is_gone) {
+static void take_link(af__link_table *table, af_slice message, bool is_gone) {
     struct ifinfomsg info;
     af_slice rest;
     if (!read_fixed(message, &info, sizeof info, &rest)) return;
     /* Messages of a bridge about its ports look alike: there a port that leaves is "deleted". */
     if (info.ifi_family != AF_UNSPEC || info.ifi_index <= 0) return;
     if (is_gone) {
-        remove_link(facts, info.ifi_index);
+        remove_link(table, info.ifi_index);
         return;
     }
     char name[AF_LINK_NAME_SIZE] = "";
@@ -203,7 +203,7 @@ static void take_link(af__reach_facts *facts, af_slice message, bool is_gone) {
         memcpy(name, attribute.bytes, attribute.size);
         name[sizeof name - 1] = 0;
     }
-    put_link(facts, &info, name);
+    put_link(table, &info, name);
 }
 
 /* ---- Addresses ----------------------------------------------------------------------------- */
@@ -221,35 +221,35 @@ static bool same_address(const af__reach_address *a, const af__reach_address *b)
     return a->family == b->family && memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-static void put_own(af__reach_facts *facts, const af__reach_own *new) {
-    for (size_t i = 0; i < facts->own_count; i++) {
-        af__reach_own *old = &facts->own[i];
+static void put_own(af__link_table *table, const af__reach_own *new) {
+    for (size_t i = 0; i < table->own_count; i++) {
+        af__reach_own *old = &table->own[i];
         if (old->index != new->index || !same_address(&old->address, &new->address)) continue;
         old->round = new->round;
         return;
     }
-    void *own = make_room(facts, facts->own, facts->own_count, &facts->own_room,
-                          sizeof *facts->own);
+    void *own = make_room(table, table->own, table->own_count, &table->own_room,
+                          sizeof *table->own);
     if (own == NULL) return;
-    facts->own = own;
-    facts->own[facts->own_count++] = *new;
+    table->own = own;
+    table->own[table->own_count++] = *new;
 }
 
-static void remove_own(af__reach_facts *facts, const af__reach_own *gone) {
-    for (size_t i = facts->own_count; i > 0; i--) {
-        af__reach_own *old = &facts->own[i - 1];
+static void remove_own(af__link_table *table, const af__reach_own *gone) {
+    for (size_t i = table->own_count; i > 0; i--) {
+        af__reach_own *old = &table->own[i - 1];
         if (old->index != gone->index || !same_address(&old->address, &gone->address)) continue;
-        *old = facts->own[--facts->own_count];
+        *old = table->own[--table->own_count];
     }
 }
 
-static void take_own(af__reach_facts *facts, af_slice message, bool is_gone) {
+static void take_own(af__link_table *table, af_slice message, bool is_gone) {
     struct ifaddrmsg info;
     af_slice rest;
     if (!read_fixed(message, &info, sizeof info, &rest)) return;
     if (info.ifa_family != AF_INET && info.ifa_family != AF_INET6) return;
     if (info.ifa_index > INT32_MAX) return;
-    af__reach_own own = {.index = (int)info.ifa_index, .round = facts->round};
+    af__reach_own own = {.index = (int)info.ifa_index, .round = table->round};
     bool has_local = false;
     link_attribute attribute;
     while (next_attribute(&rest, &attribute)) {
@@ -264,51 +264,51 @@ static void take_own(af__reach_facts *facts, af_slice message, bool is_gone) {
     if (own.address.family == 0) return;
     if (is_link_local(&own.address)) own.address.scope = own.index;
     if (is_gone) {
-        remove_own(facts, &own);
+        remove_own(table, &own);
     } else {
-        put_own(facts, &own);
+        put_own(table, &own);
     }
 }
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
-static void take_message(af__reach_facts *facts, const struct nlmsghdr *header, af_slice message) {
-    bool is_answer = is_reading(facts) && header->nlmsg_seq == facts->sequence;
-    if (header->nlmsg_flags & NLM_F_DUMP_INTR) facts->is_stale = true;
+static void take_message(af__link_table *table, const struct nlmsghdr *header, af_slice message) {
+    bool is_answer = is_reading(table) && header->nlmsg_seq == table->sequence;
+    if (header->nlmsg_flags & NLM_F_DUMP_INTR) table->must_redump = true;
     switch (header->nlmsg_type) {
     case NLMSG_DONE:
-        if (is_answer) end_dump(facts);
+        if (is_answer) end_dump(table);
         break;
     case NLMSG_ERROR:
-        if (is_answer) af__reach_facts_refuse(facts);
+        if (is_answer) af__link_table_refuse(table);
         break;
     case NLMSG_OVERRUN:
-        af__reach_facts_lose(facts);
+        af__link_table_lose(table);
         break;
     case RTM_NEWLINK:
     case RTM_DELLINK:
-        take_link(facts, message, header->nlmsg_type == RTM_DELLINK);
+        take_link(table, message, header->nlmsg_type == RTM_DELLINK);
         break;
     case RTM_NEWADDR:
     case RTM_DELADDR:
-        take_own(facts, message, header->nlmsg_type == RTM_DELADDR);
+        take_own(table, message, header->nlmsg_type == RTM_DELADDR);
         break;
     default: /* Routes and rules: that they changed is all there is to know. */
         break;
     }
 }
 
-void af__reach_facts_take(af__reach_facts *facts, const void *datagram, size_t size) {
+void af__link_table_take(af__link_table *table, const void *datagram, size_t size) {
     const char *next = datagram;
     struct nlmsghdr header;
-    if (facts->stage == AF__REACH_BROKEN) {
-        facts->refusals = 0;
-        facts->stage = AF__REACH_NOTHING;
+    if (table->stage == AF__REACH_BROKEN) {
+        table->refusals = 0;
+        table->stage = AF__REACH_NOTHING;
     }
     while (size >= sizeof header) {
         memcpy(&header, next, sizeof header);
         if (header.nlmsg_len < sizeof header || header.nlmsg_len > size) break;
-        take_message(facts, &header,
+        take_message(table, &header,
                      (af_slice){next + NLMSG_HDRLEN, header.nlmsg_len - (uint32_t)sizeof header});
         size_t step = NLMSG_ALIGN((size_t)header.nlmsg_len);
         if (step > size) step = size;
@@ -324,39 +324,39 @@ static bool is_usable(const af__reach_link *link) {
 }
 
 /** The link that the source belongs to, one that runs if there are several; NULL if none is known. */
-static const af__reach_link *link_of_source(const af__reach_facts *facts,
+static const af__reach_link *link_of_source(const af__link_table *table,
                                             const af__reach_address *source) {
     const af__reach_link *found = NULL;
-    for (size_t i = 0; i < facts->own_count && !is_usable(found); i++) {
-        const af__reach_own *own = &facts->own[i];
+    for (size_t i = 0; i < table->own_count && !is_usable(found); i++) {
+        const af__reach_own *own = &table->own[i];
         if (!same_address(&own->address, source)) continue;
         if (source->scope != 0 && source->scope != own->index) continue;
-        const af__reach_link *link = find_link(facts, own->index);
+        const af__reach_link *link = find_link(table, own->index);
         if (link != NULL) found = link;
     }
     return found;
 }
 
-static const af__reach_link *link_of_route(const af__reach_facts *facts,
+static const af__reach_link *link_of_route(const af__link_table *table,
                                            const af__reach_route *route) {
     if (!same_address(&route->source, &route->destination)) {
-        return link_of_source(facts, &route->source);
+        return link_of_source(table, &route->source);
     }
     /* To an address of our own, whichever link has it, packets go through the loopback. */
-    for (size_t i = 0; i < facts->link_count; i++) {
-        if (facts->links[i].kind == AF_LINK_LOOPBACK) return &facts->links[i];
+    for (size_t i = 0; i < table->link_count; i++) {
+        if (table->links[i].kind == AF_LINK_LOOPBACK) return &table->links[i];
     }
     return NULL;
 }
 
-af_reachability af__reach_decide(const af__reach_facts *facts, const af__reach_route *routes,
-                                 size_t count, bool *is_passing) {
-    *is_passing = false;
+af_reachability af__reach_decide(const af__link_table *table, const af__reach_route *routes,
+                                 size_t count, bool *is_transient) {
+    *is_transient = false;
     for (size_t i = 0; i < count; i++) {
         if (!routes[i].exists) continue;
-        const af__reach_link *link = link_of_route(facts, &routes[i]);
+        const af__reach_link *link = link_of_route(table, &routes[i]);
         if (link != NULL && !link->is_running) {
-            if (!link->is_up) *is_passing = true;
+            if (!link->is_up) *is_transient = true;
             continue;
         }
         af_reachability state = {AF_REACH_VIA_WIFI, AF_LINK_UNKNOWN, ""};
@@ -365,7 +365,7 @@ af_reachability af__reach_decide(const af__reach_facts *facts, const af__reach_r
             state.link = link->kind;
             memcpy(state.link_name, link->name, sizeof state.link_name);
         }
-        *is_passing = false;
+        *is_transient = false;
         return state;
     }
     return (af_reachability){AF_REACH_NONE, AF_LINK_UNKNOWN, ""};
@@ -379,14 +379,14 @@ static uint64_t hash(const af__reach_own *own) {
     return value;
 }
 
-uint64_t af__reach_print(const af__reach_facts *facts) {
-    uint64_t print = 0;
-    for (size_t i = 0; i < facts->own_count; i++) {
-        const af__reach_own *own = &facts->own[i];
-        const af__reach_link *link = find_link(facts, own->index);
+uint64_t af__reach_fingerprint(const af__link_table *table) {
+    uint64_t fingerprint = 0;
+    for (size_t i = 0; i < table->own_count; i++) {
+        const af__reach_own *own = &table->own[i];
+        const af__reach_link *link = find_link(table, own->index);
         if (link == NULL || !link->is_running || link->kind == AF_LINK_LOOPBACK) continue;
         /* Of any order; without those that come and go with every container. */
-        if (!is_link_local(&own->address)) print += hash(own);
+        if (!is_link_local(&own->address)) fingerprint += hash(own);
     }
-    return print;
+    return fingerprint;
 }

@@ -48,19 +48,19 @@ typedef enum af__reach_stage {
 /** What kind a link is that isn't Ethernet alone: AF_LINK_WIRELESS, AF_LINK_CELLULAR, or neither. */
 typedef af_link_kind af__reach_kind_of(void *context, int index, const char *name);
 
-typedef struct af__reach_facts {
+typedef struct af__link_table {
     af__reach_link *links;
     size_t link_count, link_room;
     af__reach_own *own;
     size_t own_count, own_room;
     af__reach_stage stage;
-    bool is_stale;     /**< Something was lost while it was being read: read once more. */
+    bool must_redump;  /**< Something was lost while it was being read: read once more. */
     unsigned round;    /**< Of reading everything: what is older at its end is gone. */
     unsigned refusals; /**< In a row. */
     uint32_t sequence; /**< Of the dump that was asked for last. */
     af__reach_kind_of *kind_of;
     void *context;
-} af__reach_facts;
+} af__link_table;
 
 /** For all links or all addresses; as it goes to the kernel. */
 typedef struct af__reach_request {
@@ -68,32 +68,32 @@ typedef struct af__reach_request {
     struct rtgenmsg body;
 } af__reach_request;
 
-void af__reach_facts_init(af__reach_facts *facts, af__reach_kind_of *kind_of, void *context);
-void af__reach_facts_clear(af__reach_facts *facts);
+void af__link_table_init(af__link_table *table, af__reach_kind_of *kind_of, void *context);
+void af__link_table_clear(af__link_table *table);
 
 /** Is something to be asked for now? Then `request` is to be sent. */
-bool af__reach_facts_ask(af__reach_facts *facts, af__reach_request *request);
+bool af__link_table_ask(af__link_table *table, af__reach_request *request);
 
 /** One datagram of the kernel. */
-void af__reach_facts_take(af__reach_facts *facts, const void *datagram, size_t size);
+void af__link_table_take(af__link_table *table, const void *datagram, size_t size);
 
 /** Messages were lost. */
-void af__reach_facts_lose(af__reach_facts *facts);
+void af__link_table_lose(af__link_table *table);
 
 /** Everything is to be read anew, and no request is under way any more. */
-void af__reach_facts_restart(af__reach_facts *facts);
+void af__link_table_restart(af__link_table *table);
 
 /** A request could not be sent. */
-void af__reach_facts_refuse(af__reach_facts *facts);
+void af__link_table_refuse(af__link_table *table);
 
 /**
- * What the first of the routes that leads somewhere means; AF_REACH_NONE if none does. `is_passing`
+ * What the first of the routes that leads somewhere means; AF_REACH_NONE if none does. `is_transient`
  * says that a route goes over a link that is switched off, which the kernel is about to correct.
  */
-af_reachability af__reach_decide(const af__reach_facts *facts, const af__reach_route *routes,
-                                 size_t count, bool *is_passing);
+af_reachability af__reach_decide(const af__link_table *table, const af__reach_route *routes,
+                                 size_t count, bool *is_transient);
 
 /** A number that changes when the addresses do by which other hosts know this one. */
-uint64_t af__reach_print(const af__reach_facts *facts);
+uint64_t af__reach_fingerprint(const af__link_table *table);
 
 #endif

@@ -18,14 +18,14 @@ enum {
     MOST_RETRIES = 5,    /* Of a lookup that failed for the moment: after 1, 2, 4, 8 and 16 s. */
     FIRST_RETRY_US = 1000 * 1000,
     /* A link that is switched off loses its routes only after that was told. */
-    PASSING_US = 5 * 1000,
-    MOST_PASSING = 8
+    TRANSIENT_US = 5 * 1000,
+    MOST_TRANSIENT = 8
 };
 
 /* The one that runs. */
 static struct {
     pthread_mutex_t lock;
-    af__reach_hub *hub; /* NULL: no thread, or one that takes nothing more. */
+    af__reach_thread *thread; /* NULL: no thread, or one that takes nothing more. */
 } shared = {PTHREAD_MUTEX_INITIALIZER, NULL};
 
 void af__reach_lock(void) {
@@ -48,13 +48,13 @@ void af__reach_unreference(af_reach_monitor *monitor) {
 static void look_up_later(af_reach_monitor *monitor) {
     if (!monitor->can_retry || monitor->retries >= MOST_RETRIES) return;
     int64_t delay = (int64_t)FIRST_RETRY_US << monitor->retries++;
-    af__loop_arm(&monitor->hub->loop, &monitor->retry, af__now_us() + delay);
+    af__loop_arm(&monitor->thread->loop, &monitor->retry, af__now_us() + delay);
 }
 
 static void retry_rang(af__alarm *alarm) {
     af_reach_monitor *monitor = AF__OWNER(alarm, af_reach_monitor, retry);
     monitor->wants_lookup = true;
-    monitor->hub->is_due = true;
+    monitor->thread->is_due = true;
 }
 
 /** The monitor is active. */
@@ -64,8 +64,8 @@ static void take_answer(af_reach_monitor *monitor) {
     monitor->lookup = (af__lookup){0};
     monitor->is_looking_up = false;
     monitor->is_answered = true;
-    monitor->hub->lookups--;
-    monitor->hub->is_due = true;
+    monitor->thread->lookups--;
+    monitor->thread->is_due = true;
     if (found != NULL) {
         monitor->address_count = af__reach_take_addresses(found, monitor->addresses);
         af__addresses_release(found);
@@ -81,25 +81,25 @@ static void stop_lookup(af_reach_monitor *monitor) {
     if (!monitor->is_looking_up) return;
     af__resolver_cancel(&monitor->lookup);
     monitor->is_looking_up = false;
-    monitor->hub->lookups--;
+    monitor->thread->lookups--;
     /* Another one may have waited for its turn. */
-    monitor->hub->is_due = true;
+    monitor->thread->is_due = true;
 }
 
-static void look_up(af_reach_monitor *monitor, uint64_t print) {
-    if (!monitor->is_answered || monitor->print != print) {
+static void look_up(af_reach_monitor *monitor, uint64_t fingerprint) {
+    if (!monitor->is_answered || monitor->fingerprint != fingerprint) {
         monitor->wants_lookup = true;
         monitor->retries = 0;
     }
     if (!monitor->wants_lookup || monitor->is_looking_up) return;
-    if (monitor->hub->lookups >= MOST_LOOKUPS) return;
+    if (monitor->thread->lookups >= MOST_LOOKUPS) return;
     monitor->wants_lookup = false;
-    monitor->print = print;
-    af__loop_disarm(&monitor->hub->loop, &monitor->retry);
-    monitor->hub->lookups++;
+    monitor->fingerprint = fingerprint;
+    af__loop_disarm(&monitor->thread->loop, &monitor->retry);
+    monitor->thread->lookups++;
     monitor->is_looking_up = true;
     /* The network has changed, so what others were told before says nothing. */
-    bool has_ended = af__resolver_begin(&monitor->lookup, &monitor->hub->names, monitor->host,
+    bool has_ended = af__resolver_begin(&monitor->lookup, &monitor->thread->names, monitor->host,
                                         AF_UNSPEC, AF__LOOKUP_FRESH);
     if (has_ended) take_answer(monitor);
 }
@@ -124,51 +124,52 @@ static void tell(af_reach_monitor *monitor, const af_reachability *state) {
 /** false: not yet, because the routes are about to change. */
 static bool decide(af_reach_monitor *monitor) {
     af_reachability state = {AF_REACH_NONE, AF_LINK_UNKNOWN, ""};
-    bool is_any_passing = false;
+    bool is_any_transient = false;
     for (size_t i = 0; i < monitor->address_count && state.status == AF_REACH_NONE; i++) {
         af__reach_route route = af__reach_probe(&monitor->addresses[i]);
-        bool is_passing;
-        state = af__reach_decide(&monitor->hub->facts, &route, 1, &is_passing);
-        is_any_passing |= is_passing;
+        bool is_transient;
+        state = af__reach_decide(&monitor->thread->table, &route, 1, &is_transient);
+        is_any_transient |= is_transient;
     }
-    bool is_final = state.status != AF_REACH_NONE || !is_any_passing ||
-                    monitor->hub->passing_count >= MOST_PASSING;
+    bool is_final = state.status != AF_REACH_NONE || !is_any_transient ||
+                    monitor->thread->transient_count >= MOST_TRANSIENT;
     if (is_final) tell(monitor, &state);
     return is_final;
 }
 
-static void decide_all(af__reach_hub *hub) {
-    if (!hub->is_due || hub->facts.stage != AF__REACH_KNOWN) return;
-    hub->is_due = false;
+static void decide_all(af__reach_thread *thread) {
+    if (!thread->is_due || thread->table.stage != AF__REACH_KNOWN) return;
+    thread->is_due = false;
     bool is_final = true;
-    uint64_t print = af__reach_print(&hub->facts);
+    uint64_t fingerprint = af__reach_fingerprint(&thread->table);
     /* Callbacks change no list but that of what waits. */
-    for (af__node *node = hub->active.head.next; node != &hub->active.head; node = node->next) {
+    for (af__node *node = thread->active.head.next; node != &thread->active.head;
+         node = node->next) {
         af_reach_monitor *monitor = AF__OWNER(node, af_reach_monitor, active);
         if (monitor->host != NULL) {
-            look_up(monitor, print);
+            look_up(monitor, fingerprint);
             if (!monitor->is_answered) continue;
         }
         is_final &= decide(monitor);
     }
     if (is_final) {
-        hub->passing_count = 0;
+        thread->transient_count = 0;
     } else {
-        hub->passing_count++;
-        af__loop_arm(&hub->loop, &hub->passing, af__now_us() + PASSING_US);
+        thread->transient_count++;
+        af__loop_arm(&thread->loop, &thread->transient, af__now_us() + TRANSIENT_US);
     }
 }
 
-static void passing_rang(af__alarm *alarm) {
-    AF__OWNER(alarm, af__reach_hub, passing)->is_due = true;
+static void transient_expired(af__alarm *alarm) {
+    AF__OWNER(alarm, af__reach_thread, transient)->is_due = true;
 }
 
 /* ---- The kernel's messages ----------------------------------------------------------------- */
 
-static void ask(af__reach_hub *hub) {
+static void ask(af__reach_thread *thread) {
     af__reach_request request;
-    while (af__reach_facts_ask(&hub->facts, &request)) {
-        if (!af__reach_send(hub->netlink, &request)) af__reach_facts_refuse(&hub->facts);
+    while (af__link_table_ask(&thread->table, &request)) {
+        if (!af__reach_send(thread->netlink, &request)) af__link_table_refuse(&thread->table);
     }
 }
 
@@ -176,32 +177,32 @@ static void ask(af__reach_hub *hub) {
  * Messages were lost, answers and refusals perhaps among them, and a socket that still has an old
  * question under way takes no new one. A new socket knows of none.
  */
-static bool start_over(af__reach_hub *hub) {
+static bool start_over(af__reach_thread *thread) {
     int fresh = af__reach_open();
     if (fresh < 0) {
-        af__reach_facts_lose(&hub->facts);
+        af__link_table_lose(&thread->table);
         return true;
     }
-    af__loop_unwatch(&hub->loop, &hub->watch);
-    close(hub->netlink);
-    hub->netlink = hub->watch.descriptor = fresh;
-    af__reach_facts_restart(&hub->facts);
-    return af__loop_watch(&hub->loop, &hub->watch, AF__READABLE, true) == AF_OK;
+    af__loop_unwatch(&thread->loop, &thread->watch);
+    close(thread->netlink);
+    thread->netlink = thread->watch.descriptor = fresh;
+    af__link_table_restart(&thread->table);
+    return af__loop_watch(&thread->loop, &thread->watch, AF__READABLE, true) == AF_OK;
 }
 
 static void netlink_ready(af__watch *watch, unsigned readiness) {
     (void)readiness;
-    af__reach_hub *hub = AF__OWNER(watch, af__reach_hub, watch);
+    af__reach_thread *thread = AF__OWNER(watch, af__reach_thread, watch);
     for (int i = 0; i < MOST_DATAGRAMS; i++) {
-        ssize_t size = af__reach_receive(hub->netlink, hub->buffer, sizeof hub->buffer);
+        ssize_t size = af__reach_receive(thread->netlink, thread->buffer, sizeof thread->buffer);
         if (size == 0) return;
-        hub->is_due = true;
+        thread->is_due = true;
         if (size > 0) {
-            af__reach_facts_take(&hub->facts, hub->buffer, (size_t)size);
+            af__link_table_take(&thread->table, thread->buffer, (size_t)size);
         } else if (size == -ENOBUFS) {
-            if (!start_over(hub)) return;
+            if (!start_over(thread)) return;
         } else {
-            af__loop_unwatch(&hub->loop, watch);
+            af__loop_unwatch(&thread->loop, watch);
             return;
         }
     }
@@ -214,39 +215,39 @@ static af_link_kind kind_of(void *context, int index, const char *name) {
 
 /* ---- Monitors coming and going ------------------------------------------------------------- */
 
-static void activate(af__reach_hub *hub, af_reach_monitor *monitor, unsigned serial) {
+static void activate(af__reach_thread *thread, af_reach_monitor *monitor, unsigned serial) {
     if (!monitor->is_active) {
         monitor->is_active = true;
-        monitor->hub = hub;
+        monitor->thread = thread;
         atomic_fetch_add(&monitor->references, 1);
-        af__list_append(&hub->active, &monitor->active);
-        hub->active_count++;
-        monitor->retry.ring = retry_rang;
-        /* One more for the hub's own. */
-        af_status status = af__loop_reserve_alarms(&hub->loop, hub->active_count + 1);
+        af__list_append(&thread->active, &monitor->active);
+        thread->active_count++;
+        monitor->retry.callback = retry_rang;
+        /* One more for the thread's own. */
+        af_status status = af__loop_reserve_alarms(&thread->loop, thread->active_count + 1);
         monitor->can_retry = status == AF_OK;
     }
     monitor->active_serial = serial;
     monitor->was_told = false;
     monitor->is_answered = false;
-    hub->is_due = true;
+    thread->is_due = true;
 }
 
-static void deactivate(af__reach_hub *hub, af_reach_monitor *monitor) {
+static void deactivate(af__reach_thread *thread, af_reach_monitor *monitor) {
     if (!monitor->is_active) return;
     monitor->is_active = false;
     stop_lookup(monitor);
-    af__loop_disarm(&hub->loop, &monitor->retry);
+    af__loop_disarm(&thread->loop, &monitor->retry);
     af__list_remove(&monitor->active);
-    hub->active_count--;
+    thread->active_count--;
     af__reach_unreference(monitor);
 }
 
 /** The first of those that wait, out of its list; under no lock when it returns. */
-static af_reach_monitor *next_waiting(af__reach_hub *hub, bool *is_wanted, unsigned *serial) {
+static af_reach_monitor *next_waiting(af__reach_thread *thread, bool *is_wanted, unsigned *serial) {
     af_reach_monitor *monitor = NULL;
     af__reach_lock();
-    af__node *node = af__list_first(&hub->waiting);
+    af__node *node = af__list_first(&thread->waiting);
     if (node != NULL) {
         af__list_remove(node);
         monitor = AF__OWNER(node, af_reach_monitor, waiting);
@@ -259,28 +260,28 @@ static af_reach_monitor *next_waiting(af__reach_hub *hub, bool *is_wanted, unsig
 }
 
 static void take_posts(void *context, af__post *first) {
-    af__reach_hub *hub = context;
+    af__reach_thread *thread = context;
     bool has_names = false;
     for (af__post *post = first; post != NULL; post = post->next) {
-        has_names |= post == &hub->names.post;
+        has_names |= post == &thread->names.post;
     }
     /* Once: whoever posts from here on has the node in the inbox again. */
     af__reach_lock();
-    hub->is_posted = false;
+    thread->is_posted = false;
     af__reach_unlock();
     bool is_wanted;
     unsigned serial;
     af_reach_monitor *monitor;
-    while ((monitor = next_waiting(hub, &is_wanted, &serial)) != NULL) {
+    while ((monitor = next_waiting(thread, &is_wanted, &serial)) != NULL) {
         if (is_wanted) {
-            activate(hub, monitor, serial);
+            activate(thread, monitor, serial);
         } else {
-            deactivate(hub, monitor);
+            deactivate(thread, monitor);
         }
         af__reach_unreference(monitor);
     }
     af__lookup *lookup;
-    while (has_names && (lookup = af__resolver_take_ended(&hub->names)) != NULL) {
+    while (has_names && (lookup = af__resolver_take_ended(&thread->names)) != NULL) {
         take_answer(AF__OWNER(lookup, af_reach_monitor, lookup));
     }
 }
@@ -289,23 +290,24 @@ static void take_posts(void *context, af__post *first) {
 
 static af__turn finish_turn(void *context, bool was_idle) {
     (void)was_idle;
-    af__reach_hub *hub = context;
-    ask(hub);
-    decide_all(hub);
+    af__reach_thread *thread = context;
+    ask(thread);
+    decide_all(thread);
     af__reach_lock();
-    bool is_over = hub->wanted == 0 && hub->active_count == 0 && af__list_is_empty(&hub->waiting);
-    /* From now on others make a hub of their own. */
-    if (is_over && shared.hub == hub) shared.hub = NULL;
+    bool is_over = thread->wanted == 0 && thread->active_count == 0 &&
+                   af__list_is_empty(&thread->waiting);
+    /* From now on others make a thread of their own. */
+    if (is_over && shared.thread == thread) shared.thread = NULL;
     af__reach_unlock();
     return is_over ? AF__TURN_END : AF__TURN_SLEEP;
 }
 
-static void clear(af__reach_hub *hub) {
-    if (hub->netlink >= 0) close(hub->netlink);
-    af__reach_facts_clear(&hub->facts);
-    af__resolver_close(&hub->names);
-    af__loop_clear(&hub->loop);
-    af_free(hub);
+static void clear(af__reach_thread *thread) {
+    if (thread->netlink >= 0) close(thread->netlink);
+    af__link_table_clear(&thread->table);
+    af__resolver_close(&thread->names);
+    af__loop_clear(&thread->loop);
+    af_free(thread);
 }
 
 static void ended(void *context) {
@@ -318,60 +320,60 @@ static af_status fail_system(af_failure *failure, int error, const char *what) {
     return AF_EINTERNAL;
 }
 
-static af_status set_up(af__reach_hub *hub, af_failure *failure) {
-    af__loop_owner owner = {hub, take_posts, NULL, finish_turn, ended, "af-reach"};
-    af_status status = af__loop_init(&hub->loop, owner, failure);
+static af_status set_up(af__reach_thread *thread, af_failure *failure) {
+    af__loop_owner owner = {thread, take_posts, NULL, finish_turn, ended, "af-reach"};
+    af_status status = af__loop_init(&thread->loop, owner, failure);
     if (status != AF_OK) return status;
-    if (af__loop_reserve_alarms(&hub->loop, 1) != AF_OK) {
+    if (af__loop_reserve_alarms(&thread->loop, 1) != AF_OK) {
         return af__fail_memory(failure);
     }
-    hub->netlink = af__reach_open();
-    if (hub->netlink < 0) return fail_system(failure, -hub->netlink, "no netlink socket");
-    hub->watch = (af__watch){hub->netlink, netlink_ready};
-    status = af__resolver_open(&hub->names, &hub->loop, failure);
+    thread->netlink = af__reach_open();
+    if (thread->netlink < 0) return fail_system(failure, -thread->netlink, "no netlink socket");
+    thread->watch = (af__watch){thread->netlink, netlink_ready};
+    status = af__resolver_open(&thread->names, &thread->loop, failure);
     if (status != AF_OK) return status;
-    status = af__loop_watch(&hub->loop, &hub->watch, AF__READABLE, true);
+    status = af__loop_watch(&thread->loop, &thread->watch, AF__READABLE, true);
     if (status != AF_OK) return af__fail(failure, status, "the netlink socket can't be watched");
-    return af__loop_start(&hub->loop, failure);
+    return af__loop_start(&thread->loop, failure);
 }
 
 static af_status start(af_failure *failure) {
-    af__reach_hub *hub = af__zalloc(sizeof *hub);
-    if (hub == NULL) return af__fail_memory(failure);
-    hub->netlink = -1;
-    hub->passing.ring = passing_rang;
-    af__list_init(&hub->waiting);
-    af__list_init(&hub->active);
-    af__reach_facts_init(&hub->facts, kind_of, hub);
-    af_status status = set_up(hub, failure);
+    af__reach_thread *thread = af__zalloc(sizeof *thread);
+    if (thread == NULL) return af__fail_memory(failure);
+    thread->netlink = -1;
+    thread->transient.callback = transient_expired;
+    af__list_init(&thread->waiting);
+    af__list_init(&thread->active);
+    af__link_table_init(&thread->table, kind_of, thread);
+    af_status status = set_up(thread, failure);
     if (status != AF_OK) {
-        clear(hub);
+        clear(thread);
         return status;
     }
-    shared.hub = hub;
+    shared.thread = thread;
     return AF_OK;
 }
 
-af_status af__reach_hub_get(af__reach_hub **out, af_failure *failure) {
-    af_status status = shared.hub == NULL ? start(failure) : AF_OK;
-    *out = shared.hub;
+af_status af__reach_thread_get(af__reach_thread **out, af_failure *failure) {
+    af_status status = shared.thread == NULL ? start(failure) : AF_OK;
+    *out = shared.thread;
     return status;
 }
 
-af__reach_hub *af__reach_hub_running(void) {
-    return shared.hub;
+af__reach_thread *af__reach_thread_running(void) {
+    return shared.thread;
 }
 
 /* ---- Forks --------------------------------------------------------------------------------- */
 
 /** The thread, and all that it held, are the parent's. */
 static void reset_in_child(void) {
-    if (shared.hub != NULL) {
-        close(shared.hub->netlink);
-        close(shared.hub->loop.epoll_descriptor);
-        close(shared.hub->loop.event_descriptor);
+    if (shared.thread != NULL) {
+        close(shared.thread->netlink);
+        close(shared.thread->loop.epoll_descriptor);
+        close(shared.thread->loop.event_descriptor);
     }
-    shared.hub = NULL;
+    shared.thread = NULL;
     af__reach_unlock();
 }
 

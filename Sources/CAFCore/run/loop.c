@@ -117,7 +117,7 @@ static void ring_alarms(af__loop *loop) {
         if (first == NULL || first->deadline > now) return;
         af__timers_disarm(&loop->timers, first);
         af__alarm *alarm = (af__alarm *)(void *)first;
-        alarm->ring(alarm);
+        alarm->callback(alarm);
     }
 }
 

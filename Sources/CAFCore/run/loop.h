@@ -27,7 +27,7 @@ typedef struct af__watch {
 /** A deadline; lives in its owner. Disarmed when it rings. */
 typedef struct af__alarm {
     af__timer timer;
-    void (*ring)(struct af__alarm *alarm);
+    void (*callback)(struct af__alarm *alarm);
 } af__alarm;
 
 /** What comes after a turn. */

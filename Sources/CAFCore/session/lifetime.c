@@ -1,11 +1,11 @@
 /* What keeps sessions and tasks alive, and how work gets to their threads. */
 #include "base/alloc.h"
-#include "base/spares.h"
+#include "base/freelist.h"
 #include "run/threads.h"
 #include "session/session_internal.h"
 
 /** A busy program makes one for each request. */
-static af__spares spares = AF__SPARES_INIT(sizeof(af_task), AF__RESULT_SPARES);
+static af__freelist freelist = AF__FREELIST_INIT(sizeof(af_task), AF__RESULT_SPARES);
 
 /* ---- Sessions ------------------------------------------------------------------------------ */
 
@@ -19,8 +19,8 @@ void af__session_unreference(af_session *session) {
     af__session_clear_store(session);
     af_free(session);
     /* Another session, if there is one, soon has its own again. */
-    af__spares_empty(&spares);
-    af__result_free_spares();
+    af__freelist_empty(&freelist);
+    af__result_free_kept();
 }
 
 void af__session_keep_alive(af_session *session) {
@@ -75,11 +75,11 @@ void af__task_post(af_task *task, unsigned what) {
 }
 
 af_task *af__task_take_spare(void) {
-    return af__spares_take(&spares);
+    return af__freelist_take(&freelist);
 }
 
 void af__task_give_spare(af_task *task) {
-    af__spares_give(&spares, task);
+    af__freelist_give(&freelist, task);
 }
 
 af_task *af_task_retain(af_task *task) {
@@ -101,7 +101,7 @@ void af_task_release(af_task *task) {
     void *context = task->transfer.events.context;
     af__transfer_clear(&task->transfer);
     af__reply_free(atomic_load(&task->reply));
-    af__spares_give(&spares, task);
+    af__freelist_give(&freelist, task);
     if (!was_started) {
         if (release != NULL) release(context);
         af__session_drop_keep_alive(session);

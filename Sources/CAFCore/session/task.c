@@ -1,7 +1,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
-#include "base/spares.h"
+#include "base/freelist.h"
 #include "run/threads.h"
 #include "session/session_internal.h"
 #include "session/task_connectivity.h"
@@ -414,7 +414,7 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
         return status;
     }
     atomic_init(&task->references, 1);
-    task->alarm.ring = on_alarm;
+    task->alarm.callback = on_alarm;
     task->job.run = run_job;
     task->session = session;
     task->transfer.store = &session->store;

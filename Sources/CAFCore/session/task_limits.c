@@ -42,7 +42,7 @@ static int64_t body_deadline(const af_task *task) {
 
 /** The moment when a direction that its rate holds may move on. */
 static int64_t rate_deadline(const af__rate *rate) {
-    return rate->due_us != 0 ? rate->due_us : INT64_MAX;
+    return rate->wakeup_us != 0 ? rate->wakeup_us : INT64_MAX;
 }
 
 static int64_t next_try(const af_task *task) {
@@ -58,8 +58,8 @@ static int64_t network_deadline(const af_task *task) {
 void af__task_stop_waiting(af_task *task, int64_t now) {
     af__transfer *transfer = &task->transfer;
     if (now >= body_deadline(task)) transfer->source.is_waiting = false;
-    if (now >= rate_deadline(&transfer->send_rate)) transfer->send_rate.due_us = 0;
-    if (now >= rate_deadline(&transfer->receive_rate)) transfer->receive_rate.due_us = 0;
+    if (now >= rate_deadline(&transfer->send_rate)) transfer->send_rate.wakeup_us = 0;
+    if (now >= rate_deadline(&transfer->receive_rate)) transfer->receive_rate.wakeup_us = 0;
 }
 
 void af__task_arm(af_task *task) {

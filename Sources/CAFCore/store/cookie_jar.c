@@ -72,8 +72,8 @@ static bool has_expired(const af__jar_cookie *cookie, int64_t now) {
 /* ---- Making room --------------------------------------------------------------------------- */
 
 static void take_out_expired(af_cookie_jar *jar, int64_t now) {
-    if (jar->first_end > now) return;
-    jar->first_end = INT64_MAX;
+    if (jar->earliest_expiry > now) return;
+    jar->earliest_expiry = INT64_MAX;
     for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
         af__jar_cookie **link = &jar->buckets[i];
         while (*link != NULL) {
@@ -81,7 +81,9 @@ static void take_out_expired(af_cookie_jar *jar, int64_t now) {
                 take_out(jar, link);
                 continue;
             }
-            if ((*link)->expires_s < jar->first_end) jar->first_end = (*link)->expires_s;
+            if ((*link)->expires_s < jar->earliest_expiry) {
+                jar->earliest_expiry = (*link)->expires_s;
+            }
             link = &(*link)->next;
         }
     }
@@ -149,7 +151,7 @@ static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
 }
 
 /** Who reads along on http must not replace, or stand in front of, what https has set. */
-static bool covers_secure(const af_cookie_jar *jar, const af__jar_cookie *new) {
+static bool would_shadow_secure(const af_cookie_jar *jar, const af__jar_cookie *new) {
     for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
         for (const af__jar_cookie *old = jar->buckets[i]; old != NULL; old = old->next) {
             bool is_near = old->is_secure && af__is_same(old->name, new->name) &&
@@ -176,7 +178,7 @@ static af_status insert(af_cookie_jar *jar, af__jar_cookie *new, int64_t now) {
     cookie->next = jar->buckets[bucket];
     jar->buckets[bucket] = cookie;
     touch(jar, cookie);
-    if (cookie->expires_s < jar->first_end) jar->first_end = cookie->expires_s;
+    if (cookie->expires_s < jar->earliest_expiry) jar->earliest_expiry = cookie->expires_s;
     jar->count++;
     if (cookie->expires_s != AF_COOKIE_SESSION) jar->has_changed = true;
     return AF_OK;
@@ -198,9 +200,9 @@ static bool is_good(const af__jar_cookie *cookie, const char **why) {
     }
     af_slice promise = cookie->name.size > 0 ? cookie->name : cookie->value;
     bool is_kept = cookie->name.size > 0
-                       ? af__cookie_keeps_promise(promise, cookie->is_secure, cookie->is_host_only,
-                                                  cookie->path)
-                       : af__cookie_keeps_promise(promise, false, false, cookie->path);
+                       ? af__cookie_prefix_ok(promise, cookie->is_secure, cookie->is_host_only,
+                                              cookie->path)
+                       : af__cookie_prefix_ok(promise, false, false, cookie->path);
     if (!is_kept) *why = "the cookie isn't what the prefix of its name says";
     return *why == NULL;
 }
@@ -225,7 +227,7 @@ static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, 
         return false;
     }
     af__ip ip;
-    bool is_narrow = af__ip_parse(&ip, own) || af__suffixes_have(room);
+    bool is_narrow = af__ip_parse(&ip, own) || af__is_public_suffix(room);
     if (is_narrow && !is_own) {
         *why = "the cookie's domain is a public suffix";
         return false;
@@ -257,7 +259,7 @@ af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, a
     if (new.is_secure && !site->is_secure) *why = "a secure cookie came over http";
     if (*why != NULL || !is_good(&new, why)) return AF_EINVAL;
     pthread_mutex_lock(&jar->lock);
-    bool is_covered = !new.is_secure && !site->is_secure &&covers_secure(jar, &new);
+    bool is_covered = !new.is_secure && !site->is_secure &&would_shadow_secure(jar, &new);
     af_status status = is_covered ? AF_EINVAL : insert(jar, &new, now);
     pthread_mutex_unlock(&jar->lock);
     if (is_covered) *why = "over http the cookie would stand for a secure one";
@@ -303,7 +305,7 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
     if (!read_domain(&new.domain, &is_address, room))
         *why = "the cookie's domain is no address, nor a name in ASCII and lower case";
     bool is_wide = *why == NULL && !new.is_host_only;
-    if (is_wide && (is_address || af__suffixes_have(given->domain))) {
+    if (is_wide && (is_address || af__is_public_suffix(given->domain))) {
         *why = "the cookie's domain is a public suffix";
     }
     /* Names with semicolons would be several; values with them, too. */

@@ -48,7 +48,7 @@ struct af_cookie_jar {
     af__jar_cookie *buckets[AF__COOKIE_BUCKETS]; /**< By site. */
     af__list by_use; /**< The one that was not used for longest first. */
     size_t count;
-    int64_t first_end; /**< No cookie ends before. */
+    int64_t earliest_expiry; /**< No cookie ends before. */
     uint64_t clock;
     bool has_changed; /**< Since it was written. */
 };

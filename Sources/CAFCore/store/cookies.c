@@ -53,7 +53,7 @@ af_status af_cookie_jar_new(af_cookie_jar **out, const af_cookie_jar_options *op
     jar->max_cookies_per_site = options->max_cookies_per_site != 0 ? options->max_cookies_per_site
                                                                    : MOST_PER_DOMAIN;
     af__list_init(&jar->by_use);
-    jar->first_end = INT64_MAX;
+    jar->earliest_expiry = INT64_MAX;
     af_status status = begin(jar, options->path, failure);
     if (status != AF_OK) {
         free_jar(jar);

@@ -39,7 +39,7 @@ bool af__suffixes_are_known(void) {
     return list != NULL;
 }
 
-bool af__suffixes_have(const char *domain) {
+bool af__is_public_suffix(const char *domain) {
     return !af__suffixes_are_known() || is_suffix(list, domain) != 0;
 }
 
@@ -55,7 +55,7 @@ af_slice af__suffixes_site(const char *host) {
     return af_slice_of(site != NULL ? site : host);
 }
 
-bool af__suffixes_join(const char *host, const char *other) {
+bool af__is_same_site(const char *host, const char *other) {
     if (strcmp(host, other) == 0) return true;
     const char *first = registered(host), *second = registered(other);
     return first != NULL && second != NULL && strcmp(first, second) == 0;

@@ -12,7 +12,7 @@
 bool af__suffixes_are_known(void);
 
 /** `domain` ends in NUL, in lower case and ASCII. */
-bool af__suffixes_have(const char *domain);
+bool af__is_public_suffix(const char *domain);
 
 /**
  * What of a host one owner has registered: "example.co.uk" of "a.b.example.co.uk"; of an address, a public suffix and
@@ -21,6 +21,6 @@ bool af__suffixes_have(const char *domain);
 af_slice af__suffixes_site(const char *host);
 
 /** Are both hosts of one site: the same, or with the same name below a public suffix? */
-bool af__suffixes_join(const char *host, const char *other);
+bool af__is_same_site(const char *host, const char *other);
 
 #endif

@@ -34,12 +34,12 @@ af_status af_certificate_request_copy_authority(const af_certificate_request *re
 af_status af_certificate_request_show(af_certificate_request *request,
                                       const af_client_certificate *certificate,
                                       af_failure *failure) {
-    af__identity identity;
+    af__tls_identity identity;
     af_client_certificate source = *certificate;
     source.host = NULL;
-    af_status status = af__identity_read(&identity, &source, failure);
+    af_status status = af__tls_identity_read(&identity, &source, failure);
     if (status != AF_OK) return status;
-    if (af__identity_show(&identity, request->ssl)) {
+    if (af__tls_identity_show(&identity, request->ssl)) {
         request->is_answered = true;
     } else {
         status = af__fail(failure, AF_EINVAL, "OpenSSL refuses the client certificate: %s",
@@ -47,7 +47,7 @@ af_status af_certificate_request_show(af_certificate_request *request,
         SSL_certs_clear(request->ssl);
         ERR_clear_error();
     }
-    af__identity_clear(&identity);
+    af__tls_identity_clear(&identity);
     return status;
 }
 

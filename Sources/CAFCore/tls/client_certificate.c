@@ -74,7 +74,7 @@ static EVP_PKEY *read_key(af_slice bytes, void *password) {
     return key;
 }
 
-static bool read_pem(af__identity *out, af_slice bytes) {
+static bool read_pem(af__tls_identity *out, af_slice bytes) {
     BIO *bio = open_bytes(bytes);
     X509 *one = NULL;
     out->certificate = bio != NULL ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
@@ -89,7 +89,7 @@ static bool read_pem(af__identity *out, af_slice bytes) {
 }
 
 /** DER is a PKCS #12 file or a bare certificate. */
-static bool read_der(af__identity *out, af_slice bytes, const char *password) {
+static bool read_der(af__tls_identity *out, af_slice bytes, const char *password) {
     BIO *bio = open_bytes(bytes);
     PKCS12 *file = bio != NULL ? d2i_PKCS12_bio(bio, NULL) : NULL;
     BIO_free(bio);
@@ -104,7 +104,7 @@ static bool read_der(af__identity *out, af_slice bytes, const char *password) {
     return out->certificate != NULL;
 }
 
-static af_status read_pair(af__identity *out, const af_client_certificate *source,
+static af_status read_pair(af__tls_identity *out, const af_client_certificate *source,
                            af_slice certificate, af_slice key, af_failure *failure) {
     void *password = (void *)(uintptr_t)source->password;
     bool is_good = is_der(certificate) ? read_der(out, certificate, source->password)
@@ -122,7 +122,7 @@ static af_status read_pair(af__identity *out, const af_client_certificate *sourc
     return af__fail(failure, AF_EINVAL, "the key is not that of the client certificate");
 }
 
-static af_status read_pattern(af__identity *out, const af_client_certificate *source,
+static af_status read_pattern(af__tls_identity *out, const af_client_certificate *source,
                               af_failure *failure) {
     out->is_for_all = source->host == NULL;
     if (out->is_for_all) return AF_OK;
@@ -132,8 +132,8 @@ static af_status read_pattern(af__identity *out, const af_client_certificate *so
     return af__fail(failure, AF_EINVAL, "the host of a client certificate is none");
 }
 
-af_status af__identity_read(af__identity *out, const af_client_certificate *source,
-                            af_failure *failure) {
+af_status af__tls_identity_read(af__tls_identity *out, const af_client_certificate *source,
+                                af_failure *failure) {
     secret_bytes certificate, key;
     af__buffer_init(&certificate.owned, MAX_FILE);
     af__buffer_init(&key.owned, MAX_FILE);
@@ -149,33 +149,33 @@ af_status af__identity_read(af__identity *out, const af_client_certificate *sour
     clear_secret(&certificate);
     clear_secret(&key);
     ERR_clear_error();
-    if (status != AF_OK) af__identity_clear(out);
+    if (status != AF_OK) af__tls_identity_clear(out);
     return status;
 }
 
-void af__identity_clear(af__identity *identity) {
+void af__tls_identity_clear(af__tls_identity *identity) {
     X509_free(identity->certificate);
     EVP_PKEY_free(identity->key);
     sk_X509_pop_free(identity->chain, X509_free);
     memset(identity, 0, sizeof *identity);
 }
 
-const af__identity *af__identity_for(const af__identity *all, size_t count,
-                                     const af__trust_host *host) {
-    const af__identity *best = NULL;
-    unsigned best_fit = 0;
+const af__tls_identity *af__tls_identity_for(const af__tls_identity *all, size_t count,
+                                             const af__trust_host *host) {
+    const af__tls_identity *best = NULL;
+    unsigned best_specificity = 0;
     for (size_t i = 0; i < count; i++) {
         if (all[i].is_for_all && best == NULL) best = &all[i];
         if (all[i].is_for_all) continue;
-        unsigned fit = af__host_pattern_fit(&all[i].pattern, host);
-        if (fit <= best_fit) continue;
+        unsigned specificity = af__host_pattern_specificity(&all[i].pattern, host);
+        if (specificity <= best_specificity) continue;
         best = &all[i];
-        best_fit = fit;
+        best_specificity = specificity;
     }
     return best;
 }
 
-bool af__identity_show(const af__identity *identity, SSL *ssl) {
+bool af__tls_identity_show(const af__tls_identity *identity, SSL *ssl) {
     return SSL_use_certificate(ssl, identity->certificate) == 1 &&
            SSL_use_PrivateKey(ssl, identity->key) == 1 && SSL_set1_chain(ssl, identity->chain) == 1;
 }

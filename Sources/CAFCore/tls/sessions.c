@@ -14,18 +14,18 @@ static uint64_t next_number(void) {
     return (uint64_t)atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
 }
 
-bool af__tls_sessions_add(af__tls_sessions *sessions, SSL *ssl, af__evidence *evidence) {
+bool af__tls_sessions_add(af__tls_sessions *sessions, SSL *ssl, af__verification *verification) {
     uint64_t number = next_number();
     SSL_SESSION *session = SSL_get0_session(ssl);
     if (SSL_SESSION_set1_ticket_appdata(session, &number, sizeof number) != 1) return false;
     struct af__tls_session *entry = &sessions->entries[sessions->next];
-    af__evidence_release(entry->evidence);
-    *entry = (struct af__tls_session){number, af__evidence_retain(evidence)};
+    af__verification_release(entry->verification);
+    *entry = (struct af__tls_session){number, af__verification_retain(verification)};
     sessions->next = (sessions->next + 1) % AF__TLS_SESSIONS;
     return true;
 }
 
-af__evidence *af__tls_sessions_find(const af__tls_sessions *sessions, const SSL *ssl) {
+af__verification *af__tls_sessions_find(const af__tls_sessions *sessions, const SSL *ssl) {
     SSL_SESSION *session = SSL_get0_session(ssl);
     void *data = NULL;
     size_t size = 0;
@@ -35,13 +35,13 @@ af__evidence *af__tls_sessions_find(const af__tls_sessions *sessions, const SSL 
     memcpy(&number, data, sizeof number);
     for (size_t i = 0; i < AF__TLS_SESSIONS; i++) {
         const struct af__tls_session *entry = &sessions->entries[i];
-        if (entry->number == number) return entry->evidence;
+        if (entry->number == number) return entry->verification;
     }
     return NULL;
 }
 
 void af__tls_sessions_clear(af__tls_sessions *sessions) {
     for (size_t i = 0; i < AF__TLS_SESSIONS; i++) {
-        af__evidence_release(sessions->entries[i].evidence);
+        af__verification_release(sessions->entries[i].verification);
     }
 }

@@ -1,11 +1,11 @@
 /**
- * The evidence of TLS sessions that may be resumed. A resumed handshake shows no chain, so its
- * connection gets the evidence of the full handshake that the session comes from.
+ * The verification of TLS sessions that may be resumed. A resumed handshake shows no chain, so its
+ * connection gets the verification of the full handshake that the session comes from.
  */
 #ifndef AF_TLS_SESSIONS_H
 #define AF_TLS_SESSIONS_H
 
-#include "trust/evidence.h"
+#include "trust/verification.h"
 
 #include <openssl/ssl.h>
 #include <stddef.h>
@@ -18,19 +18,19 @@ enum { AF__TLS_SESSIONS = 64 };
 typedef struct af__tls_sessions {
     struct af__tls_session {
         uint64_t number; /**< 0: unused. */
-        af__evidence *evidence;
+        af__verification *verification;
     } entries[AF__TLS_SESSIONS];
     size_t next; /**< The entry that is replaced next, the oldest one. */
 } af__tls_sessions;
 
 /**
- * Call it while the chain of a full handshake is being accepted. Retains `evidence`. false: out of
+ * Call it while the chain of a full handshake is being accepted. Retains `verification`. false: out of
  * memory; the session can't be resumed then.
  */
-bool af__tls_sessions_add(af__tls_sessions *sessions, SSL *ssl, af__evidence *evidence);
+bool af__tls_sessions_add(af__tls_sessions *sessions, SSL *ssl, af__verification *verification);
 
 /** Borrowed. NULL: the session of `ssl` was not accepted under this policy, or too long ago. */
-af__evidence *af__tls_sessions_find(const af__tls_sessions *sessions, const SSL *ssl);
+af__verification *af__tls_sessions_find(const af__tls_sessions *sessions, const SSL *ssl);
 
 void af__tls_sessions_clear(af__tls_sessions *sessions);
 

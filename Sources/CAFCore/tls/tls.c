@@ -20,7 +20,7 @@ struct af__tls {
     int min_version, max_version;
     char *ciphers, *cipher_suites; /* NULL: the defaults. */
     bool write_key_log;
-    af__identity *identities;
+    af__tls_identity *identities;
     size_t identity_count;
     af_certificate_hook hook; /* Asked before them. */
     af__tls_sessions sessions;
@@ -29,12 +29,12 @@ struct af__tls {
 struct af__tls_peer {
     unsigned references; /* Loop thread only. */
     af__tls *tls;
-    af__evidence *evidence; /* What was judged; NULL: nothing yet. */
-    bool lacked_memory;     /* So that nothing could be judged. */
-    bool said_goodbye;      /* The server sent close_notify. */
-    af_status choice;       /* AF_OK, unless the hook wanted no handshake. */
-    int complaint;          /* The alert by which it ended the connection; 0: none. */
-    const SSL *ssl;         /* Once the handshake is done; lives as long as the connection. */
+    af__verification *verification; /* What was judged; NULL: nothing yet. */
+    bool lacked_memory;             /* So that nothing could be judged. */
+    bool said_goodbye;              /* The server sent close_notify. */
+    af_status choice;               /* AF_OK, unless the hook wanted no handshake. */
+    int complaint;                  /* The alert by which it ended the connection; 0: none. */
+    const SSL *ssl; /* Once the handshake is done; lives as long as the connection. */
     char host[];
 };
 
@@ -89,7 +89,8 @@ static af_status read_identities(af__tls *tls, const af_tls_options *options, af
     if (tls->identities == NULL) return af__fail_memory(failure);
     af_status status = AF_OK;
     for (size_t i = 0; i < count && status == AF_OK; i++) {
-        status = af__identity_read(&tls->identities[i], &options->client_certificates[i], failure);
+        status = af__tls_identity_read(&tls->identities[i], &options->client_certificates[i],
+                                       failure);
         if (status == AF_OK) tls->identity_count++;
     }
     return status;
@@ -106,7 +107,7 @@ static af_status try_out(const af__tls *tls, af_failure *failure) {
     SSL *ssl = SSL_new(context);
     if (ssl == NULL && status == AF_OK) status = af__fail_memory(failure);
     for (size_t i = 0; i < tls->identity_count && status == AF_OK; i++) {
-        if (af__identity_show(&tls->identities[i], ssl)) continue;
+        if (af__tls_identity_show(&tls->identities[i], ssl)) continue;
         status = af__fail(failure, AF_EINVAL, "OpenSSL refuses the client certificate: %s",
                           ERR_reason_error_string(ERR_peek_last_error()));
     }
@@ -157,7 +158,7 @@ af_status af__tls_new(af__tls **out, af_trust_policy *policy, const af_tls_optio
 
 void af__tls_free(af__tls *tls) {
     if (tls == NULL) return;
-    for (size_t i = 0; i < tls->identity_count; i++) af__identity_clear(&tls->identities[i]);
+    for (size_t i = 0; i < tls->identity_count; i++) af__tls_identity_clear(&tls->identities[i]);
     af_free(tls->identities);
     af_free(tls->ciphers);
     af_free(tls->cipher_suites);
@@ -191,17 +192,17 @@ static int verify(X509_STORE_CTX *context, void *argument) {
     SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
     af__trust_case shown = {host_of(peer, ssl), X509_STORE_CTX_get0_cert(context),
                             X509_STORE_CTX_get0_untrusted(context)};
-    af__evidence_release(peer->evidence);
-    af__evidence *evidence = peer->evidence = af__trust_evaluate(policy, &shown);
-    if (evidence == NULL || !af__trust_ask_hook(policy, evidence)) {
+    af__verification_release(peer->verification);
+    af__verification *verification = peer->verification = af__trust_evaluate(policy, &shown);
+    if (verification == NULL || !af__trust_run_callback(policy, verification)) {
         peer->lacked_memory = true;
         X509_STORE_CTX_set_error(context, X509_V_ERR_OUT_OF_MEM);
         return 0;
     }
     /* Left in the context, it is what OpenSSL and libcurl go by. */
-    X509_STORE_CTX_set_error(context, evidence->verdict.error);
-    if (!evidence->verdict.is_accepted) return 0;
-    if (af__tls_sessions_add(&peer->tls->sessions, ssl, evidence)) return 1;
+    X509_STORE_CTX_set_error(context, verification->verdict.error);
+    if (!verification->verdict.is_accepted) return 0;
+    if (af__tls_sessions_add(&peer->tls->sessions, ssl, verification)) return 1;
     peer->lacked_memory = true;
     X509_STORE_CTX_set_error(context, X509_V_ERR_OUT_OF_MEM);
     return 0;
@@ -216,12 +217,12 @@ static int check_staple(SSL *ssl, void *argument) {
     const af_trust_policy *policy = peer->tls->policy;
     const char *bytes = NULL;
     long size = SSL_get_tlsext_status_ocsp_resp(ssl, &bytes);
-    if (peer->evidence == NULL) return 0;
+    if (peer->verification == NULL) return 0;
     af_slice response = {bytes, bytes != NULL && size > 0 ? (size_t)size : 0};
-    af__trust_check_ocsp(policy, peer->evidence, response);
-    if (peer->evidence->verdict.is_accepted) return 1;
-    peer->lacked_memory = !af__trust_ask_hook(policy, peer->evidence);
-    return peer->evidence->verdict.is_accepted ? 1 : 0;
+    af__trust_check_ocsp(policy, peer->verification, response);
+    if (peer->verification->verdict.is_accepted) return 1;
+    peer->lacked_memory = !af__trust_run_callback(policy, peer->verification);
+    return peer->verification->verdict.is_accepted ? 1 : 0;
 }
 
 /** The server asks who we are. */
@@ -235,8 +236,9 @@ static int show_identity(SSL *ssl, void *argument) {
     }
     af__trust_host host;
     if (!af__trust_host_read(&host, host_of(peer, ssl))) return 1;
-    const af__identity *identity = af__identity_for(tls->identities, tls->identity_count, &host);
-    return identity == NULL || af__identity_show(identity, ssl) ? 1 : 0;
+    const af__tls_identity *identity = af__tls_identity_for(tls->identities, tls->identity_count,
+                                                            &host);
+    return identity == NULL || af__tls_identity_show(identity, ssl) ? 1 : 0;
 }
 
 /** Alerts that servers send about a client certificate, or for lack of one. */
@@ -247,7 +249,7 @@ static bool is_complaint(int alert) {
            alert == SSL_AD_CERTIFICATE_REQUIRED;
 }
 
-/** A session whose evidence isn't known here isn't resumed: verify() runs in a full handshake. */
+/** A session whose verification isn't known here isn't resumed: verify() runs in a full handshake. */
 static void check_session(const af__tls_peer *peer, const SSL *ssl) {
     if (SSL_get0_session(ssl) == NULL || af__tls_sessions_find(&peer->tls->sessions, ssl) != NULL) {
         return;
@@ -305,8 +307,9 @@ af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host)
 af__tls_peer *af__tls_peer_of(void *ssl) {
     af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
     if (peer == NULL) return NULL;
-    if (peer->evidence == NULL && SSL_session_reused(ssl)) {
-        peer->evidence = af__evidence_retain(af__tls_sessions_find(&peer->tls->sessions, ssl));
+    if (peer->verification == NULL && SSL_session_reused(ssl)) {
+        peer->verification = af__verification_retain(
+            af__tls_sessions_find(&peer->tls->sessions, ssl));
     }
     peer->references++;
     return peer;
@@ -352,8 +355,8 @@ const char *af__tls_peer_get_complaint(const af__tls_peer *peer) {
     return SSL_alert_desc_string_long(peer->complaint);
 }
 
-af__evidence *af__tls_peer_copy_evidence(const af__tls_peer *peer) {
-    return peer != NULL ? af__evidence_retain(peer->evidence) : NULL;
+af__verification *af__tls_peer_copy_verification(const af__tls_peer *peer) {
+    return peer != NULL ? af__verification_retain(peer->verification) : NULL;
 }
 
 af__tls_peer *af__tls_peer_retain(af__tls_peer *peer) {
@@ -363,7 +366,7 @@ af__tls_peer *af__tls_peer_retain(af__tls_peer *peer) {
 
 void af__tls_peer_release(af__tls_peer *peer) {
     if (peer == NULL || --peer->references != 0) return;
-    af__evidence_release(peer->evidence);
+    af__verification_release(peer->verification);
     af_free(peer);
 }
 
@@ -379,8 +382,8 @@ af_status af__tls_peer_get_verdict(const af__tls_peer *peer, af_trust_reason *re
         *text = "no client certificate was chosen for the server";
         return peer->choice;
     }
-    if (peer->evidence == NULL || peer->evidence->verdict.is_accepted) return AF_OK;
-    *reason = peer->evidence->verdict.reason;
-    *text = peer->evidence->verdict.text;
+    if (peer->verification == NULL || peer->verification->verdict.is_accepted) return AF_OK;
+    *reason = peer->verification->verdict.reason;
+    *text = peer->verification->verdict.text;
     return AF_EUNTRUSTED;
 }

@@ -4,7 +4,7 @@
 #ifndef AF_TLS_TLS_H
 #define AF_TLS_TLS_H
 
-#include "trust/evidence.h"
+#include "trust/verification.h"
 
 #include <afcore/tls.h>
 
@@ -66,7 +66,7 @@ bool af__tls_peer_said_goodbye(const af__tls_peer *peer);
 const char *af__tls_peer_get_complaint(const af__tls_peer *peer);
 
 /** What it has shown of itself, a reference of your own; NULL if nothing, or no peer. */
-af__evidence *af__tls_peer_copy_evidence(const af__tls_peer *peer);
+af__verification *af__tls_peer_copy_verification(const af__tls_peer *peer);
 
 /**
  * How the handshake ended for the chain: AF_OK, or AF_EUNTRUSTED and AF_ENOMEM, which say why in

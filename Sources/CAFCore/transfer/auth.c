@@ -591,7 +591,7 @@ af__flow af__auth_keep_body(af__transfer *transfer, af_slice bytes, int64_t rece
 
 void af__auth_keep_outcome(af__transfer *transfer, const af__outcome *outcome) {
     transfer->auth->outcome = *outcome;
-    transfer->auth->outcome.evidence = NULL;
+    transfer->auth->outcome.verification = NULL;
     transfer->auth->has_outcome = true;
 }
 

@@ -64,7 +64,7 @@ void af__transfer_handle_connect_challenge(af__transfer *transfer);
 /** Keep more of the body. AF__PAUSED: it waits on its connection. */
 af__flow af__auth_keep_body(af__transfer *transfer, af_slice bytes, int64_t received);
 
-/** The hop has ended. Takes the outcome but its evidence. */
+/** The hop has ended. Takes the outcome but its verification. */
 void af__auth_keep_outcome(af__transfer *transfer, const af__outcome *outcome);
 
 /** That outcome, once; NULL: there is none. Valid until the next is kept. */

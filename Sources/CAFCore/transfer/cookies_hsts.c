@@ -71,14 +71,14 @@ bool af__transfer_upgrade(af__transfer *transfer) {
     return af__url_upgrade(url, &failure) == AF_OK || af__transfer_fail(transfer, &failure);
 }
 
-void af__transfer_store_hsts(af__transfer *transfer, const af__evidence *evidence) {
+void af__transfer_store_hsts(af__transfer *transfer, const af__verification *verification) {
     host_room host;
     af__hsts_field field;
     const af_head *head = &transfer->hop.reader->head;
     bool is_asked = transfer->store != NULL && transfer->store->hsts != NULL &&
                     transfer->request.url.is_https;
     if (!is_asked || transfer->hop.reader->state != AF__HEAD_DONE) return;
-    if (!af__evidence_is_faultless(evidence)) return;
+    if (!af__verification_is_faultless(verification)) return;
     for (size_t i = 0; i < head->header_count; i++) {
         if (!af__same_name(head->headers[i].name, "Strict-Transport-Security")) continue;
         /* The first one counts. Without memory this time is as if it had not been said. */
@@ -127,7 +127,7 @@ static bool is_of_document(const af__transfer *transfer, const char *host) {
     host_room document;
     return transfer->document_host != NULL &&
            read_host(transfer->store, af_slice_of(transfer->document_host), document) &&
-           af__suffixes_join(host, document);
+           af__is_same_site(host, document);
 }
 
 static bool keeps_cookies(const af__transfer *transfer, const char *host) {

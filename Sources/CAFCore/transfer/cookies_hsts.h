@@ -19,7 +19,7 @@ af__to_ascii *af__transfer_to_ascii(const af__transfer *transfer);
 bool af__transfer_wants_https(const void *transfer, const af__url *url);
 
 /** A hop has ended; what its server has shown of itself over TLS may be NULL. */
-void af__transfer_store_hsts(af__transfer *transfer, const af__evidence *evidence);
+void af__transfer_store_hsts(af__transfer *transfer, const af__verification *verification);
 
 /** Before a hop is sent. A failure is the transfer's. */
 bool af__transfer_apply_cookies_and_hsts(af__transfer *transfer);

@@ -20,7 +20,7 @@ static bool gives_header(const af_request *request, const char *name) {
 static af_status init_with_fields(af__transfer *transfer, const af_request *request, af__url *url,
                                   const char *credentials, const char *content_type,
                                   af_failure *failure) {
-    af__room room = {transfer->room, sizeof transfer->room};
+    af__storage room = {transfer->room, sizeof transfer->room};
     const af_header extra[] = {
         {af_slice_of("Authorization"), af_slice_of(credentials), AF_HEADER_SECRET},
         {af_slice_of("Content-Type"), af_slice_of(content_type), 0}};
@@ -62,7 +62,7 @@ af_status af__transfer_init_request(af__transfer *transfer, const af_request *re
         }
     }
     if (credentials == NULL && content_type == NULL) {
-        af__room room = {transfer->room, sizeof transfer->room};
+        af__storage room = {transfer->room, sizeof transfer->room};
         return af__request_head_init(&transfer->request, room, request->method, &url,
                                      request->headers, request->header_count, failure);
     }

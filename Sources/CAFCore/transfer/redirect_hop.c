@@ -60,7 +60,7 @@ static af_status init_next(af__transfer *transfer, const af__redirect_plan *plan
         return af__fail_memory(failure);
     }
     size_t count = keep_edited(transfer, plan, redirect, url, headers);
-    af_status status = af__request_head_init(next, (af__room){0}, redirect->method, url, headers,
+    af_status status = af__request_head_init(next, (af__storage){0}, redirect->method, url, headers,
                                              count, failure);
     af_free(headers);
     return status;

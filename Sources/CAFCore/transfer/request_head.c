@@ -13,7 +13,7 @@ static af_slice copy_slice(char **room, af_slice from) {
     return copy;
 }
 
-static af_status copy_all(af__request_head *request, af__room room_given, const char *method,
+static af_status copy_all(af__request_head *request, af__storage room_given, const char *method,
                           const af_header *headers, size_t count) {
     size_t method_size = strlen(method) + 1;
     size_t size = count * sizeof *headers + method_size;
@@ -36,7 +36,7 @@ static af_status copy_all(af__request_head *request, af__room room_given, const 
     return AF_OK;
 }
 
-af_status af__request_head_init(af__request_head *request, af__room room, const char *method,
+af_status af__request_head_init(af__request_head *request, af__storage room, const char *method,
                                 af__url *url, const af_header *headers, size_t count,
                                 af_failure *failure) {
     *request = (af__request_head){.url = *url};

@@ -23,7 +23,7 @@ typedef struct af__request_head {
  * Check and copy. Takes `url`, also when it fails. AF_EINVAL names what is wrong, AF_ENOMEM.
  * `room` is used if all fits, and must then outlive `request`; it is aligned for af_header.
  */
-af_status af__request_head_init(af__request_head *request, af__room room, const char *method,
+af_status af__request_head_init(af__request_head *request, af__storage room, const char *method,
                                 af__url *url, const af_header *headers, size_t count,
                                 af_failure *failure);
 void af__request_head_clear(af__request_head *request);

@@ -82,7 +82,7 @@ static bool must_wait(af__transfer *transfer) {
     /* A connection that is shared can't be left unread; the body has a limit. */
     if (af__transfer_is_suspended(transfer) && !transfer->hop.shares_connection) return true;
     return transfer->hop.is_held || af__sink_is_full(&transfer->sink) ||
-           af__rate_holds(&transfer->receive_rate, af__now_us());
+           af__rate_is_throttled(&transfer->receive_rate, af__now_us());
 }
 
 void af__transfer_report_progress(af__transfer *transfer) {

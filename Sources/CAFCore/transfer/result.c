@@ -1,17 +1,17 @@
 #include "transfer/result.h"
 
 #include "base/alloc.h"
-#include "base/spares.h"
+#include "base/freelist.h"
 
 #include <string.h>
 
 /** A busy program makes one of each for each request. */
-static af__spares spares = AF__SPARES_INIT(sizeof(af_result), AF__RESULT_SPARES);
-static af__spares blocks = AF__SPARES_INIT(sizeof(af__response_block), AF__RESULT_SPARES);
-static af__spares rooms = AF__SPARES_INIT(sizeof(af__response_room), AF__RESULT_SPARES);
+static af__freelist results = AF__FREELIST_INIT(sizeof(af_result), AF__RESULT_SPARES);
+static af__freelist blocks = AF__FREELIST_INIT(sizeof(af__response_block), AF__RESULT_SPARES);
+static af__freelist rooms = AF__FREELIST_INIT(sizeof(af__response_room), AF__RESULT_SPARES);
 
 af_result *af__result_new(void) {
-    af_result *result = af__spares_take(&spares);
+    af_result *result = af__freelist_take(&results);
     if (result == NULL) return NULL;
     memset(result, 0, sizeof *result);
     return result;
@@ -19,7 +19,7 @@ af_result *af__result_new(void) {
 
 af_status af__result_make_block(af_result *result) {
     if (result->block != NULL) return AF_OK;
-    af__response_block *block = af__spares_take(&blocks);
+    af__response_block *block = af__freelist_take(&blocks);
     if (block == NULL) return AF_ENOMEM;
     memset(block, 0, sizeof *block);
     result->block = block;
@@ -30,15 +30,15 @@ af_status af__result_make_block(af_result *result) {
 
 af_status af__result_make_room(af_result *result) {
     /* It is written before it is read. */
-    if (result->room == NULL) result->room = af__spares_take(&rooms);
+    if (result->room == NULL) result->room = af__freelist_take(&rooms);
     return result->room != NULL ? AF_OK : AF_ENOMEM;
 }
 
 void af__result_lend_head(af_result *result) {
     af__response_room *room = result->room;
     if (room == NULL) return;
-    af__room text = {room->text, sizeof room->text};
-    af__fields_lend(&result->block->reader.fields, text, room->headers, AF__RESULT_HEADERS);
+    af__storage text = {room->text, sizeof room->text};
+    af__fields_use_storage(&result->block->reader.fields, text, room->headers, AF__RESULT_HEADERS);
 }
 
 static bool has_own_hops(const af_result *result) {
@@ -70,13 +70,13 @@ af_status af__result_add_hop(af_result *result, const af_hop *hop) {
     return AF_OK;
 }
 
-void af__result_set_evidence(af_result *result, af__evidence *evidence) {
-    if (evidence != result->evidence) {
+void af__result_set_verification(af_result *result, af__verification *verification) {
+    if (verification != result->verification) {
         af_trust_report_free(result->report);
         result->report = NULL;
     }
-    af__evidence_release(result->evidence);
-    result->evidence = evidence;
+    af__verification_release(result->verification);
+    result->verification = verification;
 }
 
 void af_result_free(af_result *result) {
@@ -85,19 +85,19 @@ void af_result_free(af_result *result) {
     if (has_own_hops(result)) af_free(result->hops);
     af__buffer_clear(&result->body);
     if (result->block != NULL) af__head_reader_clear(&result->block->reader);
-    af__spares_give(&blocks, result->block);
-    af__spares_give(&rooms, result->room);
+    af__freelist_give(&blocks, result->block);
+    af__freelist_give(&rooms, result->room);
     af_trust_report_free(result->report);
-    af__evidence_release(result->evidence);
+    af__verification_release(result->verification);
     af_free(result->path);
     af_free(result->resume_token);
-    af__spares_give(&spares, result);
+    af__freelist_give(&results, result);
 }
 
-void af__result_free_spares(void) {
-    af__spares_empty(&spares);
-    af__spares_empty(&blocks);
-    af__spares_empty(&rooms);
+void af__result_free_kept(void) {
+    af__freelist_empty(&results);
+    af__freelist_empty(&blocks);
+    af__freelist_empty(&rooms);
 }
 
 const af_failure *af_result_get_failure(const af_result *result) {
@@ -138,8 +138,8 @@ af_bytes af_result_take_body(af_result *result) {
 }
 
 const af_trust_report *af_result_get_trust(af_result *result) {
-    if (result->report == NULL && result->evidence != NULL) {
-        result->report = af__evidence_report(result->evidence);
+    if (result->report == NULL && result->verification != NULL) {
+        result->report = af__verification_report(result->verification);
     }
     return result->report;
 }

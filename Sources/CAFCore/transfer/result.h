@@ -3,7 +3,7 @@
 #define AF_TRANSFER_RESULT_H
 
 #include "message/head.h"
-#include "trust/evidence.h"
+#include "trust/verification.h"
 
 #include <afcore/task.h>
 
@@ -40,14 +40,14 @@ struct af_result {
     af__buffer body;
     af_download download; /**< `path` is NULL if the body went to no file. */
     char *path, *resume_token;
-    af__evidence *evidence;  /**< Of the last hop. */
-    af_trust_report *report; /**< Made of it on the first request. */
+    af__verification *verification; /**< Of the last hop. */
+    af_trust_report *report;        /**< Made of it on the first request. */
 };
 
 af_result *af__result_new(void);
 
 /** Free what is kept for later results. */
-void af__result_free_spares(void);
+void af__result_free_kept(void);
 
 /** Make `block`, with an empty reader, if there is none yet. AF_ENOMEM. */
 af_status af__result_make_block(af_result *result);
@@ -62,6 +62,6 @@ void af__result_lend_head(af_result *result);
 af_status af__result_add_hop(af_result *result, const af_hop *hop);
 
 /** What the last hop's server has shown; takes the reference, which may be NULL. */
-void af__result_set_evidence(af_result *result, af__evidence *evidence);
+void af__result_set_verification(af_result *result, af__verification *verification);
 
 #endif

@@ -21,7 +21,7 @@ static const af_header *find_range_field(const af_request *request) {
 af_status af__transfer_init_sink(af__transfer *transfer, const af_request *request,
                                  const af_task_events *events, af_failure *failure) {
     bool is_get = request->method != NULL && strcmp(request->method, "GET") == 0;
-    af__sink_wish wish = {
+    af__sink_config wish = {
         .options = &request->sink,
         .limit = request->limits.body,
         .may_resume = is_get && !af__source_exists(&transfer->source),
@@ -67,7 +67,8 @@ static af_status copy_request(const af__transfer *transfer, const af_header *ext
         if (!is_range_field(&now->headers[i])) headers[kept++] = now->headers[i];
     }
     for (size_t i = 0; i < count; i++) headers[kept++] = extra[i];
-    status = af__request_head_init(out, (af__room){0}, now->method, &url, headers, kept, failure);
+    status = af__request_head_init(out, (af__storage){0}, now->method, &url, headers, kept,
+                                   failure);
     out->sends_body = now->sends_body;
     af_free(headers);
     return status;

@@ -50,8 +50,8 @@ static bool make_room(af__transfer *transfer) {
     if (af__result_make_room(result) != AF_OK) return af__transfer_fail_memory(transfer);
     af__result_lend_head(result);
     if (transfer->sink.kind == AF_SINK_MEMORY) {
-        af__room body = {result->room->body, sizeof result->room->body};
-        af__buffer_lend(&transfer->sink.memory, body);
+        af__storage body = {result->room->body, sizeof result->room->body};
+        af__buffer_use_storage(&transfer->sink.memory, body);
     }
     return true;
 }
@@ -182,7 +182,7 @@ bool af__transfer_expects_unsent_body(const af__transfer *transfer) {
 ptrdiff_t af__transfer_read_body(af__transfer *transfer, void *buffer, size_t size) {
     /* libcurl asks again also because of the other direction, or of a resume. */
     if (af__transfer_is_suspended(transfer) || transfer->source.is_waiting) return AF_READ_AGAIN;
-    if (af__rate_holds(&transfer->send_rate, af__now_us())) return AF_READ_AGAIN;
+    if (af__rate_is_throttled(&transfer->send_rate, af__now_us())) return AF_READ_AGAIN;
     af_failure failure = {0};
     size = af__rate_piece(&transfer->send_rate, size);
     ptrdiff_t count = af__source_read(&transfer->source, buffer, size, &failure);
@@ -464,8 +464,8 @@ static af__next judge_hop(af__transfer *transfer, const af__outcome *outcome) {
 }
 
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome) {
-    af__transfer_store_hsts(transfer, outcome->evidence);
-    af__result_set_evidence(transfer->result, outcome->evidence);
+    af__transfer_store_hsts(transfer, outcome->verification);
+    af__result_set_verification(transfer->result, outcome->verification);
     if (atomic_load(&transfer->is_cancelled)) {
         af__transfer_fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
     }

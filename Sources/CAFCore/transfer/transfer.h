@@ -22,9 +22,9 @@
 
 /** How a hop ended, as the driver reports it. */
 typedef struct af__outcome {
-    af_failure failure;     /**< AF_OK: the exchange was carried to its end. */
-    af_hop hop;             /**< Times, bytes, addresses; the rest is the transfer's. */
-    af__evidence *evidence; /**< A reference, of what the server has shown over TLS. */
+    af_failure failure;             /**< AF_OK: the exchange was carried to its end. */
+    af_hop hop;                     /**< Times, bytes, addresses; the rest is the transfer's. */
+    af__verification *verification; /**< A reference, of what the server has shown over TLS. */
 } af__outcome;
 
 typedef enum af__next {
@@ -258,7 +258,7 @@ bool af__transfer_rewind_body(af__transfer *transfer);
 /** A request is sent now, perhaps again: what was read of its body went with an earlier one. */
 bool af__transfer_begin_body(af__transfer *transfer);
 
-/** The hop has ended. Takes the outcome's evidence. */
+/** The hop has ended. Takes the outcome's verification. */
 af__next af__transfer_end_hop(af__transfer *transfer, const af__outcome *outcome);
 
 /**

@@ -67,7 +67,7 @@ X509_STORE *af__anchors_system(void) {
     return system_store;
 }
 
-X509_STORE *af__anchors_new(STACK_OF(X509) * certificates, STACK_OF(X509_CRL) * crls,
+X509_STORE *af__anchors_new(STACK_OF(X509) *certificates, STACK_OF(X509_CRL) *crls,
                             bool has_system) {
     X509_STORE *store = X509_STORE_new();
     if (store == NULL) return NULL;

@@ -11,7 +11,7 @@
 X509_STORE *af__anchors_system(void);
 
 /** A store of one's own; either list may be NULL, and stays the caller's. NULL when out of memory. */
-X509_STORE *af__anchors_new(STACK_OF(X509) * certificates, STACK_OF(X509_CRL) * crls,
+X509_STORE *af__anchors_new(STACK_OF(X509) *certificates, STACK_OF(X509_CRL) *crls,
                             bool has_system);
 
 #endif

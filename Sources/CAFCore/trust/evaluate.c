@@ -31,10 +31,10 @@ typedef struct judgement {
     const af__trust_rule *rule;
     const af__trust_host *host; /**< NULL: no name is compared. */
     X509 *leaf;
-    STACK_OF(X509) * untrusted;
+    STACK_OF(X509) *untrusted;
     af__verdict *verdict;
-    STACK_OF(X509) * chain; /**< The path that was verified; ours. */
-    bool is_blamed;         /**< A path to the pins is there, and has a fault. */
+    STACK_OF(X509) *chain; /**< The path that was verified; ours. */
+    bool is_blamed;        /**< A path to the pins is there, and has a fault. */
 } judgement;
 
 static bool prepare(const judgement *judged, bool is_partial, X509_STORE_CTX *context) {
@@ -84,8 +84,8 @@ static int verify(judgement *judged, X509_STORE *store, bool is_partial, int *de
 /* ---- Pins ---------------------------------------------------------------------------------- */
 
 static bool holds_key(const af__trust_rule *rule, const X509 *certificate) {
-    af__digest digest;
-    if (rule->key_count == 0 || !af__key_digest(&digest, certificate)) return false;
+    af__key_hash digest;
+    if (rule->key_count == 0 || !af__key_hash_of(&digest, certificate)) return false;
     for (size_t i = 0; i < rule->key_count; i++) {
         if (memcmp(rule->keys[i].bytes, digest.bytes, sizeof digest.bytes) == 0) return true;
     }
@@ -109,7 +109,7 @@ static bool pins_hold(const af__trust_rule *rule, const X509 *certificate) {
  * By the rule's way of matching. `chain` is the verified path; NULL if there is none, and then only
  * the key of `leaf` can count: whole certificates want to be verified against.
  */
-static bool pins_match(const af__trust_rule *rule, X509 *leaf, STACK_OF(X509) * chain) {
+static bool pins_match(const af__trust_rule *rule, X509 *leaf, STACK_OF(X509) *chain) {
     if (chain == NULL) return holds_key(rule, leaf);
     int count = rule->match == AF_PIN_MATCH_LEAF ? 1 : sk_X509_num(chain), held = 0;
     for (int i = 0; i < count; i++) held += pins_hold(rule, sk_X509_value(chain, i));
@@ -217,10 +217,10 @@ static void judge(judgement *judged) {
     if (rule->mode != AF_PINNING_NONE) judge_pins(judged);
 }
 
-/* ---- Evidence ------------------------------------------------------------------------------ */
+/* ---- Verification ------------------------------------------------------------------------------ */
 
 /** The peer's certificates and the policy's; NULL when out of memory. */
-static STACK_OF(X509) * gather(const af_trust_policy *policy, const af__trust_case *trust_case) {
+static STACK_OF(X509) *gather(const af_trust_policy *policy, const af__trust_case *trust_case) {
     STACK_OF(X509) *all = trust_case->sent != NULL ? sk_X509_dup(trust_case->sent)
                                                    : sk_X509_new_null();
     int count = policy->intermediates != NULL ? sk_X509_num(policy->intermediates) : 0;
@@ -233,7 +233,7 @@ static STACK_OF(X509) * gather(const af_trust_policy *policy, const af__trust_ca
 }
 
 /** What was sent, the leaf first. */
-static STACK_OF(X509) * list_sent(const af__trust_case *trust_case) {
+static STACK_OF(X509) *list_sent(const af__trust_case *trust_case) {
     STACK_OF(X509) *list = sk_X509_new_null();
     bool is_good = list != NULL && X509_add_cert(list, trust_case->leaf, X509_ADD_FLAG_UP_REF) == 1;
     for (int i = 0; is_good && trust_case->sent != NULL && i < sk_X509_num(trust_case->sent); i++) {
@@ -246,58 +246,60 @@ static STACK_OF(X509) * list_sent(const af__trust_case *trust_case) {
     return NULL;
 }
 
-af__evidence *af__trust_evaluate(const af_trust_policy *policy, const af__trust_case *trust_case) {
-    af__evidence *evidence = af__zalloc(sizeof *evidence);
-    if (evidence == NULL) return NULL;
-    atomic_init(&evidence->references, 1);
+af__verification *af__trust_evaluate(const af_trust_policy *policy,
+                                     const af__trust_case *trust_case) {
+    af__verification *verification = af__zalloc(sizeof *verification);
+    if (verification == NULL) return NULL;
+    atomic_init(&verification->references, 1);
     bool has_host = trust_case->host != NULL;
-    bool is_host = has_host && af__trust_host_read(&evidence->host, trust_case->host);
+    bool is_host = has_host && af__trust_host_read(&verification->host, trust_case->host);
     judgement judged = {.policy = policy,
-                        .rule = af__policy_rule_for(policy, is_host ? &evidence->host : NULL),
+                        .rule = af__policy_rule_for(policy, is_host ? &verification->host : NULL),
                         .leaf = trust_case->leaf,
-                        .verdict = &evidence->verdict};
-    if (has_host && !judged.rule->skip_host_check) judged.host = &evidence->host;
+                        .verdict = &verification->verdict};
+    if (has_host && !judged.rule->skip_host_check) judged.host = &verification->host;
     if (has_host && !is_host) {
         /* Nor can a rule be found for it, so that even a policy that compares no names must refuse. */
-        evidence->host.text[0] = '\0';
-        say(&evidence->verdict, AF_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
+        verification->host.text[0] = '\0';
+        say(&verification->verdict, AF_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
             "this is no host that a certificate could name");
     } else {
         judged.untrusted = gather(policy, trust_case);
-        say(&evidence->verdict, AF_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
+        say(&verification->verdict, AF_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
         if (judged.untrusted != NULL) {
-            evidence->verdict = (af__verdict){0};
+            verification->verdict = (af__verdict){0};
             judge(&judged);
         }
         sk_X509_free(judged.untrusted);
     }
-    evidence->chain = judged.chain != NULL ? judged.chain : list_sent(trust_case);
-    if (evidence->verdict.is_accepted) evidence->verdict.error = X509_V_OK;
-    if (evidence->chain != NULL) return evidence;
-    af__evidence_release(evidence);
+    verification->chain = judged.chain != NULL ? judged.chain : list_sent(trust_case);
+    if (verification->verdict.is_accepted) verification->verdict.error = X509_V_OK;
+    if (verification->chain != NULL) return verification;
+    af__verification_release(verification);
     return NULL;
 }
 
-void af__evidence_refuse(af__evidence *evidence, af_trust_reason reason, int error,
-                         const char *text) {
-    evidence->verdict.is_accepted = false;
-    evidence->verdict.depth = 0;
-    say(&evidence->verdict, reason, error, text);
+void af__verification_refuse(af__verification *verification, af_trust_reason reason, int error,
+                             const char *text) {
+    verification->verdict.is_accepted = false;
+    verification->verdict.depth = 0;
+    say(&verification->verdict, reason, error, text);
 }
 
-bool af__trust_ask_hook(const af_trust_policy *policy, af__evidence *evidence) {
-    af__verdict *verdict = &evidence->verdict;
+bool af__trust_run_callback(const af_trust_policy *policy, af__verification *verification) {
+    af__verdict *verdict = &verification->verdict;
     if (policy->hook.decide == NULL) return true;
-    af_trust_report *report = af__evidence_report(evidence);
+    af_trust_report *report = af__verification_report(verification);
     if (report == NULL) {
-        af__evidence_refuse(evidence, AF_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
+        af__verification_refuse(verification, AF_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM,
+                                "out of memory");
         return false;
     }
     af_trust_answer answer = policy->hook.decide(policy->hook.context, report);
     af_trust_report_free(report);
     if (answer == AF_TRUST_ANSWER_REFUSE && verdict->is_accepted) {
-        af__evidence_refuse(evidence, AF_TRUST_HOOK, X509_V_ERR_APPLICATION_VERIFICATION,
-                            "refused by the policy's hook");
+        af__verification_refuse(verification, AF_TRUST_HOOK, X509_V_ERR_APPLICATION_VERIFICATION,
+                                "refused by the policy's hook");
     } else if (answer == AF_TRUST_ANSWER_ACCEPT) {
         verdict->is_accepted = true;
         verdict->error = X509_V_OK;
@@ -305,19 +307,19 @@ bool af__trust_ask_hook(const af_trust_policy *policy, af__evidence *evidence) {
     return true;
 }
 
-af__evidence *af__evidence_retain(af__evidence *evidence) {
-    if (evidence != NULL) {
-        atomic_fetch_add_explicit(&evidence->references, 1, memory_order_relaxed);
+af__verification *af__verification_retain(af__verification *verification) {
+    if (verification != NULL) {
+        atomic_fetch_add_explicit(&verification->references, 1, memory_order_relaxed);
     }
-    return evidence;
+    return verification;
 }
 
-void af__evidence_release(af__evidence *evidence) {
-    if (evidence == NULL || atomic_fetch_sub(&evidence->references, 1) != 1) return;
+void af__verification_release(af__verification *verification) {
+    if (verification == NULL || atomic_fetch_sub(&verification->references, 1) != 1) return;
     af__fork_gate_enter(NULL);
-    sk_X509_pop_free(evidence->chain, X509_free);
+    sk_X509_pop_free(verification->chain, X509_free);
     af__fork_gate_leave(NULL);
-    af_free(evidence);
+    af_free(verification);
 }
 
 /* ---- Without a network --------------------------------------------------------------------- */
@@ -335,7 +337,7 @@ static X509 *parse_der(af_slice der) {
     return certificate;
 }
 
-static af_status parse_chain(STACK_OF(X509) * list, const af_slice *chain, size_t count,
+static af_status parse_chain(STACK_OF(X509) *list, const af_slice *chain, size_t count,
                              af_failure *failure) {
     for (size_t i = 0; i < count; i++) {
         X509 *certificate = parse_der(chain[i]);
@@ -352,15 +354,15 @@ static af_status parse_chain(STACK_OF(X509) * list, const af_slice *chain, size_
 }
 
 static af_status judge_chain(af_trust_report **out, const af_trust_policy *policy,
-                             STACK_OF(X509) * list, const char *host, af_failure *failure) {
+                             STACK_OF(X509) *list, const char *host, af_failure *failure) {
     af__trust_case trust_case = {host, sk_X509_value(list, 0), list};
-    af__evidence *evidence = af__trust_evaluate(policy, &trust_case);
-    if (evidence == NULL) return af__fail_memory(failure);
+    af__verification *verification = af__trust_evaluate(policy, &trust_case);
+    if (verification == NULL) return af__fail_memory(failure);
     af_status status = AF_ENOMEM;
-    const af__verdict *verdict = &evidence->verdict;
-    if (!af__trust_ask_hook(policy, evidence) || verdict->error == X509_V_ERR_OUT_OF_MEM) {
+    const af__verdict *verdict = &verification->verdict;
+    if (!af__trust_run_callback(policy, verification) || verdict->error == X509_V_ERR_OUT_OF_MEM) {
         af__fail_memory(failure);
-    } else if (out != NULL && (*out = af__evidence_report(evidence)) == NULL) {
+    } else if (out != NULL && (*out = af__verification_report(verification)) == NULL) {
         af__fail_memory(failure);
     } else if (!verdict->is_accepted) {
         status = af__fail(failure, AF_EUNTRUSTED, "%s", verdict->text);
@@ -368,7 +370,7 @@ static af_status judge_chain(af_trust_report **out, const af_trust_policy *polic
     } else {
         status = AF_OK;
     }
-    af__evidence_release(evidence);
+    af__verification_release(verification);
     return status;
 }
 

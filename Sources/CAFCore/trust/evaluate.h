@@ -4,8 +4,8 @@
 #ifndef AF_TRUST_EVALUATE_H
 #define AF_TRUST_EVALUATE_H
 
-#include "trust/evidence.h"
 #include "trust/policy.h"
+#include "trust/verification.h"
 
 #include <openssl/x509.h>
 
@@ -23,14 +23,14 @@ typedef struct af__verdict {
 typedef struct af__trust_case {
     const char *host; /**< As it was asked for; NULL: none to compare. */
     X509 *leaf;
-    STACK_OF(X509) * sent; /**< By the peer, the leaf among them or not. */
+    STACK_OF(X509) *sent; /**< By the peer, the leaf among them or not. */
 } af__trust_case;
 
 /** A verdict and its chain, immutable once others see it. */
-struct af__evidence {
+struct af__verification {
     atomic_uint references;
     af__verdict verdict;
-    STACK_OF(X509) * chain;
+    STACK_OF(X509) *chain;
     af__trust_host host; /**< Its text is empty if there was none. */
 };
 
@@ -38,13 +38,14 @@ struct af__evidence {
  * Judge, the hook's opinion not yet asked. NULL: out of memory, which accepts nothing. The
  * reference is the caller's.
  */
-af__evidence *af__trust_evaluate(const af_trust_policy *policy, const af__trust_case *trust_case);
+af__verification *af__trust_evaluate(const af_trust_policy *policy,
+                                     const af__trust_case *trust_case);
 
-/** Ask the hook, if there is one. Before anybody else sees the evidence. false: out of memory. */
-bool af__trust_ask_hook(const af_trust_policy *policy, af__evidence *evidence);
+/** Ask the hook, if there is one. Before anybody else sees the verification. false: out of memory. */
+bool af__trust_run_callback(const af_trust_policy *policy, af__verification *verification);
 
-/** Turn it into a refusal. Before anybody else sees the evidence. */
-void af__evidence_refuse(af__evidence *evidence, af_trust_reason reason, int error,
-                         const char *text);
+/** Turn it into a refusal. Before anybody else sees the verification. */
+void af__verification_refuse(af__verification *verification, af_trust_reason reason, int error,
+                             const char *text);
 
 #endif

@@ -3,8 +3,8 @@
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/fork_gate.h"
-#include "trust/material.h"
 #include "trust/policy.h"
+#include "trust/x509_parse.h"
 
 #include <afcore/trust.h>
 #include <dirent.h>

@@ -21,12 +21,14 @@ static bool must_staple(const X509 *certificate) {
 }
 
 /** What a responder says of the chain's first certificate; V_OCSP_CERTSTATUS_UNKNOWN if it's no use. */
-static int read_status(OCSP_BASICRESP *basic, const af__evidence *evidence, X509_STORE *store) {
+static int read_status(OCSP_BASICRESP *basic, const af__verification *verification,
+                       X509_STORE *store) {
     ASN1_GENERALIZEDTIME *revoked_at, *this_update, *next_update;
     int status, reason, found = V_OCSP_CERTSTATUS_UNKNOWN;
-    if (sk_X509_num(evidence->chain) < 2) return found;
-    X509 *leaf = sk_X509_value(evidence->chain, 0), *issuer = sk_X509_value(evidence->chain, 1);
-    if (OCSP_basic_verify(basic, evidence->chain, store, OCSP_PARTIAL_CHAIN) != 1) return found;
+    if (sk_X509_num(verification->chain) < 2) return found;
+    X509 *leaf = sk_X509_value(verification->chain, 0),
+         *issuer = sk_X509_value(verification->chain, 1);
+    if (OCSP_basic_verify(basic, verification->chain, store, OCSP_PARTIAL_CHAIN) != 1) return found;
     const EVP_MD *const digests[] = {EVP_sha1(), EVP_sha256()};
     for (size_t i = 0; i < sizeof digests / sizeof *digests; i++) {
         OCSP_CERTID *id = OCSP_cert_to_id(digests[i], leaf, issuer);
@@ -44,7 +46,8 @@ static int read_status(OCSP_BASICRESP *basic, const af__evidence *evidence, X509
     return found;
 }
 
-static int judge(const af_trust_policy *policy, const af__evidence *evidence, af_slice response) {
+static int judge(const af_trust_policy *policy, const af__verification *verification,
+                 af_slice response) {
     int status = V_OCSP_CERTSTATUS_UNKNOWN;
     const unsigned char *at = (const unsigned char *)response.bytes;
     OCSP_RESPONSE *answer = response.size <= LONG_MAX
@@ -54,33 +57,35 @@ static int judge(const af_trust_policy *policy, const af__evidence *evidence, af
                    OCSP_response_status(answer) == OCSP_RESPONSE_STATUS_SUCCESSFUL;
     OCSP_BASICRESP *basic = is_good ? OCSP_response_get1_basic(answer) : NULL;
     X509_STORE *store = af__policy_store(policy);
-    if (basic != NULL && store != NULL) status = read_status(basic, evidence, store);
+    if (basic != NULL && store != NULL) status = read_status(basic, verification, store);
     OCSP_BASICRESP_free(basic);
     OCSP_RESPONSE_free(answer);
     ERR_clear_error();
     return status;
 }
 
-void af__trust_check_ocsp(const af_trust_policy *policy, af__evidence *evidence,
+void af__trust_check_ocsp(const af_trust_policy *policy, af__verification *verification,
                           af_slice response) {
-    if (policy->ocsp == AF_OCSP_IGNORE || !evidence->verdict.is_accepted) return;
+    if (policy->ocsp == AF_OCSP_IGNORE || !verification->verdict.is_accepted) return;
     /* What was let through although its path is wrong has no issuer that could vouch for it. */
-    if (!evidence->verdict.is_verified) return;
+    if (!verification->verdict.is_verified) return;
     if (response.size == 0) {
         bool is_missed = policy->ocsp == AF_OCSP_REQUIRE ||
-                         must_staple(sk_X509_value(evidence->chain, 0));
+                         must_staple(sk_X509_value(verification->chain, 0));
         if (!is_missed) return;
-        af__evidence_refuse(evidence, AF_TRUST_UNKNOWN_REVOCATION, X509_V_ERR_OCSP_VERIFY_NEEDED,
-                            "the server sent no OCSP answer, and has to");
+        af__verification_refuse(verification, AF_TRUST_UNKNOWN_REVOCATION,
+                                X509_V_ERR_OCSP_VERIFY_NEEDED,
+                                "the server sent no OCSP answer, and has to");
         return;
     }
-    int status = judge(policy, evidence, response);
+    int status = judge(policy, verification, response);
     if (status == V_OCSP_CERTSTATUS_GOOD) return;
     if (status == V_OCSP_CERTSTATUS_REVOKED) {
-        af__evidence_refuse(evidence, AF_TRUST_REVOKED, X509_V_ERR_CERT_REVOKED,
-                            "the certificate was revoked, says its OCSP answer");
+        af__verification_refuse(verification, AF_TRUST_REVOKED, X509_V_ERR_CERT_REVOKED,
+                                "the certificate was revoked, says its OCSP answer");
     } else {
-        af__evidence_refuse(evidence, AF_TRUST_UNKNOWN_REVOCATION, X509_V_ERR_OCSP_CERT_UNKNOWN,
-                            "the server's OCSP answer does not vouch for its certificate");
+        af__verification_refuse(verification, AF_TRUST_UNKNOWN_REVOCATION,
+                                X509_V_ERR_OCSP_CERT_UNKNOWN,
+                                "the server's OCSP answer does not vouch for its certificate");
     }
 }

@@ -5,9 +5,10 @@
 #include "trust/evaluate.h"
 
 /**
- * Judge what was stapled; an empty `response` is none. Turns the evidence into a refusal where the
- * policy's mode says so. Before anybody else sees the evidence, and only if it was accepted.
+ * Judge what was stapled; an empty `response` is none. Turns the verification into a refusal where the
+ * policy's mode says so. Before anybody else sees the verification, and only if it was accepted.
  */
-void af__trust_check_ocsp(const af_trust_policy *policy, af__evidence *evidence, af_slice response);
+void af__trust_check_ocsp(const af_trust_policy *policy, af__verification *verification,
+                          af_slice response);
 
 #endif

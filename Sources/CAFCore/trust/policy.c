@@ -42,7 +42,7 @@ static af_status read_pins(af__trust_rule *out, const af_trust_rule *rule, af_fa
         out->key_count++;
     }
     for (int i = 0; i < certificates; i++) {
-        if (!af__key_digest(&out->keys[out->key_count], sk_X509_value(out->certificates, i))) {
+        if (!af__key_hash_of(&out->keys[out->key_count], sk_X509_value(out->certificates, i))) {
             return af__fail_memory(failure);
         }
         out->key_count++;
@@ -50,8 +50,8 @@ static af_status read_pins(af__trust_rule *out, const af_trust_rule *rule, af_fa
     return AF_OK;
 }
 
-static af_status read_rule(af__trust_rule *out, const af_trust_rule *rule,
-                           STACK_OF(X509_CRL) * crls, af_failure *failure) {
+static af_status read_rule(af__trust_rule *out, const af_trust_rule *rule, STACK_OF(X509_CRL) *crls,
+                           af_failure *failure) {
     af_status status = check_rule(rule, failure);
     if (status != AF_OK) return status;
     out->mode = rule->mode;
@@ -95,12 +95,12 @@ static void clear_rule(af__trust_rule *rule) {
 const af__trust_rule *af__policy_rule_for(const af_trust_policy *policy,
                                           const af__trust_host *host) {
     const af__trust_rule *best = &policy->rules[0];
-    unsigned best_fit = 0;
+    unsigned best_specificity = 0;
     for (size_t i = 1; host != NULL && i < policy->rule_count; i++) {
-        unsigned fit = af__host_pattern_fit(&policy->rules[i].pattern, host);
-        if (fit <= best_fit) continue;
+        unsigned specificity = af__host_pattern_specificity(&policy->rules[i].pattern, host);
+        if (specificity <= best_specificity) continue;
         best = &policy->rules[i];
-        best_fit = fit;
+        best_specificity = specificity;
     }
     return best;
 }
@@ -108,7 +108,7 @@ const af__trust_rule *af__policy_rule_for(const af_trust_policy *policy,
 /* ---- Policies ------------------------------------------------------------------------------ */
 
 static af_status read_rules(af_trust_policy *policy, const af_trust_options *options,
-                            STACK_OF(X509_CRL) * crls, af_failure *failure) {
+                            STACK_OF(X509_CRL) *crls, af_failure *failure) {
     size_t count = options->rule_count + 1;
     policy->rules = options->rule_count < SIZE_MAX / sizeof *policy->rules - 1
                         ? af__zalloc(count * sizeof *policy->rules)
@@ -129,8 +129,8 @@ static af_status read_rules(af_trust_policy *policy, const af_trust_options *opt
 }
 
 static af_status read_anchors(af_trust_policy *policy, const af_trust_options *options,
-                              STACK_OF(X509_CRL) * crls, af_failure *failure) {
-    STACK_OF(X509) * anchors;
+                              STACK_OF(X509_CRL) *crls, af_failure *failure) {
+    STACK_OF(X509) *anchors;
     af_status status = af__certificates_parse(&anchors, options->anchors, "the anchors", failure);
     if (status != AF_OK) return status;
     policy->has_own_anchors = anchors != NULL;

@@ -4,8 +4,8 @@
 #ifndef AF_TRUST_POLICY_H
 #define AF_TRUST_POLICY_H
 
-#include "trust/material.h"
-#include "trust/names.h"
+#include "trust/hostname.h"
+#include "trust/x509_parse.h"
 
 #include <afcore/trust.h>
 #include <openssl/x509_vfy.h>
@@ -21,9 +21,9 @@ typedef struct af__trust_rule {
     af__host_pattern pattern; /**< Of the first rule, that for everywhere: unused. */
     af_pinning_mode mode;
     af_pin_match match;
-    STACK_OF(X509) * certificates; /**< Mode certificate: pinned whole. */
-    X509_STORE *store;             /**< Mode certificate: they alone. NULL if there are none. */
-    af__digest *keys;              /**< Pinned by their keys. */
+    STACK_OF(X509) *certificates; /**< Mode certificate: pinned whole. */
+    X509_STORE *store;            /**< Mode certificate: they alone. NULL if there are none. */
+    af__key_hash *keys;           /**< Pinned by their keys. */
     size_t key_count;
     int64_t expires_s;
     bool report_only;
@@ -35,7 +35,7 @@ struct af_trust_policy {
     atomic_uint references;
     X509_STORE *store; /**< NULL: the system's, which is looked up when it is needed. */
     bool has_own_anchors;
-    STACK_OF(X509) * intermediates;
+    STACK_OF(X509) *intermediates;
     bool has_crls, check_authorities;
     af_ocsp_mode ocsp;
     int security_level; /**< 0: the default. */

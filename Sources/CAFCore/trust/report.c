@@ -1,4 +1,4 @@
-/* Evidence, written out. */
+/* Verification, written out. */
 #include "base/alloc.h"
 #include "base/fork_gate.h"
 #include "base/text.h"
@@ -145,9 +145,9 @@ static bool add_names(af_trust_certificate *out, BIO *bio, X509 *certificate) {
 }
 
 static bool add_digests(af_trust_certificate *out, X509 *certificate) {
-    af__digest key;
+    af__key_hash key;
     unsigned char print[AF__DIGEST_SIZE];
-    if (!af__key_digest(&key, certificate)) return false;
+    if (!af__key_hash_of(&key, certificate)) return false;
     af__pin_write(out->pin, &key);
     if (X509_digest(certificate, EVP_sha256(), print, NULL) != 1) return false;
     for (int i = 0; i < AF__DIGEST_SIZE; i++) {
@@ -185,14 +185,14 @@ static void forget(af_trust_certificate *certificate) {
 
 /* ---- Reports ------------------------------------------------------------------------------- */
 
-static bool fill(report_block *block, const af__evidence *evidence) {
-    const af__verdict *verdict = &evidence->verdict;
+static bool fill(report_block *block, const af__verification *verification) {
+    const af__verdict *verdict = &verification->verdict;
     af_trust_report *report = &block->report;
-    size_t count = (size_t)sk_X509_num(evidence->chain);
+    size_t count = (size_t)sk_X509_num(verification->chain);
     BIO *bio = BIO_new(BIO_s_mem());
     block->chain = af__zalloc(count * sizeof *block->chain);
     block->text = af__copy_text(af_slice_of(verdict->text));
-    block->host = af__copy_text(af_slice_of(evidence->host.text));
+    block->host = af__copy_text(af_slice_of(verification->host.text));
     bool is_complete = bio != NULL && block->chain != NULL && block->text != NULL &&
                        block->host != NULL;
     report->is_accepted = verdict->is_accepted;
@@ -205,23 +205,23 @@ static bool fill(report_block *block, const af__evidence *evidence) {
     report->chain = block->chain;
     for (size_t i = 0; i < count && is_complete; i++) {
         report->chain_count = i + 1;
-        is_complete = describe(&block->chain[i], bio, sk_X509_value(evidence->chain, (int)i));
+        is_complete = describe(&block->chain[i], bio, sk_X509_value(verification->chain, (int)i));
     }
     BIO_free(bio);
     ERR_clear_error();
     return is_complete;
 }
 
-bool af__evidence_is_faultless(const af__evidence *evidence) {
-    return evidence != NULL && evidence->verdict.is_accepted && evidence->verdict.is_verified &&
-           evidence->verdict.reason == AF_TRUST_ACCEPTED;
+bool af__verification_is_faultless(const af__verification *verification) {
+    return verification != NULL && verification->verdict.is_accepted &&
+           verification->verdict.is_verified && verification->verdict.reason == AF_TRUST_ACCEPTED;
 }
 
-af_trust_report *af__evidence_report(const af__evidence *evidence) {
+af_trust_report *af__verification_report(const af__verification *verification) {
     report_block *block = af__zalloc(sizeof *block);
     if (block == NULL) return NULL;
     af__fork_gate_enter(NULL);
-    bool is_filled = fill(block, evidence);
+    bool is_filled = fill(block, verification);
     af__fork_gate_leave(NULL);
     if (is_filled) return &block->report;
     af_trust_report_free(&block->report);

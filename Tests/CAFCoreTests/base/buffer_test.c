@@ -166,7 +166,7 @@ static void a_buffer_begins_in_the_room_it_is_lent(void **state) {
     char room[16];
     af__buffer buffer;
     af__buffer_init(&buffer, 100);
-    af__buffer_lend(&buffer, (af__room){room, sizeof room});
+    af__buffer_use_storage(&buffer, (af__storage){room, sizeof room});
     af__alloc_fail_at(SIZE_MAX);
     check_status(af__buffer_reserve(&buffer, sizeof room), AF_OK);
     check_status(af__buffer_append(&buffer, "0123456789abcdef", 16), AF_OK);
@@ -188,7 +188,7 @@ static void the_room_is_no_larger_than_the_limit(void **state) {
     char room[16];
     af__buffer buffer;
     af__buffer_init(&buffer, 4);
-    af__buffer_lend(&buffer, (af__room){room, sizeof room});
+    af__buffer_use_storage(&buffer, (af__storage){room, sizeof room});
     check_status(af__buffer_append(&buffer, "12345", 5), AF_ETOOBIG);
     check_status(af__buffer_append(&buffer, "1234", 4), AF_OK);
     assert_ptr_equal(buffer.bytes, room);
@@ -200,7 +200,7 @@ static void what_is_taken_does_not_lie_in_a_room(void **state) {
     char room[16];
     af__buffer buffer;
     af__buffer_init(&buffer, 100);
-    af__buffer_lend(&buffer, (af__room){room, sizeof room});
+    af__buffer_use_storage(&buffer, (af__storage){room, sizeof room});
     check_status(af__buffer_append(&buffer, "short", 5), AF_OK);
     af__alloc_fail_at(1);
     af_bytes taken = af__buffer_take(&buffer);

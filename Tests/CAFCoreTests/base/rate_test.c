@@ -18,7 +18,7 @@ static void without_a_limit_nothing_waits(void **state) {
     (void)state;
     af__rate rate = {0};
     af__rate_spend(&rate, UINT64_MAX, 5);
-    assert_false(af__rate_holds(&rate, 5));
+    assert_false(af__rate_is_throttled(&rate, 5));
     assert_int_equal(af__rate_piece(&rate, SIZE_MAX), SIZE_MAX);
 }
 
@@ -33,30 +33,30 @@ static void pieces_are_at_least_a_byte(void **state) {
 static void bytes_are_paid_for_with_time(void **state) {
     (void)state;
     af__rate rate = {.per_second = 1000};
-    assert_false(af__rate_holds(&rate, 7));
+    assert_false(af__rate_is_throttled(&rate, 7));
     af__rate_spend(&rate, 500, 7);
-    assert_true(af__rate_holds(&rate, 500006));
-    assert_int_equal(rate.due_us, 500007);
-    assert_false(af__rate_holds(&rate, 500007));
-    assert_int_equal(rate.due_us, 0);
+    assert_true(af__rate_is_throttled(&rate, 500006));
+    assert_int_equal(rate.wakeup_us, 500007);
+    assert_false(af__rate_is_throttled(&rate, 500007));
+    assert_int_equal(rate.wakeup_us, 0);
     /* Late by 50 ms, which is made up for; then by a second, of which 100 ms are. */
     af__rate_spend(&rate, 500, 550007);
-    assert_int_equal(rate.ready_us, 1000007);
+    assert_int_equal(rate.next_allowed_us, 1000007);
     af__rate_spend(&rate, 500, 2000007);
-    assert_int_equal(rate.ready_us, 2400007);
+    assert_int_equal(rate.next_allowed_us, 2400007);
     af__rate_spend(&rate, 0, 9000000);
-    assert_int_equal(rate.ready_us, 2400007);
+    assert_int_equal(rate.next_allowed_us, 2400007);
 }
 
 static void what_was_counted_is_paid_once(void **state) {
     (void)state;
     af__rate rate = {.per_second = 1000};
     static const struct {
-        int64_t count, ready_us;
+        int64_t count, next_allowed_us;
     } rows[] = {{0, 0}, {500, 500007}, {500, 500007}, {600, 600007}, {100, 700007}, {0, 700007}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         af__rate_spend_count(&rate, rows[i].count, 7);
-        assert_int_equal(rate.ready_us, rows[i].ready_us);
+        assert_int_equal(rate.next_allowed_us, rows[i].next_allowed_us);
     }
 }
 
@@ -69,8 +69,8 @@ static void numbers_at_the_edges_do_not_overflow(void **state) {
             int64_t now = INT64_C(1) << 50;
             for (int n = 0; n < 3; n++) {
                 af__rate_spend(&rate, edges[j], now);
-                assert_true(rate.ready_us >= now - SECOND_US);
-                now = rate.ready_us > now ? rate.ready_us : now;
+                assert_true(rate.next_allowed_us >= now - SECOND_US);
+                now = rate.next_allowed_us > now ? rate.next_allowed_us : now;
             }
         }
     }

@@ -117,7 +117,7 @@ static void fields_move_out_of_a_room_that_gets_too_small(void **state) {
     af_header headers[2];
     af__fields fields;
     af__fields_init(&fields, 1 << 16);
-    af__fields_lend(&fields, (af__room){text, sizeof text}, headers, COUNT_OF(headers));
+    af__fields_use_storage(&fields, (af__storage){text, sizeof text}, headers, COUNT_OF(headers));
     af__alloc_fail_at(SIZE_MAX);
     check_status(af__fields_add(&fields, S("A"), S("1")), AF_OK);
     check_status(af__fields_add(&fields, S("B"), S("2")), AF_OK);

@@ -30,30 +30,30 @@ static af_link_kind kind_by_name(void *context, int index, const char *name) {
     return strncmp(name, "wwan", 4) == 0 ? AF_LINK_CELLULAR : AF_LINK_UNKNOWN;
 }
 
-static void take(af__reach_facts *facts, const datagram *datagram) {
-    af__reach_facts_take(facts, datagram->bytes, datagram->size);
+static void take(af__link_table *table, const datagram *datagram) {
+    af__link_table_take(table, datagram->bytes, datagram->size);
 }
 
 /** Reads everything: the links in `links`, the addresses in `own`. */
-static void read_all(af__reach_facts *facts, const datagram *links, const datagram *own) {
+static void read_all(af__link_table *table, const datagram *links, const datagram *own) {
     const datagram *parts[] = {links, own};
     for (size_t i = 0; i < 2; i++) {
         af__reach_request request;
-        assert_true(af__reach_facts_ask(facts, &request));
+        assert_true(af__link_table_ask(table, &request));
         assert_int_equal(request.header.nlmsg_type, i == 0 ? RTM_GETLINK : RTM_GETADDR);
-        assert_false(af__reach_facts_ask(facts, &request));
-        take(facts, parts[i]);
+        assert_false(af__link_table_ask(table, &request));
+        take(table, parts[i]);
         datagram done = {.size = 0};
         put_message(&done, NLMSG_DONE, 0, request.header.nlmsg_seq);
-        take(facts, &done);
+        take(table, &done);
     }
 }
 
 static const datagram nothing;
 
-static void make_world(af__reach_facts *facts) {
+static void make_world(af__link_table *table) {
     datagram links = {.size = 0}, own = {.size = 0};
-    af__reach_facts_init(facts, kind_by_name, NULL);
+    af__link_table_init(table, kind_by_name, NULL);
     put_link(&links, false, 1, "lo", ARPHRD_LOOPBACK, LO);
     put_link(&links, false, 2, "eth0", ARPHRD_ETHER, UP);
     put_link(&links, false, 3, "wlan0", ARPHRD_ETHER, UP);
@@ -73,8 +73,8 @@ static void make_world(af__reach_facts *facts) {
     put_address(&own, false, 6, "192.0.2.6");
     put_address(&own, false, 7, "192.0.2.7");
     put_address(&own, false, 7, "192.0.2.1");
-    read_all(facts, &links, &own);
-    assert_int_equal(facts->stage, AF__REACH_KNOWN);
+    read_all(table, &links, &own);
+    assert_int_equal(table->stage, AF__REACH_KNOWN);
 }
 
 static af__reach_address address_of(const char *text, int scope) {
@@ -98,7 +98,7 @@ static void a_route_means_what_its_link_is(void **state) {
         af_reach_status status;
         af_link_kind kind;
         const char *link;
-        bool is_passing;
+        bool is_transient;
     } rows[] = {
         {NULL, 0, "198.51.100.1", AF_REACH_NONE, AF_LINK_UNKNOWN, "", false},
         {"192.0.2.1", 0, "198.51.100.1", AF_REACH_VIA_WIFI, AF_LINK_WIRED, "eth0", false},
@@ -120,201 +120,201 @@ static void a_route_means_what_its_link_is(void **state) {
         /* An address that was not told yet. */
         {"203.0.113.1", 0, "198.51.100.1", AF_REACH_VIA_WIFI, AF_LINK_UNKNOWN, "", false},
     };
-    af__reach_facts facts;
-    make_world(&facts);
+    af__link_table table;
+    make_world(&table);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         af__reach_route route = route_from(rows[i].source, rows[i].scope, rows[i].destination);
-        bool is_passing;
-        af_reachability found = af__reach_decide(&facts, &route, 1, &is_passing);
+        bool is_transient;
+        af_reachability found = af__reach_decide(&table, &route, 1, &is_transient);
         if (found.status != rows[i].status) print_error("row %zu\n", i);
         assert_int_equal(found.status, rows[i].status);
         assert_int_equal(found.link, rows[i].kind);
         assert_string_equal(found.link_name, rows[i].link);
-        assert_int_equal(is_passing, rows[i].is_passing);
+        assert_int_equal(is_transient, rows[i].is_transient);
     }
-    af__reach_facts_clear(&facts);
+    af__link_table_clear(&table);
 }
 
 static void the_first_route_that_leads_somewhere_counts(void **state) {
     (void)state;
-    af__reach_facts facts;
-    make_world(&facts);
+    af__link_table table;
+    make_world(&table);
     af__reach_route routes[] = {
         route_from(NULL, 0, "198.51.100.1"), route_from("192.0.2.7", 0, "198.51.100.1"),
         route_from("192.0.2.4", 0, "198.51.100.1"), route_from("192.0.2.1", 0, "198.51.100.1")};
-    bool is_passing;
-    af_reachability found = af__reach_decide(&facts, routes, COUNT_OF(routes), &is_passing);
+    bool is_transient;
+    af_reachability found = af__reach_decide(&table, routes, COUNT_OF(routes), &is_transient);
     assert_int_equal(found.status, AF_REACH_VIA_WWAN);
-    assert_false(is_passing);
-    found = af__reach_decide(&facts, routes, 2, &is_passing);
+    assert_false(is_transient);
+    found = af__reach_decide(&table, routes, 2, &is_transient);
     assert_int_equal(found.status, AF_REACH_NONE);
-    assert_true(is_passing);
-    found = af__reach_decide(&facts, routes, 0, &is_passing);
+    assert_true(is_transient);
+    found = af__reach_decide(&table, routes, 0, &is_transient);
     assert_int_equal(found.status, AF_REACH_NONE);
-    af__reach_facts_clear(&facts);
+    af__link_table_clear(&table);
 }
 
-static const char *link_from(af__reach_facts *facts, const char *source) {
+static const char *link_from(af__link_table *table, const char *source) {
     static char name[AF_LINK_NAME_SIZE + 8];
     af__reach_route route = route_from(source, 0, "198.51.100.1");
-    bool is_passing;
-    af_reachability found = af__reach_decide(facts, &route, 1, &is_passing);
+    bool is_transient;
+    af_reachability found = af__reach_decide(table, &route, 1, &is_transient);
     snprintf(name, sizeof name, "%d %s", found.status, found.link_name);
     return name;
 }
 
 static void changes_are_followed(void **state) {
     (void)state;
-    af__reach_facts facts;
-    make_world(&facts);
+    af__link_table table;
+    make_world(&table);
     datagram change = {.size = 0};
     put_link(&change, false, 2, "eth0", ARPHRD_ETHER, NO_CARRIER);
-    take(&facts, &change);
-    assert_string_equal(link_from(&facts, "192.0.2.1"), "0 ");
+    take(&table, &change);
+    assert_string_equal(link_from(&table, "192.0.2.1"), "0 ");
     change.size = 0;
     put_link(&change, false, 2, "lan", ARPHRD_ETHER, UP);
-    take(&facts, &change);
-    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 lan");
+    take(&table, &change);
+    assert_string_equal(link_from(&table, "192.0.2.1"), "2 lan");
     change.size = 0;
     put_address(&change, true, 2, "192.0.2.1");
     put_address(&change, true, 7, "192.0.2.1");
     put_address(&change, false, 3, "192.0.2.1");
-    take(&facts, &change);
-    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 wlan0");
+    take(&table, &change);
+    assert_string_equal(link_from(&table, "192.0.2.1"), "2 wlan0");
     change.size = 0;
     put_link(&change, true, 3, "wlan0", ARPHRD_ETHER, 0);
-    take(&facts, &change);
-    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 ");
-    assert_string_equal(link_from(&facts, "192.0.2.3"), "2 ");
-    af__reach_facts_clear(&facts);
+    take(&table, &change);
+    assert_string_equal(link_from(&table, "192.0.2.1"), "2 ");
+    assert_string_equal(link_from(&table, "192.0.2.3"), "2 ");
+    af__link_table_clear(&table);
 }
 
 static void a_bridge_that_drops_a_port_deletes_no_link(void **state) {
     (void)state;
-    af__reach_facts facts;
-    make_world(&facts);
+    af__link_table table;
+    make_world(&table);
     datagram change = {.size = 0};
     put_link(&change, true, 2, "eth0", ARPHRD_ETHER, 0);
     change.bytes[NLMSG_HDRLEN] = AF_BRIDGE;
-    take(&facts, &change);
-    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 eth0");
-    af__reach_facts_clear(&facts);
+    take(&table, &change);
+    assert_string_equal(link_from(&table, "192.0.2.1"), "2 eth0");
+    af__link_table_clear(&table);
 }
 
 static void the_kind_of_a_link_is_read_once(void **state) {
     (void)state;
-    af__reach_facts facts;
-    make_world(&facts);
+    af__link_table table;
+    make_world(&table);
     unsigned before = asked_for_kind;
     datagram change = {.size = 0};
     put_link(&change, false, 2, "eth0", ARPHRD_ETHER, NO_CARRIER);
     put_link(&change, false, 2, "eth0", ARPHRD_ETHER, UP);
-    take(&facts, &change);
+    take(&table, &change);
     assert_int_equal(asked_for_kind, before);
     change.size = 0;
     put_link(&change, false, 2, "wlan9", ARPHRD_ETHER, UP);
-    take(&facts, &change);
+    take(&table, &change);
     assert_int_equal(asked_for_kind, before + 1);
-    af__reach_facts_clear(&facts);
+    af__link_table_clear(&table);
 }
 
 static void what_was_lost_is_read_again(void **state) {
     (void)state;
-    af__reach_facts facts;
-    make_world(&facts);
-    af__reach_facts_lose(&facts);
+    af__link_table table;
+    make_world(&table);
+    af__link_table_lose(&table);
     /* Until then the old facts are the best there are. */
-    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 eth0");
+    assert_string_equal(link_from(&table, "192.0.2.1"), "2 eth0");
     datagram links = {.size = 0}, own = {.size = 0};
     put_link(&links, false, 3, "wlan0", ARPHRD_ETHER, UP);
     put_address(&own, false, 3, "192.0.2.1");
-    read_all(&facts, &links, &own);
-    assert_int_equal(facts.stage, AF__REACH_KNOWN);
-    assert_string_equal(link_from(&facts, "192.0.2.1"), "2 wlan0");
-    assert_int_equal(facts.link_count, 1);
-    assert_int_equal(facts.own_count, 1);
-    af__reach_facts_clear(&facts);
+    read_all(&table, &links, &own);
+    assert_int_equal(table.stage, AF__REACH_KNOWN);
+    assert_string_equal(link_from(&table, "192.0.2.1"), "2 wlan0");
+    assert_int_equal(table.link_count, 1);
+    assert_int_equal(table.own_count, 1);
+    af__link_table_clear(&table);
 }
 
 /** On another socket there is no answer to wait for, and what one of the old would say counts no more. */
 static void a_new_start_waits_for_no_answer(void **state) {
     (void)state;
-    af__reach_facts facts;
-    af__reach_facts_init(&facts, kind_by_name, NULL);
+    af__link_table table;
+    af__link_table_init(&table, kind_by_name, NULL);
     af__reach_request former, request;
-    assert_true(af__reach_facts_ask(&facts, &former));
-    assert_false(af__reach_facts_ask(&facts, &request));
-    af__reach_facts_restart(&facts);
-    assert_true(af__reach_facts_ask(&facts, &request));
+    assert_true(af__link_table_ask(&table, &former));
+    assert_false(af__link_table_ask(&table, &request));
+    af__link_table_restart(&table);
+    assert_true(af__link_table_ask(&table, &request));
     datagram old = {.size = 0};
     put_message(&old, NLMSG_DONE, 0, former.header.nlmsg_seq);
-    take(&facts, &old);
-    assert_int_equal(facts.stage, AF__REACH_READING_LINKS);
-    af__reach_facts_restart(&facts);
-    read_all(&facts, &nothing, &nothing);
-    assert_int_equal(facts.stage, AF__REACH_KNOWN);
-    af__reach_facts_clear(&facts);
+    take(&table, &old);
+    assert_int_equal(table.stage, AF__REACH_READING_LINKS);
+    af__link_table_restart(&table);
+    read_all(&table, &nothing, &nothing);
+    assert_int_equal(table.stage, AF__REACH_KNOWN);
+    af__link_table_clear(&table);
 }
 
 /** Whatever is lost in the middle of reading: it is read once more, when the kernel has ended. */
 static void what_is_lost_while_reading_is_read_again(void **state) {
     (void)state;
     for (int way = 0; way < 3; way++) {
-        af__reach_facts facts;
-        af__reach_facts_init(&facts, kind_by_name, NULL);
+        af__link_table table;
+        af__link_table_init(&table, kind_by_name, NULL);
         af__reach_request request;
-        assert_true(af__reach_facts_ask(&facts, &request));
+        assert_true(af__link_table_ask(&table, &request));
         datagram part = {.size = 0};
-        if (way == 0) af__reach_facts_lose(&facts);
+        if (way == 0) af__link_table_lose(&table);
         if (way == 1) put_message(&part, NLMSG_OVERRUN, 0, 0);
         if (way == 2) put_message(&part, NLMSG_NOOP, NLM_F_DUMP_INTR, 1);
-        take(&facts, &part);
-        assert_false(af__reach_facts_ask(&facts, &request));
+        take(&table, &part);
+        assert_false(af__link_table_ask(&table, &request));
         part.size = 0;
         put_message(&part, NLMSG_DONE, 0, request.header.nlmsg_seq);
-        take(&facts, &part);
-        read_all(&facts, &nothing, &nothing);
-        assert_int_equal(facts.stage, AF__REACH_KNOWN);
-        af__reach_facts_clear(&facts);
+        take(&table, &part);
+        read_all(&table, &nothing, &nothing);
+        assert_int_equal(table.stage, AF__REACH_KNOWN);
+        af__link_table_clear(&table);
     }
 }
 
 static void an_end_that_belongs_to_no_question_ends_nothing(void **state) {
     (void)state;
-    af__reach_facts facts;
-    af__reach_facts_init(&facts, kind_by_name, NULL);
+    af__link_table table;
+    af__link_table_init(&table, kind_by_name, NULL);
     af__reach_request request;
-    assert_true(af__reach_facts_ask(&facts, &request));
+    assert_true(af__link_table_ask(&table, &request));
     datagram part = {.size = 0};
     put_message(&part, NLMSG_DONE, 0, request.header.nlmsg_seq + 1);
     put_message(&part, NLMSG_ERROR, 0, request.header.nlmsg_seq + 1);
-    take(&facts, &part);
-    assert_int_equal(facts.stage, AF__REACH_READING_LINKS);
-    af__reach_facts_clear(&facts);
+    take(&table, &part);
+    assert_int_equal(table.stage, AF__REACH_READING_LINKS);
+    af__link_table_clear(&table);
 }
 
 static void a_kernel_that_refuses_is_not_asked_forever(void **state) {
     (void)state;
-    af__reach_facts facts;
-    af__reach_facts_init(&facts, kind_by_name, NULL);
+    af__link_table table;
+    af__link_table_init(&table, kind_by_name, NULL);
     af__reach_request request;
     unsigned times = 0;
-    while (af__reach_facts_ask(&facts, &request)) {
+    while (af__link_table_ask(&table, &request)) {
         times++;
         if (times == 1) {
-            af__reach_facts_refuse(&facts);
+            af__link_table_refuse(&table);
             continue;
         }
         datagram refusal = {.size = 0};
         put_message(&refusal, NLMSG_ERROR, 0, request.header.nlmsg_seq);
-        take(&facts, &refusal);
+        take(&table, &refusal);
     }
     assert_int_equal(times, 3);
-    assert_int_equal(facts.stage, AF__REACH_BROKEN);
-    take(&facts, &nothing);
-    read_all(&facts, &nothing, &nothing);
-    assert_int_equal(facts.stage, AF__REACH_KNOWN);
-    af__reach_facts_clear(&facts);
+    assert_int_equal(table.stage, AF__REACH_BROKEN);
+    take(&table, &nothing);
+    read_all(&table, &nothing, &nothing);
+    assert_int_equal(table.stage, AF__REACH_KNOWN);
+    af__link_table_clear(&table);
 }
 
 static void messages_cut_anywhere_are_harmless(void **state) {
@@ -329,10 +329,10 @@ static void messages_cut_anywhere_are_harmless(void **state) {
         unsigned char *part = malloc(size + 1);
         assert_non_null(part);
         memcpy(part, whole.bytes, size);
-        af__reach_facts facts;
-        af__reach_facts_init(&facts, kind_by_name, NULL);
-        af__reach_facts_take(&facts, part, size);
-        af__reach_facts_clear(&facts);
+        af__link_table table;
+        af__link_table_init(&table, kind_by_name, NULL);
+        af__link_table_take(&table, part, size);
+        af__link_table_clear(&table);
         free(part);
     }
 }
@@ -343,63 +343,63 @@ static void without_memory_everything_is_read_again(void **state) {
     put_link(&links, false, 2, "eth0", ARPHRD_ETHER, UP);
     put_address(&own, false, 2, "192.0.2.1");
     TORTURE(n) {
-        af__reach_facts facts;
-        af__reach_facts_init(&facts, kind_by_name, NULL);
+        af__link_table table;
+        af__link_table_init(&table, kind_by_name, NULL);
         af__reach_request request;
         size_t questions = 0;
-        while (af__reach_facts_ask(&facts, &request)) {
+        while (af__link_table_ask(&table, &request)) {
             questions++;
-            take(&facts, request.header.nlmsg_type == RTM_GETLINK ? &links : &own);
+            take(&table, request.header.nlmsg_type == RTM_GETLINK ? &links : &own);
             datagram done = {.size = 0};
             put_message(&done, NLMSG_DONE, 0, request.header.nlmsg_seq);
-            take(&facts, &done);
+            take(&table, &done);
         }
-        assert_int_equal(facts.stage, AF__REACH_KNOWN);
+        assert_int_equal(table.stage, AF__REACH_KNOWN);
         /* The lack is met at the links, at the addresses, or not at all. */
         assert_int_equal(questions, n == 1 ? 3 : n == 2 ? 4 : 2);
-        assert_string_equal(link_from(&facts, "192.0.2.1"), "2 eth0");
-        af__reach_facts_clear(&facts);
+        assert_string_equal(link_from(&table, "192.0.2.1"), "2 eth0");
+        af__link_table_clear(&table);
     }
 }
 
 static void the_number_of_entries_is_limited(void **state) {
     (void)state;
-    af__reach_facts facts;
-    af__reach_facts_init(&facts, kind_by_name, NULL);
+    af__link_table table;
+    af__link_table_init(&table, kind_by_name, NULL);
     for (int index = 1; index <= 20000; index++) {
         datagram link = {.size = 0};
         put_link(&link, false, index, "veth", ARPHRD_ETHER, UP);
-        take(&facts, &link);
+        take(&table, &link);
     }
-    assert_int_equal(facts.link_count, 16384);
-    af__reach_facts_clear(&facts);
+    assert_int_equal(table.link_count, 16384);
+    af__link_table_clear(&table);
 }
 
 static void a_print_changes_with_the_addresses_that_matter(void **state) {
     (void)state;
-    af__reach_facts facts;
-    make_world(&facts);
-    uint64_t first = af__reach_print(&facts);
+    af__link_table table;
+    make_world(&table);
+    uint64_t first = af__reach_fingerprint(&table);
     datagram change = {.size = 0};
     put_address(&change, false, 1, "127.0.0.9");
     put_address(&change, false, 2, "fe80::77");
     put_address(&change, false, 6, "192.0.2.66");
     put_link(&change, false, 70, "veth70", ARPHRD_ETHER, UP);
-    take(&facts, &change);
-    assert_true(af__reach_print(&facts) == first);
+    take(&table, &change);
+    assert_true(af__reach_fingerprint(&table) == first);
     change.size = 0;
     put_address(&change, false, 2, "192.0.2.99");
-    take(&facts, &change);
-    assert_true(af__reach_print(&facts) != first);
+    take(&table, &change);
+    assert_true(af__reach_fingerprint(&table) != first);
     change.size = 0;
     put_address(&change, true, 2, "192.0.2.99");
-    take(&facts, &change);
-    assert_true(af__reach_print(&facts) == first);
+    take(&table, &change);
+    assert_true(af__reach_fingerprint(&table) == first);
     change.size = 0;
     put_link(&change, false, 2, "eth0", ARPHRD_ETHER, NO_CARRIER);
-    take(&facts, &change);
-    assert_true(af__reach_print(&facts) != first);
-    af__reach_facts_clear(&facts);
+    take(&table, &change);
+    assert_true(af__reach_fingerprint(&table) != first);
+    af__link_table_clear(&table);
 }
 
 /* ---- /sys ---------------------------------------------------------------------------------- */

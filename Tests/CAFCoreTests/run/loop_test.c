@@ -192,7 +192,7 @@ static void ring(af__alarm *alarm) {
 }
 
 static void arm(owner *owner, bell *bell, int number, int64_t delay_us) {
-    *bell = (struct bell){.alarm.ring = ring, .owner = owner, .number = number};
+    *bell = (struct bell){.alarm.callback = ring, .owner = owner, .number = number};
     bell->deadline_us = af__now_us() + delay_us;
     af__loop_arm(&owner->loop, &bell->alarm, bell->deadline_us);
 }
@@ -232,7 +232,7 @@ static void an_alarm_that_is_always_due_starves_nobody(void **state) {
     bell bell;
     make(&owner);
     arm(&owner, &bell, 0, 0);
-    bell.alarm.ring = rearm;
+    bell.alarm.callback = rearm;
     start(&owner);
     wait_for(&owner, &owner.rings, 100);
     stop(&owner);

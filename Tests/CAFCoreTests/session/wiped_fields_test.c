@@ -44,8 +44,8 @@ static void cleared_request_head_holds_no_values(void **state) {
     af__request_head request;
     af__url url = {0};
     check_status(af__url_parse(&url, af_slice_of("http://h/"), NULL), AF_OK);
-    check_status(af__request_head_init(&request, (af__room){room, sizeof room}, "GET", &url, &field,
-                                       1, NULL),
+    check_status(af__request_head_init(&request, (af__storage){room, sizeof room}, "GET", &url,
+                                       &field, 1, NULL),
                  AF_OK);
     assert_true(holds(room, sizeof room));
     af__request_head_clear(&request);

@@ -244,11 +244,11 @@ static void nobody_sets_cookies_for_a_public_suffix(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         check_way(rows[i][0], rows[i][1], rows[i][2], rows[i][3]);
     }
-    assert_true(af__suffixes_join("a.b.co.uk", "b.co.uk"));
-    assert_true(af__suffixes_join("10.0.0.1", "10.0.0.1"));
-    assert_false(af__suffixes_join("a.co.uk", "b.co.uk"));
-    assert_false(af__suffixes_join("10.0.0.1", "11.0.0.1"));
-    assert_false(af__suffixes_join("co.uk", "a.co.uk"));
+    assert_true(af__is_same_site("a.b.co.uk", "b.co.uk"));
+    assert_true(af__is_same_site("10.0.0.1", "10.0.0.1"));
+    assert_false(af__is_same_site("a.co.uk", "b.co.uk"));
+    assert_false(af__is_same_site("10.0.0.1", "11.0.0.1"));
+    assert_false(af__is_same_site("co.uk", "a.co.uk"));
 }
 
 /** S15. */

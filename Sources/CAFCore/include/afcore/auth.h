@@ -55,8 +55,8 @@ typedef struct af_credentials {
 /** A challenge: the 401 of a server or the 407 of a proxy. Valid until the callback returns. */
 typedef struct af_challenge {
     uint32_t number; /**< 1 for the first of the task. Pass it to af_task_answer_challenge(). */
-    unsigned
-        scheme; /**< AF_AUTH_…: the strongest scheme that fits `proposed`, or any credentials. */
+    /** AF_AUTH_…: the strongest scheme that fits `proposed`, or any credentials. */
+    unsigned scheme;
     unsigned offered; /**< AF_AUTH_… bits: every offered scheme that this library supports. */
     unsigned
         failures;  /**< Number of credentials that this protection space rejected in this task. */

@@ -153,8 +153,8 @@ typedef struct af_pressure_options {
     uint32_t stall_us, window_us;
     const char
         *path; /**< A PSI file; NULL: that of the process's control group, else the system's. */
-    uint64_t
-        keep; /**< Total cost that may stay. 0: every entry is evicted, as AFNetworking does. */
+    /** Total cost that may stay. 0: every entry is evicted, as AFNetworking does. */
+    uint64_t keep;
 } af_pressure_options;
 
 #define AF_PRESSURE_INIT                                                                           \

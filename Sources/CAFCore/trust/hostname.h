@@ -1,8 +1,8 @@
 /**
  * Hosts as certificates and rules name them. Pure.
  */
-#ifndef AF_TRUST_NAMES_H
-#define AF_TRUST_NAMES_H
+#ifndef AF_TRUST_HOSTNAME_H
+#define AF_TRUST_HOSTNAME_H
 
 #include <afcore/base.h>
 
@@ -36,6 +36,6 @@ typedef struct af__host_pattern {
 bool af__host_pattern_read(af__host_pattern *out, const char *text, bool includes_subdomains);
 
 /** How well it fits: 0 not at all; more for what is more specific. */
-unsigned af__host_pattern_fit(const af__host_pattern *pattern, const af__trust_host *host);
+unsigned af__host_pattern_specificity(const af__host_pattern *pattern, const af__trust_host *host);
 
 #endif

@@ -1,5 +1,5 @@
 /* Octets as text and back: Base64, percent-encoding, hexadecimal digits. */
-#include "message/octets.h"
+#include "message/encoding.h"
 #include "support/head.h"
 
 #include <string.h>

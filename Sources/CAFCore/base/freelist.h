@@ -4,41 +4,41 @@
  *
  * Any thread. Nobody waits for anybody, so a forked child can go on with what it finds.
  */
-#ifndef AF_BASE_SPARES_H
-#define AF_BASE_SPARES_H
+#ifndef AF_BASE_FREELIST_H
+#define AF_BASE_FREELIST_H
 
 #include <stdatomic.h>
 #include <stddef.h>
 
 /** Blocks that are kept can't be watched for use after their end. */
 #if defined(__SANITIZE_ADDRESS__)
-#define AF__KEEPS_SPARES 0
+#define AF__KEEPS_FREELISTS 0
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define AF__KEEPS_SPARES 0
+#define AF__KEEPS_FREELISTS 0
 #endif
 #endif
-#ifndef AF__KEEPS_SPARES
-#define AF__KEEPS_SPARES 1
+#ifndef AF__KEEPS_FREELISTS
+#define AF__KEEPS_FREELISTS 1
 #endif
 
-typedef struct af__spares {
+typedef struct af__freelist {
     size_t size;                        /**< Of each block, at least that of a pointer. */
     unsigned limit;                     /**< Blocks kept at most; some more for a moment. */
     _Atomic(struct af__spare *) newest; /**< The last one given, which caches still know. */
     atomic_uint count;
-} af__spares;
+} af__freelist;
 
-#define AF__SPARES_INIT(block_size, most)                                                          \
+#define AF__FREELIST_INIT(block_size, most)                                                        \
     { .size = (block_size), .limit = (most) }
 
-/** A block, uninitialised; NULL when out of memory. Goes back with af__spares_give(). */
-void *af__spares_take(af__spares *spares);
+/** A block, uninitialised; NULL when out of memory. Goes back with af__freelist_give(). */
+void *af__freelist_take(af__freelist *freelist);
 
 /** Give a block back. NULL is fine. */
-void af__spares_give(af__spares *spares, void *block);
+void af__freelist_give(af__freelist *freelist, void *block);
 
 /** Free all that is kept. */
-void af__spares_empty(af__spares *spares);
+void af__freelist_empty(af__freelist *freelist);
 
 #endif

@@ -1,4 +1,4 @@
-#include "trust/names.h"
+#include "trust/hostname.h"
 
 #include "base/text.h"
 
@@ -55,18 +55,18 @@ bool af__host_pattern_read(af__host_pattern *out, const char *text, bool include
     return out->kind == AF__PATTERN_EXACT || !out->host.is_address;
 }
 
-unsigned af__host_pattern_fit(const af__host_pattern *pattern, const af__trust_host *host) {
+unsigned af__host_pattern_specificity(const af__host_pattern *pattern, const af__trust_host *host) {
     size_t size = strlen(host->text), wanted = strlen(pattern->host.text);
     if (host->is_address != pattern->host.is_address || size < wanted) return 0;
     size_t before = size - wanted;
     if (strcmp(host->text + before, pattern->host.text) != 0) return 0;
-    unsigned fit = 4 * (unsigned)wanted;
+    unsigned specificity = 4 * (unsigned)wanted;
     if (before == 0) {
         if (pattern->kind == AF__PATTERN_WILDCARD) return 0;
-        return pattern->kind == AF__PATTERN_EXACT ? fit + 3 : fit + 2;
+        return pattern->kind == AF__PATTERN_EXACT ? specificity + 3 : specificity + 2;
     }
     bool is_below = host->text[before - 1] == '.';
     if (!is_below || pattern->kind == AF__PATTERN_EXACT) return 0;
-    if (pattern->kind == AF__PATTERN_SUBDOMAINS) return fit + 1;
-    return memchr(host->text, '.', before - 1) == NULL ? fit + 2 : 0;
+    if (pattern->kind == AF__PATTERN_SUBDOMAINS) return specificity + 1;
+    return memchr(host->text, '.', before - 1) == NULL ? specificity + 2 : 0;
 }

@@ -1,6 +1,6 @@
 /** Octets as text and back: Base64 (RFC 4648 section 4), hexadecimal digits, percent-encoding, letters' case. Pure. */
-#ifndef AF_MESSAGE_OCTETS_H
-#define AF_MESSAGE_OCTETS_H
+#ifndef AF_MESSAGE_ENCODING_H
+#define AF_MESSAGE_ENCODING_H
 
 #include <afcore/base.h>
 

@@ -1,4 +1,4 @@
-#include "message/octets.h"
+#include "message/encoding.h"
 
 #include "base/text.h"
 

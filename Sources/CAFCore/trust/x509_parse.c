@@ -1,4 +1,4 @@
-#include "trust/material.h"
+#include "trust/x509_parse.h"
 
 #include "base/failure.h"
 
@@ -87,7 +87,7 @@ static af_status parse(OPENSSL_STACK **out, af_slice text, bool is_crl, const ch
     return af__fail(failure, AF_EINVAL, "%s: %s number %d can't be read", what, kind, count + 1);
 }
 
-af_status af__certificates_parse(STACK_OF(X509) * *out, af_slice text, const char *what,
+af_status af__certificates_parse(STACK_OF(X509) **out, af_slice text, const char *what,
                                  af_failure *failure) {
     OPENSSL_STACK *all;
     af_status status = parse(&all, text, false, what, failure);
@@ -103,7 +103,7 @@ af_status af__certificates_parse(STACK_OF(X509) * *out, af_slice text, const cha
     return status;
 }
 
-af_status af__crls_parse(STACK_OF(X509_CRL) * *out, af_slice text, af_failure *failure) {
+af_status af__crls_parse(STACK_OF(X509_CRL) **out, af_slice text, af_failure *failure) {
     OPENSSL_STACK *all;
     af_status status = parse(&all, text, true, "the revocation lists", failure);
     *out = (STACK_OF(X509_CRL) *)all;
@@ -112,7 +112,7 @@ af_status af__crls_parse(STACK_OF(X509_CRL) * *out, af_slice text, af_failure *f
 
 /* ---- Pins ---------------------------------------------------------------------------------- */
 
-bool af__key_digest(af__digest *out, const X509 *certificate) {
+bool af__key_hash_of(af__key_hash *out, const X509 *certificate) {
     unsigned char *key = NULL;
     int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key);
     bool is_done = size > 0 &&
@@ -121,12 +121,12 @@ bool af__key_digest(af__digest *out, const X509 *certificate) {
     return is_done;
 }
 
-void af__pin_write(char out[53], const af__digest *digest) {
+void af__pin_write(char out[53], const af__key_hash *digest) {
     memcpy(out, pin_scheme, sizeof pin_scheme - 1);
     EVP_EncodeBlock((unsigned char *)out + sizeof pin_scheme - 1, digest->bytes, AF__DIGEST_SIZE);
 }
 
-af_status af__pin_parse(af__digest *out, const char *text, af_failure *failure) {
+af_status af__pin_parse(af__key_hash *out, const char *text, af_failure *failure) {
     unsigned char plain[BASE64_SIZE];
     char again[53];
     size_t scheme = sizeof pin_scheme - 1;

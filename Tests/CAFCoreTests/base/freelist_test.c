@@ -1,5 +1,5 @@
 #include "base/alloc.h"
-#include "base/spares.h"
+#include "base/freelist.h"
 #include "curl/allocator.h"
 #include "support/check.h"
 #include "support/torture.h"
@@ -12,54 +12,54 @@ enum { SIZE = 4000, MOST = 8, THREADS = 4, TURNS = 20000, HELD = 6 };
 
 static void the_newest_block_comes_back_first(void **state) {
     (void)state;
-    if (!AF__KEEPS_SPARES) skip();
-    af__spares spares = AF__SPARES_INIT(SIZE, MOST);
-    void *a = af__spares_take(&spares), *b = af__spares_take(&spares);
+    if (!AF__KEEPS_FREELISTS) skip();
+    af__freelist freelist = AF__FREELIST_INIT(SIZE, MOST);
+    void *a = af__freelist_take(&freelist), *b = af__freelist_take(&freelist);
     assert_true(a != NULL && b != NULL && a != b);
-    af__spares_give(&spares, a);
-    af__spares_give(&spares, b);
-    af__spares_give(&spares, NULL);
-    assert_ptr_equal(af__spares_take(&spares), b);
-    assert_ptr_equal(af__spares_take(&spares), a);
-    assert_int_equal(atomic_load(&spares.count), 0);
-    af__spares_give(&spares, a);
-    af__spares_give(&spares, b);
-    af__spares_empty(&spares);
-    assert_null(atomic_load(&spares.newest));
+    af__freelist_give(&freelist, a);
+    af__freelist_give(&freelist, b);
+    af__freelist_give(&freelist, NULL);
+    assert_ptr_equal(af__freelist_take(&freelist), b);
+    assert_ptr_equal(af__freelist_take(&freelist), a);
+    assert_int_equal(atomic_load(&freelist.count), 0);
+    af__freelist_give(&freelist, a);
+    af__freelist_give(&freelist, b);
+    af__freelist_empty(&freelist);
+    assert_null(atomic_load(&freelist.newest));
 }
 
 static void no_more_are_kept_than_wanted(void **state) {
     (void)state;
-    af__spares spares = AF__SPARES_INIT(SIZE, MOST);
+    af__freelist freelist = AF__FREELIST_INIT(SIZE, MOST);
     void *blocks[MOST * 2];
     for (size_t i = 0; i < MOST * 2; i++) {
-        blocks[i] = af__spares_take(&spares);
+        blocks[i] = af__freelist_take(&freelist);
         assert_non_null(blocks[i]);
         memset(blocks[i], 0xAF, SIZE);
     }
-    for (size_t i = 0; i < MOST * 2; i++) af__spares_give(&spares, blocks[i]);
-    assert_int_equal(atomic_load(&spares.count), AF__KEEPS_SPARES ? MOST : 0);
-    af__spares_empty(&spares);
-    assert_int_equal(atomic_load(&spares.count), 0);
+    for (size_t i = 0; i < MOST * 2; i++) af__freelist_give(&freelist, blocks[i]);
+    assert_int_equal(atomic_load(&freelist.count), AF__KEEPS_FREELISTS ? MOST : 0);
+    af__freelist_empty(&freelist);
+    assert_int_equal(atomic_load(&freelist.count), 0);
 }
 
 static void a_block_that_is_kept_counts_as_an_allocation_too(void **state) {
     (void)state;
-    af__spares spares = AF__SPARES_INIT(SIZE, MOST);
-    af__spares_give(&spares, af__spares_take(&spares));
+    af__freelist freelist = AF__FREELIST_INIT(SIZE, MOST);
+    af__freelist_give(&freelist, af__freelist_take(&freelist));
     af__alloc_fail_at(1);
-    void *refused = af__spares_take(&spares);
+    void *refused = af__freelist_take(&freelist);
     af__alloc_fail_at(0);
     assert_null(refused);
-    void *block = af__spares_take(&spares);
+    void *block = af__freelist_take(&freelist);
     assert_non_null(block);
-    af__spares_give(&spares, block);
-    af__spares_empty(&spares);
+    af__freelist_give(&freelist, block);
+    af__freelist_empty(&freelist);
 }
 
 typedef struct worker {
     pthread_t id;
-    af__spares *spares;
+    af__freelist *freelist;
     uint64_t random;
     size_t strangers; /**< Blocks that somebody else wrote to while they were ours. */
 } worker;
@@ -72,32 +72,32 @@ static void *take_and_give(void *context) {
         uint64_t mark = (uint64_t)(uintptr_t)&held[at];
         if (held[at] != NULL) {
             if (held[at][1] != mark) worker->strangers++;
-            af__spares_give(worker->spares, held[at]);
+            af__freelist_give(worker->freelist, held[at]);
             held[at] = NULL;
-        } else if ((held[at] = af__spares_take(worker->spares)) != NULL) {
+        } else if ((held[at] = af__freelist_take(worker->freelist)) != NULL) {
             held[at][0] = turn;
             held[at][1] = mark;
         }
     }
-    for (size_t i = 0; i < HELD; i++) af__spares_give(worker->spares, held[i]);
+    for (size_t i = 0; i < HELD; i++) af__freelist_give(worker->freelist, held[i]);
     return NULL;
 }
 
 static void a_block_belongs_to_one_thread_at_a_time(void **state) {
     (void)state;
-    af__spares spares = AF__SPARES_INIT(SIZE, MOST);
+    af__freelist freelist = AF__FREELIST_INIT(SIZE, MOST);
     worker workers[THREADS];
     for (size_t i = 0; i < THREADS; i++) {
-        workers[i] = (worker){.spares = &spares, .random = i + 1};
+        workers[i] = (worker){.freelist = &freelist, .random = i + 1};
         assert_int_equal(pthread_create(&workers[i].id, NULL, take_and_give, &workers[i]), 0);
     }
     for (size_t i = 0; i < THREADS; i++) {
         pthread_join(workers[i].id, NULL);
         assert_int_equal(workers[i].strangers, 0);
     }
-    assert_true(atomic_load(&spares.count) <= MOST + THREADS);
-    af__spares_empty(&spares);
-    assert_int_equal(atomic_load(&spares.count), 0);
+    assert_true(atomic_load(&freelist.count) <= MOST + THREADS);
+    af__freelist_empty(&freelist);
+    assert_int_equal(atomic_load(&freelist.count), 0);
 }
 
 /* ---- libcurl's heap ------------------------------------------------------------------------ */
@@ -117,7 +117,7 @@ static struct curl_slist *copied(size_t size) {
 
 static void what_libcurl_frees_on_a_loop_thread_is_used_again(void **state) {
     (void)state;
-    if (!AF__KEEPS_SPARES) skip();
+    if (!AF__KEEPS_FREELISTS) skip();
     enum { MANY = 200, FEW = 32, EACH = 16 * 1024, MOST_BYTES = 1024 * 1024 };
     static struct curl_slist *many[MANY];
     struct curl_slist *elsewhere = copied(3000);
@@ -156,7 +156,7 @@ static void escape(void) {
 
 static void what_grows_leaves_its_former_blocks_for_the_next_time(void **state) {
     (void)state;
-    if (!AF__KEEPS_SPARES) skip();
+    if (!AF__KEEPS_FREELISTS) skip();
     enum { TIMES = 100 };
     escape();
     af__memory *memory = af__memory_new();

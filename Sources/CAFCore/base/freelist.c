@@ -1,0 +1,71 @@
+#include "base/freelist.h"
+
+#include "base/alloc.h"
+
+#include <stdbool.h>
+
+typedef struct af__spare {
+    struct af__spare *next;
+} af__spare;
+
+/** In front of the newest. What is read here is only compared, never followed. */
+static void push(af__freelist *freelist, af__spare *spare) {
+    spare->next = atomic_load_explicit(&freelist->newest, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&freelist->newest, &spare->next, spare,
+                                                  memory_order_release, memory_order_relaxed)) {
+        continue;
+    }
+}
+
+/** Put the rest of a chain back, behind those that were given meanwhile. */
+static void put_back(af__freelist *freelist, af__spare *chain) {
+    af__spare *expected = NULL;
+    while (!atomic_compare_exchange_strong_explicit(&freelist->newest, &expected, chain,
+                                                    memory_order_release, memory_order_relaxed)) {
+        af__spare *given = atomic_exchange_explicit(&freelist->newest, NULL, memory_order_acquire);
+        if (given != NULL) {
+            af__spare *last = given;
+            while (last->next != NULL) last = last->next;
+            last->next = chain;
+            chain = given;
+        }
+        expected = NULL;
+    }
+}
+
+void *af__freelist_take(af__freelist *freelist) {
+    if (atomic_load_explicit(&freelist->newest, memory_order_relaxed) == NULL) {
+        return af__alloc(freelist->size);
+    }
+    if (!af__alloc_succeeds()) return NULL;
+    /* The chain leaves as a whole: a block that another thread takes and gives back between the
+       reading of its successor and the moving on to that can't mislead anyone. */
+    af__spare *chain = atomic_exchange_explicit(&freelist->newest, NULL, memory_order_acquire);
+    if (chain == NULL) return af__alloc(freelist->size);
+    atomic_fetch_sub_explicit(&freelist->count, 1, memory_order_relaxed);
+    if (chain->next != NULL) put_back(freelist, chain->next);
+    return chain;
+}
+
+void af__freelist_give(af__freelist *freelist, void *block) {
+    bool is_welcome = AF__KEEPS_FREELISTS && block != NULL &&
+                      atomic_load_explicit(&freelist->count, memory_order_relaxed) <
+                          freelist->limit;
+    if (!is_welcome) {
+        af_free(block);
+        return;
+    }
+    af__spare *spare = block;
+    atomic_fetch_add_explicit(&freelist->count, 1, memory_order_relaxed);
+    push(freelist, spare);
+}
+
+void af__freelist_empty(af__freelist *freelist) {
+    af__spare *chain = atomic_exchange_explicit(&freelist->newest, NULL, memory_order_acquire);
+    while (chain != NULL) {
+        af__spare *next = chain->next;
+        atomic_fetch_sub_explicit(&freelist->count, 1, memory_order_relaxed);
+        af_free(chain);
+        chain = next;
+    }
+}
