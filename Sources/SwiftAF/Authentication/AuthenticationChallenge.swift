@@ -58,7 +58,8 @@ public enum ChallengeDisposition: Sendable {
 public typealias AuthenticationChallengeHandler =
     @Sendable (AuthenticationChallenge) async throws -> ChallengeDisposition
 
-/// Keeps credentials between tasks: a keyring, for example. A ``MemoryCredentialStorage`` forgets them with the process.
+/// Keeps credentials between tasks: a keyring, for example. A ``MemoryCredentialStorage`` forgets them with the
+/// process.
 public protocol CredentialStorage: Sendable {
     /// The credential for a protection space; nil if there is none.
     func credential(for space: ProtectionSpace) async -> Credential?

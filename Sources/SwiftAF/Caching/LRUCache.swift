@@ -6,10 +6,10 @@
 /// let again = thumbnails.value(for: url)
 /// ```
 ///
-/// Once the costs of all entries together pass ``capacity``, the oldest leave until ``preferredCostAfterPurge`` at most is
-/// left; so a purge is rare and takes many. Reading makes an entry the newest. All calls cost the same however much the
-/// cache holds, may come from any thread at any time, and wait for others only for moments: the locks are the core's, one
-/// for each part of the cache.
+/// Once the costs of all entries together pass ``capacity``, the oldest leave until ``preferredCostAfterPurge`` at most
+/// is left; so a purge is rare and takes many. Reading makes an entry the newest. All calls cost the same however much
+/// the cache holds, may come from any thread at any time, and wait for others only for moments: the locks are the
+/// core's, one for each part of the cache.
 ///
 /// Keys are told apart by their bytes, and hashed so that nobody who chooses keys can make them collide. If there is no
 /// memory for a cache or an entry, it is not kept; that is no error.
@@ -69,8 +69,8 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     /// Keeps a value under a key, instead of the one that is there.
     ///
     /// - Parameter cost: What it takes, in bytes or whatever the capacity counts.
-    /// - Returns: Whether it was kept. If not, nothing is kept under the key: it costs more than an entry may, the key is
-    ///   longer than 65,535 bytes, or there is no memory.
+    /// - Returns: Whether it was kept. If not, nothing is kept under the key: it costs more than an entry may, the key
+    ///   is longer than 65,535 bytes, or there is no memory.
     @discardableResult
     public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
         guard let core else { return false }

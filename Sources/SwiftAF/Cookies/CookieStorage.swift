@@ -19,7 +19,8 @@ public final class CookieStorage: Sendable {
     ///   - maximumCount: Beyond it, expired cookies go, then those that were not used for longest; of a file with more,
     ///     those further up.
     ///   - maximumCountPerDomain: The same for each site: `example.co.uk` with all names below it.
-    /// - Throws: ``SessionError/Code/file`` for a file that can't be read. Lines of it that are no cookies are left out.
+    /// - Throws: ``SessionError/Code/file`` for a file that can't be read. Lines of it that are no cookies are left
+    ///   out.
     public init(path: String? = nil, maximumCount: Int = 3000, maximumCountPerDomain: Int = 180) throws(SessionError) {
         core = try CoreCookieJar(path, maximumCount: maximumCount, maximumCountPerDomain: maximumCountPerDomain)
     }
@@ -38,7 +39,8 @@ public final class CookieStorage: Sendable {
         try core.cookies(for: url)
     }
 
-    /// Puts a cookie in, in place of the one with its name, domain and path. One that has expired only takes that one out.
+    /// Puts a cookie in, in place of the one with its name, domain and path. One that has expired only takes that one
+    /// out.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for what can't be a cookie, or not of its domain.
     public func setCookie(_ cookie: HTTPCookie) throws(SessionError) {
@@ -65,8 +67,8 @@ public final class CookieStorage: Sendable {
         deleteCookies(name: cookie.name, domain: cookie.domain, path: cookie.path)
     }
 
-    /// Writes the cookies that have an ``HTTPCookie/expiresDate``, in Netscape's format, as a new file with the mode 0600
-    /// that takes the old one's place once it is on the disk. Blocks for the disk.
+    /// Writes the cookies that have an ``HTTPCookie/expiresDate``, in Netscape's format, as a new file with the mode
+    /// 0600 that takes the old one's place once it is on the disk. Blocks for the disk.
     ///
     /// - Parameter path: Nil for the storage's own file.
     /// - Throws: ``SessionError/Code/file``; ``SessionError/Code/invalidInput`` if there is no path.

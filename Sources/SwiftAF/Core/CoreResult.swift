@@ -73,7 +73,8 @@ struct CoreResult: @unchecked Sendable {
         af_result_get_trust(raw).map { SharedTrustReport(TrustReport($0.pointee)) }
     }
 
-    /// Head and body of a transfer that neither failed nor had to do with a file; the result is freed. Nil of any other.
+    /// Head and body of a transfer that neither failed nor had to do with a file; the result is freed. Nil of any
+    /// other.
     func takeResponse(for url: String) -> (HTTPResponse, Data)? {
         let failure = af_result_get_failure(raw)
         guard failure == nil || failure?.pointee.status == .AF_OK, af_result_get_download(raw) == nil,

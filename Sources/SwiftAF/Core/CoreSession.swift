@@ -11,8 +11,9 @@ final class CoreSession: @unchecked Sendable {
 
     /// Starts a session.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value, for invalid proxies, and
-    ///   for an invalid trust policy or invalid TLS options; ``SessionError/Code/file`` for an unreadable file of certificates.
+    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value, for invalid proxies,
+    ///   and for an invalid trust policy or invalid TLS options; ``SessionError/Code/file`` for an unreadable file of
+    ///   certificates.
     init(_ configuration: SessionConfiguration) throws(SessionError) {
         let userAgent = configuration.userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? ""
         guard !userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Puts a bearer token into requests and gets another one when it is refused.
+/// Adds a bearer token to requests and refreshes it when it is refused (RFC 6750).
 ///
 /// ```swift
 /// manager.interceptor = BearerAuthenticator(for: "https://api.example.org", token: stored) { expired in
@@ -8,21 +8,21 @@ import FoundationEssentials
 /// }
 /// ```
 ///
-/// When a 401 comes for the current token, the token is refreshed, and the request is sent again with the new one.
-/// However many requests are refused at once, there is one refresh; those that come back after it only take the new
-/// token. A refresh that fails is the error of all that waited for it, ``SessionError/Code/authentication`` with the
-/// cause as its ``SessionError/underlying``; later requests try again. Cancelling a request ends its wait and not the
-/// refresh, which the others wait for. A request is refreshed for twice at most; then the 401 stands.
+/// After a 401 for the current token, the token is refreshed and the request is retried with the new one. Concurrent
+/// requests share one refresh; a request that fails after it uses the new token. If the refresh fails, all requests
+/// that waited for it fail with ``SessionError/Code/authentication``, whose ``SessionError/underlying`` is the cause;
+/// later requests try again. Cancelling a request ends its wait, not the refresh. A request causes at most two
+/// refreshes; then the 401 is the response.
 ///
-/// The token goes to the given origins and nowhere else, also after redirects, and it is in no description. Requests that
-/// have an `Authorization` of their own, or have it removed (``HTTPHeaders/removeDefault(_:)``), are left alone.
+/// The token is sent to the given origins only, also after redirects, and never appears in descriptions. Requests with
+/// their own `Authorization` field, or with ``HTTPHeaders/removeDefault(_:)`` for it, aren't changed.
 ///
-/// The refresh may use the same manager: what it sends, in its task or children of that, is left alone too.
+/// The refresh may use the same manager: requests made in its task or child tasks aren't changed either.
 public final class BearerAuthenticator: RequestInterceptor {
-    /// Gives a token for one that was refused or has expired; nil if there was none yet.
+    /// Returns a new token for one that was refused or has expired; the argument is nil if there was none.
     public typealias Refresh = @Sendable (BearerToken?) async throws -> BearerToken
 
-    /// Whose refresh a task works for.
+    /// The authenticator whose refresh the current task belongs to.
     @TaskLocal private static var refreshing: Set<ObjectIdentifier> = []
 
     private typealias Flight = Task<Result<BearerToken, SessionError>, Never>
@@ -38,11 +38,11 @@ public final class BearerAuthenticator: RequestInterceptor {
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - origins: Scheme, host and port of the servers that get the token; more of a URL doesn't count.
-    ///   - token: Nil to get the first one by a refresh, before the first request is sent.
-    ///   - leeway: How long before it expires a token is refreshed, beside the requests that still use it. Nil to wait
-    ///     until it has expired. One without ``BearerToken/expires`` is refreshed when it is refused.
-    ///   - refresh: Called once at a time, in a task of its own.
+    ///   - origins: URLs of the servers that get the token; only scheme, host and port are used.
+    ///   - token: The first token; nil gets one by a refresh before the first request.
+    ///   - leeway: How long before its expiry a token is refreshed, while requests still use it. Nil refreshes after the
+    ///     expiry. A token without ``BearerToken/expires`` is refreshed when it is refused.
+    ///   - refresh: Called in a task of its own, never concurrently.
     public init(
         for origins: String..., token: BearerToken? = nil, refreshingBefore leeway: Duration? = nil,
         refresh: @escaping Refresh
@@ -53,8 +53,7 @@ public final class BearerAuthenticator: RequestInterceptor {
         state = Locked(State(bearer: BearerState(token: token)))
     }
 
-    /// The token of requests that are sent now. Set it after signing in; nil after signing out, which means that the
-    /// next request asks for one.
+    /// The current token. Set it after signing in; set nil after signing out, and the next request refreshes it.
     public var token: BearerToken? {
         get { state.withLock { $0.bearer.token } }
         set { state.withLock { $0.bearer.set(newValue) } }
@@ -104,14 +103,14 @@ public final class BearerAuthenticator: RequestInterceptor {
         return Origin(request.url).map(origins.contains) ?? false
     }
 
-    /// Whether the answer is from where the token was sent to, and not from where a redirect led.
+    /// Whether the response is from the server that the token was sent to, not from a redirect's target.
     private func isFirstHand(_ outcome: AttemptOutcome, of request: HTTPRequest) -> Bool {
         guard let url = outcome.response?.url, let answered = Origin(url) else { return false }
         return answered == Origin(request.url)
     }
 
-    /// A step, and the refresh that it takes: the one under way, or a new one. Both under one lock, so that nobody starts
-    /// a second refresh for what the first has just settled.
+    /// A step and the refresh it needs: the running one, or a new one. Decided under one lock, so that a refresh that
+    /// has just ended isn't repeated.
     private func decide(_ ask: (BearerState) -> BearerState.Step) -> (BearerState.Step, Flight?) {
         state.withLock { state in
             let step = ask(state.bearer)

@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// What `Authorization: Bearer` carries (RFC 6750).
+/// A bearer token (RFC 6750).
 public struct BearerToken: Hashable, Sendable {
     /// The token itself.
     public var value: String
-    /// When it ceases to be good; nil if that is not known.
+    /// The expiry date; nil if unknown.
     public var expires: Date?
 
     public init(_ value: String, expires: Date? = nil) {
@@ -14,7 +14,7 @@ public struct BearerToken: Hashable, Sendable {
 }
 
 extension BearerToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Never the token.
+    /// Doesn't contain the token.
     public var description: String { "a bearer token" }
 
     public var debugDescription: String { description }
@@ -22,19 +22,19 @@ extension BearerToken: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Which token goes for requests, and who refreshes it: a value without effects.
+/// Decides which token a request uses and when it is refreshed. A value without side effects.
 struct BearerState: Sendable {
-    /// What a request does about its token.
+    /// The next step of a request.
     enum Step: Sendable {
-        /// Go on, with this one.
+        /// Send with this token.
         case use(BearerToken)
-        /// Go on with this one, and start a refresh that nobody waits for.
+        /// Send with this token, and start a refresh without waiting for it.
         case useAndRefresh(BearerToken)
-        /// Wait for the refresh under way, or start one.
+        /// Wait for the running refresh, or start one.
         case refresh
-        /// One has just failed, for the same reason that asks for one now.
+        /// A refresh for the same reason has just failed.
         case fail(SessionError)
-        /// It is none of our business.
+        /// Leave the request unchanged.
         case ignore
     }
 
@@ -44,7 +44,7 @@ struct BearerState: Sendable {
         let error: SessionError
     }
 
-    /// Former tokens are remembered, so that a request which still carries one is known to be ours.
+    /// Former tokens are remembered, to recognise requests that were sent with one.
     private static let memory = 16
 
     private(set) var token: BearerToken?
@@ -55,7 +55,7 @@ struct BearerState: Sendable {
         self.token = token
     }
 
-    /// Another token goes from now on.
+    /// Sets the token.
     mutating func set(_ token: BearerToken?) {
         if let value = self.token?.value {
             former.append(value)
@@ -81,11 +81,11 @@ struct BearerState: Sendable {
         return former.contains(value) ? .use(token) : .ignore
     }
 
-    /// The refresh that began from `token` is over.
+    /// Ends the refresh that began with `token`.
     mutating func finish(
         _ result: Result<BearerToken, SessionError>, from token: BearerToken?, at moment: ContinuousClock.Instant
     ) {
-        // One that was set meanwhile is newer than what was asked for before.
+        // A token that was set meanwhile is newer than the result.
         guard self.token == token else { return }
         switch result {
         case .success(let new): set(new)
@@ -93,7 +93,7 @@ struct BearerState: Sendable {
         }
     }
 
-    /// Who was on the way when a refresh failed shares its failure; who comes later tries anew.
+    /// Requests that were under way when a refresh failed share its error; later ones try again.
     private func refresh(_ start: ContinuousClock.Instant) -> Step {
         if let failure, failure.token == token, start <= failure.moment { return .fail(failure.error) }
         return .refresh

@@ -2,29 +2,29 @@
 public struct RedirectProposal: Sendable {
     /// The 3xx response: status, headers, and the URL that answered.
     public let response: HTTPResponse
-    /// What would be sent next: method, URL and all headers, without the credentials that must not go to another
-    /// origin. Its body is not shown; ``keepsBody`` says whether the original one is sent again.
+    /// The proposed request: method, URL and all fields, without credentials that must not be sent to another origin.
+    /// Its body isn't set; ``keepsBody`` says whether the original body is sent.
     public let request: HTTPRequest
-    /// 1 for the first redirect of a task.
+    /// The number of the redirect, from 1.
     public let count: Int
-    /// Whether scheme, host or port differ, so that credentials were dropped.
+    /// Whether scheme, host or port differ, so credentials were dropped.
     public let crossesOrigin: Bool
     /// Whether the body of the original request is sent again.
     public let keepsBody: Bool
 }
 
-/// What to do with a ``RedirectProposal``.
+/// The decision about a ``RedirectProposal``.
 public enum RedirectDecision: Sendable {
-    /// Go on as proposed.
+    /// Follow as proposed.
     case follow
-    /// Go on with this request's method, URL and headers, which are checked like any input; nothing else of it
-    /// counts.
+    /// Follow with this request's method, URL and fields, which are checked like any input; its other properties are
+    /// ignored.
     case replace(HTTPRequest)
-    /// The 3xx response is the answer.
+    /// Don't follow; the 3xx response is returned.
     case stop
-    /// End with ``SessionError/Code/redirect``.
+    /// Fail with ``SessionError/Code/redirect``.
     case fail
 }
 
-/// Called on the network's thread, so it must not block: other transfers of the session wait meanwhile.
+/// Called on the session's network thread. Must not block, because other transfers of the session wait meanwhile.
 public typealias RedirectHandler = @Sendable (RedirectProposal) -> RedirectDecision

@@ -1,4 +1,4 @@
-/// Changes requests before they are sent, and decides whether those that failed are sent again.
+/// Changes requests before they are sent, and decides on retries.
 ///
 /// ```swift
 /// struct Traced: RequestInterceptor {
@@ -10,55 +10,55 @@
 /// }
 /// ```
 ///
-/// A manager has one (``HTTPSessionManager/interceptor``), and so may a request (``HTTPRequest/interceptor``); that of
-/// the request comes first. Both are asked for calls that are awaited, for tasks with closures, for uploads and
-/// downloads, and for streams until their head is handed on. Neither is asked between the hops of a redirect.
+/// A manager has one (``HTTPSessionManager/interceptor``), and so may a request (``HTTPRequest/interceptor``), which is
+/// called first. They are called for awaited calls, tasks with closures, uploads, downloads, and streams until their
+/// head is returned. They aren't called between the hops of a redirect.
 ///
-/// Whoever made the request sees one exchange: one completion, one task handle, one total time limit
-/// (``HTTPRequest/Timeouts/total``), which runs on while an interceptor works. A cancelled request doesn't wait for its
-/// interceptor: what that does is cancelled, and its answer is not used. Progress begins anew with each attempt.
+/// The caller sees one exchange: one completion, one task handle, one total time limit
+/// (``HTTPRequest/Timeouts/total``), which includes the interceptors. A cancelled request doesn't wait for its
+/// interceptor: the interceptor's task is cancelled and its result ignored. Progress restarts with each attempt.
 public protocol RequestInterceptor: Sendable {
-    /// Makes what is sent in one attempt. Called before each of them with the request as its caller made it: what was
-    /// changed for the attempt before is gone.
+    /// Returns the request to send. Called before each attempt with the original request, without the changes of
+    /// earlier attempts.
     ///
     /// - Parameters:
-    ///   - request: With an absolute URL and the session's headers. What comes back is validated anew.
-    ///   - attempt: Which attempt it is for.
-    /// - Throws: What ends the request without sending it: a ``SessionError`` as it is, any other as the
+    ///   - request: The request, with an absolute URL and the session's fields. The result is validated.
+    ///   - attempt: The attempt.
+    /// - Throws: An error to end the request without sending it: a ``SessionError`` as it is, any other as
     ///   ``SessionError/underlying`` of ``SessionError/Code/interceptor``.
     func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest
 
-    /// Says what follows an attempt that failed, or was answered with a status of 400 or more.
+    /// Decides what follows an attempt that failed or had a response with status 400 or higher.
     ///
-    /// Not asked when the request was cancelled or its total time limit has passed, nor where the body can't be sent
-    /// again (``HTTPBody/isReplayable``): the outcome then stands.
+    /// Not called if the request was cancelled, its total time limit has passed, or its body can't be replayed
+    /// (``HTTPBody/isReplayable``): then the outcome is final.
     ///
     /// - Parameters:
-    ///   - request: As it was sent.
-    ///   - outcome: What came of it.
+    ///   - request: The request that was sent.
+    ///   - outcome: The outcome of the attempt.
     func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision
 }
 
 extension RequestInterceptor {
-    /// The request as it is.
+    /// Returns the request unchanged.
     public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest { request }
 
-    /// ``RetryDecision/doNotRetry``.
+    /// Returns ``RetryDecision/doNotRetry``.
     public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision { .doNotRetry }
 }
 
-/// One of the times that a request is sent.
+/// One attempt to send a request.
 public struct RequestAttempt: Sendable, Hashable {
-    /// 1 for the first.
+    /// The number of the attempt, from 1.
     public var number: Int
-    /// When it began, before ``RequestInterceptor/adapt(_:for:)``.
+    /// When the attempt began, before ``RequestInterceptor/adapt(_:for:)``.
     public var start: ContinuousClock.Instant
     /// When the total time limit passes; nil without one.
     public var deadline: ContinuousClock.Instant?
-    /// What the attempts before were answered with, in order; 0 where no answer came.
+    /// The status codes of the earlier attempts, in order; 0 without a response.
     public var earlierStatuses: [Int]
 
-    /// Makes an attempt, as tests do.
+    /// Makes an attempt, for tests.
     public init(
         number: Int = 1, start: ContinuousClock.Instant = .now, deadline: ContinuousClock.Instant? = nil,
         earlierStatuses: [Int] = []
@@ -70,39 +70,38 @@ public struct RequestAttempt: Sendable, Hashable {
     }
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 public struct AttemptOutcome: Sendable {
     public var attempt: RequestAttempt
-    /// The head of the answer, if one came; also beside an error.
+    /// The head of the response, if there is one; also if there is an error.
     public var response: HTTPResponse?
-    /// Why the attempt failed; nil if it was answered, with whatever status.
+    /// The error of the attempt; nil if there was a response, with any status.
     public var error: SessionError?
 
-    /// Makes an outcome, as tests do.
+    /// Makes an outcome, for tests.
     public init(attempt: RequestAttempt, response: HTTPResponse? = nil, error: SessionError? = nil) {
         self.attempt = attempt
         self.response = response ?? error?.response
         self.error = error
     }
 
-    /// The status of the answer, if one came.
+    /// The status code of the response, if there is one.
     public var status: Int? { response?.status }
 
-    /// Times and sizes, as far as the attempt got.
+    /// The metrics up to the end of the attempt.
     public var metrics: ResponseMetrics { response?.metrics ?? error?.metrics ?? ResponseMetrics() }
 }
 
-/// What follows an attempt.
+/// The decision after an attempt.
 public enum RetryDecision: Sendable {
-    /// Send the request again after a while. A wait that would outlast the total time limit is not begun: the outcome
-    /// then stands.
+    /// Retry after a delay. If the delay would exceed the total time limit, the outcome is final.
     case retry(after: Duration)
-    /// The outcome stands, unless another interceptor says otherwise.
+    /// The outcome is final, unless another interceptor decides otherwise.
     case doNotRetry
-    /// The request ends with this error, as in ``RequestInterceptor/adapt(_:for:)``, whatever came.
+    /// Fail with this error, as in ``RequestInterceptor/adapt(_:for:)``, whatever the outcome.
     case fail(with: any Error)
 
-    /// Send the request again at once.
+    /// Retry at once.
     public static var retry: RetryDecision { .retry(after: .zero) }
 
     var isDoNotRetry: Bool {
@@ -110,8 +109,8 @@ public enum RetryDecision: Sendable {
     }
 }
 
-/// Several interceptors as one. Each adapts what the one before it made. They are asked about retrying in the same
-/// order; the first that says anything but ``RetryDecision/doNotRetry`` decides, and those behind it are not asked.
+/// Combines several interceptors. Each adapts the result of the previous one. For retries they are called in the same
+/// order; the first decision other than ``RetryDecision/doNotRetry`` counts, and the rest aren't called.
 public struct CompositeInterceptor: RequestInterceptor {
     public let interceptors: [any RequestInterceptor]
 

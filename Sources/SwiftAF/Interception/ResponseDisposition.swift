@@ -1,19 +1,19 @@
-/// What becomes of a response whose head has come and whose body is still to come.
+/// What to do with the body of a response whose head has arrived.
 public enum ResponseDisposition: Hashable, Sendable {
-    /// The body comes, as it was asked for.
+    /// Accept the body.
     case allow
-    /// Nobody wants it: the transfer ends with ``SessionError/Code/cancelled`` and the response in the error. Nothing of
-    /// the body is read, and the server is stopped at once.
+    /// Cancel the transfer without reading the body. It fails with ``SessionError/Code/cancelled``; the error has the
+    /// response.
     case cancel
-    /// The body goes into a file, which appears, or is replaced, when it is complete; the body in memory is then empty.
-    /// That is for responses with a status of 200 to 299; with any other one it is ``allow``.
+    /// Save the body to a file, which appears or is replaced when it is complete; the body in memory is empty. Applies
+    /// to responses with status 200 to 299; for others it means ``allow``.
     ///
-    /// The path is as in ``HTTPSessionManager/download(_:to:options:progress:)``;
-    /// ``HTTPResponse/suggestedFileName`` is a safe name in a folder of yours. ``DownloadOptions/resumes`` comes too late
-    /// to count.
+    /// The path is as in ``HTTPSessionManager/download(_:to:options:progress:)``; ``HTTPResponse/suggestedFileName`` is
+    /// a safe name in a folder of your choice. ``DownloadOptions/resumes`` has no effect, because the request is
+    /// already sent.
     case download(to: String, options: DownloadOptions = .replacesFile)
 }
 
-/// Decides what becomes of a response, when its head is there: the final one, never that of a redirect which is followed.
-/// Called once on the network's thread, so it must not block: other transfers of the session wait meanwhile.
+/// Decides what to do with the body when the final head of a response arrives; not called for followed redirects.
+/// Called once on the session's network thread. Must not block, because other transfers of the session wait meanwhile.
 public typealias ResponseHandler = @Sendable (HTTPResponse) -> ResponseDisposition

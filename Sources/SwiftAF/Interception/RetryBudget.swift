@@ -1,35 +1,35 @@
-/// Keeps repeats from multiplying the load of servers that are in trouble: a bucket of tokens that each new request
-/// fills a little and each repeat takes one from. Any thread may use it.
+/// Caps retries relative to new requests (a token bucket), so that retries don't multiply the load of failing servers.
+/// May be used from any thread.
 ///
-/// While requests succeed there is always a token. When they all fail, at most one request in five is repeated, once
-/// what was saved is spent.
+/// Each new request adds a part of a token, each retry takes one. If all requests fail, at most one in five is retried
+/// once the saved tokens are spent.
 public final class RetryBudget: Sendable {
     private let bucket: Locked<TokenBucket>
 
     /// Makes a full bucket.
     ///
     /// - Parameters:
-    ///   - capacity: The most tokens that are saved.
-    ///   - tokensPerRequest: What a new request adds, from 0 to 1.
+    ///   - capacity: The maximum number of saved tokens.
+    ///   - tokensPerRequest: The part of a token that a new request adds, from 0 to 1.
     public init(capacity: Int = 10, tokensPerRequest: Double = 0.2) {
         bucket = Locked(TokenBucket(capacity: capacity, refill: tokensPerRequest))
     }
 
-    /// Repeats that there is a token for now.
+    /// The number of retries available now.
     public var available: Int { bucket.withLock { $0.available } }
 
-    /// A request is sent for the first time.
+    /// Records a new request.
     public func deposit() {
         bucket.withLock { $0.deposit() }
     }
 
-    /// Takes a token for a repeat; false if there is none.
+    /// Takes a token for a retry; returns false if there is none.
     public func withdraw() -> Bool {
         bucket.withLock { $0.withdraw() }
     }
 }
 
-/// The tokens, counted in thousandths so that many small parts make exactly a whole. A value.
+/// The tokens, in thousandths, so that parts add up exactly.
 struct TokenBucket {
     private static let whole = 1000
     private let capacity: Int

@@ -1,11 +1,10 @@
-/// Sends a request as often as its interceptor wants, under one time limit.
+/// Sends a request in as many attempts as its interceptor decides, under one time limit.
 ///
-/// What an interceptor does is raced against the time limit and ``interrupt()``, so that neither depends on how it was
-/// written.
+/// Calls of the interceptor are raced against the time limit and ``interrupt()``, so both hold for any interceptor.
 final class RetryLoop: Sendable {
     private struct State {
         var isInterrupted = false
-        /// Ends what is being waited for.
+        /// Ends the current wait.
         var wake: (@Sendable () -> Void)?
     }
 
@@ -18,7 +17,7 @@ final class RetryLoop: Sendable {
         self.events = events
     }
 
-    /// Ends the loop as soon as no attempt is in flight; ending that is up to the caller.
+    /// Ends the loop when no attempt is in flight; the caller ends a running attempt.
     func interrupt() {
         let wake = state.withLock { state in
             state.isInterrupted = true
@@ -27,7 +26,7 @@ final class RetryLoop: Sendable {
         wake?()
     }
 
-    /// - Parameter send: Makes one attempt.
+    /// - Parameter send: Performs one attempt.
     func run(_ request: CoreRequest, _ send: (CoreRequest) async -> CoreOutcome) async -> CoreOutcome {
         let session = request.session
         let registration = session.cancellations.withLock { $0.add { [weak self] in self?.interrupt() } }
@@ -52,7 +51,7 @@ final class RetryLoop: Sendable {
         }
     }
 
-    /// What is sent in an attempt.
+    /// The request to send in an attempt.
     private func adapt(_ request: CoreRequest, for attempt: RequestAttempt) async throws(SessionError) -> CoreRequest {
         let (http, interceptor) = (request.http, interceptor)
         let adapted = await race(until: attempt.deadline) { () -> Result<HTTPRequest, SessionError> in
@@ -73,7 +72,7 @@ final class RetryLoop: Sendable {
         return request.with(http: next)
     }
 
-    /// Whether there is another attempt, once its time has come.
+    /// Waits for the next attempt; returns whether there is one.
     private func retries(
         _ request: HTTPRequest, _ attempt: RequestAttempt, _ last: CoreOutcome
     ) async throws(SessionError) -> Bool {
@@ -104,13 +103,13 @@ final class RetryLoop: Sendable {
         return failure.code != .cancelled && failure.reason != .total
     }
 
-    /// Why something was not waited for to its end.
+    /// Why a wait ended early.
     private func whyNot(_ url: String) -> SessionError {
         let isInterrupted = state.withLock { $0.isInterrupted }
         return isInterrupted ? SessionError(.cancelled, url: url) : SessionError(.timeout, reason: .total, url: url)
     }
 
-    /// What `work` gives; nil if the deadline or an interruption came first. What is not waited for is cancelled.
+    /// The result of `work`; nil if the deadline or an interruption came first, which cancels `work`.
     @discardableResult
     private func race<Value: Sendable>(
         until deadline: ContinuousClock.Instant?, _ work: @escaping @Sendable () async -> Value
@@ -137,7 +136,7 @@ final class RetryLoop: Sendable {
 }
 
 extension SessionError {
-    /// What an interceptor threw: itself if it is one of ours.
+    /// Wraps an interceptor's error, unless it is a ``SessionError``.
     init(intercepting error: any Error, url: String, response: HTTPResponse? = nil) {
         switch error {
         case var own as SessionError:

@@ -1,38 +1,37 @@
 import FoundationEssentials
 
-/// Sends requests again whose failure may pass: when the connection was lost, or the server said that it is busy.
+/// Retries requests that failed for transient reasons: a lost connection, or a busy server.
 ///
 /// ```swift
 /// manager.interceptor = RetryPolicy()
 /// ```
 ///
-/// Only methods that are idempotent (RFC 9110, section 9.2.2) are repeated, and only bodies that can be sent again. The
-/// waits grow exponentially and are drawn by lot ("full jitter"), so that clients that failed together don't come back
-/// together; a server that names a time (`Retry-After`, in seconds or as a date) is not asked before. Copies share their
-/// ``budget``.
+/// Only idempotent methods (RFC 9110 9.2.2) with replayable bodies are retried. Delays grow exponentially and are
+/// randomised ("full jitter"), so that clients don't retry at the same time. `Retry-After`, in seconds or as a date, is
+/// obeyed (RFC 9110 10.2.3). Copies share their ``budget``.
 public struct RetryPolicy: RequestInterceptor {
-    /// How often a request is sent again at most.
+    /// The maximum number of retries of a request.
     public var maximumRetries = 3
 
-    /// Methods of requests that may be sent again.
+    /// The methods that are retried.
     public var methods: Set<HTTPMethod> = [.get, .head, .options, .trace, .put, .delete]
 
-    /// Answers after which a request is sent again.
+    /// The status codes that are retried.
     public var statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
-    /// Failures after which a request is sent again; never after the total time limit.
+    /// The error codes that are retried; never after the total time limit.
     public var errorCodes: Set<SessionError.Code> = [.connect, .connectionLost, .truncated, .timeout]
 
-    /// The longest wait before the first repeat, doubled for each that follows.
+    /// The maximum delay before the first retry; doubled for each further one.
     public var baseDelay: Duration = .milliseconds(500)
 
-    /// What no drawn wait is longer than.
+    /// The upper bound of all random delays.
     public var maximumDelay: Duration = .seconds(20)
 
-    /// Who asks for a longer wait than this is not asked again: the answer stands.
+    /// If Retry-After exceeds this, the request isn't retried.
     public var maximumRetryAfter: Duration = .seconds(60)
 
-    /// What repeats may add to the load of the servers; nil for no limit. At first one of the policy's own.
+    /// The budget of retries; nil for no limit. Default: a budget of this policy and its copies.
     public var budget: RetryBudget? = RetryBudget()
 
     /// From 0 up to 1.
@@ -40,7 +39,7 @@ public struct RetryPolicy: RequestInterceptor {
 
     public init() {}
 
-    /// At most `maximumRetries` repeats, otherwise as ``init()``.
+    /// Makes a policy with at most `maximumRetries` retries and the other defaults.
     public init(maximumRetries: Int) {
         self.maximumRetries = maximumRetries
     }
@@ -58,12 +57,12 @@ public struct RetryPolicy: RequestInterceptor {
         return .retry(after: delay)
     }
 
-    /// How long to wait before the next attempt, nil if there is none. Whether the budget allows it is another question.
+    /// The delay before the next attempt; nil if there is none. Doesn't take the budget into account.
     ///
     /// - Parameters:
-    ///   - now: By the calendar.
-    ///   - moment: By the clock of ``RequestAttempt/deadline``.
-    ///   - random: From 0 up to 1: which part of the longest wait.
+    ///   - now: The date.
+    ///   - moment: The time on the clock of ``RequestAttempt/deadline``.
+    ///   - random: From 0 up to 1: the part of the maximum delay.
     func delay(
         for request: HTTPRequest, after outcome: AttemptOutcome, now: Date, at moment: ContinuousClock.Instant,
         random: Double
@@ -96,13 +95,13 @@ public struct RetryPolicy: RequestInterceptor {
     }
 }
 
-/// What a server asks for with `Retry-After`.
+/// The value of `Retry-After` (RFC 9110 10.2.3).
 enum RetryAfter {
-    /// Longer ones are as good as this.
+    /// Longer delays are limited to this.
     private static let longest: Int64 = 1_000_000_000
 
-    /// The time that the server wants to pass; nil if it doesn't say or nobody understands it. A date counts from the
-    /// server's own clock where that is known.
+    /// The delay; nil if the field is missing or invalid. A date is relative to the server's Date field, if there is
+    /// one.
     static func delay(of response: HTTPResponse, now: Date) -> Duration? {
         guard let text = response.headers.first(HTTPHeaders.Name.retryAfter), !text.isEmpty else { return nil }
         if text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) {

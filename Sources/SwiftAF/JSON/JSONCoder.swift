@@ -16,7 +16,8 @@ public import FoundationEssentials
 ///
 /// - **Numbers are exact or an error** for integers of every width, up to `Int128` and `UInt128`, and for `Decimal`.
 ///   `Double` and `Float` get the nearest value, or an error beyond their range. `1.0` and `1e2` are integers.
-/// - **Repeated keys:** the last value counts, as for ``JSONValue``; `JSONDecoder` takes the first. See ``repeatedKeys``.
+/// - **Repeated keys:** the last value counts, as for ``JSONValue``; `JSONDecoder` takes the first. See
+///   ``repeatedKeys``.
 /// - **Strict:** UTF-8 only, and nothing beyond RFC 8259: no comments, trailing commas, NaN. 512 levels of arrays and
 ///   objects at most, both ways, so that neither a text nor a value that contains itself overflows the stack.
 /// - **Members are written in the order they are encoded in.**
@@ -61,7 +62,8 @@ public struct JSONCoder: Sendable, Hashable, Codable {
     public var nonConformingFloats: NonConformingFloatStyle
     /// What becomes of members of one object that have the same name when a text is read.
     public var repeatedKeys: JSONValue.RepeatedKeys
-    /// Bytes of text beyond which nothing is read; nil for no limit of its own. Bodies in memory have that of the session.
+    /// Bytes of text beyond which nothing is read; nil for no limit of its own. Bodies in memory have that of the
+    /// session.
     public var maximumSize: Int?
 
     /// Makes a coder; what is left out is as in `JSONDecoder` and `JSONEncoder`.
@@ -81,8 +83,8 @@ public struct JSONCoder: Sendable, Hashable, Codable {
 extension JSONCoder {
     /// Decodes a value from JSON text.
     ///
-    /// - Throws: `DecodingError`, with the coding path of what is wrong. For malformed text it is `dataCorrupted`, with a
-    ///   ``JSONParseError`` as the underlying error.
+    /// - Throws: `DecodingError`, with the coding path of what is wrong. For malformed text it is `dataCorrupted`, with
+    ///   a ``JSONParseError`` as the underlying error.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         let value: JSONValue
         do {
@@ -94,7 +96,8 @@ extension JSONCoder {
         return try decode(type, from: value)
     }
 
-    /// Decodes a value from a tree: cheaper than writing it out to read it again. A ``JSONValue`` inside comes as it is.
+    /// Decodes a value from a tree: cheaper than writing it out to read it again. A ``JSONValue`` inside comes as it
+    /// is.
     ///
     /// - Throws: `DecodingError`.
     public func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value {

@@ -88,7 +88,8 @@ public struct JSONNumber: Sendable {
 // MARK: - Values
 
 extension JSONNumber {
-    /// The value as an integer type of any width; nil if it has a fraction or doesn't fit. `1.0` and `1e2` are integers.
+    /// The value as an integer type of any width; nil if it has a fraction or doesn't fit. `1.0` and `1e2` are
+    /// integers.
     public func exactly<Integer: FixedWidthInteger>(as type: Integer.Type = Integer.self) -> Integer? {
         switch storage {
         case .digits(let digits): return digits.integer()

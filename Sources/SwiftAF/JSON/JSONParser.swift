@@ -16,8 +16,8 @@ extension JSONValue {
         case refused
     }
 
-    /// Reads JSON text after RFC 8259, strictly: UTF-8, no comments, no trailing commas, no NaN. Only a UTF-8 byte order
-    /// mark in front is let pass.
+    /// Reads JSON text after RFC 8259, strictly: UTF-8, no comments, no trailing commas, no NaN. Only a UTF-8 byte
+    /// order mark in front is let pass.
     ///
     /// - Parameters:
     ///   - repeatedKeys: What becomes of members of one object that have the same name.

@@ -82,8 +82,8 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
         return try Value(from: self)
     }
 
-    /// An array of the most usual scalars, without a container for it. Nil for any other type, and if an element doesn't
-    /// fit: then the container says which.
+    /// An array of the most usual scalars, without a container for it. Nil for any other type, and if an element
+    /// doesn't fit: then the container says which.
     private func scalars<Value>(_ type: Value.Type) -> Value? {
         if type == [String].self { return unsafeBitCast(elements(\.string), to: Value?.self) }
         if type == [Int].self { return unsafeBitCast(elements(\.int), to: Value?.self) }

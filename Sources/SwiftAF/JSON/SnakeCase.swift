@@ -17,8 +17,8 @@ enum SnakeCase {
         return name[..<first] + joined + name[name.index(after: last)...]
     }
 
-    /// `firstName` → `first_name`, `myURLProperty` → `my_url_property`. The first character is never taken for the first
-    /// of several capitals: `URLText` is `u_rl_text`, as Foundation has it.
+    /// `firstName` → `first_name`, `myURLProperty` → `my_url_property`. The first character is never taken for the
+    /// first of several capitals: `URLText` is `u_rl_text`, as Foundation has it.
     static func encoded(_ name: String) -> String {
         let characters = Array(name)
         guard characters.dropFirst().contains(where: \.isUppercase) else { return name.lowercased() }

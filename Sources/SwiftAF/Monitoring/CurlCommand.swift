@@ -4,9 +4,9 @@ extension HTTPRequest {
     /// The command that sends this request with curl, for a POSIX shell: to look at it, to try it again, to put it into
     /// a report.
     ///
-    /// Every word is quoted, so that nothing in a URL, a header or a body means anything to the shell or to curl. A body
-    /// of bytes that are no text goes through `base64`, one that is a file is named, a form is taken apart. A body that
-    /// comes from a sequence can't be shown: the command then reads it from standard input.
+    /// Every word is quoted, so that nothing in a URL, a header or a body means anything to the shell or to curl. A
+    /// body of bytes that are no text goes through `base64`, one that is a file is named, a form is taken apart. A body
+    /// that comes from a sequence can't be shown: the command then reads it from standard input.
     ///
     /// - Parameter redaction: What is hidden; bodies never are.
     public func curlCommand(redaction: Redaction = .standard) -> String {

@@ -1,19 +1,19 @@
 public import FoundationEssentials
 
-/// Hears what happens to the requests of a manager (``HTTPSessionManager/eventMonitors``): those that are awaited, tasks
-/// with closures, uploads, downloads, streams and the connections of event streams. Each event does nothing unless it
-/// is implemented.
+/// Hears what happens to the requests of a manager (``HTTPSessionManager/eventMonitors``): those that are awaited,
+/// tasks with closures, uploads, downloads, streams and the connections of event streams. Each event does nothing
+/// unless it is implemented.
 ///
 /// The monitors of a manager are called on a queue of its own, one event at a time, in the order in which they were
 /// given. A monitor may take its time: it delays other monitors and no transfer, but what it has not heard of waits in
 /// memory.
 ///
 /// The events of one request come in this order: created, resumed; for each attempt, sent; then any number of times
-/// redirected, or challenged and the challenge answered; a last time challenged if the answer is a 401 or 407; answered,
-/// and retried if another attempt follows; then metrics, cancelled if it was, finished. Suspended
-/// and resumed come in between, when they happen. What is not reached is not told, but every request that was created
-/// is finished, unless it is a task that nobody started and nobody holds. Events of different requests come as they
-/// happen. A caller may have gone on before ``requestFinished(_:with:)``.
+/// redirected, or challenged and the challenge answered; a last time challenged if the answer is a 401 or 407;
+/// answered, and retried if another attempt follows; then metrics, cancelled if it was, finished. Suspended and resumed
+/// come in between, when they happen. What is not reached is not told, but every request that was created is finished,
+/// unless it is a task that nobody started and nobody holds. Events of different requests come as they happen. A caller
+/// may have gone on before ``requestFinished(_:with:)``.
 ///
 /// A request that can't be sent, because an input of it is wrong, is not told of unless it is a task. Without a monitor
 /// nothing is done or kept for them.
@@ -39,8 +39,8 @@ public protocol EventMonitor: Sendable {
     /// A challenge is answered, by whomever: the same request goes out once more, with credentials. The rounds of NTLM
     /// and Negotiate that follow are not told, and neither are credentials that go out before anybody asked.
     ///
-    /// - Parameter challenge: Without the credentials. The scheme of its ``AuthenticationChallenge/protectionSpace`` is the
-    ///   one it is answered with.
+    /// - Parameter challenge: Without the credentials. The scheme of its ``AuthenticationChallenge/protectionSpace`` is
+    ///   the one it is answered with.
     func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge)
     /// Something went over the wire, if ``tracesWire`` is true: in the order in which it was sent and received, between
     /// sent and metrics of its attempt.

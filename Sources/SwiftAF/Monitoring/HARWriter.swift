@@ -5,8 +5,8 @@ struct HARWriter {
     let redaction: Redaction
     let maximumBodySize: Int
 
-    /// What was sent in one attempt. The core may have sent more requests than anybody was told of, because the network was
-    /// not there or a partial file of no use: of those there are only the status and the times.
+    /// What was sent in one attempt. The core may have sent more requests than anybody was told of, because the network
+    /// was not there or a partial file of no use: of those there are only the status and the times.
     func entries(_ legs: [HARLeg], _ result: RequestResult) -> [JSONValue] {
         let hops = result.metrics.hops
         var entries: [JSONValue] = []

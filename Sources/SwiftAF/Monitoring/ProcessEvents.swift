@@ -1,8 +1,8 @@
 package import FoundationEssentials
 import Synchronization
 
-/// Something that happened to a manager, a task or the network: for observers of the whole process, such as what is built
-/// above the library. ``EventMonitor`` is for the requests of one manager; ``RequestEvents`` reports to both.
+/// Something that happened to a manager, a task or the network: for observers of the whole process, such as what is
+/// built above the library. ``EventMonitor`` is for the requests of one manager; ``RequestEvents`` reports to both.
 package enum ProcessEvent: Sendable {
     /// A task went from not running to running.
     case taskResumed(SessionTask)

@@ -1,9 +1,9 @@
-/// What went over the wire besides bodies: the heads that were really sent and received, libcurl's own fields too, and the
-/// connections under them. Each redirect, each round of authentication, each repeat and each CONNECT has its own.
+/// What went over the wire besides bodies: the heads that were really sent and received, libcurl's own fields too, and
+/// the connections under them. Each redirect, each round of authentication, each repeat and each CONNECT has its own.
 ///
-/// Secrets are hidden: `<hidden>` stands for the values of `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`
-/// and of fields that were marked secret, and URLs have no user information. Over HTTP/2 heads are written as those of
-/// HTTP/1.1, with `HTTP/2` as the version, names in lower case and `host` for `:authority`.
+/// Secrets are hidden: `<hidden>` stands for the values of `Authorization`, `Proxy-Authorization`, `Cookie`,
+/// `Set-Cookie` and of fields that were marked secret, and URLs have no user information. Over HTTP/2 heads are written
+/// as those of HTTP/1.1, with `HTTP/2` as the version, names in lower case and `host` for `:authority`.
 public struct WireTrace: Sendable, Hashable {
     /// One thing that was seen.
     public enum Event: Sendable, Hashable {

@@ -10,8 +10,8 @@ public import FoundationEssentials
 /// let request = HTTPRequest(.post, url, body: .multipart(form))
 /// ```
 ///
-/// A value: copies are independent, and a form can be sent any number of times. What can't go into a part's headers
-/// (a control character other than a tab) is refused when the part is added; then nothing is added. A quote in a name or
+/// A value: copies are independent, and a form can be sent any number of times. What can't go into a part's headers (a
+/// control character other than a tab) is refused when the part is added; then nothing is added. A quote in a name or
 /// file name is sent as `%22`, everything else as it is, in UTF-8.
 public struct MultipartFormData: Sendable {
     /// AFNetworking's packet size for uploads over a bad mobile network: 16 KiB.

@@ -8,7 +8,8 @@ public import Dispatch
 /// ```
 ///
 /// It counts the tasks of all session managers that run, the calls that are awaited and the streams that are read, and
-/// what the program adds by itself. Those that began before the manager was made are not counted. Any thread may use it.
+/// what the program adds by itself. Those that began before the manager was made are not counted. Any thread may use
+/// it.
 public final class NetworkActivityIndicatorManager: Sendable {
     /// Made, and so counting, from its first use on.
     public static let shared = NetworkActivityIndicatorManager()

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 
-/// Makes values of bodies: ``JSONCoder``, Foundation's decoders of JSON and of property lists, or one for another format.
+/// Makes values of bodies: ``JSONCoder``, Foundation's decoders of JSON and of property lists, or one for another
+/// format.
 public protocol DataDecoder: Sendable {
     /// The value that the data says. May be called by many tasks at once.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value

@@ -8,7 +8,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     /// How the stream ended, and the events that report it, in either order.
     private let ending = Locked<(outcome: CoreOutcome?, events: RequestEvents?)>((nil, nil))
 
-    /// Begins a transfer and returns when the head has come that counts. Cancelling the Swift task meanwhile cancels it.
+    /// Begins a transfer and returns when the head has come that counts. Cancelling the Swift task meanwhile cancels
+    /// it.
     static func open(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
         guard let events = RequestEvents.begun(request.http, request.handlers.monitors) else {
             return try await attempt(request)

@@ -1,7 +1,7 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// Owns one reference to an HSTS store of the core, which any thread may use.
+/// Owns a reference to an HSTS store of the core. Thread-safe.
 final class CoreHSTS: @unchecked Sendable {
     let raw: OpaquePointer
 

@@ -2,7 +2,7 @@ internal import CAFCore
 import FoundationEssentials
 
 extension CoreArena {
-    /// The core's options, which live as long as the arena.
+    /// The core's options; valid as long as the arena.
     func options(_ tls: TLSOptions) throws(SessionError) -> af_tls_options {
         var options = af_tls_options()
         options.min_version = tls.minimumVersion.core
@@ -36,7 +36,7 @@ extension CoreArena {
 }
 
 extension ClientCertificateHandler {
-    /// Without a reference: whoever makes the session sees to it that the handler outlives it.
+    /// Unretained: the session's owner keeps the handler alive.
     fileprivate var hook: af_certificate_hook {
         af_certificate_hook(
             context: Unmanaged.passUnretained(self).toOpaque(),
@@ -47,7 +47,7 @@ extension ClientCertificateHandler {
                 case .performDefaultHandling:
                     return .AF_OK
                 case .show(let certificate):
-                    // Read before the arena goes.
+                    // Read before the arena is freed.
                     let arena = CoreArena()
                     guard var core = try? arena.core(certificate) else { return .AF_EINVAL }
                     return withExtendedLifetime(arena) { af_certificate_request_show(request, &core, nil) }

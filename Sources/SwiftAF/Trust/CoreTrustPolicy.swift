@@ -1,12 +1,12 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// Owns one reference to a trust policy of the core, which never changes.
+/// Owns a reference to an immutable trust policy of the core.
 final class CoreTrustPolicy: @unchecked Sendable {
     let raw: OpaquePointer
 
-    /// - Throws: ``SessionError/Code/invalidInput`` for what can't be read as certificates, revocation lists, pins or
-    ///   hosts, ``SessionError/Code/file`` for an unreadable file of anchors.
+    /// - Throws: ``SessionError/Code/invalidInput`` for invalid certificates, revocation lists, pins or hosts,
+    ///   ``SessionError/Code/file`` for an unreadable file of anchors.
     init(_ policy: SecurityPolicy) throws(SessionError) {
         var raw: OpaquePointer?
         try CoreArena.call { (arena, failure) throws(SessionError) in

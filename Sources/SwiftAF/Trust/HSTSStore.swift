@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// Hosts that asked to be reached over https only (HTTP Strict Transport Security, RFC 6797), for one session or several.
+/// A store of HSTS hosts (HTTP Strict Transport Security, RFC 6797), for one or more sessions.
 ///
-/// With one in ``SessionConfiguration/hsts``, http URLs of such hosts, of redirects as well, become https before anything is
-/// sent, and what servers say about it over https, with a chain without fault, is remembered. Its lock is its own:
-/// everything may be called from any thread, and waits for others only for moments.
+/// With one in ``SessionConfiguration/hsts``, http URLs of such hosts, of redirects as well, become https before
+/// anything is sent, and what servers say about it over https, with a chain without fault, is remembered. Its lock is
+/// its own: everything may be called from any thread, and waits for others only for moments.
 public final class HSTSStore: Sendable {
     let core: CoreHSTS
 
@@ -43,8 +43,8 @@ public final class HSTSStore: Sendable {
         core.removeAll()
     }
 
-    /// Writes what is known, as curl writes it, as a new file with the mode 0600 that takes the old one's place once it is on
-    /// the disk. Blocks for the disk.
+    /// Writes what is known, as curl writes it, as a new file with the mode 0600 that takes the old one's place once it
+    /// is on the disk. Blocks for the disk.
     ///
     /// - Parameter path: Nil for the store's own file.
     /// - Throws: ``SessionError/Code/file``; ``SessionError/Code/invalidInput`` if there is no path.
