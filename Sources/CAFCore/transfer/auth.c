@@ -561,7 +561,7 @@ bool af__transfer_identifies_to_proxy(const af__transfer *transfer) {
 
 const af_credentials *af__transfer_connection_auth(const af__transfer *transfer, bool is_proxy,
                                                    unsigned *scheme) {
-    const auth *auth = transfer->auth;
+    const af__auth *auth = transfer->auth;
     *scheme = 0;
     if (auth == NULL || (is_proxy && !has_http_proxy(transfer))) return NULL;
     const auth_target *target = is_proxy ? &auth->proxy : &auth->origin;
