@@ -1,16 +1,16 @@
-/// What a credential is for: a realm of a server or proxy, and the scheme in which it asks.
+/// A protection space (RFC 9110 11.5): a realm of a server or proxy, with the scheme of its challenge.
 public struct ProtectionSpace: Hashable, Sendable {
-    /// Whether a proxy asks.
+    /// Whether the challenge is from a proxy.
     public var isProxy: Bool
     /// "http" or "https".
     public var scheme: String
-    /// A name or an address; that of IPv6 without its brackets.
+    /// A name or an address; an IPv6 address without brackets.
     public var host: String
-    /// The scheme's own if the URL names none.
+    /// The port; the scheme's default if the URL has none.
     public var port: Int
-    /// Empty if there is none.
+    /// The realm; empty if there is none.
     public var realm: String
-    /// The strongest scheme that could be answered.
+    /// The strongest supported scheme.
     public var authenticationScheme: AuthenticationSchemes
 
     public init(
@@ -26,45 +26,44 @@ public struct ProtectionSpace: Hashable, Sendable {
     }
 }
 
-/// A 401 of a server, or a 407 of a proxy, that asks who we are.
+/// An authentication challenge: a 401 of a server or a 407 of a proxy.
 public struct AuthenticationChallenge: Sendable {
-    /// Who asks, and for what.
+    /// The protection space.
     public let protectionSpace: ProtectionSpace
-    /// Every scheme that is offered and could be answered.
+    /// All offered schemes that are supported.
     public let offeredSchemes: AuthenticationSchemes
-    /// How many credentials the protection space has refused to this transfer.
+    /// How many credentials of this transfer were refused.
     public let previousFailureCount: Int
-    /// What ``ChallengeDisposition/performDefaultHandling`` would use; nil if there is nothing.
+    /// The credential that ``ChallengeDisposition/performDefaultHandling`` uses; nil if there is none.
     public internal(set) var proposedCredential: Credential?
     /// The head of the 401 or 407.
     public let response: HTTPResponse
 }
 
-/// What to do about an ``AuthenticationChallenge``.
+/// The decision about an ``AuthenticationChallenge``.
 public enum ChallengeDisposition: Sendable {
-    /// Answer with this, if a challenge fits it; otherwise the 401 or 407 is the response.
+    /// Answer with this credential, if a challenge supports it; otherwise the 401 or 407 is the response.
     case useCredential(Credential)
-    /// As if nobody had been asked: use what is proposed; without that the 401 or 407 is the response.
+    /// Use the proposed credential; without one, the 401 or 407 is the response.
     case performDefaultHandling
-    /// End with ``SessionError/Code/cancelled``.
+    /// Fail with ``SessionError/Code/cancelled``.
     case cancel
-    /// End with this error if it is a ``SessionError``; with one of code ``SessionError/Code/authentication`` that has
-    /// it as ``SessionError/underlying`` if it is another.
+    /// Fail with this error if it is a ``SessionError``, else with ``SessionError/Code/authentication`` and this error
+    /// as ``SessionError/underlying``.
     case fail(any Error)
 }
 
-/// Answers challenges. It may take its time: nothing but this transfer waits for it, and its time limit in total counts
-/// on. It is cancelled when the transfer ends. What it throws is as ``ChallengeDisposition/fail(_:)``.
+/// Answers authentication challenges. Only this transfer waits for it, and the total time limit keeps running.
+/// Cancelled when the transfer ends. Throwing means ``ChallengeDisposition/fail(_:)``.
 public typealias AuthenticationChallengeHandler =
     @Sendable (AuthenticationChallenge) async throws -> ChallengeDisposition
 
-/// Keeps credentials between tasks: a keyring, for example. A ``MemoryCredentialStorage`` forgets them with the
-/// process.
+/// Stores credentials between tasks, for example in a keyring. ``MemoryCredentialStorage`` keeps them in memory.
 public protocol CredentialStorage: Sendable {
     /// The credential for a protection space; nil if there is none.
     func credential(for space: ProtectionSpace) async -> Credential?
-    /// Keeps one of ``Credential/Persistence/forSession``, instead of what was kept for that space.
+    /// Stores a credential with ``Credential/Persistence/forSession``; replaces the one of that space.
     func store(_ credential: Credential, for space: ProtectionSpace) async
-    /// Forgets what is kept for a space.
+    /// Removes the credential of a space.
     func removeCredential(for space: ProtectionSpace) async
 }

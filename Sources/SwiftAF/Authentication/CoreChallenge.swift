@@ -1,12 +1,12 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// What was decided about a challenge, on its way to the core.
+/// The decision about a challenge, for the core.
 struct ChallengeReply: Sendable {
     let number: UInt32
     let disposition: ChallengeDisposition
 
-    /// Tells the core, which may not be waiting for it any more.
+    /// Passes the decision to the core, which may no longer wait for it.
     func send(to task: OpaquePointer) {
         switch disposition {
         case .performDefaultHandling: af_task_answer_challenge(task, number, AF_CHALLENGE_DEFAULT, nil)
@@ -16,13 +16,13 @@ struct ChallengeReply: Sendable {
             let arena = CoreArena()
             let core = try? arena.copy(credential)
             let status = af_task_answer_challenge(task, number, AF_CHALLENGE_USE, core)
-            // Nothing was changed, so the core still waits.
+            // Nothing has changed, so the core still waits.
             if status != .AF_OK { af_task_answer_challenge(task, number, AF_CHALLENGE_FAIL, nil) }
             withExtendedLifetime(arena) {}
         }
     }
 
-    /// The error that the task ends with, if that was decided here.
+    /// The error of the task, if decided here.
     func failure(url: String) -> SessionError? {
         switch disposition {
         case .performDefaultHandling, .cancel: return nil
@@ -52,7 +52,7 @@ extension AuthenticationChallenge {
 }
 
 extension Credential {
-    /// A credential that the core was given with a request.
+    /// The credential of a request in the core.
     fileprivate init(_ core: af_credentials) {
         let schemes = core.schemes == 0 ? AuthenticationSchemes.any : AuthenticationSchemes(rawValue: core.schemes)
         if let token = core.token {

@@ -1,25 +1,25 @@
-/// Who somebody is, for servers and proxies that ask. Neither password nor token are in its description.
+/// A credential for servers or proxies. Its description contains neither password nor token.
 ///
-/// One of a request is for the origin of its URL alone: a redirect to another scheme, host or port leaves it behind.
-/// The strongest challenge is answered that it fits: Negotiate (if there is no user, or nothing else is allowed), NTLM,
-/// Digest, Bearer, Basic; but never Basic where Digest is offered too, unless ``schemes`` leaves Digest out.
+/// A request's credential is sent to the origin of its URL only; it is dropped on a redirect to another scheme, host or
+/// port. The strongest supported challenge is answered: Negotiate (without a user, or if nothing else is allowed),
+/// NTLM, Digest, Bearer, Basic. Basic is never used if Digest is offered, unless ``schemes`` excludes Digest.
 public struct Credential: Hashable, Sendable {
-    /// Nil with a token, and if user and password are those of the URL.
+    /// Nil for a token, and if user and password come from the URL.
     public let user: String?
     let password: String?
     let token: String?
-    /// Those that may be used.
+    /// The allowed schemes.
     public var schemes = AuthenticationSchemes.any
-    /// Whether it goes out before anybody asks: as Basic or Bearer. Digest needs a challenge.
+    /// Whether it is sent without a challenge, as Basic or Bearer. Digest needs a challenge.
     public var isPreemptive = false
-    /// Whether it is remembered when it answers a challenge.
+    /// How long it is kept after it has answered a challenge.
     public var persistence = Persistence.none
 
     /// How long a credential that answers a challenge is kept.
     public enum Persistence: Hashable, Sendable {
-        /// For the task that asked.
+        /// For one task.
         case none
-        /// In ``HTTPSessionManager/credentialStorage``, for every task that the same protection space asks.
+        /// In ``HTTPSessionManager/credentialStorage``, for all tasks with challenges of the same protection space.
         case forSession
     }
 
@@ -35,9 +35,9 @@ public struct Credential: Hashable, Sendable {
         self.persistence = persistence
     }
 
-    /// A user with a password.
+    /// Makes a credential of user and password.
     ///
-    /// - Parameter isPreemptive: Whether to send it as Basic at once, if that is allowed.
+    /// - Parameter isPreemptive: Whether to send it as Basic without a challenge, if allowed.
     public init(
         user: String, password: String, schemes: AuthenticationSchemes = .any, isPreemptive: Bool = false,
         persistence: Persistence = .none
@@ -47,23 +47,23 @@ public struct Credential: Hashable, Sendable {
             persistence: persistence)
     }
 
-    /// A token of the Bearer scheme (RFC 6750).
+    /// Makes a bearer token (RFC 6750).
     public init(bearerToken: String, isPreemptive: Bool = true, persistence: Persistence = .none) {
         self.init(
             user: nil, password: nil, token: bearerToken, schemes: .bearer, isPreemptive: isPreemptive,
             persistence: persistence)
     }
 
-    /// User and password of the request's URL, which would be sent as Basic at once without this.
+    /// The user and password in the request's URL, sent after a challenge. Without this they are sent as Basic at once.
     public static func ofURL(schemes: AuthenticationSchemes = .any, isPreemptive: Bool = false) -> Credential {
         Credential(
             user: nil, password: nil, token: nil, schemes: schemes, isPreemptive: isPreemptive, persistence: .none)
     }
 
-    /// Who this process is to Kerberos.
+    /// The Kerberos identity of this process.
     public static let ofProcess = Credential(user: "", password: "", schemes: .negotiate)
 
-    /// What is wrong with it; nil if nothing is.
+    /// The fault of the credential; nil if it is valid.
     var fault: String? {
         let texts = [user, password, token].compactMap { $0 }
         if texts.contains(where: { $0.utf8.contains(where: ASCII.isControl) }) {
@@ -74,7 +74,7 @@ public struct Credential: Hashable, Sendable {
 }
 
 extension Credential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The user, and that there is a password or token.
+    /// The user, and whether there is a password or token.
     public var description: String {
         if token != nil { return "bearer token …" }
         return user.map { "user \(ASCII.printable($0)), password …" } ?? "user and password of the URL"
@@ -82,13 +82,13 @@ extension Credential: CustomStringConvertible, CustomDebugStringConvertible, Cus
 
     public var debugDescription: String { description }
 
-    /// A mirror would show what ``description`` hides.
+    /// Without this, a mirror would show what ``description`` hides.
     public var customMirror: Mirror {
         Mirror(self, children: ["description": description])
     }
 }
 
-/// Schemes of authentication.
+/// A set of authentication schemes.
 public struct AuthenticationSchemes: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 
@@ -96,22 +96,23 @@ public struct AuthenticationSchemes: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// User and password in the clear (RFC 7617).
+    /// User and password, unencrypted (RFC 7617).
     public static let basic = AuthenticationSchemes(rawValue: 1)
     /// A token (RFC 6750).
     public static let bearer = AuthenticationSchemes(rawValue: 2)
     /// A hash of user, password and request (RFC 7616): MD5, SHA-256 and SHA-512-256, each also as "-sess".
     public static let digest = AuthenticationSchemes(rawValue: 4)
-    /// Windows' own, where libcurl has it. Authenticates a connection, which then serves this one transfer.
+    /// NTLM, if libcurl has it. Authenticates a connection, which is then used for this transfer only.
     public static let ntlm = AuthenticationSchemes(rawValue: 8)
-    /// Kerberos, where libcurl has it: who this process is, whatever user and password say. As with ``ntlm``.
+    /// Kerberos, if libcurl has it, with the identity of this process; ignores user and password. Otherwise as
+    /// ``ntlm``.
     public static let negotiate = AuthenticationSchemes(rawValue: 16)
     /// All of them.
     public static let any: AuthenticationSchemes = [.basic, .bearer, .digest, .ntlm, .negotiate]
 }
 
 extension AuthenticationSchemes: CustomStringConvertible {
-    /// Their names as they stand in fields, such as `Basic, Digest`.
+    /// The names as in header fields, such as `Basic, Digest`.
     public var description: String {
         let names: [(AuthenticationSchemes, String)] = [
             (.basic, "Basic"), (.bearer, "Bearer"), (.digest, "Digest"), (.ntlm, "NTLM"), (.negotiate, "Negotiate"),

@@ -3,12 +3,12 @@ import Synchronization
 /// Credentials in memory, by protection space.
 public final class MemoryCredentialStorage: CredentialStorage {
     private let credentials = Locked<[ProtectionSpace: Credential]>([:])
-    /// So that a request takes no lock for credentials that were never stored.
+    /// Lets requests skip the lock while no credential was ever stored.
     private let hasStored = Atomic(false)
 
     public init() {}
 
-    /// Every space there is a credential for.
+    /// All protection spaces with a credential.
     public var spaces: [ProtectionSpace] { credentials.withLock { Array($0.keys) } }
 
     public func credential(for space: ProtectionSpace) -> Credential? {
@@ -24,6 +24,6 @@ public final class MemoryCredentialStorage: CredentialStorage {
         credentials.withLock { $0[space] = nil }
     }
 
-    /// Whether there never was one.
+    /// Whether no credential was ever stored.
     var isUnused: Bool { !hasStored.load(ordering: .acquiring) }
 }

@@ -1,7 +1,7 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// Owns one reference to a cookie jar of the core, which any thread may use.
+/// Owns a reference to a cookie jar of the core. Thread-safe.
 final class CoreCookieJar: @unchecked Sendable {
     let raw: OpaquePointer
 
@@ -110,7 +110,7 @@ extension HTTPCookie {
 }
 
 extension Int64 {
-    /// A date that is none is long ago.
+    /// An invalid date is in the distant past.
     fileprivate init(clampingSeconds seconds: Double) {
         self = Int64(exactly: seconds.rounded(.down)) ?? (seconds > 0 ? .max - 1 : 0)
     }

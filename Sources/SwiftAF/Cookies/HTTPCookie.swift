@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// A cookie (RFC 6265bis).
 public struct HTTPCookie: Hashable, Sendable {
-    /// Told and kept, but not obeyed: there are no documents here that could be of another site.
+    /// Stored and reported, not enforced: there are no documents of other sites.
     public enum SameSite: Hashable, Sendable {
         case none
         case lax
@@ -11,17 +11,17 @@ public struct HTTPCookie: Hashable, Sendable {
 
     public var name: String
     public var value: String
-    /// A name in ASCII or an address, in lower case, without a dot in front.
+    /// The domain: a name in ASCII or an address, in lower case, without a leading dot.
     public var domain: String
-    /// Begins with a slash.
+    /// The path, beginning with a slash.
     public var path: String
-    /// Nil for one that ends with its storage.
+    /// The expiry date; nil for a session cookie.
     public var expiresDate: Date?
-    /// For ``domain`` itself, not for the names below it.
+    /// Whether it is for ``domain`` only, not for subdomains.
     public var isHostOnly: Bool
-    /// Sent over https only.
+    /// Whether it is sent over https only.
     public var isSecure: Bool
-    /// Not for scripts.
+    /// Whether it is hidden from scripts.
     public var isHTTPOnly: Bool
     /// Nil if the server didn't say.
     public var sameSite: SameSite?

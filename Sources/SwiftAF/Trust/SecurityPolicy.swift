@@ -1,54 +1,54 @@
 public import FoundationEssentials
 
-/// Which servers are trusted. A session has one for its life, because a connection that one policy accepted must
-/// never serve a request made under another; ``HTTPSessionManager/securityPolicy`` makes a new session of it.
+/// Which servers are trusted. A session keeps its policy for life, because a connection accepted by one policy must
+/// never carry a request made under another; setting ``HTTPSessionManager/securityPolicy`` makes a new session.
 ///
 /// ```swift
 /// let policy = SecurityPolicy(
 ///     pinningMode: .certificate, pinnedCertificates: try SecurityPolicy.certificates(inFolder: "certificates"))
 /// ```
 ///
-/// A chain is verified against the anchors first. What is pinned then has to be in the verified chain. docs/trust.md
-/// tells in full which verdict follows from what.
+/// A chain is first verified against the anchors. Then a pin must match the verified chain. docs/trust.md describes all
+/// rules.
 public struct SecurityPolicy: Hashable, Sendable, Codable {
-    /// The certificates that a chain must end in.
+    /// The trust anchors.
     public var anchors: TrustAnchors
 
-    /// Whether the system's anchors count beside those of ``anchors``.
+    /// Whether the system's anchors are used in addition to ``anchors``.
     public var keepsSystemAnchors = false
 
-    /// Certificates (DER or PEM) that may complete a chain, for servers that don't send theirs. They are not trusted.
+    /// Intermediate certificates (DER or PEM), for servers that don't send theirs. They aren't trusted themselves.
     public var intermediates: [Data] = []
 
-    /// Revocation lists (DER or PEM). If there are any, one of them must cover the server's certificate.
+    /// Certificate revocation lists (DER or PEM). If there are any, one must cover the server's certificate.
     public var revocationLists: [Data] = []
 
-    /// Whether ``revocationLists`` must cover the authorities above it too.
+    /// Whether ``revocationLists`` must also cover the intermediates.
     public var checksRevocationOfAuthorities = false
 
-    /// What is done with an OCSP answer that a server sends along.
+    /// Whether stapled OCSP responses are used.
     public var ocsp = OCSPStapling.ignored
 
-    /// Strength of keys and signatures, 1 to 5 as OpenSSL counts. Nil: 2, which is 112 bits (RSA 2048, SHA-256).
+    /// OpenSSL's security level, 1 to 5. Nil uses 2: 112 bits (RSA 2048, SHA-256).
     public var securityLevel: Int?
 
-    /// The moment for which certificates are verified. Nil: now.
+    /// The date for which certificates are verified; nil uses the current one.
     public var verificationDate: Date?
 
-    /// What is pinned for hosts without a rule of their own.
+    /// The pins of hosts without a rule.
     public var pinning = Pinning()
 
-    /// Accepts chains that do not verify: expired, of an unknown issuer, self-signed. The name is still checked, and
-    /// of what is pinned only the server's own key or a chain that ends in a pinned certificate counts.
+    /// Whether to accept chains that fail verification: expired, unknown issuer, self-signed. The host name is still
+    /// checked, and only a pin of the server's own key, or a chain to a pinned certificate, matches.
     public var allowsInvalidCertificates: Bool
 
-    /// Whether the certificate must be for the host that was asked for.
+    /// Whether the certificate must be for the request's host.
     public var validatesDomainName: Bool
 
-    /// What goes for single hosts instead. Of several that fit, the most specific one does.
+    /// Rules for single hosts. The most specific one applies.
     public var rules: [HostRule] = []
 
-    /// Has the last word on every chain. It is not encoded.
+    /// Called with every report; may change the verdict. Not encoded.
     public var handler: TrustHandler?
 
     private enum CodingKeys: CodingKey {
@@ -66,16 +66,16 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
         self.validatesDomainName = validatesDomainName
     }
 
-    /// A policy that pins certificates. Without any, and a mode other than none, it accepts nothing.
+    /// Makes a policy that pins certificates. Without certificates, a mode other than none refuses every server.
     ///
-    /// - Parameter pinnedCertificates: Each DER or PEM.
+    /// - Parameter pinnedCertificates: Certificates, each DER or PEM.
     public init(pinningMode: PinningMode, pinnedCertificates: Set<Data> = []) {
         self.init()
         pinning.mode = pinningMode
         pinning.certificates = pinnedCertificates
     }
 
-    /// The system's certificates, everything checked.
+    /// The system's anchors, with all checks.
     public static let `default` = SecurityPolicy()
 
     /// How the certificates in ``pinnedCertificates`` are compared.
@@ -84,7 +84,7 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
         set { pinning.mode = newValue }
     }
 
-    /// Certificates that are pinned, each DER or PEM.
+    /// The pinned certificates, each DER or PEM.
     public var pinnedCertificates: Set<Data> {
         get { pinning.certificates }
         set { pinning.certificates = newValue }
@@ -93,28 +93,28 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
 
 /// How pinned certificates are compared.
 public enum PinningMode: String, Hashable, Sendable, Codable {
-    /// Not at all. A policy that pins something all the same is refused.
+    /// No pinning. A policy with pins in this mode is invalid.
     case none
-    /// By their public keys.
+    /// Compares public keys.
     case publicKey
-    /// Whole. They are also the anchors of a second verification.
+    /// Compares whole certificates. They are also the anchors of a second verification.
     case certificate
 }
 
 extension SecurityPolicy {
-    /// What is pinned, and how a chain has to match it.
+    /// The pins, and how a chain must match them.
     public struct Pinning: Hashable, Sendable, Codable {
         /// How ``certificates`` are compared.
         public var mode = PinningMode.none
-        /// Each DER or PEM.
+        /// Certificates, each DER or PEM.
         public var certificates: Set<Data> = []
-        /// Keys as `sha256//BASE64` of their SubjectPublicKeyInfo, backup pins among them. They count in both modes.
+        /// Public keys as `sha256//BASE64` of the SubjectPublicKeyInfo, including backup pins. Used in both modes.
         public var keys: [String] = []
         /// Which certificates of a verified chain must be pinned.
         public var match = Match.any
-        /// From when on a verified chain that misses the pins is accepted, and the report says so.
+        /// Pins aren't enforced after this date: a verified chain without a matching pin is accepted and reported.
         public var expires: Date?
-        /// A verified chain that misses the pins is accepted, and the report says so.
+        /// Report-only: a verified chain without a matching pin is accepted and reported.
         public var onlyReports = false
 
         public init(mode: PinningMode = .none, certificates: Set<Data> = [], keys: [String] = []) {
@@ -126,29 +126,28 @@ extension SecurityPolicy {
 
     /// Which certificates of a verified chain must be pinned.
     public enum Match: String, Hashable, Sendable, Codable {
-        /// One, whichever.
+        /// Any one.
         case any
         /// The server's own.
         case leaf
-        /// Every one.
+        /// All of them.
         case all
     }
 
-    /// What goes for a host instead of the policy's own settings.
+    /// The settings for a host, instead of the policy's.
     public struct HostRule: Hashable, Sendable, Codable {
-        /// A name, `*.` and a name (one label in place of the star), or an address; international names by their
-        /// A-labels.
+        /// A name, `*.` and a name (the star stands for one label), or an address; internationalised names as A-labels.
         public var host: String
-        /// Whether the rule goes for names below ``host`` too, at any depth.
+        /// Whether the rule also applies to all subdomains of ``host``.
         public var includesSubdomains: Bool
-        /// What is pinned for the host.
+        /// The pins for the host.
         public var pinning: Pinning
-        /// As ``SecurityPolicy/allowsInvalidCertificates``, which doesn't count for the host.
+        /// Replaces ``SecurityPolicy/allowsInvalidCertificates`` for the host.
         public var allowsInvalidCertificates = false
-        /// As ``SecurityPolicy/validatesDomainName``, which doesn't count for the host.
+        /// Replaces ``SecurityPolicy/validatesDomainName`` for the host.
         public var validatesDomainName = true
 
-        /// Makes a rule that checks everything.
+        /// Makes a rule with all checks.
         public init(_ host: String, includesSubdomains: Bool = false, pinning: Pinning = Pinning()) {
             self.host = host
             self.includesSubdomains = includesSubdomains
@@ -156,46 +155,46 @@ extension SecurityPolicy {
         }
     }
 
-    /// What is done with an OCSP answer that a server sends along with its certificate.
+    /// The use of stapled OCSP responses (RFC 6066 8).
     public enum OCSPStapling: String, Hashable, Sendable, Codable {
-        /// It is not asked for.
+        /// Not requested.
         case ignored
-        /// One that comes, or must come because the certificate says so, has to be good.
+        /// A stapled response must be good; it is required if the certificate says so (RFC 7633).
         case checked
-        /// One must come and be good.
+        /// A good stapled response is required.
         case required
     }
 }
 
-/// Certificates that are trusted to sign others.
+/// Trust anchors.
 public enum TrustAnchors: Hashable, Sendable, Codable {
-    /// Those that the system trusts.
+    /// The system's.
     case system
-    /// These, in PEM, one or many, instead of the system's.
+    /// These, as PEM, instead of the system's.
     case pem(Data)
-    /// Those in the PEM or DER file, or the `.cer` files of the folder, at a path, instead of the system's. Read when
-    /// the session is made.
+    /// The PEM or DER file, or the `.cer` files of the folder, at a path, instead of the system's. Read when the
+    /// session is made.
     case file(String)
 }
 
 extension SecurityPolicy {
-    /// Judges a chain as a handshake with a host would, without a network. OCSP is not looked at.
+    /// Verifies a chain as in a handshake with a host, without a network. OCSP isn't checked.
     ///
     /// - Parameters:
-    ///   - chain: DER; the server's certificate first, the others in any order.
-    ///   - host: Nil compares no name.
-    /// - Returns: The verdict's report, if it is accepted.
+    ///   - chain: DER certificates; the server's first, the others in any order.
+    ///   - host: The host name; nil skips the check.
+    /// - Returns: The report of an accepted chain.
     /// - Throws: ``SessionError/Code/untrusted``, with the reason and ``SessionError/trust``;
-    ///   ``SessionError/Code/invalidInput`` for a chain or a policy that can't be read.
+    ///   ``SessionError/Code/invalidInput`` for an invalid chain or policy.
     @discardableResult
     public func evaluate(_ chain: [Data], host: String? = nil) throws(SessionError) -> TrustReport {
         try coreReport(on: chain, host: host)
     }
 
-    /// The certificates of all files in a folder whose names end in `.cer`, each in PEM.
+    /// Reads the certificates of all `.cer` files in a folder, each as PEM.
     ///
-    /// - Throws: ``SessionError/Code/file`` if it can't be read, ``SessionError/Code/invalidInput`` for a file without
-    ///   a certificate.
+    /// - Throws: ``SessionError/Code/file`` for an unreadable folder, ``SessionError/Code/invalidInput`` for a file
+    ///   without a certificate.
     public static func certificates(inFolder path: String) throws(SessionError) -> Set<Data> {
         let end = "-----END CERTIFICATE-----\n"
         return Set(try pemOfCertificates(at: path).split(separator: end).map { Data(($0 + end).utf8) })

@@ -1,61 +1,61 @@
 public import FoundationEssentials
 
-/// How a session speaks TLS, and as whom.
+/// TLS options of a session, with its client certificates.
 public struct TLSOptions: Hashable, Sendable {
-    /// The lowest version spoken.
+    /// The minimum version.
     public var minimumVersion = Version.v1_2
-    /// The highest version spoken; nil for what OpenSSL has.
+    /// The maximum version; nil uses OpenSSL's.
     public var maximumVersion: Version?
-    /// An OpenSSL cipher list for TLS 1.2; nil for the system's.
+    /// OpenSSL's cipher list for TLS 1.2; nil uses the system's.
     public var ciphers: String?
-    /// The suites for TLS 1.3; nil for OpenSSL's.
+    /// The cipher suites for TLS 1.3; nil uses OpenSSL's.
     public var cipherSuites: String?
-    /// Shown to servers that ask for one.
+    /// Client certificates, sent to servers that request one.
     public var clientCertificates: [ClientCertificate] = []
-    /// Asked, before ``clientCertificates`` are looked at, when a server wants a certificate.
+    /// Called when a server requests a certificate, before ``clientCertificates`` are used.
     public var clientCertificateHandler: ClientCertificateHandler?
-    /// Lets the environment's SSLKEYLOGFILE have the keys of every connection. Whoever reads that file reads the
-    /// connections.
+    /// Whether to write the TLS keys of every connection to the file named by the environment variable SSLKEYLOGFILE.
+    /// That file can decrypt the connections.
     public var logsKeys = false
 
     public init() {}
 
-    /// A version of TLS. Older ones are not spoken (RFC 8996).
+    /// A version of TLS. Older ones aren't supported (RFC 8996).
     public enum Version: Hashable, Sendable {
         case v1_2, v1_3
     }
 }
 
-/// A certificate and its key that are shown to servers that ask for one. Neither key nor password are in its
-/// description.
+/// A client certificate with its key, sent to servers that request one. Its description contains neither key nor
+/// password.
 public struct ClientCertificate: Hashable, Sendable {
     enum Source: Hashable, Sendable {
         case data(certificate: Data, key: Data?)
         case files(certificate: String, key: String?)
     }
 
-    /// The only host that sees it: a name, `*.` and a name, or an address. Nil for every one without a certificate of
-    /// its own.
+    /// The host that it is sent to: a name, `*.` and a name, or an address. Nil for all hosts without a certificate of
+    /// their own.
     public var host: String?
-    /// Whether the names below ``host`` see it too, at any depth.
+    /// Whether it is also sent to all subdomains of ``host``.
     public var includesSubdomains = false
 
     let source: Source
     let password: String?
 
-    /// A certificate in memory.
+    /// Makes a certificate from memory.
     ///
     /// - Parameters:
-    ///   - certificate: PEM, with its authorities behind it; or PKCS #12, with the key.
+    ///   - certificate: PEM, optionally followed by intermediates; or PKCS #12 with the key.
     ///   - key: PEM or DER; nil if it is in `certificate`.
-    ///   - password: Of the key or the PKCS #12 file.
+    ///   - password: The password of the key or of the PKCS #12 data.
     public init(_ certificate: Data, key: Data? = nil, password: String? = nil, host: String? = nil) {
         source = .data(certificate: certificate, key: key)
         self.password = password
         self.host = host
     }
 
-    /// A certificate in files like the data above, which are read when the session is made.
+    /// Makes a certificate from files in the same formats, which are read when the session is made.
     public init(path: String, keyPath: String? = nil, password: String? = nil, host: String? = nil) {
         source = .files(certificate: path, key: keyPath)
         self.password = password
@@ -63,11 +63,11 @@ public struct ClientCertificate: Hashable, Sendable {
     }
 }
 
-/// A server wants to know who we are.
+/// A server's request for a client certificate.
 public struct ClientCertificateRequest: Hashable, Sendable {
-    /// The host that was connected to, in lower case.
+    /// The host, in lower case.
     public var host: String
-    /// The names of the authorities whose certificates it accepts, as RFC 4514 writes them; empty if it doesn't say.
+    /// The names of the accepted authorities (RFC 4514); empty if the server names none.
     public var authorities: [String]
 
     public init(host: String, authorities: [String] = []) {
@@ -78,23 +78,23 @@ public struct ClientCertificateRequest: Hashable, Sendable {
 
 /// Chooses a client certificate when a server asks for one. Two are equal if they are the same object.
 public final class ClientCertificateHandler: Sendable, Hashable {
-    /// What a handler says.
+    /// The decision of a handler.
     public enum Decision: Hashable, Sendable {
-        /// As if there was no handler: the one of ``TLSOptions/clientCertificates`` for the host.
+        /// Use the certificate of ``TLSOptions/clientCertificates`` for the host.
         case performDefaultHandling
-        /// This one, whatever its host. One that can't be read ends the connection with
+        /// Use this certificate, whatever its host. If it is invalid, the connection fails with
         /// ``SessionError/Code/invalidInput``.
         case show(ClientCertificate)
-        /// None; the server decides what follows.
+        /// Send no certificate; the server decides what follows.
         case decline
-        /// No connection: the requests that wait for it are cancelled.
+        /// Close the connection: the requests that wait for it are cancelled.
         case cancel
     }
 
     let decide: @Sendable (ClientCertificateRequest) -> Decision
 
-    /// - Parameter decide: Called inside the handshake, on the session's thread, before anything of the request is
-    ///   sent. It must not block. What it says is good for the connection and for those that resume its TLS session.
+    /// - Parameter decide: Called during the handshake, on the session's network thread, before the request is sent.
+    ///   Must not block. The decision applies to the connection and to those that resume its TLS session.
     public init(_ decide: @escaping @Sendable (ClientCertificateRequest) -> Decision) {
         self.decide = decide
     }

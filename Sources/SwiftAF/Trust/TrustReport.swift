@@ -1,70 +1,70 @@
 public import FoundationEssentials
 
-/// A policy's verdict on a chain of certificates, with what it was made of.
+/// The verdict of a policy on a certificate chain, with the chain.
 public struct TrustReport: Hashable, Sendable {
-    /// Whether the server is trusted, faults that were let through aside.
+    /// Whether the server is trusted.
     public var isAccepted: Bool
-    /// Why not; also there if a chain with a fault was let through.
+    /// The reason of a refusal; also set if a chain with a fault was accepted.
     public var reason: SessionError.Reason?
-    /// The place in ``chain`` of the certificate at fault; 0 is the server's own.
+    /// The index in ``chain`` of the faulty certificate; 0 is the server's.
     public var depth: Int
-    /// One line for people; empty if nothing is wrong.
+    /// A message in one line; empty without a fault.
     public var message: String
-    /// What pinning had to say.
+    /// The result of pinning.
     public var pins: PinOutcome
-    /// Whether ``chain`` is the path that was verified. Otherwise it is what the server sent, and worth as much.
+    /// Whether ``chain`` is the verified path; otherwise it is the unverified list that the server sent.
     public var isVerified: Bool
-    /// As it was compared: in lower case, without a final dot. Empty if no name was.
+    /// The host name as it was compared: in lower case, without a trailing dot. Empty if it wasn't checked.
     public var host: String
-    /// The server's own first.
+    /// The certificates; the server's first.
     public var chain: [TrustCertificate]
 
-    /// What pinning had to say about a chain.
+    /// The result of pinning for a chain.
     public enum PinOutcome: String, Hashable, Sendable {
-        /// Nothing is pinned for the host, or it didn't come to that.
+        /// Nothing is pinned for the host, or pinning wasn't reached.
         case none
-        /// The chain has what it must of what is pinned.
+        /// The chain matches the pins.
         case matched
-        /// Refused for it.
+        /// The chain doesn't match and was refused.
         case missed
-        /// Missed, and let through because the pins had expired.
+        /// The chain doesn't match and was accepted, because the pins have expired.
         case expired
-        /// Missed, and let through because they only report.
+        /// The chain doesn't match and was accepted, because of report-only mode.
         case reported
     }
 }
 
-/// One certificate of a chain. What can't be printed is escaped in its texts.
+/// A certificate of a chain. Unprintable characters in its texts are escaped.
 public struct TrustCertificate: Hashable, Sendable {
-    /// The certificate itself.
+    /// The certificate as DER.
     public var der: Data
-    /// A distinguished name, RFC 4514.
+    /// A distinguished name (RFC 4514).
     public var subject: String
-    /// A distinguished name, RFC 4514.
+    /// A distinguished name (RFC 4514).
     public var issuer: String
-    /// Hexadecimal.
+    /// In hexadecimal.
     public var serial: String
     /// Kind and size of the public key: "RSA 2048".
     public var key: String
-    /// The algorithm that signed it.
+    /// The signature algorithm.
     public var signature: String
-    /// When it begins to be valid.
+    /// The start of its validity.
     public var notBefore: Date
-    /// When it ends to be valid.
+    /// The end of its validity.
     public var notAfter: Date
-    /// Alternative names: DNS names and addresses as they stand, others with their kind before a colon.
+    /// Subject alternative names: DNS names and addresses; others with their type and a colon.
     public var names: [String]
-    /// `sha256//` and the base64 of its public key's digest, ready to be pinned.
+    /// The pin of its public key: `sha256//BASE64`.
     public var pin: String
-    /// SHA-256 of the certificate, hexadecimal.
+    /// The SHA-256 digest of the certificate, in hexadecimal.
     public var fingerprint: String
 }
 
-/// Has the last word on a policy's verdicts. Two are equal if they are the same object.
+/// A handler that may change a policy's verdicts. Handlers are equal if they are the same object.
 public final class TrustHandler: Sendable, Hashable {
-    /// What a handler says.
+    /// The decision of a handler.
     public enum Decision: Hashable, Sendable {
-        /// The policy's verdict stands.
+        /// Keep the policy's verdict.
         case keep
         case accept
         case refuse
@@ -72,8 +72,8 @@ public final class TrustHandler: Sendable, Hashable {
 
     let decide: @Sendable (TrustReport) -> Decision
 
-    /// - Parameter decide: Called inside the handshake, on the session's thread, before anything of the request is
-    ///   sent. It must not block. A handshake whose stapled OCSP answer is then refused asks once more.
+    /// - Parameter decide: Called during the handshake, on the session's network thread, before the request is sent.
+    ///   Must not block. Called again if the stapled OCSP response is refused afterwards.
     public init(_ decide: @escaping @Sendable (TrustReport) -> Decision) {
         self.decide = decide
     }
@@ -85,7 +85,7 @@ public final class TrustHandler: Sendable, Hashable {
     }
 }
 
-/// A report where most have none: one word instead of many.
+/// An optional report in one word: most responses have none.
 final class SharedTrustReport: Sendable {
     let report: TrustReport
 
