@@ -1,26 +1,25 @@
 import FoundationEssentials
 
 extension HTTPRequest {
-    /// The command that sends this request with curl, for a POSIX shell: to look at it, to try it again, to put it into
-    /// a report.
+    /// Returns the curl command that sends this request, for a POSIX shell.
     ///
-    /// Every word is quoted, so that nothing in a URL, a header or a body means anything to the shell or to curl. A
-    /// body of bytes that are no text goes through `base64`, one that is a file is named, a form is taken apart. A body
-    /// that comes from a sequence can't be shown: the command then reads it from standard input.
+    /// Everything is quoted, so that neither the shell nor curl interprets any part of the request. A binary body is
+    /// piped through `base64`; a file is named; a form becomes curl's form options. The body of a sequence is read from
+    /// standard input.
     ///
-    /// - Parameter redaction: What is hidden; bodies never are.
+    /// - Parameter redaction: What to hide; bodies aren't redacted.
     public func curlCommand(redaction: Redaction = .standard) -> String {
         CurlCommand(request: self, redaction: redaction).text
     }
 }
 
-/// Writes a request as curl's command line.
+/// Writes a request as a curl command line.
 private struct CurlCommand {
     let request: HTTPRequest
     let redaction: Redaction
 
     var text: String {
-        // Otherwise curl would take brackets and braces in a URL for patterns.
+        // Otherwise curl would expand brackets and braces in the URL.
         var words = ["curl", "--globoff"] + method
         words += headers
         let (source, body) = body
@@ -36,14 +35,14 @@ private struct CurlCommand {
         let isForm = if case .form = request.body.content { true } else { false }
         var words: [String] = []
         for field in request.headers.fields where ASCII.isToken(field.name) {
-            // curl writes that of a form by itself, with a boundary of its own.
+            // curl sets the type of a form itself, with its own boundary.
             if isForm, field.isNamed(HTTPHeaders.Name.contentType) { continue }
             let value = redaction.value(of: field)
             words += ["--header", value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"]
         }
         for name in request.headers.removedDefaults where ASCII.isToken(name) { words += ["--header", "\(name):"] }
         if !isForm, !request.body.isNone, !request.headers.contains(HTTPHeaders.Name.contentType) {
-            // Otherwise curl would call it a form.
+            // Otherwise curl would send it as a form.
             words += ["--header", "\(HTTPHeaders.Name.contentType):"]
         }
         return words
@@ -71,7 +70,7 @@ private struct CurlCommand {
 
     // MARK: The body
 
-    /// What runs before curl and feeds it, and curl's own words.
+    /// The command piped into curl, and curl's arguments.
     private var body: (source: String, words: [String]) {
         switch request.body.content {
         case .none:
@@ -91,7 +90,7 @@ private struct CurlCommand {
         }
     }
 
-    /// A part of a form in curl's words; nil if it has none for it.
+    /// A form part as a curl argument; nil if curl doesn't support it.
     private static func part(_ part: BodyForm.Part) -> [String]? {
         switch part {
         case .data(let data, let heading):
@@ -118,17 +117,17 @@ private struct CurlCommand {
         return type + (heading.fileName.map { ";filename=\(inner($0))" } ?? "")
     }
 
-    /// Quotes of curl's own, inside of those of the shell.
+    /// Quotes for curl, inside of the shell's.
     private static func inner(_ text: String) -> String {
         "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 
-    /// Nil for what can't be an argument.
+    /// Nil if it can't be an argument.
     private static func text(_ data: Data) -> String? {
         data.contains(0) ? nil : String(validating: data, as: UTF8.self)
     }
 
-    /// A word for a POSIX shell. NUL, which no argument can have, is left out.
+    /// Quotes a word for a POSIX shell. NUL, which arguments can't contain, is dropped.
     private static func quoted(_ word: String) -> String {
         let isHarmless = { (byte: UInt8) in
             switch byte {

@@ -1,35 +1,35 @@
 import FoundationEssentials
 
-/// Writes what happens to requests, line by line, without secrets.
+/// Logs the events of requests, with secrets redacted.
 ///
 /// ```swift
 /// manager.eventMonitors = [EventLogger(level: .headers)]
 /// ```
 public struct EventLogger: EventMonitor {
-    /// How much is written. Each has what the one before has.
+    /// The level of detail. Each level includes the previous one.
     public enum Level: Int, Sendable, Comparable {
-        /// Requests that failed, or were answered with a status of 400 or more.
+        /// Requests that failed or have a response with status 400 or higher.
         case failures
-        /// Every request once, at its end, and repeats.
+        /// Every request at its end, and retries.
         case requests
-        /// The heads of each attempt, its redirects and its answer.
+        /// The heads of each attempt, its redirects and its response.
         case headers
-        /// Bodies too, as far as they are in memory, up to ``EventLogger/maximumBodySize``.
+        /// Also bodies in memory, up to ``EventLogger/maximumBodySize``.
         case bodies
 
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
     public let level: Level
-    /// What is hidden. Bodies are shown as they are.
+    /// What to hide. Bodies aren't redacted.
     public var redaction = Redaction.standard
-    /// Bytes of a body that are shown.
+    /// The maximum number of body bytes to log.
     public var maximumBodySize = 4096
 
     private let write: @Sendable (Level, String) -> Void
 
-    /// - Parameter write: Given one line or several, without a line break at the end and with the level that they
-    ///   belong to, on the manager's queue for monitors. Nil for standard error.
+    /// - Parameter write: Called with one or more lines, without a trailing line break, and their level, on the
+    ///   manager's monitor queue. Nil writes to standard error.
     public init(level: Level = .requests, write: (@Sendable (Level, String) -> Void)? = nil) {
         self.level = level
         self.write = write ?? { _, text in StandardError.write(text + "\n") }

@@ -1,61 +1,58 @@
 public import FoundationEssentials
 
-/// Hears what happens to the requests of a manager (``HTTPSessionManager/eventMonitors``): those that are awaited,
-/// tasks with closures, uploads, downloads, streams and the connections of event streams. Each event does nothing
-/// unless it is implemented.
+/// Is notified of the events of a manager's requests (``HTTPSessionManager/eventMonitors``): awaited calls, tasks with
+/// closures, uploads, downloads, streams and connections of event streams. The default implementation of each event
+/// does nothing.
 ///
-/// The monitors of a manager are called on a queue of its own, one event at a time, in the order in which they were
-/// given. A monitor may take its time: it delays other monitors and no transfer, but what it has not heard of waits in
-/// memory.
+/// The monitors of a manager are called on a separate queue, one event at a time, in order. A slow monitor delays other
+/// monitors but no transfer; undelivered events are kept in memory.
 ///
-/// The events of one request come in this order: created, resumed; for each attempt, sent; then any number of times
-/// redirected, or challenged and the challenge answered; a last time challenged if the answer is a 401 or 407;
-/// answered, and retried if another attempt follows; then metrics, cancelled if it was, finished. Suspended and resumed
-/// come in between, when they happen. What is not reached is not told, but every request that was created is finished,
-/// unless it is a task that nobody started and nobody holds. Events of different requests come as they happen. A caller
-/// may have gone on before ``requestFinished(_:with:)``.
+/// The events of a request have this order: created, resumed; for each attempt: sent, then any number of redirects and
+/// answered challenges, a last challenge if the response is a 401 or 407, answered, and retried if another attempt
+/// follows; finally metrics, cancelled if it was, finished. Suspended and resumed are reported when they happen. Events
+/// that don't occur aren't reported, but every created request is finished, except a task that is released before it
+/// was started. Events of different requests may be interleaved. The caller may continue before
+/// ``requestFinished(_:with:)``.
 ///
-/// A request that can't be sent, because an input of it is wrong, is not told of unless it is a task. Without a monitor
-/// nothing is done or kept for them.
+/// An invalid request isn't reported, unless it is a task. Without monitors there is no cost.
 public protocol EventMonitor: Sendable {
-    /// Whether ``requestTraced(_:_:)`` is called, which costs a copy of every head. False unless it is implemented.
-    /// Read when the monitor is given to its manager.
+    /// Whether ``requestTraced(_:_:)`` is called, which copies every head. Default: false. Read when the monitor is
+    /// set.
     var tracesWire: Bool { get }
-    /// A call begins, or a task was made.
+    /// A call began, or a task was made.
     func requestCreated(_ request: MonitoredRequest)
-    /// It runs: at once, or a task was resumed.
+    /// The request runs: at once, or because its task was resumed.
     func requestResumed(_ request: MonitoredRequest)
     /// A task was suspended.
     func requestSuspended(_ request: MonitoredRequest)
-    /// It is about to be sent, as interceptors have adapted it.
+    /// The request is about to be sent, with the changes of interceptors.
     ///
-    /// - Parameter attempt: 1 for the first.
+    /// - Parameter attempt: The number of the attempt, from 1.
     func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int)
-    /// A redirect was decided about.
+    /// A redirect was decided.
     func requestRedirected(_ request: MonitoredRequest, by proposal: RedirectProposal, decision: RedirectDecision)
-    /// A 401 or 407 has come. Told before ``challengeAnswered(_:_:)``, or before ``requestAnswered(_:with:)`` if it is
-    /// the answer.
+    /// A 401 or 407 was received. Followed by ``challengeAnswered(_:_:)``, or by ``requestAnswered(_:with:)`` if it is
+    /// the response.
     func requestChallenged(_ request: MonitoredRequest, by response: HTTPResponse)
-    /// A challenge is answered, by whomever: the same request goes out once more, with credentials. The rounds of NTLM
-    /// and Negotiate that follow are not told, and neither are credentials that go out before anybody asked.
+    /// A challenge is answered: the request is sent again with credentials. Not reported: further rounds of NTLM and
+    /// Negotiate, and preemptive credentials.
     ///
-    /// - Parameter challenge: Without the credentials. The scheme of its ``AuthenticationChallenge/protectionSpace`` is
-    ///   the one it is answered with.
+    /// - Parameter challenge: The challenge, without credentials. The scheme of its
+    ///   ``AuthenticationChallenge/protectionSpace`` is the one of the answer.
     func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge)
-    /// Something went over the wire, if ``tracesWire`` is true: in the order in which it was sent and received, between
-    /// sent and metrics of its attempt.
+    /// A head was sent or received, if ``tracesWire`` is true: in order, between sent and metrics of its attempt.
     func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace)
-    /// The head of an attempt's answer has come; its metrics have not.
+    /// The head of an attempt's response has arrived, without metrics.
     func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse)
-    /// An interceptor wants another attempt, after a while.
+    /// An interceptor decided on another attempt, after a delay.
     func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration)
-    /// What was measured in the last attempt.
+    /// The metrics of the last attempt.
     func metricsCollected(_ request: MonitoredRequest, _ metrics: ResponseMetrics)
-    /// It was cancelled, by whomever.
+    /// The request was cancelled.
     func requestCancelled(_ request: MonitoredRequest)
-    /// It is over. Whether its answer is acceptable, and what a serializer makes of it, is decided afterwards.
+    /// The request has ended. Validation and decoding of the response follow later.
     func requestFinished(_ request: MonitoredRequest, with result: RequestResult)
-    /// The manager takes no more requests.
+    /// The manager was invalidated.
     func managerInvalidated()
 }
 
@@ -79,16 +76,16 @@ extension EventMonitor {
     public func managerInvalidated() {}
 }
 
-/// Which request an event is about.
+/// The request of an event.
 public struct MonitoredRequest: Sendable, Identifiable {
-    /// Unique in the process, and that of the ``SessionTask`` if it is one.
+    /// The number of the request, unique in the process; for tasks, ``SessionTask/id``.
     public let id: UInt64
-    /// As its caller made it, with an absolute URL.
+    /// The request as its caller made it, with an absolute URL.
     public let request: HTTPRequest
-    /// When the event happened.
+    /// The time of the event.
     public let date: Date
 
-    /// Makes one, as tests of monitors do.
+    /// Makes a value, for tests of monitors.
     public init(id: UInt64, request: HTTPRequest, date: Date = .now) {
         self.id = id
         self.request = request
@@ -96,18 +93,18 @@ public struct MonitoredRequest: Sendable, Identifiable {
     }
 }
 
-/// How a request ended.
+/// The result of a request.
 public struct RequestResult: Sendable {
-    /// The head of the last answer, if one came.
+    /// The head of the last response, if there is one.
     public var response: HTTPResponse?
-    /// Why it failed, nil if an answer came to its end.
+    /// The error; nil if a response was received completely.
     public var error: SessionError?
     /// The body, if it was collected in memory; nil for streams and files.
     public var body: Data?
-    /// The file that the body went into.
+    /// The path of the file that the body was saved to.
     public var filePath: String?
 
-    /// Makes a result, as tests of monitors do.
+    /// Makes a result, for tests of monitors.
     public init(
         response: HTTPResponse? = nil, error: SessionError? = nil, body: Data? = nil, filePath: String? = nil
     ) {
@@ -117,6 +114,6 @@ public struct RequestResult: Sendable {
         self.filePath = filePath
     }
 
-    /// Times and sizes of the last attempt.
+    /// The metrics of the last attempt.
     public var metrics: ResponseMetrics { response?.metrics ?? error?.metrics ?? ResponseMetrics() }
 }

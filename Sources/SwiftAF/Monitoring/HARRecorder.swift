@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Keeps what a manager exchanges as an HTTP archive (HAR 1.2), which the developer tools of browsers open.
+/// Records a manager's requests as an HTTP archive (HAR 1.2), which the developer tools of browsers open.
 ///
 /// ```swift
 /// let recorder = HARRecorder(maximumBodySize: 64 << 10)
@@ -9,18 +9,18 @@ public import FoundationEssentials
 /// try recorder.data().write(to: URL(filePath: "exchanges.har"))
 /// ```
 ///
-/// There is an entry for every request that was sent: each redirect, each challenge that was answered and each attempt
-/// has its own, but the rounds of NTLM and Negotiate are one. Credentials are hidden,
-/// and bodies are left out unless they are asked for. Requests that are under way are not in it. Any thread may ask.
+/// Each request that was sent has an entry: each redirect, each answered challenge and each attempt; the rounds of NTLM
+/// and Negotiate share one. Credentials are redacted, and bodies are left out by default. Requests under way aren't
+/// included. Thread-safe.
 public final class HARRecorder: EventMonitor {
     private let redaction: Redaction
     private let maximumBodySize: Int
     private let log: Locked<HARLog>
 
     /// - Parameters:
-    ///   - maximumEntries: Entries that are kept; the oldest go first.
-    ///   - maximumBodySize: Bytes of each body that are kept, as far as bodies are in memory. They are not redacted.
-    ///   - redaction: What is hidden.
+    ///   - maximumEntries: The maximum number of entries; the oldest are dropped.
+    ///   - maximumBodySize: The maximum number of bytes recorded of each body in memory. Bodies aren't redacted.
+    ///   - redaction: What to hide.
     public init(maximumEntries: Int = 1000, maximumBodySize: Int = 0, redaction: Redaction = .standard) {
         self.redaction = redaction
         self.maximumBodySize = max(0, maximumBodySize)
@@ -40,16 +40,16 @@ public final class HARRecorder: EventMonitor {
         return ["log": .object(log)]
     }
 
-    /// The archive as a file holds it.
+    /// The archive, encoded as a file.
     public func data() -> Data {
-        // What cannot be written is nested too deeply or no number: neither is in an archive.
+        // Encoding fails only for deep nesting and non-finite numbers, which an archive doesn't contain.
         (try? document.data(options: .withoutEscapingSlashes)) ?? Data()
     }
 
-    /// Entries that were not kept because there were too many.
+    /// The number of dropped entries.
     public var droppedEntries: Int { log.withLock { $0.dropped } }
 
-    /// Forgets all entries.
+    /// Removes all entries.
     public func removeAll() {
         log.withLock { $0.removeAll() }
     }
@@ -114,19 +114,19 @@ public final class HARRecorder: EventMonitor {
     }
 }
 
-/// A request that was sent, with what came of it.
+/// A request that was sent, with its result.
 struct HARLeg: Sendable {
     var request: HTTPRequest
     var start: Date
     var response: HTTPResponse?
-    /// What there is to say of it beside.
+    /// Additional remarks.
     var comment: String?
 }
 
-/// The entries, oldest first, in a ring of bounded size. A value.
+/// A ring buffer of entries, oldest first.
 struct HARLog: Sendable {
     let capacity: Int
-    /// By the request's number, while it is under way.
+    /// The requests under way, by number.
     var exchanges: [UInt64: [HARLeg]] = [:]
     private var entries: [JSONValue] = []
     private var oldest = 0

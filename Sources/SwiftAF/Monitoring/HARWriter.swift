@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-/// Writes entries of an HTTP archive. Sizes and times that are not known are -1, as the format has it.
+/// Writes entries of an HTTP archive. Unknown sizes and times are -1, as in the format.
 struct HARWriter {
     let redaction: Redaction
     let maximumBodySize: Int
 
-    /// What was sent in one attempt. The core may have sent more requests than anybody was told of, because the network
-    /// was not there or a partial file of no use: of those there are only the status and the times.
+    /// The requests of one attempt. The core may have sent requests without an event, after a missing network route or
+    /// an unusable partial file; only status and times are known of them.
     func entries(_ legs: [HARLeg], _ result: RequestResult) -> [JSONValue] {
         let hops = result.metrics.hops
         var entries: [JSONValue] = []
@@ -27,7 +27,7 @@ struct HARWriter {
         return entries
     }
 
-    /// - Parameter result: Of the last request alone.
+    /// - Parameter result: The result of the last request.
     private func entry(_ leg: HARLeg, _ hop: HopMetrics?, _ result: RequestResult?) -> JSONValue {
         let timings = Timings(hop)
         var entry: JSONObject = [
@@ -134,7 +134,7 @@ struct HARWriter {
         return .array(
             fields.flatMap { field in
                 let pairs = field.value.split(separator: ";")
-                // What follows in Set-Cookie are the cookie's attributes.
+                // The rest of Set-Cookie are attributes.
                 return (name == HTTPHeaders.Name.setCookie ? pairs.prefix(1) : pairs[...]).map { pair in
                     let parts = ASCII.trimmingBlanks(pair)
                         .split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -155,7 +155,7 @@ struct HARWriter {
     }
 }
 
-/// How long the phases of a request took, in milliseconds; nil where there was none.
+/// The durations of a request's phases in milliseconds; nil if a phase didn't happen.
 private struct Timings {
     private var dns: Double?
     private var connect: Double?
@@ -167,7 +167,7 @@ private struct Timings {
     init(_ hop: HopMetrics?) {
         guard let hop else { return }
         var reached = 0.0
-        /// The phase that ends at a moment. Moments that lie before others count as those.
+        /// The duration of the phase that ends at a time. Times are never before earlier ones.
         func phase(until moment: Duration?) -> Double? {
             guard let moment else { return nil }
             let (seconds, attoseconds) = moment.components
@@ -179,7 +179,7 @@ private struct Timings {
             dns = phase(until: hop.dns)
             connect = phase(until: hop.connect)
             tls = phase(until: hop.tls)
-            // The format counts TLS as a part of connecting, too.
+            // In this format connecting includes TLS.
             if let tls { connect = (connect ?? 0) + tls }
         }
         send = phase(until: hop.requestSent) ?? 0

@@ -1,24 +1,24 @@
 package import FoundationEssentials
 import Synchronization
 
-/// Something that happened to a manager, a task or the network: for observers of the whole process, such as what is
-/// built above the library. ``EventMonitor`` is for the requests of one manager; ``RequestEvents`` reports to both.
+/// An event of a manager, a task or the network, for observers of the whole process, such as other modules.
+/// ``EventMonitor`` is for the requests of one manager; ``RequestEvents`` reports to both.
 package enum ProcessEvent: Sendable {
     /// A task went from not running to running.
     case taskResumed(SessionTask)
     /// A task went from running to suspended.
     case taskSuspended(SessionTask)
-    /// A task is over. Reported on its completion queue, after the completion handler.
+    /// A task completed. Reported on its completion queue, after the completion handler.
     case taskCompleted(SessionTask, TaskCompletion)
-    /// A manager takes no more requests, and has cancelled those in flight if it was asked to.
+    /// A manager was invalidated.
     case managerInvalidated(HTTPSessionManager)
-    /// A downloaded file is in its place. Without a task if the download was awaited.
+    /// A downloaded file was moved to its place. The task is nil for an awaited download.
     case downloadMoved(SessionTask?)
-    /// A downloaded file could not be put in its place.
+    /// A downloaded file couldn't be moved to its place.
     case downloadNotMoved(SessionTask?, SessionError)
-    /// A transfer begins that has no task, because it is awaited or streamed. Its number is no task's.
+    /// A transfer without a task began: an awaited call or a stream. Its number isn't used by a task.
     case transferBegan(UInt64, HTTPRequest)
-    /// Such a transfer is over. Reported to those who observe then.
+    /// A transfer without a task ended.
     case transferEnded(UInt64)
     /// Reported on the manager's callback queue, after its handler.
     case reachabilityChanged(NetworkReachabilityManager, NetworkReachability)
@@ -26,7 +26,7 @@ package enum ProcessEvent: Sendable {
 
 /// The observers of the process. Without any, an event costs one relaxed load.
 package enum ProcessEvents {
-    /// Called where an event happens, outside of any lock, so it must not block.
+    /// Called on the thread of the event, outside of any lock. Must not block.
     package typealias Observer = @Sendable (ProcessEvent) -> Void
 
     private static let hasObservers = Atomic(false)
@@ -34,7 +34,7 @@ package enum ProcessEvents {
 
     package static var isObserved: Bool { hasObservers.load(ordering: .relaxed) }
 
-    /// Returns what ``remove(_:)`` takes.
+    /// Returns a token for ``remove(_:)``.
     package static func add(_ observer: @escaping Observer) -> Int {
         observers.withLock { observers in
             hasObservers.store(true, ordering: .relaxed)
@@ -61,17 +61,17 @@ package enum ProcessEvents {
 
 /// How a task ended.
 package struct TaskCompletion: Sendable {
-    /// The body in memory; empty if none came, or if it went into a file.
+    /// The body in memory; empty if there is none, or if it was saved to a file.
     package var body: Data
-    /// The file that the task was to write, nil if it was none.
+    /// The path of the task's file; nil without one.
     package var filePath: String?
-    /// What the serializer made of the body.
+    /// The serialized value.
     package var value: (any Sendable)?
-    /// Why the task or its serializer failed.
+    /// The error of the task or its serializer.
     package var error: SessionError?
-    /// The serializer that was asked.
+    /// The serializer.
     package var serializer: any ResponseSerializer
-    /// Times and sizes, as far as the task got.
+    /// The metrics up to the end of the task.
     package var metrics: ResponseMetrics
 
     package init(

@@ -1,11 +1,11 @@
-/// What must not appear in logs, shell commands and archives: the one place that decides it for all of them.
+/// Decides what is hidden in logs, shell commands and archives.
 public struct Redaction: Sendable, Hashable {
     /// Whether values of fields with credentials are hidden: `Authorization`, `Proxy-Authorization`, `Cookie`,
     /// `Set-Cookie`, and those that were marked secret.
     public var hidesCredentials = true
-    /// Names of further fields whose values are hidden, in whatever case.
+    /// The names of further fields to hide, case-insensitive.
     public var headers: Set<String> = ["X-Api-Key", "X-Auth-Token", "X-CSRF-Token", "Api-Key"]
-    /// Names of query items whose values are hidden, in whatever case.
+    /// The names of query items to hide, case-insensitive.
     public var queryItems: Set<String> = [
         "access_token", "api_key", "apikey", "auth", "client_secret", "code", "id_token", "key", "password",
         "refresh_token", "secret", "sig", "signature", "token", "X-Amz-Credential", "X-Amz-Security-Token",
@@ -14,10 +14,10 @@ public struct Redaction: Sendable, Hashable {
 
     public init() {}
 
-    /// Hides credentials, and what is commonly one.
+    /// Hides credentials and common names of secrets.
     public static let standard = Redaction()
 
-    /// Hides nothing, user information in URLs included: for your own eyes only.
+    /// Hides nothing, not even user information in URLs.
     public static let none: Redaction = {
         var redaction = Redaction()
         redaction.hidesCredentials = false
@@ -26,7 +26,7 @@ public struct Redaction: Sendable, Hashable {
         return redaction
     }()
 
-    /// Stands for what is hidden.
+    /// The replacement of hidden values.
     static let placeholder = "<hidden>"
 
     /// Whether the value of a field is hidden.
@@ -35,15 +35,14 @@ public struct Redaction: Sendable, Hashable {
         return headers.contains { field.isNamed($0) }
     }
 
-    /// The value of a field as it may be shown.
+    /// The redacted value of a field.
     public func value(of field: HTTPHeaders.Field) -> String {
         if hides(field) { return Self.placeholder }
         return field.isNamed(HTTPHeaders.Name.location) || field.isNamed(HTTPHeaders.Name.referer)
             ? url(field.value) : field.value
     }
 
-    /// A URL as it may be shown: without user information, and with the values of query items hidden that carry
-    /// secrets.
+    /// The redacted URL: without user information, and with secret query items hidden.
     public func url(_ url: String) -> String {
         let parts = URLText(url)
         var text = parts.scheme.map { "\($0):" } ?? ""

@@ -1,7 +1,7 @@
 import Dispatch
 import FoundationEssentials
 
-/// Something that happened to a request.
+/// An event of a request.
 enum RequestEvent: Sendable {
     case created
     case resumed
@@ -16,8 +16,8 @@ enum RequestEvent: Sendable {
     case finished(RequestResult)
 }
 
-/// The one source of what is told about a request: to its manager's monitors, and to those who observe the process.
-/// There is none while nobody hears.
+/// Reports the events of a request to its manager's monitors and to observers of the process. Exists only if there are
+/// any.
 final class RequestEvents: Sendable {
     private let id: UInt64
     private let request: HTTPRequest
@@ -25,7 +25,7 @@ final class RequestEvents: Sendable {
     /// The process hears of tasks by themselves.
     private let isTask: Bool
 
-    /// - Parameter task: Its number, if it is a task.
+    /// - Parameter task: The number of the task, if there is one.
     private init(_ request: HTTPRequest, _ monitors: MonitorGroup?, task: UInt64?) {
         id = task ?? SessionTask.nextID()
         self.request = request
@@ -75,7 +75,7 @@ final class RequestEvents: Sendable {
 final class MonitorGroup: Sendable {
     let monitors: [any EventMonitor]
     let queue: DispatchQueue
-    /// Whether one of them wants what goes over the wire.
+    /// Whether a monitor traces the wire.
     let tracesWire: Bool
 
     /// - Returns: Nil for none.
@@ -83,7 +83,7 @@ final class MonitorGroup: Sendable {
         guard !monitors.isEmpty else { return nil }
         self.monitors = monitors
         tracesWire = monitors.contains { $0.tracesWire }
-        // The same one, so that events keep their order when monitors come and go.
+        // The same queue, so that events keep their order when monitors change.
         queue = former?.queue ?? DispatchQueue(label: "swiftaf.monitors")
     }
 

@@ -1,15 +1,15 @@
-/// What went over the wire besides bodies: the heads that were really sent and received, libcurl's own fields too, and
-/// the connections under them. Each redirect, each round of authentication, each repeat and each CONNECT has its own.
+/// The heads that were sent and received, including libcurl's own fields, and their connections. Reported for each
+/// redirect, authentication round, retry and CONNECT.
 ///
-/// Secrets are hidden: `<hidden>` stands for the values of `Authorization`, `Proxy-Authorization`, `Cookie`,
-/// `Set-Cookie` and of fields that were marked secret, and URLs have no user information. Over HTTP/2 heads are written
-/// as those of HTTP/1.1, with `HTTP/2` as the version, names in lower case and `host` for `:authority`.
+/// Secrets are redacted: `<hidden>` replaces the values of `Authorization`, `Proxy-Authorization`, `Cookie`,
+/// `Set-Cookie` and secret fields, and URLs have no user information. HTTP/2 heads are written like those of HTTP/1.1,
+/// with the version `HTTP/2`, names in lower case and `host` for `:authority`.
 public struct WireTrace: Sendable, Hashable {
-    /// One thing that was seen.
+    /// A traced event.
     public enum Event: Sendable, Hashable {
-        /// The connection that the request heads which follow are sent on.
+        /// The connection of the following request heads.
         case connection(Connection)
-        /// A request's head, all of whose bytes have been sent, with the ends of its lines.
+        /// The complete head of a request, as sent, with line ends.
         case requestHead([UInt8])
         /// One line of a response's head or trailers, with its end; the empty one ends them.
         case responseLine([UInt8])
@@ -33,7 +33,7 @@ public struct WireTrace: Sendable, Hashable {
         /// The subject of the leaf certificate, as RFC 4514 writes it; nil if none was shown.
         public var certificateSubject: String?
 
-        /// Makes one, as tests of monitors do.
+        /// Makes a value, for tests of monitors.
         public init(
             address: String?, port: Int, isProxy: Bool = false, isReused: Bool = false, tlsVersion: String? = nil,
             cipher: String? = nil, applicationProtocol: String? = nil, certificateSubject: String? = nil
@@ -55,7 +55,7 @@ public struct WireTrace: Sendable, Hashable {
     /// Whether it belongs to CONNECT: the request, its response, or the connection that they need.
     public var isTunnel: Bool
 
-    /// Makes one, as tests of monitors do.
+    /// Makes a value, for tests of monitors.
     public init(_ event: Event, hop: Int = 0, isTunnel: Bool = false) {
         self.event = event
         self.hop = hop

@@ -2,7 +2,7 @@ import Dispatch
 import FoundationEssentials
 
 extension HTTPSessionManager {
-    /// Posts a form of parts and gives what the response's body is decoded as.
+    /// Sends a multipart form with POST and decodes the response.
     ///
     /// ```swift
     /// let photo: Photo = try await manager.post("photos", parameters: ["album": 7]) { form in
@@ -14,8 +14,8 @@ extension HTTPSessionManager {
     ///   - url: Absolute, or relative to ``baseURL``.
     ///   - parameters: The first fields of the form; see
     ///     ``RequestSerializer/multipartFormRequest(_:_:parameters:constructingBody:)``.
-    ///   - headers: Replace those of the request serializer, Content-Type included.
-    ///   - constructingBody: Adds parts. Called at once, in the caller's task.
+    ///   - headers: Replace the request serializer's fields of the same names, including Content-Type.
+    ///   - constructingBody: Adds the parts. Called synchronously.
     ///   - progress: Called on the network's thread with snapshots, at most ten times a second and once at the end.
     ///     Must not block.
     /// - Throws: What `constructingBody` throws, as the ``SessionError/underlying`` if it is no ``SessionError``.
@@ -31,10 +31,10 @@ extension HTTPSessionManager {
         return try await request.response().serialized(by: serializer)
     }
 
-    /// Posts a form of parts and gets JSON. Closures other than `constructingBody`, which is called at once, are called
-    /// on the completion queue.
+    /// Sends a multipart form with POST and parses the response as JSON. `constructingBody` is called synchronously,
+    /// the other closures on the completion queue.
     ///
-    /// - Returns: The task, which is running; nil if the form could not be made.
+    /// - Returns: The running task; nil if the form couldn't be built.
     @discardableResult
     public func post(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
@@ -47,9 +47,9 @@ extension HTTPSessionManager {
             failure: failure)
     }
 
-    /// Posts a form of parts and parses the response.
+    /// Sends a multipart form with POST and serializes the response.
     ///
-    /// - Parameter serializer: Makes the value that success is given.
+    /// - Parameter serializer: Validates the response and makes the value for `success`.
     @discardableResult
     public func post<Output>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
-/// A form of parts, multipart/form-data of RFC 7578, that is read while it is sent: a file of any size takes no memory,
-/// and the exact length is known before the first byte unless a stream has none.
+/// A multipart form (multipart/form-data, RFC 7578) that is read while it is sent. Files of any size use constant
+/// memory. The exact length is known before the first byte, unless a stream has no length.
 ///
 /// ```swift
 /// var form = MultipartFormData()
@@ -10,9 +10,9 @@ public import FoundationEssentials
 /// let request = HTTPRequest(.post, url, body: .multipart(form))
 /// ```
 ///
-/// A value: copies are independent, and a form can be sent any number of times. What can't go into a part's headers (a
-/// control character other than a tab) is refused when the part is added; then nothing is added. A quote in a name or
-/// file name is sent as `%22`, everything else as it is, in UTF-8.
+/// A value: copies are independent, and a form can be sent any number of times. Control characters other than tabs in a
+/// part's headers are refused when the part is added. A quote in a name or file name is sent as `%22`, everything else
+/// unchanged as UTF-8.
 public struct MultipartFormData: Sendable {
     /// AFNetworking's packet size for uploads over a bad mobile network: 16 KiB.
     public static let slowNetworkPacketSize = 16 * 1024
@@ -21,16 +21,16 @@ public struct MultipartFormData: Sendable {
 
     package private(set) var form: BodyForm
 
-    /// An empty form with a random boundary.
+    /// Makes an empty form with a random boundary.
     public init() {
         form = BodyForm(boundary: Self.randomBoundary(), isBoundaryChosen: false)
     }
 
-    /// An empty form with a boundary of 1 to 70 letters, digits and `'+_-.`.
+    /// Makes an empty form with a boundary of 1 to 70 letters, digits and `'+_-.`.
     ///
-    /// It must not occur in the parts; in those of data that is checked.
+    /// The boundary must not occur in the parts; parts in memory are checked.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` for another boundary.
+    /// - Throws: ``SessionError/Code/invalidInput`` for an invalid boundary.
     public init(boundary: String) throws(SessionError) {
         try CoreForm.check(boundary: boundary)
         form = BodyForm(boundary: boundary, isBoundaryChosen: true)
@@ -40,7 +40,7 @@ public struct MultipartFormData: Sendable {
         self.form = form
     }
 
-    /// What separates the parts.
+    /// The boundary between the parts.
     public var boundary: String { form.boundary }
 
     /// The number of parts.
@@ -49,14 +49,14 @@ public struct MultipartFormData: Sendable {
     /// Whether there are no parts.
     public var isEmpty: Bool { form.parts.isEmpty }
 
-    /// What the request's Content-Type says.
+    /// The value of the request's Content-Type.
     public var contentType: MediaType {
         MediaType(
             type: "multipart", subtype: "form-data",
             parameters: [MediaType.Parameter(name: "boundary", value: form.boundary)])
     }
 
-    /// The exact number of bytes of the whole form, nil if a stream has no length.
+    /// The exact length of the form in bytes; nil if a stream has no length.
     ///
     /// - Throws: ``SessionError/Code/file`` if a file has vanished, shrunk or grown since it was added.
     public func length() throws(SessionError) -> Int64? {
@@ -65,7 +65,7 @@ public struct MultipartFormData: Sendable {
 
     // MARK: Adding parts
 
-    /// Adds a field with a value that is text.
+    /// Adds a field with a string.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if the name contains a control character, as for every part, or if
     ///   the boundary is not random and occurs in the part; ``SessionError/Code/tooLarge`` beyond 10,000 parts or
@@ -74,14 +74,15 @@ public struct MultipartFormData: Sendable {
         try append(Data(text.utf8), name: name)
     }
 
-    /// Adds a field with a value of bytes, and no media type.
+    /// Adds a field with bytes and without a media type.
     public mutating func append(_ data: Data, name: String) throws(SessionError) {
         try add(.data(data, BodyForm.Heading(name: name, fileName: nil, mediaType: nil, headers: [:])))
     }
 
     /// Adds bytes as a file.
     ///
-    /// - Parameter headers: Sent after Content-Disposition and Content-Type, which must not be among them.
+    /// - Parameter headers: Further fields, sent after Content-Disposition and Content-Type, which they must not
+    ///   contain.
     public mutating func append(
         _ data: Data, name: String, fileName: String, mediaType: String, headers: HTTPHeaders = [:]
     ) throws(SessionError) {
@@ -89,14 +90,14 @@ public struct MultipartFormData: Sendable {
             .data(data, BodyForm.Heading(name: name, fileName: fileName, mediaType: mediaType, headers: headers)))
     }
 
-    /// Adds a file, or a range of one. It is opened when its turn comes; if it is not as long then as it is now, the
+    /// Adds a file, or a range of one. The file is opened when the part is sent; if its length has changed, the
     /// transfer fails with ``SessionError/Code/file``.
     ///
     /// - Parameters:
-    ///   - path: Of a regular file.
-    ///   - range: The bytes to send, nil for all. A file may grow behind a range.
-    ///   - fileName: Nil for the last component of the path.
-    ///   - mediaType: Nil for what the path's extension stands for, `application/octet-stream` if that is unknown.
+    ///   - path: The path of a regular file.
+    ///   - range: The bytes to send; nil sends all. The file may grow after the range.
+    ///   - fileName: The file name; nil uses the last component of the path.
+    ///   - mediaType: The media type; nil uses that of the extension, or `application/octet-stream`.
     /// - Throws: ``SessionError/Code/file`` if the file can't be read or has no such range.
     public mutating func append(
         file path: String, range: Range<Int64>? = nil, name: String, fileName: String? = nil,
@@ -111,7 +112,7 @@ public struct MultipartFormData: Sendable {
 
     /// Adds a file by its URL; see ``append(file:range:name:fileName:mediaType:headers:)``.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` if the URL is no file URL.
+    /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL.
     public mutating func append(
         fileURL url: URL, name: String, fileName: String? = nil, mediaType: String? = nil, headers: HTTPHeaders = [:]
     ) throws(SessionError) {
@@ -121,10 +122,10 @@ public struct MultipartFormData: Sendable {
             headers: headers)
     }
 
-    /// Adds chunks of a sequence that `makeSequence` makes anew each time the form is sent, so that it can be repeated
+    /// Adds chunks of an async sequence. `makeSequence` is called each time the form is sent, so it can be replayed
     /// after a redirect or an authentication round. See ``HTTPBody/stream(length:_:)``.
     ///
-    /// - Parameter length: The exact number of bytes; nil makes the whole form one of unknown length.
+    /// - Parameter length: The exact number of bytes; nil makes the length of the whole form unknown.
     public mutating func append<Chunks: AsyncSequence & SendableMetatype>(
         length: Int64? = nil, name: String, fileName: String? = nil, mediaType: String? = nil,
         headers: HTTPHeaders = [:], _ makeSequence: @escaping @Sendable () -> Chunks
@@ -134,8 +135,8 @@ public struct MultipartFormData: Sendable {
             BodyForm.Heading(name: name, fileName: fileName, mediaType: mediaType, headers: headers))
     }
 
-    /// Adds chunks of a sequence that can be read once. If the form has to be sent again the request fails with
-    /// ``SessionError/Code/bodyNotReplayable``.
+    /// Adds chunks of an async sequence that can be read once. If the form would have to be replayed, the request fails
+    /// with ``SessionError/Code/bodyNotReplayable``.
     public mutating func append<Chunks: AsyncSequence & Sendable>(
         once sequence: Chunks, length: Int64? = nil, name: String, fileName: String? = nil, mediaType: String? = nil,
         headers: HTTPHeaders = [:]
@@ -145,12 +146,12 @@ public struct MultipartFormData: Sendable {
             BodyForm.Heading(name: name, fileName: fileName, mediaType: mediaType, headers: headers))
     }
 
-    /// Adds a part with nothing but the given headers, in their order, and bytes.
+    /// Adds a part with exactly the given fields, in order, and bytes.
     public mutating func append(headers: HTTPHeaders, body: Data) throws(SessionError) {
         try add(.raw(body, headers))
     }
 
-    /// Sends the form slowly: at most `packetSize` bytes, then nothing for `delay`, and so on.
+    /// Throttles the form: sends at most `packetSize` bytes, waits for `delay`, and repeats.
     ///
     /// AFNetworking's values for bad networks are ``slowNetworkPacketSize`` and ``slowNetworkDelay``.
     public mutating func throttleBandwidth(packetSize: Int, delay: Duration) {
@@ -159,7 +160,7 @@ public struct MultipartFormData: Sendable {
 
     // MARK: Writing
 
-    /// Writes the form to a file, which appears, or is replaced, when it is complete. The throttle does not count.
+    /// Writes the form to a file, which appears or is replaced when it is complete. Ignores the throttle.
     ///
     /// - Throws: ``SessionError/Code/file``, what a stream threw as the ``SessionError/underlying`` of a
     ///   ``SessionError/Code/bodySource``, ``SessionError/Code/cancelled``.
@@ -169,8 +170,7 @@ public struct MultipartFormData: Sendable {
 }
 
 extension MultipartFormData {
-    /// Adds the fields that parameters are in a form: names unescaped, in the order of a query, data as its bytes, null
-    /// as an empty part.
+    /// Adds parameters as fields: names unescaped, in the order of a query; data as bytes, null as an empty part.
     package mutating func append(_ parameters: Parameters, encoder: ParameterEncoder) throws {
         for pair in try encoder.pairs(parameters) {
             let value =
@@ -231,12 +231,12 @@ extension MultipartFormData {
 }
 
 extension MultipartFormData: CustomStringConvertible {
-    /// How many parts, never what is in them.
+    /// The number of parts, never their contents.
     public var description: String { "form of \(count) parts" }
 }
 
 extension HTTPBody {
-    /// A form. Its Content-Type is sent unless the request has one.
+    /// A multipart form. Its Content-Type is sent unless the request has one.
     public static func multipart(_ form: MultipartFormData) -> HTTPBody {
         HTTPBody(.form(form.form))
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension RequestSerializer {
-    /// A request with a form in its body: the parameters as its first fields, then what `constructingBody` adds.
+    /// Makes a request with a multipart form: the parameters as its first fields, then the parts of `constructingBody`.
     ///
     /// Parameters come in the order of a query, with names and values as they are; data is sent as its bytes, null as
     /// an empty part. If there are no parts at all, it is the serializer's request without parameters, which is an
@@ -30,9 +30,9 @@ extension RequestSerializer {
 }
 
 extension HTTPRequest {
-    /// Writes the request's form to a file and gives the request that sends that file in its place.
+    /// Writes the request's form to a file and returns a request that sends the file instead.
     ///
-    /// The file appears, or is replaced, when it is complete; it is the caller's to remove.
+    /// The file appears or is replaced when it is complete. The caller removes it.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if the body is no form; what ``MultipartFormData/write(to:)``
     ///   throws.
