@@ -14,7 +14,7 @@ void af__hop_clear(af__hop *hop) {
     af__buffer_clear(&hop->kept);
     forget_next(hop);
     af_free(hop->location);
-    *hop = (af__hop){0};
+    memset(hop, 0, sizeof *hop);
 }
 
 af__request_head *af__hop_make_next(af__hop *hop) {
