@@ -207,15 +207,26 @@ void af__reuse_heard(af__socket *socket) {
 
 /* ---- Sending again ------------------------------------------------------------------------- */
 
-/**
- * Did the server end the stream, and not the connection? Then it was refused or HTTP/1.1 was asked for, which says
- * that the request was not processed (RFC 9113 8.7); what libcurl repeats on HTTP/2 is nothing else.
- */
-static bool was_refused(const af__exchange *exchange) {
-    if (exchange->carrier == 0) return false;
+/** In the clear nothing tells what libcurl has read: a connection with input, an end for example, counts as ended. */
+static bool is_clear_connection_open(const af__exchange *exchange) {
     const af__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
     if (socket->number == exchange->carrier) return !has_input(exchange->carrier_socket);
     return socket->closed_number == exchange->carrier && socket->was_open;
+}
+
+/**
+ * Did the server refuse the stream, or ask for HTTP/1.1? Either says that the request was not processed (RFC 9113 8.7).
+ * libcurl also repeats a request of HTTP/2 after CURLE_RECV_ERROR and CURLE_SEND_ERROR on a pooled connection
+ * (Curl_retry_request() in lib/transfer.c). Those come from an end of the connection, and otherwise from broken frames
+ * or a stream that is reset with NO_ERROR, which leave an error text; a refusal doesn't. Before 8.1.0 broken frames leave
+ * none, but then nghttp2's GOAWAY is the last that libcurl sends.
+ */
+static bool was_refused(const af__exchange *exchange) {
+    const af__tls_peer *peer = exchange->carrier_peer;
+    if (exchange->carrier == 0 || exchange->error_text[0] != '\0') return false;
+    if (peer == NULL) return is_clear_connection_open(exchange);
+    if (!exchange->driver->multiplexes && af__tls_peer_spoke_last(peer)) return false;
+    return !af__tls_peer_has_ended(peer);
 }
 
 static bool may_send(af__exchange *exchange) {
@@ -254,6 +265,11 @@ static bool take_connection(af__exchange *exchange, const reuse_route *route) {
         return false;
     }
     exchange->attempt = AF__ATTEMPT_SENT;
+    af__tls_peer_release(exchange->carrier_peer);
+    exchange->carrier_peer = af__tls_peer_retain(exchange->peer);
+    if (socket != NULL && exchange->proxy_peer == NULL) {
+        exchange->proxy_peer = af__tls_peer_retain(socket->proxy);
+    }
     if (!af__exchange_set_carrier(exchange, socket)) {
         af_failure failure = {0};
         af__fail(&failure, AF_ENOMEM, "the connection can't be watched");
@@ -273,6 +289,7 @@ int af__exchange_connected(void *context, char *remote, char *local, int remote_
     af__exchange *exchange = context;
     reuse_route route = {remote != NULL ? remote : "", local != NULL ? local : "", local_port};
     exchange->is_ready = true;
+    exchange->is_looking_up = false;
     af__exchange_names_are_loaded(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->connect_error);
     af__exchange_adopt_peer(exchange);

@@ -83,6 +83,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     driver->auth_schemes = af__connection_schemes();
     driver->multiplexes = af__may_multiplex();
     driver->guards_fields = af__must_guard_fields();
+    driver->parks_handles = af__must_park_handles();
     driver->reads_while_paused = af__reads_while_paused();
     driver->max_idle_s = (long)options->max_idle_s;
     driver->forbids_reuse = options->max_idle_connections == 0;
@@ -120,15 +121,20 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
     return AF_OK;
 }
 
+static void free_all(af__exchange *exchange) {
+    while (exchange != NULL) {
+        af__exchange *next = exchange->next_free;
+        af__exchange_free(exchange);
+        exchange = next;
+    }
+}
+
 void af__driver_free(af__driver *driver) {
     /* Connections that are closed below have nobody left to tell about what is in them. */
     af__driver_forget_last(driver);
-    while (driver->free != NULL) {
-        af__exchange *exchange = driver->free;
-        driver->free = exchange->next_free;
-        af__exchange_free(exchange);
-    }
+    free_all(driver->free);
     if (driver->multi != NULL) curl_multi_cleanup(driver->multi);
+    free_all(driver->parked);
     if (driver->share != NULL) curl_share_cleanup(driver->share);
     af__driver_free_sockets(driver);
     af_free(driver->user_agent);
@@ -152,7 +158,14 @@ static void free_exchange(af__driver *driver, af__exchange *exchange) {
 
 static void recycle(af__driver *driver, af__exchange *exchange) {
     bool stays = af__exchange_may_serve_again(exchange);
+    bool is_parked = af__exchange_must_be_parked(exchange);
     af__exchange_reset(exchange);
+    if (is_parked) {
+        exchange->next_free = driver->parked;
+        driver->parked = exchange;
+        driver->parked_count++;
+        return;
+    }
     if (!stays || driver->free_count >= MOST_SPARE_HANDLES) {
         free_exchange(driver, exchange);
         return;
@@ -244,6 +257,8 @@ static bool use_another(af__exchange *exchange) {
     exchange->attempt = AF__ATTEMPT_NONE;
     exchange->connections = 0;
     af__exchange_set_carrier(exchange, NULL);
+    af__tls_peer_release(exchange->carrier_peer);
+    exchange->carrier_peer = NULL;
     exchange->is_ready = exchange->has_ended = exchange->has_paused = false;
     exchange->avoids_reuse = true;
     af__exchange_release_names(exchange);

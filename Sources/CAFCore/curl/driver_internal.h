@@ -80,8 +80,10 @@ struct af__exchange {
     long connections;   /**< Made for it, when the request was last about to be sent. */
     uint64_t carrier;   /**< The number of the HTTP/2 connection that took it last; 0: none. */
     int carrier_socket; /**< Its descriptor then. */
-    bool was_repeated;  /**< libcurl has sent it more than once. */
-    bool avoids_reuse;  /**< A pooled connection had input that nobody had asked for. */
+    af__tls_peer
+        *carrier_peer; /**< The peer of the connection that took it last; NULL: none, or no TLS. */
+    bool was_repeated; /**< libcurl has sent it more than once. */
+    bool avoids_reuse; /**< A pooled connection had input that nobody had asked for. */
     af__transfer *transfer;
     af__exchange_owner owner;
     af__tls_peer *peer;
@@ -106,6 +108,8 @@ struct af__exchange {
     } flush;              /**< Of a decoded body; see body_flow.c. */
     af__exchange *next_to_flush, *next_broken;
     bool was_connecting;
+    bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
+    bool is_looking_up;         /**< libcurl looks its host up over HTTPS. */
     bool has_ended;
     unsigned place; /**< See af__apart_take(). */
     CURLcode code;
@@ -184,8 +188,11 @@ struct af__driver {
     uint64_t opened;                      /**< Sockets, so far. */
     af__exchange *free;
     size_t free_count, handle_count; /**< Exchanges that are kept, and all. */
-    af__exchange *to_flush;          /**< As soon as libcurl has returned; see body_flow.c. */
-    af__exchange *broken;            /**< That has ended them; af__driver_next_ended() says so. */
+    bool parks_handles;              /**< af__must_park_handles() */
+    af__exchange *parked; /**< Unused until the session ends; see af__exchange_must_be_parked(). */
+    size_t parked_count;
+    af__exchange *to_flush; /**< As soon as libcurl has returned; see body_flow.c. */
+    af__exchange *broken;   /**< That has ended them; af__driver_next_ended() says so. */
     atomic_uint_fast64_t connections;
 };
 

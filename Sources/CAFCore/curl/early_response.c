@@ -114,12 +114,22 @@ bool af__exchange_feed_replay(af__exchange *exchange) {
     return true;
 }
 
+/**
+ * After a final response to Expect, libcurl 8.18.0 and later wait for the time limit of the expectation and then send the
+ * body that the server said it doesn't want. Earlier versions are done.
+ */
+static bool sends_unwanted_body(const af__transfer *transfer) {
+    return af__transfer_expects_unsent_body(transfer) &&
+           curl_version_info(CURLVERSION_NOW)->version_num >= 0x081200;
+}
+
 bool af__exchange_is_answered(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     const af_head *head = &transfer->hop.reader->head;
     if (!transfer->request.sends_body || af__hop_in_head(transfer)) return false;
     /* libcurl sends a body with no HEAD but one that it takes for a POST, whose response it would wait for. */
     if (strcmp(transfer->request.method, "HEAD") == 0) return af__hop_is_whole(transfer);
+    if (sends_unwanted_body(transfer)) return af__hop_is_whole(transfer);
     if (!af__hop_is_http_2(transfer) || head->status < 300 || !af__hop_is_whole(transfer))
         return false;
     curl_off_t sent = 0;

@@ -23,9 +23,11 @@
 #include "curl/trace.h"
 #include "transfer/auth.h"
 
+#include <afcore/version.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     SMALL_BUFFER = 16 * 1024,
@@ -33,6 +35,10 @@ enum {
     SMALL_UPLOAD_BUFFER = 64 * 1024,
     /* libcurl's own limit is 1 MiB for a head and a small body, and is called out of memory. */
     LONGEST_FIELDS = 900 * 1024,
+    /* MAX_HTTP_RESP_HEADER_SIZE of libcurl; see has_long_field(). */
+    LONGEST_FIELD = 300 * 1024,
+    /* Takes any head of a request. */
+    HEAD_UPLOAD_BUFFER = 1024 * 1024,
     /* Up to this size a body goes out together with the head, straight from where it lies. */
     INLINE_BODY = 64 * 1024,
     DEFAULT_WEIGHT = 16,
@@ -59,12 +65,30 @@ static void note_activity(af__exchange *exchange) {
     exchange->last_activity_us = af__loop_now(exchange->driver->loop);
 }
 
+/**
+ * Refuses a folded first field line (RFC 9112 2.2), which libcurl 8.1.0 to 8.17.0 accept in a response to CONNECT. false: the
+ * hop ends here.
+ */
+static bool accept_connect_line(af__exchange *exchange, af_slice line) {
+    static const char status_line[] = "HTTP/";
+    enum { PREFIX = sizeof status_line - 1 };
+    bool is_folded = line.bytes[0] == ' ' || line.bytes[0] == '\t';
+    if (is_folded && exchange->is_behind_status_line) {
+        af_failure failure = {0};
+        af__fail(&failure, AF_EPROTOCOL, "the proxy's response has a folded first field line");
+        return af__transfer_fail(exchange->transfer, &failure);
+    }
+    exchange->is_behind_status_line = line.size >= PREFIX &&
+                                      strncasecmp(line.bytes, status_line, PREFIX) == 0;
+    return af__transfer_on_connect_line(exchange->transfer, line);
+}
+
 /** false: the hop ends here. */
 static bool accept_line(af__exchange *exchange, af_slice line) {
     note_activity(exchange);
     if (exchange->is_ready) exchange->attempt = AF__ATTEMPT_HEARD;
     af__exchange_trace_line(exchange, line);
-    if (!exchange->is_ready) return af__transfer_on_connect_line(exchange->transfer, line);
+    if (!exchange->is_ready) return accept_connect_line(exchange, line);
     if (!af__transfer_on_line(exchange->transfer, line)) return false;
     if (af__exchange_claims_http_2(exchange)) {
         af_failure failure = {0};
@@ -96,6 +120,21 @@ static int seek_body(void *context, curl_off_t offset, int origin) {
     return af__transfer_rewind_body(exchange->transfer) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
 }
 
+/** libcurl is about to look up a name. false: it may not. */
+static bool begin_lookup(af__exchange *exchange) {
+    const af__driver *driver = exchange->driver;
+    if (!af__exchange_may_look_up(exchange)) return false;
+    if (af__network_doh_host(driver->network) == NULL) return true;
+    exchange->is_looking_up = af__driver_may_look_up_over_https(driver);
+    if (exchange->is_looking_up) return true;
+    af_failure failure = {0};
+    af__fail(&failure, AF_EUNSUPPORTED,
+             "too many lookups over HTTPS were cancelled in this session for libcurl %s",
+             af_curl_version());
+    af__transfer_fail(exchange->transfer, &failure);
+    return false;
+}
+
 static int resolver_starts(void *resolver, void *reserved, void *context) {
     (void)resolver, (void)reserved;
     af__exchange *exchange = context;
@@ -105,7 +144,7 @@ static int resolver_starts(void *resolver, void *reserved, void *context) {
         exchange->owner.connecting(exchange->owner.context, af__now_us());
     }
     /* Any other number than 0: the host is not looked up, and the transfer fails. */
-    return af__exchange_may_look_up(exchange) ? 0 : 1;
+    return begin_lookup(exchange) ? 0 : 1;
 }
 
 /* ---- Options that no request changes ------------------------------------------------------- */
@@ -150,8 +189,6 @@ static void set_constants(af__exchange *exchange) {
      */
     SET(CURLOPT_SSL_VERIFYPEER, 1L);
     SET(CURLOPT_SSL_VERIFYHOST, 0L);
-    SET(CURLOPT_CAINFO, NULL);
-    SET(CURLOPT_CAPATH, NULL);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(CURLOPT_SSL_CTX_FUNCTION, af__exchange_prepare_tls);
     SET(CURLOPT_SSL_CTX_DATA, exchange);
@@ -179,6 +216,7 @@ af__exchange *af__exchange_new(af__driver *driver) {
     if (exchange->easy != NULL) {
         set_constants(exchange);
         check_option(exchange, af__exchange_set_network(exchange));
+        check_option(exchange, af__exchange_set_tls(exchange));
         check_option(exchange, af__exchange_set_proxy_tls(exchange));
         check_option(exchange, af__exchange_set_trace(exchange));
         SET(CURLOPT_HTTP_VERSION, exchange->state.http_version);
@@ -201,6 +239,7 @@ void af__exchange_free(af__exchange *exchange) {
     af_free(exchange->origin);
     af__tls_peer_release(exchange->peer);
     af__tls_peer_release(exchange->proxy_peer);
+    af__tls_peer_release(exchange->carrier_peer);
     af__exchange_end_replay(exchange);
     af__buffer_clear(&exchange->field_text);
     af__buffer_clear(&exchange->proxy_text);
@@ -336,6 +375,16 @@ static size_t size_of_fields(const af__exchange *exchange) {
     return size;
 }
 
+/** libcurl 8.13.0 and later leave out a field whose name or value is longer, without an error. */
+static bool has_long_field(const af__exchange *exchange, size_t count) {
+    if (exchange->field_text.size <= LONGEST_FIELD) return false;
+    if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080d00) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(exchange->fields[i].data) > LONGEST_FIELD) return true;
+    }
+    return false;
+}
+
 static af_status set_fields(af__exchange *exchange) {
     af__buffer *text = &exchange->field_text;
     size_t count;
@@ -359,7 +408,8 @@ static af_status set_fields(af__exchange *exchange) {
         line += strlen(line) + 1;
     }
     SET(CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
-    return text->size <= LONGEST_FIELDS ? AF_OK : AF_ETOOBIG;
+    bool is_short = text->size <= LONGEST_FIELDS && !has_long_field(exchange, count);
+    return is_short ? AF_OK : AF_ETOOBIG;
 }
 
 /* ---- Options of a hop ---------------------------------------------------------------------- */
@@ -508,10 +558,27 @@ static void set_buffers(af__exchange *exchange) {
         SET(CURLOPT_BUFFERSIZE, size);
         state->buffer_size = size;
     }
+}
+
+/**
+ * Before 8.7.0 libcurl sends the rest of a head that the socket didn't take at once by way of the upload buffer. Without a
+ * body it takes the request for sent after the first buffer (readwrite_upload() in lib/transfer.c), and the transfer hangs.
+ */
+static bool needs_head_buffer(const af__exchange *exchange) {
+    if (curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700) return false;
+    size_t target = strlen(exchange->transfer->request.url.path.bytes);
+    return exchange->field_text.size + target > SMALL_UPLOAD_BUFFER / 2;
+}
+
+/** After the fields, whose size counts. */
+static void set_upload_buffer(af__exchange *exchange) {
+    const af__transfer *transfer = exchange->transfer;
+    af__easy_state *state = &exchange->state;
     bool sends_bulk = transfer->request.sends_body &&
                       (transfer->source.length == AF_LENGTH_UNKNOWN ||
                        transfer->source.length > LARGE_BUFFER);
-    size = sends_bulk ? LARGE_BUFFER : SMALL_UPLOAD_BUFFER;
+    long size = sends_bulk ? LARGE_BUFFER : SMALL_UPLOAD_BUFFER;
+    if (needs_head_buffer(exchange)) size = HEAD_UPLOAD_BUFFER;
     if (size != state->upload_buffer_size) {
         SET(CURLOPT_UPLOAD_BUFFERSIZE, size);
         state->upload_buffer_size = size;
@@ -586,6 +653,7 @@ af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
     status = set_fields(exchange);
     const char *text = status == AF_ETOOBIG ? "the request's head is too long" : "out of memory";
     if (status != AF_OK) return af__fail(failure, status, "%s", text);
+    set_upload_buffer(exchange);
     status = af__exchange_set_proxy(exchange, failure);
     if (status != AF_OK) return status;
     if (exchange->option_error == CURLE_OK) return AF_OK;
@@ -603,7 +671,8 @@ void af__exchange_reset(af__exchange *exchange) {
     af__exchange_release_names(exchange);
     af__tls_peer_release(exchange->peer);
     af__tls_peer_release(exchange->proxy_peer);
-    exchange->peer = exchange->proxy_peer = NULL;
+    af__tls_peer_release(exchange->carrier_peer);
+    exchange->peer = exchange->proxy_peer = exchange->carrier_peer = NULL;
     exchange->tls_layers = 0;
     af__exchange_end_replay(exchange);
     af__apart_give_back(exchange->driver, exchange->place);
@@ -615,6 +684,7 @@ void af__exchange_reset(af__exchange *exchange) {
     exchange->was_repeated = exchange->avoids_reuse = false;
     exchange->owner = (af__exchange_owner){0};
     exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
+    exchange->is_looking_up = exchange->is_behind_status_line = false;
     af__exchange_forget_flush(exchange);
     exchange->is_multiplexed = exchange->is_ready = false;
     exchange->moved = exchange->passed = 0;

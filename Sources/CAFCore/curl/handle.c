@@ -9,6 +9,30 @@
 #include <string.h>
 #include <strings.h>
 
+/* A parked handle and its lookup take some 30 KiB until the session ends. */
+enum { MOST_PARKED_HANDLES = 256 };
+
+/*
+ * libcurl 8.5.0 to 8.8.0 free the handles that look up a name over HTTPS together with the handle that needs the name, but
+ * leave them in the list of the multi handle, which then uses freed memory (Curl_close() in lib/url.c; fixed in 8.9.0,
+ * PR 14212). They are freed safely once the multi handle is gone.
+ */
+bool af__must_park_handles(void) {
+    unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
+    return version >= 0x080500 && version < 0x080900;
+}
+
+bool af__exchange_must_be_parked(const af__exchange *exchange) {
+    if (!exchange->driver->parks_handles || !exchange->is_looking_up) return false;
+    bool has_no_name = exchange->code == CURLE_COULDNT_RESOLVE_HOST ||
+                       exchange->code == CURLE_COULDNT_RESOLVE_PROXY;
+    return !exchange->has_ended || !has_no_name;
+}
+
+bool af__driver_may_look_up_over_https(const af__driver *driver) {
+    return driver->parked_count < MOST_PARKED_HANDLES;
+}
+
 bool af__exchange_may_serve_again(const af__exchange *exchange) {
     const af__driver *driver = exchange->driver;
     /*

@@ -7,6 +7,15 @@
 /** May the handle carry another hop? Before af__exchange_reset(). */
 bool af__exchange_may_serve_again(const af__exchange *exchange);
 
+/** Does this libcurl use freed memory if a handle is freed while its host's name is looked up over HTTPS? */
+bool af__must_park_handles(void);
+
+/** Must the handle, whose hop is over, not be freed before the multi handle? Before af__exchange_reset(). */
+bool af__exchange_must_be_parked(const af__exchange *exchange);
+
+/** May another name be looked up, although its handle might have to be parked? */
+bool af__driver_may_look_up_over_https(const af__driver *driver);
+
 /** Would this libcurl append a folded first field line to a field that it has freed? See handle.c. */
 bool af__must_guard_fields(void);
 

@@ -101,7 +101,7 @@ static bool is_long_line(const af__exchange *exchange, CURLcode code) {
     }
     curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
-           af__hop_in_head(exchange->transfer) && first_byte > 0;
+           af__hop_in_head(exchange->transfer) && first_byte > 0 && exchange->is_ready;
 }
 
 /** Closed in the middle of the head, which libcurl takes for no answer or for a short body. */
@@ -131,9 +131,20 @@ static bool lacks_sockets(const af__exchange *exchange, CURLcode code) {
     return code == CURLE_COULDNT_CONNECT && is_short;
 }
 
-/** libcurl reports frames that nghttp2 refuses, floods of them among others, as a failure to receive. */
+/**
+ * libcurl reports frames that nghttp2 refuses, floods of them among others, as a failure to receive. The text begins with
+ * "nghttp2_session_mem_recv()" before 8.13.0, and with "nghttp2 recv error" or "nghttp2 shuts down connection" since.
+ */
 static bool is_bad_frame(const af__exchange *exchange, CURLcode code) {
-    return code == CURLE_RECV_ERROR && strstr(exchange->error_text, "nghttp2_session") != NULL;
+    bool is_code = code == CURLE_RECV_ERROR || code == CURLE_HTTP2;
+    return is_code && strstr(exchange->error_text, "nghttp2") != NULL;
+}
+
+/** libcurl 8.17.0 and later refuse a response with different Locations, whatever its status is. */
+static bool has_different_targets(const af__exchange *exchange, CURLcode code) {
+    int status = exchange->transfer->hop.reader->head.status;
+    return code == CURLE_WEIRD_SERVER_REPLY && status >= 300 && status < 400 &&
+           strstr(exchange->error_text, "Multiple Location headers") != NULL;
 }
 
 /**
@@ -153,8 +164,11 @@ static bool decodes_too_much(const af__exchange *exchange, CURLcode code) {
 
 /** The server had ended the connection, with GOAWAY or without a word, before it said anything. */
 static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
-    bool is_goaway = code == CURLE_HTTP2 && exchange->error_text[0] == '\0';
-    return (is_goaway || code == CURLE_PARTIAL_FILE) && af__hop_is_unanswered(exchange->transfer);
+    /* libcurl 8.21.0 leaves a text of its socket. */
+    bool has_ended = exchange->peer != NULL && af__tls_peer_has_ended(exchange->peer);
+    bool is_goaway = code == CURLE_HTTP2 && (exchange->error_text[0] == '\0' || has_ended);
+    return (is_goaway || code == CURLE_PARTIAL_FILE) && !is_bad_frame(exchange, code) &&
+           af__hop_is_unanswered(exchange->transfer);
 }
 
 /**
@@ -217,6 +231,10 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
     if (decodes_too_much(exchange, code)) {
         status = AF_ETOOBIG;
         text = "the body decodes to too much while it has to wait";
+    }
+    if (has_different_targets(exchange, code)) {
+        status = AF_EREDIRECT;
+        text = "the redirect has different Locations";
     }
     if (status == AF_EAUTH) text = "authentication of the connection takes too many rounds";
     if (is_ended_connection(exchange, code)) {

@@ -138,6 +138,7 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
     af__exchange *exchange = context;
     if (!exchange->is_replay) exchange->salvage.size = 0;
     exchange->tls_layers = 0;
+    exchange->is_looking_up = false;
     if (!af__exchange_may_connect(exchange, address)) return CURL_SOCKET_BAD;
     /* Close-on-exec from the start: a program that the host process starts must not inherit it. */
     curl_socket_t descriptor = exchange->is_replay

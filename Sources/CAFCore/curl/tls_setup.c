@@ -43,6 +43,42 @@ static bool is_for_proxy(af__exchange *exchange) {
  */
 static const long proxy_mark = CURLSSLOPT_NO_PARTIALCHAIN;
 
+/*
+ * An empty list of revoked certificates, of nobody and of 1970. libcurl 8.21.0 and later take CURLOPT_CAINFO and
+ * CURLOPT_CAPATH of NULL for "the system's", and would read all certificates of the system for each connection, which takes
+ * 30 ms. A list of revoked certificates counts as such a file, but can be no anchor.
+ */
+static const char no_anchors[] =
+    "-----BEGIN X509 CRL-----\n"
+    "MGcwGwIBADAFBgMrZXAwABcNNzAwMTAxMDAwMDAwWjAFBgMrZXADQQCZzlBNXi3r\n"
+    "HCKmw2wHxpd+xumfv2ZoleXreQpuFmtLQAQ+eiZj/pHtc7GOeQeNLOwFWhjhSQT+\n"
+    "DqWd1RNECNgC\n"
+    "-----END X509 CRL-----\n";
+
+/* A folder without certificates; OpenSSL looks into it only when it looks for an issuer, which is not asked for here. */
+#define NO_FOLDER "/dev/null"
+
+typedef struct anchor_options {
+    CURLoption file, folder, blob;
+} anchor_options;
+
+/** Keeps libcurl from reading certificates: trust/evaluate does that. */
+static CURLcode set_no_anchors(CURL *easy, anchor_options options) {
+    struct curl_blob blob = {(void *)(uintptr_t)no_anchors, sizeof no_anchors - 1,
+                             CURL_BLOB_NOCOPY};
+    bool has_defaults = curl_version_info(CURLVERSION_NOW)->version_num >= 0x081500;
+    CURLcode code = curl_easy_setopt(easy, options.file, NULL);
+    const char *folder = has_defaults ? NO_FOLDER : NULL;
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, options.folder, folder);
+    if (code == CURLE_OK && has_defaults) code = curl_easy_setopt(easy, options.blob, &blob);
+    return code;
+}
+
+CURLcode af__exchange_set_tls(af__exchange *exchange) {
+    const anchor_options options = {CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_CAINFO_BLOB};
+    return set_no_anchors(exchange->easy, options);
+}
+
 bool af__can_ask_proxies_over_tls(void) {
     return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTPS_PROXY) != 0;
 }
@@ -52,8 +88,9 @@ CURLcode af__exchange_set_proxy_tls(af__exchange *exchange) {
     if (!af__can_ask_proxies_over_tls()) return CURLE_OK;
     CURLcode code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYPEER, 1L);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
-    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, NULL);
-    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, NULL);
+    const anchor_options options = {CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH,
+                                    CURLOPT_PROXY_CAINFO_BLOB};
+    if (code == CURLE_OK) code = set_no_anchors(easy, options);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_OPTIONS, proxy_mark);
     if (code != CURLE_OK) return code;
     return curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);

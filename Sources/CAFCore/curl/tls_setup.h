@@ -6,6 +6,9 @@
 
 bool af__can_ask_proxies_over_tls(void);
 
+/** Sets what libcurl needs for TLS to servers, once for each handle. */
+CURLcode af__exchange_set_tls(af__exchange *exchange);
+
 /** What libcurl has to know of TLS to proxies and of none of its requests. */
 CURLcode af__exchange_set_proxy_tls(af__exchange *exchange);
 

@@ -61,6 +61,8 @@ static void report_connection(af__exchange *exchange) {
     connection.is_reused = exchange->is_ready && is_reused(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls != NULL) ssl = tls->internals;
+    /* From 8.16.0 on libcurl shows no SSL of a proxy. */
+    if (ssl == NULL) ssl = af__tls_peer_get_ssl(exchange->proxy_peer);
     af_trust_report *report = NULL;
     if (ssl != NULL) {
         af__tls_describe(ssl, &facts);

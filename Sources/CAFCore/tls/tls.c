@@ -32,9 +32,13 @@ struct af__tls_peer {
     af__verification *verification; /* What was judged; NULL: nothing yet. */
     bool lacked_memory;             /* So that nothing could be judged. */
     bool said_goodbye;              /* The server sent close_notify. */
-    af_status choice;               /* AF_OK, unless the hook wanted no handshake. */
-    int complaint;                  /* The alert by which it ended the connection; 0: none. */
-    const SSL *ssl; /* Once the handshake is done; lives as long as the connection. */
+    bool is_closing;                /* libcurl sent close_notify. */
+    bool has_ended;                 /* Before that the server did, or reading or writing failed. */
+    bool spoke_last;  /* Before that libcurl wrote something since it read something. */
+    unsigned writes;  /* Since it read something. */
+    af_status choice; /* AF_OK, unless the hook wanted no handshake. */
+    int complaint;    /* The alert by which it ended the connection; 0: none. */
+    const SSL *ssl;   /* Once the handshake is done; lives as long as the connection. */
     char host[];
 };
 
@@ -257,6 +261,36 @@ static void check_session(const af__tls_peer *peer, const SSL *ssl) {
     SSL_set_session((SSL *)(uintptr_t)ssl, NULL);
 }
 
+/**
+ * libcurl found the connection ended. From 8.10.0 on it sends close_notify and waits for the server's end, which says nothing
+ * about why the connection is closed.
+ */
+static void note_end(af__tls_peer *peer) {
+    if (!peer->is_closing) peer->has_ended = true;
+}
+
+/** Records an end or an error of the transport; see BIO_set_callback_ex(3). */
+static long watch_transport(BIO *bio, int operation, const char *bytes, size_t size, int argument,
+                            long number, int result, size_t *processed) {
+    (void)bytes, (void)size, (void)argument, (void)number, (void)processed;
+    bool is_over = operation == (BIO_CB_READ | BIO_CB_RETURN) ||
+                   operation == (BIO_CB_WRITE | BIO_CB_RETURN);
+    af__tls_peer *peer = (af__tls_peer *)(void *)BIO_get_callback_arg(bio);
+    if (!is_over) return result;
+    if (result > 0)
+        peer->writes = operation == (BIO_CB_READ | BIO_CB_RETURN) ? 0 : peer->writes + 1;
+    if (result <= 0 && !BIO_should_retry(bio)) note_end(peer);
+    return result;
+}
+
+/** The SSL_CTX has a reference to the peer, and the SSL, whose BIO this is, one to the SSL_CTX. */
+static void begin_watching_transport(af__tls_peer *peer, const SSL *ssl) {
+    BIO *bio = SSL_get_rbio(ssl);
+    if (bio == NULL) return;
+    BIO_set_callback_arg(bio, (char *)peer);
+    BIO_set_callback_ex(bio, watch_transport);
+}
+
 /** libcurl's BIO knows no end of file, so OpenSSL can't tell a cut connection from a closed one. */
 static void watch(const SSL *ssl, int where, int value) {
     bool is_done = where == SSL_CB_HANDSHAKE_DONE;
@@ -264,10 +298,21 @@ static void watch(const SSL *ssl, int where, int value) {
     af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
     if (peer == NULL) return;
     if (where == SSL_CB_HANDSHAKE_START) check_session(peer, ssl);
-    if (where == SSL_CB_HANDSHAKE_DONE) peer->ssl = ssl;
-    if (where != SSL_CB_READ_ALERT) return;
+    if (where == SSL_CB_HANDSHAKE_DONE) {
+        peer->ssl = ssl;
+        begin_watching_transport(peer, ssl);
+    }
     int alert = value & 0xFF;
-    if (alert == SSL_AD_CLOSE_NOTIFY) peer->said_goodbye = true;
+    if (where == SSL_CB_WRITE_ALERT && alert == SSL_AD_CLOSE_NOTIFY) {
+        peer->is_closing = true;
+        /* The alert was the last of them. */
+        peer->spoke_last = peer->writes > 1;
+    }
+    if (where != SSL_CB_READ_ALERT) return;
+    if (alert == SSL_AD_CLOSE_NOTIFY) {
+        peer->said_goodbye = true;
+        note_end(peer);
+    }
     if (is_complaint(alert)) peer->complaint = value;
 }
 
@@ -339,6 +384,10 @@ bool af__tls_peer_has_input(const af__tls_peer *peer) {
     return peer != NULL && peer->ssl != NULL && af__tls_has_input(peer->ssl);
 }
 
+const void *af__tls_peer_get_ssl(const af__tls_peer *peer) {
+    return peer != NULL ? peer->ssl : NULL;
+}
+
 bool af__tls_offer_http_1_1(void *ssl_context) {
     static const unsigned char protocols[] = "\x08http/1.1";
     return SSL_CTX_set_alpn_protos(ssl_context, protocols, sizeof protocols - 1) == 0;
@@ -346,6 +395,14 @@ bool af__tls_offer_http_1_1(void *ssl_context) {
 
 bool af__tls_peer_said_goodbye(const af__tls_peer *peer) {
     return peer != NULL && peer->said_goodbye;
+}
+
+bool af__tls_peer_has_ended(const af__tls_peer *peer) {
+    return peer->has_ended;
+}
+
+bool af__tls_peer_spoke_last(const af__tls_peer *peer) {
+    return peer->is_closing ? peer->spoke_last : peer->writes > 0;
 }
 
 const char *af__tls_peer_get_complaint(const af__tls_peer *peer) {

@@ -53,11 +53,23 @@ bool af__tls_has_input(const void *ssl);
 /** The same, by the peer of a connection that is open. NULL: no. */
 bool af__tls_peer_has_input(const af__tls_peer *peer);
 
+/** The SSL of a connection that is open; NULL: it has none, or its handshake isn't done. */
+const void *af__tls_peer_get_ssl(const af__tls_peer *peer);
+
 /** By ALPN, and nothing else. Before its connection is made. false: out of memory. */
 bool af__tls_offer_http_1_1(void *ssl_context);
 
 /** Has the server announced the end of the connection? Without that an end is a cut. */
 bool af__tls_peer_said_goodbye(const af__tls_peer *peer);
+
+/**
+ * Did libcurl find the connection ended before it closed it: by close_notify, by its end, or by an error of reading or
+ * writing? An end that it hasn't read doesn't count. `peer` isn't NULL.
+ */
+bool af__tls_peer_has_ended(const af__tls_peer *peer);
+
+/** Has libcurl sent something since it read last, other than close_notify? `peer` isn't NULL. */
+bool af__tls_peer_spoke_last(const af__tls_peer *peer);
 
 /**
  * What the server said when it ended TLS for a reason that has to do with who we are, such as a

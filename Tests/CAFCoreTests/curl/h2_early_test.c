@@ -6,7 +6,6 @@
 #include "support/form.h"
 #include "support/h2.h"
 
-#include <afcore/version.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,7 +156,14 @@ static const row rows[] = {
 static void check_refused(const row *row, const call *call, const upload *upload, unsigned heads,
                           uint64_t position, af_body_kind kind) {
     bool is_repeated = kind == AF_BODY_BYTES || (position == 0 && heads == ATTEMPTS);
-    check_ended(call, is_repeated ? row->expected : row->expected_of_reader);
+    /*
+     * Before 8.10 libcurl reads once more when it closes a connection (ossl_close() in lib/vtls/openssl.c). What it finds then
+     * may be the end of the connection, and nothing tells that from a request that was lost with it.
+     */
+    bool may_be_lost = libcurl_is_at_least(8, 1) && !libcurl_is_at_least(8, 10) && !is_repeated &&
+                       call->failure.status == AF_ELOST;
+    af_status of_reader = may_be_lost ? AF_ELOST : row->expected_of_reader;
+    check_ended(call, is_repeated ? row->expected : of_reader);
     if (is_repeated) {
         assert_int_equal(heads, ATTEMPTS);
     } else {
@@ -168,14 +174,14 @@ static void check_refused(const row *row, const call *call, const upload *upload
 
 /** Newer versions of libcurl end the request where older ones wait for the limit of time. */
 static row of_this_libcurl(const row *any) {
-    unsigned long major = strtoul(af_curl_version(), NULL, 10);
     row expected = *any;
-    if (any->speech == SUCCESS_RESET && major >= 8) {
+    if (any->speech == SUCCESS_RESET && libcurl_is_at_least(8, 0)) {
         expected.expected = expected.expected_of_reader = AF_OK;
         expected.body = 9;
     }
     /* A stream above the last one that GOAWAY names was not processed, so it may be sent again. */
-    if (any->speech == GOAWAY_BEFORE && major >= 8) expected.connections = ANY_NUMBER;
+    if (any->speech == GOAWAY_BEFORE && libcurl_is_at_least(8, 0))
+        expected.connections = ANY_NUMBER;
     return expected;
 }
 
@@ -251,6 +257,11 @@ static bool rewind_stuck(void *context) {
     return reader.rewind(reader.context);
 }
 
+/** libcurl 8.5.0 doesn't ask for the body before the server has room for some of it. */
+static bool reads_without_window(void) {
+    return !libcurl_is_at_least(8, 1) || libcurl_is_at_least(8, 7);
+}
+
 /** true: the bytes of the body, one by one, and no more. */
 static bool receive(h2_peer *peer, const char *bytes) {
     size_t position = 0;
@@ -279,7 +290,7 @@ static void handle_stuck(afts_conn *conn, const struct afts_request *request, vo
         if ((peer->frame.flags & H2_END_STREAM) != 0) {
             if (!answer_early(peer, stream, 200)) break;
         } else if (is_first) {
-            if (afts_conn_stall(conn, "reading") != 0) break;
+            if (reads_without_window() && afts_conn_stall(conn, "reading") != 0) break;
             atomic_fetch_add(&stuck->refusals, 1);
             if (!h2_send_reset(peer, stream, H2_REFUSED_STREAM)) break;
         } else {
@@ -321,7 +332,7 @@ static void check_stuck(bool reads_once, af_status expected) {
 static void a_request_is_repeated_with_all_of_its_body(void **state) {
     (void)state;
     check_stuck(false, AF_OK);
-    check_stuck(true, AF_EREPLAY);
+    check_stuck(true, reads_without_window() ? AF_EREPLAY : AF_OK);
 }
 
 int main(void) {

@@ -104,6 +104,12 @@ static af_status hold(call *call, af_slice chunk) {
     return AF_EAGAIN;
 }
 
+/** Refuses the first piece once. */
+static af_status hold_once(call *call, af_slice chunk) {
+    (void)chunk;
+    return atomic_load(&call->refused_count) == 0 ? AF_EAGAIN : AF_OK;
+}
+
 /** Refuses each piece once. */
 static af_status hesitate(call *call, af_slice chunk) {
     (void)chunk;
@@ -163,10 +169,20 @@ static void paused_bomb_ends_at_body_limit_at_once(void **state) {
 static void paused_bomb_ends_at_decoding_ratio_at_once(void **state) {
     world *world = *state;
     serve_bomb(world, "/bomb");
-    call *call = start_events(world, "/bomb", hold);
-    call_perform(call);
+    /*
+     * libcurl 8.13.0 and later decode 4 KiB at a time (CW_PAUSE_DEC_WRITE_CHUNK), and no more while the body is paused: that
+     * is within the ratio of what was received, so the body ends when it goes on.
+     */
+    bool decodes_piecewise = libcurl_is_at_least(8, 13);
+    call *call = start_events(world, "/bomb", decodes_piecewise ? hold_once : hold);
+    call_start(call);
+    if (decodes_piecewise) {
+        call_wait_for(call, &call->refused_count, 1);
+        af_task_wake(call->task);
+    }
+    call_wait(call);
     check_ended(call, AF_ETOOBIG);
-    assert_int_equal(atomic_load(&call->taken), 0);
+    assert_true(atomic_load(&call->taken) <= (decodes_piecewise ? 16 * MIB : 0));
     call_free(call);
 }
 

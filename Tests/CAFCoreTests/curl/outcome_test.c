@@ -66,6 +66,16 @@ static void head_with_request_body_ends_with_the_head(void **state) {
     }
 }
 
+static void check_long_field(world *world, const af_header *field, af_status expected) {
+    call *call = call_new(world, "/");
+    call->request.headers = field;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, expected);
+    if (expected != AF_OK) check_contains(call->failure.text, "head");
+    call_free(call);
+}
+
 static void request_heads_have_a_limit(void **state) {
     world *world = *state;
     enum { TOO_LONG = 1500 * 1024 };
@@ -73,25 +83,27 @@ static void request_heads_have_a_limit(void **state) {
     assert_non_null(value);
     memset(value, 'x', TOO_LONG);
     af_header header = {{"X-Long", 6}, {value, TOO_LONG}, 0};
-    call *call = call_new(world, "/");
-    call->request.headers = &header;
-    call->request.header_count = 1;
-    call_perform(call);
-    check_ended(call, AF_ETOOBIG);
-    check_contains(call->failure.text, "head");
-    call_free(call);
+    check_long_field(world, &header, AF_ETOOBIG);
+    /* Of a longer field libcurl 8.13.0 and later say nothing, and leave it out. */
+    if (libcurl_is_at_least(8, 13)) {
+        header.value.size = 301 * 1024;
+        check_long_field(world, &header, AF_ETOOBIG);
+    }
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
     /* Below it libcurl takes it, with a body that goes out together with the head. */
-    header.value.size = 890 * 1024;
+    af_header headers[3];
+    for (size_t i = 0; i < COUNT_OF(headers); i++) {
+        headers[i] = (af_header){{"X-Long", 6}, {value, 296 * 1024}, 0};
+    }
     afts_script *script = afts_script_new();
     afts_read_bytes(script, 950 * 1024);
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     afts_wait_peer_close(script);
     afts_on_connection(world->server, 0, script);
-    call = call_new(world, "/");
+    call *call = call_new(world, "/");
     call_send(call, "POST", (af_slice){value, 64 * 1024});
-    call->request.headers = &header;
-    call->request.header_count = 1;
+    call->request.headers = headers;
+    call->request.header_count = COUNT_OF(headers);
     call_perform(call);
     check_ended(call, AF_OK);
     call_free(call);

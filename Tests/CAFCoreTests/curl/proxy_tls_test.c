@@ -80,7 +80,12 @@ static void plain_requests_are_forwarded_over_tls(void **state) {
     assert_int_equal(relay_count(route.relay), 3);
     check_contains(relay_seen(route.relay, 0), "GET http://example.test/ HTTP/1.1\r\n");
     check_contains(relay_seen(route.relay, 2), "Proxy-Authorization: Basic bWU6c2VjcmV0\r\n");
-    assert_int_equal(afts_server_stats(route.world->server).accepted, 1);
+    /*
+     * libcurl 8.17.0 and later use a connection over TLS for http URLs again only where the scheme is marked for that
+     * (PROTOPT_SSL_REUSE in url_match_ssl_use(), lib/url.c), which http isn't, and count the proxy's TLS.
+     */
+    size_t connections = libcurl_is_at_least(8, 17) ? 3 : 1;
+    assert_int_equal(afts_server_stats(route.world->server).accepted, connections);
     end_route(&route);
 }
 

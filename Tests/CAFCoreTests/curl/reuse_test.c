@@ -305,9 +305,37 @@ static void repeats_only_what_is_idempotent(void **state) {
 }
 
 typedef struct ending {
-    bool refuses; /**< RST_STREAM with REFUSED_STREAM; else the connection ends. */
+    enum {
+        CLOSES,    /**< The connection ends. */
+        REFUSES,   /**< RST_STREAM with REFUSED_STREAM: the request wasn't processed. */
+        RESETS,    /**< RST_STREAM with NO_ERROR. */
+        BAD_FRAME, /**< A frame that breaks the protocol. */
+        GOES_AWAY  /**< GOAWAY for the streams behind this one, and nothing after it. */
+    } how;
     atomic_uint posts;
 } ending;
+
+/** false: the connection ends. */
+static bool end_stream(h2_peer *peer, uint32_t stream, const ending *ending) {
+    switch (ending->how) {
+    case CLOSES:
+        return false;
+    case REFUSES:
+        return h2_send_reset(peer, stream, H2_REFUSED_STREAM);
+    case RESETS:
+        return h2_send_reset(peer, stream, H2_NO_ERROR);
+    case BAD_FRAME:
+        /* RFC 9113 6.1: DATA belongs to a stream. */
+        /* RFC 9113 5.4.1: the peer ends the connection with GOAWAY. libcurl 8.5.0 waits for the server to close it. */
+        (void)h2_send(peer, H2_DATA, 0, 0, "x", 1);
+        while (h2_read(peer) && peer->frame.type != H2_GOAWAY) {}
+        return false;
+    case GOES_AWAY:
+        (void)h2_send_goaway(peer, stream, H2_NO_ERROR);
+        return false;
+    }
+    return false;
+}
 
 /** Answers GET, and ends the first POST. */
 static void end_post(afts_conn *conn, const struct afts_request *request, void *payload) {
@@ -321,8 +349,7 @@ static void end_post(afts_conn *conn, const struct afts_request *request, void *
         bool is_post = (peer->frame.flags & H2_END_STREAM) == 0;
         if (is_post) goes_on = h2_read_body(peer, 7);
         if (is_post && atomic_fetch_add(&ending->posts, 1) == 0) {
-            if (!ending->refuses) break;
-            goes_on = goes_on && h2_send_reset(peer, stream, H2_REFUSED_STREAM);
+            goes_on = goes_on && end_stream(peer, stream, ending);
         } else {
             goes_on = goes_on && h2_send_sized_head(peer, stream, 200, 0, H2_END_STREAM);
         }
@@ -332,9 +359,10 @@ static void end_post(afts_conn *conn, const struct afts_request *request, void *
 
 static void repeats_over_http_2_what_was_refused(void **state) {
     (void)state;
-    for (size_t refuses = 0; refuses < 2; refuses++) {
+    for (int how = CLOSES; how <= GOES_AWAY; how++) {
         world *world = h2_world(NULL);
-        ending ending = {refuses != 0, 0};
+        ending ending = {.how = how};
+        bool refuses = how == REFUSES;
         h2_serve(world, end_post, &ending, H2_CLOSE);
         call *first = call_new(world, "/");
         first->request.url = tls_url(world);
@@ -345,9 +373,12 @@ static void repeats_over_http_2_what_was_refused(void **state) {
         call->request.url = tls_url(world);
         call_send(call, "POST", S("content"));
         call_perform(call);
-        check_ended(call, ending.refuses ? AF_OK : AF_ELOST);
-        assert_int_equal(call->hops[call->hop_count - 1].is_retried, ending.refuses);
-        assert_int_equal(atomic_load(&ending.posts), ending.refuses ? 2 : 1);
+        /* A stream or a connection that breaks the protocol is that, or a lost connection: versions of libcurl differ. */
+        bool is_broken = how == RESETS || how == BAD_FRAME;
+        bool may_differ = is_broken && call->failure.status == AF_EPROTOCOL;
+        check_ended(call, refuses ? AF_OK : may_differ ? AF_EPROTOCOL : AF_ELOST);
+        assert_int_equal(call->hops[call->hop_count - 1].is_retried, refuses);
+        assert_int_equal(atomic_load(&ending.posts), refuses ? 2 : 1);
         call_free(call);
         world_free(world);
     }

@@ -1,6 +1,5 @@
 #include "support/h2.h"
 
-#include <afcore/version.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,9 +21,7 @@ void h2_serve(world *world, afts_handler handler, void *payload, h2_end end) {
 }
 
 bool h2_multiplexes(void) {
-    unsigned major = 0, minor = 0;
-    assert_int_equal(sscanf(af_curl_version(), "%u.%u", &major, &minor), 2);
-    return major > 8 || (major == 8 && minor >= 1);
+    return libcurl_is_at_least(8, 1);
 }
 
 world *h2_world(const af_session_options *session) {

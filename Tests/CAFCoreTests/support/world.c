@@ -1,5 +1,6 @@
 #include "support/world.h"
 
+#include <afcore/version.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,6 +144,12 @@ static uint64_t largest_buffer(const char *path) {
 uint64_t buffered_at_most(void) {
     return HELD_AT_MOST + largest_buffer("/proc/sys/net/ipv4/tcp_rmem") +
            largest_buffer("/proc/sys/net/ipv4/tcp_wmem");
+}
+
+bool libcurl_is_at_least(unsigned major, unsigned minor) {
+    unsigned found_major = 0, found_minor = 0;
+    assert_int_equal(sscanf(af_curl_version(), "%u.%u", &found_major, &found_minor), 2);
+    return found_major > major || (found_major == major && found_minor >= minor);
 }
 
 size_t count_descriptors(void) {

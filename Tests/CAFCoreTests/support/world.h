@@ -79,6 +79,9 @@ const char *seen_header(world *world, size_t index, const char *name);
  */
 uint64_t buffered_at_most(void);
 
+/** Is libcurl of this version or a later one? */
+bool libcurl_is_at_least(unsigned major, unsigned minor);
+
 /** How many descriptors this process has open. */
 size_t count_descriptors(void);
 
