@@ -2,7 +2,7 @@
  * The floor: raw libcurl, one multi handle and recycled easy handles, with as little around it as
  * an honest client can have. It has two loops, since which of them is cheaper depends on the row. With
  * libcurl 7.84.0 to 8.0.1 a recycled handle lets servers corrupt memory (the core prevents that, see
- * Sources/CAFCore/curl/handle_reuse.c), so it can make a fresh handle for each request as well.
+ * Sources/CAFCore/curl/handle.c), so it can make a fresh handle for each request as well.
  */
 #ifndef FLOOR_H
 #define FLOOR_H
