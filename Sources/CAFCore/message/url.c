@@ -227,8 +227,10 @@ af_status af_url_check(af_slice text, af_failure *failure) {
     return status;
 }
 
+/** Of several dots none is cut off: of ".6.." that would leave what ends in a number, and is no host. */
 static af_slice without_dot(af_slice host) {
-    if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
+    size_t size = host.size;
+    if (size > 1 && host.bytes[size - 1] == '.' && host.bytes[size - 2] != '.') host.size--;
     return host;
 }
 

@@ -160,6 +160,7 @@ static void origins_are_the_same_as_those_of_redirects(void **state) {
         "https://h:443",     "http://h:443/",    "https://h:80/",   "http://h:8080/",
         "http://h.example/", "http://[::1]/",    "http://[::1]:80", "http://[0:0::1]:8080/",
         "http://127.0.0.1",  "http://127.1:80/", "http://h../",     "http://i",
+        "http://h.../",      "http://.6../",
     };
     for (size_t i = 0; i < COUNT_OF(urls); i++) {
         for (size_t k = 0; k < COUNT_OF(urls); k++) {
@@ -169,6 +170,7 @@ static void origins_are_the_same_as_those_of_redirects(void **state) {
             check_status(af__url_parse(&b, af_slice_of(urls[k]), NULL), AF_OK);
             check_status(af_url_write_origin(origin, af_slice_of(urls[i]), NULL), AF_OK);
             check_status(af_url_write_origin(other, af_slice_of(urls[k]), NULL), AF_OK);
+            check_status(af_url_check(af_slice_of(origin), NULL), AF_OK);
             if ((strcmp(origin, other) == 0) != af__url_same_origin(&a, &b)) {
                 fail_msg("%s and %s", urls[i], urls[k]);
             }
