@@ -33,8 +33,8 @@ class CoreTask: @unchecked Sendable {
     /// Waits for the result. Set before the task begins.
     // Unsafe: a checked one costs an allocation for each request.
     private var continuation: UnsafeContinuation<Result<CoreResult, SessionError>, Never>?
-    /// Called with the result on the loop thread, of a task that isn't waited for. Set before the task begins.
-    final var completion: (@Sendable (CoreTask, CoreResult) -> Void)?
+    /// The handle that is given the result if nothing waits for it, and that is kept until then. Set before the task begins.
+    final var handle: SessionTask?
 
     /// From the loop to the thread that takes the result.
     private let handover = ThreadSanitizerFence()
@@ -165,8 +165,8 @@ class CoreTask: @unchecked Sendable {
     func didFinish(_ result: CoreResult) {
         if let continuation {
             continuation.resume(returning: .success(result))
-        } else if let completion {
-            completion(self, result)
+        } else if let handle {
+            handle.finish(self, with: result)
         } else {
             result.discard()
         }

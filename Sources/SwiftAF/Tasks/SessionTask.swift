@@ -260,14 +260,17 @@ public final class SessionTask: Sendable {
                 return
             }
             events?.tell(.sent(request.http, attempt: 1))
-            // Released where work may be done.
-            transfer?.completion = { transfer, result in
-                DispatchQueue.global().async { self.complete(with: transfer.take(result)) }
-            }
+            transfer?.handle = self
             if let error = transfer?.begin() { throw error }
         } catch {
             complete(failing: error)
         }
+    }
+
+    /// Completes the task with its transfer's result. Called on the loop thread; the result is released where work may be
+    /// done.
+    func finish(_ transfer: CoreTask, with result: CoreResult) {
+        DispatchQueue.global().async { self.complete(with: transfer.take(result)) }
     }
 
     // MARK: Attempts
