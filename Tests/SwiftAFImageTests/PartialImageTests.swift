@@ -176,9 +176,10 @@ final class PartialImageTests {
 
     @Test("it is not looked at too often")
     func schedule() throws {
-        let sight = PartialSight(try #require(KiBDecoder().makeProgressiveDecoder(options: ImageDecodingOptions())))
+        let decoder = try #require(KiBDecoder().makeProgressiveDecoder(options: ImageDecodingOptions()))
+        let preview = ProgressivePreview(decoder)
         var count = 0
-        for _ in 0..<10_240 where sight.append(Data(count: 1024)) != nil { count += 1 }
+        for _ in 0..<10_240 where preview.append(Data(count: 1024)) != nil { count += 1 }
         #expect((10...40).contains(count))
     }
 

@@ -126,7 +126,7 @@
     /// A file while it is read.
     private final class PixbufReader {
         let loader: OpaquePointer
-        private let gate: Gate
+        private let sizeCheck: SizeCheck
         private var isClosed = false
 
         init(_ type: ImageType, _ options: ImageDecodingOptions, frames: Int) throws(SessionError) {
@@ -134,8 +134,8 @@
                 throw SessionError(.unsupported, message: "gdk-pixbuf can't read \(type.rawValue) here")
             }
             self.loader = loader
-            gate = Gate(options, frames: frames)
-            cgdkpixbuf_on_size(loader, Gate.onSize, Unmanaged.passUnretained(gate).toOpaque())
+            sizeCheck = SizeCheck(options, frames: frames)
+            cgdkpixbuf_on_size(loader, SizeCheck.onSize, Unmanaged.passUnretained(sizeCheck).toOpaque())
         }
 
         deinit {
@@ -147,7 +147,7 @@
         func append(_ data: Data) throws(SessionError) {
             let isWritten = data.withUnsafeBytes { bytes in
                 var at = 0
-                while at < bytes.count, gate.refusal == nil {
+                while at < bytes.count, sizeCheck.refusal == nil {
                     let piece = bytes[at..<min(bytes.count, at + 16 << 10)]
                     guard
                         let start = UnsafeRawBufferPointer(rebasing: piece).baseAddress,
@@ -158,15 +158,15 @@
                 }
                 return true
             }
-            if let refusal = gate.refusal { throw refusal }
+            if let refusal = sizeCheck.refusal { throw refusal }
             guard isWritten else { throw Pixbuf.damaged }
         }
 
         func close() throws(SessionError) {
             isClosed = true
             let isRead = cgdkpixbuf_loader_close(loader, nil) != 0
-            if let refusal = gate.refusal { throw refusal }
-            guard isRead, gate.wasAsked else { throw Pixbuf.damaged }
+            if let refusal = sizeCheck.refusal { throw refusal }
+            guard isRead, sizeCheck.wasAsked else { throw Pixbuf.damaged }
         }
 
         /// Missing pixels are black or transparent, never earlier memory contents.
@@ -214,7 +214,7 @@
     }
 
     /// Called with the size of an image before its memory is allocated.
-    private final class Gate {
+    private final class SizeCheck {
         private let options: ImageDecodingOptions
         private let frames: Int
         private(set) var refusal: SessionError?
@@ -227,7 +227,7 @@
 
         static let onSize: cgdkpixbuf_size_prepared = { loader, width, height, context in
             guard let loader, let context else { return }
-            Unmanaged<Gate>.fromOpaque(context).takeUnretainedValue().judge(loader, Int(width), Int(height))
+            Unmanaged<SizeCheck>.fromOpaque(context).takeUnretainedValue().judge(loader, Int(width), Int(height))
         }
 
         private func judge(_ loader: OpaquePointer, _ width: Int, _ height: Int) {

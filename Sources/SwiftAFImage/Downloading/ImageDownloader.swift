@@ -279,9 +279,9 @@ public final class ImageDownloader: Sendable {
         guard !watchers(of: run).isEmpty,
             let decoder = responseSerializer.decoder.makeProgressiveDecoder(options: responseSerializer.options)
         else { return try await fetcher.fetch(order.request) }
-        let sight = PartialSight(decoder)
+        let preview = ProgressivePreview(decoder)
         return try await fetcher.fetch(order.request) { response, bytes in
-            guard response.isSuccessful, var image = sight.append(bytes) else { return }
+            guard response.isSuccessful, var image = preview.append(bytes) else { return }
             for processor in order.processors {
                 guard let processed = try? processor.process(image) else { return }
                 image = processed

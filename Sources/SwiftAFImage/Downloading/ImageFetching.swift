@@ -46,7 +46,7 @@ extension HTTPSessionManager: ImageFetching {
 
 /// Makes previews of an image during its download. The interval grows with the received size, so that all previews
 /// together cost a few decodings.
-final class PartialSight {
+final class ProgressivePreview {
     private static let least = 16 << 10
 
     private var decoder: (any ProgressiveImageDecoding)?
