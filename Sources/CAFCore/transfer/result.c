@@ -30,12 +30,13 @@ af_status af__result_make_block(af_result *result) {
 
 af_status af__result_make_room(af_result *result) {
     /* It is written before it is read. */
-    if (result->room == NULL) result->room = af__freelist_take(&rooms);
-    return result->room != NULL ? AF_OK : AF_ENOMEM;
+    af__response_block *block = result->block;
+    if (block->room == NULL) block->room = af__freelist_take(&rooms);
+    return block->room != NULL ? AF_OK : AF_ENOMEM;
 }
 
 void af__result_lend_head(af_result *result) {
-    af__response_room *room = result->room;
+    af__response_room *room = result->block->room;
     if (room == NULL) return;
     af__storage text = {room->text, sizeof room->text};
     af__fields_use_storage(&result->block->reader.fields, text, room->headers, AF__RESULT_HEADERS);
@@ -84,12 +85,15 @@ void af_result_free(af_result *result) {
     for (size_t i = 0; i < result->hop_count; i++) free_texts(&result->hops[i]);
     if (has_own_hops(result)) af_free(result->hops);
     af__buffer_clear(&result->body);
-    if (result->block != NULL) af__head_reader_clear(&result->block->reader);
-    af__freelist_give(&blocks, result->block);
-    af__freelist_give(&rooms, result->room);
+    if (result->block != NULL) {
+        af__head_reader_clear(&result->block->reader);
+        af__freelist_give(&rooms, result->block->room);
+        af__freelist_give(&blocks, result->block);
+    }
     af_trust_report_free(result->report);
     af__verification_release(result->verification);
-    af_free(result->path);
+    if (result->download != NULL) af_free((char *)(uintptr_t)result->download->path);
+    af_free(result->download);
     af_free(result->resume_token);
     af__freelist_give(&results, result);
 }
@@ -149,7 +153,7 @@ const af_trust_report *af_response_get_trust(const af_response *response) {
 }
 
 const af_download *af_result_get_download(const af_result *result) {
-    return result->path != NULL ? &result->download : NULL;
+    return result->download;
 }
 
 const char *af_result_get_resume_token(const af_result *result) {

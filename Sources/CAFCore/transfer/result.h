@@ -17,6 +17,7 @@ enum { AF__RESULT_SPARES = 64 };
 typedef struct af__response_block {
     af__head_reader reader; /**< Owns the head and the trailers. */
     af_hop first_hop;       /**< The only hop in the common case, without memory of its own. */
+    struct af__response_room *room; /**< NULL before the first line. */
 } af__response_block;
 
 /**
@@ -33,13 +34,12 @@ struct af_result {
     af_failure failure;
     bool has_head;
     af__response_block *block; /**< NULL before the first hop. */
-    af__response_room *room;   /**< NULL before the first line. */
     af_hop *hops;              /**< Own the texts that they point to. */
     size_t hop_count, hop_capacity;
     uint64_t body_size;
     af__buffer body;
-    af_download download; /**< `path` is NULL if the body went to no file. */
-    char *path, *resume_token;
+    af_download *download; /**< Owns `path`; NULL: the body went to no file. */
+    char *resume_token;
     af__verification *verification; /**< Of the last hop. */
     af_trust_report *report;        /**< Made of it on the first request. */
 };

@@ -171,14 +171,18 @@ void af__transfer_report_file(af__transfer *transfer) {
     if (result->resume_token == NULL && af__resume_exists(&sink->file.token)) {
         (void)af__transfer_fail_memory(transfer);
     }
-    result->path = sink->file.path;
-    sink->file.path = NULL;
-    result->download = (af_download){
-        .path = result->path,
+    result->download = af__alloc(sizeof *result->download);
+    if (result->download == NULL) {
+        (void)af__transfer_fail_memory(transfer);
+        return;
+    }
+    *result->download = (af_download){
+        .path = sink->file.path,
         .resume_token = result->resume_token != NULL ? result->resume_token : "",
         .resumption = sink->resumption,
         .offset = sink->offset,
         .size = sink->file.size,
         .reason = sink->reason,
     };
+    sink->file.path = NULL;
 }

@@ -50,7 +50,8 @@ static bool make_room(af__transfer *transfer) {
     if (af__result_make_room(result) != AF_OK) return af__transfer_fail_memory(transfer);
     af__result_lend_head(result);
     if (transfer->sink.kind == AF_SINK_MEMORY) {
-        af__storage body = {result->room->body, sizeof result->room->body};
+        af__response_room *room = result->block->room;
+        af__storage body = {room->body, sizeof room->body};
         af__buffer_use_storage(&transfer->sink.memory, body);
     }
     return true;
@@ -309,7 +310,7 @@ bool af__transfer_on_line(af__transfer *transfer, af_slice line) {
     if (af__transfer_is_cancelled(transfer)) return false;
     bool is_pending = transfer->hop.phase == AF__PHASE_HEAD_PENDING;
     if (is_pending && !take_line_between_rounds(transfer, line)) return false;
-    if (transfer->result->room == NULL && !make_room(transfer)) return false;
+    if (transfer->result->block->room == NULL && !make_room(transfer)) return false;
     if (af__head_reader_feed(transfer->hop.reader, line, &step, &failure) != AF_OK) {
         return af__transfer_fail(transfer, &failure);
     }
