@@ -2,6 +2,7 @@
  * A lock around some dozens of instructions. Giving it up is a store and a look, where a mutex has to
  * exchange a word to learn whether someone sleeps, and has the processor wait for all that was written
  * before. Who goes to sleep pays for that: he has the kernel put a barrier into all other threads.
+ * table.h names the benchmark.
  */
 #ifndef AF_CACHE_LOCK_H
 #define AF_CACHE_LOCK_H

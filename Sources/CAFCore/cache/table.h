@@ -7,6 +7,10 @@
  * stop, and a removal leaves no trace. The order is a list through a second array with two
  * places and a time for every slot: an entry comes and goes within it without a look at its neighbours, which
  * have long left the processor's cache where this array is still in it.
+ *
+ * Benchmarks/cache justifies the table, the lock and the hash together: a lookup takes 159 ns with one thread and
+ * 563 ns with two, and 377 and 928 ns with GLib's chained table, its list and a mutex (best of four rounds, on a
+ * machine with two processors, both busy).
  */
 #ifndef AF_CACHE_TABLE_H
 #define AF_CACHE_TABLE_H

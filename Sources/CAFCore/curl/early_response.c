@@ -11,6 +11,9 @@
  *
  * What can't be had: the rest of a chunked or encoded body that has begun, and of a line; a response that has not begun
  * through SOCKS or a proxy over TLS.
+ *
+ * early_test and h2_early_test have the responses that would be lost. A request without a body pays 165 of its 76,000
+ * instructions for it (row small_64 of Benchmarks/run, callgrind).
  */
 #include "curl/early_response.h"
 
