@@ -285,6 +285,11 @@ af_status af__url_upgrade(af__url *url, af_failure *failure) {
 
 af_status af__url_set_host(af__url *url, af_slice host, af_failure *failure) {
     const char *start = url->host.bytes;
+    /* Of an "@" or a slash in it the URL would get another part. */
+    if (!af__is_dns_name(host)) {
+        return af__fail(failure, AF_EINVAL, "\"%.*s\" is not a valid host name", (int)host.size,
+                        host.bytes);
+    }
     return replace_part(url, start, start + url->host.size, host, failure);
 }
 

@@ -503,6 +503,24 @@ static void userinfo_stays_on_the_server_that_it_was_for(void **state) {
     af__url_clear(&base);
 }
 
+/* ---- Another host -------------------------------------------------------------------------- */
+
+static void another_host_brings_no_other_part(void **state) {
+    (void)state;
+    static const char *const hosts[] = {"a@b", "@b", "a:b@c", "a/b", "a?b", "a#b", "a:1", ""};
+    af__url url;
+    check_status(af__url_parse(&url, af_slice_of("http://u:p@h:81/x?y"), NULL), AF_OK);
+    for (size_t i = 0; i < COUNT_OF(hosts); i++) {
+        check_status(af__url_set_host(&url, af_slice_of(hosts[i]), NULL), AF_EINVAL);
+        assert_string_equal(url.text, "http://h:81/x?y");
+        assert_string_equal(url.userinfo, "u:p");
+    }
+    check_status(af__url_set_host(&url, af_slice_of("i"), NULL), AF_OK);
+    assert_string_equal(url.text, "http://i:81/x?y");
+    assert_string_equal(url.userinfo, "u:p");
+    af__url_clear(&url);
+}
+
 /* ---- Comparing and running out of memory ----------------------------------------------------- */
 
 static void an_origin_is_scheme_host_and_port(void **state) {
@@ -582,6 +600,7 @@ int main(void) {
         cmocka_unit_test(the_abnormal_examples_of_rfc_3986),
         cmocka_unit_test(references_as_servers_send_them),
         cmocka_unit_test(userinfo_stays_on_the_server_that_it_was_for),
+        cmocka_unit_test(another_host_brings_no_other_part),
         cmocka_unit_test(an_origin_is_scheme_host_and_port),
         cmocka_unit_test(parsing_again_changes_nothing),
         cmocka_unit_test(out_of_memory_leaves_nothing_behind),
