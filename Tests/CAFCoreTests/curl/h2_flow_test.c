@@ -89,20 +89,6 @@ static world *world_of(server *server) {
 
 /* ---- The client ---------------------------------------------------------------------------- */
 
-static af_status hold(call *call, af_slice chunk) {
-    (void)call, (void)chunk;
-    return AF_EAGAIN;
-}
-
-/** Takes one piece each time it is woken. */
-static af_status take_one(call *call, af_slice chunk) {
-    (void)chunk;
-    atomic_uint *permits = call->payload;
-    if (atomic_load(permits) == 0) return AF_EAGAIN;
-    atomic_fetch_sub(permits, 1);
-    return AF_OK;
-}
-
 static call *start_events(world *world, af_status (*at_body)(struct call *, af_slice),
                           void *payload) {
     call *call = call_new(world, "/");
@@ -139,7 +125,7 @@ static void a_slow_reader_stops_the_server(void **state) {
     server server = {.role = ENDLESS, .count = 1};
     world *world = world_of(&server);
     atomic_uint permits = 0;
-    call *slow = start_events(world, take_one, &permits);
+    call *slow = start_events(world, call_take_one, &permits);
     for (unsigned i = 1; i <= 300; i++) {
         call_wait_for(slow, &slow->refused_count, i);
         check_fine(world);
@@ -158,7 +144,7 @@ static void neighbours_of_a_held_stream_go_on(void **state) {
     (void)state;
     server server = {.role = ENDLESS, .count = 1};
     world *world = world_of(&server);
-    call *held = start_events(world, hold, NULL);
+    call *held = start_events(world, call_hold, NULL);
     call_wait_for(held, &held->refused_count, 1);
     call *calls[MANY];
     for (size_t i = 0; i < MANY; i++) {
@@ -213,7 +199,7 @@ static void as_many_streams_as_one_likes_are_held_at_once(void **state) {
     check_status(af_session_new(&world->session, &options, NULL), AF_OK);
     af_trust_policy_release(options.trust);
     call *calls[STREAMS];
-    for (size_t i = 0; i < STREAMS; i++) calls[i] = start_events(world, hold, NULL);
+    for (size_t i = 0; i < STREAMS; i++) calls[i] = start_events(world, call_hold, NULL);
     for (size_t i = 0; i < STREAMS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
     check_fine(world);
     assert_int_equal(connections_of(world), STREAMS + 1);

@@ -99,11 +99,6 @@ static char *content(size_t size) {
 
 /* ---- Waiting ------------------------------------------------------------------------------- */
 
-static af_status hold(call *call, af_slice chunk) {
-    (void)call, (void)chunk;
-    return AF_EAGAIN;
-}
-
 /** Refuses the first piece once. */
 static af_status hold_once(call *call, af_slice chunk) {
     (void)chunk;
@@ -154,7 +149,7 @@ static void paused_bomb_ends_at_body_limit_at_once(void **state) {
     serve_bomb(world, "/bomb");
     call *calls[TASKS];
     for (int i = 0; i < TASKS; i++) {
-        calls[i] = start_events(world, "/bomb", hold);
+        calls[i] = start_events(world, "/bomb", call_hold);
         calls[i]->request.limits.body = 1 * MIB;
         call_start(calls[i]);
     }
@@ -174,7 +169,7 @@ static void paused_bomb_ends_at_decoding_ratio_at_once(void **state) {
      * is within the ratio of what was received, so the body ends when it goes on.
      */
     bool decodes_piecewise = libcurl_is_at_least(8, 13);
-    call *call = start_events(world, "/bomb", decodes_piecewise ? hold_once : hold);
+    call *call = start_events(world, "/bomb", decodes_piecewise ? hold_once : call_hold);
     call_start(call);
     if (decodes_piecewise) {
         call_wait_for(call, &call->refused_count, 1);
@@ -220,7 +215,7 @@ static void paused_bodies_keep_what_one_read_decodes_to(void **state) {
     size_t before = memory_in_use();
     call *calls[TASKS];
     for (int i = 0; i < TASKS; i++) {
-        calls[i] = start_events(world, "/bomb", hold);
+        calls[i] = start_events(world, "/bomb", call_hold);
         calls[i]->request.limits.decoding_ratio = UINT32_MAX;
         call_start(calls[i]);
     }
@@ -343,7 +338,7 @@ static void throttled_body_is_delivered_whole(void **state) {
 /** Its body is refused. On a busy machine the idle limit may be reached before: then once more, with a longer one. */
 static call *start_held(world *world, uint32_t total_ms) {
     for (uint32_t idle_ms = 50; idle_ms < PATIENCE_MS; idle_ms *= 2) {
-        call *call = start_events(world, "/", hold);
+        call *call = start_events(world, "/", call_hold);
         call->request.timeouts.idle_ms = idle_ms;
         call->request.timeouts.total_ms = total_ms != 0 ? total_ms + idle_ms : 0;
         call_start(call);
@@ -594,7 +589,7 @@ static void paused_bomb_ends_at_body_limit_over_http2(void **state) {
     h2_body body = {encoded, sizeof encoded, true};
     world *world = h2_world(NULL);
     h2_serve(world, send_body, &body, H2_CLOSE);
-    call *call = start_events(world, "/", hold);
+    call *call = start_events(world, "/", call_hold);
     call->request.limits.body = 1 * MIB;
     call_perform(call);
     check_ended(call, AF_ETOOBIG);

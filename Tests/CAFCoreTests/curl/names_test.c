@@ -20,15 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ThreadSanitizer supports no threads in a child of a process with threads. */
-#if defined(__SANITIZE_THREAD__)
-#define CAN_FORK false
-#elif defined(__has_feature)
-#define CAN_FORK (!__has_feature(thread_sanitizer))
-#else
-#define CAN_FORK true
-#endif
-
 static call *named_call(world *world, const char *host) {
     call *call = call_new(world, "/");
     call->request.url = named_url(world, host, "/");

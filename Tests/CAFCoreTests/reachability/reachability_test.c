@@ -8,15 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ThreadSanitizer supports no threads in a child of a process with threads. */
-#if defined(__SANITIZE_THREAD__)
-#define CAN_FORK false
-#elif defined(__has_feature)
-#define CAN_FORK (!__has_feature(thread_sanitizer))
-#else
-#define CAN_FORK true
-#endif
-
 static const char home[] = "127.0.0.1";
 
 static void a_monitor_knows_nothing_before_its_start(void **state) {

@@ -6,15 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ThreadSanitizer supports no threads in a child of a process with threads. */
-#if defined(__SANITIZE_THREAD__)
-#define IS_SUPPORTED false
-#elif defined(__has_feature)
-#define IS_SUPPORTED (!__has_feature(thread_sanitizer))
-#else
-#define IS_SUPPORTED true
-#endif
-
 /* In the child no assertion may run: it would report into the parent's test run. */
 static bool child_waits_for(atomic_uint *counter, call *call) {
     struct timespec deadline;
@@ -128,7 +119,7 @@ static void a_child_can_have_sessions_of_its_own(void **state) {
 }
 
 int main(void) {
-    if (!IS_SUPPORTED) return 0;
+    if (!CAN_FORK) return 0;
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_session_starts_nothing_in_a_child),
         WORLD_TEST(a_task_made_before_the_fork_completes_in_the_child),

@@ -16,15 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ThreadSanitizer supports no threads in a child of a process with threads. */
-#if defined(__SANITIZE_THREAD__)
-#define IS_SUPPORTED false
-#elif defined(__has_feature)
-#define IS_SUPPORTED (!__has_feature(thread_sanitizer))
-#else
-#define IS_SUPPORTED true
-#endif
-
 extern char **environ;
 
 /* How often a lock is held is a matter of luck, which sanitizers and valgrind don't need: they look for other faults. */
@@ -236,7 +227,7 @@ static void child_of_a_callback_has_sessions(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (!IS_SUPPORTED) return 0;
+    if (!CAN_FORK) return 0;
     program = argv[0];
     anchors = getenv("AF_TEST_ANCHORS");
     if (argc == 2) {

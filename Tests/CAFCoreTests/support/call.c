@@ -207,3 +207,16 @@ af_slice field_of(const call *call, const char *name) {
     const af_header *field = call->head != NULL ? af_head_find(call->head, name) : NULL;
     return field != NULL ? field->value : (af_slice){NULL, 0};
 }
+
+af_status call_hold(call *call, af_slice chunk) {
+    (void)call, (void)chunk;
+    return AF_EAGAIN;
+}
+
+af_status call_take_one(call *call, af_slice chunk) {
+    (void)chunk;
+    atomic_uint *permits = call->payload;
+    if (atomic_load(permits) == 0) return AF_EAGAIN;
+    atomic_fetch_sub(permits, 1);
+    return AF_OK;
+}

@@ -79,6 +79,12 @@ void call_free(call *call);
 /** A body of bytes that are copied. */
 void call_send(call *call, const char *method, af_slice body);
 
+/** For `at_body`: takes nothing. */
+af_status call_hold(call *call, af_slice chunk);
+
+/** For `at_body`: takes one piece for each permit in `payload`, an atomic_uint. */
+af_status call_take_one(call *call, af_slice chunk);
+
 /** Fetch, compare the status of the end, free. */
 void check_fetch_at(world *world, const char *path, af_status expected, const char *file, int line);
 #define check_fetch(world, path, expected) check_fetch_at(world, path, expected, __FILE__, __LINE__)

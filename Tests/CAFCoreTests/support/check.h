@@ -15,6 +15,15 @@
 #include <afcore/base.h>
 #include <afcore/error.h>
 
+/** ThreadSanitizer supports no threads in a child of a process with threads. */
+#if defined(__SANITIZE_THREAD__)
+#define CAN_FORK false
+#elif defined(__has_feature)
+#define CAN_FORK (!__has_feature(thread_sanitizer))
+#else
+#define CAN_FORK true
+#endif
+
 /** The view of a literal, NULs inside it included. ROW_S() is for tables, which need constants. */
 #define S(literal) ((af_slice)ROW_S(literal))
 #define ROW_S(literal)                                                                             \

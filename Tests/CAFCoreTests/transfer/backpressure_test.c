@@ -13,20 +13,6 @@ static void serve_endless(world *world, const char *path, const char *headers) {
     serve(world, path, script);
 }
 
-static af_status hold(call *call, af_slice chunk) {
-    (void)call, (void)chunk;
-    return AF_EAGAIN;
-}
-
-/** Takes one piece each time it is woken, and is asked again for the next one. */
-static af_status take_one(call *call, af_slice chunk) {
-    (void)chunk;
-    atomic_uint *permits = call->payload;
-    if (atomic_load(permits) == 0) return AF_EAGAIN;
-    atomic_fetch_sub(permits, 1);
-    return AF_OK;
-}
-
 static call *start_events(world *world, const char *path, af_status (*at_body)(call *, af_slice)) {
     call *call = call_new(world, path);
     call->request.sink.kind = AF_SINK_CALLBACK;
@@ -48,7 +34,7 @@ static void check_bounded(world *world, const call *held) {
 static void a_held_body_stops_the_server(void **state) {
     world *world = *state;
     serve_endless(world, "/endless", NULL);
-    call *call = start_events(world, "/endless", hold);
+    call *call = start_events(world, "/endless", call_hold);
     call_wait_for(call, &call->refused_count, 1);
     check_bounded(world, call);
     assert_int_equal(atomic_load(&call->refused_count), 1);
@@ -79,7 +65,7 @@ static void held_body_arrives_whole_after_its_connection_ended(void **state) {
         atomic_uint permits = 0;
         call *call = call_new(world, "/");
         call->request.sink.kind = AF_SINK_CALLBACK;
-        call->at_body = take_one;
+        call->at_body = call_take_one;
         call->keeps_body = true;
         call->payload = &permits;
         call_start(call);
@@ -102,7 +88,7 @@ static void a_slow_consumer_gets_every_byte_at_its_own_pace(void **state) {
     atomic_uint permits = 0;
     call *call = call_new(world, "/endless");
     call->request.sink.kind = AF_SINK_CALLBACK;
-    call->at_body = take_one;
+    call->at_body = call_take_one;
     call->keeps_body = true;
     call->payload = &permits;
     call_start(call);
@@ -171,7 +157,7 @@ static void a_suspended_task_takes_no_further_hop(void **state) {
 static void resuming_does_not_ask_a_holder_again(void **state) {
     world *world = *state;
     serve_endless(world, "/endless", NULL);
-    call *call = start_events(world, "/endless", hold);
+    call *call = start_events(world, "/endless", call_hold);
     call_wait_for(call, &call->refused_count, 1);
     af_task_suspend(call->task);
     af_task_resume(call->task);
@@ -210,7 +196,7 @@ static void a_wake_is_told_before_the_body_comes_again(void **state) {
     waking waking = {0};
     call *call = call_new(world, "/endless");
     call->request.sink.kind = AF_SINK_CALLBACK;
-    call->at_body = hold;
+    call->at_body = call_hold;
     call->events.on_wake = note_wake;
     call->payload = &waking;
     call_start(call);
