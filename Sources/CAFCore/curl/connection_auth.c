@@ -34,7 +34,7 @@ void af__exchange_set_auth(af__exchange *exchange) {
     unsigned scheme;
     const af_credentials *credentials = af__transfer_connection_auth(exchange->transfer, false,
                                                                      &scheme);
-    if (credentials == NULL || exchange->is_replay) return;
+    if (credentials == NULL || exchange->is_reinjected) return;
     /* libcurl keeps more of it than can be reset: the handle carries this one hop. */
     exchange->state.connection_auth = true;
     bool has_user = credentials->user != NULL;

@@ -292,19 +292,19 @@ int af__exchange_connected(void *context, char *remote, char *local, int remote_
     exchange->is_looking_up = false;
     af__exchange_names_are_loaded(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->connect_error);
-    af__exchange_adopt_peer(exchange);
-    if (exchange->is_replay)
+    af__exchange_attach_peer(exchange);
+    if (exchange->is_reinjected)
         exchange->attempt = AF__ATTEMPT_SENT;
     else if (!take_connection(exchange, &route))
         return CURL_PREREQFUNC_ABORT;
-    bool is_ready = exchange->is_replay ? af__exchange_feed_replay(exchange)
-                                        : af__transfer_begin_body(exchange->transfer);
+    bool is_ready = exchange->is_reinjected ? af__exchange_feed_reinjection(exchange)
+                                            : af__transfer_begin_body(exchange->transfer);
     if (!is_ready) return CURL_PREREQFUNC_ABORT;
     af__result_set_verification(exchange->transfer->result,
                                 af__tls_peer_copy_verification(exchange->peer));
     exchange->transfer->hop.shares_connection = exchange->driver->multiplexes &&
                                                 exchange->is_multiplexed &&
-                                                exchange->place == AF__APART_NOT &&
+                                                exchange->slot == AF__ISOLATE_NONE &&
                                                 !af__must_not_share(exchange->transfer);
     af__exchange_trace_ready(exchange);
     exchange->last_activity_us = af__loop_now(exchange->driver->loop);

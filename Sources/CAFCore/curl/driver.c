@@ -156,7 +156,7 @@ static void free_exchange(af__driver *driver, af__exchange *exchange) {
     driver->is_abandoning = false;
 }
 
-static void recycle(af__driver *driver, af__exchange *exchange) {
+static void release_to_pool(af__driver *driver, af__exchange *exchange) {
     bool stays = af__exchange_may_serve_again(exchange);
     bool is_parked = af__exchange_must_be_parked(exchange);
     af__exchange_reset(exchange);
@@ -193,7 +193,7 @@ static af_status prepare(af__driver *driver, af__exchange **exchange, af__transf
     (*exchange)->serial++;
     af_status status = af__exchange_prepare(*exchange, failure);
     if (status == AF_OK) return AF_OK;
-    recycle(driver, *exchange);
+    release_to_pool(driver, *exchange);
     *exchange = NULL;
     return status;
 }
@@ -224,7 +224,7 @@ af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer 
     }
     status = af__exchange_begin(exchange, failure);
     if (status != AF_OK) {
-        recycle(driver, exchange);
+        release_to_pool(driver, exchange);
         return status;
     }
     driver->active++;
@@ -249,11 +249,11 @@ bool af__driver_handle_post(af__driver *driver, const af__post *post) {
 static bool use_another(af__exchange *exchange) {
     af__driver *driver = exchange->driver;
     curl_multi_remove_handle(driver->multi, exchange->easy);
-    af__apart_give_back(driver, exchange->place);
+    af__isolation_give_back(driver, exchange->slot);
     af__tls_peer_release(exchange->peer);
     exchange->peer = NULL;
     exchange->tls_layers = 0;
-    exchange->salvage.size = 0;
+    exchange->early_response.size = 0;
     exchange->attempt = AF__ATTEMPT_NONE;
     exchange->connections = 0;
     af__exchange_set_carrier(exchange, NULL);
@@ -277,12 +277,12 @@ static bool use_another(af__exchange *exchange) {
 }
 
 /** The exchange has ended: begin once more with the answer that was kept. false: there is none. */
-static bool replay(af__exchange *exchange) {
-    if (exchange->code != CURLE_SEND_ERROR || exchange->salvage.size == 0) return false;
+static bool reinject(af__exchange *exchange) {
+    if (exchange->code != CURLE_SEND_ERROR || exchange->early_response.size == 0) return false;
     if (!af__hop_in_head(exchange->transfer)) return false;
-    af__exchange_measure(exchange, &exchange->measured);
+    af__exchange_collect_timings(exchange, &exchange->measured);
     curl_multi_remove_handle(exchange->driver->multi, exchange->easy);
-    exchange->is_replay = true;
+    exchange->is_reinjected = true;
     exchange->has_ended = exchange->has_paused = false;
     exchange->passed = 0;
     if (af__exchange_prepare(exchange, NULL) == AF_OK &&
@@ -311,7 +311,7 @@ af__exchange *af__driver_next_ended(af__driver *driver) {
         exchange->has_ended = true;
         exchange->code = code;
         if (exchange->attempt == AF__ATTEMPT_UNCLEAN && use_another(exchange)) continue;
-        if (!exchange->is_replay && replay(exchange)) continue;
+        if (!exchange->is_reinjected && reinject(exchange)) continue;
         af__exchange_finish_body(exchange);
         if (af__exchange_must_deliver(exchange)) continue;
         return exchange;
@@ -325,21 +325,21 @@ void *af__exchange_get_context(const af__exchange *exchange) {
 void af__driver_end(af__driver *driver, af__exchange *exchange, af__outcome *outcome) {
     *outcome = (af__outcome){0};
     outcome->verification = af__tls_peer_copy_verification(exchange->peer);
-    if (exchange->is_replay)
-        af__exchange_measure_replay(exchange, &outcome->hop);
+    if (exchange->is_reinjected)
+        af__exchange_collect_reinjected(exchange, &outcome->hop);
     else
-        af__exchange_measure(exchange, &outcome->hop);
+        af__exchange_collect_timings(exchange, &outcome->hop);
     if (exchange->hosts.stage == AF__STAGE_FAILED) {
         af__exchange_explain_names(exchange, &outcome->failure);
     } else if (exchange->has_ended) {
-        af__exchange_judge(exchange, exchange->code, &outcome->failure);
+        af__exchange_map_result(exchange, exchange->code, &outcome->failure);
     } else {
         af__fail(&outcome->failure, AF_ECANCELED, "broken off");
     }
     /* Sockets keep the last exchange for its activity; the next hop of the handle is another. */
     curl_multi_remove_handle(driver->multi, exchange->easy);
     driver->active--;
-    recycle(driver, exchange);
+    release_to_pool(driver, exchange);
 }
 
 bool af__exchange_continue(af__exchange *exchange) {

@@ -84,6 +84,6 @@ uint64_t af__driver_connections(const af__driver *driver);
 unsigned af__driver_auth_schemes(const af__driver *driver);
 
 /** Could the next hop have to wait for a connection to become free? */
-bool af__driver_is_crowded(const af__driver *driver);
+bool af__driver_at_connection_limit(const af__driver *driver);
 
 #endif

@@ -13,7 +13,7 @@
 
 /** The options of an easy handle that differ from request to request, as last set. */
 typedef struct af__easy_state {
-    enum { AF__SHAPE_GET, AF__SHAPE_HEAD, AF__SHAPE_POST, AF__SHAPE_UPLOAD } shape;
+    enum { AF__KIND_GET, AF__KIND_HEAD, AF__KIND_POST, AF__KIND_UPLOAD } request_kind;
     bool has_custom_method;
     long http_version;
     bool waits_for_multiplex;
@@ -111,19 +111,19 @@ struct af__exchange {
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
     bool is_looking_up;         /**< libcurl looks its host up over HTTPS. */
     bool has_ended;
-    unsigned place; /**< See af__apart_take(). */
+    unsigned slot; /**< See af__isolation_take(). */
     CURLcode code;
     uint64_t serial; /**< Another one for every hop. */
     af__trace trace;
     af__hosts hosts;
 
     /* An answer that libcurl would have lost; see early_response.c. */
-    af__buffer salvage;
-    bool is_replay;
-    int replay_listener, replay_peer; /**< -1: none. */
-    af_hop measured;                  /**< What was known when the connection broke. */
-    bool has_whole_answer;            /**< All of its body came, though not all of ours went. */
-    int64_t salvaged;                 /**< Bytes of it that libcurl knows nothing of. */
+    af__buffer early_response;
+    bool is_reinjected;
+    int reinjection_listener, reinjection_peer; /**< -1: none. */
+    af_hop measured;                            /**< What was known when the connection broke. */
+    bool has_whole_answer;  /**< All of its body came, though not all of ours went. */
+    int64_t recovered_size; /**< Bytes of it that libcurl knows nothing of. */
 };
 
 struct af__socket {
@@ -180,7 +180,7 @@ struct af__driver {
     uint32_t max_connections_per_host, max_connections;
     uint32_t active;
     bool is_abandoning; /**< What libcurl lets go of now is in the middle of something. */
-    unsigned places;    /**< Taken, as bits; see af__apart_take(). */
+    unsigned slots;     /**< Taken, as bits; see af__isolation_take(). */
     af__alarm alarm;
     af__socket **sockets; /**< By descriptor. */
     size_t socket_capacity;

@@ -30,7 +30,7 @@ enum { LONGEST_ANSWER = 128 * 1024 };
 
 static bool may_have_answer(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
-    if (transfer == NULL || exchange->has_ended || exchange->is_replay ||
+    if (transfer == NULL || exchange->has_ended || exchange->is_reinjected ||
         exchange->state.connection_auth || !transfer->request.sends_body ||
         transfer->request.url.is_https || transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE ||
         af__transfer_has_failed(transfer) || atomic_load(&transfer->is_cancelled)) {
@@ -43,19 +43,19 @@ static bool may_have_answer(const af__exchange *exchange) {
     return transfer->hop.proxy == NULL || transfer->hop.proxy->kind == AF__PROXY_HTTP;
 }
 
-void af__exchange_salvage(af__exchange *exchange, curl_socket_t descriptor) {
+void af__exchange_recover_early_response(af__exchange *exchange, curl_socket_t descriptor) {
     char bytes[16 * 1024];
-    exchange->salvage.size = 0;
+    exchange->early_response.size = 0;
     if (!may_have_answer(exchange)) return;
     for (;;) {
         ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return;
-        size_t room = LONGEST_ANSWER - exchange->salvage.size;
+        size_t room = LONGEST_ANSWER - exchange->early_response.size;
         size_t size = (size_t)count < room ? (size_t)count : room;
         if (size == 0) return;
-        if (af__buffer_append(&exchange->salvage, bytes, size) != AF_OK) {
-            exchange->salvage.size = 0;
+        if (af__buffer_append(&exchange->early_response, bytes, size) != AF_OK) {
+            exchange->early_response.size = 0;
             return;
         }
     }
@@ -65,7 +65,7 @@ void af__exchange_salvage(af__exchange *exchange, curl_socket_t descriptor) {
  * A socket for libcurl that gets as far as connecting, to a listener of our own: versions before 8.0
  * connect also where they are told that a socket is connected.
  */
-curl_socket_t af__exchange_open_replay(af__exchange *exchange, struct curl_sockaddr *address) {
+curl_socket_t af__exchange_open_reinjection(af__exchange *exchange, struct curl_sockaddr *address) {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     socklen_t size = sizeof name;
     int flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
@@ -80,7 +80,7 @@ curl_socket_t af__exchange_open_replay(af__exchange *exchange, struct curl_socka
         close(listener);
         return CURL_SOCKET_BAD;
     }
-    exchange->replay_listener = listener;
+    exchange->reinjection_listener = listener;
     address->family = AF_UNIX;
     address->protocol = 0;
     address->addrlen = size;
@@ -96,16 +96,16 @@ static bool is_own(int descriptor) {
            peer.pid == getpid();
 }
 
-bool af__exchange_feed_replay(af__exchange *exchange) {
+bool af__exchange_feed_reinjection(af__exchange *exchange) {
     int room = 2 * LONGEST_ANSWER;
-    int peer = accept4(exchange->replay_listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int peer = accept4(exchange->reinjection_listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (peer < 0) return false;
     /* Takes the request that libcurl sends before it reads; nobody looks at it. */
-    exchange->replay_peer = peer;
+    exchange->reinjection_peer = peer;
     if (!is_own(peer)) return false;
     setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-    const char *bytes = exchange->salvage.bytes;
-    size_t left = exchange->salvage.size;
+    const char *bytes = exchange->early_response.bytes;
+    size_t left = exchange->early_response.size;
     while (left > 0) {
         ssize_t count = send(peer, bytes, left, MSG_NOSIGNAL);
         if (count < 0 && errno == EINTR) continue;
@@ -155,27 +155,27 @@ void af__exchange_finish_body(af__exchange *exchange) {
     if (af__transfer_has_failed(transfer) || !af__hop_has_plain_body(transfer)) return;
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    af_slice rest = {exchange->salvage.bytes, exchange->salvage.size};
+    af_slice rest = {exchange->early_response.bytes, exchange->early_response.size};
     int64_t missing = af__hop_bytes_missing(transfer, received);
     if ((int64_t)rest.size > missing) rest.size = (size_t)missing;
     if (rest.size > 0) {
         received += (curl_off_t)rest.size;
         if (af__transfer_on_body(transfer, rest, received) != AF__CONSUMED) return;
-        exchange->salvaged = (int64_t)rest.size;
+        exchange->recovered_size = (int64_t)rest.size;
     }
     exchange->has_whole_answer = missing == INT64_MAX || (int64_t)rest.size == missing;
 }
 
-void af__exchange_end_replay(af__exchange *exchange) {
-    if (exchange->replay_listener >= 0) close(exchange->replay_listener);
-    if (exchange->replay_peer >= 0) close(exchange->replay_peer);
-    exchange->replay_listener = exchange->replay_peer = -1;
-    exchange->is_replay = exchange->has_whole_answer = false;
-    exchange->salvaged = 0;
-    af__buffer_clear(&exchange->salvage);
+void af__exchange_end_reinjection(af__exchange *exchange) {
+    if (exchange->reinjection_listener >= 0) close(exchange->reinjection_listener);
+    if (exchange->reinjection_peer >= 0) close(exchange->reinjection_peer);
+    exchange->reinjection_listener = exchange->reinjection_peer = -1;
+    exchange->is_reinjected = exchange->has_whole_answer = false;
+    exchange->recovered_size = 0;
+    af__buffer_clear(&exchange->early_response);
 }
 
-void af__exchange_measure_replay(const af__exchange *exchange, af_hop *hop) {
+void af__exchange_collect_reinjected(const af__exchange *exchange, af_hop *hop) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
     *hop = exchange->measured;

@@ -203,10 +203,10 @@ af__exchange *af__exchange_new(af__driver *driver) {
     exchange->url = curl_url();
     af__buffer_init(&exchange->field_text, UINT32_MAX);
     af__buffer_init(&exchange->proxy_text, UINT32_MAX);
-    af__buffer_init(&exchange->salvage, UINT32_MAX);
+    af__buffer_init(&exchange->early_response, UINT32_MAX);
     af__exchange_init_trace(exchange);
-    exchange->replay_listener = exchange->replay_peer = -1;
-    exchange->state = (af__easy_state){.shape = AF__SHAPE_GET,
+    exchange->reinjection_listener = exchange->reinjection_peer = -1;
+    exchange->state = (af__easy_state){.request_kind = AF__KIND_GET,
                                        .http_version = CURL_HTTP_VERSION_2TLS,
                                        .connect_ms = -1,
                                        .expect_ms = LONG_EXPECT_WAIT_MS,
@@ -240,7 +240,7 @@ void af__exchange_free(af__exchange *exchange) {
     af__tls_peer_release(exchange->peer);
     af__tls_peer_release(exchange->proxy_peer);
     af__tls_peer_release(exchange->carrier_peer);
-    af__exchange_end_replay(exchange);
+    af__exchange_end_reinjection(exchange);
     af__buffer_clear(&exchange->field_text);
     af__buffer_clear(&exchange->proxy_text);
     af_free(exchange->fields);
@@ -346,8 +346,8 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
         if (af__is_continue_expectation(&request->headers[i])) continue;
         status = add_own(request, text, &request->headers[i], count);
     }
-    int shape = exchange->state.shape;
-    bool has_content = shape == AF__SHAPE_POST || shape == AF__SHAPE_UPLOAD;
+    int kind = exchange->state.request_kind;
+    bool has_content = kind == AF__KIND_POST || kind == AF__KIND_UPLOAD;
     if (status == AF_OK && has_content) status = remove_additions(exchange, text, count);
     if (status == AF_OK && has_content && must_ask(transfer)) {
         ++*count;
@@ -453,36 +453,36 @@ static void set_body(af__exchange *exchange) {
     const char *method = transfer->request.method;
     const af_slice *memory = af__source_in_memory(&transfer->source);
     af__easy_state *state = &exchange->state;
-    int shape = AF__SHAPE_GET;
-    if (!transfer->request.sends_body || exchange->is_replay) {
-        if (strcmp(method, "HEAD") == 0) shape = AF__SHAPE_HEAD;
+    int kind = AF__KIND_GET;
+    if (!transfer->request.sends_body || exchange->is_reinjected) {
+        if (strcmp(method, "HEAD") == 0) kind = AF__KIND_HEAD;
         /* RFC 9110 8.6: a method that anticipates content says that there is none. */
-        else if (takes_content(method) && !exchange->is_replay)
-            shape = AF__SHAPE_POST;
+        else if (takes_content(method) && !exchange->is_reinjected)
+            kind = AF__KIND_POST;
     } else {
         /* What goes out with the head is not asked for piece by piece, as a rate needs it. */
         bool is_inline = memory != NULL && memory->size <= INLINE_BODY &&
                          transfer->send_rate.per_second == 0 && !af__transfer_expects(transfer);
-        shape = is_inline ? AF__SHAPE_POST : AF__SHAPE_UPLOAD;
+        kind = is_inline ? AF__KIND_POST : AF__KIND_UPLOAD;
     }
-    if (state->shape != (unsigned)shape) {
+    if (state->request_kind != (unsigned)kind) {
         /* From any shape to GET and on: libcurl's switches undo one another in this order only. */
-        if (state->shape == AF__SHAPE_HEAD) SET(CURLOPT_NOBODY, 0L);
-        if (state->shape == AF__SHAPE_UPLOAD) SET(CURLOPT_UPLOAD, 0L);
+        if (state->request_kind == AF__KIND_HEAD) SET(CURLOPT_NOBODY, 0L);
+        if (state->request_kind == AF__KIND_UPLOAD) SET(CURLOPT_UPLOAD, 0L);
         SET(CURLOPT_POSTFIELDS, NULL);
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
         SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)-1);
         SET(CURLOPT_HTTPGET, 1L);
-        if (shape == AF__SHAPE_HEAD) SET(CURLOPT_NOBODY, 1L);
-        if (shape == AF__SHAPE_POST) SET(CURLOPT_POST, 1L);
-        if (shape == AF__SHAPE_UPLOAD) SET(CURLOPT_UPLOAD, 1L);
-        state->shape = (unsigned)shape;
+        if (kind == AF__KIND_HEAD) SET(CURLOPT_NOBODY, 1L);
+        if (kind == AF__KIND_POST) SET(CURLOPT_POST, 1L);
+        if (kind == AF__KIND_UPLOAD) SET(CURLOPT_UPLOAD, 1L);
+        state->request_kind = (unsigned)kind;
     }
-    if (shape == AF__SHAPE_POST) {
+    if (kind == AF__KIND_POST) {
         bool has_bytes = transfer->request.sends_body && memory->size > 0;
         SET(CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
         SET(CURLOPT_POSTFIELDSIZE_LARGE, has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
-    } else if (shape == AF__SHAPE_UPLOAD) {
+    } else if (kind == AF__KIND_UPLOAD) {
         SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->source.length);
     }
 }
@@ -490,7 +490,7 @@ static void set_body(af__exchange *exchange) {
 static void set_method(af__exchange *exchange) {
     static const char *const natural[] = {"GET", "HEAD", "POST", "PUT"};
     const char *method = exchange->transfer->request.method;
-    bool is_natural = strcmp(method, natural[exchange->state.shape]) == 0;
+    bool is_natural = strcmp(method, natural[exchange->state.request_kind]) == 0;
     if (is_natural && !exchange->state.has_custom_method) return;
     SET(CURLOPT_CUSTOMREQUEST, is_natural ? NULL : method);
     exchange->state.has_custom_method = !is_natural;
@@ -522,7 +522,7 @@ static af_status set_version(af__exchange *exchange, af_failure *failure) {
     }
     /* Only where a connection may turn out to multiplex is there something to wait for. */
     bool waits = exchange->driver->multiplexes && version != CURL_HTTP_VERSION_1_1 &&
-                 exchange->place == AF__APART_NOT &&
+                 exchange->slot == AF__ISOLATE_NONE &&
                  (transfer->request.url.is_https || version != CURL_HTTP_VERSION_2TLS);
     if (waits != exchange->state.waits_for_multiplex) {
         SET(CURLOPT_PIPEWAIT, waits ? 1L : 0L);
@@ -585,15 +585,15 @@ static void set_upload_buffer(af__exchange *exchange) {
     }
 }
 
-bool af__driver_is_crowded(const af__driver *driver) {
+bool af__driver_at_connection_limit(const af__driver *driver) {
     return (driver->max_connections_per_host != 0 &&
             driver->active >= driver->max_connections_per_host) ||
            (driver->max_connections != 0 && driver->active >= driver->max_connections);
 }
 
-static void set_apart(af__exchange *exchange) {
-    exchange->place = af__apart_take(exchange->driver, exchange->transfer);
-    long options = af__apart_options(exchange->place);
+static void isolate(af__exchange *exchange) {
+    exchange->slot = af__isolation_take(exchange->driver, exchange->transfer);
+    long options = af__isolation_options(exchange->slot);
     if (options == exchange->state.tls_options) return;
     SET(CURLOPT_SSL_OPTIONS, options);
     exchange->state.tls_options = options;
@@ -602,8 +602,8 @@ static void set_apart(af__exchange *exchange) {
 static void set_rest(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     af__easy_state *state = &exchange->state;
-    set_apart(exchange);
-    bool is_alone = exchange->place == AF__APART_ALONE || exchange->is_replay;
+    isolate(exchange);
+    bool is_alone = exchange->slot == AF__ISOLATE_ONE_SHOT || exchange->is_reinjected;
     af__exchange_set_reuse(exchange, exchange->driver->forbids_reuse || is_alone);
     bool decodes = transfer->coding != AF__CODING_KEPT;
     if (decodes != state->decodes) {
@@ -622,7 +622,8 @@ static void set_rest(af__exchange *exchange) {
      * address of a host in time.
      */
     long connect = (long)transfer->timeouts.connect_ms;
-    if (connect == 0 || af__driver_is_crowded(exchange->driver)) connect = NO_CONNECT_LIMIT_MS;
+    bool waits = af__driver_at_connection_limit(exchange->driver);
+    if (connect == 0 || waits) connect = NO_CONNECT_LIMIT_MS;
     if (connect != state->connect_ms) {
         SET(CURLOPT_CONNECTTIMEOUT_MS, connect);
         state->connect_ms = connect;
@@ -674,9 +675,9 @@ void af__exchange_reset(af__exchange *exchange) {
     af__tls_peer_release(exchange->carrier_peer);
     exchange->peer = exchange->proxy_peer = exchange->carrier_peer = NULL;
     exchange->tls_layers = 0;
-    af__exchange_end_replay(exchange);
-    af__apart_give_back(exchange->driver, exchange->place);
-    exchange->place = AF__APART_NOT;
+    af__exchange_end_reinjection(exchange);
+    af__isolation_give_back(exchange->driver, exchange->slot);
+    exchange->slot = AF__ISOLATE_NONE;
     exchange->transfer = NULL;
     exchange->attempt = AF__ATTEMPT_NONE;
     exchange->connect_error = exchange->connections = exchange->socket_error = 0;

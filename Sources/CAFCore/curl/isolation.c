@@ -23,37 +23,37 @@ static bool may_have_to_wait(const af__transfer *transfer) {
     return transfer->receive_rate.per_second != 0 || transfer->sink.kind != AF_SINK_MEMORY;
 }
 
-unsigned af__apart_take(af__driver *driver, const af__transfer *transfer) {
+unsigned af__isolation_take(af__driver *driver, const af__transfer *transfer) {
     /*
      * libcurl compares the credentials of a proxy only where it is SOCKS: a tunnel that was made with
      * some would serve a request with others. Those of the session are always the same.
      */
-    if (transfer->own_proxy != NULL) return AF__APART_ALONE;
+    if (transfer->own_proxy != NULL) return AF__ISOLATE_ONE_SHOT;
     /*
      * What is authenticated is the connection, and several versions of libcurl confused who may use it
      * (CVE-2026-1965, CVE-2026-5545): nobody may.
      */
     unsigned scheme;
-    if (af__transfer_connection_auth(transfer, false, &scheme) != NULL) return AF__APART_ALONE;
-    if (af__transfer_identifies_to_proxy(transfer)) return AF__APART_ALONE;
+    if (af__transfer_connection_auth(transfer, false, &scheme) != NULL) return AF__ISOLATE_ONE_SHOT;
+    if (af__transfer_identifies_to_proxy(transfer)) return AF__ISOLATE_ONE_SHOT;
     if (!may_have_to_wait(transfer) || transfer->version == AF_HTTP_PREFER_1_1)
-        return AF__APART_NOT;
-    if (!driver->multiplexes) return AF__APART_NOT;
+        return AF__ISOLATE_NONE;
+    if (!driver->multiplexes) return AF__ISOLATE_NONE;
     if (!transfer->request.url.is_https) {
         /* Without TLS nothing marks a connection but that it is going to be closed. */
         bool is_shared = transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
-        return is_shared ? AF__APART_ALONE : AF__APART_NOT;
+        return is_shared ? AF__ISOLATE_ONE_SHOT : AF__ISOLATE_NONE;
     }
-    for (unsigned place = AF__APART_NOT + 1; place < AF__APART_ALONE; place++) {
-        if ((driver->places & 1u << place) != 0) continue;
-        driver->places |= 1u << place;
-        return place;
+    for (unsigned slot = AF__ISOLATE_NONE + 1; slot < AF__ISOLATE_ONE_SHOT; slot++) {
+        if ((driver->slots & 1u << slot) != 0) continue;
+        driver->slots |= 1u << slot;
+        return slot;
     }
-    return AF__APART_ALONE;
+    return AF__ISOLATE_ONE_SHOT;
 }
 
-void af__apart_give_back(af__driver *driver, unsigned place) {
-    driver->places &= ~(1u << place);
+void af__isolation_give_back(af__driver *driver, unsigned slot) {
+    driver->slots &= ~(1u << slot);
 }
 
 /** Is it known beforehand that the hop shares its connection with no other? */
@@ -83,16 +83,16 @@ void af__driver_place(const af__driver *driver, const af__transfer *transfer, af
 }
 
 af__sharing af__exchange_sharing(const af__exchange *exchange) {
-    if (exchange->is_replay) return AF__SHARING_UNKNOWN;
+    if (exchange->is_reinjected) return AF__SHARING_UNKNOWN;
     if (exchange->is_multiplexed && exchange->driver->multiplexes) return AF__SHARING_STREAMS;
     /* HTTP/1.1 may have been the request's choice. */
     return is_alone(exchange->driver, exchange->transfer) ? AF__SHARING_UNKNOWN : AF__SHARING_NONE;
 }
 
-long af__apart_options(unsigned place) {
+long af__isolation_options(unsigned slot) {
     long options = 0;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if ((place & 1u << i) != 0) options |= marks[i];
+        if ((slot & 1u << i) != 0) options |= marks[i];
     }
     return options;
 }

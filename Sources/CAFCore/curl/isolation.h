@@ -6,13 +6,13 @@
 
 /** Connections of exchanges that no other may share. */
 enum {
-    AF__APART_NOT = 0,  /**< A connection as any other. */
-    AF__APART_ALONE = 7 /**< A new one, not used again; in between: one of this number. */
+    AF__ISOLATE_NONE = 0,    /**< A connection as any other. */
+    AF__ISOLATE_ONE_SHOT = 7 /**< A new one, not used again; in between: one of this number. */
 };
 
-/** Must this hop have a connection to itself? The place is its own until it is given back. */
-unsigned af__apart_take(af__driver *driver, const af__transfer *transfer);
-void af__apart_give_back(af__driver *driver, unsigned place);
+/** Must this hop have a connection to itself? The slot is its own until it is given back. */
+unsigned af__isolation_take(af__driver *driver, const af__transfer *transfer);
+void af__isolation_give_back(af__driver *driver, unsigned slot);
 
 /**
  * libcurl before 8.0 fails on the second request of a connection in the clear that speaks HTTP/2 by
@@ -27,7 +27,7 @@ bool af__must_not_share(const af__transfer *transfer);
  */
 bool af__may_multiplex(void);
 
-/** The CURLOPT_SSL_OPTIONS that keep the connection of a place from everybody else. */
-long af__apart_options(unsigned place);
+/** The CURLOPT_SSL_OPTIONS that keep the connection of a slot from all other exchanges. */
+long af__isolation_options(unsigned slot);
 
 #endif

@@ -179,7 +179,7 @@ static bool read_address(af__ip *out, const struct curl_sockaddr *address) {
 bool af__exchange_may_connect(const af__exchange *exchange, const struct curl_sockaddr *address) {
     const af__network *network = exchange->driver->network;
     af__ip ip;
-    bool is_open = network == NULL || !network->require_public_addresses || exchange->is_replay;
+    bool is_open = network == NULL || !network->require_public_addresses || exchange->is_reinjected;
     if (is_open || exchange->transfer == NULL || exchange->transfer->hop.proxy != NULL) return true;
     if (!read_address(&ip, address) || af__ip_is_public(&ip)) return true;
     af_failure failure = {0};

@@ -115,7 +115,7 @@ static bool is_cut_head(const af__exchange *exchange, CURLcode code) {
 static bool lacks_goodbye(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     return af__hop_ends_with_connection(transfer) && transfer->request.url.is_https &&
-           !af__hop_is_http_2(transfer) && !af__tls_peer_said_goodbye(exchange->peer);
+           !af__hop_is_http_2(transfer) && !af__tls_peer_got_close_notify(exchange->peer);
 }
 
 /** Did the peer cut a TLS connection without saying goodbye, in the middle of a body? */
@@ -190,7 +190,7 @@ static bool ended_at_proxy(const af__exchange *exchange) {
     return exchange->peer == NULL && exchange->proxy_peer != NULL;
 }
 
-void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure *failure) {
+void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_failure *failure) {
     af_trust_reason reason = AF_TRUST_OTHER;
     const char *text = exchange->error_text;
     af_status status = status_of(code);
@@ -200,7 +200,7 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
     /* The transfer knows best how far its head came. */
     if (status == AF_OK || is_cut_head(exchange, code)) return;
     if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
-    if (exchange->is_replay && af__hop_is_unanswered(exchange->transfer)) {
+    if (exchange->is_reinjected && af__hop_is_unanswered(exchange->transfer)) {
         af__fail(failure, AF_ELOST, "the connection was lost while the request was sent");
         return;
     }
@@ -241,24 +241,24 @@ void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure 
         status = AF_ELOST;
         text = "the server had ended the connection";
     }
-    char complaint[AF_FAILURE_TEXT_SIZE];
+    char described[AF_FAILURE_TEXT_SIZE];
     if (status == AF_EUNTRUSTED || status == AF_ETLS || status == AF_ELOST) {
         const af__tls_peer *peer = ended_at_proxy(exchange) ? exchange->proxy_peer : exchange->peer;
         const char *who = ended_at_proxy(exchange) ? "proxy" : "server";
         af_status verdict = af__tls_peer_get_verdict(peer, &reason, &text);
-        const char *alert = af__tls_peer_get_complaint(peer);
+        const char *alert = af__tls_peer_get_alert(peer);
         /* libcurl takes some alerts about us for a verdict of ours. */
         if (status == AF_EUNTRUSTED || alert != NULL) status = AF_ETLS;
         if (verdict != AF_OK) status = verdict;
         if (status == AF_ETLS && alert != NULL) {
-            snprintf(complaint, sizeof complaint, "the %s ended TLS: %s", who, alert);
-            text = complaint;
+            snprintf(described, sizeof described, "the %s ended TLS: %s", who, alert);
+            text = described;
         } else if (verdict == AF_EUNTRUSTED && ended_at_proxy(exchange)) {
-            snprintf(complaint, sizeof complaint, "the proxy is not trusted: %s", text);
-            text = complaint;
+            snprintf(described, sizeof described, "the proxy is not trusted: %s", text);
+            text = described;
         }
     }
-    af_status by_proxy = af__exchange_judge_proxy(exchange, code);
+    af_status by_proxy = af__exchange_map_proxy_result(exchange, code);
     if (by_proxy != AF_OK) status = by_proxy;
     if (text[0] == '\0') text = curl_easy_strerror(code);
     af__fail(failure, status, "%s", text);
@@ -341,7 +341,7 @@ static void add_wait(af_hop *hop, int64_t waited_us) {
     if (hop->tls_us > 0) hop->tls_us += waited_us;
 }
 
-void af__exchange_measure(const af__exchange *exchange, af_hop *hop) {
+void af__exchange_collect_timings(const af__exchange *exchange, af_hop *hop) {
     CURL *easy = exchange->easy;
     if (exchange->hosts.stage != AF__STAGE_ADDED) {
         measure_unsent(exchange, hop);
@@ -358,7 +358,7 @@ void af__exchange_measure(const af__exchange *exchange, af_hop *hop) {
     hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
     hop->total_us = number(easy, CURLINFO_TOTAL_TIME_T);
     hop->sent = number(easy, CURLINFO_SIZE_UPLOAD_T);
-    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->salvaged;
+    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->recovered_size;
     long connections = 0;
     curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
     atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,

@@ -5,9 +5,9 @@
 #include "curl/driver_internal.h"
 
 /** What a libcurl code means to us. */
-void af__exchange_judge(const af__exchange *exchange, CURLcode code, af_failure *failure);
+void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_failure *failure);
 
 /** The numbers of the hop. */
-void af__exchange_measure(const af__exchange *exchange, af_hop *hop);
+void af__exchange_collect_timings(const af__exchange *exchange, af_hop *hop);
 
 #endif

@@ -49,7 +49,7 @@ af_status af__driver_choose_proxy(const af__driver *driver, const af__transfer *
 static af_status choose(af__exchange *exchange, const af__proxy **out, af_failure *failure) {
     /* An early response comes from this very process; with another proxy libcurl would look up another host. */
     *out = exchange->transfer->hop.proxy;
-    if (exchange->is_replay) return AF_OK;
+    if (exchange->is_reinjected) return AF_OK;
     return af__driver_choose_proxy(exchange->driver, exchange->transfer, out, failure);
 }
 
@@ -99,7 +99,7 @@ static af_status of_socks(const af__exchange *exchange) {
     }
 }
 
-af_status af__exchange_judge_proxy(const af__exchange *exchange, CURLcode code) {
+af_status af__exchange_map_proxy_result(const af__exchange *exchange, CURLcode code) {
     if (code == CURLE_OK || exchange->transfer->hop.proxy == NULL) return AF_OK;
     return code == CURLE_PROXY ? of_socks(exchange) : of_tunnel(exchange);
 }

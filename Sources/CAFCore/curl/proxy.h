@@ -16,6 +16,6 @@ af_status af__driver_set_proxies(af__driver *driver, const af_proxies *proxies,
                                  af_failure *failure);
 
 /** What a libcurl code means that is the proxy's doing; AF_OK: it is not. */
-af_status af__exchange_judge_proxy(const af__exchange *exchange, CURLcode code);
+af_status af__exchange_map_proxy_result(const af__exchange *exchange, CURLcode code);
 
 #endif

@@ -383,7 +383,7 @@ static af_status need_all(af__exchange *exchange) {
     const af__proxy *proxy = exchange->transfer->hop.proxy;
     uint16_t doh_port = 0;
     af_slice doh = af__network_doh_server(network, &doh_port);
-    if (exchange->is_replay || af__exchange_uses_socket(exchange)) return AF_OK;
+    if (exchange->is_reinjected || af__exchange_uses_socket(exchange)) return AF_OK;
     /* c-ares has no threads, and alone knows about servers of the caller's choice. */
     if (af__network_has_servers(network)) return AF_OK;
     /* With names over HTTPS libcurl looks up one name only, that of the server that it asks. */
@@ -498,7 +498,7 @@ bool af__exchange_may_look_up(const af__exchange *exchange) {
 void af__exchange_add_scope(const af__exchange *exchange, struct curl_sockaddr *address) {
     const af__resolved *resolved = exchange->hosts.uses[0].resolved;
     struct sockaddr_in6 in;
-    if (address->family != AF_INET6 || resolved == NULL || exchange->is_replay) return;
+    if (address->family != AF_INET6 || resolved == NULL || exchange->is_reinjected) return;
     memcpy(&in, &address->addr, sizeof in);
     for (size_t i = 0; i < resolved->addresses->count; i++) {
         const af__address *known = &resolved->addresses->list[i];
@@ -513,7 +513,7 @@ void af__exchange_add_scope(const af__exchange *exchange, struct curl_sockaddr *
 
 af__name *af__name_of_connection(af__exchange *exchange) {
     af__name *name = exchange->hosts.uses[0].name;
-    if (name == NULL || exchange->is_replay) return NULL;
+    if (name == NULL || exchange->is_reinjected) return NULL;
     name->connections++;
     use(&exchange->driver->names, name);
     return name;

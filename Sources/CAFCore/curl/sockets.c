@@ -136,20 +136,20 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
                                      struct curl_sockaddr *address) {
     (void)purpose;
     af__exchange *exchange = context;
-    if (!exchange->is_replay) exchange->salvage.size = 0;
+    if (!exchange->is_reinjected) exchange->early_response.size = 0;
     exchange->tls_layers = 0;
     exchange->is_looking_up = false;
     if (!af__exchange_may_connect(exchange, address)) return CURL_SOCKET_BAD;
     /* Close-on-exec from the start: a program that the host process starts must not inherit it. */
-    curl_socket_t descriptor = exchange->is_replay
-                                   ? af__exchange_open_replay(exchange, address)
+    curl_socket_t descriptor = exchange->is_reinjected
+                                   ? af__exchange_open_reinjection(exchange, address)
                                    : socket(address->family, address->socktype | SOCK_CLOEXEC,
                                             address->protocol);
     if (descriptor < 0) {
         exchange->socket_error = errno;
         return CURL_SOCKET_BAD;
     }
-    if (!exchange->is_replay) af__exchange_trace_socket(exchange, address);
+    if (!exchange->is_reinjected) af__exchange_trace_socket(exchange, address);
     af__socket *entry = socket_entry(exchange->driver, descriptor);
     if (entry == NULL) {
         /* libcurl knows only that there is no socket, and would call that a refused connection. */
@@ -181,7 +181,7 @@ int af__driver_close_socket(void *context, curl_socket_t descriptor) {
         driver->sockets[descriptor] != NULL) {
         af__socket *entry = driver->sockets[descriptor];
         if (entry->last != NULL && entry->last->serial == entry->last_serial) {
-            af__exchange_salvage(entry->last, descriptor);
+            af__exchange_recover_early_response(entry->last, descriptor);
         }
         entry->last = NULL;
         if (entry->name != NULL) af__name_connection_closed(driver, entry->name);

@@ -108,7 +108,7 @@ CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context) 
     return exchange->peer != NULL ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
 
-void af__exchange_adopt_peer(af__exchange *exchange) {
+void af__exchange_attach_peer(af__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
     exchange->is_multiplexed = exchange->transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
     if (!exchange->transfer->request.url.is_https) return;

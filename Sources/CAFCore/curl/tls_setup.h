@@ -16,6 +16,6 @@ CURLcode af__exchange_set_proxy_tls(af__exchange *exchange);
 CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context);
 
 /** A connection from the pool was judged when it was made, by another exchange. */
-void af__exchange_adopt_peer(af__exchange *exchange);
+void af__exchange_attach_peer(af__exchange *exchange);
 
 #endif

@@ -104,7 +104,7 @@ void af__exchange_trace_ready(af__exchange *exchange) {
     if (!af__transfer_is_traced(exchange->transfer)) return;
     forget_head(&exchange->trace.head);
     af__exchange_set_verbose(exchange, true);
-    if (!exchange->is_replay) report_connection(exchange);
+    if (!exchange->is_reinjected) report_connection(exchange);
 }
 
 /* ---- Heads --------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static void take_sent(af__exchange *exchange, af_slice bytes) {
     af__buffer *head = &exchange->trace.head;
     bool is_tunnel = !exchange->is_ready;
     /* What goes to ourselves to bring an early response back was sent to nobody. */
-    if (exchange->is_replay) return;
+    if (exchange->is_reinjected) return;
     if (head->size == 0 && is_tunnel) report_connection(exchange);
     if (af__buffer_append(head, bytes.bytes, bytes.size) != AF_OK) {
         af_failure failure = {0};

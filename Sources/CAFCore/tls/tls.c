@@ -31,13 +31,13 @@ struct af__tls_peer {
     af__tls *tls;
     af__verification *verification; /* What was judged; NULL: nothing yet. */
     bool lacked_memory;             /* So that nothing could be judged. */
-    bool said_goodbye;              /* The server sent close_notify. */
+    bool got_close_notify;          /* The server sent close_notify. */
     bool is_closing;                /* libcurl sent close_notify. */
     bool has_ended;                 /* Before that the server did, or reading or writing failed. */
     bool spoke_last;  /* Before that libcurl wrote something since it read something. */
     unsigned writes;  /* Since it read something. */
     af_status choice; /* AF_OK, unless the hook wanted no handshake. */
-    int complaint;    /* The alert by which it ended the connection; 0: none. */
+    int last_alert;   /* The alert by which it ended the connection; 0: none. */
     const SSL *ssl;   /* Once the handshake is done; lives as long as the connection. */
     char host[];
 };
@@ -246,7 +246,7 @@ static int show_identity(SSL *ssl, void *argument) {
 }
 
 /** Alerts that servers send about a client certificate, or for lack of one. */
-static bool is_complaint(int alert) {
+static bool ends_connection(int alert) {
     return (alert >= SSL_AD_NO_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN) ||
            alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_UNKNOWN_CA ||
            alert == SSL_AD_ACCESS_DENIED || alert == SSL_AD_DECRYPT_ERROR ||
@@ -310,10 +310,10 @@ static void watch(const SSL *ssl, int where, int value) {
     }
     if (where != SSL_CB_READ_ALERT) return;
     if (alert == SSL_AD_CLOSE_NOTIFY) {
-        peer->said_goodbye = true;
+        peer->got_close_notify = true;
         note_end(peer);
     }
-    if (is_complaint(alert)) peer->complaint = value;
+    if (ends_connection(alert)) peer->last_alert = value;
 }
 
 af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host) {
@@ -393,8 +393,8 @@ bool af__tls_offer_http_1_1(void *ssl_context) {
     return SSL_CTX_set_alpn_protos(ssl_context, protocols, sizeof protocols - 1) == 0;
 }
 
-bool af__tls_peer_said_goodbye(const af__tls_peer *peer) {
-    return peer != NULL && peer->said_goodbye;
+bool af__tls_peer_got_close_notify(const af__tls_peer *peer) {
+    return peer != NULL && peer->got_close_notify;
 }
 
 bool af__tls_peer_has_ended(const af__tls_peer *peer) {
@@ -405,11 +405,11 @@ bool af__tls_peer_spoke_last(const af__tls_peer *peer) {
     return peer->is_closing ? peer->spoke_last : peer->writes > 0;
 }
 
-const char *af__tls_peer_get_complaint(const af__tls_peer *peer) {
-    if (peer == NULL || peer->complaint == 0) return NULL;
+const char *af__tls_peer_get_alert(const af__tls_peer *peer) {
+    if (peer == NULL || peer->last_alert == 0) return NULL;
     /* OpenSSL 3.0 has no words for this one. */
-    if ((peer->complaint & 0xFF) == SSL_AD_CERTIFICATE_REQUIRED) return "certificate required";
-    return SSL_alert_desc_string_long(peer->complaint);
+    if ((peer->last_alert & 0xFF) == SSL_AD_CERTIFICATE_REQUIRED) return "certificate required";
+    return SSL_alert_desc_string_long(peer->last_alert);
 }
 
 af__verification *af__tls_peer_copy_verification(const af__tls_peer *peer) {

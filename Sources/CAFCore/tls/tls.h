@@ -60,7 +60,7 @@ const void *af__tls_peer_get_ssl(const af__tls_peer *peer);
 bool af__tls_offer_http_1_1(void *ssl_context);
 
 /** Has the server announced the end of the connection? Without that an end is a cut. */
-bool af__tls_peer_said_goodbye(const af__tls_peer *peer);
+bool af__tls_peer_got_close_notify(const af__tls_peer *peer);
 
 /**
  * Did libcurl find the connection ended before it closed it: by close_notify, by its end, or by an error of reading or
@@ -75,7 +75,7 @@ bool af__tls_peer_spoke_last(const af__tls_peer *peer);
  * What the server said when it ended TLS for a reason that has to do with who we are, such as a
  * client certificate that it missed or doesn't like; NULL if it didn't. Lives forever.
  */
-const char *af__tls_peer_get_complaint(const af__tls_peer *peer);
+const char *af__tls_peer_get_alert(const af__tls_peer *peer);
 
 /** What it has shown of itself, a reference of your own; NULL if nothing, or no peer. */
 af__verification *af__tls_peer_copy_verification(const af__tls_peer *peer);
