@@ -46,7 +46,7 @@ struct Batch {
 extension Exchange {
     /// What a person knows it by.
     fileprivate var name: String {
-        let name = (try? FileName.of(url: request.url)) ?? URLQuery.withoutUserInfo(request.url)
+        let name = (try? FileName.of(url: request.url)) ?? URLText(request.url).withoutUserInfo
         return String(name.printable.suffix(30))
     }
 }

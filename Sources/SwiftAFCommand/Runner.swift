@@ -97,7 +97,7 @@ struct Runner: Sendable {
     /// - Parameter url: Which of several transfers failed.
     private func complain(_ failure: Failure?, of url: String? = nil) {
         guard let failure else { return }
-        let place = url.map { "\(URLQuery.withoutUserInfo($0)): " } ?? ""
+        let place = url.map { "\(URLText($0).withoutUserInfo): " } ?? ""
         console.complain("swiftaf: \((place + failure.message).printable)")
         if let resumption = failure.resumption { console.complain("swiftaf: \(resumption)") }
     }

@@ -152,9 +152,10 @@ import Testing
     @Test(arguments: [
         ("http://u:p@h/x@y", "http://h/x@y"), ("http://u@h", "http://h"), ("http://a@b@h?c@d", "http://h?c@d"),
         ("http://h/p", "http://h/p"), ("//u:p@h/", "//h/"), ("/path@x", "/path@x"), ("", ""),
-        ("https://u:p@[::1]:8/", "https://[::1]:8/"),
+        ("https://u:p@[::1]:8/", "https://[::1]:8/"), ("http://@h/", "http://h/"), ("1http://u:p@h/x", "1http://h/x"),
+        ("http://h/?//u:p@h", "http://h/?//u:p@h"),
     ])
     func userInfoIsTakenOut(url: String, expected: String) {
-        #expect(URLQuery.withoutUserInfo(url) == expected)
+        #expect(URLText(url).withoutUserInfo == expected)
     }
 }

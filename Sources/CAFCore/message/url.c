@@ -32,7 +32,7 @@ static af_status read_scheme(bool *is_https, af_slice scheme, af_failure *failur
     *is_https = af__same_name(scheme, "https");
     if (*is_https || af__same_name(scheme, "http")) return AF_OK;
     int shown = scheme.size < 32 ? (int)scheme.size : 32;
-    return af__fail(failure, AF_EINVAL, "the scheme \"%.*s\" is not http or https", shown,
+    return af__fail(failure, AF_EINVAL, "the scheme \"%.*s\" is neither http nor https", shown,
                     scheme.bytes);
 }
 

@@ -34,7 +34,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
 
     /// Whether the text is a token (RFC 9110, section 5.6.2): not empty, no spaces, controls or separators.
     public var isValid: Bool {
-        ASCII.isToken(rawValue)
+        CoreField.isToken(rawValue)
     }
 
     /// Whether the method is safe (RFC 9110 9.2.1).

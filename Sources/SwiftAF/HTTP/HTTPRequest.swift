@@ -49,16 +49,8 @@ public struct HTTPRequest: Sendable {
     /// The host as given; an IPv6 address without brackets.
     public var host: String? { URLText(url).host.map(String.init) }
 
-    /// The port, or the default port of the scheme; nil if there is neither.
-    public var port: Int? {
-        let parts = URLText(url)
-        guard parts.portText?.isEmpty ?? true else { return parts.port }
-        return switch scheme {
-        case "http": 80
-        case "https": 443
-        default: nil
-        }
-    }
+    /// The port, 1 to 65535, or the default port of the scheme; nil if there is neither.
+    public var port: Int? { URLText(url).port }
 }
 
 // MARK: - How it differs from what the session does

@@ -85,7 +85,7 @@ extension MediaType: CustomStringConvertible {
     public var description: String {
         parameters.reduce(into: essence) { text, parameter in
             text += "; \(parameter.name)="
-            text += ASCII.isToken(parameter.value) ? parameter.value : Self.quoted(parameter.value)
+            text += CoreField.isToken(parameter.value) ? parameter.value : Self.quoted(parameter.value)
         }
     }
 
@@ -122,10 +122,10 @@ extension MediaType {
 
         /// The longest token at this position; nil if there is none.
         mutating func token() -> String? {
-            let token = rest.prefix(while: ASCII.isTokenByte)
+            let token = CoreField.token(atStartOf: Substring(rest))
             guard !token.isEmpty else { return nil }
-            rest = rest[token.endIndex...]
-            return String(Substring(token))
+            rest = rest.dropFirst(token.utf8.count)
+            return String(token)
         }
 
         /// A token or a quoted string; nil if there is neither, or the string isn't terminated.

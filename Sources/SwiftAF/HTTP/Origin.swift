@@ -1,18 +1,11 @@
 /// Scheme, host and port: what credentials belong to (RFC 9110, section 4.3.1).
 struct Origin: Hashable, Sendable {
-    let scheme: String
-    let host: String
-    let port: Int
+    /// In the one form that equal origins have, such as `https://example.org:8443`.
+    private let text: String
 
-    /// - Returns: Nil if the text is no URL of http or https with a host.
+    /// - Returns: Nil if a request wouldn't accept the URL.
     init?(_ url: String) {
-        let parts = URLText(url)
-        guard let scheme = parts.scheme.map({ ASCII.lowercased($0) }), let host = parts.host, !host.isEmpty,
-            let standard = ["http": 80, "https": 443][scheme]
-        else { return nil }
-        guard let port = parts.portText?.isEmpty ?? true ? standard : parts.port else { return nil }
-        self.scheme = scheme
-        self.host = ASCII.lowercased(host)
-        self.port = port
+        guard let text = CoreURL.origin(of: url) else { return nil }
+        self.text = text
     }
 }

@@ -1,46 +1,26 @@
-/// The parts of a URL as text, split after RFC 3986, appendix B. Splitting never fails and changes nothing,
-/// so it also serves URLs that a stricter parser refuses.
+/// The parts of a URL as text (RFC 3986, appendix B), as the core splits it. Splitting never fails and changes nothing, so
+/// it also serves URLs that a request refuses.
 ///
 /// All of it works on bytes: to `Character`, a delimiter followed by a combining mark is no delimiter, and
 /// what would then not be recognized as a query or a password would not be hidden either.
-struct URLText: Sendable {
+package struct URLText: Sendable {
+    /// All of it.
+    let text: String
     /// Without the colon, case kept.
-    private(set) var scheme: Substring?
+    let scheme: Substring?
     /// Before the `@`, possibly with a password.
-    private(set) var userInfo: Substring?
+    let userInfo: Substring?
     /// Without brackets around an IPv6 address.
-    private(set) var host: Substring?
+    let host: Substring?
     /// What follows the host's colon; may be empty.
-    private(set) var portText: Substring?
-    private(set) var path: Substring
+    let portText: Substring?
+    /// The port, or the default of the scheme; nil if there is neither, or if the text isn't a port.
+    let port: Int?
+    let path: Substring
     /// Without the question mark.
-    private(set) var query: Substring?
+    let query: Substring?
     /// Without the number sign.
-    private(set) var fragment: Substring?
-
-    init(_ url: String) {
-        var rest = Substring(url)
-        if let (before, after) = Self.split(rest, atFirst: "#") { (rest, fragment) = (before, after) }
-        if let (before, after) = Self.split(rest, atFirst: "?") { (rest, query) = (before, after) }
-        if let (before, after) = Self.split(rest, atFirst: ":"), Self.isScheme(before) {
-            (scheme, rest) = (before, after)
-        }
-        path = rest
-        if rest.utf8.starts(with: "//".utf8) {
-            rest = Substring(rest.utf8.dropFirst(2))
-            let end = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
-            path = rest[end...]
-            splitAuthority(rest[..<end])
-        }
-    }
-
-    /// The port as a number, nil if there is none or it is not one.
-    var port: Int? {
-        guard let portText, !portText.isEmpty, portText.utf8.allSatisfy(Self.isDigit),
-            let port = Int(portText), port <= 65535
-        else { return nil }
-        return port
-    }
+    let fragment: Substring?
 
     /// The URL without user information, query, fragment and control characters: what may appear in logs.
     var redacted: String {
@@ -70,40 +50,29 @@ struct URLText: Sendable {
         return text
     }
 
-    private mutating func splitAuthority(_ authority: Substring) {
-        var hostAndPort = authority
-        if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
-            userInfo = authority[..<at]
-            hostAndPort = Substring(authority.utf8[at...].dropFirst())
+    /// The text without user information, for people to read. What only looks like an authority loses it, too.
+    package var withoutUserInfo: String {
+        guard host == nil else {
+            guard let userInfo else { return text }
+            // After the user information comes its "@".
+            return text[..<userInfo.startIndex] + String(Substring(text.utf8[userInfo.endIndex...].dropFirst()))
         }
-        if hostAndPort.utf8.first == UInt8(ascii: "["), let (inside, tail) = Self.split(hostAndPort, atFirst: "]") {
-            host = Substring(inside.utf8.dropFirst())
-            portText = tail.utf8.first == UInt8(ascii: ":") ? Substring(tail.utf8.dropFirst()) : nil
-        } else if let (before, after) = Self.split(hostAndPort, atFirst: ":") {
-            (host, portText) = (before, after)
-        } else {
-            host = hostAndPort
+        // With something in front that isn't a scheme.
+        guard let slashes = text.utf8.firstRange(of: "//".utf8)?.lowerBound, slashes > text.startIndex else {
+            return text
         }
+        return text[..<slashes] + URLText(String(text[slashes...])).withoutUserInfo
     }
 
-    private static func split(_ text: Substring, atFirst mark: Unicode.Scalar) -> (Substring, Substring)? {
-        guard let index = text.utf8.firstIndex(of: UInt8(ascii: mark)) else { return nil }
-        return (text[..<index], Substring(text.utf8[index...].dropFirst()))
+    /// What follows the last slash of the path, still encoded; empty if there is no slash.
+    package var lastSegment: Substring {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return path[path.utf8.index(after: slash)...]
     }
 
-    private static func isScheme(_ text: Substring) -> Bool {
-        guard let first = text.utf8.first, isLetter(first) else { return false }
-        return text.utf8.allSatisfy { byte in
-            isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
-                || byte == UInt8(ascii: ".")
-        }
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- 0x61 < 26
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        byte &- 0x30 < 10
+    /// The text without its fragment.
+    package var withoutFragment: Substring {
+        guard let fragment else { return text[...] }
+        return text[..<text.utf8.index(before: fragment.startIndex)]
     }
 }

@@ -34,13 +34,13 @@ private struct CurlCommand {
     private var headers: [String] {
         let isForm = if case .form = request.body.content { true } else { false }
         var words: [String] = []
-        for field in request.headers.fields where ASCII.isToken(field.name) {
+        for field in request.headers.fields where CoreField.isToken(field.name) {
             // curl sets the type of a form itself, with its own boundary.
             if isForm, field.isNamed(HTTPHeaders.Name.contentType) { continue }
             let value = redaction.value(of: field)
             words += ["--header", value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"]
         }
-        for name in request.headers.removedDefaults where ASCII.isToken(name) { words += ["--header", "\(name):"] }
+        for name in request.headers.removedDefaults where CoreField.isToken(name) { words += ["--header", "\(name):"] }
         if !isForm, !request.body.isNone, !request.headers.contains(HTTPHeaders.Name.contentType) {
             // Otherwise curl would send it as a form.
             words += ["--header", "\(HTTPHeaders.Name.contentType):"]

@@ -41,7 +41,7 @@ public enum DefaultHeaders {
     static let library = "SwiftAF/0.1.0"
 
     private static func token(_ text: String) -> String {
-        String(decoding: text.utf8.filter(ASCII.isTokenByte), as: UTF8.self)
+        String(text.unicodeScalars.filter { CoreField.isToken(String($0)) }.map(Character.init))
     }
 
     /// The user's languages as gettext finds them, `LANGUAGE` first, as language tags; English if none is set.

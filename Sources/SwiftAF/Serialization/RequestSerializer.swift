@@ -112,15 +112,16 @@ public struct HTTPRequestSerializer: RequestSerializer {
         SessionError(.invalidInput, message: "the request has a body and parameters for another", url: request.url)
     }
 
-    /// `url` with a query added to the one it may have, before the fragment.
+    /// `url` with a query added to the one it may have, before the fragment. As in AFNetworking, "&" follows an empty query,
+    /// too.
     private static func url(_ url: String, appending query: String) -> String {
-        let end = url.utf8.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
+        let parts = URLText(url)
         var result = ""
         result.reserveCapacity(url.utf8.count + 1 + query.utf8.count)
-        result += url[..<end]
-        result += url[..<end].utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        result += parts.withoutFragment
+        result += parts.query == nil ? "?" : "&"
         result += query
-        result += url[end...]
+        if let fragment = parts.fragment { result += "#\(fragment)" }
         return result
     }
 }

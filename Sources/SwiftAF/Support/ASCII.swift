@@ -1,25 +1,5 @@
 /// Byte classes of HTTP's grammar, in one place.
 enum ASCII {
-    /// A `tchar` of RFC 9110, section 5.6.2: what methods, header names and media types are made of.
-    static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            return true
-        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-            return true
-        default:
-            return false
-        }
-    }
-
-    /// Whether `text` is a non-empty token.
-    static func isToken(_ text: some StringProtocol) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
-    }
-
     /// A byte that no header value may be sent with: controls but tabs (RFC 9110, section 5.5).
     static func isForbiddenInField(_ byte: UInt8) -> Bool {
         isControl(byte) && byte != 0x09

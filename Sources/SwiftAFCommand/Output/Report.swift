@@ -56,7 +56,7 @@ struct Report {
             "ok": .bool(outcome.failure == nil),
             "status": (response?.status).orNull,
             "version": (response?.version.number).orNull,
-            "url": outcome.url.map(URLQuery.withoutUserInfo).orNull,
+            "url": outcome.url.map { URLText($0).withoutUserInfo }.orNull,
             "headers": response.map { .array($0.headers.fields.map(Self.header)) } ?? .null,
             "body": text.orNull,
             "bodyBase64": base64.orNull,
@@ -81,8 +81,8 @@ struct Report {
         zip(metrics.hops.filter { $0.location != nil }, outcome.locations).map { hop, location in
             [
                 "status": .integer(Int64(hop.status)),
-                "url": .string(URLQuery.withoutUserInfo(hop.url)),
-                "location": .string(URLQuery.withoutUserInfo(location)),
+                "url": .string(URLText(hop.url).withoutUserInfo),
+                "location": .string(URLText(location).withoutUserInfo),
             ]
         }
     }

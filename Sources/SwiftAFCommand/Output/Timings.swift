@@ -5,7 +5,7 @@ enum Timings {
     static func lines(_ metrics: ResponseMetrics) -> [String] {
         metrics.hops.flatMap { hop in
             let status = hop.status == 0 ? "---" : String(hop.status)
-            return ["\(status) \(URLQuery.withoutUserInfo(hop.url).printable)", "    \(phases(of: hop))"]
+            return ["\(status) \(URLText(hop.url).withoutUserInfo.printable)", "    \(phases(of: hop))"]
         }
     }
 

@@ -3,7 +3,7 @@ import SwiftAF
 extension RequestBuilder {
     /// Who to be for the server: by `--user`, else by the URL; nil for nobody.
     func credential(for request: HTTPRequest) throws(Failure) -> Credential? {
-        let isOfURL = URLQuery.withoutUserInfo(request.url) != request.url
+        let isOfURL = URLText(request.url).withoutUserInfo != request.url
         let isAsked = options.user != nil || options.authentication != nil
         guard isOfURL || isAsked else { return nil }
         if request.headers.contains(HTTPHeaders.Name.authorization) {

@@ -11,7 +11,7 @@ struct RequestBuilder {
     /// The request, complete and valid. Reads files; sends nothing.
     func build() throws(Failure) -> HTTPRequest {
         try refuseContradictions()
-        var request = HTTPRequest(command.method, URLQuery.append(queryItems, to: command.url))
+        var request = HTTPRequest(command.method, CoreURL.append(query: query, to: command.url))
         request.headers = try headers()
         try addBody(to: &request)
         request.headers.fillGaps(from: [
@@ -55,10 +55,13 @@ struct RequestBuilder {
 
     // MARK: Items
 
-    private var queryItems: [(name: String, value: String)] {
+    /// The items of the query, percent-encoded.
+    private var query: String {
         command.items.compactMap { item in
-            if case .query(let name, let value) = item { (name, value) } else { nil }
+            guard case .query(let name, let value) = item else { return nil }
+            return "\(ParameterEncoder.escape(name))=\(ParameterEncoder.escape(value))"
         }
+        .joined(separator: "&")
     }
 
     private var hasFields: Bool {

@@ -51,7 +51,7 @@ public enum ImageCacheKey {
     /// The identifier of a request: method, URL without fragment, the fields that change the response, and the
     /// additional identifier, encoded so that different requests never collide.
     public static func identifier(for request: HTTPRequest, additionalIdentifier: String? = nil) -> String {
-        let url = request.url.prefix { $0 != "#" }
+        let url = URLText(request.url).withoutFragment
         var name = "\(request.method) \(url)"
         for field in fields {
             for value in request.headers.values(for: field) { name += "\n\(field): \(value)" }

@@ -1,0 +1,37 @@
+internal import CAFCore
+
+/// What the core decides about header fields and the tokens in them.
+enum CoreField {
+    /// Checks that a request may have this header.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` with the header's name, never its value.
+    static func check(_ field: HTTPHeaders.Field) throws(SessionError) {
+        guard check(field, nil) != .AF_OK else { return }
+        var failure = af_failure()
+        _ = check(field, &failure)
+        throw SessionError(failure)
+    }
+
+    private static func check(
+        _ field: HTTPHeaders.Field, _ failure: UnsafeMutablePointer<af_failure>?
+    ) -> af_status {
+        field.name.withCoreSlice { name in
+            field.value.withCoreSlice { value in
+                var header = af_header(name: name, value: value, flags: 0)
+                return af_header_check(&header, failure)
+            }
+        }
+    }
+
+    /// Whether a text is a token (RFC 9110, section 5.6.2): what methods and header names are made of.
+    static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.withCoreSlice { af_token_size($0) == $0.size }
+    }
+
+    /// The token that a text starts with, empty if it doesn't start with one.
+    static func token(atStartOf text: Substring) -> Substring {
+        var text = text
+        let size = text.withUTF8 { af_token_size(af_slice(UnsafeRawBufferPointer($0))) }
+        return Substring(text.utf8.prefix(size))
+    }
+}

@@ -1,0 +1,99 @@
+internal import CAFCore
+
+/// What the core decides about URLs, for all of Swift: where a text splits, what a request accepts, what a reference
+/// resolves to, which origin and which file name a URL has.
+package enum CoreURL {
+    /// Checks that a request accepts a URL.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` with the part that is invalid.
+    static func check(_ url: String) throws(SessionError) {
+        // The text of a failure is large, and nearly always there is none.
+        if url.withCoreSlice({ af_url_check($0, nil) }) == .AF_OK { return }
+        var failure = af_failure()
+        _ = url.withCoreSlice { af_url_check($0, &failure) }
+        throw SessionError(failure, url: url)
+    }
+
+    /// Resolves a reference (RFC 3986, section 5.2) and changes nothing else of the texts.
+    static func resolve(_ reference: String, against base: String) -> String {
+        base.withCoreSlice { base in
+            reference.withCoreSlice { reference in
+                // Room for both, and for what joins them.
+                write(base.size + reference.size + 2) { af_url_resolve($0, $1, base, reference) }
+            }
+        }
+    }
+
+    /// Adds a percent-encoded query to the one that the URL may have, before the fragment.
+    package static func append(query: String, to url: String) -> String {
+        url.withCoreSlice { url in
+            query.withCoreSlice { query in
+                write(url.size + query.size + 1) { af_url_append_query($0, $1, url, query) }
+            }
+        }
+    }
+
+    /// The origin in text (RFC 6454, section 6.2); nil if a request wouldn't accept the URL.
+    static func origin(of url: String) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AF_URL_ORIGIN_ROOM)) { room in
+            guard let start = room.baseAddress,
+                url.withCoreSlice({ af_url_write_origin(start, $0, nil) }) == .AF_OK
+            else { return nil }
+            return String(cString: start)
+        }
+    }
+
+    /// The name of the file that a URL ends in: one component that hides nothing and leads nowhere else.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if there is none.
+    package static func fileName(of url: String) throws(SessionError) -> String {
+        var failure = af_failure()
+        let name = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AF_FILE_NAME_MAX) + 1) {
+            room -> String? in
+            guard let start = room.baseAddress,
+                url.withCoreSlice({ af_url_file_name(start, $0, &failure) }) == .AF_OK
+            else { return nil }
+            return String(cString: start)
+        }
+        guard let name else { throw SessionError(failure, url: url) }
+        return name
+    }
+
+    private static func write(
+        _ capacity: Int, _ body: (UnsafeMutablePointer<CChar>, Int) -> Int
+    ) -> String {
+        String(unsafeUninitializedCapacity: capacity) { room in
+            guard let start = room.baseAddress else { return 0 }
+            return start.withMemoryRebound(to: CChar.self, capacity: room.count) { body($0, room.count) }
+        }
+    }
+}
+
+extension URLText {
+    /// Splits a URL or a relative reference.
+    package init(_ url: String) {
+        self = url.withCoreSlice { text in
+            var parts = af_url_parts()
+            af_url_split(&parts, text)
+            /// The same bytes of `url`: all marks are ASCII, so no character is cut.
+            func part(_ slice: af_slice) -> Substring? {
+                guard let start = slice.bytes, let base = text.bytes, !url.isEmpty else { return nil }
+                let first = url.utf8.index(url.startIndex, offsetBy: start - base)
+                return url[first..<url.utf8.index(first, offsetBy: slice.size)]
+            }
+            let port = af_url_port(&parts)
+            return URLText(
+                text: url, scheme: part(parts.scheme), userInfo: part(parts.userinfo), host: part(parts.host),
+                portText: part(parts.port), port: port == 0 ? nil : Int(port), path: part(parts.path) ?? "",
+                query: part(parts.query), fragment: part(parts.fragment))
+        }
+    }
+}
+
+extension String {
+    /// A view of the text for the time of a call. It may contain NUL.
+    func withCoreSlice<Result>(_ body: (af_slice) -> Result) -> Result {
+        var text = self
+        return text.withUTF8 { body(af_slice(UnsafeRawBufferPointer($0))) }
+    }
+}
