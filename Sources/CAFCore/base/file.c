@@ -52,7 +52,7 @@ int af__write_all(int descriptor, const void *bytes, size_t size) {
 }
 
 static af_status fail(af_failure *failure, const char *path, int error) {
-    af_status status = af__fail(failure, AF_EFILE, "%s can't be read: %s", path, strerror(error));
+    af_status status = af__fail(failure, AF_EFILE, "cannot read %s: %s", path, strerror(error));
     if (failure != NULL) failure->system_error = error;
     return status;
 }
@@ -63,7 +63,7 @@ static af_status read_open(af__buffer *out, int descriptor, const char *path, af
     struct stat facts;
     if (fstat(descriptor, &facts) != 0) return fail(failure, path, errno);
     bool is_file = kind == AF__FILE_ANY ? !S_ISDIR(facts.st_mode) : S_ISREG(facts.st_mode);
-    if (!is_file) return af__fail(failure, AF_EINVAL, "%s is no file", path);
+    if (!is_file) return af__fail(failure, AF_EINVAL, "%s is not a regular file", path);
     af_status status = AF_OK;
     if (facts.st_size > 0) {
         status = af__buffer_reserve(out, out->size + (uint64_t)facts.st_size);
@@ -71,7 +71,7 @@ static af_status read_open(af__buffer *out, int descriptor, const char *path, af
     if (status == AF_OK) status = af__read_all(out, descriptor);
     if (status == AF_EFILE) return fail(failure, path, errno);
     if (status == AF_ETOOBIG) {
-        return af__fail(failure, status, "%s has more than %llu bytes", path,
+        return af__fail(failure, status, "%s is larger than the limit of %llu bytes", path,
                         (unsigned long long)out->limit);
     }
     return status == AF_OK ? AF_OK : af__fail(failure, status, "out of memory");

@@ -35,7 +35,7 @@ af_status af__file_failed(const af__file *file, int error, af_failure *failure) 
 }
 
 static af_status say_busy(const af__file *file, af_failure *failure) {
-    af_status status = af__fail(failure, AF_EFILE, "another download is writing %s",
+    af_status status = af__fail(failure, AF_EFILE, "%s is in use by another download",
                                 file->partial_path);
     if (failure != NULL) failure->system_error = EBUSY;
     return status;
@@ -56,9 +56,9 @@ af_status af__file_init(af__file *file, const char *path, unsigned flags, bool i
                         af_failure *failure) {
     *file = AF__FILE_NONE;
     size_t size = strlen(path);
-    if (size == 0) return af__fail(failure, AF_EINVAL, "the path of the file is empty");
+    if (size == 0) return af__fail(failure, AF_EINVAL, "the file path is empty");
     if (path[size - 1] == '/') {
-        return af__fail(failure, AF_EINVAL, "the path names a folder: %s", path);
+        return af__fail(failure, AF_EINVAL, "%s is a folder, not a file", path);
     }
     file->flags = flags;
     file->is_resumable = is_resumable;

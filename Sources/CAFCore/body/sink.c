@@ -33,7 +33,7 @@ static void set_kind(af__sink *sink, af_sink_kind kind) {
 
 static af_status set_flags(af__sink *sink, unsigned flags, af_failure *failure) {
     if ((flags & ~EVERY_FLAG) != 0) {
-        return af__fail(failure, AF_EINVAL, "unknown flags of a sink: %#x", flags);
+        return af__fail(failure, AF_EINVAL, "unknown flags for the sink: %#x", flags);
     }
     sink->flags = flags;
     sink->is_resumable = sink->may_resume && (flags & (AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME)) != 0;
@@ -44,7 +44,7 @@ static af_status read_token(af__sink *sink, const af_sink *options, af_failure *
     if (options->resume_token == NULL) return AF_OK;
     if ((options->flags & AF_SINK_RESUME) == 0 || options->path == NULL) {
         return af__fail(failure, AF_EINVAL,
-                        "a resume token needs AF_SINK_RESUME and the path of the file");
+                        "a resume token requires AF_SINK_RESUME and a file path");
     }
     sink->given = af__zalloc(sizeof *sink->given);
     if (sink->given == NULL) return af__fail_memory(failure);
@@ -55,7 +55,7 @@ af_status af__sink_init(af__sink *sink, const af__sink_config *config, af_failur
     const af_sink *options = config->options;
     af__sink_zero(sink);
     if (options->kind < AF_SINK_MEMORY || options->kind > AF_SINK_CALLBACK) {
-        return af__fail(failure, AF_EINVAL, "unknown kind of sink: %d", (int)options->kind);
+        return af__fail(failure, AF_EINVAL, "invalid kind of sink: %d", (int)options->kind);
     }
     sink->may_resume = config->may_resume;
     sink->asked_limit = config->limit;
@@ -64,7 +64,7 @@ af_status af__sink_init(af__sink *sink, const af__sink_config *config, af_failur
     if (status != AF_OK || options->kind != AF_SINK_FILE) return status;
     bool has_path = options->path != NULL && options->path[0] != '\0';
     if (!has_path && !config->is_named_late) {
-        return af__fail(failure, AF_EINVAL, "the file sink has no path");
+        return af__fail(failure, AF_EINVAL, "a FILE sink requires a path");
     }
     status = read_token(sink, options, failure);
     if (status == AF_OK && has_path) {
@@ -93,7 +93,7 @@ void af__sink_clear(af__sink *sink) {
 }
 
 static af_status too_big(const af__sink *sink, af_failure *failure) {
-    return af__fail(failure, AF_ETOOBIG, "the body is longer than the limit of %llu bytes",
+    return af__fail(failure, AF_ETOOBIG, "the response body exceeds the limit of %llu bytes",
                     (unsigned long long)sink->limit);
 }
 
@@ -110,7 +110,7 @@ static af_status open_memory(af__sink *sink, uint64_t expected, bool is_encoded,
     uint64_t reserve = expected < RESERVE_LIMIT ? expected : RESERVE_LIMIT;
     if (reserve == 0 || is_encoded) return AF_OK;
     if (af__buffer_reserve(&sink->memory, reserve) == AF_OK) return AF_OK;
-    return af__fail(failure, AF_ENOMEM, "no memory for a body of %llu bytes",
+    return af__fail(failure, AF_ENOMEM, "out of memory for a body of %llu bytes",
                     (unsigned long long)expected);
 }
 
@@ -125,11 +125,12 @@ static void begin_digest(af__sink *sink, const af__sink_start *start, bool is_wh
 
 static af_status open_new(af__sink *sink, const af__sink_start *start, af_failure *failure) {
     if (sink->file.path == NULL) {
-        return af__fail(failure, AF_EINVAL, "nobody named the file that the body should go to");
+        return af__fail(failure, AF_EINVAL, "the FILE sink has no path, and on_head set none");
     }
     /* RFC 9110 15.3.7: the answer to a range request, and to no other. */
     if (start->head->status == 206 && !start->asks_for_range) {
-        return af__fail(failure, AF_EPROTOCOL, "the server sent a part of the file unasked");
+        return af__fail(failure, AF_EPROTOCOL,
+                        "unexpected 206: the request asked for the whole file");
     }
     af_status status = af__file_create(&sink->file, failure);
     if (status != AF_OK || !sink->is_resumable || sink->file.is_device) return status;
@@ -236,7 +237,7 @@ static af_status write_memory(af__sink *sink, af_slice bytes, af_failure *failur
     af_status status = af__buffer_append(&sink->memory, bytes.bytes, bytes.size);
     if (status == AF_OK) return AF_OK;
     if (status == AF_ENOMEM) {
-        return af__fail(failure, status, "no memory for a body of more than %zu bytes",
+        return af__fail(failure, status, "out of memory for a body of more than %zu bytes",
                         sink->memory.size);
     }
     return too_big(sink, failure);

@@ -100,7 +100,7 @@ af_status af__sink_write_file(af__sink *sink, af_slice bytes, af_failure *failur
     uint64_t taken = (uint64_t)sink->offset + sink->written;
     if (sink->end != AF_LENGTH_UNKNOWN && bytes.size > (uint64_t)sink->end - taken) {
         sink->is_invalid = true;
-        return af__fail(failure, AF_EPROTOCOL, "the body is longer than its head announced");
+        return af__fail(failure, AF_EPROTOCOL, "the body is longer than its Content-Length");
     }
     af_status status = AF_OK;
     if (sink->work == NULL)
@@ -117,7 +117,7 @@ static bool has_body_in_file(const af__sink *sink) {
 
 static af_status check_length(const af__sink *sink, af_failure *failure) {
     if (sink->total == AF_LENGTH_UNKNOWN || sink->file.size == sink->total) return AF_OK;
-    return af__fail(failure, AF_ETRUNCATED, "the server sent %lld of %lld bytes",
+    return af__fail(failure, AF_ETRUNCATED, "received only %lld of %lld bytes",
                     (long long)sink->file.size, (long long)sink->total);
 }
 
@@ -125,7 +125,7 @@ static af_status check_digest(af__sink *sink, af_failure *failure) {
     if (!af__hasher_is_active(&sink->hasher)) return AF_OK;
     if (af__hasher_matches(&sink->hasher, &sink->digest)) return AF_OK;
     sink->is_invalid = true;
-    return af__fail(failure, AF_EPROTOCOL, "the file is not what its %s digest promised",
+    return af__fail(failure, AF_EPROTOCOL, "the file doesn't match its %s digest",
                     af__digest_name(sink->digest.kind));
 }
 

@@ -24,23 +24,23 @@ static af_status check(const af_body *body, af_failure *failure) {
         return AF_OK;
     case AF_BODY_BYTES:
         if (body->bytes.bytes != NULL || body->bytes.size == 0) return AF_OK;
-        return af__fail(failure, AF_EINVAL, "the body has a size but no bytes");
+        return af__fail(failure, AF_EINVAL, "the request body has a size but no bytes");
     case AF_BODY_FILE:
         if (body->path != NULL && body->path[0] != '\0') return AF_OK;
-        return af__fail(failure, AF_EINVAL, "the body's file has no path");
+        return af__fail(failure, AF_EINVAL, "the request body's file has no path");
     case AF_BODY_READER:
         if (body->reader.read == NULL) {
-            return af__fail(failure, AF_EINVAL, "the body's reader has no read function");
+            return af__fail(failure, AF_EINVAL, "the request body's reader has no read function");
         }
         if (body->length < AF_LENGTH_UNKNOWN) {
-            return af__fail(failure, AF_EINVAL, "the body's length is negative");
+            return af__fail(failure, AF_EINVAL, "the request body's length is negative");
         }
         return AF_OK;
     case AF_BODY_MULTIPART:
         if (body->form != NULL) return AF_OK;
-        return af__fail(failure, AF_EINVAL, "the body has no form");
+        return af__fail(failure, AF_EINVAL, "the request body has no form");
     }
-    return af__fail(failure, AF_EINVAL, "unknown kind of body: %d", (int)body->kind);
+    return af__fail(failure, AF_EINVAL, "invalid kind of request body: %d", (int)body->kind);
 }
 
 af_status af__source_init(af__source *source, const af_body *body, af_failure *failure) {
@@ -54,7 +54,7 @@ af_status af__source_init(af__source *source, const af_body *body, af_failure *f
                body->bytes.size > 0) {
         source->owned = af__alloc(body->bytes.size);
         if (source->owned == NULL) {
-            status = af__fail(failure, AF_ENOMEM, "no memory for a body of %zu bytes",
+            status = af__fail(failure, AF_ENOMEM, "out of memory for a body of %zu bytes",
                               body->bytes.size);
         } else {
             memcpy(source->owned, body->bytes.bytes, body->bytes.size);
@@ -205,10 +205,12 @@ af_status af__source_rewind(af__source *source, af_failure *failure) {
     if (!source->has_started) return AF_OK;
     if (source->body.kind == AF_BODY_READER) {
         if (source->body.reader.rewind == NULL) {
-            return af__fail(failure, AF_EREPLAY, "the request body can be read only once");
+            return af__fail(failure, AF_EREPLAY,
+                            "the request body can't be replayed: its reader has no rewind");
         }
         if (!source->body.reader.rewind(source->body.reader.context)) {
-            return af__fail(failure, AF_EREPLAY, "the request body could not be rewound");
+            return af__fail(failure, AF_EREPLAY,
+                            "the request body can't be replayed: its reader failed to rewind");
         }
     }
     if (source->body.kind == AF_BODY_MULTIPART) {

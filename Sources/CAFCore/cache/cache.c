@@ -497,7 +497,7 @@ af_status af__cache_watch(af_cache *cache, int descriptor, uint64_t keep, af_fai
         status = af__pressure_start(&cache->pressure, descriptor, on_pressure, cache, failure);
     } else {
         close(descriptor);
-        af__fail(failure, AF_EAGAIN, "this cache watches the memory pressure already");
+        af__fail(failure, AF_EAGAIN, "the cache is already watching memory pressure");
     }
     pthread_mutex_unlock(&cache->purging);
     return status;

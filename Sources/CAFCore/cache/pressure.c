@@ -46,12 +46,12 @@ static af_status fail_open(int error, const char *path, af_failure *failure) {
     af_status status = AF_EFILE;
     if (error == ENOENT || error == EOPNOTSUPP || error == ENOSYS || error == ENODEV) {
         status = AF_EUNSUPPORTED;
-        af__fail(failure, status, "this kernel tells no memory pressure in %s", path);
+        af__fail(failure, status, "the kernel doesn't report memory pressure in %s", path);
     } else if (error == EINVAL) {
         status = AF_EINVAL;
-        af__fail(failure, status, "the kernel does not take this stall and window");
+        af__fail(failure, status, "the kernel refused this stall_us and window_us");
     } else {
-        af__fail(failure, status, "the memory pressure in %s may not be watched", path);
+        af__fail(failure, status, "no permission to watch memory pressure in %s", path);
     }
     if (failure != NULL) failure->system_error = error;
     return status;
@@ -71,7 +71,7 @@ af_status af__pressure_open(int *out, const af_pressure_options *options, af_fai
     *out = -1;
     if (options->size != sizeof *options || options->stall_us == 0 ||
         options->stall_us > options->window_us) {
-        return af__fail(failure, AF_EINVAL, "the stall must be longer than 0, within its window");
+        return af__fail(failure, AF_EINVAL, "invalid stall_us: expected 1 to window_us");
     }
     /* The kernel wants the NUL as well. */
     char trigger[64];
@@ -141,7 +141,7 @@ af_status af__pressure_start(af__pressure **out, int descriptor, void (*on_press
     if (pressure->end >= 0) close(pressure->end);
     close(descriptor);
     af_free(pressure);
-    af__fail(failure, AF_EINTERNAL, "no thread can be started that watches the memory pressure");
+    af__fail(failure, AF_EINTERNAL, "cannot start the thread that watches memory pressure");
     if (failure != NULL) failure->system_error = error;
     return AF_EINTERNAL;
 }

@@ -27,7 +27,8 @@ bool af__exchange_cannot_decode(const af__exchange *exchange) {
     if (!af__hop_has_coded_body(transfer)) return false;
     if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080100) return false;
     af_failure failure = {0};
-    af__fail(&failure, AF_EPROTOCOL, "the body has a transfer coding that was not asked for");
+    af__fail(&failure, AF_EPROTOCOL,
+             "the body has a transfer coding that the request didn't accept");
     af__transfer_fail(transfer, &failure);
     return true;
 }

@@ -237,7 +237,7 @@ static bool may_send(af__exchange *exchange) {
     }
     af_failure failure = {0};
     af__fail(&failure, AF_ELOST,
-             "the connection was lost, and the request is not sent again: "
+             "the connection was lost, and the request isn't retried: "
              "the server may have processed it");
     af__transfer_fail(exchange->transfer, &failure);
     exchange->was_repeated = false;
@@ -256,7 +256,7 @@ static bool take_connection(af__exchange *exchange, const reuse_route *route) {
                                 : find_pooled(exchange, route, &is_clean);
     if (!is_clean && exchange->attempt == AF__ATTEMPT_HEARD) {
         af_failure failure = {0};
-        af__fail(&failure, AF_EPROTOCOL, "the server sent more than it was asked for");
+        af__fail(&failure, AF_EPROTOCOL, "the server sent data after its response");
         af__transfer_fail(exchange->transfer, &failure);
         return false;
     }
@@ -272,7 +272,7 @@ static bool take_connection(af__exchange *exchange, const reuse_route *route) {
     }
     if (!af__exchange_set_carrier(exchange, socket)) {
         af_failure failure = {0};
-        af__fail(&failure, AF_ENOMEM, "the connection can't be watched");
+        af__fail(&failure, AF_ENOMEM, "cannot watch the connection");
         af__transfer_fail(exchange->transfer, &failure);
         return false;
     }

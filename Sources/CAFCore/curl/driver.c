@@ -111,7 +111,7 @@ af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_opti
                            (options->user_agent == NULL || driver->user_agent != NULL) &&
                            set_multi(driver, options) && af__driver_use_loop(driver) &&
                            set_share(driver->share);
-        if (!is_complete) status = af__fail(failure, AF_ENOMEM, "no memory for libcurl");
+        if (!is_complete) status = af__fail(failure, AF_ENOMEM, "out of memory for libcurl");
     }
     if (status != AF_OK) {
         af__driver_free(driver);
@@ -186,7 +186,7 @@ static af__exchange *take_spare(af__driver *driver) {
 /** Whatever fails, `*exchange` is recycled then, and NULL. */
 static af_status prepare(af__driver *driver, af__exchange **exchange, af__transfer *transfer,
                          af__exchange_owner owner, af_failure *failure) {
-    if (*exchange == NULL) return af__fail(failure, AF_ENOMEM, "no memory for libcurl");
+    if (*exchange == NULL) return af__fail(failure, AF_ENOMEM, "out of memory for libcurl");
     (*exchange)->transfer = transfer;
     (*exchange)->owner = owner;
     (*exchange)->last_activity_us = af__loop_now(driver->loop);

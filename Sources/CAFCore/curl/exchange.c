@@ -92,7 +92,7 @@ static bool accept_line(af__exchange *exchange, af_slice line) {
     if (!af__transfer_on_line(exchange->transfer, line)) return false;
     if (af__exchange_claims_http_2(exchange)) {
         af_failure failure = {0};
-        af__fail(&failure, AF_EPROTOCOL, "the server claims to speak HTTP/2 over HTTP/1");
+        af__fail(&failure, AF_EPROTOCOL, "the server sent an HTTP/2 status line over HTTP/1");
         af__transfer_fail(exchange->transfer, &failure);
         return false;
     }
@@ -511,7 +511,7 @@ static af_status set_version(af__exchange *exchange, af_failure *failure) {
         break;
     case AF_HTTP_PREFER_3:
         if (!(curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP3)) {
-            return af__fail(failure, AF_EUNSUPPORTED, "this libcurl has no HTTP/3");
+            return af__fail(failure, AF_EUNSUPPORTED, "libcurl was built without HTTP/3");
         }
         version = CURL_HTTP_VERSION_3;
         break;
@@ -652,7 +652,8 @@ af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
     af_status status = set_version(exchange, failure);
     if (status != AF_OK) return status;
     status = set_fields(exchange);
-    const char *text = status == AF_ETOOBIG ? "the request's head is too long" : "out of memory";
+    const char *text = status == AF_ETOOBIG ? "the request's head exceeds libcurl's limit"
+                                            : "out of memory";
     if (status != AF_OK) return af__fail(failure, status, "%s", text);
     set_upload_buffer(exchange);
     status = af__exchange_set_proxy(exchange, failure);

@@ -70,13 +70,13 @@ af_status af__driver_convert_host(af__url *url, af_failure *failure) {
     if (af__is_ascii(url->host)) return AF_OK;
     if (!can_convert()) {
         return af__fail(failure, AF_EUNSUPPORTED,
-                        "this libcurl doesn't know the A-labels (\"xn--\") of \"%.*s\"",
+                        "libcurl was built without IDN: cannot convert the host \"%.*s\"",
                         (int)url->host.size, url->host.bytes);
     }
     if (af__driver_host_to_ascii(host, sizeof host, url->host)) {
         return af__url_set_host(url, af_slice_of(host), failure);
     }
-    return af__fail(failure, AF_EINVAL, "\"%.*s\" is not a valid internationalised host name",
+    return af__fail(failure, AF_EINVAL, "invalid internationalised host name \"%.*s\"",
                     (int)url->host.size, url->host.bytes);
 }
 

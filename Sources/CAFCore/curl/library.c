@@ -21,15 +21,15 @@ af_status af__libcurl_check(af_failure *failure) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_global);
     if (global_result != CURLE_OK) {
-        return af__fail(failure, AF_EINTERNAL, "libcurl can't be initialised: %s",
+        return af__fail(failure, AF_EINTERNAL, "cannot initialise libcurl: %s",
                         curl_easy_strerror(global_result));
     }
     const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
     if (info->version_num < OLDEST_LIBCURL) {
-        return af__fail(failure, AF_EUNSUPPORTED, "libcurl %s is older than 7.88.0", info->version);
+        return af__fail(failure, AF_EUNSUPPORTED,
+                        "libcurl %s is too old: 7.88.0 or later is required", info->version);
     }
     if (info->ssl_version != NULL && strstr(info->ssl_version, "OpenSSL/") != NULL) return AF_OK;
-    return af__fail(failure, AF_EUNSUPPORTED,
-                    "this libcurl is built on %s, and trust is decided with OpenSSL",
+    return af__fail(failure, AF_EUNSUPPORTED, "libcurl uses %s: OpenSSL is required",
                     info->ssl_version != NULL ? info->ssl_version : "no TLS library");
 }

@@ -44,7 +44,8 @@ static af_status set_overrides(af__network *network, const af_network_options *o
     size_t count = options->override_count;
     if (count == 0) return AF_OK;
     if (options->overrides == NULL || count > MOST_OVERRIDES) {
-        return af__fail(failure, AF_EINVAL, "the overrides of hosts are missing or too many");
+        return af__fail(failure, AF_EINVAL,
+                        "invalid host overrides: the array is missing or too long");
     }
     network->overrides = af__zalloc(2 * count * sizeof *network->overrides);
     if (network->overrides == NULL) return af__fail_memory(failure);
@@ -67,14 +68,13 @@ static af_status set_servers(af__network *network, const af_network_options *opt
         status = af__route_check_servers(options->dns_servers, failure);
         if (status == AF_OK && info->ares == NULL) {
             status = af__fail(failure, AF_EUNSUPPORTED,
-                              "this libcurl has no c-ares, which DNS servers of one's own need");
+                              "dns_servers requires a libcurl with c-ares");
         }
         if (status == AF_OK) status = copy(&network->dns_servers, options->dns_servers, failure);
     }
     if (status != AF_OK || options->doh_url == NULL) return status;
     if (has_total_limit) {
-        return af__fail(failure, AF_EUNSUPPORTED,
-                        "names over https don't go with a limit of connections in total");
+        return af__fail(failure, AF_EUNSUPPORTED, "doh_url can't be combined with max_connections");
     }
     status = af__route_write_doh_host(&network->doh_host, options->doh_url, failure);
     af__url url = {0};
@@ -90,10 +90,10 @@ static af_status set_addresses(af__network *network, const af_network_options *o
                                     [AF_IP_V4] = CURL_IPRESOLVE_V4,
                                     [AF_IP_V6] = CURL_IPRESOLVE_V6};
     if ((unsigned)options->ip_version > AF_IP_V6) {
-        return af__fail(failure, AF_EINVAL, "unknown IP version: %d", (int)options->ip_version);
+        return af__fail(failure, AF_EINVAL, "invalid IP version: %d", (int)options->ip_version);
     }
     if (options->happy_eyeballs_ms > LONGEST_EYEBALLS_MS) {
-        return af__fail(failure, AF_EINVAL, "IPv4 is tried after more than a minute");
+        return af__fail(failure, AF_EINVAL, "invalid happy_eyeballs_ms: the maximum is 60000");
     }
     network->ip_version = versions[options->ip_version];
     network->eyeballs_ms = (long)options->happy_eyeballs_ms;
@@ -183,7 +183,7 @@ bool af__exchange_may_connect(const af__exchange *exchange, const struct curl_so
     if (is_open || exchange->transfer == NULL || exchange->transfer->hop.proxy != NULL) return true;
     if (!read_address(&ip, address) || af__ip_is_public(&ip)) return true;
     af_failure failure = {0};
-    af__fail(&failure, AF_ECONNECT, "the host has an address that is not public");
+    af__fail(&failure, AF_ECONNECT, "the host's address isn't public");
     af__transfer_fail(exchange->transfer, &failure);
     return false;
 }

@@ -195,13 +195,13 @@ void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_fai
     const char *text = exchange->error_text;
     af_status status = status_of(code);
     if (status == AF_OK && lacks_goodbye(exchange)) {
-        af__fail(failure, AF_ETRUNCATED, "the connection was cut before the end of the body");
+        af__fail(failure, AF_ETRUNCATED, "the connection was closed before the end of the body");
     }
     /* The transfer knows best how far its head came. */
     if (status == AF_OK || is_cut_head(exchange, code)) return;
     if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
     if (exchange->is_reinjected && af__hop_is_unanswered(exchange->transfer)) {
-        af__fail(failure, AF_ELOST, "the connection was lost while the request was sent");
+        af__fail(failure, AF_ELOST, "the connection was lost while the request was being sent");
         return;
     }
     long system_error = 0;
@@ -210,36 +210,36 @@ void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_fai
     if (is_bad_chunk(exchange, code)) status = AF_EPROTOCOL;
     if (is_long_line(exchange, code)) {
         status = AF_ETOOBIG;
-        text = "a line of the answer's head or trailers is too long";
+        text = "a line of the response's head or trailers is too long";
     }
     if (is_bad_frame(exchange, code)) {
         status = AF_EPROTOCOL;
-        text = "the server broke the rules of HTTP/2, or sent too many frames";
+        text = "HTTP/2 protocol error, or too many frames from the server";
     }
     if (lacks_sockets(exchange, code)) {
         status = AF_ENOMEM;
         system_error = exchange->socket_error;
         text = exchange->socket_error == EMFILE || exchange->socket_error == ENFILE
-                   ? "no descriptor for a connection: too many files are open"
-                   : "no memory for a connection";
+                   ? "cannot open a connection: too many open files"
+                   : "out of memory for a connection";
     }
     if (has_rest_behind_encoding(exchange, code)) {
         status = AF_EPROTOCOL;
-        text = "there are bytes behind the end of the encoded body, perhaps another gzip member, "
+        text = "unexpected bytes after the encoded body, perhaps another gzip member, "
                "which libcurl can't decode";
     }
     if (decodes_too_much(exchange, code)) {
         status = AF_ETOOBIG;
-        text = "the body decodes to too much while it has to wait";
+        text = "the paused body exceeds the limit after decoding";
     }
     if (has_different_targets(exchange, code)) {
         status = AF_EREDIRECT;
-        text = "the redirect has different Locations";
+        text = "the redirect has conflicting Locations";
     }
-    if (status == AF_EAUTH) text = "authentication of the connection takes too many rounds";
+    if (status == AF_EAUTH) text = "connection authentication takes too many rounds";
     if (is_ended_connection(exchange, code)) {
         status = AF_ELOST;
-        text = "the server had ended the connection";
+        text = "the server had closed the connection";
     }
     char described[AF_FAILURE_TEXT_SIZE];
     if (status == AF_EUNTRUSTED || status == AF_ETLS || status == AF_ELOST) {
@@ -251,10 +251,11 @@ void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_fai
         if (status == AF_EUNTRUSTED || alert != NULL) status = AF_ETLS;
         if (verdict != AF_OK) status = verdict;
         if (status == AF_ETLS && alert != NULL) {
-            snprintf(described, sizeof described, "the %s ended TLS: %s", who, alert);
+            snprintf(described, sizeof described, "the %s closed the TLS connection: %s", who,
+                     alert);
             text = described;
         } else if (verdict == AF_EUNTRUSTED && ended_at_proxy(exchange)) {
-            snprintf(described, sizeof described, "the proxy is not trusted: %s", text);
+            snprintf(described, sizeof described, "the proxy isn't trusted: %s", text);
             text = described;
         }
     }
@@ -282,7 +283,7 @@ void af__exchange_explain_names(const af__exchange *exchange, af_failure *failur
     bool lacks_memory = hosts->error == EAI_MEMORY ||
                         (hosts->error == EAI_SYSTEM && hosts->system_error == ENOMEM);
     if (lacks_memory) {
-        af__fail(failure, AF_ENOMEM, "no memory for looking up a host");
+        af__fail(failure, AF_ENOMEM, "out of memory for resolving a host");
         return;
     }
     uint16_t port;
@@ -292,8 +293,8 @@ void af__exchange_explain_names(const af__exchange *exchange, af_failure *failur
     if (doh.size > 0) host = doh;
     const char *reason = hosts->error == EAI_SYSTEM ? strerror(hosts->system_error)
                                                     : gai_strerror(hosts->error);
-    af__fail(failure, AF_EDNS, "could not resolve %s \"%.*s\": %s",
-             hosts->is_proxy ? "proxy" : "host", (int)host.size, host.bytes, reason);
+    af__fail(failure, AF_EDNS, "cannot resolve %s \"%.*s\": %s", hosts->is_proxy ? "proxy" : "host",
+             (int)host.size, host.bytes, reason);
     failure->curl_code = hosts->is_proxy ? CURLE_COULDNT_RESOLVE_PROXY : CURLE_COULDNT_RESOLVE_HOST;
     failure->system_error = hosts->system_error;
 }

@@ -63,7 +63,7 @@ af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
     transfer->hop.proxy = proxy;
     if (proxy == NULL && !exchange->state.has_proxy) return AF_OK;
     if (proxy != NULL && proxy->kind == AF__PROXY_HTTPS && !af__can_ask_proxies_over_tls()) {
-        return af__fail(failure, AF_EUNSUPPORTED, "this libcurl has no proxies over https");
+        return af__fail(failure, AF_EUNSUPPORTED, "libcurl was built without https proxies");
     }
     exchange->state.has_proxy = proxy != NULL;
     char address[AF__HOST_LONGEST + 32] = "";

@@ -154,7 +154,7 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
     if (entry == NULL) {
         /* libcurl knows only that there is no socket, and would call that a refused connection. */
         af_failure failure = {0};
-        af__fail(&failure, AF_ENOMEM, "no memory for a connection");
+        af__fail(&failure, AF_ENOMEM, "out of memory for a connection");
         if (exchange->transfer != NULL) af__transfer_fail(exchange->transfer, &failure);
         close(descriptor);
         return CURL_SOCKET_BAD;

@@ -118,7 +118,7 @@ static void take_sent(af__exchange *exchange, af_slice bytes) {
     if (head->size == 0 && is_tunnel) report_connection(exchange);
     if (af__buffer_append(head, bytes.bytes, bytes.size) != AF_OK) {
         af_failure failure = {0};
-        af__fail(&failure, AF_ENOMEM, "no memory to report what was sent");
+        af__fail(&failure, AF_ENOMEM, "out of memory for the trace");
         af__transfer_fail(exchange->transfer, &failure);
         forget_head(head);
         return;

@@ -84,7 +84,7 @@ bool af__cookie_date(af_slice text, int64_t *seconds) {
 bool af__cookie_is_clean(af_slice name, af_slice value, const char **why) {
     *why = NULL;
     if (!af__may_be_sent(name) || !af__may_be_sent(value))
-        *why = "the cookie has a control character";
+        *why = "the cookie contains a control character";
     if (name.size == 0 && value.size == 0) *why = "the cookie has neither name nor value";
     if (name.size + value.size > AF__COOKIE_LONGEST) *why = "the cookie is too long";
     return *why == NULL;
@@ -161,7 +161,7 @@ bool af__cookie_read(af__cookie_line *out, af_slice line, int64_t now, const cha
     const char *end = line.size > 0 ? memchr(line.bytes, ';', line.size) : NULL;
     size_t size = end != NULL ? (size_t)(end - line.bytes) : line.size;
     if (!af__may_be_sent(line)) {
-        *why = "the cookie has a control character";
+        *why = "the cookie contains a control character";
         return false;
     }
     if (!cut((af_slice){line.bytes, size}, '=', &out->name, &out->value)) {

@@ -59,11 +59,12 @@ enum {
 
 /** `text` may have lost its NUL, where it was decoded. */
 static af_status check_text(const char *text, size_t size, const char *what, af_failure *failure) {
-    if (size > LONGEST_TEXT) return af__fail(failure, AF_EINVAL, "the %s is too long", what);
+    if (size > LONGEST_TEXT)
+        return af__fail(failure, AF_EINVAL, "the %s is longer than 64 KiB", what);
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c < ' ' || c == 0x7f) {
-            return af__fail(failure, AF_EINVAL, "the %s holds a control character", what);
+            return af__fail(failure, AF_EINVAL, "the %s contains a control character", what);
         }
     }
     return AF_OK;
@@ -131,7 +132,8 @@ af_status af__identity_new(af__identity **out, const af_credentials *credentials
                            const char *userinfo, af_failure *failure) {
     *out = NULL;
     if ((credentials->schemes & ~(unsigned)ALL_SCHEMES) != 0) {
-        return af__fail(failure, AF_EINVAL, "unknown schemes of authentication");
+        return af__fail(failure, AF_EINVAL,
+                        "invalid authentication schemes: expected AF_AUTH_… bits");
     }
     if (credentials->token != NULL && credentials->token[0] == '\0') {
         return af__fail(failure, AF_EINVAL, "the token is empty");

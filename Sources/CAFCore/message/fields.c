@@ -213,12 +213,12 @@ af_status af_header_check(const af_header *header, af_failure *failure) {
     int shown = name.size < 64 ? (int)name.size : 64;
     if (af__same_name(name, "Content-Length") || af__same_name(name, "Transfer-Encoding")) {
         return af__fail(failure, AF_EINVAL,
-                        "header %.*s is computed from the body and can't be set", shown,
+                        "header %.*s can't be set: it is computed from the body", shown,
                         name.bytes);
     }
     if ((header->flags & AF_HEADER_REMOVE) != 0 || af__may_be_sent(header->value)) return AF_OK;
-    return af__fail(failure, AF_EINVAL, "the value of header %.*s has a control character", shown,
-                    name.bytes);
+    return af__fail(failure, AF_EINVAL, "the value of header %.*s contains a control character",
+                    shown, name.bytes);
 }
 
 af_status af__check_request_headers(const af_header *headers, size_t count, af_failure *failure) {
@@ -226,7 +226,7 @@ af_status af__check_request_headers(const af_header *headers, size_t count, af_f
         af_status status = af_header_check(&headers[i], failure);
         if (status == AF_OK) continue;
         if (af__is_token(headers[i].name)) return status;
-        return af__fail(failure, status, "the name of header field %zu is not a token", i + 1);
+        return af__fail(failure, status, "the name of header field %zu isn't a token", i + 1);
     }
     return AF_OK;
 }

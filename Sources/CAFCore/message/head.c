@@ -24,7 +24,7 @@ static af_status count_bytes(af__head_reader *reader, size_t size, af_failure *f
         reader->bytes += size;
         return AF_OK;
     }
-    return af__fail(failure, AF_ETOOBIG, "the heads of the answer have more than %u bytes",
+    return af__fail(failure, AF_ETOOBIG, "the response's heads exceed the limit of %u bytes",
                     (unsigned)reader->limits.bytes);
 }
 
@@ -84,10 +84,10 @@ static bool parse_status_line(af_slice line, af_head *out) {
 
 static af_status check_informational(af__head_reader *reader, af_failure *failure) {
     if (reader->head.status == 101) {
-        return af__fail(failure, AF_EPROTOCOL, "the server changed the protocol unasked");
+        return af__fail(failure, AF_EPROTOCOL, "unexpected 101: the request asked for no upgrade");
     }
     if (reader->informational == reader->limits.informational) {
-        return af__fail(failure, AF_ETOOBIG, "more than %u informational answers",
+        return af__fail(failure, AF_ETOOBIG, "more than %u informational responses",
                         (unsigned)reader->limits.informational);
     }
     reader->informational++;
@@ -98,7 +98,7 @@ static af_status begin_head(af__head_reader *reader, af_slice line, af_failure *
     af__fields_restart(&reader->fields);
     reader->head = (af_head){0};
     if (!begins_as_status_line(line) || !parse_status_line(line, &reader->head)) {
-        return af__fail(failure, AF_EPROTOCOL, "the answer has no valid status line");
+        return af__fail(failure, AF_EPROTOCOL, "the response has no valid status line");
     }
     if (reader->head.status < 200) {
         af_status status = check_informational(reader, failure);
@@ -122,7 +122,7 @@ static af_status take_field(af__head_reader *reader, af__fields *fields, af_slic
     }
     af_slice value = {line.bytes + name.size + 1, line.size - name.size - 1};
     if (reader->field_count == reader->limits.count) {
-        return af__fail(failure, AF_ETOOBIG, "the heads of the answer have more than %u fields",
+        return af__fail(failure, AF_ETOOBIG, "the response's heads exceed the limit of %u fields",
                         (unsigned)reader->limits.count);
     }
     reader->field_count++;
@@ -132,11 +132,12 @@ static af_status take_field(af__head_reader *reader, af__fields *fields, af_slic
 static af_status take_line(af__head_reader *reader, af__fields *fields, af_slice line,
                            af_failure *failure) {
     if (!af__is_field_value(line)) {
-        return af__fail(failure, AF_EPROTOCOL, "a header line has a NUL or a bare CR");
+        return af__fail(failure, AF_EPROTOCOL,
+                        "a response header line contains a NUL or a bare CR");
     }
     if (!af__is_blank(line.bytes[0])) return take_field(reader, fields, line, failure);
     if (fields->count == 0) {
-        return af__fail(failure, AF_EPROTOCOL, "the first header line is folded");
+        return af__fail(failure, AF_EPROTOCOL, "the first response header line is folded");
     }
     return explain(af__fields_fold(fields, af__trim(line)), failure);
 }
@@ -155,7 +156,7 @@ static af_status take_trailer(af__head_reader *reader, af_slice line, af__head_s
                               af_failure *failure) {
     /* A second answer to one request, or a server that hopes its trailers pass for a head. */
     if (begins_as_status_line(line)) {
-        return af__fail(failure, AF_EPROTOCOL, "a status line came after the head");
+        return af__fail(failure, AF_EPROTOCOL, "unexpected status line after the head");
     }
     if (line.size == 0) return AF_OK;
     *step = AF__HEAD_TRAILER;
@@ -178,7 +179,7 @@ af_status af__head_reader_feed(af__head_reader *reader, af_slice line, af__head_
     case AF__HEAD_DONE:
         return take_trailer(reader, line, step, failure);
     }
-    return af__fail(failure, AF_EINTERNAL, "the reader of heads is in no state");
+    return af__fail(failure, AF_EINTERNAL, "internal error: the head reader has an invalid state");
 }
 
 void af__head_reader_reopen(af__head_reader *reader) {
@@ -197,10 +198,10 @@ static af_status read_length(af_slice list, int64_t *length, af_failure *failure
     while (af__next_member(&list, &member)) {
         int64_t told;
         if (!af__parse_length(member, &told)) {
-            return af__fail(failure, AF_EPROTOCOL, "the answer's Content-Length is not a length");
+            return af__fail(failure, AF_EPROTOCOL, "the response's Content-Length is invalid");
         }
         if (*length != AF_LENGTH_UNKNOWN && *length != told) {
-            return af__fail(failure, AF_EPROTOCOL, "the answer has different Content-Lengths");
+            return af__fail(failure, AF_EPROTOCOL, "the response has conflicting Content-Lengths");
         }
         *length = told;
     }
@@ -262,7 +263,7 @@ af_status af__head_framing(const af_head *head, bool is_head_request, af__framin
     }
     if (has_transfer_coding && out->length != AF_LENGTH_UNKNOWN) {
         return af__fail(failure, AF_EPROTOCOL,
-                        "the answer has Content-Length beside Transfer-Encoding");
+                        "the response has both Content-Length and Transfer-Encoding");
     }
     if (has_no_body(head->status, is_head_request)) {
         out->kind = AF__FRAMING_NONE;

@@ -76,20 +76,20 @@ void af__authority_cut(af__authority_text *out, af_slice text) {
 static af_status read_host(af__authority *authority, af_failure *failure) {
     af_slice host = authority->host;
     if (!authority->is_ipv6 && host.size != 0 && host.bytes[0] == '[') {
-        return af__fail(failure, AF_EINVAL, "the URL's host lacks its closing bracket");
+        return af__fail(failure, AF_EINVAL, "the URL's host has no closing bracket");
     }
     if (authority->is_ipv6) {
         if (af__ip_parse(&authority->ip, host) && authority->ip.size == 16) return AF_OK;
         if (find(host, '%') != NULL) {
             /* RFC 9844 has taken back RFC 6874, which let URLs have them; the URL Standard never did. */
             return af__fail(failure, AF_EINVAL,
-                            "URLs have no IPv6 zones: name the link as the session's interface");
+                            "URLs have no IPv6 zones (RFC 9844): set the session's interface");
         }
-        return af__fail(failure, AF_EINVAL, "the URL's host in brackets is not an IPv6 address");
+        return af__fail(failure, AF_EINVAL, "the URL's host in brackets isn't an IPv6 address");
     }
     if (host.size == 0) return af__fail(failure, AF_EINVAL, "the URL has no host");
     if (host.size > AF__HOST_LONGEST) {
-        return af__fail(failure, AF_EINVAL, "the URL's host is longer than %d bytes",
+        return af__fail(failure, AF_EINVAL, "the URL's host exceeds the limit of %d bytes",
                         AF__HOST_LONGEST);
     }
     for (size_t i = 0; i < host.size; i++) {
@@ -107,7 +107,7 @@ static af_status read_host(af__authority *authority, af_failure *failure) {
         break;
     }
     return af__fail(failure, AF_EINVAL,
-                    "the URL's host ends in a number but is not an IPv4 address");
+                    "the URL's host ends in a number but isn't an IPv4 address");
 }
 
 size_t af__authority_write_host(const af__authority *authority, char *out) {
@@ -124,12 +124,13 @@ size_t af__authority_write_host(const af__authority *authority, char *out) {
 af_status af__authority_split(af__authority *out, af_slice text, af_failure *failure) {
     *out = (af__authority){0};
     if (find(text, '\\') != NULL) {
-        return af__fail(failure, AF_EINVAL, "the URL has a backslash before its path");
+        return af__fail(failure, AF_EINVAL, "the URL contains a backslash before its path");
     }
     af__authority_text parts;
     af__authority_cut(&parts, text);
     if (parts.excess.size != 0) {
-        return af__fail(failure, AF_EINVAL, "something follows the bracket of the URL's host");
+        return af__fail(failure, AF_EINVAL,
+                        "unexpected characters after the bracket of the URL's host");
     }
     out->userinfo = parts.userinfo;
     out->host = parts.host;
@@ -138,5 +139,6 @@ af_status af__authority_split(af__authority *out, af_slice text, af_failure *fai
     if (status != AF_OK || parts.port.size == 0) return status;
     if (af__port_parse(&out->port, parts.port)) return AF_OK;
     /* Not shown: in "name:secret/rest@host" it is the beginning of a password. */
-    return af__fail(failure, AF_EINVAL, "the port of the URL is not a number from 1 to 65535");
+    return af__fail(failure, AF_EINVAL,
+                    "invalid port in the URL: expected 1 to 65535 from 1 to 65535");
 }

@@ -150,11 +150,11 @@ static af_status set_boundary(af_multipart *form, const char *boundary, af_failu
     if (boundary != NULL) {
         if (!is_boundary(boundary)) {
             return af__fail(failure, AF_EINVAL,
-                            "the boundary is not 1 to 70 letters, digits and '+_-.");
+                            "invalid boundary: expected 1 to 70 letters, digits and '+_-.");
         }
         memcpy(form->boundary, boundary, strlen(boundary) + 1);
     } else if (make_boundary(form->boundary) != AF_OK) {
-        af_status status = af__fail(failure, AF_EINTERNAL, "the system gives no random bits");
+        af_status status = af__fail(failure, AF_EINTERNAL, "the system has no random bytes");
         if (failure != NULL) failure->system_error = errno;
         return status;
     }
@@ -238,7 +238,7 @@ static af_status refuse(af_failure *failure, const char *what) {
 static af_status check_header(const af_part *part, const af_header *header, bool is_raw,
                               af_failure *failure) {
     if (!af__is_token(header->name)) {
-        return af__fail(failure, AF_EINVAL, "the name of a header of the part is not a token");
+        return af__fail(failure, AF_EINVAL, "the name of a header of the part isn't a token");
     }
     int size = header->name.size < 100 ? (int)header->name.size : 100;
     if (!af__may_be_sent(header->value)) {
@@ -250,8 +250,8 @@ static af_status check_header(const af_part *part, const af_header *header, bool
                      (af__same_name(header->name, "Content-Disposition") ||
                       (part->content_type.size > 0 && af__same_name(header->name, "Content-Type")));
     if (is_double || (header->flags & AF_HEADER_REMOVE)) {
-        return af__fail(failure, AF_EINVAL, "the header %.*s of the part is written by the form",
-                        size, header->name.bytes);
+        return af__fail(failure, AF_EINVAL, "the header %.*s of the part is set by the form", size,
+                        header->name.bytes);
     }
     return AF_OK;
 }
@@ -260,7 +260,7 @@ static af_status check_header(const af_part *part, const af_header *header, bool
 static af_status check_part(const af_part *part, bool is_raw, af_failure *failure) {
     const size_t limit = AF_MULTIPART_HEAD_MAX;
     if (part->size != sizeof *part) {
-        return af__fail(failure, AF_EINVAL, "the part was not made with AF_PART_INIT");
+        return af__fail(failure, AF_EINVAL, "the part must be initialised with AF_PART_INIT");
     }
     if (!af__may_be_sent(part->name)) return refuse(failure, "the name");
     if (!af__may_be_sent(part->file_name)) return refuse(failure, "the file name");
@@ -274,7 +274,8 @@ static af_status check_part(const af_part *part, bool is_raw, af_failure *failur
         fits = header->name.size <= limit && header->value.size <= limit;
     }
     if (fits) return AF_OK;
-    return af__fail(failure, AF_ETOOBIG, "the headers of the part have more than %zu bytes", limit);
+    return af__fail(failure, AF_ETOOBIG, "the headers of the part exceed the limit of %zu bytes",
+                    limit);
 }
 
 /* ---- Writing a head ------------------------------------------------------------------------ */
@@ -354,10 +355,11 @@ static af_status check_delimiter(const af_multipart *form, af_slice text, af_fai
 
 static af_status check_form(const af_multipart *form, af_failure *failure) {
     if (form->has_started) {
-        return af__fail(failure, AF_EINVAL, "a form that was read from takes no more parts");
+        return af__fail(failure, AF_EINVAL, "parts can't be added after the form was read from");
     }
     if (form->count < AF_MULTIPART_PARTS_MAX) return AF_OK;
-    return af__fail(failure, AF_ETOOBIG, "the form has more than %d parts", AF_MULTIPART_PARTS_MAX);
+    return af__fail(failure, AF_ETOOBIG, "the form exceeds the limit of %d parts",
+                    AF_MULTIPART_PARTS_MAX);
 }
 
 static af_status add_length(int64_t *total, int64_t more, af_failure *failure) {
@@ -367,7 +369,7 @@ static af_status add_length(int64_t *total, int64_t more, af_failure *failure) {
     }
     /* Leaves room for the closing delimiter. */
     if (__builtin_add_overflow(*total, more, total) || *total > INT64_MAX - 1024) {
-        return af__fail(failure, AF_ETOOBIG, "the form has more bytes than can be counted");
+        return af__fail(failure, AF_ETOOBIG, "the form's length overflows 64 bits");
     }
     return AF_OK;
 }
@@ -389,11 +391,11 @@ static af_status write_block(const af_multipart *form, const af_part *part, bool
     put_head(&writer, form, part, is_raw);
     size_t head = writer.size;
     if (head > AF_MULTIPART_HEAD_MAX) {
-        return af__fail(failure, AF_ETOOBIG, "the headers of the part have more than %d bytes",
+        return af__fail(failure, AF_ETOOBIG, "the headers of the part exceed the limit of %d bytes",
                         AF_MULTIPART_HEAD_MAX);
     }
     if (copied.size > SIZE_MAX - head || (made->block = af__alloc(head + copied.size)) == NULL) {
-        return af__fail(failure, AF_ENOMEM, "no memory for a part of %zu bytes", copied.size);
+        return af__fail(failure, AF_ENOMEM, "out of memory for a part of %zu bytes", copied.size);
     }
     writer = (struct part_writer){made->block, 0};
     put_head(&writer, form, part, is_raw);
@@ -491,7 +493,7 @@ static af_status measure_file(const af_part_file *file, af__part *made, af_failu
     bool is_range = file->offset >= 0 && file->length >= AF_LENGTH_UNKNOWN &&
                     file->size >= AF_LENGTH_UNKNOWN &&
                     (file->length <= 0 || file->offset <= INT64_MAX - file->length);
-    if (!is_range) return af__fail(failure, AF_EINVAL, "the part's range of its file is negative");
+    if (!is_range) return af__fail(failure, AF_EINVAL, "the part's offset or length is negative");
     int descriptor;
     af_status status = open_part(made, &descriptor, failure);
     if (status != AF_OK) return status;
@@ -582,7 +584,7 @@ static ptrdiff_t read_reader(af_multipart *form, af__part *part, void *buffer, s
     }
     if (count < 0) return reader_failed(form, "failed", failure);
     if ((size_t)count > size)
-        return reader_failed(form, "wrote more than it was asked for", failure);
+        return reader_failed(form, "returned more bytes than requested", failure);
     return count;
 }
 
@@ -689,11 +691,13 @@ bool af_multipart_can_rewind(const af_multipart *form) {
 static af_status rewind_reader(af__part *part, size_t number, af_failure *failure) {
     if (!part->has_started) return AF_OK;
     if (part->reader.rewind == NULL) {
-        return af__fail(failure, AF_EREPLAY, "the reader of part %zu can be read only once",
-                        number);
+        return af__fail(failure, AF_EREPLAY,
+                        "the form can't be replayed: the reader of part %zu has no rewind", number);
     }
     if (!part->reader.rewind(part->reader.context)) {
-        return af__fail(failure, AF_EREPLAY, "the reader of part %zu could not be rewound", number);
+        return af__fail(failure, AF_EREPLAY,
+                        "the form can't be replayed: the reader of part %zu failed to rewind",
+                        number);
     }
     part->has_started = false;
     return AF_OK;

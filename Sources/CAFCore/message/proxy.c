@@ -18,7 +18,8 @@ static af_status decode(char **out, af_slice text, af_failure *failure) {
     size_t size = af__percent_decode((unsigned char *)decoded, decoded);
     if (af__has_control((af_slice){decoded, size})) {
         af__free_secret(decoded, text.size);
-        return af__fail(failure, AF_EINVAL, "a control character in the proxy's user or password");
+        return af__fail(failure, AF_EINVAL,
+                        "the proxy's user or password contains a control character");
     }
     decoded[size] = '\0';
     *out = decoded;
@@ -51,7 +52,8 @@ static af_status read_scheme(af__proxy *proxy, af_slice *text, af_failure *failu
     }
     bool is_socks5h = af__same_name(scheme, "socks5h");
     if (!is_socks5h && !af__same_name(scheme, "socks5")) {
-        return af__fail(failure, AF_EINVAL, "a proxy is http, https, socks5 or socks5h");
+        return af__fail(failure, AF_EINVAL,
+                        "invalid proxy scheme: expected http, https, socks5 or socks5h");
     }
     proxy->kind = is_socks5h ? AF__PROXY_SOCKS5H : AF__PROXY_SOCKS5;
     proxy->port = SOCKS_PORT;
@@ -66,7 +68,8 @@ static af_status parse(af__proxy *proxy, af_slice text, af_failure *failure) {
     af_failure reason;
     status = af__authority_split(&authority, text, &reason);
     if (status != AF_OK) {
-        af__fail(failure, status, "the proxy is no host with a port: %s", reason.text);
+        af__fail(failure, status, "invalid proxy address (%s): expected [scheme://]host[:port]",
+                 reason.text);
     }
     if (status == AF_OK) status = set_credentials(proxy, authority.userinfo, failure);
     if (status != AF_OK) return status;
@@ -80,7 +83,8 @@ static af_status parse(af__proxy *proxy, af_slice text, af_failure *failure) {
 
 af_status af__proxy_parse(af__proxy *out, af_slice text, af_failure *failure) {
     memset(out, 0, sizeof *out);
-    if (text.size > AF__URL_LONGEST) return af__fail(failure, AF_EINVAL, "the proxy is too long");
+    if (text.size > AF__URL_LONGEST)
+        return af__fail(failure, AF_EINVAL, "the proxy address is too long");
     af_status status = parse(out, text, failure);
     if (status != AF_OK) af__proxy_clear(out);
     return status;
@@ -144,7 +148,7 @@ static af_status set_bypass(af__proxies *proxies, const char *list, af_failure *
     if (list == NULL) return AF_OK;
     af_slice text = af_slice_of(list);
     if (text.size > LONGEST_LIST) {
-        return af__fail(failure, AF_EINVAL, "the list of hosts without a proxy is too long");
+        return af__fail(failure, AF_EINVAL, "the list of proxy bypasses is too long");
     }
     proxies->bypass = af__copy_text(text);
     return proxies->bypass != NULL ? AF_OK : af__fail_memory(failure);
@@ -156,7 +160,7 @@ af_status af__proxies_init(af__proxies *out, const af_proxies *given, af__variab
     bool is_given = given->source == AF_PROXIES_GIVEN;
     if (given->source == AF_PROXIES_NONE) return AF_OK;
     if (!is_given && given->source != AF_PROXIES_ENVIRONMENT) {
-        return af__fail(failure, AF_EINVAL, "unknown source of proxies: %d", (int)given->source);
+        return af__fail(failure, AF_EINVAL, "invalid source of proxies: %d", (int)given->source);
     }
     proxy_setting settings[] = {{"the proxy for http", given->http},
                                 {"the proxy for https", given->https},

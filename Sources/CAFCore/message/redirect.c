@@ -15,7 +15,7 @@ static af_status find_location(const af_head *head, af_slice *out, af_failure *f
         const af_header *field = &head->headers[i];
         if (!af__same_name(field->name, "Location")) continue;
         if (out->bytes != NULL && !af__is_same(*out, field->value)) {
-            return af__fail(failure, AF_EREDIRECT, "the redirect has different Locations");
+            return af__fail(failure, AF_EREDIRECT, "the redirect has conflicting Locations");
         }
         *out = field->value;
     }
@@ -37,7 +37,7 @@ static af_status find_target(const af__redirect_question *question, af_slice loc
     }
     if (status == AF_ENOMEM) return af__fail(failure, status, "%s", reason.text);
     if (status != AF_OK) {
-        return af__fail(failure, AF_EREDIRECT, "the redirect can't be followed: %s", reason.text);
+        return af__fail(failure, AF_EREDIRECT, "cannot follow the redirect: %s", reason.text);
     }
     if (!out->is_https && question->wants_https != NULL &&
         question->wants_https(question->context, out)) {
@@ -49,7 +49,7 @@ static af_status find_target(const af__redirect_question *question, af_slice loc
     }
     if (question->url->is_https && !out->is_https && !question->allow_downgrade) {
         af__url_clear(out);
-        return af__fail(failure, AF_EREDIRECT, "the redirect leads from https to http");
+        return af__fail(failure, AF_EREDIRECT, "refused a redirect from https to http");
     }
     return AF_OK;
 }

@@ -68,21 +68,21 @@ static const char *find_validator(const af_head *head, int64_t now, af_slice *ou
     *is_date = false;
     switch (find_one(head, "ETag", out)) {
     case FOUND_DIFFERENT:
-        return "the server gave different ETags";
+        return "the server sent conflicting ETags";
     case FOUND_ONE:
         if (is_strong_tag(*out)) return NULL;
         return af__begins_with(*out, "W/") ? "the server's ETag is weak"
-                                           : "the server's ETag is not valid";
+                                           : "the server's ETag is invalid";
     case FOUND_NONE:
         break;
     }
     *is_date = true;
     af_slice date_text;
     if (find_one(head, "Last-Modified", out) != FOUND_ONE) {
-        return "the server gave no ETag and no Last-Modified";
+        return "the server sent neither ETag nor Last-Modified";
     }
     int64_t modified, date;
-    if (!af_date_parse(*out, now, &modified)) return "the server's Last-Modified is no date";
+    if (!af_date_parse(*out, now, &modified)) return "the server's Last-Modified isn't a date";
     if (find_one(head, "Date", &date_text) != FOUND_ONE || !af_date_parse(date_text, now, &date)) {
         return "Last-Modified without a Date is a weak validator";
     }
@@ -94,8 +94,8 @@ static const char *find_validator(const af_head *head, int64_t now, af_slice *ou
 
 static const char *find_obstacle(const af_head *head, const af__framing *framing, int64_t now,
                                  af_slice *validator, bool *is_date) {
-    if (head->status != 200) return "the answer is not the whole file";
-    if (framing->is_encoded) return "the answer is encoded";
+    if (head->status != 200) return "the response isn't the whole file";
+    if (framing->is_encoded) return "the response is encoded";
     if (refuses_ranges(head)) return "the server accepts no ranges";
     return find_validator(head, now, validator, is_date);
 }
@@ -205,16 +205,16 @@ static bool read_file(af_slice value, af__resume_token *out) {
 /** What is damaged, or NULL. */
 static const char *read_rest(af_slice *text, af__resume_token *out) {
     af_slice line, value;
-    if (!read_validator(text, out)) return "it has no valid validator";
-    if (!read_lengths(text, out)) return "its lengths are not valid";
-    if (!next_line(text, &line)) return "it is cut off";
+    if (!read_validator(text, out)) return "invalid validator";
+    if (!read_lengths(text, out)) return "invalid lengths";
+    if (!next_line(text, &line)) return "truncated";
     if (value_of(line, "digest", &value)) {
-        if (!af__digest_read(value, &out->digest)) return "its digest is not valid";
-        if (!next_line(text, &line)) return "it is cut off";
+        if (!af__digest_read(value, &out->digest)) return "invalid digest";
+        if (!next_line(text, &line)) return "truncated";
     }
-    if (!value_of(line, "file", &value) || !read_file(value, out)) return "its file is not valid";
-    if (!next_line(text, &line) || !af__is_same(line, af_slice_of("end"))) return "it is cut off";
-    return text->size != 0 ? "something follows its end" : NULL;
+    if (!value_of(line, "file", &value) || !read_file(value, out)) return "invalid file";
+    if (!next_line(text, &line) || !af__is_same(line, af_slice_of("end"))) return "truncated";
+    return text->size != 0 ? "unexpected text after the end" : NULL;
 }
 
 /** As af__resume_read(), with slices into `text`. */
@@ -222,16 +222,16 @@ static af_status read_text(af__resume_token *out, af_slice text, af_failure *fai
     static const char damaged[] = "the resume token is damaged: %s";
     af_slice line;
     if (text.size > AF__RESUME_LONGEST) {
-        return af__fail(failure, AF_EINVAL, damaged, "it is too long");
+        return af__fail(failure, AF_EINVAL, damaged, "too long");
     }
     if (!next_line(&text, &line) || !af__is_same(line, af_slice_of(first_line))) {
-        return af__fail(failure, AF_EINVAL, damaged, "it doesn't begin as one");
+        return af__fail(failure, AF_EINVAL, damaged, "unknown format");
     }
     bool is_fine = false;
     if (take_value(&text, "url", &out->url) && check_url(out->url, &is_fine) != AF_OK) {
         return af__fail_memory(failure);
     }
-    if (!is_fine) return af__fail(failure, AF_EINVAL, damaged, "its URL is not valid");
+    if (!is_fine) return af__fail(failure, AF_EINVAL, damaged, "invalid URL");
     const char *damage = read_rest(&text, out);
     return damage == NULL ? AF_OK : af__fail(failure, AF_EINVAL, damaged, damage);
 }
@@ -326,26 +326,26 @@ static const char *read_content_range(const af_head *head, content_range *out) {
     *out = (content_range){-1, -1, -1};
     switch (find_one(head, "Content-Range", &value)) {
     case FOUND_NONE:
-        return "the server didn't say which part it sent";
+        return "the server sent no Content-Range";
     case FOUND_DIFFERENT:
-        return "the server sent different Content-Ranges";
+        return "the server sent conflicting Content-Ranges";
     case FOUND_ONE:
         break;
     }
     const char *space = value.size != 0 ? memchr(value.bytes, ' ', value.size) : NULL;
-    if (space == NULL) return "the server's Content-Range is not valid";
+    if (space == NULL) return "the server's Content-Range is invalid";
     af_slice unit = {value.bytes, (size_t)(space - value.bytes)};
-    if (!af__same_name(unit, "bytes")) return "the server counted in another unit than bytes";
+    if (!af__same_name(unit, "bytes")) return "the server's Content-Range isn't in bytes";
     af_slice rest = {space + 1, value.size - unit.size - 1};
     const char *slash = rest.size != 0 ? memchr(rest.bytes, '/', rest.size) : NULL;
-    if (slash == NULL) return "the server's Content-Range is not valid";
+    if (slash == NULL) return "the server's Content-Range is invalid";
     af_slice range = {rest.bytes, (size_t)(slash - rest.bytes)};
     af_slice total = {slash + 1, rest.size - range.size - 1};
     bool is_any = af__is_same(range, af_slice_of("*")),
          is_unknown = af__is_same(total, af_slice_of("*"));
     bool is_valid = is_unknown ? !is_any : af__parse_length(total, &out->total);
     if (is_valid && !is_any) is_valid = parse_range(range, out);
-    return is_valid ? NULL : "the server's Content-Range is not valid";
+    return is_valid ? NULL : "the server's Content-Range is invalid";
 }
 
 /**
@@ -380,19 +380,19 @@ static af__resume_answer judge_part(const af__resume_token *token, int64_t offse
                                     const af_head *head, const af__framing *framing) {
     content_range range;
     if (framing->is_encoded) return refuse("the server encoded the part");
-    if (is_in_many_parts(head)) return refuse("the server sent several parts");
+    if (is_in_many_parts(head)) return refuse("the server sent several ranges");
     const char *wrong = read_content_range(head, &range);
     if (wrong != NULL) return refuse(wrong);
-    if (range.first < 0) return refuse("the server's Content-Range is not valid");
-    if (range.first != offset) return refuse("the server sent another part");
-    if (range.total < 0) return refuse("the server didn't say how long the file is");
+    if (range.first < 0) return refuse("the server's Content-Range is invalid");
+    if (range.first != offset) return refuse("the server sent another range");
+    if (range.total < 0) return refuse("the server didn't send the file's length");
     if (token->total != AF_LENGTH_UNKNOWN && range.total != token->total) {
-        return refuse("the file has another length now");
+        return refuse("the file's length has changed");
     }
     if (framing->length != AF_LENGTH_UNKNOWN && framing->length != range.last - range.first + 1) {
-        return refuse("the server's Content-Length is not that of the part");
+        return refuse("the server's Content-Length doesn't match its Content-Range");
     }
-    if (!is_same_version(token, head, true)) return refuse("the file is another version now");
+    if (!is_same_version(token, head, true)) return refuse("the file has changed");
     return (af__resume_answer){AF__RESUME_APPEND, range.last + 1, range.total, NULL};
 }
 
@@ -403,9 +403,9 @@ static af__resume_answer judge_beyond(const af__resume_token *token, int64_t off
     if (wrong != NULL) return refuse(wrong);
     if (range.first >= 0 || range.total != offset) return refuse("the file is shorter now");
     if (token->total != AF_LENGTH_UNKNOWN && token->total != range.total) {
-        return refuse("the file has another length now");
+        return refuse("the file's length has changed");
     }
-    if (!is_same_version(token, head, false)) return refuse("the file is another version now");
+    if (!is_same_version(token, head, false)) return refuse("the file has changed");
     return (af__resume_answer){AF__RESUME_COMPLETE, offset, range.total, NULL};
 }
 
@@ -418,12 +418,12 @@ af__resume_answer af__resume_judge(const af__resume_token *token, int64_t offset
         return judge_beyond(token, offset, head);
     case 404:
     case 410:
-        return (af__resume_answer){AF__RESUME_GONE, 0, 0, "the file is gone"};
+        return (af__resume_answer){AF__RESUME_GONE, 0, 0, "the file no longer exists"};
     default:
         break;
     }
     if (head->status >= 200 && head->status <= 299) {
         return (af__resume_answer){AF__RESUME_RESTART, 0, 0, "the server sent the whole file"};
     }
-    return (af__resume_answer){AF__RESUME_KEEP, 0, 0, "the server didn't answer with the file"};
+    return (af__resume_answer){AF__RESUME_KEEP, 0, 0, "the response doesn't contain the file"};
 }

@@ -42,13 +42,13 @@ static af_status append_host(af__buffer *text, af_slice host, af_failure *failur
         size_t size = af__authority_write_host(&authority, written);
         return af__buffer_append(text, written, size) == AF_OK ? AF_OK : out_of_memory(failure);
     }
-    return af__fail(failure, AF_EINVAL, "the host of an override is not a name in ASCII");
+    return af__fail(failure, AF_EINVAL, "invalid host in a host override: expected an ASCII name");
 }
 
 static af_status append_address(af__buffer *text, af_slice member, af_failure *failure) {
     af__ip ip;
     if (!af__ip_parse(&ip, member)) {
-        return af__fail(failure, AF_EINVAL, "an override has \"%.*s\", which is no IP address",
+        return af__fail(failure, AF_EINVAL, "invalid address \"%.*s\" in a host override",
                         member.size < 64 ? (int)member.size : 64, member.bytes);
     }
     bool is_ipv6 = ip.size == 16;
@@ -61,28 +61,28 @@ static af_status append_address(af__buffer *text, af_slice member, af_failure *f
 static af_status append_addresses(af__buffer *text, const char *addresses, af_failure *failure) {
     af_slice list = af_slice_of(addresses), member;
     if (list.size > LONGEST_LIST) {
-        return af__fail(failure, AF_EINVAL, "an override has too many addresses");
+        return af__fail(failure, AF_EINVAL, "too many addresses in a host override");
     }
     unsigned count = 0;
     while (af__next_member(&list, &member)) {
         const char *mark = count == 0 ? ":" : ",";
         if (++count > MOST_ADDRESSES) {
-            return af__fail(failure, AF_EINVAL, "an override has too many addresses");
+            return af__fail(failure, AF_EINVAL, "too many addresses in a host override");
         }
         if (af__buffer_append(text, mark, 1) != AF_OK) return out_of_memory(failure);
         af_status status = append_address(text, member, failure);
         if (status != AF_OK) return status;
     }
-    return count != 0 ? AF_OK : af__fail(failure, AF_EINVAL, "an override has no address");
+    return count != 0 ? AF_OK : af__fail(failure, AF_EINVAL, "a host override has no address");
 }
 
 af_status af__route_write_override(char **out, const af_host_override *given, bool is_absolute,
                                    af_failure *failure) {
     *out = NULL;
     if (given->host == NULL || given->addresses == NULL) {
-        return af__fail(failure, AF_EINVAL, "an override lacks its host or its addresses");
+        return af__fail(failure, AF_EINVAL, "a host override has no host or no addresses");
     }
-    if (given->port == 0) return af__fail(failure, AF_EINVAL, "an override lacks its port");
+    if (given->port == 0) return af__fail(failure, AF_EINVAL, "a host override has no port");
     char port[8];
     af__buffer text;
     af__buffer_init(&text, 2 * LONGEST_LIST);
@@ -126,11 +126,12 @@ af_status af__route_write_interface(char **out, const char *given, af_failure *f
     if (is_named_address) name = after(name, "host!");
     bool is_address = !is_named_link && af__ip_parse(&ip, name);
     if (is_named_address && !is_address) {
-        return af__fail(failure, AF_EINVAL, "the interface after \"host!\" is no IP address");
+        return af__fail(failure, AF_EINVAL,
+                        "invalid interface: expected an IP address after \"host!\"");
     }
     if (!is_address && !is_link(name)) {
         return af__fail(failure, AF_EINVAL,
-                        "the interface is neither an IP address nor the name of a link");
+                        "invalid interface: expected an IP address or the name of a link");
     }
     size_t size = name.size + sizeof "host!";
     *out = af__alloc(size);
@@ -150,11 +151,12 @@ af_status af__route_check_servers(const char *given, af_failure *failure) {
         bool is_good = af__ip_parse(&ip, member) ||
                        (af__authority_split(&authority, member, NULL) == AF_OK &&
                         authority.userinfo.size == 0 && af__ip_parse(&ip, authority.host));
-        if (!is_good) return af__fail(failure, AF_EINVAL, "a DNS server is no IP address");
+        if (!is_good)
+            return af__fail(failure, AF_EINVAL, "invalid DNS server: expected an IP address");
         count++;
     }
     if (count != 0) return AF_OK;
-    return af__fail(failure, AF_EINVAL, "the list of DNS servers is empty or too long");
+    return af__fail(failure, AF_EINVAL, "invalid DNS servers: the list is empty or too long");
 }
 
 af_status af__route_write_doh_host(char **out, const char *url, af_failure *failure) {
@@ -163,9 +165,9 @@ af_status af__route_write_doh_host(char **out, const char *url, af_failure *fail
     af_status status = af__url_parse(&parsed, af_slice_of(url), failure);
     if (status != AF_OK) return status;
     if (!parsed.is_https) {
-        status = af__fail(failure, AF_EINVAL, "names are asked for over https only");
+        status = af__fail(failure, AF_EINVAL, "invalid DNS-over-HTTPS URL: expected https");
     } else if (parsed.userinfo != NULL) {
-        status = af__fail(failure, AF_EINVAL, "the URL for names has a user");
+        status = af__fail(failure, AF_EINVAL, "invalid DNS-over-HTTPS URL: a user isn't allowed");
     } else {
         *out = af__copy_text(parsed.host);
         if (*out == NULL) status = out_of_memory(failure);
@@ -179,11 +181,11 @@ af_status af__route_write_doh_host(char **out, const char *url, af_failure *fail
 af_status af__route_check_socket(const char *path, af_failure *failure) {
     size_t size = strlen(path);
     if (size > AF__SOCKET_PATH_LONGEST) {
-        return af__fail(failure, AF_EINVAL, "the path of the socket is longer than %d bytes",
+        return af__fail(failure, AF_EINVAL, "the path of the Unix-domain socket exceeds %d bytes",
                         AF__SOCKET_PATH_LONGEST);
     }
     if (size == 1 && path[0] == '@') {
-        return af__fail(failure, AF_EINVAL, "the abstract socket has no name");
+        return af__fail(failure, AF_EINVAL, "the abstract Unix-domain socket has no name");
     }
     return AF_OK;
 }

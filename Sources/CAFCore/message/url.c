@@ -21,10 +21,11 @@ typedef struct url_parts {
 
 static af_status check_octets(af_slice text, af_failure *failure) {
     if (text.size > AF__URL_LONGEST) {
-        return af__fail(failure, AF_EINVAL, "the URL is longer than %d bytes", AF__URL_LONGEST);
+        return af__fail(failure, AF_EINVAL, "the URL exceeds the limit of %d bytes",
+                        AF__URL_LONGEST);
     }
     if (!af__has_control(text)) return AF_OK;
-    return af__fail(failure, AF_EINVAL, "the URL has a control character");
+    return af__fail(failure, AF_EINVAL, "the URL contains a control character");
 }
 
 static af_status read_scheme(bool *is_https, af_slice scheme, af_failure *failure) {
@@ -32,7 +33,7 @@ static af_status read_scheme(bool *is_https, af_slice scheme, af_failure *failur
     *is_https = af__same_name(scheme, "https");
     if (*is_https || af__same_name(scheme, "http")) return AF_OK;
     int shown = scheme.size < 32 ? (int)scheme.size : 32;
-    return af__fail(failure, AF_EINVAL, "the scheme \"%.*s\" is neither http nor https", shown,
+    return af__fail(failure, AF_EINVAL, "the URL scheme \"%.*s\" is neither http nor https", shown,
                     scheme.bytes);
 }
 
@@ -146,7 +147,8 @@ static af_status write_url(af__url *out, const url_parts *target, af_failure *fa
     *at = '\0';
     if (at - url.text > AF__URL_LONGEST) {
         af__url_clear(&url);
-        return af__fail(failure, AF_EINVAL, "the URL is longer than %d bytes once it is escaped",
+        return af__fail(failure, AF_EINVAL,
+                        "the URL exceeds the limit of %d bytes after percent-encoding",
                         AF__URL_LONGEST);
     }
     if (target->authority.userinfo.size != 0) {

@@ -37,7 +37,7 @@ static af_status set_host(af_reach_monitor *monitor, const char *host, af_failur
     }
     af_slice text = af_slice_of(host);
     if (text.size == 0 || text.size > LONGEST_HOST) {
-        return af__fail(failure, AF_EINVAL, "a host has 1 to %d bytes", LONGEST_HOST);
+        return af__fail(failure, AF_EINVAL, "invalid host: expected 1 to %d bytes", LONGEST_HOST);
     }
     if (af__reach_parse(host, monitor->addresses)) {
         monitor->address_count = 1;
@@ -56,7 +56,8 @@ af_status af_reach_monitor_new(af_reach_monitor **out, const af_reach_monitor_op
     memset(failure, 0, sizeof *failure);
     *out = NULL;
     if (options->size != sizeof *options) {
-        return af__fail(failure, AF_EINVAL, "the options lack AF_REACH_MONITOR_OPTIONS_INIT");
+        return af__fail(failure, AF_EINVAL,
+                        "the options must be initialised with AF_REACH_MONITOR_OPTIONS_INIT");
     }
     af_reach_monitor *monitor = af__zalloc(sizeof *monitor);
     if (monitor == NULL) return af__fail_memory(failure);

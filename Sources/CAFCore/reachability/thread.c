@@ -333,7 +333,7 @@ static af_status set_up(af__reach_thread *thread, af_failure *failure) {
     status = af__resolver_open(&thread->names, &thread->loop, failure);
     if (status != AF_OK) return status;
     status = af__loop_watch(&thread->loop, &thread->watch, AF__READABLE, true);
-    if (status != AF_OK) return af__fail(failure, status, "the netlink socket can't be watched");
+    if (status != AF_OK) return af__fail(failure, status, "cannot watch the netlink socket");
     return af__loop_start(&thread->loop, failure);
 }
 

@@ -27,7 +27,7 @@ af_status af__loop_init(af__loop *loop, af__loop_owner owner, af_failure *failur
         epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, loop->event_descriptor, &event) != 0) {
         int error = errno;
         af__loop_clear(loop);
-        af_status status = af__fail(failure, AF_EINTERNAL, "no descriptor for the loop: %s",
+        af_status status = af__fail(failure, AF_EINTERNAL, "cannot create the loop: %s",
                                     strerror(error));
         if (failure != NULL) failure->system_error = error;
         return status;
@@ -184,7 +184,7 @@ static void run(void *context) {
 af_status af__loop_start(af__loop *loop, af_failure *failure) {
     int error = af__thread_start(loop->owner.name, run, loop);
     if (error == 0) return AF_OK;
-    af_status status = af__fail(failure, AF_EINTERNAL, "no thread for the loop: %s",
+    af_status status = af__fail(failure, AF_EINTERNAL, "cannot start the loop's thread: %s",
                                 strerror(error));
     if (failure != NULL) failure->system_error = error;
     return status;

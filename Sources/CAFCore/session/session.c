@@ -162,14 +162,15 @@ static af_status make_session(af_session **out, const af_session_options *option
     memset(failure, 0, sizeof *failure);
     *out = NULL;
     if (options->size != sizeof *options) {
-        return af__fail(failure, AF_EINVAL, "the options lack AF_SESSION_OPTIONS_INIT");
+        return af__fail(failure, AF_EINVAL,
+                        "the options must be initialised with AF_SESSION_OPTIONS_INIT");
     }
     if ((unsigned)options->cookie_policy > AF_COOKIES_MAIN_DOCUMENT) {
-        return af__fail(failure, AF_EINVAL, "unknown policy of cookies: %d",
+        return af__fail(failure, AF_EINVAL, "invalid cookie policy: %d",
                         (int)options->cookie_policy);
     }
     if (options->user_agent != NULL && !af__may_be_sent(af_slice_of(options->user_agent))) {
-        return af__fail(failure, AF_EINVAL, "the user agent has a control character");
+        return af__fail(failure, AF_EINVAL, "the user agent contains a control character");
     }
     af_session *session = af__zalloc(sizeof *session);
     if (session == NULL) return af__fail_memory(failure);
@@ -198,7 +199,8 @@ static af_status make_session(af_session **out, const af_session_options *option
         af__queue_limits limits = {options->max_connections_per_host, options->max_connections,
                                    AF__MOST_STREAMS};
         status = af__queue_init(&session->queue, limits);
-        if (status != AF_OK) af__fail(failure, status, "no memory or no random bytes for a queue");
+        if (status != AF_OK)
+            af__fail(failure, status, "out of memory or no random bytes for the queue");
     }
     atomic_init(&session->handles, 1);
     atomic_init(&session->holders, 1);    /* All handles together. */

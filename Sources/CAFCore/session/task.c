@@ -389,9 +389,11 @@ af_status af_task_new(af_task **out, af_session *session, const af_request *requ
     *out = NULL;
     af_status status = AF_OK;
     if (!is_request(request)) {
-        status = af__fail(failure, AF_EINVAL, "the request was not made with AF_REQUEST_INIT");
+        status = af__fail(failure, AF_EINVAL,
+                          "the request must be initialised with AF_REQUEST_INIT");
     } else if (!are_events(events)) {
-        status = af__fail(failure, AF_EINVAL, "the events were not made with AF_TASK_EVENTS_INIT");
+        status = af__fail(failure, AF_EINVAL,
+                          "the events must be initialised with AF_TASK_EVENTS_INIT");
     } else if (session->generation != af__process_generation()) {
         status = af__fail(failure, AF_ECLOSED, "the session belongs to the parent process");
     }

@@ -81,12 +81,12 @@ void af__task_arm(af_task *task) {
 }
 
 static void say_late(af_failure *failure, af_timeout which, const char *what, uint32_t limit_ms) {
-    af__fail(failure, AF_ETIMEOUT, "%s within %u ms", what, (unsigned)limit_ms);
+    af__fail(failure, AF_ETIMEOUT, "%s after %u ms", what, (unsigned)limit_ms);
     failure->timeout = which;
 }
 
 void af__task_say_incomplete(const af_task *task, af_failure *failure) {
-    say_late(failure, AF_TIMEOUT_TOTAL, "the task was not complete",
+    say_late(failure, AF_TIMEOUT_TOTAL, "total timeout: not complete",
              task->transfer.timeouts.total_ms);
 }
 
@@ -98,11 +98,11 @@ af__due af__task_due(const af_task *task, int64_t now, af_failure *failure) {
     }
     if (now >= network_deadline(task)) return AF__DUE_HOP;
     if (now >= connect_deadline(task)) {
-        say_late(failure, AF_TIMEOUT_CONNECT, "no connection was made", limits->connect_ms);
+        say_late(failure, AF_TIMEOUT_CONNECT, "connect timeout: no connection", limits->connect_ms);
         return AF__DUE_END;
     }
     if (now >= idle_deadline(task)) {
-        say_late(failure, AF_TIMEOUT_IDLE, "no byte was moved", limits->idle_ms);
+        say_late(failure, AF_TIMEOUT_IDLE, "idle timeout: no data", limits->idle_ms);
         return AF__DUE_END;
     }
     return now >= next_try(task) ? AF__DUE_BYTES : AF__DUE_NOTHING;

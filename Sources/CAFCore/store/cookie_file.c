@@ -138,7 +138,7 @@ af_status af__cookie_file_save(const af_cookie_list *list, const char *path, af_
         const af_cookie *cookie = &list->cookies[i];
         if (cookie->expires_s != AF_COOKIE_SESSION) status = write_cookie(&text, cookie);
     }
-    if (status == AF_ETOOBIG) status = af__fail(failure, AF_EFILE, "the cookies are too many");
+    if (status == AF_ETOOBIG) status = af__fail(failure, AF_EFILE, "too many cookies for a file");
     if (status == AF_ENOMEM) af__fail_memory(failure);
     if (status == AF_OK) {
         status = af__file_save(path, (af_slice){text.bytes, text.size}, failure);

@@ -193,7 +193,7 @@ static bool is_good(const af__jar_cookie *cookie, const char **why) {
     if (!af__cookie_is_clean(cookie->name, cookie->value, why)) return false;
     /* A field of the file ends with a tab. */
     if (has_tab(cookie->name) || has_tab(cookie->path)) {
-        *why = "the cookie has a tab in its name or path";
+        *why = "the cookie's name or path contains a tab";
     }
     if (cookie->path.size == 0 || cookie->path.bytes[0] != '/') {
         *why = "the cookie's path doesn't begin with a slash";
@@ -203,7 +203,7 @@ static bool is_good(const af__jar_cookie *cookie, const char **why) {
                        ? af__cookie_prefix_ok(promise, cookie->is_secure, cookie->is_host_only,
                                               cookie->path)
                        : af__cookie_prefix_ok(promise, false, false, cookie->path);
-    if (!is_kept) *why = "the cookie isn't what the prefix of its name says";
+    if (!is_kept) *why = "the cookie doesn't meet the conditions of its name prefix";
     return *why == NULL;
 }
 
@@ -223,7 +223,7 @@ static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, 
     out->domain = out->is_host_only ? own : domain;
     if (out->is_host_only) return true;
     if (!af__cookie_domain_matches(own, domain)) {
-        *why = "the cookie's domain is not its host's";
+        *why = "the cookie's domain doesn't match its host";
         return false;
     }
     af__ip ip;
@@ -256,13 +256,13 @@ af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, a
         return AF_EINVAL;
     }
     if (!choose_domain(&new, read.domain, site->host, room, why)) return AF_EINVAL;
-    if (new.is_secure && !site->is_secure) *why = "a secure cookie came over http";
+    if (new.is_secure && !site->is_secure) *why = "a Secure cookie was set over http";
     if (*why != NULL || !is_good(&new, why)) return AF_EINVAL;
     pthread_mutex_lock(&jar->lock);
     bool is_covered = !new.is_secure && !site->is_secure &&would_shadow_secure(jar, &new);
     af_status status = is_covered ? AF_EINVAL : insert(jar, &new, now);
     pthread_mutex_unlock(&jar->lock);
-    if (is_covered) *why = "over http the cookie would stand for a secure one";
+    if (is_covered) *why = "a cookie set over http would shadow a Secure one";
     return status;
 }
 
@@ -289,7 +289,7 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
     *why = NULL;
     if (given->name == NULL || given->value == NULL || given->domain == NULL ||
         given->path == NULL || (unsigned)given->same_site > AF_SAME_SITE_STRICT) {
-        *why = "the cookie lacks a name, value, domain or path, or has an unknown same_site";
+        *why = "the cookie has no name, value, domain or path, or an invalid same_site";
         return AF_EINVAL;
     }
     af__jar_cookie new = {.name = af_slice_of(given->name),
@@ -303,7 +303,7 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
                           .same_site = given->same_site};
     if (new.path.size > AF__COOKIE_LONGEST_ATTRIBUTE) *why = "the cookie's path is too long";
     if (!read_domain(&new.domain, &is_address, room))
-        *why = "the cookie's domain is no address, nor a name in ASCII and lower case";
+        *why = "invalid cookie domain: expected an address or a lower-case ASCII name";
     bool is_wide = *why == NULL && !new.is_host_only;
     if (is_wide && (is_address || af__is_public_suffix(given->domain))) {
         *why = "the cookie's domain is a public suffix";
@@ -311,10 +311,11 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
     /* Names with semicolons would be several; values with them, too. */
     if (strpbrk(given->name, ";=") != NULL || strchr(given->value, ';') != NULL ||
         strchr(given->path, ';') != NULL) {
-        *why = "the cookie has a semicolon, or its name an equals sign";
+        *why = "the cookie contains a semicolon, or its name an equals sign";
     }
     for (const char *at = given->path; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f) *why = "the cookie has a control character";
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            *why = "the cookie contains a control character";
     }
     if (*why != NULL || !is_good(&new, why)) return AF_EINVAL;
     pthread_mutex_lock(&jar->lock);

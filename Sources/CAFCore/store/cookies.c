@@ -43,7 +43,8 @@ af_status af_cookie_jar_new(af_cookie_jar **out, const af_cookie_jar_options *op
     if (options == NULL) options = &defaults;
     *out = NULL;
     if (options->size != sizeof *options) {
-        return af__fail(failure, AF_EINVAL, "the options lack AF_COOKIE_JAR_OPTIONS_INIT");
+        return af__fail(failure, AF_EINVAL,
+                        "the options must be initialised with AF_COOKIE_JAR_OPTIONS_INIT");
     }
     af_cookie_jar *jar = af__zalloc(sizeof *jar);
     if (jar == NULL) return af__fail_memory(failure);
@@ -78,7 +79,7 @@ af_status af_cookie_jar_set(af_cookie_jar *jar, const af_cookie *cookie, af_fail
     const char *why = NULL;
     if (failure != NULL) memset(failure, 0, sizeof *failure);
     if (cookie->size != sizeof *cookie) {
-        return af__fail(failure, AF_EINVAL, "the cookie lacks AF_COOKIE_INIT");
+        return af__fail(failure, AF_EINVAL, "the cookie must be initialised with AF_COOKIE_INIT");
     }
     af_status status = af__cookie_jar_put(jar, cookie, now(), &why);
     return say(status, why, failure);
@@ -87,7 +88,7 @@ af_status af_cookie_jar_set(af_cookie_jar *jar, const af_cookie *cookie, af_fail
 /** `host` has room for AF__HOST_LONGEST bytes and a NUL; the site points there and into `url`. */
 static af_status read_site(af__cookie_site *out, af__url *url, char *host, const char *text,
                            af_failure *failure) {
-    if (text == NULL) return af__fail(failure, AF_EINVAL, "there is no URL");
+    if (text == NULL) return af__fail(failure, AF_EINVAL, "the URL is missing");
     af_status status = af__url_parse(url, af_slice_of(text), failure);
     if (status != AF_OK) return status;
     size_t size = url->host.size;
@@ -97,7 +98,7 @@ static af_status read_site(af__cookie_site *out, af__url *url, char *host, const
     for (size_t i = 0; i < size; i++) {
         if ((unsigned char)host[i] < 128) continue;
         af__url_clear(url);
-        return af__fail(failure, AF_EINVAL, "the URL's host is not in ASCII");
+        return af__fail(failure, AF_EINVAL, "the URL's host isn't ASCII");
     }
     *out = (af__cookie_site){host, url->path, url->is_https};
     return AF_OK;
@@ -139,7 +140,7 @@ af_status af_cookie_jar_save(af_cookie_jar *jar, const char *path, af_failure *f
     af_cookie_list *list;
     if (failure != NULL) memset(failure, 0, sizeof *failure);
     const char *target = path != NULL ? path : jar->path;
-    if (target == NULL) return af__fail(failure, AF_EINVAL, "the jar has no file");
+    if (target == NULL) return af__fail(failure, AF_EINVAL, "no path: the jar has no file");
     pthread_mutex_lock(&jar->lock);
     if (path == NULL) jar->has_changed = false;
     pthread_mutex_unlock(&jar->lock);

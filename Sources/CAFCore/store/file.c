@@ -12,7 +12,7 @@
 
 static af_status fail(af_failure *failure, const char *what, const char *path) {
     int error = errno;
-    af__fail(failure, AF_EFILE, "%s can't be %s: %s", path, what, strerror(error));
+    af__fail(failure, AF_EFILE, "cannot %s %s: %s", what, path, strerror(error));
     if (failure != NULL) failure->system_error = error;
     return AF_EFILE;
 }
@@ -36,14 +36,14 @@ af_status af__file_save(const char *path, af_slice bytes, af_failure *failure) {
     /* Made with the mode 0600. */
     int descriptor = mkostemp(temporary, O_CLOEXEC);
     if (descriptor < 0) {
-        status = fail(failure, "written", path);
+        status = fail(failure, "write", path);
         af_free(temporary);
         return status;
     }
     errno = af__write_all(descriptor, bytes.bytes, bytes.size);
-    if (errno != 0 || fsync(descriptor) != 0) status = fail(failure, "written", path);
-    if (close(descriptor) != 0 && status == AF_OK) status = fail(failure, "written", path);
-    if (status == AF_OK && rename(temporary, path) != 0) status = fail(failure, "replaced", path);
+    if (errno != 0 || fsync(descriptor) != 0) status = fail(failure, "write", path);
+    if (close(descriptor) != 0 && status == AF_OK) status = fail(failure, "write", path);
+    if (status == AF_OK && rename(temporary, path) != 0) status = fail(failure, "replace", path);
     if (status != AF_OK) unlink(temporary);
     af_free(temporary);
     return status;

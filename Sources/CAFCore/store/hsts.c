@@ -247,7 +247,7 @@ af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires_s, bool i
     char name[LONGEST_HOST + 1];
     if (failure != NULL) memset(failure, 0, sizeof *failure);
     if (host == NULL || !read_host(host, name)) {
-        return af__fail(failure, AF_EINVAL, "the host is not a name in ASCII");
+        return af__fail(failure, AF_EINVAL, "invalid host: expected an ASCII name");
     }
     pthread_mutex_lock(&hsts->lock);
     af_status status = put(hsts, name, expires_s, include_subdomains, current());
@@ -354,7 +354,7 @@ af_status af_hsts_save(af_hsts *hsts, const char *path, af_failure *failure) {
     af__buffer text;
     const char *target = path != NULL ? path : hsts->path;
     if (failure != NULL) memset(failure, 0, sizeof *failure);
-    if (target == NULL) return af__fail(failure, AF_EINVAL, "the store has no file");
+    if (target == NULL) return af__fail(failure, AF_EINVAL, "no path: the store has no file");
     af__buffer_init(&text, LONGEST_FILE);
     af_status status = af__buffer_append(&text, head, sizeof head - 1);
     int64_t now = current();
@@ -366,7 +366,7 @@ af_status af_hsts_save(af_hsts *hsts, const char *path, af_failure *failure) {
     bool had_changed = hsts->has_changed;
     if (path == NULL) hsts->has_changed = false;
     pthread_mutex_unlock(&hsts->lock);
-    if (status == AF_ETOOBIG) status = af__fail(failure, AF_EFILE, "the hosts are too many");
+    if (status == AF_ETOOBIG) status = af__fail(failure, AF_EFILE, "too many hosts for a file");
     if (status == AF_ENOMEM) af__fail_memory(failure);
     if (status == AF_OK) {
         status = af__file_save(target, (af_slice){text.bytes, text.size}, failure);
@@ -411,7 +411,8 @@ af_status af_hsts_new(af_hsts **out, const af_hsts_options *options, af_failure 
     if (options == NULL) options = &defaults;
     *out = NULL;
     if (options->size != sizeof *options) {
-        return af__fail(failure, AF_EINVAL, "the options lack AF_HSTS_OPTIONS_INIT");
+        return af__fail(failure, AF_EINVAL,
+                        "the options must be initialised with AF_HSTS_OPTIONS_INIT");
     }
     af_hsts *hsts = af__zalloc(sizeof *hsts);
     if (hsts == NULL) return af__fail_memory(failure);

@@ -42,7 +42,7 @@ af_status af_certificate_request_show(af_certificate_request *request,
     if (af__tls_identity_show(&identity, request->ssl)) {
         request->is_answered = true;
     } else {
-        status = af__fail(failure, AF_EINVAL, "OpenSSL refuses the client certificate: %s",
+        status = af__fail(failure, AF_EINVAL, "OpenSSL refused the client certificate: %s",
                           ERR_reason_error_string(ERR_peek_last_error()));
         SSL_certs_clear(request->ssl);
         ERR_clear_error();

@@ -31,7 +31,7 @@ static af_status read_file(secret_bytes *out, const char *path, af_failure *fail
     bool is_none = status == AF_ETOOBIG || status == AF_EINVAL ||
                    (status == AF_OK && out->bytes.size == 0);
     if (!is_none) return status;
-    return af__fail(failure, AF_EINVAL, "%s: no file with a certificate or a key", path);
+    return af__fail(failure, AF_EINVAL, "%s: not a file with a certificate or a key", path);
 }
 
 static af_status take_bytes(secret_bytes *out, af_slice bytes, const char *path,
@@ -110,16 +110,16 @@ static af_status read_pair(af__tls_identity *out, const af_client_certificate *s
     bool is_good = is_der(certificate) ? read_der(out, certificate, source->password)
                                        : read_pem(out, certificate);
     if (!is_good) {
-        return af__fail(failure, AF_EINVAL, "the client certificate can't be read%s",
-                        is_der(certificate) ? ", or its password is wrong" : "");
+        return af__fail(failure, AF_EINVAL, "invalid client certificate%s",
+                        is_der(certificate) ? ", or wrong password" : "");
     }
     if (out->key == NULL) out->key = read_key(key.size > 0 ? key : certificate, password);
     if (out->key == NULL) {
         return af__fail(failure, AF_EINVAL,
-                        "the client certificate's key can't be read, or its password is wrong");
+                        "invalid key of the client certificate, or wrong password");
     }
     if (X509_check_private_key(out->certificate, out->key) == 1) return AF_OK;
-    return af__fail(failure, AF_EINVAL, "the key is not that of the client certificate");
+    return af__fail(failure, AF_EINVAL, "the key doesn't match the client certificate");
 }
 
 static af_status read_pattern(af__tls_identity *out, const af_client_certificate *source,
@@ -129,7 +129,8 @@ static af_status read_pattern(af__tls_identity *out, const af_client_certificate
     if (af__host_pattern_read(&out->pattern, source->host, source->include_subdomains)) {
         return AF_OK;
     }
-    return af__fail(failure, AF_EINVAL, "the host of a client certificate is none");
+    return af__fail(failure, AF_EINVAL,
+                    "invalid host of a client certificate: expected an ASCII name or an address");
 }
 
 af_status af__tls_identity_read(af__tls_identity *out, const af_client_certificate *source,

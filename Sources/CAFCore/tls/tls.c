@@ -78,7 +78,10 @@ static af_status read_versions(af__tls *tls, const af_tls_options *options, af_f
     int highest = (int)options->max_version;
     bool is_good = (lowest == TLS1_2_VERSION || lowest == TLS1_3_VERSION) &&
                    (highest == 0 || (highest >= lowest && highest <= TLS1_3_VERSION));
-    if (!is_good) return af__fail(failure, AF_EINVAL, "there are no such versions of TLS");
+    if (!is_good)
+        return af__fail(
+            failure, AF_EINVAL,
+            "invalid TLS versions: expected TLS 1.2 and 1.3, min_version up to max_version");
     tls->min_version = lowest;
     tls->max_version = highest;
     return AF_OK;
@@ -106,13 +109,13 @@ static af_status try_out(const af__tls *tls, af_failure *failure) {
     if (context == NULL) return af__fail_memory(failure);
     af_status status = AF_OK;
     if (!configure(tls, context)) {
-        status = af__fail(failure, AF_EINVAL, "OpenSSL knows none of the ciphers");
+        status = af__fail(failure, AF_EINVAL, "invalid ciphers: OpenSSL supports none of them");
     }
     SSL *ssl = SSL_new(context);
     if (ssl == NULL && status == AF_OK) status = af__fail_memory(failure);
     for (size_t i = 0; i < tls->identity_count && status == AF_OK; i++) {
         if (af__tls_identity_show(&tls->identities[i], ssl)) continue;
-        status = af__fail(failure, AF_EINVAL, "OpenSSL refuses the client certificate: %s",
+        status = af__fail(failure, AF_EINVAL, "OpenSSL refused the client certificate: %s",
                           ERR_reason_error_string(ERR_peek_last_error()));
     }
     SSL_free(ssl);
@@ -432,11 +435,11 @@ af_status af__tls_peer_get_verdict(const af__tls_peer *peer, af_trust_reason *re
     *reason = AF_TRUST_OTHER;
     if (peer == NULL) return AF_OK;
     if (peer->lacked_memory) {
-        *text = "no memory to judge the certificate chain";
+        *text = "out of memory for the certificate chain";
         return AF_ENOMEM;
     }
     if (peer->choice != AF_OK) {
-        *text = "no client certificate was chosen for the server";
+        *text = "the callback chose no client certificate";
         return peer->choice;
     }
     if (peer->verification == NULL || peer->verification->verdict.is_accepted) return AF_OK;

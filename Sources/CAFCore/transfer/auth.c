@@ -148,7 +148,7 @@ af_status af__transfer_allow_schemes(af__transfer *transfer, unsigned schemes,
         if (given[i] == NULL || given[i]->credentials.schemes == 0) continue;
         if ((given[i]->credentials.schemes & possible_schemes(transfer)) != 0) continue;
         return af__fail(failure, AF_EUNSUPPORTED,
-                        "no scheme of authentication that is allowed can be used here");
+                        "none of the allowed authentication schemes is supported here");
     }
     return AF_OK;
 }
@@ -324,10 +324,9 @@ static af__auth_action use(af__transfer *transfer, auth_target *target,
                            const af__identity *identity, const af__challenge_choice *choice) {
     af__access access = {.count = 0};
     if (transfer->request.sends_body && !af__source_can_rewind(&transfer->source)) {
-        af__transfer_fail_text(
-            transfer, AF_EREPLAY,
-            "the server asks for credentials and for the request body once more, "
-            "but it can be read only once");
+        af__transfer_fail_text(transfer, AF_EREPLAY,
+                               "the request can't be sent again with credentials: "
+                               "its body can be read only once");
         return AF__AUTH_FAIL;
     }
     if (choice->scheme == AF_AUTH_DIGEST && af__access_init(&access, &choice->terms) != AF_OK) {
@@ -376,7 +375,7 @@ static af__auth_action apply_decision(af__transfer *transfer, auth_target *targe
     if (answer == AF_CHALLENGE_CANCEL) {
         af__transfer_fail_text(transfer, AF_ECANCELED, af_status_text(AF_ECANCELED));
     } else {
-        af__transfer_fail_text(transfer, AF_EAUTH, "the caller refused to answer the challenge");
+        af__transfer_fail_text(transfer, AF_EAUTH, "on_challenge refused the challenge");
     }
     return AF__AUTH_FAIL;
 }

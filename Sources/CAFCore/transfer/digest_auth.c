@@ -189,7 +189,7 @@ af_status af__access_answer(af__access *access, const af__access_request *reques
     snprintf(answer.count, sizeof answer.count, "%08x", (unsigned)access->count);
     if (!make_cnonce(answer.cnonce) || !make_response(access, request, cnonce, &answer)) {
         return af__fail(failure, AF_EAUTH,
-                        "this OpenSSL doesn't compute the hash of the challenge");
+                        "OpenSSL doesn't support the hash of the Digest challenge");
     }
     af__buffer text;
     /* A name, a target and values of the challenge, each with a backslash before every byte. */

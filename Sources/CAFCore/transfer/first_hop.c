@@ -44,7 +44,7 @@ af_status af__transfer_init_request(af__transfer *transfer, const af_request *re
     af__url url = {0};
     if (request->url == NULL) return af__fail(failure, AF_EINVAL, "the request has no URL");
     if (request->headers == NULL && request->header_count > 0) {
-        return af__fail(failure, AF_EINVAL, "the request counts headers but has none");
+        return af__fail(failure, AF_EINVAL, "header_count is set but headers is NULL");
     }
     af_status status = af__url_parse(&url, af_slice_of(request->url), failure);
     if (status != AF_OK) return status;

@@ -33,7 +33,7 @@ static bool ask_hook(af__transfer *transfer, af__redirect_plan *plan, af_redirec
     case AF_REDIRECT_FAIL:
         break;
     }
-    return af__transfer_fail_text(transfer, AF_EREDIRECT, "the redirect was refused by the caller");
+    return af__transfer_fail_text(transfer, AF_EREDIRECT, "on_redirect refused the redirect");
 }
 
 /** The fields that go to where the hook leads: `room` has place for all that it left. */
@@ -76,7 +76,7 @@ static af_status check_target(const af__transfer *transfer, const af__redirect_p
         if (status != AF_OK) return status;
     }
     if (transfer->request.url.is_https && !url->is_https && !transfer->allow_downgrade) {
-        return af__fail(failure, AF_EREDIRECT, "the redirect leads from https to http");
+        return af__fail(failure, AF_EREDIRECT, "refused a redirect from https to http");
     }
     if (plan->keeps_body && !af__source_can_rewind(&transfer->source)) {
         return af__fail(failure, AF_EREPLAY,

@@ -43,7 +43,7 @@ af_status af__request_head_init(af__request_head *request, af__storage room, con
     *url = (af__url){0};
     af_status status = AF_OK;
     if (method == NULL || !af__is_token(af_slice_of(method))) {
-        status = af__fail(failure, AF_EINVAL, "the method is not a token");
+        status = af__fail(failure, AF_EINVAL, "the method isn't a token");
     }
     if (status == AF_OK) status = af__check_request_headers(headers, count, failure);
     if (status == AF_OK && copy_all(request, room, method, headers, count) != AF_OK) {

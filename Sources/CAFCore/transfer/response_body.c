@@ -29,7 +29,7 @@ static af_status check_ratio(const af__transfer *transfer, size_t size, int64_t 
     if (decoded <= RATIO_STARTS_AT) return AF_OK;
     uint64_t wire = (uint64_t)(received > 0 ? received : 0) + RATIO_SLACK;
     if (decoded / transfer->limits.decoding_ratio <= wire) return AF_OK;
-    return af__fail(failure, AF_ETOOBIG, "the body decodes to more than %u times its size",
+    return af__fail(failure, AF_ETOOBIG, "the body exceeds %u times its size after decoding",
                     (unsigned)transfer->limits.decoding_ratio);
 }
 
@@ -41,8 +41,7 @@ static af_status check_kept(const af__transfer *transfer, size_t size, af_failur
         limit = transfer->sink.limit > DRAIN_LIMIT ? transfer->sink.limit : DRAIN_LIMIT;
     }
     if (kept_size(transfer) + size <= limit) return AF_OK;
-    return af__fail(failure, AF_ETOOBIG,
-                    "the body decodes to more than %llu bytes while it has to wait",
+    return af__fail(failure, AF_ETOOBIG, "the paused body exceeds %llu bytes after decoding",
                     (unsigned long long)limit);
 }
 
@@ -128,7 +127,7 @@ static af__flow dispose(af__transfer *transfer, af_slice bytes, int64_t received
     case AF__PHASE_EXPECT_FAILED:
         break;
     }
-    af__transfer_fail_text(transfer, AF_EPROTOCOL, "a body came before the end of the head");
+    af__transfer_fail_text(transfer, AF_EPROTOCOL, "received a body before the end of the head");
     return AF__STOP;
 }
 

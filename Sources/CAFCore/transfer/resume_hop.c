@@ -35,7 +35,7 @@ af_status af__transfer_init_sink(af__transfer *transfer, const af_request *reque
     const af_header *range = find_range_field(request);
     if (range == NULL) return AF_OK;
     if (transfer->sink.is_resumable) {
-        return af__fail(failure, AF_EINVAL, "a download that can be continued sets %s itself",
+        return af__fail(failure, AF_EINVAL, "%s can't be set: a resumable download sets it",
                         af__same_name(range->name, "Range") ? "Range" : "If-Range");
     }
     transfer->sink.may_resume = false;

@@ -35,7 +35,7 @@ static void report_bytes(af__transfer *transfer, af_trace_kind kind, af__buffer 
             transfer,
             &(af_trace){.kind = kind, .is_tunnel = is_tunnel, .bytes = {text->bytes, text->size}});
     } else {
-        af__transfer_fail_text(transfer, status, "no memory to report what was sent and received");
+        af__transfer_fail_text(transfer, status, "out of memory for the trace");
     }
     af__buffer_clear(text);
 }

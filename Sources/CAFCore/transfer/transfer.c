@@ -69,7 +69,7 @@ static af_status init_proxy(af__transfer *transfer, const char *text, af_failure
 static af_status init_socket(af__transfer *transfer, const char *path, af_failure *failure) {
     if (path == NULL) return AF_OK;
     if (path[0] != '\0' && transfer->own_proxy != NULL) {
-        return af__fail(failure, AF_EINVAL, "the request has a proxy and a socket");
+        return af__fail(failure, AF_EINVAL, "proxy and unix_socket can't be combined");
     }
     af_status status = af__route_check_socket(path, failure);
     if (status != AF_OK) return status;
@@ -220,8 +220,8 @@ static bool is_head_request(const af__transfer *transfer) {
 static bool give_up_expectation(af__transfer *transfer) {
     if (!af__source_can_rewind(&transfer->source)) {
         return af__transfer_fail_text(transfer, AF_EREPLAY,
-                                      "the server responded 417 when the request body had begun, "
-                                      "but it can be read only once");
+                                      "the request can't be retried after a 417: "
+                                      "its body can be read only once");
     }
     transfer->hop.phase = AF__PHASE_EXPECT_FAILED;
     return false;

@@ -133,7 +133,7 @@ static void miss_pins(af__verdict *verdict) {
     verdict->depth = 0;
     verdict->pins = AF_PINS_MISSED;
     say(verdict, AF_TRUST_PIN, X509_V_ERR_APPLICATION_VERIFICATION,
-        "nothing that is pinned for this host is in the certificate chain");
+        "no pin for this host matches the certificate chain");
 }
 
 static int64_t time_of(const af_trust_policy *policy) {
@@ -209,7 +209,7 @@ static void judge(judgement *judged) {
         /* The chain may be wrong, the name not: verification may have ended before it was compared. */
         if (judged->host != NULL && !names_host(judged->leaf, judged->host)) {
             say(verdict, AF_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
-                "the certificate is not for this host");
+                "the certificate isn't valid for this host");
             return;
         }
     }
@@ -262,7 +262,7 @@ af__verification *af__trust_evaluate(const af_trust_policy *policy,
         /* Nor can a rule be found for it, so that even a policy that compares no names must refuse. */
         verification->host.text[0] = '\0';
         say(&verification->verdict, AF_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
-            "this is no host that a certificate could name");
+            "invalid host: a certificate can't name it");
     } else {
         judged.untrusted = gather(policy, trust_case);
         say(&verification->verdict, AF_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
@@ -342,8 +342,7 @@ static af_status parse_chain(STACK_OF(X509) *list, const af_slice *chain, size_t
     for (size_t i = 0; i < count; i++) {
         X509 *certificate = parse_der(chain[i]);
         if (certificate == NULL) {
-            af__fail(failure, AF_EINVAL, "certificate number %zu of the chain can't be read",
-                     i + 1);
+            af__fail(failure, AF_EINVAL, "certificate number %zu of the chain is invalid", i + 1);
             return AF_EINVAL;
         }
         if (sk_X509_push(list, certificate) > 0) continue;
@@ -379,7 +378,7 @@ af_status af_trust_evaluate(af_trust_report **out, const af_trust_policy *policy
                             af_failure *failure) {
     if (out != NULL) *out = NULL;
     if (failure != NULL) memset(failure, 0, sizeof *failure);
-    if (count == 0) return af__fail(failure, AF_EINVAL, "the chain has no certificate");
+    if (count == 0) return af__fail(failure, AF_EINVAL, "the chain is empty");
     af_status status = af__fork_gate_check(failure);
     if (status != AF_OK) return status;
     af__fork_gate_enter(NULL);

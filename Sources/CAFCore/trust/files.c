@@ -34,10 +34,10 @@ static af_status add_file(BIO *pem, const char *path, af__file_kind kind, af_fai
     /* Somebody may give the certificates through a pipe. */
     af_status status = af__read_file(&text, path, kind, failure);
     if (status == AF_ETOOBIG) {
-        status = af__fail(failure, AF_EINVAL, "%s: too long for certificates", path);
+        status = af__fail(failure, AF_EINVAL, "%s: too large for a file of certificates", path);
     }
     if (status == AF_OK && text.size == 0) {
-        status = af__fail(failure, AF_EINVAL, "%s: the file is empty", path);
+        status = af__fail(failure, AF_EINVAL, "%s: empty file", path);
     }
     if (status == AF_OK) {
         status = af__certificates_parse(&certificates, (af_slice){text.bytes, text.size}, path,

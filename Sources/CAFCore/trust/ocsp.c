@@ -75,17 +75,17 @@ void af__trust_check_ocsp(const af_trust_policy *policy, af__verification *verif
         if (!is_missed) return;
         af__verification_refuse(verification, AF_TRUST_UNKNOWN_REVOCATION,
                                 X509_V_ERR_OCSP_VERIFY_NEEDED,
-                                "the server sent no OCSP answer, and has to");
+                                "the server sent no OCSP response, but one is required");
         return;
     }
     int status = judge(policy, verification, response);
     if (status == V_OCSP_CERTSTATUS_GOOD) return;
     if (status == V_OCSP_CERTSTATUS_REVOKED) {
         af__verification_refuse(verification, AF_TRUST_REVOKED, X509_V_ERR_CERT_REVOKED,
-                                "the certificate was revoked, says its OCSP answer");
+                                "the certificate is revoked, according to its OCSP response");
     } else {
         af__verification_refuse(verification, AF_TRUST_UNKNOWN_REVOCATION,
                                 X509_V_ERR_OCSP_CERT_UNKNOWN,
-                                "the server's OCSP answer does not vouch for its certificate");
+                                "the server's OCSP response doesn't confirm its certificate");
     }
 }

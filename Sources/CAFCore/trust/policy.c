@@ -19,10 +19,10 @@ static bool is_pinning(const af_trust_rule *rule) {
 
 static af_status check_rule(const af_trust_rule *rule, af_failure *failure) {
     if ((unsigned)rule->mode > AF_PINNING_CERTIFICATE || (unsigned)rule->match > AF_PIN_MATCH_ALL) {
-        return af__fail(failure, AF_EINVAL, "there is no such mode or match of pinning");
+        return af__fail(failure, AF_EINVAL, "invalid pinning mode or match");
     }
     if (rule->mode == AF_PINNING_NONE && is_pinning(rule)) {
-        return af__fail(failure, AF_EINVAL, "something is pinned, but the mode would ignore it");
+        return af__fail(failure, AF_EINVAL, "pins are set but the mode is none; use publicKey");
     }
     return AF_OK;
 }
@@ -74,13 +74,14 @@ static af_status read_host(af__trust_rule *out, const af_trust_policy *policy,
                            const af_trust_rule *rule, af_failure *failure) {
     if (rule->host == NULL ||
         !af__host_pattern_read(&out->pattern, rule->host, rule->include_subdomains)) {
-        return af__fail(failure, AF_EINVAL, "the host of a rule is none: give a name in ASCII");
+        return af__fail(failure, AF_EINVAL,
+                        "invalid host in trust rule: expected an ASCII name or an address");
     }
     for (const af__trust_rule *other = policy->rules + 1; other < out; other++) {
         bool is_same = other->pattern.kind == out->pattern.kind &&
                        strcmp(other->pattern.host.text, out->pattern.host.text) == 0;
         if (is_same) {
-            return af__fail(failure, AF_EINVAL, "there are two rules for %s", rule->host);
+            return af__fail(failure, AF_EINVAL, "duplicate trust rule for %s", rule->host);
         }
     }
     return AF_OK;
@@ -115,7 +116,7 @@ static af_status read_rules(af_trust_policy *policy, const af_trust_options *opt
                         : NULL;
     if (policy->rules == NULL) return af__fail_memory(failure);
     if (options->everywhere.host != NULL) {
-        return af__fail(failure, AF_EINVAL, "the rule for everywhere has a host");
+        return af__fail(failure, AF_EINVAL, "the default rule must not have a host");
     }
     policy->rule_count = 1;
     af_status status = read_rule(&policy->rules[0], &options->everywhere, crls, failure);
@@ -147,7 +148,7 @@ static af_status read_options(af_trust_policy *policy, const af_trust_options *o
                               af_failure *failure) {
     STACK_OF(X509_CRL) *crls = NULL;
     if (options->security_level < 0 || options->security_level > STRONGEST_LEVEL) {
-        return af__fail(failure, AF_EINVAL, "the security level is not one of 1 to 5");
+        return af__fail(failure, AF_EINVAL, "invalid security level: expected 1 to 5");
     }
     policy->security_level = options->security_level;
     policy->time_s = options->time_s;
@@ -177,7 +178,8 @@ af_status af_trust_policy_new(af_trust_policy **out, const af_trust_options *opt
     memset(failure, 0, sizeof *failure);
     *out = NULL;
     if (options->size != sizeof *options) {
-        return af__fail(failure, AF_EINVAL, "the options lack AF_TRUST_OPTIONS_INIT");
+        return af__fail(failure, AF_EINVAL,
+                        "the options must be initialised with AF_TRUST_OPTIONS_INIT");
     }
     af_trust_policy *policy = af__zalloc(sizeof *policy);
     af_status status = AF_ENOMEM;

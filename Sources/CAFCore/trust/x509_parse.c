@@ -82,9 +82,8 @@ static af_status parse(OPENSSL_STACK **out, af_slice text, bool is_crl, const ch
     OPENSSL_sk_pop_free(all, is_crl ? free_crl : free_certificate);
     if (status == AF_ENOMEM) return af__fail_memory(failure);
     const char *kind = is_crl ? "revocation list" : "certificate";
-    if (count == 0)
-        return af__fail(failure, AF_EINVAL, "%s: there is no %s that can be read", what, kind);
-    return af__fail(failure, AF_EINVAL, "%s: %s number %d can't be read", what, kind, count + 1);
+    if (count == 0) return af__fail(failure, AF_EINVAL, "%s: no valid %s found", what, kind);
+    return af__fail(failure, AF_EINVAL, "%s: %s number %d is invalid", what, kind, count + 1);
 }
 
 af_status af__certificates_parse(STACK_OF(X509) **out, af_slice text, const char *what,
@@ -142,5 +141,6 @@ af_status af__pin_parse(af__key_hash *out, const char *text, af_failure *failure
         is_pin = strcmp(again, text) == 0;
     }
     if (is_pin) return AF_OK;
-    return af__fail(failure, AF_EINVAL, "a pin is not \"sha256//\" and the base64 of 32 bytes");
+    return af__fail(failure, AF_EINVAL,
+                    "invalid pin: expected \"sha256//\" and the base64 of 32 bytes");
 }

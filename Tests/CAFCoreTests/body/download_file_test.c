@@ -177,7 +177,7 @@ static void wrong_wishes_are_refused(void **state) {
     call = prepare(scene, "/file", 0);
     call->request.sink.path = NULL;
     call->events.on_head = NULL; /* Which could name it. */
-    check_invalid(call, "no path");
+    check_invalid(call, "requires a path");
     call = prepare(scene, "/file", 0);
     call->request.sink.path = "/tmp/folder/";
     check_invalid(call, "folder");

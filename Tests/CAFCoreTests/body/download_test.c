@@ -185,7 +185,7 @@ static void without_a_strong_validator_nothing_is_kept(void **state) {
     static const struct {
         const char *etag, *fields, *reason;
     } rows[] = {
-        {NULL, NULL, "no ETag"},
+        {NULL, NULL, "neither ETag"},
         {"W/\"one\"", NULL, "weak"},
         {OLD_TAG, "Accept-Ranges: none\r\n", "no ranges"},
         {NULL, "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "Date"},
@@ -296,7 +296,7 @@ static void a_changed_part_is_refused(void **state) {
     assert_null(call->hops[0].location);
     assert_int_equal(atomic_load(&call->head_count), 1);
     assert_string_equal(origin_range(&scene->origin), "");
-    check_contains(download_of(call)->reason, "another version");
+    check_contains(download_of(call)->reason, "has changed");
     check_done(scene, call, new_of(scene), AF_RESUMPTION_RESTARTED);
 }
 

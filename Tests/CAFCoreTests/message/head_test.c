@@ -426,22 +426,22 @@ static void a_body_ends_where_the_head_says(void **state) {
 static void a_body_with_two_ends_is_refused(void **state) {
     (void)state;
     static const framing_case cases[] = {
-        {V1, FIVE CHUNKED, false, 0, 0, "beside"},
-        {V2, CHUNKED FIVE, false, 0, 0, "beside"},
-        {"HTTP/1.0 200 OK", CHUNKED FIVE, false, 0, 0, "beside"},
-        {V1, FIVE "Content-Length: 6\r\n", false, 0, 0, "different"},
-        {V1, "Content-Length: 5, 6\r\n", false, 0, 0, "different"},
-        {V1, "Content-Length: \r\n", false, 0, 0, "not a length"},
-        {V1, "Content-Length: 5,\r\n", false, 0, 0, "not a length"},
-        {V1, "Content-Length: -5\r\n", false, 0, 0, "not a length"},
-        {V1, "Content-Length: +5\r\n", false, 0, 0, "not a length"},
-        {V1, "Content-Length: 5 5\r\n", false, 0, 0, "not a length"},
-        {V1, "Content-Length: 0x5\r\n", false, 0, 0, "not a length"},
-        {V1, "Content-Length: 5.0\r\n", false, 0, 0, "not a length"},
-        {V1, "Content-Length: 9223372036854775808\r\n", false, 0, 0, "not a length"},
-        {V1, "Content-Length: 99999999999999999999\r\n", false, 0, 0, "not a length"},
-        {V1, "Content-Length: x\r\n", true, 0, 0, "not a length"},
-        {V2, FIVE "Content-Length: 6\r\n", false, 0, 0, "different"},
+        {V1, FIVE CHUNKED, false, 0, 0, "both"},
+        {V2, CHUNKED FIVE, false, 0, 0, "both"},
+        {"HTTP/1.0 200 OK", CHUNKED FIVE, false, 0, 0, "both"},
+        {V1, FIVE "Content-Length: 6\r\n", false, 0, 0, "conflicting"},
+        {V1, "Content-Length: 5, 6\r\n", false, 0, 0, "conflicting"},
+        {V1, "Content-Length: \r\n", false, 0, 0, "Content-Length is invalid"},
+        {V1, "Content-Length: 5,\r\n", false, 0, 0, "Content-Length is invalid"},
+        {V1, "Content-Length: -5\r\n", false, 0, 0, "Content-Length is invalid"},
+        {V1, "Content-Length: +5\r\n", false, 0, 0, "Content-Length is invalid"},
+        {V1, "Content-Length: 5 5\r\n", false, 0, 0, "Content-Length is invalid"},
+        {V1, "Content-Length: 0x5\r\n", false, 0, 0, "Content-Length is invalid"},
+        {V1, "Content-Length: 5.0\r\n", false, 0, 0, "Content-Length is invalid"},
+        {V1, "Content-Length: 9223372036854775808\r\n", false, 0, 0, "Content-Length is invalid"},
+        {V1, "Content-Length: 99999999999999999999\r\n", false, 0, 0, "Content-Length is invalid"},
+        {V1, "Content-Length: x\r\n", true, 0, 0, "Content-Length is invalid"},
+        {V2, FIVE "Content-Length: 6\r\n", false, 0, 0, "conflicting"},
     };
     check_framing(cases, COUNT_OF(cases));
 }

@@ -319,9 +319,9 @@ static void a_failure_names_the_setting(void **state) {
         const char *variables[4];
         const char *url, *expected;
     } rows[] = {
-        {{"http_proxy=ftp://u:secret@p"}, "http://a/", "http_proxy: a proxy is http"},
-        {{"HTTP_PROXY=http://p:0"}, "http://a/", "HTTP_PROXY: the proxy is no host"},
-        {{"HTTPS_PROXY=http://u:%01@p"}, "https://a/", "HTTPS_PROXY: a control character"},
+        {{"http_proxy=ftp://u:secret@p"}, "http://a/", "http_proxy: invalid proxy scheme"},
+        {{"HTTP_PROXY=http://p:0"}, "http://a/", "HTTP_PROXY: invalid proxy address ("},
+        {{"HTTPS_PROXY=http://u:%01@p"}, "https://a/", "HTTPS_PROXY: the proxy's user"},
         {{"http_proxy=q", "all_proxy=ftp://p"}, "https://a/", "all_proxy: "},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -38,11 +38,11 @@ static void overrides_are_written_for_libcurl(void **state) {
         {{"a", 0, "192.0.2.1"}, NULL, "port"},
         {{"a", 80, NULL}, NULL, "addresses"},
         {{"a", 80, ""}, NULL, "address"},
-        {{"a", 80, "192.0.2.1,"}, NULL, "IP address"},
+        {{"a", 80, "192.0.2.1,"}, NULL, "invalid address"},
         {{"a", 80, "b.test"}, NULL, "\"b.test\""},
-        {{"a", 80, "[::1]"}, NULL, "IP address"},
-        {{"a", 80, "192.0.2.1:80"}, NULL, "IP address"},
-        {{"a", 80, "::1\n-b:80"}, NULL, "IP address"},
+        {{"a", 80, "[::1]"}, NULL, "invalid address"},
+        {{"a", 80, "192.0.2.1:80"}, NULL, "invalid address"},
+        {{"a", 80, "::1\n-b:80"}, NULL, "invalid address"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *line;

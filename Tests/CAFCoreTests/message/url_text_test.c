@@ -140,7 +140,7 @@ static void check_counts_what_is_sent(void **state) {
     text[100] = ' ';
     af_failure failure;
     check_status(af_url_check(longest, &failure), AF_EINVAL);
-    check_contains(failure.text, "escaped");
+    check_contains(failure.text, "percent-encoding");
     memcpy(text + AF__URL_LONGEST - 6, "/../b/", 6);
     check_status(af_url_check(longest, NULL), AF_OK);
     TORTURE(n) {

@@ -285,7 +285,7 @@ static void paths_of_no_use_are_errors(void **state) {
     call->request.sink.kind = AF_SINK_FILE;
     call_perform(call);
     check_ended(call, AF_EINVAL);
-    check_contains(call->failure.text, "named");
+    check_contains(call->failure.text, "no path");
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 1);
 }

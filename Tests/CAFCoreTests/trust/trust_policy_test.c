@@ -42,7 +42,7 @@ static void what_a_policy_cannot_read_or_would_ignore_is_refused(void **state) {
     af_trust_options options = AF_TRUST_OPTIONS_INIT;
     options.rules = twice;
     options.rule_count = 2;
-    check_refused(&options, "two rules");
+    check_refused(&options, "duplicate");
     options = (af_trust_options)AF_TRUST_OPTIONS_INIT;
     options.anchors = S("no certificate");
     check_refused(&options, "anchors");

@@ -14,27 +14,27 @@ AF_BEGIN_DECLS
  */
 #define AF_STATUS_MAP(X)                                                                           \
     X(OK, 0, "ok", "no error")                                                                     \
-    X(EINVAL, -1, "invalidInput", "an argument is not valid")                                      \
+    X(EINVAL, -1, "invalidInput", "an argument is invalid")                                        \
     X(ENOMEM, -2, "outOfMemory", "out of memory")                                                  \
     X(ECANCELED, -3, "cancelled", "the task was cancelled")                                        \
     X(EDNS, -4, "dns", "the host name could not be resolved")                                      \
-    X(ECONNECT, -5, "connect", "the connection could not be made")                                 \
+    X(ECONNECT, -5, "connect", "the connection could not be established")                          \
     X(ELOST, -6, "connectionLost", "the connection was lost")                                      \
     X(ETRUNCATED, -7, "truncated", "the response ended before it was complete")                    \
-    X(EPROTOCOL, -8, "protocol", "the peer broke the protocol")                                    \
+    X(EPROTOCOL, -8, "protocol", "the peer violated the protocol")                                 \
     X(EREDIRECT, -9, "redirect", "the redirect was not followed")                                  \
-    X(ETIMEOUT, -10, "timeout", "a time limit was reached")                                        \
-    X(EUNTRUSTED, -11, "untrusted", "the server certificate was not accepted")                     \
+    X(ETIMEOUT, -10, "timeout", "the request timed out")                                           \
+    X(EUNTRUSTED, -11, "untrusted", "the server certificate was refused")                          \
     X(ETLS, -12, "tls", "the TLS connection failed")                                               \
-    X(ETOOBIG, -13, "tooLarge", "a declared limit was passed")                                     \
-    X(EAUTH, -14, "authentication", "credentials were needed or refused")                          \
+    X(ETOOBIG, -13, "tooLarge", "a limit was exceeded")                                            \
+    X(EAUTH, -14, "authentication", "credentials are missing or were refused")                     \
     X(EFILE, -15, "file", "a local file could not be read or written")                             \
-    X(EREPLAY, -16, "bodyNotReplayable", "the request body cannot be sent again")                  \
+    X(EREPLAY, -16, "bodyNotReplayable", "the request body can't be replayed")                     \
     X(ESOURCE, -17, "bodySource", "the reader of the request body failed")                         \
-    X(EUNSUPPORTED, -18, "unsupported", "this build of libcurl or OpenSSL cannot do that")         \
+    X(EUNSUPPORTED, -18, "unsupported", "not supported by this build of libcurl or OpenSSL")       \
     X(ECLOSED, -19, "closed", "the session is closed or belongs to another process")               \
-    X(EAGAIN, -20, "again", "not now")                                                             \
-    X(EINTERNAL, -21, "internal", "an operation that cannot fail has failed")
+    X(EAGAIN, -20, "again", "try again later")                                                     \
+    X(EINTERNAL, -21, "internal", "an internal operation failed unexpectedly")
 
 /** The result of a function, or of a task. AF_OK is 0, errors are negative. */
 typedef enum AF_OPEN_ENUM af_status {
