@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Relaxed throughout: what a test counts needs no order with other memory. */
+/* Relaxed order is enough: the counters order no other memory. */
 static atomic_size_t fail_at;
 static atomic_size_t made;
 

@@ -1,37 +1,36 @@
 /**
- * The only door to the heap, so that a test can make any allocation fail.
+ * The library's allocator. All allocations go through it, so that a test can make any one of them fail.
  *
- * Memory from here is released with af_free(). A size of 0 gives a small block: NULL always
- * means out of memory.
+ * Memory from here is freed with af_free(). A size of 0 returns a small block: NULL always means out of memory.
  */
 #ifndef AF_BASE_ALLOC_H
 #define AF_BASE_ALLOC_H
 
 #include <afcore/base.h>
 
-/** Uninitialised memory; NULL when out of memory. */
+/** Allocates uninitialised memory; NULL when out of memory. */
 void *af__alloc(size_t size);
 
-/** Counts as an allocation, for memory that comes from elsewhere; false if it is one to fail. */
+/** Counts an allocation that is made elsewhere, such as in libcurl; false if a test wants it to fail. */
 bool af__alloc_succeeds(void);
 
-/** Memory that is all zero; NULL when out of memory. */
+/** Allocates zeroed memory; NULL when out of memory. */
 void *af__zalloc(size_t size);
 
-/** Move to another size; NULL when out of memory, and `memory` is then as it was. */
+/** Changes the size of a block; NULL when out of memory, and `memory` is then unchanged. */
 void *af__realloc(void *memory, size_t size);
 
-/** A copy that ends in NUL; NULL when out of memory. */
+/** Copies a text and adds a NUL; NULL when out of memory. */
 char *af__copy_text(af_slice text);
 
-/** Overwrite `size` bytes, then free: for memory that held a secret. NULL is fine. */
+/** Overwrites `size` bytes, then frees: for memory that held a secret. NULL is allowed. */
 void af__free_secret(void *memory, size_t size);
 
 /**
- * Make the n-th allocation from now on fail, once (1 is the next); 0 lets all succeed. For tests.
+ * Makes the n-th allocation from now on fail, once (1 is the next one); 0 lets all succeed. For tests.
  *
- * The allocations of every thread count, but only while n is not 0: SIZE_MAX counts and lets all
- * succeed. Returns how many were counted since the call before.
+ * Counts the allocations of all threads, but only while n isn't 0: with SIZE_MAX they are counted and all succeed.
+ * Returns the number counted since the previous call.
  */
 size_t af__alloc_fail_at(size_t n);
 

@@ -4,7 +4,7 @@
 
 enum {
     SMALLEST_CAPACITY = 256,
-    /** Less unused memory than this is not worth moving a block for. */
+    /** Shrinking a block isn't worth it for less unused memory than this. */
     WORTH_SHRINKING = 4096
 };
 
@@ -46,7 +46,7 @@ af_status af__buffer_reserve(af__buffer *buffer, uint64_t size) {
     return set_capacity(buffer, (size_t)size);
 }
 
-/** Doubles, so that appending costs constant time on average; never beyond the limit. */
+/** Doubles the capacity, up to the limit, so that appending takes amortised constant time. */
 static size_t next_capacity(const af__buffer *buffer, size_t needed) {
     size_t doubled = buffer->capacity <= SIZE_MAX / 2 ? buffer->capacity * 2 : SIZE_MAX;
     size_t next = doubled > SMALLEST_CAPACITY ? doubled : SMALLEST_CAPACITY;

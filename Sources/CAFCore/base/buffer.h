@@ -1,5 +1,5 @@
 /**
- * A growing run of bytes with a ceiling. There is none without.
+ * A growing buffer of bytes. Every buffer has a limit.
  */
 #ifndef AF_BASE_BUFFER_H
 #define AF_BASE_BUFFER_H
@@ -7,7 +7,7 @@
 #include <afcore/base.h>
 #include <afcore/error.h>
 
-/** Memory that somebody else owns, for what is usually small. Zeroed it is none. */
+/** Memory that the caller owns, such as a small array in a struct. Zeroed: none. */
 typedef struct af__storage {
     void *bytes;
     size_t size;
@@ -21,33 +21,32 @@ typedef struct af__buffer {
     af__storage storage;
 } af__buffer;
 
-/** Empty, without memory; it will never hold more than `limit` bytes. */
+/** Makes an empty buffer without memory that holds at most `limit` bytes. */
 void af__buffer_init(af__buffer *buffer, uint64_t limit);
 
 /**
- * Let an empty buffer begin in `storage`, which must outlive it; what does not fit moves to memory of
- * its own.
+ * Makes an empty buffer use `storage` first, which must outlive the buffer. Larger contents move to the heap.
  */
 void af__buffer_use_storage(af__buffer *buffer, af__storage storage);
 
-/** Free the memory; the buffer is empty and can be used again, with the same limit. */
+/** Frees the memory. The buffer is then empty and can be used again, with the same limit. */
 void af__buffer_clear(af__buffer *buffer);
 
-/** Room for `size` bytes in all, at most the limit; a hint that fails with AF_ENOMEM only. */
+/** Reserves capacity for `size` bytes in total, at most the limit. A hint; fails with AF_ENOMEM only. */
 af_status af__buffer_reserve(af__buffer *buffer, uint64_t size);
 
 /**
- * Add `size` bytes, which must not lie in the buffer. AF_ETOOBIG, AF_ENOMEM: nothing was added.
+ * Appends `size` bytes, which must not be part of the buffer. On AF_ETOOBIG and AF_ENOMEM nothing is appended.
  */
 af_status af__buffer_append(af__buffer *buffer, const void *bytes, size_t size);
 
-/** Both, or none. As af__buffer_append(). */
+/** Appends both or none; see af__buffer_append(). */
 af_status af__buffer_append_two(af__buffer *buffer, af_slice first, af_slice second);
 
 /**
- * The memory moves to the caller (af_free()), shrunk if more than a quarter of it is unused; the
- * buffer is empty. Without a byte in it, `bytes` is NULL; also if there is no memory to copy bytes
- * to that lie in such storage, and then the buffer stays as it is.
+ * Moves the memory to the caller (af_free()) and empties the buffer. It is shrunk if more than a quarter is
+ * unused. `bytes` is NULL if the buffer is empty, or if contents in its storage can't be copied because memory is
+ * out; the buffer is then unchanged.
  */
 af_bytes af__buffer_take(af__buffer *buffer);
 

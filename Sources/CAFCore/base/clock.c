@@ -4,7 +4,7 @@
 
 int64_t af__now_us(void) {
     struct timespec now;
-    /* Can only fail for a clock that the kernel doesn't know; Linux always has this one. */
+    /* Fails only for a clock that the kernel doesn't have; Linux always has this one. */
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }

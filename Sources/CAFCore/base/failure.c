@@ -3,14 +3,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/** The number of bytes of the UTF-8 character that `lead` begins; 1 for what begins none. */
+/** Returns the size of the UTF-8 character that `lead` starts; 1 if it can't start one. */
 static size_t character_size(unsigned char lead) {
     if (lead >= 0xF0) return 4;
     if (lead >= 0xE0) return 3;
     return lead >= 0xC0 ? 2 : 1;
 }
 
-/** Drop the last character of `text` if its end was cut off. */
+/** Removes the last character of `text` if it is incomplete. */
 static void trim_cut_character(char *text, size_t size) {
     size_t start = size;
     while (start > 0 && size - start < 4) {
@@ -22,7 +22,7 @@ static void trim_cut_character(char *text, size_t size) {
     }
 }
 
-/** Texts reach terminals and logs, where a peer's control characters (C0, DEL, C1) must not act. */
+/** Replaces control characters (C0, DEL, C1): texts reach terminals and logs, and peers control parts of them. */
 static void defuse_controls(char *text) {
     for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++) {
         bool is_c1 = at[0] == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0;

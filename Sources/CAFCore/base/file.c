@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/** What read() does, but for signals. */
+/** As read(), but repeats after EINTR. */
 static ssize_t read_some(int descriptor, char *bytes, size_t size) {
     ssize_t count;
     do count = read(descriptor, bytes, size);
@@ -15,7 +15,7 @@ static ssize_t read_some(int descriptor, char *bytes, size_t size) {
     return count;
 }
 
-/** Where the buffer has no room: whether it needs more is known once there is a further byte. */
+/** Reads when the buffer is full: it only grows if there is at least one more byte. */
 static ssize_t read_beyond(af__buffer *out, int descriptor, af_status *status) {
     char piece[1024];
     ssize_t count = read_some(descriptor, piece, sizeof piece);
@@ -57,7 +57,7 @@ static af_status fail(af_failure *failure, const char *path, int error) {
     return status;
 }
 
-/** As much memory as the file has bytes, so that reading moves none of them. */
+/** Reserves the size of the file first, so that no contents are moved while reading. */
 static af_status read_open(af__buffer *out, int descriptor, const char *path, af__file_kind kind,
                            af_failure *failure) {
     struct stat facts;
@@ -79,7 +79,7 @@ static af_status read_open(af__buffer *out, int descriptor, const char *path, af
 
 af_status af__read_file(af__buffer *out, const char *path, af__file_kind kind,
                         af_failure *failure) {
-    /* Opening a pipe that nobody writes to would wait, before it is seen to be one. */
+    /* Opening a FIFO without a writer would block before fstat() can show what it is. */
     int unblocked = kind == AF__FILE_REGULAR ? O_NONBLOCK : 0;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | unblocked);
     if (descriptor < 0) return fail(failure, path, errno);

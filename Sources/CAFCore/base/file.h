@@ -1,6 +1,6 @@
 /**
- * Files as a whole. What may be a secret is read to where it stays: no copies of it are left elsewhere,
- * unless it was longer than its file had said.
+ * Reads whole files. Contents may be secret: they are read to their final place and no copy remains elsewhere,
+ * unless the file was longer than fstat() reported.
  */
 #ifndef AF_BASE_FILE_H
 #define AF_BASE_FILE_H
@@ -8,22 +8,22 @@
 #include "base/buffer.h"
 
 /**
- * Append all that `descriptor` has to `out`. AF_EFILE with an errno, AF_ETOOBIG if it is more than the
- * buffer may hold, AF_ENOMEM.
+ * Appends everything from `descriptor` to `out`. AF_EFILE with errno set, AF_ETOOBIG if it exceeds the buffer's
+ * limit, AF_ENOMEM.
  */
 af_status af__read_all(af__buffer *out, int descriptor);
 
-/** 0, or an errno. */
+/** Writes all bytes. Returns 0 or an errno. */
 int af__write_all(int descriptor, const void *bytes, size_t size);
 
 typedef enum af__file_kind {
     AF__FILE_REGULAR,
-    AF__FILE_ANY /**< A pipe too, which is waited for. */
+    AF__FILE_ANY /**< Pipes too; reading blocks. */
 } af__file_kind;
 
 /**
- * Append all of a file to `out`. AF_EFILE, with the system's error; AF_EINVAL: it is of another kind;
- * AF_ETOOBIG as above, AF_ENOMEM. The failure names the path.
+ * Appends a file to `out`. AF_EFILE with the system's error, AF_EINVAL (another kind of file), AF_ETOOBIG,
+ * AF_ENOMEM. The failure names the path.
  */
 af_status af__read_file(af__buffer *out, const char *path, af__file_kind kind, af_failure *failure);
 

@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <time.h>
 
-/* A turn of a loop takes milliseconds at most, unless a callback blocks. */
+/* An iteration of a loop takes milliseconds at most, unless a callback blocks. */
 enum { LONGEST_WAIT_S = 1 };
 
 static struct {
-    pthread_mutex_t lock; /* Held from before a fork until after it. */
+    pthread_mutex_t lock; /* Locked from before a fork until after it. */
     pthread_cond_t changed;
     af__list sections;
     bool was_quiet;
@@ -18,11 +18,11 @@ static struct {
           .sections = {{&gate.sections.head, &gate.sections.head}}};
 
 /*
- * A thread says "inside" and then looks for forks; a fork says "forking" and then looks for threads that are inside.
- * Both are sequentially consistent, so at least one of the two sees the other.
+ * A thread sets "inside" and then checks for forks; a fork sets "forking" and then checks for threads inside. Both
+ * orders are sequentially consistent, so at least one of the two sees the other.
  */
-static atomic_uint forking; /* Forks that wait or are under way. */
-static atomic_uint callers; /* Threads inside without a section. */
+static atomic_uint forking; /* Forks that wait or are in progress. */
+static atomic_uint callers; /* Threads inside that have no section. */
 static atomic_bool is_unsafe;
 
 static _Thread_local unsigned depth;
@@ -83,7 +83,7 @@ af_status af__fork_gate_check(af_failure *failure) {
 
 /* ---- The fork ------------------------------------------------------------------------------ */
 
-/** A callback that forks is inside itself, but not inside OpenSSL. */
+/** The forking thread may itself be inside, in a callback; but it isn't inside OpenSSL then. */
 static bool is_quiet(void) {
     unsigned self = depth > 0 && own == NULL ? 1 : 0;
     if (atomic_load(&callers) > self) return false;
@@ -123,7 +123,7 @@ static void make_condition(void) {
 
 static void open_in_child(void) {
     if (!gate.was_quiet) atomic_store(&is_unsafe, true);
-    /* Threads and sections are the parent's. */
+    /* In the child: threads and sections belong to the parent. */
     af__list_init(&gate.sections);
     atomic_store(&callers, depth > 0 && own == NULL ? 1 : 0);
     atomic_store(&forking, 0);
@@ -132,7 +132,7 @@ static void open_in_child(void) {
 }
 
 static void register_handlers(void) {
-    /* No thread waits yet: only a fork, which needs these handlers, makes threads wait. */
+    /* No thread can be waiting yet: only forks make threads wait, and they need these handlers. */
     make_condition();
     pthread_atfork(close_gate, open_in_parent, open_in_child);
 }

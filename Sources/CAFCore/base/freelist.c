@@ -8,7 +8,7 @@ typedef struct af__spare {
     struct af__spare *next;
 } af__spare;
 
-/** In front of the newest. What is read here is only compared, never followed. */
+/** Pushes a block. The old head is only compared, never dereferenced. */
 static void push(af__freelist *freelist, af__spare *spare) {
     spare->next = atomic_load_explicit(&freelist->newest, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&freelist->newest, &spare->next, spare,
@@ -17,7 +17,7 @@ static void push(af__freelist *freelist, af__spare *spare) {
     }
 }
 
-/** Put the rest of a chain back, behind those that were given meanwhile. */
+/** Puts the rest of a chain back, behind blocks that were returned meanwhile. */
 static void put_back(af__freelist *freelist, af__spare *chain) {
     af__spare *expected = NULL;
     while (!atomic_compare_exchange_strong_explicit(&freelist->newest, &expected, chain,
@@ -38,8 +38,10 @@ void *af__freelist_take(af__freelist *freelist) {
         return af__alloc(freelist->size);
     }
     if (!af__alloc_succeeds()) return NULL;
-    /* The chain leaves as a whole: a block that another thread takes and gives back between the
-       reading of its successor and the moving on to that can't mislead anyone. */
+    /*
+     * Takes the whole chain at once. Popping a single block has the ABA problem: another thread could pop and
+     * return the head between the load of its successor and the exchange.
+     */
     af__spare *chain = atomic_exchange_explicit(&freelist->newest, NULL, memory_order_acquire);
     if (chain == NULL) return af__alloc(freelist->size);
     atomic_fetch_sub_explicit(&freelist->count, 1, memory_order_relaxed);

@@ -1,8 +1,7 @@
 /**
- * Blocks of one size that are kept when they are given back, for those who need one after the
- * other: the heap takes as long for a block of some kilobytes as for much of a request.
+ * A lock-free freelist of blocks of one size: allocating some kilobytes takes as long as a good part of a request.
  *
- * Any thread. Nobody waits for anybody, so a forked child can go on with what it finds.
+ * Any thread. No thread ever waits for another one, so a forked child can use the list as it is.
  */
 #ifndef AF_BASE_FREELIST_H
 #define AF_BASE_FREELIST_H
@@ -10,7 +9,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/** Blocks that are kept can't be watched for use after their end. */
+/** AddressSanitizer can't detect a use after free of blocks in the list. */
 #if defined(__SANITIZE_ADDRESS__)
 #define AF__KEEPS_FREELISTS 0
 #elif defined(__has_feature)
@@ -23,22 +22,23 @@
 #endif
 
 typedef struct af__freelist {
-    size_t size;                        /**< Of each block, at least that of a pointer. */
-    unsigned limit;                     /**< Blocks kept at most; some more for a moment. */
-    _Atomic(struct af__spare *) newest; /**< The last one given, which caches still know. */
+    size_t size;    /**< Size of each block, at least that of a pointer. */
+    unsigned limit; /**< Maximum number of blocks in the list; briefly exceeded. */
+    _Atomic(struct af__spare *)
+        newest; /**< Most recently returned block, probably still in the processor's cache. */
     atomic_uint count;
 } af__freelist;
 
 #define AF__FREELIST_INIT(block_size, most)                                                        \
     { .size = (block_size), .limit = (most) }
 
-/** A block, uninitialised; NULL when out of memory. Goes back with af__freelist_give(). */
+/** Returns an uninitialised block; NULL when out of memory. Return it with af__freelist_give(). */
 void *af__freelist_take(af__freelist *freelist);
 
-/** Give a block back. NULL is fine. */
+/** Returns a block. NULL is allowed. */
 void af__freelist_give(af__freelist *freelist, void *block);
 
-/** Free all that is kept. */
+/** Frees all blocks in the list. */
 void af__freelist_empty(af__freelist *freelist);
 
 #endif

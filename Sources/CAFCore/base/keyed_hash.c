@@ -20,12 +20,12 @@ static inline uint64_t load(const char *bytes) {
     return from_little_endian(word);
 }
 
-/** The last bytes, fewer than 8, with the size in the highest byte. */
+/** Loads the last bytes, fewer than 8, with the size in the highest byte. */
 static inline uint64_t load_tail(const char *bytes, size_t size) {
     size_t left = size & 7;
     uint64_t word = 0;
     if (size >= 8) {
-        /* The 8 bytes that end with the last one, without those that were taken already. */
+        /* Loads the 8 bytes up to the end, and shifts out those that are already part of the hash. */
         if (left != 0) word = load(bytes + left - 8) >> (8 * (8 - left));
     } else {
         for (size_t i = 0; i < left; i++) word |= (uint64_t)(unsigned char)bytes[i] << (8 * i);
@@ -74,12 +74,12 @@ uint64_t af__siphash13(const uint64_t key[2], af_slice bytes) {
 
 __extension__ typedef unsigned __int128 wide;
 
-/** 16 bytes from `bytes` on, each half with a word of the seed added, multiplied. */
+/** Adds a word of the seed to each half of 16 bytes and multiplies the halves. */
 static inline wide multiply(const uint64_t *seed, const char *bytes) {
     return (wide)(load(bytes) + seed[0]) * (load(bytes + 8) + seed[1]);
 }
 
-/** At least 16 bytes. The last pair of words may overlap the one before: with the size, no two keys read alike. */
+/** For at least 16 bytes. The last pair of words may overlap the previous one; the size makes the encoding unique. */
 static inline wide compress(const uint64_t *seed, af_slice key) {
     wide sum = 0;
     size_t at = 0;
@@ -87,7 +87,7 @@ static inline wide compress(const uint64_t *seed, af_slice key) {
     return sum + multiply(seed + at / 8, key.bytes + key.size - 16);
 }
 
-/** Fewer than 16 bytes: as they are. */
+/** For fewer than 16 bytes: used directly. */
 static inline wide collect(af_slice key) {
     if (key.size >= 8) return (wide)load(key.bytes + key.size - 8) << 64 | load(key.bytes);
     uint64_t word = 0;
@@ -111,7 +111,7 @@ uint64_t af__keyed_hash(const af__hash_seed *seed, af_slice key) {
 }
 
 bool af__hash_seed_make(af__hash_seed *out) {
-    /* Up to 256 bytes come whole or not at all. */
+    /* getrandom() returns up to 256 bytes completely or not at all. */
     _Static_assert(sizeof *out <= 256, "getrandom gives so much at once");
     return getrandom(out, sizeof *out, 0) == (ssize_t)sizeof *out;
 }

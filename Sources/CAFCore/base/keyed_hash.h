@@ -1,9 +1,9 @@
 /**
- * Hashes of keys that strangers choose: who doesn't know the seed can't make keys collide.
+ * Keyed hashes for keys that peers choose: without the seed they can't construct collisions.
  *
- * Keys up to AF__HASH_SHORT bytes: NH of Black and others, whose 128 bits two keys share with a
- * probability of 2^-64, then a strongly universal multilinear hash down to 64 bits. Both are proven for
- * a random seed, and multiply only. Longer keys: SipHash-1-3 of Aumasson and Bernstein.
+ * Keys up to AF__HASH_SHORT bytes: NH (Black et al., UMAC), whose 128-bit results collide with probability 2^-64,
+ * then a strongly universal multilinear hash to 64 bits. Both are proven for a random seed and need
+ * multiplications only. Longer keys: SipHash-1-3 (Aumasson, Bernstein).
  *
  * In Benchmarks/cache a lookup with one thread costs 0.42 times that of GLib's table with NH, and 0.67 times with
  * SipHash-1-3 for every key.
@@ -21,7 +21,7 @@ typedef struct af__hash_seed {
     uint64_t sip[2];
 } af__hash_seed;
 
-/** A seed that nobody knows; false if the system has no random bytes. */
+/** Makes a random seed; false if the system has no random bytes. */
 bool af__hash_seed_make(af__hash_seed *out);
 
 uint64_t af__keyed_hash(const af__hash_seed *seed, af_slice key);

@@ -11,12 +11,12 @@ typedef struct af__node {
     struct af__node *next, *previous;
 } af__node;
 
-/** A ring through its own head. */
+/** A circular list; `head` is not an element. */
 typedef struct af__list {
     af__node head;
 } af__list;
 
-/** The structure that a node lies in. */
+/** The struct that contains a node. */
 #define AF__OWNER(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 static inline void af__list_init(af__list *list) {
@@ -34,7 +34,7 @@ static inline void af__list_append(af__list *list, af__node *node) {
     list->head.previous = node;
 }
 
-/** Out of whichever list it is in; does nothing to a node that is in none (zeroed). */
+/** Removes a node from its list. A zeroed node, which is in no list, is ignored. */
 static inline void af__list_remove(af__node *node) {
     if (node->next == NULL) return;
     node->previous->next = node->next;
@@ -42,7 +42,7 @@ static inline void af__list_remove(af__node *node) {
     node->next = node->previous = NULL;
 }
 
-/** The oldest node, or NULL. */
+/** Returns the first node; NULL if the list is empty. */
 static inline af__node *af__list_first(const af__list *list) {
     return af__list_is_empty(list) ? NULL : list->head.next;
 }

@@ -2,12 +2,12 @@
 
 enum {
     PIECES_PER_SECOND = 8,
-    /* Timers ring late; without this each delay would lower the rate. */
+    /* Timers fire late. Without this allowance each delay would lower the rate. */
     MADE_UP_US = 100 * 1000
 };
 
 static const uint64_t us_per_second = 1000000;
-/* A debt of centuries; more would overflow the clock. */
+/* Centuries; a longer wait would overflow the clock. */
 static const uint64_t longest_us = UINT64_C(1) << 53;
 
 bool af__rate_is_throttled(af__rate *rate, int64_t now_us) {

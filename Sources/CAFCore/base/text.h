@@ -12,17 +12,17 @@ static inline bool af__is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/** A space or a tab. */
+/** Space or tab. */
 static inline bool af__is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-/** C0 or DEL. */
+/** C0 controls and DEL. */
 static inline bool af__is_control(char c) {
     return (unsigned char)c < 0x20 || c == 0x7f;
 }
 
-/** Other octets stay. */
+/** Changes A to Z only. */
 static inline char af__lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -34,15 +34,15 @@ static inline int af__hex_value(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/** Two lower-case digits for each octet, and a NUL. */
+/** Writes two lower-case digits for each octet, and a NUL. */
 void af__hex_write(char *out, const unsigned char *octets, size_t size);
 
-/** No octet beyond 127. */
+/** Returns whether no octet exceeds 127. */
 bool af__is_ascii(af_slice text);
 
 bool af__has_control(af_slice text);
 
-/** The same bytes. */
+/** Returns whether the bytes are equal. */
 static inline bool af__is_same(af_slice a, af_slice b) {
     return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
 }
@@ -52,10 +52,10 @@ static inline bool af__begins_with(af_slice text, const char *prefix) {
     return text.size >= size && memcmp(text.bytes, prefix, size) == 0;
 }
 
-/** The same bytes, ignoring case. */
+/** Compares bytes, ignoring ASCII case. */
 bool af__same_text(const char *a, const char *b, size_t size);
 
-/** The same, ignoring case. Inline, so that names of another size than a literal's cost nothing. */
+/** Compares with a literal, ignoring ASCII case. Inline, so that a different size is decided at the call. */
 static inline bool af__same_name(af_slice a, const char *b) {
     size_t size = strlen(b);
     return a.size == size && af__same_text(a.bytes, b, size);

@@ -1,5 +1,6 @@
 /**
- * A hash table of texts. Entries live in their owners and buckets in the caller's memory, so nothing here can fail.
+ * A hash table with text keys. Entries are members of their owners and buckets are the caller's memory, so that
+ * nothing here can fail.
  */
 #ifndef AF_BASE_TEXT_TABLE_H
 #define AF_BASE_TEXT_TABLE_H
@@ -18,24 +19,24 @@ typedef struct af__text_entry {
 typedef struct af__text_table {
     af__text_entry **buckets;
     size_t mask;
-    af__hash_seed seed; /**< Keys come from servers: they must not be able to choose the bucket. */
+    af__hash_seed seed; /**< Peers choose the keys; they must not be able to choose the bucket. */
 } af__text_table;
 
-/** `count` is a power of two; all buckets must be NULL. false: the system has no random bytes. */
+/** Initialises a table of `count` buckets, a power of two, all NULL. false: the system has no random bytes. */
 bool af__text_table_init(af__text_table *table, af__text_entry **buckets, size_t count);
 
-/** The entry with this key, or NULL. */
+/** Returns the entry with this key, or NULL. */
 af__text_entry *af__text_table_find(const af__text_table *table, af_slice key);
 
-/** Its key must not be in the table yet. */
+/** Adds an entry. Its key must not be in the table. */
 void af__text_table_add(af__text_table *table, af__text_entry *entry);
 
-/** It must be in the table. */
+/** Removes an entry, which must be in the table. */
 void af__text_table_remove(af__text_table *table, af__text_entry *entry);
 
 /**
- * For emptying a table: an entry of bucket `*place` or a later one, which becomes `*place`; NULL at the end.
- * `*place` is 0 at first. What is returned must be removed before the next call.
+ * For emptying a table: returns an entry of bucket `*place` or a later one, which is stored in `*place`; NULL at
+ * the end. Start with 0. Remove the entry before the next call.
  */
 af__text_entry *af__text_table_drain(const af__text_table *table, size_t *place);
 

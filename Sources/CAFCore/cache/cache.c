@@ -7,13 +7,13 @@
 
 enum {
     LINE = 64,
-    /** Reads that a shard may be ahead of what the other shards know. */
+    /** Maximum number of reads that a shard counts before it updates the shared clock. */
     READS_AHEAD = 64,
-    /** Entries that leave before the locks are given up and their values released. */
+    /** Maximum number of entries evicted before the locks are released and their values freed. */
     AT_ONCE = 128
 };
 
-/** Costs add up without overflow: this many entries of one could come in at once. */
+/** So that the sum of costs can't overflow: as many entries with a cost of one would have to be added at once. */
 static const uint64_t MOST_COST = UINT64_C(1) << 56;
 
 static const uint64_t NEVER = UINT64_MAX;
@@ -35,9 +35,9 @@ static void free_entry(const af_cache *cache, af__entry *entry) {
 }
 
 /*
- * A reader retains the value after it has given the lock up, so an entry that is taken out must
- * outlive the readers that found it. `readers` counts those under the lock, `left` those that are
- * done. Who takes the entry out subtracts the one from the other: whoever then makes it 0 is last.
+ * Readers retain the value after they release the lock, so a removed entry must outlive the readers that found it.
+ * `readers` counts them under the lock, `left` those that are done. Removing the entry subtracts `readers` from
+ * `left`; the thread that makes the difference 0 is the last one.
  */
 static void begin_reading(af__entry *entry) {
     if (entry->readers == UINT32_MAX) {
@@ -58,7 +58,7 @@ static bool has_readers(const af__entry *entry) {
     return atomic_load_explicit(&entry->left, memory_order_acquire) != entry->readers;
 }
 
-/** Free an entry that was taken out, or leave that to its last reader. */
+/** Frees a removed entry, or leaves that to its last reader. */
 static void drop(const af_cache *cache, af__entry *entry) {
     uint32_t readers = entry->readers;
     if (!has_readers(entry) ||
@@ -72,7 +72,7 @@ static af_slice key_of(const af_cache *cache, af__entry *entry) {
     return key;
 }
 
-/** Tell about entries that have left on their own, and drop them. */
+/** Reports evicted entries and frees them. */
 static void let_go(const af_cache *cache, af__entry *const *entries, uint32_t count,
                    af_cache_reason reason) {
     for (uint32_t i = 0; i < count; i++) {
@@ -94,9 +94,9 @@ static void raise_clock(af_cache *cache, uint64_t stamp) {
 }
 
 /*
- * A number for a use that is higher than those of the uses before: of this shard, of this thread,
- * and of all others but for the last reads. A counter that every read wrote to would be exact for
- * those too, and have all threads wait for its cache line.
+ * Returns a stamp for a use: higher than those of all earlier uses by this shard and this thread, and of all other
+ * ones except their last reads. A counter that every read increments would be exact for those too, but all threads
+ * would contend for its cache line.
  */
 static uint64_t stamp(af_cache *cache, af__shard *shard, bool is_put) {
     uint64_t stamp = shard->clock;
@@ -151,7 +151,7 @@ static void count_out(af_cache *cache, af__shard *shard, const af__entry *entry)
     }
 }
 
-/** The entry at a place, out of the sums, with its value. The caller drops it, outside the lock. */
+/** Subtracts an entry from the totals and returns it. The caller frees it after releasing the lock. */
 static af__entry *count_leaver(af_cache *cache, af__shard *shard, af__place place) {
     af__entry *entry = af__table_entry(&shard->table, place);
     count_out(cache, shard, entry);
@@ -159,7 +159,7 @@ static af__entry *count_leaver(af_cache *cache, af__shard *shard, af__place plac
     return entry;
 }
 
-/** The same, out of the table and the order as well. */
+/** The same, and removes it from the table and the order. */
 static af__entry *detach(af_cache *cache, af__shard *shard, af__place place) {
     bool was_oldest = shard->table.oldest == place;
     af__entry *entry = count_leaver(cache, shard, place);
@@ -181,7 +181,7 @@ static bool is_expired(const af_cache *cache, const af__entry *entry, int64_t no
 /* ---- Leaving ------------------------------------------------------------------------------- */
 
 typedef struct purge_goal {
-    uint64_t cost, count; /**< At most so much may stay. */
+    uint64_t cost, count; /**< Limits that the remaining entries must meet. */
 } purge_goal;
 
 static bool is_above(af_cache *cache, const purge_goal *goal) {
@@ -189,7 +189,7 @@ static bool is_above(af_cache *cache, const purge_goal *goal) {
            atomic_load_explicit(&cache->count, memory_order_relaxed) > goal->count;
 }
 
-/** The shard whose oldest entry is the oldest of all, NULL if all are empty; `*next` is the next shard's. */
+/** Returns the shard with the oldest entry of all; NULL if all are empty. `*next` is the second oldest stamp. */
 static af__shard *find_oldest(af_cache *cache, uint64_t *next) {
     af__shard *found = NULL;
     uint64_t first = NEVER;
@@ -212,7 +212,7 @@ typedef struct leaver_list {
     uint32_t count;
 } leaver_list;
 
-/** Begin to load what the next turns of this shard look at: a purge meets what was long not used. */
+/** Prefetches what the next iterations need: evicted entries are seldom in the processor's cache. */
 static void look_ahead(const af__table *table) {
     enum { BUCKETS = 6, ENTRIES = 3 };
     af__place place = table->oldest;
@@ -227,7 +227,7 @@ static void look_ahead(const af__table *table) {
     __builtin_prefetch(&table->links[place]);
 }
 
-/** Take the oldest entries of a shard, those that are older than `next` only. */
+/** Removes the oldest entries of a shard, those older than `next` only. */
 static void take_oldest(af_cache *cache, af__shard *shard, uint64_t next, const purge_goal *goal,
                         leaver_list *leavers) {
     const af__table *table = &shard->table;
@@ -246,7 +246,7 @@ static uint64_t purge(af_cache *cache, const purge_goal *goal, af_cache_reason r
     leaver_list leavers;
     do {
         leavers.count = 0;
-        /* One at a time: two would together take more than was asked for. */
+        /* One purge at a time: two together would evict more than needed. */
         pthread_mutex_lock(&cache->purging);
         while (leavers.count < AT_ONCE && is_above(cache, goal)) {
             uint64_t next;
@@ -299,7 +299,7 @@ static af__entry *make_entry(const af_cache *cache, af_slice key, uint64_t cost)
     return entry;
 }
 
-/** Put an entry in; false if there is no memory for it. `*old` was in its place, or is NULL. */
+/** Inserts an entry; false when out of memory. `*old` is the replaced one, or NULL. */
 static bool insert(af_cache *cache, uint64_t hash, af__entry *entry, void *value, af__entry **old) {
     af__shard *shard = shard_of(cache, hash);
     af__table *table = &shard->table;
@@ -341,7 +341,7 @@ af_status af_cache_put(af_cache *cache, af_slice key, void *value, uint64_t cost
         }
     }
     if (status != AF_OK) {
-        /* What was there under this key is not what belongs there any more. */
+        /* The old value of the key is no longer valid. */
         af_cache_remove(cache, key);
         release_value(cache, value);
         return status;
@@ -382,7 +382,7 @@ void *af_cache_copy(af_cache *cache, af_slice key) {
     return value;
 }
 
-/** The entry of a key, taken out, for the caller to drop; NULL if there is none. */
+/** Removes and returns the entry of a key, which the caller frees; NULL if there is none. */
 static af__entry *take_entry(af_cache *cache, af_slice key) {
     if (key.size > AF_CACHE_KEY_MAX) return NULL;
     uint64_t hash = af__keyed_hash(&cache->seed, key);
@@ -409,7 +409,7 @@ void *af_cache_take(af_cache *cache, af_slice key) {
     if (!has_readers(entry)) {
         af_free(entry);
     } else {
-        /* A reader has yet to retain it: the cache's reference must stay until then. */
+        /* A reader may not have retained the value yet: the cache's reference must stay until then. */
         cache->options.retain(cache->options.context, value);
         drop(cache, entry);
     }
@@ -505,7 +505,7 @@ af_status af__cache_watch(af_cache *cache, int descriptor, uint64_t keep, af_fai
 
 /* ---- Making and freeing -------------------------------------------------------------------- */
 
-/** Four for each processor, so that two threads seldom want the same. */
+/** About four shards per processor, so that two threads seldom use the same one. */
 static uint32_t usual_shards(void) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (processors <= 1) return 1;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-    LOOKS = 200, /**< For about as long as it takes to hold the lock a few times. */
+    LOOKS = 200, /**< Spins about as long as a few critical sections take. */
     LOOK_AGAIN_NS = 1000000
 };
 
@@ -24,7 +24,7 @@ static inline void rest(void) {
 #endif
 }
 
-/** Only reads until the lock looks free: those who wait shouldn't pull its cache line to and fro. */
+/** Spins with reads only until the lock looks free, so that waiting threads don't move its cache line around. */
 static bool try_some_time(af__lock *lock) {
     for (int i = 0; i < LOOKS; i++) {
         if (atomic_load_explicit(&lock->is_held, memory_order_relaxed) == 0 &&
@@ -41,7 +41,7 @@ static long futex(af__lock *lock, int operation, unsigned value, const struct ti
                    0);
 }
 
-/** membarrier(2): a barrier in every thread that runs. false if the kernel doesn't do it for us. */
+/** membarrier(2): executes a barrier in every running thread. false if the kernel refuses. */
 static bool put_barrier_everywhere(void) {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return true;
     return errno == EPERM &&
@@ -53,7 +53,7 @@ void af__lock_wait(af__lock *lock) {
     if (try_some_time(lock)) return;
     int error = errno;
     atomic_fetch_add_explicit(&lock->sleepers, 1, memory_order_seq_cst);
-    /* Who gives the lock up has either done so for all to see by now, or will see that one sleeps. */
+    /* Now the releasing thread has either made its release visible or will see that a thread sleeps. */
     bool is_woken = put_barrier_everywhere();
     const struct timespec limit = {.tv_nsec = LOOK_AGAIN_NS};
     while (atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire) != 0) {

@@ -1,7 +1,7 @@
 /**
- * A lock around some dozens of instructions. Giving it up is a store and a look, where a mutex has to
- * exchange a word to learn whether someone sleeps, and has the processor wait for all that was written
- * before. Who goes to sleep pays for that: he has the kernel put a barrier into all other threads.
+ * A lock for very short critical sections. Unlocking is a store and a load, where a mutex needs an atomic exchange
+ * to learn whether a thread sleeps, which waits for all earlier stores. The thread that goes to sleep pays
+ * instead: it makes the kernel execute a barrier in all other threads.
  * table.h names the benchmark.
  */
 #ifndef AF_CACHE_LOCK_H
@@ -9,16 +9,16 @@
 
 #include <stdatomic.h>
 
-/** Zero: nobody holds it. There is nothing to free. */
+/** Zero: unlocked. It needs no destructor. */
 typedef struct af__lock {
     atomic_uint is_held;
-    atomic_uint sleepers; /**< Who sleep, or are about to, until it is given up. */
+    atomic_uint sleepers; /**< Threads that sleep or are about to. */
 } af__lock;
 
-/** Wait for a lock that is held, and take it. */
+/** Waits for a lock that is held, and takes it. */
 void af__lock_wait(af__lock *lock);
 
-/** Wake one of those who sleep. */
+/** Wakes one sleeping thread. */
 void af__lock_wake(af__lock *lock);
 
 static inline void af__lock_take(af__lock *lock) {
@@ -27,7 +27,7 @@ static inline void af__lock_take(af__lock *lock) {
 
 static inline void af__lock_give(af__lock *lock) {
     atomic_store_explicit(&lock->is_held, 0, memory_order_release);
-    /* For the compiler; for the processor, it is the sleeper who sees to the order. */
+    /* For the compiler only; the sleeping thread orders the processor's accesses. */
     atomic_signal_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0) af__lock_wake(lock);
 }

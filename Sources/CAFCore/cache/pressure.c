@@ -24,7 +24,7 @@ struct af__pressure {
 
 /* ---- The file ------------------------------------------------------------------------------ */
 
-/** The file of our control group, of cgroups' second version; false if that can't be told. */
+/** Finds the PSI file of the process's control group (cgroup v2); false if it is unknown. */
 static bool find_own_group(char *path, size_t size) {
     static const char unified[] = "0::";
     char line[PATH_MAX];
@@ -57,7 +57,7 @@ static af_status fail_open(int error, const char *path, af_failure *failure) {
     return status;
 }
 
-/** A descriptor, or the negative errno. */
+/** Returns a descriptor or a negative errno. */
 static int arm(const char *path, const char *trigger, size_t size) {
     int descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) return -errno;
@@ -73,7 +73,7 @@ af_status af__pressure_open(int *out, const af_pressure_options *options, af_fai
         options->stall_us > options->window_us) {
         return af__fail(failure, AF_EINVAL, "invalid stall_us: expected 1 to window_us");
     }
-    /* The kernel wants the NUL as well. */
+    /* The kernel requires the NUL, too. */
     char trigger[64];
     int length = snprintf(trigger, sizeof trigger, "some %u %u", options->stall_us,
                           options->window_us);
@@ -104,14 +104,14 @@ static void *watch(void *context) {
         if (polled[1].revents == POLLPRI) {
             pressure->on_pressure(pressure->context);
         } else {
-            /* The control group is gone; only the end is left to wait for. */
+            /* The control group was removed; only the end of the cache can follow. */
             polled[1].fd = -1;
         }
     }
 }
 
 static int start_thread(af__pressure *pressure) {
-    /* A library's thread takes no signals of the program. */
+    /* Signals are for the program's own threads. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

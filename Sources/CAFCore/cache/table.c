@@ -4,12 +4,12 @@
 
 enum { LINE = 64, FIRST_BUCKETS = 2 };
 
-/** Places are numbers of 32 bits, and 0 is none of them. */
+/** Places have 32 bits, and 0 is reserved. */
 static const uint32_t MOST_BUCKETS = UINT32_MAX / AF__BUCKET_SLOTS - 1;
 
 _Static_assert(sizeof(void *) != 8 || sizeof(af__bucket) == LINE, "a bucket is a cache line");
 
-/** The bucket that comes first for a hash: any number of buckets will do, not only powers of two. */
+/** Returns the first bucket for a hash; works for any number of buckets, not only powers of two. */
 static inline uint32_t home(const af__table *table, uint32_t hash) {
     return (uint32_t)((uint64_t)hash * table->bucket_count >> 32);
 }
@@ -22,7 +22,7 @@ static inline af__place place_of(uint32_t bucket, int slot) {
     return bucket * AF__BUCKET_SLOTS + (uint32_t)slot + 1;
 }
 
-/** Seven eighths full. */
+/** The maximum load: seven eighths. */
 static uint64_t room(uint32_t bucket_count) {
     return (uint64_t)bucket_count * AF__BUCKET_SLOTS * 7 / 8;
 }
@@ -73,7 +73,7 @@ af__place af__table_find(const af__table *table, uint32_t hash, af_slice key) {
         for (int i = 0; i < AF__BUCKET_SLOTS; i++) {
             af__entry *entry = bucket->slot[i];
             if (bucket->hash[i] != hash || entry == NULL) continue;
-            /* What a hit touches next, all at once. */
+            /* Prefetches everything that a hit needs next. */
             af__place place = place_of(index, i);
             __builtin_prefetch((const char *)entry + LINE);
             __builtin_prefetch(bucket->value[i]);
@@ -97,7 +97,7 @@ static int free_slot(const af__bucket *bucket) {
     return -1;
 }
 
-/** Into the first slot that is free. The entry itself is not looked at. */
+/** Stores an entry in the first free slot. Doesn't access the entry. */
 static af__place put(af__table *table, uint32_t hash, af__entry *entry, void *value) {
     uint32_t index = home(table, hash);
     int free = free_slot(&table->buckets[index]);
@@ -138,7 +138,7 @@ void af__table_remove(af__table *table, af__place place) {
 
 /* ---- Growing ------------------------------------------------------------------------------- */
 
-/** Buckets, and links for the place 0 and each slot; the buckets may have to begin a little later. */
+/** Size of the buckets, of the links for place 0 and for each slot, and of the padding for alignment. */
 static size_t block_size(uint32_t bucket_count) {
     size_t places = (size_t)bucket_count * AF__BUCKET_SLOTS + 1;
     return (size_t)bucket_count * sizeof(af__bucket) + places * sizeof(af__links) + LINE - 1;
@@ -148,7 +148,7 @@ size_t af__table_size(const af__table *table) {
     return table->block != NULL ? block_size(table->bucket_count) : 0;
 }
 
-/** An empty table of so many buckets; false when out of memory. */
+/** Creates an empty table; false when out of memory. */
 static bool make(af__table *out, uint32_t bucket_count) {
     out->block = af__zalloc(block_size(bucket_count));
     if (out->block == NULL) return false;
@@ -159,7 +159,7 @@ static bool make(af__table *out, uint32_t bucket_count) {
     return true;
 }
 
-/** Where the entry of an old place is now; that was noted where its hash was. */
+/** Returns the new place of an entry, which was stored in place of its old hash. */
 static af__place moved(const af__table *old, af__place place) {
     if (place == 0) return 0;
     return af__table_bucket(old, place)->hash[(place - 1) % AF__BUCKET_SLOTS];

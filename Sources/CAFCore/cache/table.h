@@ -1,12 +1,11 @@
 /**
- * The entries of one shard: by their keys, and in the order of use.
+ * The entries of one shard: a hash table by key, and a list by use.
  *
- * The table is open: buckets are cache lines with room for three entries, their values and the low
- * halves of their hashes, so that entry and value are on their way from memory at once. A bucket
- * counts how many entries would have liked to be in it but lie behind it: a search knows where to
- * stop, and a removal leaves no trace. The order is a list through a second array with two
- * places and a time for every slot: an entry comes and goes within it without a look at its neighbours, which
- * have long left the processor's cache where this array is still in it.
+ * The table uses open addressing. A bucket is a cache line with three entries: pointers to the entry and its
+ * value, and the low half of its hash, so that both can be prefetched. A bucket counts the entries that belong to
+ * it but are stored in a later one, so that a search knows where to stop and removal needs no tombstones. The list
+ * is a second array with two links and a stamp per slot: relinking an entry doesn't touch its neighbours, which
+ * are seldom in the processor's cache, while this array is.
  *
  * Benchmarks/cache justifies the table, the lock and the hash together: a lookup takes 159 ns with one thread and
  * 563 ns with two, and 377 and 928 ns with GLib's chained table, its list and a mutex (best of four rounds, on a
@@ -18,46 +17,50 @@
 #include <afcore/base.h>
 #include <stdatomic.h>
 
-/** One block: this, in caches whose entries expire the time of that (int64_t, unaligned), and the key. */
+/**
+ * An entry: one block of this struct, in caches with a time to live the expiry time (int64_t, unaligned), and the
+ * key.
+ */
 typedef struct af__entry {
     union {
         uint64_t cost;
-        void *value; /**< Once it has left; until then it lies in the bucket. */
+        void *value; /**< After removal; before that it is in the bucket. */
     };
-    uint32_t readers;  /**< Those who came to retain the value; under the lock. */
-    atomic_uint left;  /**< Those of them who have done so. */
-    uint16_t key_size; /**< Of the key, at the table's `key_offset`. */
+    uint32_t readers;  /**< Readers that found the entry; under the lock. */
+    atomic_uint left;  /**< Readers that have retained the value. */
+    uint16_t key_size; /**< Size of the key, which is at the table's `key_offset`. */
 } af__entry;
 
 enum {
     AF__BUCKET_SLOTS = 3,
-    /** Where the last member ends, which is not where the structure does. */
+    /** End of the last member, without the struct's padding. */
     AF__ENTRY_END = offsetof(af__entry, key_size) + sizeof(uint16_t)
 };
 
 typedef struct af__bucket {
     uint32_t hash[AF__BUCKET_SLOTS];
-    uint32_t passed_by; /**< Entries that lie further on than this, which comes first for them. */
+    uint32_t
+        passed_by; /**< Entries whose first bucket is this one but which are stored in a later one. */
     af__entry *slot[AF__BUCKET_SLOTS];
     void *value[AF__BUCKET_SLOTS];
 } af__bucket;
 
-/** Where an entry is, until the table grows: the number of its slot, from 1. 0: nowhere. */
+/** The slot of an entry, numbered from 1, valid until the table grows. 0: none. */
 typedef uint32_t af__place;
 
-/** What is at a place, in the order of use. */
+/** The links of a slot in the order of use. */
 typedef struct af__links {
-    af__place newer, older; /**< 0 behind the newest and before the oldest. */
-    uint64_t stamp;         /**< When it was last used, in the cache's own count. */
+    af__place newer, older; /**< 0 after the newest and before the oldest. */
+    uint64_t stamp;         /**< Last use, in the cache's own count. */
 } af__links;
 
 typedef struct af__table {
-    af__bucket *buckets; /**< NULL while there are none; aligned to a cache line in `block`. */
-    af__links *links;    /**< By place; in the same block. */
+    af__bucket *buckets; /**< NULL if there are none; aligned to a cache line within `block`. */
+    af__links *links;    /**< Indexed by place; in the same block. */
     uint32_t bucket_count;
     uint32_t count;
-    af__place newest, oldest; /**< By use; 0: the table is empty. */
-    uint32_t key_offset;      /**< In every entry, from its begin. */
+    af__place newest, oldest; /**< Least and most recently used; 0: the table is empty. */
+    uint32_t key_offset;      /**< Offset of the key in each entry. */
     void *block;
 } af__table;
 
@@ -69,38 +72,38 @@ static inline af__bucket *af__table_bucket(const af__table *table, af__place pla
     return &table->buckets[(place - 1) / AF__BUCKET_SLOTS];
 }
 
-/** The entry at a place where there is one. */
+/** Returns the entry at an occupied place. */
 static inline af__entry *af__table_entry(const af__table *table, af__place place) {
     return af__table_bucket(table, place)->slot[(place - 1) % AF__BUCKET_SLOTS];
 }
 
-/** Its value. */
+/** Returns its value. */
 static inline void *af__table_value(const af__table *table, af__place place) {
     return af__table_bucket(table, place)->value[(place - 1) % AF__BUCKET_SLOTS];
 }
 
-/** The place of the entry of this key and hash, or 0. */
+/** Returns the place of the entry with this key and hash, or 0. */
 af__place af__table_find(const af__table *table, uint32_t hash, af_slice key);
 
-/** Room for one more; false when out of memory and full. The entry must then be added before all else. */
+/** Reserves room for one more entry; false when out of memory and full. Add the entry before any other change. */
 bool af__table_reserve(af__table *table);
 
-/** Add an entry whose key is not in the table, as used last, at `stamp`. There is room. */
+/** Adds an entry as the most recently used, at `stamp`. Its key must not be in the table, and there must be room. */
 void af__table_add(af__table *table, uint32_t hash, af__entry *entry, void *value, uint64_t stamp);
 
-/** Put another entry of the same key there. */
+/** Replaces an entry by one with the same key. */
 void af__table_replace(af__table *table, af__place place, af__entry *entry, void *value);
 
-/** Make what is there the most recently used, at `stamp`. */
+/** Makes an entry the most recently used, at `stamp`. */
 void af__table_use(af__table *table, af__place place, uint64_t stamp);
 
-/** Take out what is there. */
+/** Removes the entry at a place. */
 void af__table_remove(af__table *table, af__place place);
 
-/** Forget all entries and give the memory back. */
+/** Removes all entries and frees the memory. */
 void af__table_clear(af__table *table);
 
-/** The bytes that a table takes beside its entries. */
+/** Returns the size of a table in bytes, without its entries. */
 size_t af__table_size(const af__table *table);
 
 #endif

@@ -14,7 +14,7 @@ static void skip_blanks(af_slice *text) {
     while (text->size > 0 && af__is_blank(text->bytes[0])) skip(text, 1);
 }
 
-/** Empty members of a list are none (RFC 9110 5.6.1.2). */
+/** Skips empty list members (RFC 9110 5.6.1.2). */
 static void skip_commas(af_slice *text) {
     while (text->size > 0 && (af__is_blank(text->bytes[0]) || text->bytes[0] == ',')) skip(text, 1);
 }
@@ -28,7 +28,7 @@ static bool is_token68_octet(char c) {
     return af__is_letter(c) || af__is_digit(c) || (c != '\0' && strchr("-._~+/", c) != NULL);
 }
 
-/** The size of the token68 that a whole member consists of; 0 if it is none. */
+/** Returns the size of the token68 that makes up a whole member; 0 if there is none. */
 static size_t token68_size(af_slice text) {
     size_t size = 0;
     while (size < text.size && is_token68_octet(text.bytes[size])) size++;
@@ -37,7 +37,7 @@ static size_t token68_size(af_slice text) {
     return is_at_member_end((af_slice){text.bytes + size, text.size - size}) ? size : 0;
 }
 
-/** What stands between the quotes of the quoted string that `text` begins with; false if it has no end. */
+/** Takes a quoted string and returns its contents; false if it isn't closed. */
 static bool take_quoted(af_slice *text, af_slice *out) {
     for (size_t i = 1; i < text->size; i++) {
         if (text->bytes[i] == '\\') {
@@ -51,7 +51,7 @@ static bool take_quoted(af_slice *text, af_slice *out) {
     return false;
 }
 
-/** name BWS "=" BWS ( token / quoted-string ), with the blanks behind it. */
+/** Takes name BWS "=" BWS ( token / quoted-string ) and the spaces after it. */
 static bool take_param(af_slice *text, af_slice *name, af_slice *value) {
     af_slice rest = *text;
     size_t size = af_token_size(rest);
@@ -76,14 +76,14 @@ static bool take_param(af_slice *text, af_slice *name, af_slice *value) {
     return true;
 }
 
-/** Does the next member name another challenge, or a parameter of this one? */
+/** Returns whether the next member starts a new challenge and isn't a parameter of this one. */
 static bool begins_challenge(af_slice text) {
     skip(&text, af_token_size(text));
     skip_blanks(&text);
     return text.size == 0 || text.bytes[0] != '=';
 }
 
-/** The parameters that `text` begins with; false: they are malformed. */
+/** Takes the parameters at the start of `text`; false if they are malformed. */
 static bool take_params(af_slice *text, af_slice *params) {
     af_slice names[AF__CHALLENGE_PARAMS_MOST], value;
     size_t count = 0;
@@ -105,7 +105,7 @@ static bool take_params(af_slice *text, af_slice *params) {
     }
 }
 
-/** One challenge with all that belongs to it; false: there is none, or it is malformed. */
+/** Takes a challenge with its parameters; false if there is none, or if it is malformed. */
 static bool take_challenge(af_slice *text, af__challenge *out) {
     *out = (af__challenge){{NULL, 0}, {NULL, 0}, {NULL, 0}};
     size_t size = af_token_size(*text);
@@ -203,7 +203,7 @@ static bool read_algorithm(const af__challenge *challenge, af__access_terms *ter
     return false;
 }
 
-/** auth before auth-int, which says nothing more where the answer's body isn't protected as well. */
+/** Prefers auth over auth-int, which adds nothing unless the response's body is protected too. */
 static bool read_qop(const af__challenge *challenge, bool knows_body, af__access_terms *terms) {
     af_slice list, member;
     if (!af__challenge_find(challenge, "qop", &list)) return true;
@@ -225,7 +225,7 @@ static bool says_true(const af__challenge *challenge, const char *name) {
 bool af__access_terms_read(const af__challenge *challenge, bool knows_body, af__access_terms *out) {
     *out = (af__access_terms){.hash = AF__ACCESS_UNKNOWN};
     if (!af__same_name(challenge->scheme, "Digest")) return false;
-    /* Realm, nonce and opaque are sent back, and a request field has no control characters. */
+    /* Realm, nonce and opaque are sent back, and request fields must not contain control characters. */
     if (!af__may_be_sent(challenge->params)) return false;
     if (!af__challenge_find(challenge, "nonce", &out->nonce)) return false;
     if (!read_algorithm(challenge, out) || !read_qop(challenge, knows_body, out)) return false;
@@ -260,7 +260,7 @@ unsigned af__credentials_fit(const af_credentials *credentials) {
     if (credentials->token != NULL) fit |= AF_AUTH_BEARER;
     if (user != NULL) {
         fit |= AF_AUTH_DIGEST | AF_AUTH_NTLM;
-        /* RFC 7617 2: the first colon ends the name. */
+        /* A user name must not contain a colon (RFC 7617 2). */
         if (strchr(user, ':') == NULL) fit |= AF_AUTH_BASIC;
     }
     bool has_name = user != NULL && user[0] != '\0';
@@ -270,7 +270,7 @@ unsigned af__credentials_fit(const af_credentials *credentials) {
     return fit & allowed;
 }
 
-/** The schemes are numbered in this order; of Digest the stronger hash counts more. */
+/** Ranks challenges: the schemes are numbered by strength; for Digest the stronger hash ranks higher. */
 static unsigned strength(unsigned scheme, const af__access_terms *terms) {
     return scheme * 8 + (scheme == AF_AUTH_DIGEST ? (unsigned)terms->hash : 0);
 }

@@ -7,7 +7,7 @@
 
 /* ---- Dates --------------------------------------------------------------------------------- */
 
-/* What was not seen yet. */
+/* A component that was not found yet. */
 enum { UNSEEN = -1 };
 
 static bool is_delimiter(char c) {
@@ -16,7 +16,7 @@ static bool is_delimiter(char c) {
            (u >= 0x5b && u <= 0x60) || (u >= 0x7b && u <= 0x7e);
 }
 
-/** A number of `least` to `most` digits at the start, with no digit behind it; its size, or 0. */
+/** Reads a number of `least` to `most` digits that no digit follows. Returns its size, or 0. */
 static size_t read_digits(af_slice text, size_t least, size_t most, int *out) {
     size_t size = 0;
     int value = 0;
@@ -75,7 +75,7 @@ bool af__cookie_date(af_slice text, int64_t *seconds) {
     /* RFC 6265bis 5.1.1, which is about cookies alone: af_date_parse() goes by RFC 9110. */
     if (date.year >= 70 && date.year <= 99) date.year += 1900;
     if (date.year >= 0 && date.year <= 69) date.year += 2000;
-    /* What was not seen is no part of any date. */
+    /* UNSEEN is out of range for every component. */
     return date.year >= 1601 && date.second <= 59 && af__date_seconds(&date, seconds);
 }
 
@@ -90,7 +90,7 @@ bool af__cookie_is_clean(af_slice name, af_slice value, const char **why) {
     return *why == NULL;
 }
 
-/** Cut at the first `mark`, both parts trimmed. false: there is none, and all is `first`. */
+/** Splits at the first `mark` and trims both parts. false: there is none, and `first` is the whole text. */
 static bool cut(af_slice text, char mark, af_slice *first, af_slice *second) {
     const char *found = text.size > 0 ? memchr(text.bytes, mark, text.size) : NULL;
     size_t size = found != NULL ? (size_t)(found - text.bytes) : text.size;

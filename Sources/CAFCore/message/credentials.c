@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/** "Basic …" for `size` bytes. */
+/** Returns the field value "Basic …" for `size` bytes. */
 static char *basic(const unsigned char *plain, size_t size) {
     static const char scheme[] = "Basic ";
     char *field = af__alloc(sizeof scheme + AF__BASE64_SIZE(size));
@@ -57,7 +57,7 @@ enum {
     ALL_SCHEMES = AF_AUTH_BASIC | AF_AUTH_BEARER | AF_AUTH_DIGEST | AF_AUTH_NTLM | AF_AUTH_NEGOTIATE
 };
 
-/** `text` may have lost its NUL, where it was decoded. */
+/** `text` need not be NUL-terminated after decoding. */
 static af_status check_text(const char *text, size_t size, const char *what, af_failure *failure) {
     if (size > LONGEST_TEXT)
         return af__fail(failure, AF_EINVAL, "the %s is longer than 64 KiB", what);
@@ -97,7 +97,7 @@ static af_status copy_identity(af__identity **out, const af_credentials *from,
     return AF_OK;
 }
 
-/** User and password of a URL; the first colon parts them before they are decoded. */
+/** Copies user and password of a URL. They are split at the first colon before they are decoded. */
 static af_status copy_userinfo(af__identity **out, const af_credentials *credentials,
                                const char *userinfo, af_failure *failure) {
     size_t room = 2 * strlen(userinfo) + 3;

@@ -6,11 +6,11 @@
 
 enum {
     SECONDS_OF_DAY = 86400,
-    DAYS_BEFORE_1970 = 719162, /* Since 1 January of the year 1, a Monday. */
-    DAYS_OF_ERA = 146097       /* 400 years, after which the Gregorian calendar repeats itself. */
+    DAYS_BEFORE_1970 = 719162, /* Days since 1 January of year 1, a Monday. */
+    DAYS_OF_ERA = 146097       /* Days of 400 years, the period of the Gregorian calendar. */
 };
 
-/** The first second of 1900 and the last one of 9999: the dates that are read and written. */
+/** The range of dates that are read and written: the first second of 1900 to the last one of 9999. */
 static const int64_t earliest = INT64_C(-2208988800), latest = INT64_C(253402300799);
 
 static bool is_leap(int year) {
@@ -35,7 +35,7 @@ static int64_t days_since_1970(const af__date *date) {
     return days + date->day - 1;
 }
 
-/** Of a date that is real but for its day, which may be beyond the end of the month. */
+/** Returns the Unix time of a date that is valid except for its day, which may be beyond the end of the month. */
 static int64_t moment_of(const af__date *date) {
     return days_since_1970(date) * SECONDS_OF_DAY + (int64_t)date->hour * 3600 +
            (int64_t)date->minute * 60 + date->second;
@@ -47,13 +47,13 @@ bool af__date_seconds(const af__date *date, int64_t *seconds) {
     return true;
 }
 
-/** The day of a moment, counted from 1970; rounded down before it. */
+/** Returns the day of a Unix time, counted from 1970 and rounded down. */
 static int64_t day_of(int64_t seconds) {
     int64_t day = seconds / SECONDS_OF_DAY;
     return seconds % SECONDS_OF_DAY < 0 ? day - 1 : day;
 }
 
-/** The moment in the calendar. */
+/** Returns the calendar date of a Unix time. */
 static af__date date_of(int64_t seconds) {
     int64_t days = day_of(seconds) + DAYS_BEFORE_1970;
     int rest = (int)(days % DAYS_OF_ERA),
@@ -68,7 +68,7 @@ static af__date date_of(int64_t seconds) {
 
 /* ---- Fields -------------------------------------------------------------------------------- */
 
-/** What is left of the text; every reader takes its part off, or fails. */
+/** The remaining text; every reader removes its part, or fails. */
 typedef struct date_rest {
     const char *at, *end;
 } date_rest;
@@ -90,7 +90,7 @@ static bool take_number(date_rest *rest, int digits, int *out) {
     return true;
 }
 
-/** asctime() fills a day of one digit up with a space. */
+/** asctime() pads a day of one digit with a space. */
 static bool take_padded_day(date_rest *rest, int *day) {
     return take_text(rest, " ") ? take_number(rest, 1, day) : take_number(rest, 2, day);
 }
@@ -133,8 +133,8 @@ static bool take_fixdate(date_rest *rest, af__date *out) {
 }
 
 /**
- * RFC 9110 5.6.7: a date "that appears to be more than 50 years in the future" is of the most recent year in the past with
- * the same two digits.
+ * Chooses the century of a two-digit year (RFC 9110 5.6.7): a date that seems to be more than 50 years in the
+ * future is in the most recent past year with the same two digits.
  */
 static void choose_century(af__date *date, int64_t now) {
     af__date limit = date_of(now < earliest ? earliest : now > latest ? latest : now);

@@ -75,14 +75,14 @@ static bool take_bytes(field_cursor *cursor, af_slice *out) {
     return true;
 }
 
-/** Tokens, numbers and booleans: none of them can be a digest. */
+/** Skips a token, number or boolean; none of them can be a digest. */
 static bool skip_word(field_cursor *cursor) {
     const char *start = cursor->at;
     while (cursor->at < cursor->end && strchr(",; \t\"()=", *cursor->at) == NULL) cursor->at++;
     return cursor->at != start;
 }
 
-/** `*bytes` is set if it is a byte sequence. */
+/** Takes a bare item (RFC 8941 3.3); `*bytes` is set if it is a byte sequence. */
 static bool take_bare_item(field_cursor *cursor, af_slice *bytes) {
     if (take(cursor, ':')) return take_bytes(cursor, bytes);
     if (take(cursor, '"')) return skip_string(cursor);
@@ -126,7 +126,7 @@ static af__digest_kind kind_of(af_slice name) {
     return AF__DIGEST_NONE;
 }
 
-/** False if the field is no dictionary; what stood in it then doesn't count. */
+/** Reads a dictionary (RFC 8941 3.2). false: malformed, and nothing in it counts. */
 static bool read_dictionary(af_slice value, af__digest *out) {
     field_cursor cursor = {value.bytes, value.bytes + value.size};
     af_slice key, bytes;
@@ -134,7 +134,7 @@ static bool read_dictionary(af_slice value, af__digest *out) {
         skip_spaces(&cursor, true);
         if (!take_member(&cursor, &key, &bytes)) return false;
         af__digest_kind kind = kind_of(key);
-        /* RFC 9530 has no md5 that anyone should believe. */
+        /* RFC 9530 deprecates md5, so it is ignored here. */
         if (kind > AF__DIGEST_MD5 && kind >= out->kind && bytes.bytes != NULL) {
             af__digest found = {.kind = kind};
             if (!af__base64_decode(found.bytes, kinds[kind].size, bytes)) return false;

@@ -15,7 +15,7 @@ static af_slice from(af_slice text, size_t offset) {
     return (af_slice){text.bytes + offset, text.size - offset};
 }
 
-/** false: a percent sign without its two digits stands in it; it is then kept as it is. */
+/** Decodes percent-encoding. false: a percent sign without two digits, which is kept as it is. */
 static bool decode_percent(af__name_text *out, af_slice text) {
     bool is_clean = true;
     out->size = 0;
@@ -37,7 +37,7 @@ static bool decode_percent(af__name_text *out, af_slice text) {
 
 typedef struct field_parameter {
     af_slice name;
-    af_slice value; /**< Without the quotes, its escapes still in it. */
+    af_slice value; /**< Without quotes, with its backslash escapes. */
     bool is_quoted;
     bool is_broken;
 } field_parameter;
@@ -65,7 +65,7 @@ static bool read_plain(char *name, const field_parameter *parameter) {
     return !text.is_too_long && af__safe_file_name(name, &text);
 }
 
-/** RFC 8187 3.2: charset'language'value. */
+/** Reads an extended value (RFC 8187 3.2): charset'language'value. */
 static bool read_extended(char *name, const field_parameter *parameter) {
     af_slice charset = parameter->value;
     const char *quote = memchr(charset.bytes, '\'', charset.size);
@@ -87,7 +87,7 @@ static bool read_extended(char *name, const field_parameter *parameter) {
 
 /* ---- Parameters ---------------------------------------------------------------------------- */
 
-/** Up to the closing quote, which is not in it. */
+/** Returns the contents up to the closing quote. */
 static af_slice quoted_string(af_slice text, bool *is_open) {
     size_t size = 0;
     while (size < text.size && text.bytes[size] != '"') {
@@ -97,15 +97,15 @@ static af_slice quoted_string(af_slice text, bool *is_open) {
     return (af_slice){text.bytes, *is_open ? text.size : size};
 }
 
-/** How far it is to `stop`, or to the end. */
+/** Returns the number of bytes before `stop`, or to the end. */
 static size_t span_until(af_slice text, char stop) {
     const char *found = text.size != 0 ? memchr(text.bytes, stop, text.size) : NULL;
     return found != NULL ? (size_t)(found - text.bytes) : text.size;
 }
 
 /**
- * How far it is to a semicolon or an equals sign outside quotes, or to the end, where a quote has none: in
- * `"foo; filename=bar"; filename=qux` the first one is in no parameter.
+ * Returns the number of bytes before a semicolon or equals sign outside quotes, or to the end if a quote isn't
+ * closed: in `"foo; filename=bar"; filename=qux` the first "filename" isn't a parameter.
  */
 static size_t name_size(af_slice text) {
     bool is_open = false;
@@ -119,7 +119,7 @@ static size_t name_size(af_slice text) {
     return size;
 }
 
-/** Cut the next piece between semicolons off; a piece without "=" has no value and is broken. */
+/** Takes the next part between semicolons. One without "=" has no value and is invalid. */
 static bool next_parameter(af_slice *text, field_parameter *out) {
     if (text->size == 0) return false;
     *out = (field_parameter){.is_broken = true};
@@ -161,7 +161,7 @@ bool af__disposition_file_name(char name[AF_FILE_NAME_MAX + 1], af_slice value) 
 
 /* ---- Suggestions --------------------------------------------------------------------------- */
 
-/** The last segment of the path, still encoded; empty if the path ends in a slash or there is none. */
+/** Returns the last segment of the path, still encoded; empty if the path ends in a slash or is missing. */
 static af_slice last_segment(af_slice url) {
     af_url_parts parts;
     af_url_split(&parts, url);

@@ -1,5 +1,5 @@
 /**
- * The file name in Content-Disposition (RFC 6266, RFC 8187). Pure, without memory.
+ * The file name in Content-Disposition (RFC 6266, RFC 8187). Pure functions without allocations.
  */
 #ifndef AF_MESSAGE_DISPOSITION_H
 #define AF_MESSAGE_DISPOSITION_H
@@ -7,16 +7,16 @@
 #include "message/file_name.h"
 
 /**
- * The safe name that the value of a Content-Disposition suggests; false if it suggests none. The
- * disposition itself doesn't matter.
+ * Reads the file name of a Content-Disposition and makes it safe; false if there is none. The disposition
+ * type is ignored.
  *
  *     attachment; filename="a \"b\".txt"; filename*=UTF-8''na%C3%AFve.txt
  *
- * filename* goes before filename, wherever it stands, and of repeated ones the first that can be
- * read; what can't be is skipped: an unknown charset, broken percent-encoding or UTF-8, a string
- * without its closing quote, a name with nothing safe in it. Octets above 127 in a filename are
- * UTF-8 if they look like it, ISO-8859-1 otherwise. A backslash in front of a letter or digit is a
- * Windows path's, not an escape.
+ * filename* takes precedence over filename in any order; of repeated ones the first valid one is used.
+ * Invalid ones are skipped: an unknown charset, invalid percent-encoding or UTF-8, a string without its
+ * closing quote, a name without safe characters. Octets above 127 in filename are UTF-8 if they are valid
+ * UTF-8, otherwise ISO-8859-1. A backslash before a letter or digit is a separator of a Windows path, not an
+ * escape.
  */
 bool af__disposition_file_name(char name[AF_FILE_NAME_MAX + 1], af_slice value);
 

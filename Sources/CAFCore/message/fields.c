@@ -110,7 +110,7 @@ bool af__next_member(af_slice *list, af_slice *member) {
     const char *comma = memchr(list->bytes, ',', list->size);
     size_t size = comma != NULL ? (size_t)(comma - list->bytes) : list->size;
     *member = af__trim((af_slice){list->bytes, size});
-    /* What follows the last comma may be empty, so `bytes` tells the end and not `size`. */
+    /* The part after the last comma may be empty, so the end is marked by `bytes` and not by `size`. */
     *list = comma != NULL ? (af_slice){comma + 1, list->size - size - 1} : (af_slice){NULL, 0};
     return true;
 }
@@ -135,7 +135,7 @@ bool af__parse_length(af_slice text, int64_t *out) {
 }
 
 // clang-format off
-/** RFC 9110 5.6.2: letters, digits and "!#$%&'*+-.^_`|~". */
+/** Octets of a token (RFC 9110 5.6.2): letters, digits and "!#$%&'*+-.^_`|~". */
 static const bool is_token_octet[256] = {
     ['!'] = true, ['#'] = true, ['$'] = true, ['%'] = true, ['&'] = true, ['\''] = true,
     ['*'] = true, ['+'] = true, ['-'] = true, ['.'] = true, ['^'] = true, ['_'] = true,
@@ -172,13 +172,13 @@ static bool has_forbidden(const char *bytes, size_t size) {
     return false;
 }
 
-/** Is one of these eight octets below 16? Only tabs are, in what people and servers write. */
+/** Returns whether one of eight octets is below 16. In practice only tabs are. */
 static bool has_low_octet(uint64_t octets) {
     const uint64_t each = UINT64_C(0x0101010101010101);
     return ((octets - each * 16) & ~octets & each * 0x80) != 0;
 }
 
-/* Every line of every head passes here, so it goes by eight octets at a time. */
+/* Called for every line of every head, so it tests eight octets at a time. */
 bool af__is_field_value(af_slice text) {
     const char *at = text.bytes;
     size_t left = text.size;
@@ -206,7 +206,7 @@ bool af__is_continue_expectation(const af_header *header) {
 
 af_status af_header_check(const af_header *header, af_failure *failure) {
     af_slice name = header->name;
-    /* Not shown: someone may have put "Name: value" there. */
+    /* The name isn't shown: it may be a whole "Name: value" with a secret. */
     if (!af__is_token(name)) {
         return af__fail(failure, AF_EINVAL, "the name of a header field is not a token");
     }

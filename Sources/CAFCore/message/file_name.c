@@ -3,7 +3,7 @@
 #include "base/text.h"
 
 enum {
-    /* What follows the last dot is an extension up to this length, with the dot. */
+    /* Maximum length of an extension, with its dot; a longer one is part of the name. */
     LONGEST_EXTENSION = 16
 };
 
@@ -31,7 +31,7 @@ static void add_character(af__name_text *text, uint32_t c) {
     af__name_text_add(text, (unsigned char)(0x80 | (c & 0x3F)));
 }
 
-/** The size of the character that `bytes` begin with, and the character; 0 if it is ill-formed. */
+/** Reads a UTF-8 character. Returns its size; 0 if it is ill-formed. */
 static size_t read_character(const char *bytes, size_t size, uint32_t *out) {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char first = (unsigned char)bytes[0];
@@ -58,7 +58,7 @@ bool af__name_text_is_utf8(const af__name_text *text) {
     return true;
 }
 
-/** What windows-1252 has at 0x80 to 0x9F; 0: nothing. */
+/** The characters of windows-1252 at 0x80 to 0x9F; 0: undefined. */
 static const uint16_t western[32] = {
     0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
     0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
@@ -77,7 +77,7 @@ void af__name_text_from_latin1(af__name_text *text) {
 
 /* ---- Safety -------------------------------------------------------------------------------- */
 
-/** Controls, and marks that make a name look like another one: "gpj.exe" as "exe.jpg". */
+/** Control characters, and bidirectional formatting characters, which can make "gpj.exe" look like "exe.jpg". */
 static bool is_unwanted(uint32_t c) {
     bool is_control = c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
     bool turns = c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
@@ -95,15 +95,15 @@ bool af__name_text_has_control(const af__name_text *text) {
     return false;
 }
 
-/** What no name may begin or end with: hidden, or cut off by systems that then see another name. */
+/** Characters that a name must not start or end with: such names are hidden, or truncated by some systems. */
 static bool is_edge(char c) {
     return c == '.' || c == ' ';
 }
 
-/** Names that Windows keeps for devices, with any extension; a disk may be shared with it. */
+/** Device names reserved by Windows, with any extension; the disk may be shared with Windows. */
 static bool is_device(const char *name, size_t size) {
     static const char *const whole[] = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"};
-    /* The superscripts 1, 2 and 3 count as digits there. */
+    /* Windows treats the superscripts 1, 2 and 3 as digits here. */
     static const char *const digits[] = {"\xC2\xB9", "\xC2\xB2", "\xC2\xB3"};
     const char *dot = memchr(name, '.', size);
     if (dot != NULL) size = (size_t)(dot - name);
@@ -120,14 +120,14 @@ static bool is_device(const char *name, size_t size) {
     return false;
 }
 
-/** No more than `limit` bytes without half a character at the end. */
+/** Returns a size of at most `limit` bytes that doesn't split a character. */
 static size_t cut(const char *name, size_t size, size_t limit) {
     if (size <= limit) return size;
     while (limit > 0 && ((unsigned char)name[limit] & 0xC0) == 0x80) limit--;
     return limit;
 }
 
-/** The extension with its dot; 0 if there is none worth keeping. */
+/** Returns the size of the extension with its dot; 0 if there is none worth keeping. */
 static size_t extension_size(const char *name, size_t size) {
     const char *dot = memrchr(name, '.', size);
     if (dot == NULL || dot == name) return 0;
@@ -136,7 +136,7 @@ static size_t extension_size(const char *name, size_t size) {
 }
 
 static void copy_name(char *out, const char *name, size_t size) {
-    /* One byte stays free: what is cut may have become the name of a device. */
+    /* Leaves one byte free, in case truncation results in a device name. */
     size_t room = AF_FILE_NAME_MAX - 1;
     size_t extension = size > room ? extension_size(name, size) : 0;
     size_t stem = cut(name, size - extension, room - extension);

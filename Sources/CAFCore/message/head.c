@@ -36,7 +36,7 @@ static af_slice without_line_end(af_slice line) {
     return line;
 }
 
-/** Keeps the status of running out of memory or room and says so. */
+/** Sets the text for AF_ENOMEM and AF_ETOOBIG and returns the status. */
 static af_status explain(af_status status, af_failure *failure) {
     return status == AF_OK ? AF_OK : af__fail(failure, status, "%s", af_status_text(status));
 }
@@ -63,7 +63,7 @@ static af_http_version version_of(int major, int minor) {
     }
 }
 
-/** "HTTP/1.1 200 OK", "HTTP/2 200": false if it is none. */
+/** Parses "HTTP/1.1 200 OK" or "HTTP/2 200"; false if it is malformed. */
 static bool parse_status_line(af_slice line, af_head *out) {
     const char *at = line.bytes + HTTP_SIZE, *end = line.bytes + line.size;
     if (at == end || !af__is_digit(*at)) return false;
@@ -154,7 +154,7 @@ static af__head_step complete_head(af__head_reader *reader) {
 
 static af_status take_trailer(af__head_reader *reader, af_slice line, af__head_step *step,
                               af_failure *failure) {
-    /* A second answer to one request, or a server that hopes its trailers pass for a head. */
+    /* A second response to one request, or a trailer that could be mistaken for a head. */
     if (begins_as_status_line(line)) {
         return af__fail(failure, AF_EPROTOCOL, "unexpected status line after the head");
     }
@@ -211,7 +211,7 @@ static af_status read_length(af_slice list, int64_t *length, af_failure *failure
 static af_slice last_member(af_slice list) {
     af_slice member, last = {NULL, 0};
     while (af__next_member(&list, &member)) {
-        /* Empty members of a list are none (RFC 9110 5.6.1.2). */
+        /* Empty list members don't count (RFC 9110 5.6.1.2). */
         if (member.size != 0) last = member;
     }
     return last;
@@ -225,7 +225,7 @@ static bool names_encoding(af_slice list) {
     return false;
 }
 
-/** Other than "chunked": none was requested (RFC 9112 6.1), but libcurl before 8.10 decodes it. */
+/** Codings other than "chunked" weren't requested (RFC 9112 6.1), but libcurl before 8.10 decodes them. */
 static bool names_coding(af_slice list) {
     af_slice member;
     while (af__next_member(&list, &member)) {
@@ -244,8 +244,8 @@ af_status af__head_framing(const af_head *head, bool is_head_request, af__framin
                            af_failure *failure) {
     *out = (af__framing){.kind = AF__FRAMING_CLOSE, .length = AF_LENGTH_UNKNOWN};
     /*
-     * Whatever version the status line claims: a server that writes "HTTP/2" into the clear is read as
-     * one of HTTP/1.1, and over HTTP/2 itself the field is not allowed.
+     * For every version in the status line: a server that sends "HTTP/2" over HTTP/1.1 is read as HTTP/1.1, and
+     * HTTP/2 itself doesn't allow the field.
      */
     bool has_transfer_coding = false, is_chunked = false;
     for (size_t i = 0; i < head->header_count; i++) {

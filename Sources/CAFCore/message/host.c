@@ -5,7 +5,7 @@
 #include "message/fields.h"
 #include "message/url.h"
 
-/** What a name in DNS may have, "_" and octets of internationalised names among them. */
+/** Octets that a host name may have, including "_" and those of internationalised names. */
 static bool is_host_octet(char c) {
     return af__is_letter(c) || af__is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~' ||
            (unsigned char)c > 127;
@@ -38,7 +38,7 @@ static const char *find(af_slice text, char wanted) {
     return text.size != 0 ? memchr(text.bytes, wanted, text.size) : NULL;
 }
 
-/** Cut off what follows `text.bytes` up to `end`. */
+/** Returns the text before `end`. */
 static af_slice before(af_slice text, const char *end) {
     return (af_slice){text.bytes, (size_t)(end - text.bytes)};
 }
@@ -81,7 +81,7 @@ static af_status read_host(af__authority *authority, af_failure *failure) {
     if (authority->is_ipv6) {
         if (af__ip_parse(&authority->ip, host) && authority->ip.size == 16) return AF_OK;
         if (find(host, '%') != NULL) {
-            /* RFC 9844 has taken back RFC 6874, which let URLs have them; the URL Standard never did. */
+            /* RFC 9844 obsoletes RFC 6874, which allowed zones in URLs; the URL Standard never did. */
             return af__fail(failure, AF_EINVAL,
                             "URLs have no IPv6 zones (RFC 9844): set the session's interface");
         }
@@ -138,7 +138,7 @@ af_status af__authority_split(af__authority *out, af_slice text, af_failure *fai
     af_status status = read_host(out, failure);
     if (status != AF_OK || parts.port.size == 0) return status;
     if (af__port_parse(&out->port, parts.port)) return AF_OK;
-    /* Not shown: in "name:secret/rest@host" it is the beginning of a password. */
+    /* Not shown: in "name:secret/rest@host" it is the start of a password. */
     return af__fail(failure, AF_EINVAL,
                     "invalid port in the URL: expected 1 to 65535 from 1 to 65535");
 }

@@ -22,11 +22,11 @@ static bool parse_ipv4(uint8_t *out, af_slice text) {
     return at == text.size;
 }
 
-/** What is before and after "::", each as many bytes as were written. */
+/** The bytes before and after "::". */
 typedef struct ipv6_halves {
     uint8_t bytes[2][16];
     size_t sizes[2];
-    unsigned which; /* The half that is being read. */
+    unsigned which; /* The current half. */
 } ipv6_halves;
 
 static bool put_group(ipv6_halves *halves, unsigned value) {
@@ -88,7 +88,7 @@ bool af__ip_parse(af__ip *out, af_slice text) {
 
 /* ---- Hosts of URLs ------------------------------------------------------------------------- */
 
-/** What is too large stays so: no address has such a number. */
+/** Saturates: a number that is too large is invalid in every address. */
 static bool read_number(af_slice text, uint64_t *out) {
     unsigned radix = 10;
     bool begins_with_zero = text.size > 1 && text.bytes[0] == '0';
@@ -122,7 +122,7 @@ static af_slice last_label(af_slice host) {
     return (af_slice){host.bytes + start, host.size - start};
 }
 
-/** Up to four numbers with dots between them; the last one fills what is left of the 32 bits. */
+/** Reads up to four numbers with dots; the last one fills the rest of the 32 bits (inet_aton()). */
 static bool read_short_ipv4(uint8_t *out, af_slice host) {
     for (int i = 0; i < 4; i++) {
         const char *dot = host.size != 0 ? memchr(host.bytes, '.', host.size) : NULL;
@@ -156,7 +156,7 @@ static unsigned group_of(const af__ip *ip, int index) {
     return ip->bytes[2 * index] * 256u + ip->bytes[2 * index + 1];
 }
 
-/** The first of the longest runs of at least two groups of zero, RFC 5952 4.2; its length, or 0. */
+/** Finds the first of the longest runs of at least two zero groups (RFC 5952 4.2). Returns its length, or 0. */
 static int longest_gap(const af__ip *ip, int *start) {
     int longest = 0;
     for (int i = 0; i < 8; i++) {
@@ -171,7 +171,7 @@ static int longest_gap(const af__ip *ip, int *start) {
     return longest;
 }
 
-/** By hand: every request to an address writes it, and snprintf() costs as much as the rest of its URL. */
+/** Without snprintf(), which takes as long as the rest of a URL: every request to an address needs this. */
 static size_t write_v4(const af__ip *ip, char *out) {
     char *at = out;
     for (int i = 0; i < 4; i++) {
@@ -238,7 +238,7 @@ static bool is_in_any(const af__ip *ip, const ip_network *networks, size_t count
     return false;
 }
 
-/** Special by RFC 6890 and its registry, and multicast. */
+/** Excludes special-purpose addresses (RFC 6890 and the IANA registry) and multicast. */
 static bool is_public_ipv4(const af__ip *ip) {
     static const ip_network special[] = {
         {{0}, 8},
@@ -259,7 +259,7 @@ static bool is_public_ipv4(const af__ip *ip) {
     return !is_in_any(ip, special, sizeof special / sizeof *special);
 }
 
-/** The one that is written into it at byte `at`. */
+/** Returns the IPv4 address that is embedded at byte `at`. */
 static af__ip embedded(const af__ip *ip, size_t at) {
     af__ip inner = {.size = 4};
     memcpy(inner.bytes, ip->bytes + at, 4);

@@ -17,7 +17,7 @@ static int compare_types(const void *key, const void *entry) {
     return strcmp(key, ((const af__media_type *)entry)->type);
 }
 
-/** In small letters and NUL-terminated: false if it is empty, too long or has a NUL. */
+/** Converts to lower case with a NUL; false if the text is empty, too long or contains a NUL. */
 static bool make_key(char *key, size_t room, af_slice text) {
     if (text.size == 0 || text.size >= room) return false;
     for (size_t i = 0; i < text.size; i++) {

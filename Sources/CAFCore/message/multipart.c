@@ -1,6 +1,4 @@
-/*
- * A form: what its parts are, how their heads are written, and how all of it is read as one body.
- */
+/* Multipart forms: their parts, how the heads are encoded, and reading the form as one body. */
 #include <afcore/multipart.h>
 
 #include "base/alloc.h"
@@ -19,12 +17,12 @@
 
 typedef enum af__part_kind { AF__PART_BYTES, AF__PART_FILE, AF__PART_READER } af__part_kind;
 
-/** One part: a text that is ready to be sent, and what comes after it. */
+/** A part: its head, ready to be sent, and its body. */
 typedef struct af__part {
     af__part_kind kind;
-    void *block;    /**< Holds the head, and a copy of bytes or of the path. */
-    af_slice head;  /**< Delimiter, header lines, empty line. */
-    int64_t length; /**< Of the body; AF_LENGTH_UNKNOWN: until the reader ends. */
+    void *block;    /**< Contains the head, and a copy of the bytes or the path. */
+    af_slice head;  /**< Delimiter, header lines and empty line. */
+    int64_t length; /**< Length of the body; AF_LENGTH_UNKNOWN: to the end of the reader. */
     /* BYTES */
     const char *bytes;
     void (*release)(void *context);
@@ -32,37 +30,38 @@ typedef struct af__part {
     /* FILE */
     const char *path;
     int64_t offset;
-    int64_t file_size; /**< AF_LENGTH_UNKNOWN: any that holds the range. */
+    int64_t file_size; /**< AF_LENGTH_UNKNOWN: any size that includes the range. */
     /* READER */
     af_reader reader;
-    bool has_started; /**< The reader was asked since the last rewind. */
+    bool has_started; /**< The reader was called since the last rewind. */
 } af__part;
 
 struct af_multipart {
     af__part *parts;
     size_t count, capacity;
-    int64_t length;       /**< Of everything but the closing delimiter; AF_LENGTH_UNKNOWN. */
-    bool is_own_boundary; /**< The caller's, and looked for in bytes. */
+    int64_t length;       /**< Length without the closing delimiter, or AF_LENGTH_UNKNOWN. */
+    bool is_own_boundary; /**< The boundary is the caller's; bytes are scanned for it. */
     char boundary[AF_MULTIPART_BOUNDARY_MAX + 1];
     char content_type[AF_MULTIPART_BOUNDARY_MAX + 32];
     char closing[AF_MULTIPART_BOUNDARY_MAX + 16];
 
     size_t packet_size; /**< 0: no throttle. */
     int64_t delay_us, not_before_us;
-    bool was_too_early; /**< The last read said "again" because of the throttle. */
+    bool was_too_early; /**< The last read returned AF_READ_AGAIN because of the throttle. */
 
-    /* Where reading stands. */
-    bool has_started; /**< No more parts. */
-    bool is_in_body;  /**< Of parts[at], and not in its head; at == count: in the closing. */
+    /* The position of reading. */
+    bool has_started; /**< Reading has started: parts can't be added. */
+    bool
+        is_in_body; /**< In the body of parts[at], not its head; at == count: in the closing delimiter. */
     size_t at;
-    int64_t position;   /**< Within that head, body or closing. */
-    int descriptor;     /**< Of the file that is being read. */
-    af_failure failure; /**< Once something failed. */
+    int64_t position;   /**< Position within that head, body or closing delimiter. */
+    int descriptor;     /**< Descriptor of the current file. */
+    af_failure failure; /**< Set by the first failure. */
 };
 
-/** The closing delimiter as it stands behind the parts there are. */
+/** Returns the closing delimiter after the present parts. */
 static af_slice closing_of(const af_multipart *form) {
-    /* The line break in front belongs to the part before. */
+    /* The line break before it belongs to the previous part. */
     return af_slice_of(form->closing + (form->count == 0 ? 2 : 0));
 }
 
@@ -74,9 +73,9 @@ static af_status file_failed(af_failure *failure, const char *what, const char *
     return status;
 }
 
-/** Open a part's file, which must be a regular one. AF_EFILE. */
+/** Opens a part's file, which must be a regular one. AF_EFILE. */
 static af_status open_part(const af__part *part, int *descriptor, af_failure *failure) {
-    /* Non-blocking, so that a FIFO without a writer is refused below instead of waited for. */
+    /* Non-blocking, so that a FIFO without a writer is refused below instead of blocking. */
     *descriptor = open(part->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*descriptor < 0) return file_failed(failure, "cannot open", part->path, errno);
     struct stat facts;
@@ -96,7 +95,7 @@ static af_status wrong_size(const af__part *part, const char *how, int64_t expec
                     (long long)expected);
 }
 
-/** Has the open file the size that it must have? `*size` is the one it has. AF_EFILE. */
+/** Checks the size of the open file; `*size` is its present size. AF_EFILE. */
 static af_status check_size(const af__part *part, int descriptor, int64_t *size,
                             af_failure *failure) {
     struct stat facts;
@@ -114,7 +113,7 @@ static af_status check_size(const af__part *part, int descriptor, int64_t *size,
     return *size < expected ? wrong_size(part, "shorter", expected, failure) : AF_OK;
 }
 
-/** Close the file that is being read, if there is one. */
+/** Closes the current file, if there is one. */
 static void close_file(af_multipart *form) {
     if (form->descriptor >= 0) close(form->descriptor);
     form->descriptor = -1;
@@ -122,7 +121,7 @@ static void close_file(af_multipart *form) {
 
 /* ---- The boundary -------------------------------------------------------------------------- */
 
-/** What needs no quotes as a parameter and is allowed in a boundary (RFC 2046 5.1.1). */
+/** Characters that are allowed in a boundary (RFC 2046 5.1.1) and need no quotes as a parameter. */
 static bool is_boundary(const char *text) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                   "'+_-.";
@@ -183,7 +182,7 @@ void af_multipart_trust_boundary(af_multipart *form) {
     form->is_own_boundary = false;
 }
 
-/** Gives back what the part borrows. */
+/** Releases what the part borrows. */
 static void release_part(const af__part *part) {
     if (part->kind == AF__PART_BYTES && part->release != NULL) part->release(part->context);
     if (part->kind == AF__PART_READER && part->reader.release != NULL) {
@@ -256,7 +255,7 @@ static af_status check_header(const af_part *part, const af_header *header, bool
     return AF_OK;
 }
 
-/** Also keeps every size so small that their sum can't overflow. */
+/** Also limits every size, so that their sum can't overflow. */
 static af_status check_part(const af_part *part, bool is_raw, af_failure *failure) {
     const size_t limit = AF_MULTIPART_HEAD_MAX;
     if (part->size != sizeof *part) {
@@ -280,7 +279,7 @@ static af_status check_part(const af_part *part, bool is_raw, af_failure *failur
 
 /* ---- Writing a head ------------------------------------------------------------------------ */
 
-/** Only measures while `bytes` is NULL. */
+/** Only measures if `bytes` is NULL. */
 typedef struct part_writer {
     char *bytes;
     size_t size;
@@ -344,7 +343,7 @@ static void put_head(part_writer *writer, const af_multipart *form, const af_par
 
 static bool has_delimiter(const af_multipart *form, af_slice text) {
     if (text.size == 0) return false;
-    /* Within the closing: after its line break, without its second pair of hyphens. */
+    /* Within the closing delimiter: after its line break, without the second pair of hyphens. */
     return memmem(text.bytes, text.size, form->closing + 2, strlen(form->boundary) + 2) != NULL;
 }
 
@@ -367,7 +366,7 @@ static af_status add_length(int64_t *total, int64_t more, af_failure *failure) {
         *total = AF_LENGTH_UNKNOWN;
         return AF_OK;
     }
-    /* Leaves room for the closing delimiter. */
+    /* Reserves room for the closing delimiter. */
     if (__builtin_add_overflow(*total, more, total) || *total > INT64_MAX - 1024) {
         return af__fail(failure, AF_ETOOBIG, "the form's length overflows 64 bits");
     }
@@ -384,7 +383,7 @@ static af_status make_room(af_multipart *form, af_failure *failure) {
     return AF_OK;
 }
 
-/** Head and `copied` in one block of the part. */
+/** Writes the head and `copied` into one block of the part. */
 static af_status write_block(const af_multipart *form, const af_part *part, bool is_raw,
                              af_slice copied, af__part *made, af_failure *failure) {
     part_writer writer = {NULL, 0};
@@ -404,7 +403,7 @@ static af_status write_block(const af_multipart *form, const af_part *part, bool
     return AF_OK;
 }
 
-/** The end of every way to add: `made` knows its body, `copied` is to be kept behind the head. */
+/** The last step of all functions that add parts: `made` has the body, `copied` is stored after the head. */
 static af_status append(af_multipart *form, const af_part *part, bool is_raw, af_slice copied,
                         af__part *made, af_failure *failure) {
     af_status status = check_form(form, failure);
@@ -488,7 +487,7 @@ af_status af_multipart_add_reader(af_multipart *form, const af_part *part, const
 
 /* ---- Adding files -------------------------------------------------------------------------- */
 
-/** Learns what is left open, and refuses what can't be read. */
+/** Sets unspecified sizes, and refuses files that can't be read. */
 static af_status measure_file(const af_part_file *file, af__part *made, af_failure *failure) {
     bool is_range = file->offset >= 0 && file->length >= AF_LENGTH_UNKNOWN &&
                     file->size >= AF_LENGTH_UNKNOWN &&
@@ -547,7 +546,7 @@ static ptrdiff_t read_file(af_multipart *form, const af__part *part, void *buffe
                            af_failure *failure) {
     if (form->descriptor < 0 && open_file(form, part, failure) != AF_OK) return AF_READ_FAILED;
     if (size == 0) {
-        /* What was sent is the file as it was added only if it did not grow meanwhile. */
+        /* What was sent is the original file only if it did not grow meanwhile. */
         int64_t now;
         af_status status = check_size(part, form->descriptor, &now, failure);
         return status == AF_OK ? AF_READ_END : AF_READ_FAILED;
@@ -597,7 +596,7 @@ static ptrdiff_t read_text(const af_multipart *form, af_slice text, void *buffer
     return (ptrdiff_t)size;
 }
 
-/** AF_READ_END: this part's body is complete. */
+/** Reads a body. AF_READ_END: it is complete. */
 static ptrdiff_t read_body(af_multipart *form, void *buffer, size_t size, af_failure *failure) {
     af__part *part = &form->parts[form->at];
     if (part->length != AF_LENGTH_UNKNOWN) {
@@ -615,7 +614,7 @@ static ptrdiff_t read_body(af_multipart *form, void *buffer, size_t size, af_fai
     return AF_READ_END;
 }
 
-/** The next bytes of one head, body or closing, or AF_READ_…. */
+/** Reads the next bytes of a head, a body or the closing delimiter. Returns their number or AF_READ_…. */
 static ptrdiff_t read_piece(af_multipart *form, void *buffer, size_t size, af_failure *failure) {
     while (form->at < form->count) {
         ptrdiff_t count = form->is_in_body
@@ -655,7 +654,7 @@ static int64_t delay_left(const af_multipart *form) {
 int64_t af_multipart_get_delay_us(const af_multipart *form) {
     int64_t delay = delay_left(form);
     if (delay > 0) return delay;
-    /* The time may have come since the read that said "again": whoever asks must still come back. */
+    /* Returns at least 1 after AF_READ_AGAIN, even if the delay has passed meanwhile: the caller must read again. */
     return form->was_too_early ? 1 : 0;
 }
 
@@ -727,7 +726,7 @@ ptrdiff_t af_multipart_write(af_multipart *form, int descriptor, size_t size, af
                                             left < sizeof buffer ? left : sizeof buffer, failure);
         if (count == AF_READ_FAILED) return count;
         if (count <= 0) return written > 0 ? (ptrdiff_t)written : count;
-        /* What was read and not written is lost, so the form can't go on. */
+        /* Bytes that were read but not written are lost, so the form can't continue. */
         int error = af__write_all(descriptor, buffer, (size_t)count);
         if (error != 0) {
             af__fail(&form->failure, AF_EFILE, "cannot write the form: %s", strerror(error));

@@ -103,7 +103,7 @@ void af__proxy_clear(af__proxy *proxy) {
 
 /* ---- All of a session ---------------------------------------------------------------------- */
 
-/** What a proxy was said by, for the text of a failure, and its URL; NULL or empty: none. */
+/** The name of a setting, for error messages, and its value, a proxy's URL; NULL or empty: none. */
 typedef struct proxy_setting {
     const char *name, *text;
 } proxy_setting;
@@ -135,9 +135,9 @@ static proxy_setting read_variable(af__variable *variable, void *context, const 
     return found;
 }
 
-/** Those for http, for https and for all. */
+/** Reads the variables for http, https and all. */
 static void read_environment(proxy_setting out[3], af__variable *variable, void *context) {
-    /* Under CGI the field "Proxy" of a request arrives as HTTP_PROXY. */
+    /* Under CGI a request's field "Proxy" arrives as HTTP_PROXY (CVE-2016-5385, "httpoxy"). */
     bool is_cgi = variable(context, "REQUEST_METHOD") != NULL;
     out[0] = read_variable(variable, context, "http_proxy", is_cgi ? NULL : "HTTP_PROXY");
     out[1] = read_variable(variable, context, "https_proxy", "HTTPS_PROXY");
@@ -167,7 +167,7 @@ af_status af__proxies_init(af__proxies *out, const af_proxies *given, af__variab
                                 {"the proxy for all", given->all}};
     const char *bypass = given->bypass;
     if (!is_given) {
-        /* Of what was given, only the list of hosts without a proxy counts. */
+        /* Of the given fields only `bypass` applies. */
         read_environment(settings, variable, context);
         if (bypass == NULL) bypass = read_variable(variable, context, "no_proxy", "NO_PROXY").text;
     }
@@ -200,7 +200,7 @@ static af_slice without_dots(af_slice name) {
     return name;
 }
 
-/** The host itself, or one below it. */
+/** Returns whether a host is `name` or a subdomain of it. */
 static bool is_below(af_slice host, af_slice name) {
     if (name.size == 0 || name.size > host.size) return false;
     size_t above = host.size - name.size;
@@ -224,7 +224,7 @@ static bool network_has(af_slice entry, const char *slash, const af__ip *ip) {
            prefix <= network.size * 8u && af__ip_is_in(ip, &network, prefix);
 }
 
-/** Split a port off, "name:1", "[::1]:1"; 0 if there is none. false: it makes no sense. */
+/** Splits off a port, "name:1" or "[::1]:1"; 0: none. false: malformed. */
 static bool split_port(af_slice *entry, unsigned *port) {
     *port = 0;
     const char *end = entry->bytes + entry->size;

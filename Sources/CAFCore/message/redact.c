@@ -4,7 +4,7 @@
 
 static const char hidden[] = "<hidden>";
 
-/** Fields that carry credentials. */
+/** Returns whether a field has credentials. */
 static bool is_credential(af_slice name) {
     static const char *const names[] = {
         "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Cookie2", "Set-Cookie2"};
@@ -26,7 +26,7 @@ static bool ends_authority(char byte) {
     return byte == '\0' || strchr("/?# \t\r\n\"<>", byte) != NULL;
 }
 
-/** The bytes of userinfo, its '@' included, that the authority at the start of `text` begins with. */
+/** Returns the size of the userinfo, with its '@', at the start of an authority. */
 static size_t userinfo_size(af_slice text) {
     size_t size = 0;
     for (size_t i = 0; i < text.size && !ends_authority(text.bytes[i]); i++) {
@@ -35,7 +35,7 @@ static size_t userinfo_size(af_slice text) {
     return size;
 }
 
-/** A text with URLs in it, wherever they begin. */
+/** Appends a text and removes the userinfo of all URLs in it. */
 static af_status append_text(af__buffer *out, af_slice text) {
     size_t start = 0;
     af_status status = AF_OK;
@@ -62,7 +62,7 @@ static af_slice line_end(af_slice line) {
 
 af_status af__redact_line(af__buffer *out, af__redaction *state, af_slice line,
                           const af_header *own, size_t own_count) {
-    /* RFC 9112 5.2: a line that begins with a space or a tab continues the previous value. */
+    /* A line that starts with a space or a tab continues the previous value (RFC 9112 5.2). */
     bool is_folded = line.size > 0 && (line.bytes[0] == ' ' || line.bytes[0] == '\t');
     const char *colon = line.size > 0 ? memchr(line.bytes, ':', line.size) : NULL;
     size_t name_size = colon != NULL ? (size_t)(colon - line.bytes) : 0;

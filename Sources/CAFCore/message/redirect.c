@@ -8,7 +8,7 @@ static bool is_redirect(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-/** The one Location; empty if there is none. */
+/** Finds the Location; empty if there is none. */
 static af_status find_location(const af_head *head, af_slice *out, af_failure *failure) {
     *out = (af_slice){NULL, 0};
     for (size_t i = 0; i < head->header_count; i++) {

@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/** RFC 9110 8.8.3, the strong form only. */
+/** Returns whether this is a strong entity tag (RFC 9110 8.8.3). */
 static bool is_strong_tag(af_slice tag) {
     if (tag.size < 2 || tag.size > AF__RESUME_VALIDATOR_LONGEST) return false;
     if (tag.bytes[0] != '"' || tag.bytes[tag.size - 1] != '"') return false;
@@ -36,7 +36,7 @@ bool af__resume_exists(const af__resume_token *token) {
 
 typedef enum find_result { FOUND_NONE, FOUND_ONE, FOUND_DIFFERENT } find_result;
 
-/** The value of a field that may be there once, or repeated with the same value. */
+/** Finds a field that may occur once, or several times with the same value. */
 static find_result find_one(const af_head *head, const char *name, af_slice *out) {
     find_result found = FOUND_NONE;
     *out = (af_slice){NULL, 0};
@@ -61,7 +61,7 @@ static bool refuses_ranges(const af_head *head) {
 }
 
 /**
- * NULL, with the validator, or why there is none. Beside an ETag, even a weak one, a date must not be
+ * Finds the validator. Returns NULL, or why there is none. With an ETag, even a weak one, the date must not be
  * used (RFC 9110 13.1.5).
  */
 static const char *find_validator(const af_head *head, int64_t now, af_slice *out, bool *is_date) {
@@ -140,7 +140,7 @@ static bool next_line(af_slice *text, af_slice *line) {
     return is_printable(*line);
 }
 
-/** The line's value, if it has that name. */
+/** Returns the value of a line if it has this name. */
 static bool value_of(af_slice line, const char *name, af_slice *value) {
     size_t size = strlen(name);
     if (!af__begins_with(line, name) || line.size <= size || line.bytes[size] != ' ') return false;
@@ -153,7 +153,7 @@ static bool take_value(af_slice *text, const char *name, af_slice *value) {
     return next_line(text, &line) && value_of(line, name, value);
 }
 
-/** Normalised, as one that was asked for is. */
+/** Checks that a URL is normalised, as those of requests are. */
 static af_status check_url(af_slice text, bool *is_fine) {
     af__url url = {0};
     af_status status = af__url_parse(&url, text, NULL);
@@ -168,7 +168,7 @@ static bool read_validator(af_slice *text, af__resume_token *out) {
     if (!next_line(text, &line)) return false;
     if (value_of(line, "etag", &out->validator)) return is_strong_tag(out->validator);
     out->is_date = true;
-    /* It has to be a date; of which century doesn't matter here. */
+    /* It has to be a date; its century doesn't matter here. */
     return value_of(line, "modified", &out->validator) &&
            af_date_parse(out->validator, 0, &ignored);
 }
@@ -189,7 +189,7 @@ static bool read_lengths(af_slice *text, af__resume_token *out) {
 static bool take_word(af_slice *text, uint64_t *out) {
     const char *space = text->size != 0 ? memchr(text->bytes, ' ', text->size) : NULL;
     size_t size = space != NULL ? (size_t)(space - text->bytes) : text->size;
-    /* Behind a space there must be another one. */
+    /* A space must be followed by another word. */
     bool is_read = af__parse_number((af_slice){text->bytes, size}, UINT64_MAX, out) &&
                    size + 1 != text->size;
     size_t taken = space != NULL ? size + 1 : size;
@@ -202,7 +202,7 @@ static bool read_file(af_slice value, af__resume_token *out) {
            take_word(&value, &out->birth_time) && value.size == 0;
 }
 
-/** What is damaged, or NULL. */
+/** Returns what is damaged, or NULL. */
 static const char *read_rest(af_slice *text, af__resume_token *out) {
     af_slice line, value;
     if (!read_validator(text, out)) return "invalid validator";
@@ -306,7 +306,7 @@ void af__resume_ask(const af__resume_token *token, int64_t offset,
 
 /* ---- Judging ------------------------------------------------------------------------------- */
 
-/** "bytes 5-9/10", "bytes 5-9/\*", "bytes \*\/10": -1 stands for "*". */
+/** A Content-Range: "bytes 5-9/10", "bytes 5-9/\*" or "bytes \*\/10"; -1 stands for "*". */
 typedef struct content_range {
     int64_t first, last, total;
 } content_range;
@@ -320,7 +320,7 @@ static bool parse_range(af_slice text, content_range *out) {
            out->first <= out->last && (out->total < 0 || out->last < out->total);
 }
 
-/** NULL, or what is wrong with it. */
+/** Reads Content-Range. Returns NULL, or what is wrong with it. */
 static const char *read_content_range(const af_head *head, content_range *out) {
     af_slice value;
     *out = (content_range){-1, -1, -1};
@@ -349,8 +349,8 @@ static const char *read_content_range(const af_head *head, content_range *out) {
 }
 
 /**
- * Does the answer name the same version of the file? A 206 must repeat the ETag (RFC 9110 15.3.7), but
- * not Last-Modified.
+ * Returns whether the response is for the same version of the file. A 206 must repeat the ETag (RFC 9110 15.3.7),
+ * but not Last-Modified.
  */
 static bool is_same_version(const af__resume_token *token, const af_head *head, bool must_be_told) {
     af_slice value;

@@ -14,7 +14,7 @@
 enum {
     LONGEST_LIST = 4096,
     MOST_ADDRESSES = 64,
-    LONGEST_LINK = 15 /* IFNAMSIZ, with its NUL, is 16. */
+    LONGEST_LINK = 15 /* IFNAMSIZ is 16, with the NUL. */
 };
 
 static af_status out_of_memory(af_failure *failure) {
@@ -27,7 +27,7 @@ static bool is_every_host(const char *host) {
     return strcmp(host, "*") == 0;
 }
 
-/** In lower case, as libcurl looks it up. */
+/** In lower case, as libcurl's lookup expects. */
 static af_status append_host(af__buffer *text, af_slice host, af_failure *failure) {
     af__authority authority;
     if (is_every_host(host.bytes)) {

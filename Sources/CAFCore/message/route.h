@@ -1,5 +1,5 @@
 /**
- * What callers say about the ways to their hosts, checked and put into libcurl's notation. Pure.
+ * Checks network options and converts them to libcurl's notation. Pure functions.
  */
 #ifndef AF_MESSAGE_ROUTE_H
 #define AF_MESSAGE_ROUTE_H
@@ -7,28 +7,31 @@
 #include <afcore/error.h>
 #include <afcore/network.h>
 
-/** Bytes of the longest path of a Unix-domain socket; one less for an abstract name with its "@". */
+/** Maximum size of a Unix-domain socket's path (sun_path without the NUL), or of an abstract name with its "@". */
 enum { AF__SOCKET_PATH_LONGEST = 107 };
 
 /*
- * All of them: AF_EINVAL with a text that names what is wrong, AF_ENOMEM; `*out` is then NULL. The
- * texts are the caller's, af_free().
+ * All functions: AF_EINVAL with a text that names the invalid part, AF_ENOMEM; `*out` is then NULL. The caller
+ * owns the texts, af_free().
  */
 
-/** "host:port:address,[address]"; libcurl looks up an absolute name, "host.", by itself. */
+/**
+ * Writes "host:port:address,[address]" for CURLOPT_RESOLVE. libcurl resolves an absolute name, "host.",
+ * separately.
+ */
 af_status af__route_write_override(char **out, const af_host_override *given, bool is_absolute,
                                    af_failure *failure);
 
-/** "if!name" or "host!address": never what libcurl would look up as a host. */
+/** Writes "if!name" or "host!address" for CURLOPT_INTERFACE: never a form that libcurl would resolve as a host. */
 af_status af__route_write_interface(char **out, const char *given, af_failure *failure);
 
-/** A list as af_network_options.dns_servers has it. */
+/** Checks a list in the format of af_network_options.dns_servers. */
 af_status af__route_check_servers(const char *given, af_failure *failure);
 
-/** A path, or "@" and an abstract name. "" is none. */
+/** Checks a path, or "@" and an abstract name. "": none. */
 af_status af__route_check_socket(const char *path, af_failure *failure);
 
-/** The host of an https URL without user and fragment, lower case, for the verdict on its server. */
+/** Writes the host of an https URL without user and fragment, in lower case, for the verification of its server. */
 af_status af__route_write_doh_host(char **out, const char *url, af_failure *failure);
 
 #endif

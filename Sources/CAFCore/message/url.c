@@ -10,11 +10,11 @@
 
 /* ---- Taking apart -------------------------------------------------------------------------- */
 
-/** The parts of the URL to be written. */
+/** The parts of the URL that is being built. */
 typedef struct url_parts {
     bool is_https;
     af__authority authority;
-    af_slice directory; /**< Of the base: stands before `path`; empty if the path is absolute. */
+    af_slice directory; /**< Directory of the base, before `path`; empty if the path is absolute. */
     af_slice path;
     af_slice query;
 } url_parts;
@@ -39,7 +39,7 @@ static af_status read_scheme(bool *is_https, af_slice scheme, af_failure *failur
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-/** Octets that no URL has. Brackets stay: "a[]=1" is not in RFC 3986 but widely understood. */
+/** Octets that must be percent-encoded. Brackets are kept: "a[]=1" isn't valid in RFC 3986 but widely understood. */
 static bool must_escape(char c) {
     switch (c) {
     case ' ':
@@ -90,7 +90,7 @@ static char *write_scheme(char *at, bool is_https) {
     return is_https ? write_bytes(at, "https://", 8) : write_bytes(at, "http://", 7);
 }
 
-/** Nothing for the scheme's own port. */
+/** Writes the port, unless it is the scheme's default. */
 static char *write_port(char *at, uint16_t port, bool is_https) {
     if (port == af__default_port(is_https)) return at;
     *at++ = ':';
@@ -129,7 +129,7 @@ static char *write_query(char *at, af__url *out, af_slice query) {
     return at;
 }
 
-/** What the URL takes at most, with a NUL: dot segments make it shorter. */
+/** Returns the maximum size of the URL, with a NUL; dot segments make it shorter. */
 static size_t room_of(const url_parts *target) {
     static const char fixed[] = "https://[]:65535/?";
     return sizeof fixed + af__authority_host_room(&target->authority) +
@@ -164,7 +164,7 @@ static af_status write_url(af__url *out, const url_parts *target, af_failure *fa
 
 /* ---- The door ------------------------------------------------------------------------------ */
 
-/** For URLs and references that bring a scheme, an authority or both. */
+/** Reads a URL, or a reference with a scheme, an authority or both. */
 static af_status read_own(url_parts *out, bool is_https, const af_url_parts *parts,
                           af_failure *failure) {
     *out = (url_parts){.is_https = is_https, .path = parts->path, .query = parts->query};
@@ -172,7 +172,7 @@ static af_status read_own(url_parts *out, bool is_https, const af_url_parts *par
     return af__authority_split(&out->authority, parts->authority, failure);
 }
 
-/** For references to a place on the base's server. */
+/** Reads a reference without an authority. */
 static void read_below(url_parts *out, const af__url *base, const af_url_parts *parts) {
     *out = (url_parts){.is_https = base->is_https, .path = parts->path, .query = parts->query};
     out->authority = (af__authority){
@@ -190,7 +190,7 @@ static void read_below(url_parts *out, const af__url *base, const af_url_parts *
     }
 }
 
-/** `base` is NULL for a text that has to be absolute. */
+/** `base` is NULL if the text must be absolute. */
 static af_status read_target(url_parts *out, const af__url *base, af_slice text,
                              af_failure *failure) {
     af_status status = check_octets(text, failure);
@@ -222,7 +222,7 @@ af_status af_url_check(af_slice text, af_failure *failure) {
     url_parts target;
     af_status status = read_target(&target, NULL, text, failure);
     if (status != AF_OK || room_of(&target) <= AF__URL_LONGEST) return status;
-    /* Only once it is written is it known how long it gets. */
+    /* The size is known only after writing. */
     af__url url;
     status = write_url(&url, &target, failure);
     if (status == AF_OK) af__url_clear(&url);
@@ -254,7 +254,7 @@ size_t af__url_write_origin(const af__url *url, char out[AF_URL_ORIGIN_ROOM]) {
     return (size_t)(at - out);
 }
 
-/** Take this text instead, but keep the userinfo. `url` stays as it is when that fails. */
+/** Replaces the URL by another text, but keeps the userinfo. On failure `url` is unchanged. */
 static af_status replace_text(af__url *url, af_slice text, af_failure *failure) {
     af__url other = {0};
     af_status status = af__url_parse(&other, text, failure);
@@ -266,7 +266,7 @@ static af_status replace_text(af__url *url, af_slice text, af_failure *failure) 
     return AF_OK;
 }
 
-/** The text with what is between `start` and `end` replaced. */
+/** Replaces the text between `start` and `end`. */
 static af_status replace_part(af__url *url, const char *start, const char *end, af_slice part,
                               af_failure *failure) {
     size_t before = (size_t)(start - url->text), behind = strlen(end);

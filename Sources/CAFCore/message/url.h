@@ -1,5 +1,5 @@
 /**
- * http and https URLs (RFC 3986): taken apart, made fit for the wire, resolved, compared. Pure.
+ * http and https URLs (RFC 3986): parsed, normalised for sending, resolved and compared. Pure functions.
  */
 #ifndef AF_MESSAGE_URL_H
 #define AF_MESSAGE_URL_H
@@ -7,80 +7,80 @@
 #include <afcore/url.h>
 
 enum {
-    /** Bytes of a URL, as given and as normalised. */
+    /** Maximum size of a URL in bytes, as given and normalised. */
     AF__URL_LONGEST = 64 * 1024,
-    /** Bytes of a host name: what DNS can hold. */
+    /** Maximum size of a host name in bytes (DNS). */
     AF__HOST_LONGEST = 255
 };
 
-/** Zeroed it is empty; af__url_clear() is then harmless. Slices point into `text`. */
+/** A parsed URL. Zeroed: empty; af__url_clear() is then allowed. The slices point into `text`. */
 typedef struct af__url {
-    char *text; /**< Absolute, without userinfo and fragment, ends in NUL; for the wire. */
+    char *text; /**< Absolute URL for sending, without userinfo and fragment; NUL-terminated. */
     bool is_https;
-    af_slice host;  /**< Lower case; an address in its usual form, of IPv6 without its brackets. */
-    uint16_t port;  /**< Explicit or the scheme's, which is left out of `text`. */
+    af_slice host;  /**< In lower case; addresses normalised, IPv6 without brackets. */
+    uint16_t port;  /**< Explicit, or the scheme's default, which `text` omits. */
     af_slice path;  /**< At least "/". */
-    af_slice query; /**< Without "?"; bytes is NULL if there is none. */
-    char *userinfo; /**< As written, still escaped; NULL if there was none. A secret. */
+    af_slice query; /**< Without "?"; `bytes` is NULL if missing. */
+    char *userinfo; /**< As written, percent-encoded; NULL if missing. A secret. */
 } af__url;
 
 /**
- * Take an absolute URL apart: scheme http or https (any case), a host, a port 1–65535 (empty: the
- * default). In path and query, octets that a URL can't hold (space, above 127, and
- * `"<>\^{|}` and the backtick) are percent-encoded; escapes are kept as they are, invalid ones too.
- * Dot segments are removed, an empty path becomes "/", a fragment is dropped. A host that libcurl and
- * resolvers would take for an IP address (`127.1`, `0x7f.0.0.1`) is written as one, so that cookies, proxies,
- * trust and the connection see the same host.
+ * Parses an absolute URL: scheme http or https in any case, a host, a port from 1 to 65535 (empty: the default).
+ * In path and query, octets that URLs can't contain (space, above 127, `"<>\^{|}` and the backtick) are
+ * percent-encoded; existing escapes are kept, even invalid ones. Dot segments are removed, an empty path
+ * becomes "/", the fragment is removed. A host that libcurl and resolvers treat as an IP address (`127.1`,
+ * `0x7f.0.0.1`) is normalised to one, so that cookies, proxies, trust and the connection use the same host.
  *
- * AF_EINVAL, with a text that names what is wrong but never shows userinfo: control characters
- * anywhere, a backslash in the authority, another scheme, no host, one with characters that no host
- * name has, without its bracket, or that ends in a number and is no address, a bad port, too long. AF_ENOMEM. `*out` is then empty.
+ * AF_EINVAL, with a text that names the invalid part but never shows userinfo: control characters, a backslash
+ * in the authority, another scheme, a missing host, one with invalid characters, without its closing bracket,
+ * or one that ends in a number but isn't an address, an invalid port, a URL that is too long. AF_ENOMEM.
+ * `*out` is then empty.
  */
 af_status af__url_parse(af__url *out, af_slice text, af_failure *failure);
 
 /**
- * A reference (Location) against a base, RFC 3986 5.2, strict. Fails as af__url_parse(). The base's
- * userinfo stays with a reference that has no authority of its own. `out` must not be `base`.
+ * Resolves a reference (Location) against a base (RFC 3986 5.2, strict). Fails as af__url_parse(). A reference
+ * without an authority keeps the base's userinfo. `out` must not be `base`.
  */
 af_status af__url_resolve(af__url *out, const af__url *base, af_slice reference,
                           af_failure *failure);
 
-/** Scheme, host (one trailing dot aside) and port are the same. */
+/** Returns whether scheme, host (ignoring one trailing dot) and port are equal. */
 bool af__url_same_origin(const af__url *a, const af__url *b);
 
-/** The text that stands for that, RFC 6454 6.2, and its size. */
+/** Writes the origin as text (RFC 6454 6.2). Returns its size. */
 size_t af__url_write_origin(const af__url *url, char out[AF_URL_ORIGIN_ROOM]);
 
-/** Of a URL of one of the two schemes that names no port. */
+/** Returns the default port of a scheme. */
 static inline uint16_t af__default_port(bool is_https) {
     return is_https ? 443 : 80;
 }
 
-/** A path up to its last slash, "/" if it has none: where relative references begin (RFC 3986 5.2.3). */
+/** Returns a path up to its last slash, "/" if there is none: the base of relative references (RFC 3986 5.2.3). */
 af_slice af__url_directory(af_slice path);
 
-/** RFC 3986 5.2.4, in place. `path` begins with "/"; returns its new end. */
+/** Removes dot segments in place (RFC 3986 5.2.4). `path` starts with "/". Returns its new end. */
 char *af__remove_dot_segments(char *path, const char *end);
 
 /**
- * Another host, as a URL has it: the A-labels of this one. Its userinfo stays. AF_ENOMEM, AF_EINVAL as
- * af__url_parse(): it is as it was.
+ * Replaces the host by its A-labels; keeps the userinfo. AF_ENOMEM, AF_EINVAL as af__url_parse(); the URL is then
+ * unchanged.
  */
 af_status af__url_set_host(af__url *url, af_slice host, af_failure *failure);
 
-/** A host in A-labels, that ends in NUL and in no dot. false: it has none, or nobody knows them. */
+/** Writes a host as A-labels, NUL-terminated and without a trailing dot. false: invalid, or not supported. */
 typedef bool af__to_ascii(char *out, size_t size, af_slice host);
 
-/** The same for a host in another script that has A-labels, and nothing for others. `to_ascii` may be NULL. */
+/** Converts an internationalised host to A-labels; other hosts are unchanged. `to_ascii` may be NULL. */
 af_status af__url_use_a_labels(af__url *url, af__to_ascii *to_ascii, af_failure *failure);
 
 /**
- * An http URL becomes the https one of the same host: port 80 becomes 443, others stay. Its userinfo
- * stays. AF_ENOMEM, AF_EINVAL if it gets too long: it is as it was.
+ * Upgrades an http URL to https: port 80 becomes 443, other ports are kept, as is the userinfo (RFC 6797 8.3).
+ * AF_ENOMEM, AF_EINVAL if it becomes too long; the URL is then unchanged.
  */
 af_status af__url_upgrade(af__url *url, af_failure *failure);
 
-/** Free what it holds; it is empty afterwards. */
+/** Frees the URL's memory and makes it empty. */
 void af__url_clear(af__url *url);
 
 #endif

@@ -1,4 +1,4 @@
-/* Texts of URLs, split and joined without a judgement: what they may be is decided in url.c and host.c. */
+/* Splits and joins URLs as text, without checks; url.c and host.c decide what is valid. */
 #include "base/text.h"
 #include "message/host.h"
 #include "message/url.h"
@@ -7,7 +7,7 @@
 
 /* ---- Splitting ----------------------------------------------------------------------------- */
 
-/** The number of bytes before the first `stop`, or all. */
+/** Returns the number of bytes before the first `stop`, or the whole size. */
 static size_t span_until(af_slice text, char stop) {
     const char *found = text.size != 0 ? memchr(text.bytes, stop, text.size) : NULL;
     return found != NULL ? (size_t)(found - text.bytes) : text.size;
@@ -17,7 +17,7 @@ static af_slice from(af_slice text, size_t offset) {
     return (af_slice){text.bytes + offset, text.size - offset};
 }
 
-/** Cut off what follows the first `mark`; absent if there is none. */
+/** Splits off the text after the first `mark`; absent if there is none. */
 static af_slice cut_after(af_slice *text, char mark) {
     size_t size = span_until(*text, mark);
     if (size == text->size) return (af_slice){NULL, 0};
@@ -26,7 +26,7 @@ static af_slice cut_after(af_slice *text, char mark) {
     return tail;
 }
 
-/** The length of a scheme before its colon; 0 if `text` begins with none. */
+/** Returns the length of the scheme before its colon; 0 if there is none. */
 static size_t scheme_size(af_slice text) {
     for (size_t size = 0; size < text.size; size++) {
         char c = text.bytes[size];
@@ -69,7 +69,7 @@ uint16_t af_url_port(const af_url_parts *parts) {
 
 /* ---- Joining ------------------------------------------------------------------------------- */
 
-/** Text in the making: counts what doesn't fit, too. */
+/** A writer with limited room: it also counts bytes that don't fit. */
 typedef struct text_writer {
     char *out;
     size_t room, size;
@@ -82,14 +82,14 @@ static void put(text_writer *writer, af_slice text) {
     writer->size += text.size;
 }
 
-/** `mark` and the part, unless it is absent. */
+/** Writes `mark` and the part, unless it is absent. */
 static void put_after(text_writer *writer, const char *mark, af_slice part) {
     if (part.bytes == NULL) return;
     put(writer, af_slice_of(mark));
     put(writer, part);
 }
 
-/** RFC 3986 5.2.4. */
+/** Removes dot segments (RFC 3986 5.2.4). */
 char *af__remove_dot_segments(char *path, const char *end) {
     char *out = path;
     for (const char *in = path; in < end;) {
@@ -113,14 +113,14 @@ char *af__remove_dot_segments(char *path, const char *end) {
     return out;
 }
 
-/** RFC 3986 5.2.3. */
+/** Returns the directory of a path (RFC 3986 5.2.3). */
 af_slice af__url_directory(af_slice path) {
     const char *slash = path.size != 0 ? memrchr(path.bytes, '/', path.size) : NULL;
     if (slash == NULL) return (af_slice){"/", 1};
     return (af_slice){path.bytes, (size_t)(slash - path.bytes) + 1};
 }
 
-/** The reference's own path under that of the base. */
+/** Merges the reference's path with that of the base (RFC 3986 5.2.3). */
 static void put_merged(text_writer *writer, af_slice base_path, af_slice path) {
     size_t start = writer->size;
     if (path.bytes[0] != '/') put(writer, af__url_directory(base_path));

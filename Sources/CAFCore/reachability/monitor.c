@@ -9,7 +9,7 @@
 
 enum { LONGEST_HOST = 255 };
 
-/** Under the lock: a monitor that comes out of a fork belongs to nobody but its caller. */
+/** Requires the lock. After a fork a monitor is detached from the thread, which is in the parent. */
 static void adopt(af_reach_monitor *monitor) {
     if (monitor->generation == af__process_generation()) return;
     monitor->generation = af__process_generation();
@@ -22,7 +22,7 @@ static void adopt(af_reach_monitor *monitor) {
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
-/** Addresses that are nobody's neighbour's: two of the root of all names, one of each family. */
+/** The addresses that stand for the internet: two DNS root servers, one per family, which are on no local network. */
 static size_t internet(af__reach_address *out) {
     out[0] = (af__reach_address){.family = AF_INET, .bytes = {198, 41, 0, 4}};
     out[1] = (af__reach_address){.family = AF_INET6,
@@ -79,7 +79,7 @@ af_status af_reach_monitor_new(af_reach_monitor **out, const af_reach_monitor_op
 
 /* ---- Starting and stopping ----------------------------------------------------------------- */
 
-/** Under the lock. */
+/** Requires the lock. */
 static void tell_thread(af__reach_thread *thread, af_reach_monitor *monitor) {
     if (!monitor->is_waiting) {
         monitor->is_waiting = true;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Any would do, as nothing is sent; rules of routing may look at it. */
+/* Any port, because nothing is sent; policy routing may depend on it. */
 enum { PROBE_PORT = 443 };
 
 static unsigned bit(unsigned group) {
@@ -51,7 +51,7 @@ ssize_t af__reach_receive(int descriptor, void *buffer, size_t size) {
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return errno == EAGAIN ? 0 : -errno;
         if (message.msg_flags & MSG_TRUNC) return -ENOBUFS;
-        /* Programs can send to this socket, too. */
+        /* Ignores messages from other processes, which can send to this socket, too. */
         if (sender.nl_pid == 0 && count > 0) return count;
     }
 }
@@ -109,7 +109,7 @@ af__reach_route af__reach_probe(const af__reach_address *destination) {
 
 /* ---- Kinds of links ------------------------------------------------------------------------ */
 
-/** The whole of a small file, as a text; empty if there is none. */
+/** Reads a small file as text; empty if there is none. */
 static void read_text(const char *class, const char *name, const char *file, char *out,
                       size_t size) {
     char path[256];
@@ -132,7 +132,7 @@ static bool has_folder(const char *class, const char *name, const char *folder) 
 
 af_link_kind af__reach_medium(const char *class, int index, const char *name) {
     char text[512];
-    /* The kernel takes none of these as a name; they must not lead out of the folder. */
+    /* The kernel refuses these names, too; they must not leave the folder. */
     if (name[0] == 0 || name[0] == '.' || strchr(name, '/') != NULL) return AF_LINK_UNKNOWN;
     read_text(class, name, "ifindex", text, sizeof text);
     if (strtol(text, NULL, 10) != index) return AF_LINK_UNKNOWN;

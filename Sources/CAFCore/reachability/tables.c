@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 enum {
-    MOST_ENTRIES = 16384, /* What comes beyond is not known, and taken for running. */
+    MOST_ENTRIES = 16384, /* Links beyond this limit are unknown and treated as running. */
     MOST_REFUSALS = 3,
     FIRST_ROOM = 8
 };
@@ -48,7 +48,7 @@ static bool is_reading(const af__link_table *table) {
 
 void af__link_table_lose(af__link_table *table) {
     table->must_redump = true;
-    /* The kernel runs one dump of a socket at a time: the one under way has to end first. */
+    /* The kernel runs one dump per socket at a time: the current one has to finish first. */
     if (!is_reading(table)) table->stage = AF__REACH_NOTHING;
 }
 
@@ -62,7 +62,7 @@ void af__link_table_refuse(af__link_table *table) {
     table->stage = ++table->refusals < MOST_REFUSALS ? AF__REACH_NOTHING : AF__REACH_BROKEN;
 }
 
-/** What was not mentioned while everything was read is gone. */
+/** Removes the entries that a complete dump didn't mention. */
 static void forget_old(af__link_table *table) {
     size_t kept = 0;
     for (size_t i = 0; i < table->link_count; i++) {
@@ -88,7 +88,7 @@ static void end_dump(af__link_table *table) {
     }
 }
 
-/** Room for one more of `*count` entries. */
+/** Makes room for one more entry. */
 static void *make_room(af__link_table *table, void *entries, size_t count, size_t *room,
                        size_t size) {
     if (count < *room) return entries;
@@ -96,7 +96,7 @@ static void *make_room(af__link_table *table, void *entries, size_t count, size_
     size_t more = *room != 0 ? *room * 2 : FIRST_ROOM;
     void *grown = af__realloc(entries, more * size);
     if (grown == NULL) {
-        /* Nothing is known of what is missing, so everything is read again. */
+        /* It is unknown what is missing, so everything is read again. */
         af__link_table_lose(table);
         return NULL;
     }
@@ -160,7 +160,7 @@ typedef struct link_attribute {
     size_t size;
 } link_attribute;
 
-/** The next of the attributes at `*rest`; false at their end, or where they make no sense. */
+/** Reads the next attribute at `*rest`; false at the end, or if it is malformed. */
 static bool next_attribute(af_slice *rest, link_attribute *out) {
     struct rtattr header;
     if (rest->size < sizeof header) return false;
@@ -176,7 +176,7 @@ static bool next_attribute(af_slice *rest, link_attribute *out) {
     return true;
 }
 
-/** What follows the fixed part of a message; false if that is not whole. */
+/** Reads the fixed part of a message; false if it is truncated. */
 static bool read_fixed(af_slice message, void *fixed, size_t size, af_slice *attributes) {
     if (message.size < size) return false;
     memcpy(fixed, message.bytes, size);
@@ -190,7 +190,7 @@ static void take_link(af__link_table *table, af_slice message, bool is_gone) {
     struct ifinfomsg info;
     af_slice rest;
     if (!read_fixed(message, &info, sizeof info, &rest)) return;
-    /* Messages of a bridge about its ports look alike: there a port that leaves is "deleted". */
+    /* A bridge sends similar messages about its ports (AF_BRIDGE), where a removed port is "deleted". */
     if (info.ifi_family != AF_UNSPEC || info.ifi_index <= 0) return;
     if (is_gone) {
         remove_link(table, info.ifi_index);
@@ -253,7 +253,7 @@ static void take_own(af__link_table *table, af_slice message, bool is_gone) {
     bool has_local = false;
     link_attribute attribute;
     while (next_attribute(&rest, &attribute)) {
-        /* Between two points IFA_ADDRESS is the other end's, and IFA_LOCAL ours. */
+        /* On point-to-point links IFA_ADDRESS is the peer's address and IFA_LOCAL the local one. */
         bool is_local = attribute.type == IFA_LOCAL;
         if (!is_local && (attribute.type != IFA_ADDRESS || has_local)) continue;
         if (attribute.size != size_of_family(info.ifa_family)) continue;
@@ -293,7 +293,7 @@ static void take_message(af__link_table *table, const struct nlmsghdr *header, a
     case RTM_DELADDR:
         take_own(table, message, header->nlmsg_type == RTM_DELADDR);
         break;
-    default: /* Routes and rules: that they changed is all there is to know. */
+    default: /* Routes and rules: only the change matters. */
         break;
     }
 }
@@ -323,7 +323,7 @@ static bool is_usable(const af__reach_link *link) {
     return link != NULL && link->is_running;
 }
 
-/** The link that the source belongs to, one that runs if there are several; NULL if none is known. */
+/** Returns the link of the route's source address, preferably a running one; NULL if it is unknown. */
 static const af__reach_link *link_of_source(const af__link_table *table,
                                             const af__reach_address *source) {
     const af__reach_link *found = NULL;
@@ -342,7 +342,7 @@ static const af__reach_link *link_of_route(const af__link_table *table,
     if (!same_address(&route->source, &route->destination)) {
         return link_of_source(table, &route->source);
     }
-    /* To an address of our own, whichever link has it, packets go through the loopback. */
+    /* Packets to a local address use the loopback link, whichever link has the address. */
     for (size_t i = 0; i < table->link_count; i++) {
         if (table->links[i].kind == AF_LINK_LOOPBACK) return &table->links[i];
     }
@@ -385,7 +385,7 @@ uint64_t af__reach_fingerprint(const af__link_table *table) {
         const af__reach_own *own = &table->own[i];
         const af__reach_link *link = find_link(table, own->index);
         if (link == NULL || !link->is_running || link->kind == AF_LINK_LOOPBACK) continue;
-        /* Of any order; without those that come and go with every container. */
+        /* A sum doesn't depend on the order. Link-local addresses are excluded: they change with every container. */
         if (!is_link_local(&own->address)) fingerprint += hash(own);
     }
     return fingerprint;

@@ -1,6 +1,6 @@
 /**
- * What the kernel said of links and addresses, and what follows from it for a route. Reads messages
- * of rtnetlink; asks nobody.
+ * Tables of links and addresses from rtnetlink messages, and the reachability of a route that follows from them.
+ * Does no I/O.
  */
 #ifndef AF_REACHABILITY_TABLES_H
 #define AF_REACHABILITY_TABLES_H
@@ -8,14 +8,14 @@
 #include <afcore/reachability.h>
 #include <linux/rtnetlink.h>
 
-/** An address, of either family. */
+/** An IPv4 or IPv6 address. */
 typedef struct af__reach_address {
     uint8_t family; /**< AF_INET, AF_INET6; 0: none. */
     uint8_t bytes[16];
-    int scope; /**< Index of the link that it belongs to; 0: it is the same on all. */
+    int scope; /**< Interface index of a link-local address; 0: any. */
 } af__reach_address;
 
-/** The kernel's answer to "how would a packet get there?" */
+/** A route as the kernel reports it. */
 typedef struct af__reach_route {
     bool exists;
     af__reach_address source, destination;
@@ -24,8 +24,8 @@ typedef struct af__reach_route {
 typedef struct af__reach_link {
     int index;
     char name[AF_LINK_NAME_SIZE];
-    bool is_up;      /**< Switched on. */
-    bool is_running; /**< And with a carrier. */
+    bool is_up;      /**< IFF_UP. */
+    bool is_running; /**< IFF_RUNNING. */
     af_link_kind kind;
     unsigned round;
 } af__reach_link;
@@ -37,15 +37,15 @@ typedef struct af__reach_own {
 } af__reach_own;
 
 typedef enum af__reach_stage {
-    AF__REACH_NOTHING,       /**< Links are to be asked for, */
-    AF__REACH_READING_LINKS, /**< and are coming; */
-    AF__REACH_HAS_LINKS,     /**< then addresses are to be asked for, */
-    AF__REACH_READING_OWN,   /**< and are coming; */
-    AF__REACH_KNOWN,         /**< from then on changes are told. */
-    AF__REACH_BROKEN         /**< The kernel refused several times; its next message begins anew. */
+    AF__REACH_NOTHING,       /**< A dump of the links must be requested. */
+    AF__REACH_READING_LINKS, /**< The dump is being read. */
+    AF__REACH_HAS_LINKS,     /**< Then a dump of the addresses must be requested. */
+    AF__REACH_READING_OWN,   /**< The dump is being read. */
+    AF__REACH_KNOWN,         /**< Complete; the kernel reports changes. */
+    AF__REACH_BROKEN /**< The kernel refused several times; restarts with its next message. */
 } af__reach_stage;
 
-/** What kind a link is that isn't Ethernet alone: AF_LINK_WIRELESS, AF_LINK_CELLULAR, or neither. */
+/** Returns the kind of a link that looks like Ethernet: AF_LINK_WIRELESS, AF_LINK_CELLULAR, or neither. */
 typedef af_link_kind af__reach_kind_of(void *context, int index, const char *name);
 
 typedef struct af__link_table {
@@ -54,15 +54,15 @@ typedef struct af__link_table {
     af__reach_own *own;
     size_t own_count, own_room;
     af__reach_stage stage;
-    bool must_redump;  /**< Something was lost while it was being read: read once more. */
-    unsigned round;    /**< Of reading everything: what is older at its end is gone. */
-    unsigned refusals; /**< In a row. */
-    uint32_t sequence; /**< Of the dump that was asked for last. */
+    bool must_redump;  /**< A message was lost during the dump: read again. */
+    unsigned round;    /**< Number of the dump: entries of older rounds are gone when it ends. */
+    unsigned refusals; /**< Consecutive refusals. */
+    uint32_t sequence; /**< Sequence number of the last requested dump. */
     af__reach_kind_of *kind_of;
     void *context;
 } af__link_table;
 
-/** For all links or all addresses; as it goes to the kernel. */
+/** A dump request for all links or all addresses, in the format of the kernel. */
 typedef struct af__reach_request {
     struct nlmsghdr header;
     struct rtgenmsg body;
@@ -71,29 +71,29 @@ typedef struct af__reach_request {
 void af__link_table_init(af__link_table *table, af__reach_kind_of *kind_of, void *context);
 void af__link_table_clear(af__link_table *table);
 
-/** Is something to be asked for now? Then `request` is to be sent. */
+/** Returns whether `request` must be sent now. */
 bool af__link_table_ask(af__link_table *table, af__reach_request *request);
 
-/** One datagram of the kernel. */
+/** Processes a datagram of the kernel. */
 void af__link_table_take(af__link_table *table, const void *datagram, size_t size);
 
-/** Messages were lost. */
+/** Handles lost messages. */
 void af__link_table_lose(af__link_table *table);
 
-/** Everything is to be read anew, and no request is under way any more. */
+/** Restarts from the beginning; no request is in progress. */
 void af__link_table_restart(af__link_table *table);
 
-/** A request could not be sent. */
+/** Handles a request that couldn't be sent. */
 void af__link_table_refuse(af__link_table *table);
 
 /**
- * What the first of the routes that leads somewhere means; AF_REACH_NONE if none does. `is_transient`
- * says that a route goes over a link that is switched off, which the kernel is about to correct.
+ * Decides the reachability by the first usable route; AF_REACH_NONE if there is none. `is_transient`: the route
+ * uses a link that is down, which the kernel is about to remove.
  */
 af_reachability af__reach_decide(const af__link_table *table, const af__reach_route *routes,
                                  size_t count, bool *is_transient);
 
-/** A number that changes when the addresses do by which other hosts know this one. */
+/** Returns a fingerprint that changes with the addresses by which other hosts reach this one. */
 uint64_t af__reach_fingerprint(const af__link_table *table);
 
 #endif

@@ -1,4 +1,4 @@
-/* The thread af-reach: hears of changes, decides what they mean for each monitor, and tells it. */
+/* The thread af-reach: receives changes, decides what they mean for each monitor, and reports it. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
@@ -13,19 +13,20 @@
 #include <unistd.h>
 
 enum {
-    MOST_DATAGRAMS = 64, /* In one turn. */
-    MOST_LOOKUPS = 4,    /* At once. */
-    MOST_RETRIES = 5,    /* Of a lookup that failed for the moment: after 1, 2, 4, 8 and 16 s. */
+    MOST_DATAGRAMS = 64, /* Per turn of the loop. */
+    MOST_LOOKUPS = 4,    /* Maximum simultaneous lookups. */
+    MOST_RETRIES =
+        5, /* Retries of a lookup after a temporary failure: after 1, 2, 4, 8 and 16 s. */
     FIRST_RETRY_US = 1000 * 1000,
-    /* A link that is switched off loses its routes only after that was told. */
+    /* The kernel removes the routes of a link only after it has reported that the link is down. */
     TRANSIENT_US = 5 * 1000,
     MOST_TRANSIENT = 8
 };
 
-/* The one that runs. */
+/* The running thread. */
 static struct {
     pthread_mutex_t lock;
-    af__reach_thread *thread; /* NULL: no thread, or one that takes nothing more. */
+    af__reach_thread *thread; /* NULL: no thread, or one that is about to end. */
 } shared = {PTHREAD_MUTEX_INITIALIZER, NULL};
 
 void af__reach_lock(void) {
@@ -57,7 +58,7 @@ static void retry_rang(af__alarm *alarm) {
     monitor->thread->is_due = true;
 }
 
-/** The monitor is active. */
+/** Takes the result of a lookup. The monitor must be active. */
 static void take_answer(af_reach_monitor *monitor) {
     af__addresses *found = monitor->lookup.found;
     int error = monitor->lookup.error;
@@ -70,7 +71,7 @@ static void take_answer(af_reach_monitor *monitor) {
         monitor->address_count = af__reach_take_addresses(found, monitor->addresses);
         af__addresses_release(found);
     } else if (af__reach_is_temporary(error)) {
-        /* That says nothing against the addresses that are known. */
+        /* A temporary failure doesn't invalidate known addresses. */
         look_up_later(monitor);
     } else {
         monitor->address_count = 0;
@@ -82,7 +83,7 @@ static void stop_lookup(af_reach_monitor *monitor) {
     af__resolver_cancel(&monitor->lookup);
     monitor->is_looking_up = false;
     monitor->thread->lookups--;
-    /* Another one may have waited for its turn. */
+    /* Another lookup may be waiting for a free slot. */
     monitor->thread->is_due = true;
 }
 
@@ -98,7 +99,7 @@ static void look_up(af_reach_monitor *monitor, uint64_t fingerprint) {
     af__loop_disarm(&monitor->thread->loop, &monitor->retry);
     monitor->thread->lookups++;
     monitor->is_looking_up = true;
-    /* The network has changed, so what others were told before says nothing. */
+    /* A fresh lookup: the network has changed, so cached results are outdated. */
     bool has_ended = af__resolver_begin(&monitor->lookup, &monitor->thread->names, monitor->host,
                                         AF_UNSPEC, AF__LOOKUP_FRESH);
     if (has_ended) take_answer(monitor);
@@ -121,7 +122,7 @@ static void tell(af_reach_monitor *monitor, const af_reachability *state) {
     if (is_wanted && monitor->on_change != NULL) monitor->on_change(monitor->context, state);
 }
 
-/** false: not yet, because the routes are about to change. */
+/** Decides the state of a monitor. false: not yet, because routes are about to change. */
 static bool decide(af_reach_monitor *monitor) {
     af_reachability state = {AF_REACH_NONE, AF_LINK_UNKNOWN, ""};
     bool is_any_transient = false;
@@ -142,7 +143,7 @@ static void decide_all(af__reach_thread *thread) {
     thread->is_due = false;
     bool is_final = true;
     uint64_t fingerprint = af__reach_fingerprint(&thread->table);
-    /* Callbacks change no list but that of what waits. */
+    /* Callbacks change only the list of waiting monitors. */
     for (af__node *node = thread->active.head.next; node != &thread->active.head;
          node = node->next) {
         af_reach_monitor *monitor = AF__OWNER(node, af_reach_monitor, active);
@@ -174,8 +175,8 @@ static void ask(af__reach_thread *thread) {
 }
 
 /**
- * Messages were lost, answers and refusals perhaps among them, and a socket that still has an old
- * question under way takes no new one. A new socket knows of none.
+ * Starts over with a new socket: responses may be among the lost messages, and a socket with a dump in progress
+ * accepts no other request.
  */
 static bool start_over(af__reach_thread *thread) {
     int fresh = af__reach_open();
@@ -223,7 +224,7 @@ static void activate(af__reach_thread *thread, af_reach_monitor *monitor, unsign
         af__list_append(&thread->active, &monitor->active);
         thread->active_count++;
         monitor->retry.callback = retry_rang;
-        /* One more for the thread's own. */
+        /* One more for the thread's own alarm. */
         af_status status = af__loop_reserve_alarms(&thread->loop, thread->active_count + 1);
         monitor->can_retry = status == AF_OK;
     }
@@ -243,7 +244,7 @@ static void deactivate(af__reach_thread *thread, af_reach_monitor *monitor) {
     af__reach_unreference(monitor);
 }
 
-/** The first of those that wait, out of its list; under no lock when it returns. */
+/** Removes and returns the first waiting monitor. Releases the lock. */
 static af_reach_monitor *next_waiting(af__reach_thread *thread, bool *is_wanted, unsigned *serial) {
     af_reach_monitor *monitor = NULL;
     af__reach_lock();
@@ -265,7 +266,7 @@ static void take_posts(void *context, af__post *first) {
     for (af__post *post = first; post != NULL; post = post->next) {
         has_names |= post == &thread->names.post;
     }
-    /* Once: whoever posts from here on has the node in the inbox again. */
+    /* Reset before the list is processed: later posts then queue the node again. */
     af__reach_lock();
     thread->is_posted = false;
     af__reach_unlock();
@@ -366,7 +367,7 @@ af__reach_thread *af__reach_thread_running(void) {
 
 /* ---- Forks --------------------------------------------------------------------------------- */
 
-/** The thread, and all that it held, are the parent's. */
+/** In the child: the thread and its resources belong to the parent. */
 static void reset_in_child(void) {
     if (shared.thread != NULL) {
         close(shared.thread->netlink);
@@ -378,7 +379,7 @@ static void reset_in_child(void) {
 }
 
 static void register_handlers(void) {
-    /* Threads are started under the lock, so a fork has to take it before theirs. */
+    /* Threads are started while this lock is held, so a fork has to take it before the lock of run/threads. */
     af__threads_watch_forks();
     af__resolver_watch_forks();
     pthread_atfork(af__reach_lock, af__reach_unlock, reset_in_child);

@@ -21,7 +21,7 @@ af_status af__loop_init(af__loop *loop, af__loop_owner owner, af_failure *failur
     af__timers_init(&loop->timers);
     loop->epoll_descriptor = epoll_create1(EPOLL_CLOEXEC);
     loop->event_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    /* Edge-triggered: each write is one event, and nobody has to read the counter back. */
+    /* Edge-triggered: each write is one event, and the counter need not be read. */
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL};
     if (loop->epoll_descriptor < 0 || loop->event_descriptor < 0 ||
         epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, loop->event_descriptor, &event) != 0) {
@@ -47,7 +47,10 @@ void af__loop_clear(af__loop *loop) {
 }
 
 void af__loop_close(af__loop *loop) {
-    /* A poster that has ended a sleep may not have written yet; the number could be another file's then. */
+    /*
+     * A thread that is about to write may not have done so; after close() its descriptor number could be another
+     * file.
+     */
     while (loop->wakeups_due > 0) {
         struct pollfd written = {.fd = loop->event_descriptor, .events = POLLIN};
         uint64_t count = 0;
@@ -64,10 +67,9 @@ bool af__loop_is_current(const af__loop *loop) {
 }
 
 /*
- * Wake-up protocol. The loop says "asleep", looks into the inbox once more, and only then sleeps;
- * a poster links its node first and then asks whether the loop is asleep. Both orders are
- * sequentially consistent, so at least one of the two sees the other. Whoever turns "asleep" back
- * to false writes the eventfd: one write for any number of posts.
+ * Wake-up protocol. The loop sets "asleep", checks the inbox once more, and only then sleeps. A poster links its
+ * node first and then reads "asleep". Both orders are sequentially consistent, so at least one of the two sees the
+ * other. The thread that resets "asleep" writes the eventfd: one write for any number of posts.
  */
 void af__loop_post(af__loop *loop, af__post *post) {
     af__post *first = atomic_load_explicit(&loop->inbox, memory_order_relaxed);
@@ -78,11 +80,11 @@ void af__loop_post(af__loop *loop, af__post *post) {
     if (!atomic_exchange(&loop->is_asleep, false)) return;
     atomic_fetch_add_explicit(&loop->wakeups, 1, memory_order_relaxed);
     uint64_t one = 1;
-    /* EAGAIN: the counter is full, which takes more wake-ups than there ever were. */
+    /* EAGAIN: the counter is full, after more wake-ups than can ever be pending. */
     while (write(loop->event_descriptor, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
-/** false: nothing was posted. */
+/** Returns false if nothing was posted. */
 static bool drain_inbox(af__loop *loop) {
     af__post *newest = atomic_exchange(&loop->inbox, NULL);
     if (newest == NULL) return false;
@@ -102,7 +104,7 @@ static int timeout_ms(const af__loop *loop) {
     if (first == NULL) return -1;
     int64_t left = first->deadline - af__now_us();
     if (left <= 0) return 0;
-    /* Rounded up: waking before the deadline would only spin until it is reached. */
+    /* Rounded up: waking before the deadline would only spin until then. */
     int64_t milliseconds = (left + 999) / 1000;
     return milliseconds > INT_MAX ? INT_MAX : (int)milliseconds;
 }
@@ -111,7 +113,7 @@ static void ring_alarms(af__loop *loop) {
     af__timer *first = af__timers_first(&loop->timers);
     if (first == NULL) return;
     int64_t now = af__now_us();
-    /* Alarms that are armed while these ring wait for the next turn, so that sockets get theirs. */
+    /* Alarms that are armed during these calls wait for the next turn, so that sockets are handled in between. */
     for (size_t left = loop->timers.count; left > 0; left--) {
         first = af__timers_first(&loop->timers);
         if (first == NULL || first->deadline > now) return;
@@ -137,7 +139,7 @@ static int sleep_until_ready(af__loop *loop, struct epoll_event *batch) {
     return count;
 }
 
-/** false: no socket was ready. */
+/** Returns false if no socket was ready. */
 static bool take_events(af__loop *loop, struct epoll_event *batch, bool may_sleep) {
     af__fork_gate_leave(loop->section);
     int count = may_sleep ? sleep_until_ready(loop, batch)
@@ -149,7 +151,7 @@ static bool take_events(af__loop *loop, struct epoll_event *batch, bool may_slee
     for (loop->batch_next = 0; loop->batch_next < loop->batch_count;) {
         struct epoll_event *event = &batch[loop->batch_next++];
         af__watch *watch = event->data.ptr;
-        /* None: the eventfd, which only had to wake us, or a watch given up meanwhile. */
+        /* NULL: the eventfd, which only wakes the loop, or a watch that was removed meanwhile. */
         if (watch == NULL) continue;
         watch->ready(watch, readiness_of(event->events));
         if (loop->owner.after_socket != NULL) loop->owner.after_socket(loop->owner.context);
@@ -169,7 +171,7 @@ static void run(void *context) {
     af__turn next = AF__TURN_SLEEP;
     do {
         bool has_events = take_events(loop, batch, next == AF__TURN_SLEEP);
-        /* Posts first: what they start asks for its first turn through an alarm that is due now. */
+        /* Posts first: what they start arms an alarm that is due in this turn. */
         bool has_posts = drain_inbox(loop);
         ring_alarms(loop);
         atomic_fetch_add_explicit(&loop->turns, 1, memory_order_relaxed);
@@ -201,7 +203,7 @@ af_status af__loop_watch(af__loop *loop, af__watch *watch, unsigned readiness, b
     int operation = is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     int result = epoll_ctl(loop->epoll_descriptor, operation, watch->descriptor, &event);
     if (result != 0 && errno == EEXIST) {
-        /* The number was closed and opened again before the old watch was given up. */
+        /* The descriptor was closed and its number reused before the old watch was removed. */
         result = epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_MOD, watch->descriptor, &event);
     } else if (result != 0 && errno == ENOENT) {
         result = epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, watch->descriptor, &event);
@@ -211,7 +213,7 @@ af_status af__loop_watch(af__loop *loop, af__watch *watch, unsigned readiness, b
 }
 
 void af__loop_unwatch(af__loop *loop, af__watch *watch) {
-    /* Fails when the descriptor was closed first, and then there is nothing left to give up. */
+    /* Fails if the descriptor was closed first, which removed it from epoll. */
     epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_DEL, watch->descriptor, NULL);
     for (int i = loop->batch_next; i < loop->batch_count; i++) {
         if (loop->batch[i].data.ptr == watch) {

@@ -1,6 +1,6 @@
 /**
- * One thread that waits for sockets, deadlines and posts: epoll, an eventfd, a heap of alarms and
- * an inbox that never allocates.
+ * An event loop on a thread of its own: epoll for sockets, a heap of alarms, an eventfd and an inbox for posts,
+ * which never allocates.
  */
 #ifndef AF_RUN_LOOP_H
 #define AF_RUN_LOOP_H
@@ -11,44 +11,44 @@
 #include <afcore/error.h>
 #include <stdatomic.h>
 
-/** A node of the inbox; lives in what is posted. */
+/** A node of the inbox, a member of what is posted. */
 typedef struct af__post {
     struct af__post *next;
 } af__post;
 
 enum { AF__READABLE = 1u, AF__WRITABLE = 2u, AF__BROKEN = 4u };
 
-/** A descriptor being watched; lives in its owner, at a fixed address while watched. */
+/** A watched descriptor, a member of its owner. Must not move while it is watched. */
 typedef struct af__watch {
     int descriptor;
     void (*ready)(struct af__watch *watch, unsigned readiness);
 } af__watch;
 
-/** A deadline; lives in its owner. Disarmed when it rings. */
+/** A deadline, a member of its owner. It is disarmed before its callback. */
 typedef struct af__alarm {
     af__timer timer;
     void (*callback)(struct af__alarm *alarm);
 } af__alarm;
 
-/** What comes after a turn. */
+/** What the loop does after a turn. */
 typedef enum af__turn {
     AF__TURN_SLEEP, /**< Wait for sockets, alarms and posts. */
-    AF__TURN_LOOK,  /**< Take what there is by now, and come back at once. */
+    AF__TURN_LOOK,  /**< Handle what is ready now, without waiting. */
     AF__TURN_END    /**< End the loop. */
 } af__turn;
 
-/** What the owner of a loop does. All are called on the loop thread. */
+/** The callbacks of a loop's owner, on the loop thread. */
 typedef struct af__loop_owner {
     void *context;
-    /** Everything posted since the last call, oldest first, linked through `next`. */
+    /** Receives all posts since the previous call, oldest first, linked through `next`. */
     void (*take_posts)(void *context, af__post *first);
     /** After each socket that was ready; may be NULL. What it frees is still in the processor's caches. */
     void (*after_socket)(void *context);
-    /** After each turn's sockets, posts and alarms; `was_idle` if no socket or post was there. */
+    /** Called after each turn's sockets, posts and alarms; `was_idle` if there were no sockets and posts. */
     af__turn (*finish_turn)(void *context, bool was_idle);
-    /** Last of all on the loop thread; the loop's memory may be freed here. */
+    /** Called last on the loop thread; may free the loop's memory. */
     void (*ended)(void *context);
-    /** Of the thread, at most 15 bytes; a literal. */
+    /** Name of the thread, at most 15 bytes; static. */
     const char *name;
 } af__loop_owner;
 
@@ -62,44 +62,45 @@ typedef struct af__loop {
     int epoll_descriptor;
     af__loop_owner owner;
     af__timers timers;
-    int64_t now_us;       /**< When the loop last woke. */
-    uint64_t wakeups_due; /**< Writes to the eventfd, made or about to be made, and never read. */
+    int64_t now_us; /**< Time when the loop last woke. */
+    uint64_t
+        wakeups_due; /**< Writes to the eventfd that are done or about to be; never read back. */
     struct epoll_event *batch;
     int batch_next, batch_count;
-    af__fork_section *section; /**< A fork waits for the end of a turn. */
+    af__fork_section *section; /**< Lets a fork wait for the end of a turn. */
 } af__loop;
 
-/** Descriptors and memory; the thread starts with af__loop_start(). AF_EINTERNAL, AF_ENOMEM. */
+/** Opens descriptors and allocates memory; af__loop_start() starts the thread. AF_EINTERNAL, AF_ENOMEM. */
 af_status af__loop_init(af__loop *loop, af__loop_owner owner, af_failure *failure);
 
 /**
- * Close the descriptors, while others may keep the memory. On the loop thread, in its owner's `ended`; nothing may
- * be posted any more.
+ * Closes the descriptors; the memory may stay. Call it on the loop thread, in the owner's `ended`. No more posts
+ * may follow.
  */
 void af__loop_close(af__loop *loop);
 
-/** What af__loop_init() made; the thread must have ended or never been started. */
+/** Releases what af__loop_init() created. The thread must have ended or never have been started. */
 void af__loop_clear(af__loop *loop);
 
-/** AF_EINTERNAL if there is no thread to be had. */
+/** Starts the thread. AF_EINTERNAL if that fails. */
 af_status af__loop_start(af__loop *loop, af_failure *failure);
 
-/** Any thread. A burst of posts wakes the loop once, and not at all while it is awake. */
+/** Posts to the loop, from any thread. Several posts wake the loop once, and not at all while it is awake. */
 void af__loop_post(af__loop *loop, af__post *post);
 
-/** Is this the loop's own thread? */
+/** Returns whether the caller is the loop's thread. */
 bool af__loop_is_current(const af__loop *loop);
 
-/** When the loop last woke: cheaper than the clock, and early by no more than a turn. */
+/** Returns the time when the loop last woke: cheaper than the clock, and at most a turn behind. */
 int64_t af__loop_now(const af__loop *loop);
 
-/** Watch for readiness; `is_new` tells whether it is watched already. */
+/** Watches a descriptor; `is_new` tells whether it is already watched. */
 af_status af__loop_watch(af__loop *loop, af__watch *watch, unsigned readiness, bool is_new);
 void af__loop_unwatch(af__loop *loop, af__watch *watch);
 
-/** Room for `count` alarms, so that arming can't fail. */
+/** Reserves capacity for `count` alarms, so that arming can't fail. */
 af_status af__loop_reserve_alarms(af__loop *loop, size_t count);
-/** Give back room beyond that for `count` alarms. */
+/** Frees capacity beyond `count` alarms. */
 void af__loop_release_alarms(af__loop *loop, size_t count);
 void af__loop_arm(af__loop *loop, af__alarm *alarm, int64_t deadline_us);
 void af__loop_disarm(af__loop *loop, af__alarm *alarm);

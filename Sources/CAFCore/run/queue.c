@@ -6,39 +6,39 @@
 
 enum {
     FIRST_BUCKETS = 16,
-    /* Hosts without tasks whose protocol is remembered. */
+    /* Hosts without tasks whose protocol is still cached. */
     MOST_UNUSED = 64,
     /*
-     * Entries of a host that run without a connection and may end up on a shared one. libcurl keeps them
-     * in a list, of which some versions look at every member whenever a transfer ends (8.14.1,
-     * process_pending_handles()), so it stays short. As many begin in one turn of the loop.
+     * Maximum number of a host's entries that run without a connection and may share one later. libcurl keeps them
+     * in a list, and some versions walk it whenever a transfer ends (8.14.1, process_pending_handles()), so it
+     * stays short. The same number starts in one turn of the loop.
      */
     MOST_UNCONNECTED = 16,
     /*
-     * Streams that a host begins on a connection while other hosts wait for one and the limit in total is
-     * reached. Then it lets the connection go, once.
+     * Maximum number of streams that a host starts on its connection while other hosts wait for one and the total
+     * limit is reached. Then it gives up the connection, once.
      */
     MOST_STREAMS_IN_A_ROW = 256
 };
 
 typedef struct queue_lane {
-    af__list levels; /**< The first entry of each rank, the highest rank first. */
+    af__list levels; /**< First entry of each rank, highest rank first. */
     uint32_t running;
 } queue_lane;
 
 struct af__queue_host {
-    af__queue_host *next; /**< In its bucket. */
+    af__queue_host *next; /**< Next in its bucket. */
     af__node turn;        /**< In `streaming`, `connecting`, `unused` or none. */
     queue_lane lanes[AF__LANES];
-    size_t entries;       /**< That wait or run. */
+    size_t entries;       /**< Waiting or running. */
     uint32_t unconnected; /**< Running in the shared lane without a connection. */
-    uint32_t in_a_row;    /**< Began in the shared lane since it last was empty. */
+    uint32_t in_a_row;    /**< Started in the shared lane since it was last empty. */
     af__sharing sharing;
     uint64_t hash;
     uint16_t port;
     bool has_socket;
     size_t host_size;
-    char text[]; /**< The host, then the path of the socket; both end in NUL. */
+    char text[]; /**< The host, then the path of the socket; both NUL-terminated. */
 };
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static void insert_before(af__node *node, af__node *next) {
     next->previous = node;
 }
 
-/** Few ranks are in use at a time, at most as many as there are priorities. */
+/** A linear search: few ranks are in use at a time, at most one per priority. */
 static void push(queue_lane *lane, af__entry *entry) {
     af__node *head = &lane->levels.head, *level = head->next;
     while (level != head && AF__OWNER(level, af__entry, level)->rank > entry->rank) {
@@ -103,7 +103,7 @@ static af__queue_host **bucket_of(const af__queue *queue, uint64_t hash) {
     return &queue->buckets[hash & (queue->bucket_count - 1)];
 }
 
-/** Without memory for another table the old one stays. */
+/** Resizes the table. When out of memory, the old one stays. */
 static void resize(af__queue *queue, size_t count) {
     af__queue_host **old = queue->buckets, **buckets = af__zalloc(count * sizeof *buckets);
     if (buckets == NULL) return;
@@ -160,7 +160,7 @@ static void free_host(af__queue *queue, af__queue_host *host) {
     if (is_sparse) resize(queue, queue->bucket_count / 2);
 }
 
-/** Kept for the next task: whether it multiplexes is known. */
+/** Keeps a host without entries: whether it multiplexes is useful for the next task. */
 static void put_aside(af__queue *queue, af__queue_host *host) {
     af__list_append(&queue->unused, &host->turn);
     if (++queue->unused_count <= MOST_UNUSED) return;
@@ -170,7 +170,7 @@ static void put_aside(af__queue *queue, af__queue_host *host) {
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
-/** Connections in use, as far as is known: streams may have spread over several. */
+/** Connections known to be in use: streams may use several. */
 static uint32_t connections_of(const af__queue_host *host) {
     uint32_t shared = host->lanes[AF__LANE_SHARED].running;
     if (host->sharing == AF__SHARING_STREAMS && shared > 0) shared = 1;
@@ -181,7 +181,7 @@ static bool has_connection_left(const af__queue *queue, const af__queue_host *ho
     return queue->limits.per_host == 0 || connections_of(host) < queue->limits.per_host;
 }
 
-/** May one more stream begin on the connections that are there? */
+/** Returns whether one more stream may start on the existing connections. */
 static bool has_stream_left(const af__queue *queue, const af__queue_host *host) {
     uint32_t shared = host->lanes[AF__LANE_SHARED].running;
     uint32_t alone = host->lanes[AF__LANE_ALONE].running;
@@ -195,7 +195,10 @@ static bool comes_before(const af__entry *a, const af__entry *b) {
     return a->rank != b->rank ? a->rank > b->rank : a->serial < b->serial;
 }
 
-/** Or streams that follow one another could keep the last connection from an entry that needs one alone. */
+/**
+ * Returns whether a host must give up its connection: endless streams must not keep the last one from an entry
+ * that needs a connection alone.
+ */
 static bool must_make_way(const af__queue *queue, const af__queue_host *host) {
     const af__entry *alone = first_of(&host->lanes[AF__LANE_ALONE]);
     return alone != NULL && host->lanes[AF__LANE_ALONE].running == 0 &&
@@ -203,7 +206,7 @@ static bool must_make_way(const af__queue *queue, const af__queue_host *host) {
            comes_before(alone, first_of(&host->lanes[AF__LANE_SHARED]));
 }
 
-/** The first of the shared lane, if it may run without a further connection. */
+/** Returns the first entry of the shared lane if it may run without another connection. */
 static af__entry *next_stream(const af__queue *queue, const af__queue_host *host) {
     af__entry *entry = first_of(&host->lanes[AF__LANE_SHARED]);
     bool may = entry != NULL && host->unconnected < MOST_UNCONNECTED &&
@@ -211,7 +214,7 @@ static af__entry *next_stream(const af__queue *queue, const af__queue_host *host
     return may ? entry : NULL;
 }
 
-/** The first entry that may run with one connection more. */
+/** Returns the first entry that may run with one more connection. */
 static af__entry *next_connection(const af__queue *queue, const af__queue_host *host) {
     if (!has_connection_left(queue, host)) return NULL;
     af__entry *shared = first_of(&host->lanes[AF__LANE_SHARED]);
@@ -223,7 +226,7 @@ static af__entry *next_connection(const af__queue *queue, const af__queue_host *
     return alone != NULL && comes_before(alone, shared) ? alone : shared;
 }
 
-/** At the end of the list that it belongs to now. */
+/** Moves a host to the end of the list that it now belongs to. */
 static void take_turn(af__queue *queue, af__queue_host *host) {
     af__list_remove(&host->turn);
     if (host->entries == 0) {
@@ -235,7 +238,7 @@ static void take_turn(af__queue *queue, af__queue_host *host) {
     }
 }
 
-/** Something of the host has changed: it keeps its turn if it still belongs to the same list. */
+/** Updates the list of a host after a change; it keeps its turn if it stays in the same list. */
 static void update(af__queue *queue, af__queue_host *host, bool was_streaming) {
     bool is_streaming = next_stream(queue, host) != NULL;
     bool may_run = is_streaming || next_connection(queue, host) != NULL;
@@ -289,7 +292,7 @@ af_status af__queue_add(af__queue *queue, af__entry *entry, const af__queue_key 
     return AF_OK;
 }
 
-/** Counts an entry of the host as running, or no longer. */
+/** Counts an entry as running or as no longer running. */
 static void count_running(af__queue *queue, af__entry *entry, bool runs) {
     af__queue_host *host = entry->host;
     queue_lane *lane = &host->lanes[entry->lane];
@@ -333,13 +336,13 @@ static af__entry *run(af__queue *queue, af__entry *entry) {
     return entry;
 }
 
-/** Have others waited for a connection of this host for long enough? */
+/** Returns whether other entries have waited long enough for a connection of this host. */
 static bool must_yield(const af__queue *queue, const af__queue_host *host, bool is_full) {
     return is_full && host->in_a_row >= MOST_STREAMS_IN_A_ROW &&
            !af__list_is_empty(&queue->connecting);
 }
 
-/** Of the hosts that stream; at the limit in total there are no more than that limit. */
+/** Chooses among hosts with streams; when the total limit is reached, their number is at most that limit. */
 static af__entry *choose_streaming(const af__queue *queue, bool is_full) {
     const af__node *head = &queue->streaming.head;
     for (const af__node *node = head->next; node != head; node = node->next) {

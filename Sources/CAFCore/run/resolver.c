@@ -19,43 +19,43 @@ enum { BUCKETS = 1024 };
 
 typedef enum name_state {
     NAME_QUEUED,  /* In `queue`. Freed when its last lookup is cancelled. */
-    NAME_RUNNING, /* A thread has it. */
-    NAME_KNOWN    /* In `known`, until it expires or makes room. */
+    NAME_RUNNING, /* A thread is resolving it. */
+    NAME_KNOWN    /* In `known`, until it expires or is evicted. */
 } name_state;
 
-/** A name with a family. In the table unless it is a fresh one. */
+/** A name and an address family. In the table, except for fresh lookups. */
 typedef struct af__resolver_name {
     af__text_entry entry;
     af__node node; /* In `queue` or in `known`. */
     name_state state;
     af__lookup_kind kind;
     int family;
-    af__list lookups; /* That wait for it. */
+    af__list lookups; /* Lookups that wait for it. */
     af__addresses *found;
-    char text[]; /* A mark of the family, then the host. */
+    char text[]; /* The key: a character for the family, then the host. */
 } resolved_name;
 
 /*
- * Lock order: this one, then the one in run/threads. Nothing is called with it that could wait.
- * A thread that hangs in getaddrinfo() holds no lock.
+ * Lock order: this one before that of run/threads. Nothing that could block is called while it is held. A thread
+ * that hangs in getaddrinfo() holds no lock.
  */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t has_work;
     af__resolver_settings settings;
     bool is_ready;
-    unsigned generation; /* The process that the rest belongs to. */
+    unsigned generation; /* The process that the other fields belong to. */
     af__text_table table;
     af__text_entry *buckets[BUCKETS];
     af__list queue; /* Oldest first. */
     af__list known; /* Oldest first, which is also the order of their expiry. */
     size_t queued, known_count;
     unsigned clients;
-    unsigned threads; /* All but those that were dismissed. */
-    unsigned idle;    /* Of them, those that wait for work. */
-    unsigned round;   /* A thread that waits while this changes has been dismissed. */
+    unsigned threads; /* Threads, without dismissed ones. */
+    unsigned idle;    /* Threads that wait for work. */
+    unsigned round;   /* A change of this dismisses the waiting threads. */
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER,
-            /* libcurl's CURLOPT_DNS_CACHE_TIMEOUT is 60 s, too. */
+            /* The lifetime is libcurl's default for CURLOPT_DNS_CACHE_TIMEOUT. */
             .settings = {getaddrinfo, INT64_C(60) * 1000 * 1000, INT64_C(10) * 1000 * 1000}};
 
 /* ---- Addresses ----------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static bool read_address(af__address *out, const struct sockaddr *address) {
     return true;
 }
 
-/** NULL: out of memory, or (`*error` is then EAI_NONAME) there is no address. */
+/** Copies the addresses. NULL: out of memory, or no address (`*error` is then EAI_NONAME). */
 static af__addresses *collect(const struct addrinfo *results, int64_t lifetime_us, int *error) {
     size_t count = 0, counts[2] = {0, 0};
     for (const struct addrinfo *next = results; next != NULL; next = next->ai_next) count++;
@@ -124,7 +124,7 @@ static af__addresses *look_up(const resolved_name *name, af__resolver_settings s
                               int *system_error) {
     struct addrinfo hints = {.ai_family = name->family, .ai_socktype = SOCK_STREAM};
     struct addrinfo *results = NULL;
-    /* Without it half of the questions would be in vain. */
+    /* Without IPv6, AAAA queries are useless. */
     if (name->family == AF_UNSPEC && !has_ipv6()) hints.ai_family = AF_INET;
     errno = 0;
     *error = settings.look_up(name->text + 1, NULL, &hints, &results);
@@ -178,7 +178,7 @@ static void end_lookup(af__lookup *lookup, af__addresses *found, int error, int 
     af__loop_post(client->loop, &client->post);
 }
 
-/** Takes `found`. */
+/** Completes a name's lookups. Takes `found`. */
 static void end_name(resolved_name *name, af__addresses *found, int error, int system_error) {
     af__node *node;
     while ((node = af__list_first(&name->lookups)) != NULL) {
@@ -202,7 +202,7 @@ static void forget_known(void) {
     while ((node = af__list_first(&shared.known)) != NULL) free_name(owner_of(node));
 }
 
-/** There is no thread for them. */
+/** Fails all queued names, because no thread could be started. */
 static void fail_queued(int error) {
     af__node *node;
     while ((node = af__list_first(&shared.queue)) != NULL) {
@@ -228,7 +228,7 @@ static void make_condition(void) {
     pthread_condattr_destroy(&attributes);
 }
 
-/** Threads that waited did so in the parent. */
+/** Waiting threads exist only in the parent. */
 static void reset_in_child(void) {
     make_condition();
     unlock_shared();
@@ -248,7 +248,7 @@ void af__resolver_watch_forks(void) {
     pthread_once(&once, register_handlers);
 }
 
-/** Under the lock. In a child: lookups, threads and clients are the parent's. */
+/** Requires the lock. Resets the state in a child: lookups, threads and clients belong to the parent. */
 static void leave_parent(void) {
     if (shared.generation == af__process_generation()) return;
     shared.generation = af__process_generation();
@@ -264,7 +264,7 @@ static void leave_parent(void) {
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-/** Under the lock. Wait for a name; NULL: this thread is to end, and is not counted any more. */
+/** Requires the lock. Waits for a name. NULL: the thread must end and is no longer counted. */
 static resolved_name *next_name(void) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -280,7 +280,7 @@ static resolved_name *next_name(void) {
     while (shared.queued == 0 && shared.clients != 0 && round == shared.round && error == 0) {
         error = pthread_cond_timedwait(&shared.has_work, &shared.lock, &until);
     }
-    /* af__resolver_close() has announced its end, and counts it no longer. */
+    /* af__resolver_close() has announced the end of this thread and no longer counts it. */
     if (round != shared.round) return NULL;
     shared.idle--;
     af__node *node = af__list_first(&shared.queue);
@@ -311,14 +311,14 @@ static void run(void *context) {
     unlock_shared();
 }
 
-/** Under the lock, which is given up meanwhile. */
+/** Requires the lock, and releases it while it starts the thread. */
 static void start_thread(void) {
     shared.threads++;
     unlock_shared();
     int error = af__thread_start("af-names", run, NULL);
     lock_shared();
     if (error == 0) return;
-    /* Those that are there, even if they hang, will come to what is queued; otherwise none ever does. */
+    /* Existing threads will handle the queue sooner or later, even if they hang now; without any, nothing would. */
     if (--shared.threads == 0) fail_queued(error);
 }
 
@@ -349,7 +349,7 @@ void af__resolver_close(af__resolver_client *client) {
     lock_shared();
     if (--shared.clients == 0) {
         forget_known();
-        /* One that is in getaddrinfo() says so itself when it comes back, which may never be. */
+        /* A thread in getaddrinfo() announces its end when it returns, which may never happen. */
         for (unsigned i = 0; i < shared.idle; i++) af__thread_will_end();
         shared.round++;
         shared.threads -= shared.idle;
@@ -365,7 +365,7 @@ static bool end_at_once(af__lookup *lookup, af__addresses *found, int error) {
     return true;
 }
 
-/** Under the lock. */
+/** Requires the lock. */
 static bool begin(af__lookup *lookup, const char *text, size_t size, int family,
                   af__lookup_kind kind) {
     af__text_entry *entry = NULL;
@@ -425,7 +425,7 @@ af__lookup *af__resolver_take_ended(af__resolver_client *client) {
     if (node != NULL) {
         af__list_remove(node);
     } else {
-        /* Not before: the node must not get into the inbox a second time while it is there. */
+        /* Not earlier: the node must not be posted a second time while it is in the inbox. */
         client->is_posted = false;
     }
     unlock_shared();

@@ -18,14 +18,14 @@ typedef struct thread {
 } thread;
 
 /*
- * A thread can't join itself, and a detached one can't be waited for before the library is
- * unloaded. So ended threads lie in `ended` until the next start or join takes them.
+ * A thread can't join itself, and a detached one can't be waited for before the library is unloaded. Ended threads
+ * are therefore kept in `ended` until the next start or join.
  */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     af__list ended;
-    unsigned ending; /* Bound to end, not yet in `ended`. */
+    unsigned ending; /* Threads that will end but aren't in `ended` yet. */
 } registry = {PTHREAD_MUTEX_INITIALIZER,
               PTHREAD_COND_INITIALIZER,
               {{&registry.ended.head, &registry.ended.head}},
@@ -42,7 +42,7 @@ static void unlock_in_parent(void) {
 }
 
 static void reset_in_child(void) {
-    /* Whatever ended or was ending did so in the parent. */
+    /* Ended and ending threads belong to the parent. */
     af__list_init(&registry.ended);
     registry.ending = 0;
     atomic_fetch_add(&generation, 1);

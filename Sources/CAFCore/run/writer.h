@@ -1,5 +1,5 @@
 /**
- * A thread for what may take long, beside the loop: one after the other, started with the first job.
+ * A worker thread for blocking jobs, run one at a time. It starts with the first job.
  */
 #ifndef AF_RUN_WRITER_H
 #define AF_RUN_WRITER_H
@@ -8,21 +8,24 @@
 
 #include <stdbool.h>
 
-/** Lives in its owner. */
+/** A job, a member of its owner. */
 typedef struct af__job {
     af__node node;
-    /** On the writer's thread. true: once more, behind the others; else `job` may be gone. */
+    /**
+     * Runs on the writer's thread. Returns true to run again after the other jobs; otherwise `job` may already be
+     * freed.
+     */
     bool (*run)(struct af__job *job);
 } af__job;
 
 typedef struct af__writer af__writer;
 
-/** NULL: there is no memory or no thread to be had. `ended(context)` is the last thing it does. */
+/** Creates a writer; NULL: no memory or no thread. It calls `ended(context)` last. */
 af__writer *af__writer_new(void (*ended)(void *context), void *context);
 
 void af__writer_take(af__writer *writer, af__job *job);
 
-/** No job is left: the thread ends by itself, and `writer` with it. */
+/** Ends a writer without jobs: its thread ends, which frees `writer`. */
 void af__writer_end(af__writer *writer);
 
 #endif

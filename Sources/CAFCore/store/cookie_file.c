@@ -1,4 +1,4 @@
-/* Jars as files: Netscape's format, SameSite in a comment before its cookie. */
+/* Cookie files: the Netscape format, with SameSite in a comment line before its cookie. */
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "message/fields.h"
@@ -14,7 +14,7 @@ static const char *const same_sites[] = {NULL, "None", "Lax", "Strict"};
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/** Cut at tabs; the last field takes what is left. Ends each in NUL. */
+/** Splits a line at tabs; the last field takes the rest. Terminates each with a NUL. */
 static size_t split(char *line, const char *fields[FIELDS]) {
     size_t count = 0;
     while (line != NULL && count < FIELDS) {
@@ -129,7 +129,7 @@ static af_status write_cookie(af__buffer *text, const af_cookie *cookie) {
     return status;
 }
 
-/** The oldest first: the order is all that a file says of when they were made. */
+/** Writes the oldest cookie first: the order is the file's only information about creation times. */
 af_status af__cookie_file_save(const af_cookie_list *list, const char *path, af_failure *failure) {
     af__buffer text;
     af__buffer_init(&text, LONGEST_FILE);

@@ -15,7 +15,7 @@ static size_t bucket_of(const af_cookie_jar *jar, af_slice site) {
     return (size_t)(af__keyed_hash(&jar->seed, site) % AF__COOKIE_BUCKETS);
 }
 
-/** Of a domain that ends in NUL. */
+/** Returns the bucket of a NUL-terminated domain. */
 static size_t bucket_of_domain(const af_cookie_jar *jar, af_slice domain) {
     return bucket_of(jar, af__suffixes_site(domain.bytes));
 }
@@ -28,7 +28,7 @@ static af_slice place(char **room, af_slice text) {
     return placed;
 }
 
-/** A copy of all that `from` says, with its texts behind it. */
+/** Copies a cookie, with its texts in the same block. */
 static af__jar_cookie *copy(const af__jar_cookie *from) {
     size_t size = from->name.size + from->value.size + from->domain.size + from->path.size + 4;
     af__jar_cookie *cookie = af__alloc(sizeof *cookie + size);
@@ -43,7 +43,7 @@ static af__jar_cookie *copy(const af__jar_cookie *from) {
     return cookie;
 }
 
-/** Values are secrets. */
+/** Overwrites the cookie before freeing it: values are secrets. */
 static void drop(af__jar_cookie *cookie) {
     size_t size = cookie->name.size + cookie->value.size + cookie->domain.size + cookie->path.size +
                   4;
@@ -89,7 +89,7 @@ static void take_out_expired(af_cookie_jar *jar, int64_t now) {
     }
 }
 
-/** Is `a` to go before `b`? Those without Secure do, then those that were not used for longest. */
+/** Returns whether `a` is evicted before `b`: first cookies without Secure, then the least recently used. */
 static bool goes_before(const af__jar_cookie *a, const af__jar_cookie *b) {
     if (a->is_secure != b->is_secure) return !a->is_secure;
     return a->used < b->used;
@@ -122,8 +122,8 @@ static void take_out_of_all(af_cookie_jar *jar) {
 }
 
 /**
- * The limit is that of a site: with one for each domain, a server of many subdomains would crowd out the cookies of all
- * others by a few redirects.
+ * Evicts cookies of a full site. The limit is per site, because with a limit per domain a server with many
+ * subdomains could evict all other cookies by a few redirects.
  */
 static void make_room(af_cookie_jar *jar, af_slice site, int64_t now) {
     bool is_full = jar->count >= jar->max_cookies ||
@@ -150,7 +150,7 @@ static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
     return NULL;
 }
 
-/** Who reads along on http must not replace, or stand in front of, what https has set. */
+/** An attacker on http must not replace or shadow a Secure cookie (RFC 6265bis 5.7). */
 static bool would_shadow_secure(const af_cookie_jar *jar, const af__jar_cookie *new) {
     for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
         for (const af__jar_cookie *old = jar->buckets[i]; old != NULL; old = old->next) {
@@ -188,10 +188,10 @@ static bool has_tab(af_slice text) {
     return text.size > 0 && memchr(text.bytes, '\t', text.size) != NULL;
 }
 
-/** What has to hold of every cookie, whoever has it. */
+/** Checks that apply to every cookie, from servers, programs and files. */
 static bool is_good(const af__jar_cookie *cookie, const char **why) {
     if (!af__cookie_is_clean(cookie->name, cookie->value, why)) return false;
-    /* A field of the file ends with a tab. */
+    /* Tabs separate the fields of a cookie file. */
     if (has_tab(cookie->name) || has_tab(cookie->path)) {
         *why = "the cookie's name or path contains a tab";
     }
@@ -207,7 +207,7 @@ static bool is_good(const af__jar_cookie *cookie, const char **why) {
     return *why == NULL;
 }
 
-/** The domain that a server wishes, in lower case, in `room`; or its own. */
+/** Determines a cookie's domain: the Domain attribute in lower case, stored in `room`, or the host. */
 static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, char *room,
                           const char **why) {
     af_slice own = af_slice_of(host);
@@ -215,7 +215,7 @@ static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, 
         char c = wish.bytes[i];
         room[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
     }
-    /* A final dot stays, and then no host matches (RFC 6265 5.1.3). */
+    /* A trailing dot is kept, so that no host matches (RFC 6265 5.1.3). */
     room[wish.size] = '\0';
     af_slice domain = {room, wish.size};
     bool is_own = af__is_same(domain, own);
@@ -250,7 +250,10 @@ af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, a
                           .is_http_only = read.is_http_only,
                           .same_site = read.same_site};
     if (read.path.size == 0 || has_tab(read.path)) new.path = af__cookie_default_path(site->path);
-    /* The URL's path is up to 64 KiB: some hundred cookies of it would be too large for a file. */
+    /*
+     * Default paths are limited too: URLs have up to 64 KiB, and a few hundred of them would be too large for a
+     * file.
+     */
     if (new.path.size > AF__COOKIE_LONGEST_ATTRIBUTE) {
         *why = "the cookie's path is too long";
         return AF_EINVAL;
@@ -273,7 +276,7 @@ static bool is_name(af_slice text) {
     return af__is_dns_name(text);
 }
 
-/** An address in its usual form, as URLs have it, in `room`. false: neither that nor a name. */
+/** Reads a domain: an address in the normal form of URLs, stored in `room`, or a name. false: neither. */
 static bool read_domain(af_slice *domain, bool *is_address, char room[AF__IP_ROOM]) {
     af__ip ip;
     af__host_kind kind = af__ip_read_host(&ip, *domain);
@@ -308,7 +311,7 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
     if (is_wide && (is_address || af__is_public_suffix(given->domain))) {
         *why = "the cookie's domain is a public suffix";
     }
-    /* Names with semicolons would be several; values with them, too. */
+    /* A semicolon would be sent as the start of another cookie. */
     if (strpbrk(given->name, ";=") != NULL || strchr(given->value, ';') != NULL ||
         strchr(given->path, ';') != NULL) {
         *why = "the cookie contains a semicolon, or its name an equals sign";
@@ -357,7 +360,7 @@ static void select_domain(const af_cookie_jar *jar, const af__cookie_site *site,
     }
 }
 
-/** Longer paths first, then those that have been there for longer. */
+/** Orders cookies for sending: longer paths first, then older ones (RFC 6265bis 5.8.3). */
 static int compare(const void *left, const void *right) {
     const af__jar_cookie *a = *(af__jar_cookie *const *)left;
     const af__jar_cookie *b = *(af__jar_cookie *const *)right;
@@ -366,7 +369,7 @@ static int compare(const void *left, const void *right) {
     return a->created < b->created ? -1 : 1;
 }
 
-/** Under the lock. */
+/** Requires the lock. */
 static void select_for(const af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
                        cookie_selection *out) {
     af__ip ip;
@@ -405,7 +408,7 @@ static af_status write_selection(af_cookie_jar *jar, const cookie_selection *sel
             status = af__buffer_append(&text, cookie->value.bytes, cookie->value.size);
         }
         touch(jar, cookie);
-        /* One that is too long for what is left; others may fit. */
+        /* This cookie exceeds the remaining space; shorter ones may fit. */
         if (status == AF_ETOOBIG) {
             text.size = before;
             status = AF_OK;

@@ -1,6 +1,6 @@
 /**
- * The jar: which cookies are kept, replaced, given up and sent (RFC 6265bis 5.7, 5.8). Any thread; under
- * the jar's lock nothing is done but that.
+ * The cookie jar: which cookies are stored, replaced, evicted and sent (RFC 6265bis 5.7 and 5.8). Any thread;
+ * nothing that could block is done while the jar's lock is held.
  */
 #ifndef AF_STORE_COOKIE_JAR_H
 #define AF_STORE_COOKIE_JAR_H
@@ -12,28 +12,28 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/** Where a request goes. */
+/** The target of a request. */
 typedef struct af__cookie_site {
-    const char *host; /**< In ASCII and lower case, without a dot at its end; ends in NUL. */
-    af_slice path;    /**< Of the URL, without its query. */
+    const char *host; /**< ASCII in lower case, without a trailing dot; NUL-terminated. */
+    af_slice path;    /**< Path of the URL, without its query. */
     bool is_secure;
 } af__cookie_site;
 
 enum {
-    /** Bytes and number of cookies of one request: what servers are known to take. */
+    /** Maximum size and number of the cookies of one request, as common servers accept them. */
     AF__COOKIES_LONGEST = 8190,
     AF__COOKIES_MOST = 150,
     AF__COOKIE_BUCKETS = 256
 };
 
-/** Text behind it. */
+/** A stored cookie, followed by its texts. */
 typedef struct af__jar_cookie {
     struct af__jar_cookie *next;
-    af__node use;                       /**< In the jar's order of use. */
-    af_slice name, value, domain, path; /**< Each ends in NUL. */
-    af_slice site;                      /**< The end of `domain` that its owner has registered. */
+    af__node use;                       /**< Position in the jar's order of use. */
+    af_slice name, value, domain, path; /**< All NUL-terminated. */
+    af_slice site;                      /**< The registrable domain: the end of `domain`. */
     int64_t expires_s;
-    uint64_t created, used; /**< Marks of the jar's clock, which orders them. */
+    uint64_t created, used; /**< Times on the jar's logical clock, for ordering. */
     bool is_host_only, is_secure, is_http_only;
     af_same_site same_site;
 } af__jar_cookie;
@@ -45,35 +45,38 @@ struct af_cookie_jar {
     uint32_t max_cookies_per_site, max_cookies;
     af__hash_seed seed;
     /* Under the lock. */
-    af__jar_cookie *buckets[AF__COOKIE_BUCKETS]; /**< By site. */
-    af__list by_use; /**< The one that was not used for longest first. */
+    af__jar_cookie *buckets[AF__COOKIE_BUCKETS]; /**< Hashed by site. */
+    af__list by_use;                             /**< Least recently used first. */
     size_t count;
-    int64_t earliest_expiry; /**< No cookie ends before. */
+    int64_t earliest_expiry; /**< No cookie expires before this time. */
     uint64_t clock;
-    bool has_changed; /**< Since it was written. */
+    bool has_changed; /**< Since the file was saved. */
 };
 
-/** Keep what `site` has set, or say why not. AF_EINVAL: refused; AF_ENOMEM. */
+/** Stores a cookie that `site` has set. AF_EINVAL: refused, `*why` is the reason; AF_ENOMEM. */
 af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, af_slice line,
                               int64_t now, const char **why);
 
-/** A cookie that a program or a file has. */
+/** Stores a cookie from a program or a file. */
 af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *cookie, int64_t now,
                              const char **why);
 
-/** The value of Cookie for a request to `site`, yours; NULL if there is nothing to send. AF_ENOMEM. */
+/**
+ * Writes the value of the Cookie field for `site`, owned by the caller; NULL if there is nothing to send.
+ * AF_ENOMEM.
+ */
 af_status af__cookie_jar_write(af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
                                char **out);
 
-/** The cookies for `site`, NULL: all; a list as af_cookie_jar_copy() makes it. */
+/** Copies the cookies for `site`, or all for NULL, as af_cookie_jar_copy() does. */
 af_status af__cookie_jar_list(af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
                               af_cookie_list **out);
 
-/** Read a file into the jar. Lines that make no sense are left out. */
+/** Loads a file into the jar. Invalid lines are skipped. */
 af_status af__cookie_file_load(af_cookie_jar *jar, const char *path, int64_t now,
                                af_failure *failure);
 
-/** Write what of the list outlives the jar. */
+/** Saves the persistent cookies of the list. */
 af_status af__cookie_file_save(const af_cookie_list *list, const char *path, af_failure *failure);
 
 #endif

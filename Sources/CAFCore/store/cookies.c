@@ -1,4 +1,4 @@
-/* The public functions of a jar; what they decide is in cookie_jar.c. */
+/* The public functions of a jar; the rules are in cookie_jar.c. */
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "message/url.h"
@@ -85,7 +85,10 @@ af_status af_cookie_jar_set(af_cookie_jar *jar, const af_cookie *cookie, af_fail
     return say(status, why, failure);
 }
 
-/** `host` has room for AF__HOST_LONGEST bytes and a NUL; the site points there and into `url`. */
+/**
+ * Reads a site from a URL. `host` has room for AF__HOST_LONGEST bytes and a NUL; the site points to it and into
+ * `url`.
+ */
 static af_status read_site(af__cookie_site *out, af__url *url, char *host, const char *text,
                            af_failure *failure) {
     if (text == NULL) return af__fail(failure, AF_EINVAL, "the URL is missing");

@@ -33,7 +33,7 @@ af_status af__file_save(const char *path, af_slice bytes, af_failure *failure) {
     if (temporary == NULL) return af__fail_memory(failure);
     snprintf(temporary, size, "%s%s", path, suffix);
     af_status status = AF_OK;
-    /* Made with the mode 0600. */
+    /* Created with mode 0600. */
     int descriptor = mkostemp(temporary, O_CLOEXEC);
     if (descriptor < 0) {
         status = fail(failure, "write", path);

@@ -6,12 +6,12 @@
 
 #include "base/buffer.h"
 
-/** All of a regular file; empty if there is none. AF_EFILE, also if it is too large; AF_ENOMEM. */
+/** Reads a regular file; a missing one is empty. AF_EFILE, also if it is too large; AF_ENOMEM. */
 af_status af__file_load(af__buffer *out, const char *path, af_failure *failure);
 
 /**
- * A new file of these bytes, with the mode 0600, takes the place of `path` when it is on the disk;
- * until then that is as it was. AF_EFILE, AF_ENOMEM.
+ * Writes a new file with mode 0600, syncs it, and renames it to `path`, which is unchanged until then. AF_EFILE,
+ * AF_ENOMEM.
  */
 af_status af__file_save(const char *path, af_slice bytes, af_failure *failure);
 

@@ -19,21 +19,21 @@
 enum {
     FIRST_BUCKETS = 64,
     MOST = 10000,
-    /* One site has at most this part of the store, so that its subdomains can't crowd out all others. */
+    /* A site may have at most this fraction of the store, so that its subdomains can't evict all other hosts. */
     SITE_PART = 20,
     LONGEST_HOST = 255,
     LONGEST_FILE = 8 * 1024 * 1024,
     LONGEST_LINE = 512
 };
 
-/* A hundred years: longer than that is as good as ever, and no sum of it overflows. */
+/* A hundred years; no sum with it overflows. */
 static const int64_t LONGEST_AGE = INT64_C(100) * 366 * 86400;
 
 typedef struct hsts_entry {
     struct hsts_entry *next;
-    af__timer end; /**< In seconds since 1970. */
+    af__timer end; /**< Expiry in Unix time; the deadline of a timer heap. */
     bool includes_subdomains;
-    size_t site_at; /**< Where in `host` what its owner has registered begins. */
+    size_t site_at; /**< Offset in `host` of the registrable domain. */
     char host[];
 } hsts_entry;
 
@@ -46,8 +46,8 @@ struct af_hsts {
     /* Under the lock. */
     hsts_entry **buckets;
     size_t bucket_count;
-    af__timers ends;  /* Of all entries. */
-    bool has_changed; /* Since it was written. */
+    af__timers ends;  /* Orders all entries by expiry. */
+    bool has_changed; /* Since the file was saved. */
 };
 
 static int64_t current(void) {
@@ -100,7 +100,7 @@ bool af__hsts_read(af__hsts_field *out, af_slice value) {
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
-/** Those of one site are in one. */
+/** Returns the bucket of a site; all its entries are in one bucket. */
 static hsts_entry **bucket_of(const af_hsts *hsts, af_slice site) {
     uint64_t hash = af__keyed_hash(&hsts->seed, site);
     return &hsts->buckets[hash % hsts->bucket_count];
@@ -120,7 +120,7 @@ static hsts_entry *entry_at(const af_hsts *hsts, size_t index) {
     return AF__OWNER(hsts->ends.heap[index], hsts_entry, end);
 }
 
-/** Without memory for that, finding takes longer. */
+/** Grows the table. When out of memory, lookups take longer. */
 static void grow(af_hsts *hsts) {
     size_t bucket_count = hsts->bucket_count * 2;
     hsts_entry **buckets = af__zalloc(bucket_count * sizeof *buckets);
@@ -153,7 +153,7 @@ static bool is_full(const af_hsts *hsts) {
     return hsts->ends.count >= hsts->max_hosts;
 }
 
-/** The one of the site that would end first, if it has all that it may have; NULL: it has room. */
+/** Returns the site's entry that expires first if the site is at its limit; NULL otherwise. */
 static hsts_entry *crowded_out(const af_hsts *hsts, af_slice site) {
     size_t count = 0, max_of_site = hsts->max_hosts / SITE_PART + 1;
     hsts_entry *first = NULL;
@@ -166,7 +166,7 @@ static hsts_entry *crowded_out(const af_hsts *hsts, af_slice site) {
     return count >= max_of_site ? first : NULL;
 }
 
-/** Only what is known of this very host changes, never of those above or below it. */
+/** Changes the entry of this exact host only, never those of parents and subdomains. */
 static af_status put(af_hsts *hsts, const char *host, int64_t expires_s, bool includes_subdomains,
                      int64_t now) {
     size_t size = strlen(host) + 1;
@@ -187,7 +187,7 @@ static af_status put(af_hsts *hsts, const char *host, int64_t expires_s, bool in
     af_slice site = af__suffixes_site(host);
     hsts_entry *crowded = crowded_out(hsts, site);
     if (crowded != NULL) take_out(hsts, find(hsts, crowded->host));
-    /* The one that would end first, which includes those that have. */
+    /* Evicts the entry that expires first; expired ones are included. */
     while (is_full(hsts)) take_out(hsts, find(hsts, entry_at(hsts, 0)->host));
     if (hsts->ends.count >= hsts->bucket_count) grow(hsts);
     memcpy(new->host, host, size);
@@ -229,7 +229,7 @@ bool af__hsts_wants(af_hsts *hsts, const char *host, int64_t now) {
 
 /* ---- Hosts of programs and files ----------------------------------------------------------- */
 
-/** In lower case, without a dot at its end. false: it is no name. */
+/** Reads a host in lower case without a trailing dot. false: not a name. */
 static bool read_host(const char *text, char out[LONGEST_HOST + 1]) {
     af__ip ip;
     size_t size = strlen(text);
@@ -294,7 +294,10 @@ static bool read_moment(const char *text, int64_t *out) {
     return true;
 }
 
-/** The order of the lines says nothing, so the last one has no right to a place of its own. */
+/**
+ * Returns whether an entry of a file fits into the store: the order of lines has no meaning, so a later line
+ * doesn't evict an entry that expires later.
+ */
 static bool can_stay(const af_hsts *hsts, const char *host, int64_t expires_s) {
     if (*find(hsts, host) != NULL) return true;
     const hsts_entry *crowded = crowded_out(hsts, af__suffixes_site(host));

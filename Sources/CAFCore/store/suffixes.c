@@ -7,12 +7,12 @@
 
 typedef struct psl psl;
 
-/* As libpsl.h has them. */
+/* Declarations of libpsl.h. */
 static const psl *list;
 static int (*is_suffix)(const psl *list, const char *domain);
 static const char *(*registrable_domain)(const psl *list, const char *domain);
 
-/** A symbol as a function: C knows no conversion between the two. */
+/** Looks up a function by name; memcpy, because C has no conversion from object to function pointers. */
 static bool find(void *library, const char *name, void *function, size_t size) {
     void *symbol = dlsym(library, name);
     memcpy(function, &symbol, size);
@@ -28,7 +28,7 @@ static void load(void) {
                      find(library, "psl_registrable_domain", &registrable_domain,
                           sizeof registrable_domain);
     if (!is_usable) return;
-    /* The system's file is younger than what was built in. */
+    /* The system's file is newer than the list that is built into libpsl. */
     if (find(library, "psl_latest", &latest, sizeof latest)) list = latest(NULL);
     if (list == NULL && find(library, "psl_builtin", &builtin, sizeof builtin)) list = builtin();
 }
@@ -43,7 +43,7 @@ bool af__is_public_suffix(const char *domain) {
     return !af__suffixes_are_known() || is_suffix(list, domain) != 0;
 }
 
-/** NULL: the host has none. */
+/** Returns the registrable domain; NULL: none. */
 static const char *registered(const char *host) {
     af__ip ip;
     if (af__ip_parse(&ip, af_slice_of(host)) || !af__suffixes_are_known()) return NULL;

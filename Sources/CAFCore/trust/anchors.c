@@ -11,7 +11,7 @@
 
 static X509_STORE *system_store;
 
-/** Does a directory hold certificates under the hashes of their subjects ("1e08bfd1.0")? */
+/** Returns whether a directory has OpenSSL's hashed names ("1e08bfd1.0"). */
 static bool is_hashed(const char *path) {
     DIR *directory = opendir(path);
     if (directory == NULL) return false;
@@ -40,9 +40,9 @@ static void add_bundle(X509_STORE *store) {
 }
 
 /**
- * A hashed directory lets OpenSSL look up just the root that a chain needs; parsing a whole bundle
- * costs some 30 ms. So the bundle is for systems without such a directory, and for users who name
- * their own by OpenSSL's environment variables.
+ * Adds the system's anchors. From a hashed directory OpenSSL loads only the roots that a chain needs; parsing a
+ * whole bundle takes about 30 ms. The bundle is for systems without such a directory, and for users who set
+ * SSL_CERT_FILE or SSL_CERT_DIR.
  */
 static void add_system(X509_STORE *store) {
     const char *directory = X509_get_default_cert_dir();

@@ -1,5 +1,5 @@
 /**
- * Which certificates are trusted to begin with: the system's, and those that are given.
+ * Trust anchors: the system's, and those of a policy.
  */
 #ifndef AF_TRUST_ANCHORS_H
 #define AF_TRUST_ANCHORS_H
@@ -7,10 +7,10 @@
 #include <openssl/x509_vfy.h>
 #include <stdbool.h>
 
-/** The system's, looked up once per process and shared; borrowed. NULL when out of memory. */
+/** Returns the system's store, which is created once per process and shared; borrowed. NULL when out of memory. */
 X509_STORE *af__anchors_system(void);
 
-/** A store of one's own; either list may be NULL, and stays the caller's. NULL when out of memory. */
+/** Creates a store from two lists; each may be NULL and remains the caller's. NULL when out of memory. */
 X509_STORE *af__anchors_new(STACK_OF(X509) *certificates, STACK_OF(X509_CRL) *crls,
                             bool has_system);
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A level below asks for less than 112 bits: RSA 1024, SHA-1. */
+/* Lower levels accept less than 112 bits: RSA 1024, SHA-1. */
 enum { DEFAULT_LEVEL = 2 };
 
 /* ---- The path ------------------------------------------------------------------------------ */
@@ -25,7 +25,7 @@ static bool names_host(X509 *leaf, const af__trust_host *host) {
     return X509_check_host(leaf, host->text, strlen(host->text), host_flags, NULL) == 1;
 }
 
-/** What one judgement works with. */
+/** The state of one evaluation. */
 typedef struct judgement {
     const af_trust_policy *policy;
     const af__trust_rule *rule;
@@ -33,15 +33,15 @@ typedef struct judgement {
     X509 *leaf;
     STACK_OF(X509) *untrusted;
     af__verdict *verdict;
-    STACK_OF(X509) *chain; /**< The path that was verified; ours. */
-    bool is_blamed;        /**< A path to the pins is there, and has a fault. */
+    STACK_OF(X509) *chain; /**< The verified path; owned. */
+    bool is_blamed;        /**< There is a path to the pins, but it has an error. */
 } judgement;
 
 static bool prepare(const judgement *judged, bool is_partial, X509_STORE_CTX *context) {
     const af_trust_policy *policy = judged->policy;
     if (X509_STORE_CTX_set_default(context, "ssl_server") != 1) return false;
     X509_VERIFY_PARAM *parameters = X509_STORE_CTX_get0_param(context);
-    /* Without the latter two OpenSSL takes a list of changes for a whole one. */
+    /* Without the last two flags OpenSSL treats a delta CRL as a complete one. */
     unsigned long flags = X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_EXTENDED_CRL_SUPPORT |
                           X509_V_FLAG_USE_DELTAS;
     if (is_partial) flags |= X509_V_FLAG_PARTIAL_CHAIN;
@@ -58,7 +58,7 @@ static bool prepare(const judgement *judged, bool is_partial, X509_STORE_CTX *co
     return X509_VERIFY_PARAM_set1_host(parameters, host->text, strlen(host->text)) == 1;
 }
 
-/** X509_V_OK, and then judged->chain is the path. `*depth` is that of the fault. */
+/** Verifies the chain. X509_V_OK: judged->chain is the path. Otherwise `*depth` is the position of the error. */
 static int verify(judgement *judged, X509_STORE *store, bool is_partial, int *depth) {
     int error = X509_V_ERR_OUT_OF_MEM;
     X509_STORE_CTX *context = X509_STORE_CTX_new();
@@ -100,14 +100,14 @@ static bool holds_certificate(const af__trust_rule *rule, const X509 *certificat
     return false;
 }
 
-/** Is this one pinned, by its key or as a whole? */
+/** Returns whether a certificate is pinned, by its key or as a whole. */
 static bool pins_hold(const af__trust_rule *rule, const X509 *certificate) {
     return holds_key(rule, certificate) || holds_certificate(rule, certificate);
 }
 
 /**
- * By the rule's way of matching. `chain` is the verified path; NULL if there is none, and then only
- * the key of `leaf` can count: whole certificates want to be verified against.
+ * Returns whether the pins match as the rule requires. `chain` is the verified path. NULL: there is none, and only
+ * the key of `leaf` is compared, because whole certificates are compared by verification.
  */
 static bool pins_match(const af__trust_rule *rule, X509 *leaf, STACK_OF(X509) *chain) {
     if (chain == NULL) return holds_key(rule, leaf);
@@ -140,7 +140,7 @@ static int64_t time_of(const af_trust_policy *policy) {
     return policy->time_s != 0 ? policy->time_s : (int64_t)time(NULL);
 }
 
-/** The chain is good, but for its pins. */
+/** Returns whether a pin mismatch is accepted: pins expired, or report only. */
 static bool forgives(const judgement *judged) {
     const af__trust_rule *rule = judged->rule;
     bool is_over = rule->expires_s != 0 && time_of(judged->policy) >= rule->expires_s;
@@ -150,7 +150,10 @@ static bool forgives(const judgement *judged) {
     return true;
 }
 
-/** Pinned certificates as the only anchors. They may be of any kind, the server's own too. */
+/**
+ * Verifies with the pinned certificates as the only anchors. They may be roots, intermediates or the server's
+ * certificate.
+ */
 static bool verify_by_pins(judgement *judged) {
     STACK_OF(X509) *chain = judged->chain;
     af__verdict *verdict = judged->verdict;
@@ -159,7 +162,7 @@ static bool verify_by_pins(judgement *judged) {
     int error = verify(judged, judged->rule->store, true, &depth);
     if (error != X509_V_OK) {
         judged->chain = chain;
-        /* A path that ends nowhere misses the pins; any other fault is that of a path to them. */
+        /* A path without an anchor misses the pins; any other error is that of a path to them. */
         judged->is_blamed = !verdict->is_verified && !af__trust_lacks_anchor(error);
         if (judged->is_blamed) blame(verdict, error, depth);
         return false;
@@ -177,7 +180,7 @@ static bool match_pins(judgement *judged) {
     bool was_verified = judged->verdict->is_verified;
     if (pins_match(rule, judged->leaf, was_verified ? judged->chain : NULL)) return true;
     if (rule->store == NULL) return false;
-    /* Of a path to the pins its end is pinned; how much more must be was asked for above. */
+    /* The end of such a path is pinned; other matches were checked above. */
     if (was_verified && rule->match != AF_PIN_MATCH_ANY) return false;
     if (rule->match != AF_PIN_MATCH_ANY && !pins_hold(rule, judged->leaf)) return false;
     return verify_by_pins(judged);
@@ -206,7 +209,10 @@ static void judge(judgement *judged) {
     if (error != X509_V_OK) {
         blame(verdict, error, depth);
         if (!rule->allow_invalid_certificates || error == X509_V_ERR_OUT_OF_MEM) return;
-        /* The chain may be wrong, the name not: verification may have ended before it was compared. */
+        /*
+         * An invalid chain may be accepted, a wrong name not: verification may have stopped before the name was
+         * compared.
+         */
         if (judged->host != NULL && !names_host(judged->leaf, judged->host)) {
             say(verdict, AF_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
                 "the certificate isn't valid for this host");
@@ -219,7 +225,7 @@ static void judge(judgement *judged) {
 
 /* ---- Verification ------------------------------------------------------------------------------ */
 
-/** The peer's certificates and the policy's; NULL when out of memory. */
+/** Joins the peer's and the policy's certificates; NULL when out of memory. */
 static STACK_OF(X509) *gather(const af_trust_policy *policy, const af__trust_case *trust_case) {
     STACK_OF(X509) *all = trust_case->sent != NULL ? sk_X509_dup(trust_case->sent)
                                                    : sk_X509_new_null();
@@ -232,7 +238,7 @@ static STACK_OF(X509) *gather(const af_trust_policy *policy, const af__trust_cas
     return all;
 }
 
-/** What was sent, the leaf first. */
+/** Lists the certificates that were sent, the leaf first. */
 static STACK_OF(X509) *list_sent(const af__trust_case *trust_case) {
     STACK_OF(X509) *list = sk_X509_new_null();
     bool is_good = list != NULL && X509_add_cert(list, trust_case->leaf, X509_ADD_FLAG_UP_REF) == 1;
@@ -259,7 +265,7 @@ af__verification *af__trust_evaluate(const af_trust_policy *policy,
                         .verdict = &verification->verdict};
     if (has_host && !judged.rule->skip_host_check) judged.host = &verification->host;
     if (has_host && !is_host) {
-        /* Nor can a rule be found for it, so that even a policy that compares no names must refuse. */
+        /* Without a valid host no rule can be found, so even a policy that compares no names must refuse. */
         verification->host.text[0] = '\0';
         say(&verification->verdict, AF_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
             "invalid host: a certificate can't name it");
@@ -324,7 +330,7 @@ void af__verification_release(af__verification *verification) {
 
 /* ---- Without a network --------------------------------------------------------------------- */
 
-/** NULL: not DER, or something follows. */
+/** Parses DER. NULL: invalid, or followed by other bytes. */
 static X509 *parse_der(af_slice der) {
     if (der.size == 0 || der.size > LONG_MAX) return NULL;
     const unsigned char *at = (const unsigned char *)der.bytes;

@@ -1,4 +1,4 @@
-/* Certificates from files and folders. */
+/* Reads certificates from files and folders. */
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/file.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Several times what all public authorities take, and nobody's certificates are more. */
+/* Several times the size of all public root certificates. */
 static const uint64_t MAX_FILE = UINT64_C(16) * 1024 * 1024;
 
 static af_status fail_file(af_failure *failure, const char *path, int error) {
@@ -26,12 +26,12 @@ static af_status fail_file(af_failure *failure, const char *path, int error) {
     return status;
 }
 
-/** Append the certificates of a file to `pem`. */
+/** Appends the certificates of a file to `pem`. */
 static af_status add_file(BIO *pem, const char *path, af__file_kind kind, af_failure *failure) {
     STACK_OF(X509) *certificates = NULL;
     af__buffer text;
     af__buffer_init(&text, MAX_FILE);
-    /* Somebody may give the certificates through a pipe. */
+    /* A single path may be a pipe. */
     af_status status = af__read_file(&text, path, kind, failure);
     if (status == AF_ETOOBIG) {
         status = af__fail(failure, AF_EINVAL, "%s: too large for a file of certificates", path);
@@ -58,7 +58,7 @@ static bool is_certificate_file(const char *name) {
     return size > 4 && strcmp(name + size - 4, ".cer") == 0;
 }
 
-/** Paths of files in a folder. */
+/** The paths of a folder's files. */
 typedef struct path_list {
     char **paths;
     size_t count;
@@ -91,7 +91,7 @@ static af_status list_folder(path_list *list, const char *folder, af_failure *fa
     }
     closedir(directory);
     if (!is_complete) return af__fail_memory(failure);
-    /* The same folder gives the same text. */
+    /* Sorted, so that the result doesn't depend on the order of readdir(). */
     if (list->count > 1) qsort(list->paths, list->count, sizeof *list->paths, compare_paths);
     return AF_OK;
 }

@@ -5,14 +5,17 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-/** An address in the form that every other spelling of it has in common. */
+/** Reads an address and normalises it. */
 static bool read_address(af__trust_host *out) {
     unsigned char address[16];
     struct in_addr short_form;
     if (inet_pton(AF_INET6, out->text, address) == 1) {
         return inet_ntop(AF_INET6, address, out->text, sizeof out->text) != NULL;
     }
-    /* What URL parsers take for an IPv4 address is connected to as one. */
+    /*
+     * URL parsers treat a host that ends in a number as an IPv4 address (WHATWG URL), and it would be connected to
+     * as one.
+     */
     const char *label = strrchr(out->text, '.');
     label = label != NULL ? label + 1 : out->text;
     if (!af__is_digit(*label) || inet_aton(out->text, &short_form) == 0) return false;

@@ -1,30 +1,30 @@
 /**
- * Hosts as certificates and rules name them. Pure.
+ * Host names of certificates and rules. Pure functions.
  */
 #ifndef AF_TRUST_HOSTNAME_H
 #define AF_TRUST_HOSTNAME_H
 
 #include <afcore/base.h>
 
-/** As long as DNS allows, and the NUL. */
+/** The maximum length of DNS, and the NUL. */
 enum { AF__TRUST_HOST_SIZE = 256 };
 
-/** A host as it is compared: in lower case, without the root's dot; an address in its usual form. */
+/** A host for comparisons: in lower case, without a trailing dot; addresses are normalised. */
 typedef struct af__trust_host {
     char text[AF__TRUST_HOST_SIZE];
     bool is_address;
 } af__trust_host;
 
 /**
- * false: nothing that a certificate could name, such as a name with an empty label or one with octets
- * above 127. Short forms of addresses ("127.1") become what they stand for.
+ * Reads a host. false: a certificate can't name it, for example a name with an empty label or octets above 127.
+ * Short forms of addresses ("127.1") are expanded.
  */
 bool af__trust_host_read(af__trust_host *out, const char *text);
 
 typedef enum af__pattern_kind {
     AF__PATTERN_EXACT,
     AF__PATTERN_WILDCARD,  /**< One label before `host`. */
-    AF__PATTERN_SUBDOMAINS /**< `host` and everything below it. */
+    AF__PATTERN_SUBDOMAINS /**< `host` and its subdomains. */
 } af__pattern_kind;
 
 typedef struct af__host_pattern {
@@ -32,10 +32,10 @@ typedef struct af__host_pattern {
     af__trust_host host; /**< Without "*.". */
 } af__host_pattern;
 
-/** false: no host, or a star anywhere but as the first label. */
+/** Reads a pattern. false: not a host, or a star that isn't the first label. */
 bool af__host_pattern_read(af__host_pattern *out, const char *text, bool includes_subdomains);
 
-/** How well it fits: 0 not at all; more for what is more specific. */
+/** Returns how specifically a pattern matches: 0 no match; higher is more specific. */
 unsigned af__host_pattern_specificity(const af__host_pattern *pattern, const af__trust_host *host);
 
 #endif

@@ -5,10 +5,10 @@
 #include <openssl/ocsp.h>
 #include <openssl/x509v3.h>
 
-/* How far the clocks of a responder and ours may differ, in seconds. */
+/* Maximum clock difference between a responder and this machine, in seconds. */
 enum { SKEW_S = 300, STATUS_REQUEST = 5 };
 
-/** RFC 7633: does the certificate promise a stapled answer? */
+/** Returns whether the certificate requires a stapled response (RFC 7633). */
 static bool must_staple(const X509 *certificate) {
     TLS_FEATURE *features = X509_get_ext_d2i(certificate, NID_tlsfeature, NULL, NULL);
     bool is_there = false;
@@ -20,7 +20,7 @@ static bool must_staple(const X509 *certificate) {
     return is_there;
 }
 
-/** What a responder says of the chain's first certificate; V_OCSP_CERTSTATUS_UNKNOWN if it's no use. */
+/** Returns the status of the chain's first certificate; V_OCSP_CERTSTATUS_UNKNOWN if the response is unusable. */
 static int read_status(OCSP_BASICRESP *basic, const af__verification *verification,
                        X509_STORE *store) {
     ASN1_GENERALIZEDTIME *revoked_at, *this_update, *next_update;
@@ -37,7 +37,7 @@ static int read_status(OCSP_BASICRESP *basic, const af__verification *verificati
                                               &this_update, &next_update) == 1;
         OCSP_CERTID_free(id);
         if (!is_there) continue;
-        /* A revocation stays one, whatever else is said. */
+        /* A revocation counts even if the response has expired. */
         if (status == V_OCSP_CERTSTATUS_REVOKED) return status;
         bool is_current = next_update != NULL &&
                           OCSP_check_validity(this_update, next_update, SKEW_S, -1) == 1;
@@ -67,7 +67,7 @@ static int judge(const af_trust_policy *policy, const af__verification *verifica
 void af__trust_check_ocsp(const af_trust_policy *policy, af__verification *verification,
                           af_slice response) {
     if (policy->ocsp == AF_OCSP_IGNORE || !verification->verdict.is_accepted) return;
-    /* What was let through although its path is wrong has no issuer that could vouch for it. */
+    /* A chain that was accepted without a verified path has no issuer who could sign the response. */
     if (!verification->verdict.is_verified) return;
     if (response.size == 0) {
         bool is_missed = policy->ocsp == AF_OCSP_REQUIRE ||

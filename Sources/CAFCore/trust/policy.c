@@ -27,7 +27,7 @@ static af_status check_rule(const af_trust_rule *rule, af_failure *failure) {
     return AF_OK;
 }
 
-/** Room for the pins of a rule, and for the keys of its certificates where those are pinned. */
+/** Reads the pins of a rule, and allocates room for the keys of its certificates. */
 static af_status read_pins(af__trust_rule *out, const af_trust_rule *rule, af_failure *failure) {
     bool pins_keys = out->mode == AF_PINNING_PUBLIC_KEY;
     int certificates = pins_keys && out->certificates != NULL ? sk_X509_num(out->certificates) : 0;

@@ -1,5 +1,5 @@
 /**
- * A trust policy, taken apart once and never changed: rules, and the certificates that they mean.
+ * A parsed, immutable trust policy: rules and their certificates.
  */
 #ifndef AF_TRUST_POLICY_H
 #define AF_TRUST_POLICY_H
@@ -12,18 +12,19 @@
 #include <stdatomic.h>
 
 /**
- * Before anything else makes OpenSSL initialise itself: asks it not to tear itself down when the
- * process exits, because loop threads may still be using it then.
+ * Initialises OpenSSL before anything else does, and tells it not to clean up at exit, because loop threads may
+ * still use it then.
  */
 void af__openssl_begin(void);
 
 typedef struct af__trust_rule {
-    af__host_pattern pattern; /**< Of the first rule, that for everywhere: unused. */
+    af__host_pattern pattern; /**< Unused in the first rule, the default one. */
     af_pinning_mode mode;
     af_pin_match match;
-    STACK_OF(X509) *certificates; /**< Mode certificate: pinned whole. */
-    X509_STORE *store;            /**< Mode certificate: they alone. NULL if there are none. */
-    af__key_hash *keys;           /**< Pinned by their keys. */
+    STACK_OF(X509) *certificates; /**< For AF_PINNING_CERTIFICATE: the pinned certificates. */
+    X509_STORE
+    *store; /**< For AF_PINNING_CERTIFICATE: a store with only these. NULL: there are none. */
+    af__key_hash *keys; /**< Pinned keys. */
     size_t key_count;
     int64_t expires_s;
     bool report_only;
@@ -33,7 +34,7 @@ typedef struct af__trust_rule {
 
 struct af_trust_policy {
     atomic_uint references;
-    X509_STORE *store; /**< NULL: the system's, which is looked up when it is needed. */
+    X509_STORE *store; /**< NULL: the system's, which is loaded on demand. */
     bool has_own_anchors;
     STACK_OF(X509) *intermediates;
     bool has_crls, check_authorities;
@@ -41,17 +42,17 @@ struct af_trust_policy {
     int security_level; /**< 0: the default. */
     int64_t time_s;
     af_trust_hook hook;
-    af__trust_rule *rules; /**< The first goes for everywhere. */
+    af__trust_rule *rules; /**< The first one is the default rule. */
     size_t rule_count;
 };
 
-/** The rule for a host, which may be NULL. */
+/** Returns the rule for a host, which may be NULL. */
 const af__trust_rule *af__policy_rule_for(const af_trust_policy *policy,
                                           const af__trust_host *host);
 
 /**
- * The certificates to trust, borrowed. The system's are looked up at the first call in the process,
- * so that programs that speak no TLS don't pay for them. NULL when out of memory.
+ * Returns the store of trust anchors, borrowed. The system's are loaded by the first call in the process, so that
+ * programs without TLS don't pay for them. NULL when out of memory.
  */
 X509_STORE *af__policy_store(const af_trust_policy *policy);
 

@@ -1,4 +1,4 @@
-/** OpenSSL's reasons in our words. */
+/** Maps OpenSSL's verification errors to af_trust_reason. */
 #ifndef AF_TRUST_REASON_H
 #define AF_TRUST_REASON_H
 
@@ -7,7 +7,7 @@
 
 af_trust_reason af__trust_reason_of(int error);
 
-/** Did the path end at nothing that is trusted? */
+/** Returns whether the path doesn't end at a trust anchor. */
 bool af__trust_lacks_anchor(int error);
 
 #endif

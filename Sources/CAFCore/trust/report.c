@@ -1,4 +1,4 @@
-/* Verification, written out. */
+/* Converts a verification to a report. */
 #include "base/alloc.h"
 #include "base/fork_gate.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@
 #include <time.h>
 
 typedef struct report_block {
-    af_trust_report report; /* First: callers hold a pointer to it. */
+    af_trust_report report; /* First member: callers have a pointer to it. */
     af_trust_certificate *chain;
     char *text, *host;
 } report_block;
@@ -19,8 +19,9 @@ typedef struct report_block {
 /* ---- Texts --------------------------------------------------------------------------------- */
 
 /**
- * What was written to `bio`, which is emptied. NULL when out of memory. Whoever made a certificate writes no line of
- * its own into what shows it: ASN1_STRING_print() lets line breaks pass, and other names come as they are.
+ * Returns the text in `bio` and empties it. NULL when out of memory. Control characters are escaped, because the
+ * author of a certificate must not be able to write lines of a report: ASN1_STRING_print() keeps line breaks, and
+ * other names are copied.
  */
 static char *take_text(BIO *bio) {
     char *bytes = NULL;
@@ -41,7 +42,7 @@ static char *take_text(BIO *bio) {
 }
 
 static char *name_text(BIO *bio, const X509_NAME *name) {
-    /* Escapes what is no text, but not the octets of UTF-8. */
+    /* Escapes control characters, but not the octets of UTF-8. */
     unsigned long form = XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB;
     X509_NAME_print_ex(bio, name, 0, form);
     return take_text(bio);
@@ -51,7 +52,7 @@ static void write_hex(BIO *bio, const unsigned char *bytes, int size) {
     for (int i = 0; i < size; i++) BIO_printf(bio, "%02x", bytes[i]);
 }
 
-/** A name may hold any octets; a reader must not take some of them for the end of it. */
+/** A name may contain any octets; escapes those that a reader could take for its end. */
 static void write_escaped(BIO *bio, const ASN1_STRING *name) {
     const unsigned char *bytes = ASN1_STRING_get0_data(name);
     for (int i = 0; i < ASN1_STRING_length(name); i++) {

@@ -12,11 +12,11 @@
 
 static const char pin_scheme[] = "sha256//";
 
-enum { BASE64_SIZE = 44 }; /* Of a digest. */
+enum { BASE64_SIZE = 44 }; /* Size of a digest. */
 
 /* ---- Certificates and revocation lists ----------------------------------------------------- */
 
-/** DER is a SEQUENCE, and no text begins with that octet. */
+/** DER starts with the tag of a SEQUENCE, which PEM text can't start with. */
 static bool is_der(af_slice text) {
     return text.size > 0 && text.bytes[0] == 0x30;
 }
@@ -28,7 +28,7 @@ static void *read_one(BIO *bio, bool is_pem, bool is_crl) {
     return is_pem ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : d2i_X509_bio(bio, NULL);
 }
 
-/** Was the last failure to read nothing but the end of the text? */
+/** Returns whether the last read failed only because the text ended. */
 static bool is_at_end(bool is_pem) {
     unsigned long error = ERR_peek_last_error();
     ERR_clear_error();
@@ -36,7 +36,7 @@ static bool is_at_end(bool is_pem) {
            ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
 }
 
-/** Read all into `out`. AF_EINVAL: none, or one of them is broken. */
+/** Reads everything into `out`. AF_EINVAL: nothing found, or one item is invalid. */
 static af_status read_all(OPENSSL_STACK *out, BIO *bio, bool is_pem, bool is_crl) {
     while (is_pem || BIO_pending(bio) > 0) {
         void *one = read_one(bio, is_pem, is_crl);
@@ -92,8 +92,8 @@ af_status af__certificates_parse(STACK_OF(X509) **out, af_slice text, const char
     af_status status = parse(&all, text, false, what, failure);
     *out = (STACK_OF(X509) *)all;
     /*
-     * OpenSSL reads a certificate's extensions at its first use and keeps them in it. Here no other thread
-     * has it yet; later the loops of several sessions would do it in their handshakes at the same time.
+     * OpenSSL parses a certificate's extensions at its first use and caches them in it. Done here, no other thread
+     * has the certificate yet; otherwise the loops of several sessions would do it at the same time.
      */
     for (int i = 0; status == AF_OK && i < sk_X509_num(*out); i++) {
         X509_check_purpose(sk_X509_value(*out, i), -1, 0);
@@ -137,7 +137,7 @@ af_status af__pin_parse(af__key_hash *out, const char *text, af_failure *failure
     if (is_pin) {
         memcpy(out->bytes, plain, AF__DIGEST_SIZE);
         af__pin_write(again, out);
-        /* Blanks and loose bits, which the decoder lets pass. */
+        /* Refuses spaces and unused bits, which the decoder accepts. */
         is_pin = strcmp(again, text) == 0;
     }
     if (is_pin) return AF_OK;

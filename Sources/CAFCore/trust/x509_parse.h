@@ -1,5 +1,5 @@
 /**
- * Certificates, revocation lists and pins as users write them, in the form that OpenSSL works with.
+ * Parses certificates, revocation lists and pins from the user's formats to OpenSSL's.
  */
 #ifndef AF_TRUST_X509_PARSE_H
 #define AF_TRUST_X509_PARSE_H
@@ -15,9 +15,8 @@ typedef struct af__key_hash {
 } af__key_hash;
 
 /**
- * Every certificate of `text`, PEM or DER, in its order; yours, with their references. An empty text
- * gives none, which is NULL. AF_EINVAL, naming `what`: text without a certificate or with a broken
- * one. AF_ENOMEM.
+ * Parses all certificates of `text`, PEM or DER, in its order. The caller owns the list and its references. An
+ * empty text gives NULL. AF_EINVAL (the failure names `what`): no certificate, or an invalid one. AF_ENOMEM.
  */
 af_status af__certificates_parse(STACK_OF(X509) **out, af_slice text, const char *what,
                                  af_failure *failure);
@@ -25,13 +24,13 @@ af_status af__certificates_parse(STACK_OF(X509) **out, af_slice text, const char
 /** The same for revocation lists. */
 af_status af__crls_parse(STACK_OF(X509_CRL) **out, af_slice text, af_failure *failure);
 
-/** SHA-256 of the SubjectPublicKeyInfo, what a pin says. false: out of memory. */
+/** Computes the SHA-256 of the SubjectPublicKeyInfo, which pins contain (RFC 7469). false: out of memory. */
 bool af__key_hash_of(af__key_hash *out, const X509 *certificate);
 
-/** "sha256//" and base64. AF_EINVAL. */
+/** Parses a pin, "sha256//" and base64. AF_EINVAL. */
 af_status af__pin_parse(af__key_hash *out, const char *text, af_failure *failure);
 
-/** The text of a pin. */
+/** Writes a pin as text. */
 void af__pin_write(char out[53], const af__key_hash *digest);
 
 #endif
