@@ -297,7 +297,7 @@ static af__turn finish_turn(void *context, bool was_idle) {
     af__reach_lock();
     bool is_over = thread->wanted == 0 && thread->active_count == 0 &&
                    af__list_is_empty(&thread->waiting);
-    /* From now on others make a thread of their own. */
+    /* From now on new monitors start another thread. */
     if (is_over && shared.thread == thread) shared.thread = NULL;
     af__reach_unlock();
     return is_over ? AF__TURN_END : AF__TURN_SLEEP;
