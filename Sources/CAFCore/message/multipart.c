@@ -546,7 +546,7 @@ static ptrdiff_t read_file(af_multipart *form, const af__part *part, void *buffe
                            af_failure *failure) {
     if (form->descriptor < 0 && open_file(form, part, failure) != AF_OK) return AF_READ_FAILED;
     if (size == 0) {
-        /* What was sent is the original file only if it did not grow meanwhile. */
+        /* Checked again at the end: of a file that grew meanwhile, only a part was sent. */
         int64_t now;
         af_status status = check_size(part, form->descriptor, &now, failure);
         return status == AF_OK ? AF_READ_END : AF_READ_FAILED;

@@ -362,17 +362,17 @@ typedef struct af_task_events {
      */
     void (*on_wake)(void *context);
     /**
-     * A 401 or 407 with a supported scheme was received; not called for those that the task's own credentials
-     * answer. `credentials` initially holds the proposed ones or AF_CREDENTIALS_INIT; with USE it is copied
-     * after the callback returns. With LATER the task waits, and its total time limit continues to count.
-     * Called at most ten times for servers and ten times for proxies. NULL: AF_CHALLENGE_DEFAULT.
+     * A 401 or 407 with a supported scheme was received, also after credentials that were sent preemptively.
+     * `credentials` initially holds the proposed ones or AF_CREDENTIALS_INIT; with USE it is copied after the
+     * callback returns. With LATER the task waits, and its total time limit continues to count. Called at
+     * most ten times for servers and ten times for proxies. NULL: AF_CHALLENGE_DEFAULT.
      */
     af_challenge_answer (*on_challenge)(void *context, const af_challenge *challenge,
                                         af_credentials *credentials);
     /**
      * A challenge was accepted: the request is sent again with the credentials `proposed` and the scheme
-     * `scheme`. Called after on_challenge, and also without it: for credentials of the request or of the
-     * proxy's URL, and for a stale Digest nonce. Not called for the further rounds of NTLM and Negotiate.
+     * `scheme`. Called after on_challenge, or, if that is NULL, for credentials of the request or of the
+     * proxy's URL; also for a stale Digest nonce. Not called for the further rounds of NTLM and Negotiate.
      */
     void (*on_challenge_accepted)(void *context, const af_challenge *challenge);
     /**
