@@ -165,7 +165,10 @@ static bool decodes_too_much(const af__exchange *exchange, CURLcode code) {
 /** The server had ended the connection, with GOAWAY or without a word, before it said anything. */
 static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
     /* libcurl 8.21.0 leaves a text of its socket. */
-    bool has_ended = exchange->peer != NULL && af__tls_peer_has_ended(exchange->peer);
+    long error = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
+    bool is_cut = error == EPIPE || error == ECONNRESET;
+    bool has_ended = exchange->peer != NULL ? af__tls_peer_has_ended(exchange->peer) : is_cut;
     bool is_goaway = code == CURLE_HTTP2 && (exchange->error_text[0] == '\0' || has_ended);
     return (is_goaway || code == CURLE_PARTIAL_FILE) && !is_bad_frame(exchange, code) &&
            af__hop_is_unanswered(exchange->transfer);
