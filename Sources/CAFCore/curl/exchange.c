@@ -565,9 +565,9 @@ static void set_buffers(af__exchange *exchange) {
  * body it takes the request for sent after the first buffer (readwrite_upload() in lib/transfer.c), and the transfer hangs.
  */
 static bool needs_head_buffer(const af__exchange *exchange) {
-    if (curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700) return false;
     size_t target = strlen(exchange->transfer->request.url.path.bytes);
-    return exchange->field_text.size + target > SMALL_UPLOAD_BUFFER / 2;
+    return exchange->field_text.size + target > SMALL_UPLOAD_BUFFER / 2 &&
+           curl_version_info(CURLVERSION_NOW)->version_num < 0x080700;
 }
 
 /** After the fields, whose size counts. */

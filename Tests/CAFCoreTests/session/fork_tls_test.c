@@ -107,7 +107,7 @@ static _Noreturn void live_as_child(void) {
     child_exit(atomic_load(&child_is_fine) ? IS_FINE : HAS_NO_ANSWER);
 }
 
-/** Prints how the children ended; 0: all of them well. */
+/** Prints how the children ended; 0: all of them as promised. */
 static int fork_again_and_again(void) {
     af_session *sessions[SESSIONS];
     unsigned counts[HAS_NO_ANSWER + 1] = {0}, hanging = 0, forks = count_forks();
@@ -132,10 +132,11 @@ static int fork_again_and_again(void) {
     atomic_store(&is_over, true);
     for (size_t i = 0; i < SESSIONS; i++) af_session_release(sessions[i]);
     af_join_closed_sessions();
+    /* On a busy machine a turn of a loop can take longer than the second that fork() waits for it. */
+    unsigned refused = counts[HAS_NO_POLICY] + counts[HAS_NO_SESSION];
     fprintf(stderr, "%u children: %u fine, %u refused a session, %u without an answer, %u hung\n",
-            forks, counts[IS_FINE], counts[HAS_NO_POLICY] + counts[HAS_NO_SESSION],
-            counts[HAS_NO_TASK] + counts[HAS_NO_ANSWER], hanging);
-    return counts[IS_FINE] == forks ? 0 : 1;
+            forks, counts[IS_FINE], refused, counts[HAS_NO_TASK] + counts[HAS_NO_ANSWER], hanging);
+    return counts[IS_FINE] + refused == forks && refused <= forks / 20 ? 0 : 1;
 }
 
 /* ---- In the process of the test ------------------------------------------------------------ */
