@@ -3,8 +3,8 @@ public import FoundationNetworking
 public import SwiftAF
 
 extension HTTPURLResponse {
-    /// A response's head in Foundation's shape: fields that repeat are joined by commas, `Set-Cookie` too. Nil if the
-    /// response's URL can't be one.
+    /// Converts the head of a response. Repeated fields are joined with commas, including `Set-Cookie`. Nil if the
+    /// response's URL isn't a valid `URL`.
     public convenience init?(_ response: HTTPResponse) {
         guard let url = response.parsedURL else { return nil }
         self.init(

@@ -1,8 +1,8 @@
 import Dispatch
 import Foundation
 
-/// The bytes of an `InputStream` in chunks, once. Reading may block, so it is done on a queue of its own, never on a
-/// thread of Swift's pool.
+/// The bytes of an `InputStream` in chunks. Can be iterated once. Reading may block, so it happens on a dispatch queue,
+/// never on a thread of Swift's cooperative pool.
 struct InputStreamChunks: AsyncSequence, Sendable {
     private let reader: Reader
 
@@ -22,7 +22,7 @@ struct InputStreamChunks: AsyncSequence, Sendable {
         }
     }
 
-    /// Touches the stream on its queue only.
+    /// Accesses the stream on its queue only.
     fileprivate final class Reader: @unchecked Sendable {
         private static let chunkSize = 64 << 10
 
@@ -48,7 +48,7 @@ struct InputStreamChunks: AsyncSequence, Sendable {
             }
             if count > 0 { return chunk.prefix(count) }
             stream.close()
-            // Asking the stream for its error ends the process on Linux.
+            // Don't read `streamError`: on Linux it crashes the process.
             if count < 0 { throw CocoaError(.fileReadUnknown) }
             return nil
         }

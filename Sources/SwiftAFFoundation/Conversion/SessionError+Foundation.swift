@@ -2,37 +2,35 @@ public import Foundation
 import FoundationNetworking
 public import SwiftAF
 
-/// The domains of errors that AFNetworking made itself.
+/// The error domains that AFNetworking defined.
 public enum AFErrorDomain {
-    /// `AFURLRequestSerializationErrorDomain`: parameters that can't be written.
+    /// `AFURLRequestSerializationErrorDomain`: the parameters can't be encoded.
     public static let requestSerialization = "com.alamofire.error.serialization.request"
-    /// `AFURLResponseSerializationErrorDomain`: responses that are not acceptable.
+    /// `AFURLResponseSerializationErrorDomain`: the response isn't acceptable.
     public static let responseSerialization = "com.alamofire.error.serialization.response"
 }
 
-/// The keys that AFNetworking put into the user info of its errors.
+/// The keys that AFNetworking added to the user info of its errors.
 public enum AFErrorKey {
-    /// `AFNetworkingOperationFailingURLResponseErrorKey`: an `HTTPURLResponse`.
+    /// `AFNetworkingOperationFailingURLResponseErrorKey`: the response, an `HTTPURLResponse`.
     public static let failingResponse = "com.alamofire.serialization.response.error.response"
-    /// `AFNetworkingOperationFailingURLResponseDataErrorKey`: the response's body, a `Data`.
+    /// `AFNetworkingOperationFailingURLResponseDataErrorKey`: the response body, a `Data`.
     public static let failingResponseData = "com.alamofire.serialization.response.error.data"
 }
 
-/// The key of `NSURLErrorFailingURLStringErrorKey`, which Foundation would like to be rid of.
+/// The value of `NSURLErrorFailingURLStringErrorKey`, which Foundation has deprecated.
 private let failingURLStringKey = "NSErrorFailingURLStringKey"
 
 extension SessionError {
-    /// The error as AFNetworking would have reported it.
+    /// The error as an `NSError`, with the domain and the code that AFNetworking used.
     ///
-    /// - A refused status or content type is in ``AFErrorDomain/responseSerialization``, with the codes -1011 and
-    ///   -1016.
-    /// - What a parser or an encoder of Foundation refused has that one's domain and code; what another one refused,
-    ///   `NSCocoaErrorDomain` 3840. Other parameters that can't be written are in
-    ///   ``AFErrorDomain/requestSerialization``, code -1016.
-    /// - Everything else is in `NSURLErrorDomain`, as ``urlError`` is.
+    /// - An unacceptable status or content type: ``AFErrorDomain/responseSerialization``, code -1011 or -1016.
+    /// - A failure of a Foundation parser or encoder: its own domain and code; of any other one: `NSCocoaErrorDomain`,
+    ///   code 3840. Other parameters that can't be encoded: ``AFErrorDomain/requestSerialization``, code -1016.
+    /// - Everything else: `NSURLErrorDomain`, as in ``urlError``.
     ///
-    /// The user info has a description that may be logged, the failing URL (complete), the response and its body, and
-    /// the error behind this one in the same shape.
+    /// The user info contains a description that is safe to log, the complete failing URL, the response and its body,
+    /// and the underlying error, converted in the same way.
     public var nsError: NSError {
         switch code {
         case .status, .contentType: nsError(AFErrorDomain.responseSerialization, urlErrorCode.rawValue)
@@ -41,14 +39,14 @@ extension SessionError {
         }
     }
 
-    /// The error as `URLSession` would have reported it, with the same user info as ``nsError``.
+    /// The error as a `URLError`, as `URLSession` reports it. The user info is that of ``nsError``.
     public var urlError: URLError {
         URLError(urlErrorCode, userInfo: userInfo)
     }
 
-    /// The code of `NSURLErrorDomain` that comes nearest.
+    /// The closest code of `NSURLErrorDomain`.
     ///
-    /// A certificate that is not accepted is always -1202, as AFNetworking reported it; ``reason`` tells more.
+    /// A rejected certificate is always -1202, as in AFNetworking; ``reason`` has the details.
     public var urlErrorCode: URLError.Code {
         if code == .file, systemError == ENOENT { return .fileDoesNotExist }
         return Self.urlErrorCodes[code] ?? .unknown
@@ -78,7 +76,7 @@ extension SessionError {
         .closed: .resourceUnavailable,
     ]
 
-    /// Errors of Foundation pass through, with what is known here added.
+    /// Errors of Foundation keep their domain and code; the user info known here is added.
     private var serializationError: NSError {
         if let error = underlying, !(error is SessionError), let foundation = Self.foundationError(error) {
             var info = userInfo
@@ -111,7 +109,7 @@ extension SessionError {
         return systemError.map { NSError(domain: NSPOSIXErrorDomain, code: Int($0)) }
     }
 
-    /// The error if it is one of Foundation's own, not of a Swift type that would only be wrapped.
+    /// The error if Foundation created it; nil for an error of a Swift type, which would only be wrapped.
     private static func foundationError(_ error: any Error) -> NSError? {
         if let error = error as? CocoaError { return error as NSError }
         return type(of: error) is NSError.Type ? error as NSError : nil

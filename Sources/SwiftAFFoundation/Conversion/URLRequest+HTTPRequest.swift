@@ -3,15 +3,15 @@ public import FoundationNetworking
 public import SwiftAF
 
 extension HTTPRequest {
-    /// A request that says what a `URLRequest` says.
+    /// Converts a `URLRequest`.
     ///
-    /// - Its time limit becomes ``Timeouts/idle``, unless it is 60 s, as it is where nobody set one: then the
-    ///   session's holds.
-    /// - A stream becomes a body that is read piece by piece while it is sent, on a thread of its own and only once,
-    ///   so a redirect that repeats the body fails. Its length is taken from a Content-Length field.
-    /// - Cache policy, cookies, service type and cellular access become ``hints``; those that have their initial value
-    ///   stay unset. Pipelining does not: Foundation has given the property up.
-    /// - Content-Length and Transfer-Encoding are left out: they are computed from the body.
+    /// - `timeoutInterval` becomes ``Timeouts/idle``, unless it is Foundation's default of 60 s: then the session's
+    ///   timeout applies.
+    /// - An `InputStream` becomes a body that is read in chunks while it is sent, on its own queue and only once, so a
+    ///   redirect that replays the body fails. Its length is taken from the Content-Length field.
+    /// - Cache policy, cookies, service type and cellular access become ``hints``; those with their default value stay
+    ///   unset. Pipelining isn't converted: Foundation has deprecated it.
+    /// - Content-Length and Transfer-Encoding are omitted: they are computed from the body.
     ///
     /// A request without a URL gets an empty one, which is an error when it is sent.
     public init(_ request: URLRequest) {
@@ -34,15 +34,15 @@ extension HTTPRequest {
 }
 
 extension URLRequest {
-    /// What a request has before anything is set.
+    /// A request with the default value of every property.
     fileprivate static let initial = URLRequest(url: URL(fileURLWithPath: "/"))
 
-    /// A request that says what an `HTTPRequest` says, as far as a `URLRequest` can: of the time limits the idle one,
-    /// of the rest the hints. Fields that repeat are joined by commas.
+    /// Converts an `HTTPRequest`. Of the timeouts, only the idle timeout is kept; of the other settings, only the
+    /// hints. Repeated fields are joined with commas.
     ///
-    /// - Throws: `SessionError` with code `invalidInput` if the URL can't be one; with `unsupported` if the body is a
-    ///   sequence of chunks or computed, which no `InputStream` can be made of; with `file` if the body is a file
-    ///   that can't be opened.
+    /// - Throws: `SessionError` with code `invalidInput` if the URL isn't a valid `URL`; with `unsupported` if the body
+    ///   is an async sequence or computed, which an `InputStream` can't provide; with `file` if the body is a file that
+    ///   can't be opened.
     public init(_ request: HTTPRequest) throws(SessionError) {
         guard let url = request.parsedURL else {
             throw SessionError(.invalidInput, message: "the URL can't be parsed", url: request.url)
@@ -70,7 +70,7 @@ extension URLRequest {
 }
 
 extension HTTPHeaders {
-    /// Each name once, with all of its values joined by commas, as Foundation keeps them.
+    /// Each name once, with its values joined with commas, as Foundation stores them.
     var joined: [(name: String, value: String)] {
         var seen: Set<String> = []
         return fields.compactMap { field in
@@ -81,7 +81,7 @@ extension HTTPHeaders {
 }
 
 extension Duration {
-    /// Foundation's seconds as a limit; none at all if they are no number, not positive or beyond reason.
+    /// Converts Foundation's seconds. No limit if they are NaN, not positive or too large.
     fileprivate init(limit seconds: TimeInterval) {
         self = seconds > 0 && seconds < 1e9 ? .seconds(seconds) : .zero
     }

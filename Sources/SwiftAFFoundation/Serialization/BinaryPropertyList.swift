@@ -1,9 +1,10 @@
 import Foundation
 
-/// Looks at the objects of a binary property list before Foundation does, which ends the process at some of them.
+/// Checks the objects of a binary property list before Foundation reads them: some make it crash the process.
 enum BinaryPropertyList {
-    /// Whether the data is no binary property list, or one whose objects are all of the kinds that a property list has:
-    /// booleans, numbers, dates, data, texts, arrays and dictionaries. Sets and the identifiers of archives are not.
+    /// Whether Foundation can read the data safely: it isn't a binary property list, or it contains only booleans,
+    /// numbers, dates, data, strings, arrays and dictionaries. Sets and the identifiers of keyed archives (UIDs) are
+    /// refused.
     static func isHarmless(_ data: Data) -> Bool {
         guard data.starts(with: "bplist".utf8) else { return true }
         guard data.count >= trailerSize else { return false }
@@ -24,7 +25,7 @@ enum BinaryPropertyList {
 
     private static let trailerSize = 32
 
-    /// A number of so many bytes, the highest first; nil if it is too large.
+    /// Reads a big-endian integer of `width` bytes. Nil if it is too large.
     private static func number(in bytes: Data, at start: Int, width: Int) -> Int? {
         guard start >= bytes.startIndex, start + width <= bytes.endIndex else { return nil }
         return Int(exactly: bytes[start..<(start + width)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })

@@ -1,7 +1,7 @@
 public import Foundation
 public import SwiftAF
 
-/// The body as the objects that `JSONSerialization` makes; nil for an empty body or a single space.
+/// Parses the body with `JSONSerialization`. The value is nil for an empty body or a single space.
 ///
 /// ```swift
 /// let serializer = FoundationJSONResponseSerializer()
@@ -15,22 +15,22 @@ public struct FoundationJSONResponseSerializer: ValidatingResponseSerializer, Ha
     /// Which responses are acceptable.
     public var validation: ResponseValidation
 
-    /// With `.fragmentsAllowed` the top level may be something else than an array or an object; with
-    /// `.mutableContainers` arrays and objects can be changed.
+    /// With `.fragmentsAllowed`, the top level doesn't have to be an array or an object. With `.mutableContainers`,
+    /// arrays and objects are mutable.
     public var readingOptions: JSONSerialization.ReadingOptions {
         get { JSONSerialization.ReadingOptions(rawValue: readingBits) }
         set { readingBits = newValue.rawValue }
     }
 
-    /// Whether members of objects that are null are left out, at every level.
+    /// Whether object members that are null are removed, at every level.
     public var removesKeysWithNullValues: Bool
 
-    /// Whether elements of arrays that are null are left out, at every level. What is behind them moves up.
+    /// Whether array elements that are null are removed, at every level. Later elements move up.
     public var removesNullsFromArrays: Bool
 
     private var readingBits: UInt
 
-    /// Makes a serializer; at first what `JSONResponseSerializer` accepts is acceptable.
+    /// Creates a serializer. By default, it accepts the same responses as `JSONResponseSerializer`.
     public init(
         readingOptions: JSONSerialization.ReadingOptions = [],
         validation: ResponseValidation = JSONResponseSerializer().validation,
@@ -53,12 +53,12 @@ public struct FoundationJSONResponseSerializer: ValidatingResponseSerializer, Ha
                 mutable: readingOptions.contains(.mutableContainers)))
     }
 
-    /// `object` without nulls, at every level.
+    /// Returns `object` without nulls, at every level.
     ///
     /// - Parameters:
-    ///   - object: What `JSONSerialization` made.
-    ///   - fromObjects: Whether members that are null are left out.
-    ///   - fromArrays: Whether elements that are null are left out.
+    ///   - object: An object that `JSONSerialization` returned.
+    ///   - fromObjects: Whether object members that are null are removed.
+    ///   - fromArrays: Whether array elements that are null are removed.
     ///   - mutable: Whether the containers of the result are `NSMutableDictionary` and `NSMutableArray`.
     public static func removingNulls(
         from object: Any, fromObjects: Bool = true, fromArrays: Bool = true, mutable: Bool = false

@@ -1,20 +1,20 @@
-/// An object of Foundation on its way from a serializer to whoever asked for it.
+/// A box that transfers a Foundation object from a serializer to the caller.
 ///
-/// Most classes of Foundation are not `Sendable`. The serializer that made the object keeps no reference to it: it
-/// belongs to whoever gets the box, who uses it on one thread at a time, copies of the box included.
+/// Most classes of Foundation aren't `Sendable`. The serializer keeps no reference to the object, so it belongs to the
+/// receiver of the box. Use it on one thread at a time, including through copies of the box.
 public struct FoundationObject<Value>: @unchecked Sendable {
     /// The object.
     public let value: Value
 
-    /// Boxes an object that nobody else uses.
+    /// Boxes an object. Nothing else may use the object.
     public init(_ value: Value) {
         self.value = value
     }
 }
 
-/// Values that know the object in them: what code without the type of a box is shown.
+/// A value that contains an object, for code that doesn't know the type of the box.
 protocol ObjectContaining {
-    /// Nil if there is none.
+    /// The object; nil if there is none.
     var containedObject: Any? { get }
 }
 

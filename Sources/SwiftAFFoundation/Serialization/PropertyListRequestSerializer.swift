@@ -1,25 +1,25 @@
 public import Foundation
 public import SwiftAF
 
-/// Writes parameters as a property list in the body; as a query for methods that have none.
+/// Encodes parameters as a property list in the body, or as a query for methods without a body.
 ///
-/// A copy carries every setting. So does the coded form, but for what `HTTPRequestSerializer` leaves out of ``base``.
+/// A copy has all settings. So has the encoded form, except for those that `HTTPRequestSerializer` omits from ``base``.
 public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codable {
-    /// Default headers, the methods without a body, and how their query is written.
+    /// Default headers, the methods without a body, and how the query is encoded.
     public var base: HTTPRequestSerializer
 
-    /// `.xml` or `.binary`; `.openStep` can't be written and is an error.
+    /// `.xml` or `.binary`. `.openStep` can't be written and fails.
     public var format: PropertyListSerialization.PropertyListFormat {
         get { PropertyListSerialization.PropertyListFormat(rawValue: formatCode) ?? .xml }
         set { formatCode = newValue.rawValue }
     }
 
-    /// Handed to Foundation, which has no option yet that means anything.
+    /// Passed to Foundation, which doesn't define any option yet.
     public var writeOptions: PropertyListSerialization.WriteOptions
 
     private var formatCode: UInt
 
-    /// Makes a serializer; what is left out is as in `HTTPRequestSerializer`, and the format XML.
+    /// Creates a serializer. Defaults: those of `HTTPRequestSerializer`, and XML.
     public init(
         base: HTTPRequestSerializer = HTTPRequestSerializer(),
         format: PropertyListSerialization.PropertyListFormat = .xml,
@@ -30,11 +30,11 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
         self.writeOptions = writeOptions
     }
 
-    /// The request with the parameters as its body, of type `application/x-plist` unless it has one. Without
-    /// parameters there is neither body nor Content-Type.
+    /// Encodes the parameters as the body. The Content-Type is `application/x-plist` unless the request sets one.
+    /// Without parameters, neither a body nor a Content-Type is added.
     ///
-    /// - Throws: `SessionError` with code `serialization` if the parameters contain what a property list can't
-    ///   express (null, a set) or can't be encoded; with `invalidInput` if the request has a body already.
+    /// - Throws: `SessionError` with code `serialization` if the parameters can't be encoded or contain a value that a
+    ///   property list can't represent (null, a set); with `invalidInput` if the request already has a body.
     public func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest {
         if base.encodesInURI(request.method) { return try base.serialize(request, parameters: parameters) }
         var request = request
@@ -50,7 +50,7 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
 
     private func encode(_ parameters: Parameters, url: String) throws -> Data {
         do {
-            // Foundation ends the process if it is asked to.
+            // Foundation crashes the process when it writes OpenStep.
             if format == .openStep { throw CocoaError(.propertyListWriteInvalid) }
             return try PropertyListSerialization.data(
                 fromPropertyList: parameters.propertyList(), format: format, options: writeOptions)
@@ -63,7 +63,7 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
 }
 
 extension Parameters {
-    /// The parameters in the classes that property lists are made of.
+    /// The parameters as objects of the property list classes.
     fileprivate func propertyList() throws -> Any {
         switch self {
         case .bool(let value): return value
@@ -71,7 +71,7 @@ extension Parameters {
         case .unsigned(let value): return value
         case .double(let value): return value
         case .number(let value):
-            // More digits or a larger range than property lists have.
+            // The number has more digits or a larger range than property lists support.
             guard let value = value.double else { throw CocoaError(.propertyListWriteInvalid) }
             return value
         case .string(let value): return value
@@ -86,7 +86,8 @@ extension Parameters {
         }
     }
 
-    /// The encoder takes no single numbers or texts, but arrays of them.
+    /// Encodes a single value. `PropertyListEncoder` refuses a top-level number or string, so the value is wrapped in
+    /// an array.
     private static func propertyList<Value: Encodable>(of value: Value) throws -> Any {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary

@@ -1,20 +1,20 @@
 public import Foundation
 public import SwiftAF
 
-/// The body as a property list in any format; nil for an empty one.
+/// Parses the body as a property list of any format. The value is nil for an empty body.
 public struct PropertyListResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
     public typealias Output = FoundationObject<Any>?
 
     /// Which responses are acceptable.
     public var validation: ResponseValidation
 
-    /// For `PropertyListRequestSerializer` made alike. Reading finds the format by itself.
+    /// The format for a `PropertyListRequestSerializer` with the same settings. Parsing detects the format itself.
     public var format: PropertyListSerialization.PropertyListFormat {
         get { PropertyListSerialization.PropertyListFormat(rawValue: formatCode) ?? .xml }
         set { formatCode = newValue.rawValue }
     }
 
-    /// Whether containers, or containers and leaves, can be changed.
+    /// Whether containers, or containers and leaves, are mutable.
     public var readOptions: PropertyListSerialization.ReadOptions {
         get { PropertyListSerialization.ReadOptions(rawValue: readBits) }
         set { readBits = newValue.rawValue }
@@ -23,13 +23,13 @@ public struct PropertyListResponseSerializer: ValidatingResponseSerializer, Hash
     private var formatCode: UInt
     private var readBits: UInt
 
-    /// The type that property lists are sent as.
+    /// The media type of property lists.
     static let contentType = "application/x-plist"
 
-    /// The types that AFNetworking takes for property lists.
+    /// The media types that AFNetworking accepts for property lists.
     public static let contentTypes: Set<String> = [contentType]
 
-    /// Makes a serializer; at first the types in ``contentTypes`` with status 200 to 299 are acceptable.
+    /// Creates a serializer. By default, it accepts the types in ``contentTypes`` with status 200 to 299.
     public init(
         format: PropertyListSerialization.PropertyListFormat = .xml,
         readOptions: PropertyListSerialization.ReadOptions = [],

@@ -2,25 +2,25 @@ public import Foundation
 public import FoundationXML
 public import SwiftAF
 
-/// The types that AFNetworking takes for XML.
+/// The media types that AFNetworking accepts for XML.
 private let xmlTypes: Set<String> = ["application/xml", "text/xml"]
 
-/// The body in a parser that has not been started, also if it is empty or no XML: that only starting it tells.
+/// Returns an `XMLParser` for the body that hasn't been started. An empty body or one that isn't XML is reported by the
+/// parser only when it runs.
 ///
-/// The parser is given the body in UTF-8, whatever it came in, and without its document type; a document type with
-/// declarations of its own is an error that the parser reports. External entities are not loaded unless you change the
-/// parser's policy, which a body from the network gives no reason for. On Linux `parse()` may answer true although
-/// `parserError` is set; look at both.
+/// The parser gets the body converted to UTF-8 and without its document type. A document type with its own declarations
+/// is reported as an error. External entities aren't loaded unless you change the parser's policy; don't do that for a
+/// body from the network. On Linux, `parse()` may return true even though `parserError` is set: check both.
 public struct XMLParserResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
     public typealias Output = FoundationObject<XMLParser>
 
     /// Which responses are acceptable.
     public var validation: ResponseValidation
 
-    /// The types that are acceptable at first.
+    /// The content types that are acceptable by default.
     public static let contentTypes = xmlTypes
 
-    /// Makes a serializer; at first the types in ``contentTypes`` with status 200 to 299 are acceptable.
+    /// Creates a serializer. By default, it accepts the types in ``contentTypes`` with status 200 to 299.
     public init(validation: ResponseValidation = ResponseValidation(acceptableContentTypes: contentTypes)) {
         self.validation = validation
     }
@@ -32,19 +32,18 @@ public struct XMLParserResponseSerializer: ValidatingResponseSerializer, Hashabl
     }
 }
 
-/// The body as a tree. An empty body is none, and an error.
+/// Parses the body as a tree. An empty body is an error.
 ///
-/// Foundation's own reading of a document would end the process at some that are malformed, and put files of this
-/// machine into one that names them. So a body is read as events first: what is not well-formed, is nested deeper
-/// than 200 elements, or has a document type with declarations of its own, is an error. Any other document type is
-/// left out of the tree, and texts come out in UTF-8, whatever they came in.
+/// Foundation's own parser crashes the process on some malformed documents, and includes local files that a document
+/// refers to. So the body is parsed as events first. Invalid XML, more than 200 nested elements, and a document type
+/// with its own declarations are errors. Any other document type is omitted from the tree. Text is converted to UTF-8.
 public struct XMLDocumentResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
     public typealias Output = FoundationObject<XMLDocument>
 
     /// Which responses are acceptable.
     public var validation: ResponseValidation
 
-    /// How the tree is made; `.nodePreserveWhitespace` is the one that matters on Linux.
+    /// How the tree is built. On Linux, only `.nodePreserveWhitespace` has an effect.
     public var options: XMLNode.Options {
         get { XMLNode.Options(rawValue: optionBits) }
         set { optionBits = newValue.rawValue }
@@ -52,10 +51,10 @@ public struct XMLDocumentResponseSerializer: ValidatingResponseSerializer, Hasha
 
     private var optionBits: UInt
 
-    /// The types that are acceptable at first.
+    /// The content types that are acceptable by default.
     public static let contentTypes = xmlTypes
 
-    /// Makes a serializer; at first the types in ``contentTypes`` with status 200 to 299 are acceptable.
+    /// Creates a serializer. By default, it accepts the types in ``contentTypes`` with status 200 to 299.
     public init(
         options: XMLNode.Options = [],
         validation: ResponseValidation = ResponseValidation(acceptableContentTypes: contentTypes)

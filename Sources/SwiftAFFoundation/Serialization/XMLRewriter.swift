@@ -1,13 +1,13 @@
 import Foundation
 import FoundationXML
 
-/// Reads a document as events and writes it anew: well-formed, in UTF-8, without document type and entities.
+/// Parses a document as events and writes it again: well-formed, in UTF-8, without a document type and entities.
 final class XMLRewriter: NSObject, XMLParserDelegate {
-    /// Below the depth at which libxml2 gives up building a tree, which Foundation does not survive.
+    /// The maximum nesting. Less than the depth at which libxml2 stops building a tree, which makes Foundation crash.
     private static let maximumDepth = 200
-    /// Bytes of one text or comment, for the same reason.
+    /// The maximum size of a text or comment in bytes, for the same reason.
     private static let maximumTextSize = 8 << 20
-    /// Bytes of one attribute, which grow to at most six times as many when they are escaped.
+    /// The maximum size of an attribute in bytes. Escaping makes it up to six times as large.
     private static let maximumAttributeSize = 1 << 20
 
     private var output: [UInt8] = []
@@ -16,8 +16,8 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
     private var textSize = 0
     private var failure: CocoaError.Code?
 
-    /// - Throws: The parser's error (`NSXMLParserErrorDomain`); a `CocoaError` for documents that are well-formed
-    ///   but not accepted.
+    /// - Throws: The parser's error (`NSXMLParserErrorDomain`), or a `CocoaError` for a well-formed document that isn't
+    ///   accepted.
     static func rewrite(_ document: Data) throws -> Data {
         let rewriter = XMLRewriter()
         let parser = XMLParser(data: XMLText.utf8(document))
@@ -25,7 +25,7 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
         parser.delegate = rewriter
         let isComplete = parser.parse()
         if let failure = rewriter.failure { throw CocoaError(failure) }
-        // The parser may have met an error and still say that it succeeded.
+        // On Linux, `parse()` may return true after an error.
         if let error = parser.parserError { throw error }
         guard isComplete, rewriter.elements > 0, rewriter.depth == 0 else {
             throw CocoaError(.fileReadCorruptFile)
@@ -66,7 +66,7 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
 
     func parser(_ parser: XMLParser, foundCDATA block: Data) {
         guard admit(block.count, parser) else { return }
-        // A CDATA section can't contain its own end.
+        // A CDATA section can't contain `]]>`, so it can be copied unescaped.
         put("<![CDATA[")
         output.append(contentsOf: block)
         put("]]>")
@@ -97,8 +97,8 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
         output.append(contentsOf: text.utf8)
     }
 
-    /// - Parameter blanks: White space that reading would change, and that is therefore written as references: all
-    ///   but the blank in attributes, the carriage return in texts.
+    /// - Parameter blanks: White space that a parser would normalize, and that is therefore written as character
+    ///   references: in attributes all except the space, in text the carriage return.
     private func putEscaped(_ text: String, blanks: ClosedRange<UInt8>) {
         for byte in text.utf8 {
             switch byte {

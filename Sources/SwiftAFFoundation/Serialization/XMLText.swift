@@ -1,13 +1,13 @@
 import Foundation
 
-/// Makes of any document one that Foundation's parser survives: it ends the process at some texts that are not UTF-8,
-/// at processing instructions without data and at some declarations of a document type.
+/// Rewrites documents so that Foundation's parser can read them. It crashes the process on some text that isn't UTF-8,
+/// on processing instructions without data, and on some declarations in a document type.
 enum XMLText {
-    /// The document in UTF-8, without its document type and its XML declaration, which named another encoding, and
-    /// with a blank in every `<?target?>`.
+    /// Returns the document in UTF-8, without its document type and its XML declaration (which names the original
+    /// encoding), and with a space in every `<?target?>`.
     ///
-    /// What can't be decoded, and a document type with declarations of its own, is given as U+0001, which no document
-    /// may contain: so the parser says that something is wrong.
+    /// If the document can't be decoded or has a document type with its own declarations, U+0001 is returned. It is
+    /// invalid in XML, so the parser reports an error.
     static func utf8(_ document: Data) -> Data {
         guard let encoding = encoding(of: document) else { return refused }
         if encoding == .utf8 { return tame(Data(utf8: document.trimmingMark)) }
@@ -15,7 +15,7 @@ enum XMLText {
         return tame(Data(text.utf8).trimmingMark)
     }
 
-    /// As long as the parser wants a document to be before it looks at it.
+    /// The shortest document that the parser examines.
     private static let refused = Data(repeating: 1, count: 4)
 
     private static func tame(_ document: Data) -> Data {
@@ -24,7 +24,7 @@ enum XMLText {
         return isPlain ? content : rewrite(Array(content))
     }
 
-    /// Goes from markup to markup. What looks like one in a comment or a CDATA section is left alone.
+    /// Scans from markup to markup. Comments and CDATA sections are copied unchanged.
     private static func rewrite(_ document: [UInt8]) -> Data {
         var result = Data(capacity: document.count + 64)
         var rest = document[...]
@@ -57,7 +57,7 @@ enum XMLText {
         (Array("<?".utf8), instructionEnd),
     ]
 
-    /// The place behind the first `mark`, nil if there is none.
+    /// The index after the first `mark`; nil if there is none.
     private static func end(of mark: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
         var place = bytes.startIndex
         while let next = bytes[place...].firstIndex(of: mark[0]) {
@@ -67,7 +67,7 @@ enum XMLText {
         return nil
     }
 
-    /// The place behind a document type that only names things; nil if it declares some, or does not end.
+    /// The index after a document type without declarations; nil if it has declarations or isn't terminated.
     private static func endOfDocumentType(_ bytes: ArraySlice<UInt8>) -> Int? {
         var quote: UInt8?
         for (place, byte) in zip(bytes.indices, bytes) {
@@ -83,7 +83,7 @@ enum XMLText {
         return nil
     }
 
-    /// The encoding by the document's first bytes, as XML 1.0, appendix F, tells it; nil for one that is not known.
+    /// The encoding that the first bytes indicate (XML 1.0, appendix F); nil if unknown.
     private static func encoding(of document: Data) -> String.Encoding? {
         switch (document.first, document.dropFirst().first) {
         case (0xFE, 0xFF), (0xFF, 0xFE): return .utf16
@@ -105,14 +105,14 @@ enum XMLText {
         "shift_jis": .shiftJIS, "euc-jp": .japaneseEUC, "iso-2022-jp": .iso2022JP,
     ]
 
-    /// The bytes from `<?xml` to `?>`, if the document begins so.
+    /// The bytes from `<?xml` to `?>`, if the document begins with them.
     private static func declaration(of document: Data) -> Data? {
         guard document.starts(with: "<?xml".utf8), let end = document.range(of: Data("?>".utf8)) else { return nil }
         let isLonger = document.dropFirst(5).first.map { $0 > 0x20 } ?? true
         return isLonger ? nil : document[..<end.upperBound]
     }
 
-    /// What stands in quotes behind `encoding`, in lower case.
+    /// The quoted value of `encoding`, in lower case.
     private static func label(in declaration: Data) -> String? {
         guard let name = declaration.range(of: Data("encoding".utf8)) else { return nil }
         let quotes = [UInt8(ascii: "\""), UInt8(ascii: "'")]
@@ -122,7 +122,8 @@ enum XMLText {
 }
 
 extension Data {
-    /// `bytes` if they are UTF-8; else the same with U+0001 for what is wrong, and for every U+FFFD that was there.
+    /// Returns `bytes` if they are valid UTF-8. Otherwise, invalid sequences are replaced by U+0001, and so is every
+    /// U+FFFD.
     fileprivate init(utf8 bytes: Data) {
         guard String(validating: bytes, as: UTF8.self) == nil else {
             self = bytes
@@ -133,7 +134,7 @@ extension Data {
         self.init(String(String.UnicodeScalarView(marked)).utf8)
     }
 
-    /// The bytes without UTF-8's byte order mark.
+    /// The bytes without a UTF-8 byte order mark.
     fileprivate var trimmingMark: Data {
         starts(with: [0xEF, 0xBB, 0xBF]) ? dropFirst(3) : self
     }

@@ -2,21 +2,22 @@ import Dispatch
 import Foundation
 import SwiftAF
 
-/// Posts what happens to managers, tasks and reachability to `NotificationCenter.default`, under AFNetworking's names.
+/// Posts events of managers, tasks and reachability to `NotificationCenter.default`, with AFNetworking's names.
 ///
-/// Nothing is posted, and next to nothing is spent, unless it is installed. Requests that are awaited have no task, so
-/// there are no notifications of them but those of files.
+/// Nothing is posted unless the bridge is installed, and the cost is then negligible. Awaited requests have no task, so
+/// only file notifications are posted for them.
 public enum NotificationBridge {
     private static let installation = Locked<Int?>(nil)
 
-    /// Posts from now on. Calling it again changes nothing. Any thread.
+    /// Starts posting. Further calls have no effect. Can be called on any thread.
     public static func install() {
         installation.withLock { installation in
             if installation == nil { installation = ProcessEvents.add { post($0) } }
         }
     }
 
-    /// Posts no more. What happens on other threads at the same time may still be posted. Any thread.
+    /// Stops posting. Events that occur on other threads at the same time may still be posted. Can be called on any
+    /// thread.
     public static func uninstall() {
         installation.withLock { installation in
             if let installed = installation { ProcessEvents.remove(installed) }
@@ -24,7 +25,8 @@ public enum NotificationBridge {
         }
     }
 
-    /// Keeps AFNetworking's order: what concerns a task comes on the main queue, after what caused it.
+    /// Keeps AFNetworking's order: notifications of a task are posted on the main queue, after the event that caused
+    /// them.
     private static func post(_ event: ProcessEvent) {
         switch event {
         case .taskResumed(let task):
@@ -69,7 +71,7 @@ extension TaskCompletion {
         return info
     }
 
-    /// What is in the serializer's value; nil for null and other values that stand for none.
+    /// The object in the serializer's value; nil for null and other values that mean no object.
     private var object: Any? {
         if let json = value as? JSONValue, json.isNull { return nil }
         return value.containedObject

@@ -3,22 +3,23 @@ public import Foundation
 public import SwiftAF
 
 extension SessionTask {
-    /// Follows the bytes of the response body with a `Progress`, which can also cancel, pause and resume the task.
+    /// Returns a `Progress` for the bytes of the response body. It can also cancel, pause and resume the task.
     ///
-    /// Bytes that were there before, of a download that goes on, count too. As long as the total is not known it is -1 and the progress is indeterminate; what was received is counted
-    /// nevertheless. A finished task does not force the progress to 1. The progress and the task don't keep each other
-    /// alive, and cancelling the task itself does not mark the progress as cancelled.
+    /// In a resumed download, the bytes already in the file are included. While the total is unknown, it is -1 and the
+    /// progress is indeterminate; received bytes are counted nevertheless. Completion doesn't set the progress to 1.
+    /// The progress and the task don't keep each other alive. Cancelling the task doesn't mark the progress as
+    /// cancelled.
     ///
-    /// - Parameter queue: A serial queue, where the progress is changed and should be read: on Linux `Progress` has
-    ///   no lock.
-    /// - Returns: A new progress, without parent.
+    /// - Parameter queue: The serial queue on which the progress is updated. Read it there, too: on Linux, `Progress`
+    ///   isn't synchronized.
+    /// - Returns: A new progress without a parent.
     public func downloadProgress(on queue: DispatchQueue = .main) -> Progress {
         makeProgress(on: queue) { progress in
             (progress.offset + progress.received, progress.receivedTotal.map { progress.offset + $0 })
         }
     }
 
-    /// Follows the bytes of the request body, as ``downloadProgress(on:)`` does those of the response body.
+    /// Returns a `Progress` for the bytes of the request body, like ``downloadProgress(on:)`` for the response body.
     public func uploadProgress(on queue: DispatchQueue = .main) -> Progress {
         makeProgress(on: queue) { ($0.sent, $0.sentTotal) }
     }
@@ -34,7 +35,7 @@ extension SessionTask {
         progress.pausingHandler = { [weak self] in self?.suspend() }
         progress.resumingHandler = { [weak self] in self?.resume() }
         watchProgress { [weak progress] task in
-            // What is read here is never older than what was shown before.
+            // Read on the queue, so the values never go backwards.
             queue.async { [weak progress] in progress?.show(counts(task.progress)) }
         }
         return progress
