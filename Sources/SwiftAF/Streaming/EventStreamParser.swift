@@ -1,38 +1,39 @@
 import FoundationEssentials
 
-/// Reads server-sent events from bytes that come in pieces, by the rules of the HTML standard.
+/// Parses server-sent events from chunks of bytes, by the rules of the HTML standard (section 9.2.6).
 ///
-/// An event counts when the empty line behind it has come; what is unfinished at the end is forgotten, its id too.
+/// An event is complete once the empty line after it has arrived. An incomplete event at the end of the stream is
+/// discarded, including its id.
 struct EventStreamParser {
     private var splitter: LineSplitter
     private var block: EventBlock
 
-    /// - Parameter lastEventID: That of the connection before, which is this one's until the server gives another.
+    /// - Parameter lastEventID: The last id of the previous connection; kept until the server sends another.
     init(lastEventID: String = "", limits: ServerSentEvent.Limits = .init()) {
         splitter = LineSplitter(maximumLength: limits.maximumLineLength)
         block = EventBlock(lastEventID: lastEventID, limits: limits)
     }
 
-    /// The id to begin the next connection with; empty for none.
+    /// The last event id, for the `Last-Event-ID` of the next connection; empty if there is none.
     var lastEventID: String { block.lastEventID }
 
-    /// The time to wait before connecting again, if the server has set it.
+    /// The delay before reconnecting, if the server has set it.
     var reconnectionTime: Duration? { block.reconnectionTime }
 
-    /// Forgets what is unfinished and goes on with the first piece of another connection.
+    /// Discards incomplete data and starts with the first chunk of a new connection.
     mutating func restart() {
         splitter = LineSplitter(maximumLength: splitter.maximumLength)
         block.restart()
     }
 
-    /// Adds the next piece.
+    /// Appends the next chunk.
     mutating func append(_ bytes: Data) {
         splitter.append(bytes)
     }
 
-    /// The next event; nil if its end has not come yet.
+    /// Returns the next event; nil if none is complete yet.
     ///
-    /// - Throws: ``SessionError/Code/tooLarge`` beyond a limit. There is nothing to go on with after it.
+    /// - Throws: ``SessionError/Code/tooLarge`` if a limit is exceeded. The parser can't be used any further then.
     mutating func next() throws(SessionError) -> ServerSentEvent? {
         try Self.next(&splitter, &block)
     }
@@ -51,7 +52,7 @@ struct EventStreamParser {
     }
 }
 
-/// The event under way, and what outlives it.
+/// The event that is being parsed, and the fields that outlive it.
 private struct EventBlock {
     enum Step {
         case more
@@ -140,7 +141,7 @@ private struct EventBlock {
         String(decoding: UnsafeRawBufferPointer(rebasing: bytes), as: UTF8.self)
     }
 
-    /// Digits and nothing else; what is beyond the range is the end of it.
+    /// Parses a value that consists of digits only; a value out of range is clamped.
     private static func milliseconds(_ digits: Slice<UnsafeRawBufferPointer>) -> Duration? {
         guard !digits.isEmpty, digits.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
         var number: Int64 = 0

@@ -1,11 +1,12 @@
 import FoundationEssentials
 
-/// What follows what while server-sent events are read: a value without effects, by the rules of the HTML standard.
+/// Decides when a stream of server-sent events reconnects, ends or fails, by the rules of the HTML standard. A value
+/// without side effects.
 struct EventStreamState {
     enum Verdict: Sendable {
-        /// It is a stream of events.
+        /// The response is an event stream.
         case read
-        /// The server wants no more connections.
+        /// The server asks not to reconnect (204).
         case end
         case fail(SessionError)
     }
@@ -16,7 +17,7 @@ struct EventStreamState {
     }
 
     let options: ServerSentEvents.Options
-    /// Connections in a row of which none brought a stream.
+    /// Consecutive connections that failed to deliver a stream.
     private var failures = 0
     private var isOpen = false
 
@@ -24,7 +25,7 @@ struct EventStreamState {
         self.options = options
     }
 
-    /// A head has come.
+    /// Decides what to do about the head of a response.
     mutating func judge(_ response: HTTPResponse) -> Verdict {
         if response.status == 204 { return .end }
         switch Self.validation.validate(response, body: Data()) {
@@ -43,11 +44,11 @@ struct EventStreamState {
         }
     }
 
-    /// A connection is over, with an error or because the server has ended it.
+    /// Decides what to do after a connection failed or was closed by the server.
     ///
     /// - Parameters:
-    ///   - retry: The time that the server wants to pass, if it has said so.
-    ///   - random: From 0 up to 1: which part of the additional wait after failures.
+    ///   - retry: The delay that the server asked for, if any.
+    ///   - random: The jitter for the additional delay after failures: at least 0, less than 1.
     mutating func ended(_ error: SessionError?, retry: Duration?, random: Double) -> Next {
         if let error, !Self.mayPass(error) { return .fail(error) }
         if !isOpen { failures += 1 }
@@ -56,7 +57,7 @@ struct EventStreamState {
         return .reconnect(after: delay(retry: retry, random: random))
     }
 
-    /// Whether another connection may bring what this one didn't.
+    /// Whether the error may be transient, so that reconnecting could help.
     private static func mayPass(_ error: SessionError) -> Bool {
         [.dns, .connect, .connectionLost, .truncated, .timeout, .protocol, .tls].contains(error.code)
     }

@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// Cuts bytes that come in pieces into lines. CR, LF and CRLF each end a line, wherever the pieces are cut.
+/// Splits chunks of bytes into lines. CR, LF and CRLF each end a line, also when a CRLF is split across chunks.
 ///
-/// A line is given as soon as its CR is there: whether an LF follows may only be known much later.
+/// A line is returned as soon as its CR has arrived, because the next byte, which may be an LF, can be much later.
 struct LineSplitter {
-    /// Bytes of the longest line, its end not counted.
+    /// The maximum length of a line in bytes, without its terminator.
     let maximumLength: Int
 
     private var piece = Data()
-    /// In `piece`, from its start: what comes before was given out.
+    /// The offset in `piece` of the first byte that isn't consumed.
     private var position = 0
-    /// The beginning of a line whose end was in no piece yet.
+    /// The start of a line that isn't complete yet, from earlier chunks.
     private var beginning: [UInt8] = []
     private var skipsLineFeed = false
 
@@ -18,15 +18,15 @@ struct LineSplitter {
         self.maximumLength = max(0, maximumLength)
     }
 
-    /// Adds the next piece. Lines of the one before that were not asked for are still there.
+    /// Appends the next chunk. Unread lines of the previous one are kept.
     mutating func append(_ bytes: Data) {
         piece = position == piece.count ? bytes : piece.dropFirst(position) + bytes
         position = 0
     }
 
-    /// What `make` makes of the next line; nil if its end has not come yet.
+    /// Returns the result of `make` for the next line; nil if no line is complete yet.
     ///
-    /// - Throws: ``SessionError/Code/tooLarge`` as soon as a line can't be within the limit.
+    /// - Throws: ``SessionError/Code/tooLarge`` as soon as a line exceeds the limit.
     mutating func next<Line>(_ make: (UnsafeRawBufferPointer) -> Line) throws(SessionError) -> Line? {
         switch piece.withUnsafeBytes({ advance(in: $0, make) }) {
         case .line(let line): return line
@@ -39,7 +39,7 @@ struct LineSplitter {
         }
     }
 
-    /// What `make` makes of the bytes behind the last end of a line, once all pieces are in; nil if there are none.
+    /// Returns the result of `make` for the unterminated last line, after all chunks; nil if there is none.
     mutating func last<Line>(_ make: (UnsafeRawBufferPointer) -> Line) -> Line? {
         guard !beginning.isEmpty else { return nil }
         defer { beginning = [] }
@@ -78,11 +78,11 @@ struct LineSplitter {
     private static let lineFeed = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// The place of the first CR or LF.
+    /// Returns the offset of the first CR or LF.
     private static func lineEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         var place = start
-        // Eight bytes at a time: a term has the high bit of a byte set if that byte is the one looked for. A borrow can
-        // make a false hit above a true one, never below, so the lowest hit is true.
+        // Eight bytes at a time: a term has the high bit of a byte set if that byte matches. A borrow can only cause a
+        // false match above a true one, so the lowest match is always true.
         while place + 8 <= bytes.count {
             let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
             let feeds = word ^ 0x0A0A_0A0A_0A0A_0A0A

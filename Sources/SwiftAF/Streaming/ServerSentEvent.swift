@@ -1,16 +1,16 @@
-/// One event of a `text/event-stream`, the format of server-sent events in the HTML standard.
+/// An event of a `text/event-stream`, the format of server-sent events in the HTML standard.
 public struct ServerSentEvent: Sendable, Hashable {
-    /// The last id that the server gave, in this event or before; empty if there was none. A later connection
-    /// begins behind it.
+    /// The last id that the server sent, in this event or an earlier one; empty if there was none. Sent as
+    /// `Last-Event-ID` when reconnecting.
     public var id: String
-    /// The type, `message` where the server names none.
+    /// The event type. Default: `message`.
     public var event: String
     /// The lines of data, joined by LF.
     public var data: String
-    /// The time to wait before connecting again, if the server set it with this event.
+    /// The delay before reconnecting, if the server set it with this event.
     public var retry: Duration?
 
-    /// Makes an event, as tests do.
+    /// Makes an event, for tests.
     public init(id: String = "", event: String = "message", data: String, retry: Duration? = nil) {
         self.id = id
         self.event = event
@@ -20,13 +20,13 @@ public struct ServerSentEvent: Sendable, Hashable {
 }
 
 extension ServerSentEvent {
-    /// Sizes beyond which reading ends with ``SessionError/Code/tooLarge``.
+    /// Limits on sizes. Exceeding one fails with ``SessionError/Code/tooLarge``.
     public struct Limits: Hashable, Sendable {
-        /// Bytes of one line.
+        /// The maximum length of a line, in bytes. Default: 1 MiB.
         public var maximumLineLength = 1 << 20
-        /// Bytes of the data of one event.
+        /// The maximum size of an event's data, in bytes. Default: 8 MiB.
         public var maximumDataSize = 8 << 20
-        /// Fields of one event. Comments don't count.
+        /// The maximum number of fields in an event, not counting comments. Default: 10,000.
         public var maximumFieldCount = 10_000
 
         public init() {}

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension HTTPSessionManager {
-    /// The events that a server sends, over as many connections as it takes.
+    /// Returns the events that a server sends; reconnects as needed.
     ///
     /// ```swift
     /// for try await event in manager.events(from: "ticker") {
@@ -10,9 +10,9 @@ extension HTTPSessionManager {
     /// ```
     ///
     /// - Parameters:
-    ///   - url: Absolute, or relative to ``baseURL``.
+    ///   - url: An absolute URL, or one relative to ``baseURL``.
     ///   - parameters: Added to the URL's query.
-    ///   - headers: Replace those of the request serializer.
+    ///   - headers: Headers that override those of the request serializer.
     public func events(
         from url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         options: ServerSentEvents.Options = .init()
@@ -21,50 +21,51 @@ extension HTTPSessionManager {
         return ServerSentEvents(manager: self, request: request, options: options)
     }
 
-    /// The events that a server sends in answer to a request, which is repeated for every connection: method, body and
-    /// headers are yours. `Accept` and `Cache-Control` are added unless it has them. A `Last-Event-ID` in it is where
-    /// the first connection begins.
+    /// Returns the events that a server sends in response to a request. Every connection repeats the request with its
+    /// method, headers and body. `Accept` and `Cache-Control` are added unless the request has them. A `Last-Event-ID`
+    /// of the request applies to the first connection.
     public func events(from request: HTTPRequest, options: ServerSentEvents.Options = .init()) -> ServerSentEvents {
         ServerSentEvents(manager: self, request: .success(request), options: options)
     }
 }
 
-/// Server-sent events as a sequence, after the HTML standard. Each iterator has a connection of its own.
+/// A sequence of server-sent events, by the HTML standard. Each iterator has its own connection.
 ///
-/// When the server ends a connection, or it is lost, or none can be made, the iterator waits and connects again, with
-/// the last id in `Last-Event-ID`. It waits as long as the server's `retry` says, and after failures up to twice as
-/// long for each of them. A session's idle limit counts as a loss.
+/// The iterator reconnects when the server closes the connection, when the connection is lost, or when connecting
+/// fails. It sends the last id as `Last-Event-ID`. The delay is the server's `retry`. After failures a random time is
+/// added, whose maximum doubles with each consecutive failure. Reaching the session's idle limit counts as a lost
+/// connection.
 ///
-/// The sequence ends at status 204. It fails at any other status than 200, at 503 too, and at a type other than
-/// `text/event-stream`, beyond a limit (``SessionError/Code/tooLarge``), at a certificate that is not trusted, and when
-/// the attempts are used up. Cancelling the task that iterates closes the connection and throws
-/// ``SessionError/Code/cancelled``; so does letting the iterator go, without an error.
+/// The sequence ends at status 204. It fails at any other status than 200 (503 included), at a type other than
+/// `text/event-stream`, if a limit is exceeded (``SessionError/Code/tooLarge``), if the certificate isn't trusted, and
+/// when the retries are exhausted. Cancelling the iterating task closes the connection and throws
+/// ``SessionError/Code/cancelled``. Releasing the iterator closes the connection without an error.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     public typealias Element = ServerSentEvent
     public typealias Failure = SessionError
 
-    /// How often and when to connect again, and how large events may be.
+    /// Options for reconnecting, and limits on the size of events.
     public struct Options: Hashable, Sendable {
-        /// The time between connections until the server sets another.
+        /// The delay between connections, unless the server sets another. Default: 3 s.
         public var reconnectionTime: Duration = .seconds(3)
-        /// The least that counts, whatever the server sets.
+        /// The minimum delay, also if the server asks for less. Default: 500 ms.
         public var minimumDelay: Duration = .milliseconds(500)
-        /// The most that is waited, whatever the server sets and however many attempts have failed.
+        /// The maximum delay, also if the server asks for more or many attempts failed. Default: 60 s.
         public var maximumDelay: Duration = .seconds(60)
-        /// Failed attempts in a row after which one more is the error of the sequence; nil for no limit. A response
-        /// with a stream of events begins the count again.
+        /// The maximum number of consecutive failed attempts before the sequence fails; nil for no limit. Default: 10.
+        /// A response with an event stream resets the count.
         public var maximumRetries: Int? = 10
-        /// Sizes of events.
+        /// Limits on the size of events.
         public var limits = ServerSentEvent.Limits()
 
         public init() {}
     }
 
-    /// How an iterator waits, and what it draws lots with.
+    /// The clock and the random numbers of an iterator, replaceable in tests.
     struct Pacing: Sendable {
-        /// Returns early when its task is cancelled.
+        /// Waits; returns early if its task is cancelled.
         var wait: @Sendable (Duration) async -> Void = { await $0.pause() }
-        /// From 0 up to 1.
+        /// Returns a number that is at least 0 and less than 1.
         var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     }
 
@@ -91,7 +92,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 }
 
 extension ServerSentEvents {
-    /// Takes events, and connects as often as it must.
+    /// Iterates over the events and reconnects as needed.
     public struct Iterator: AsyncIteratorProtocol {
         private let source: ServerSentEvents
         private var state: EventStreamState
@@ -110,12 +111,12 @@ extension ServerSentEvents {
             parser = EventStreamParser(lastEventID: id ?? "", limits: source.options.limits)
         }
 
-        /// The next event, nil after the last one.
+        /// Returns the next event; nil after the last one.
         public mutating func next() async throws(SessionError) -> ServerSentEvent? {
             try await next(isolation: nil)
         }
 
-        /// The next event, nil after the last one.
+        /// Returns the next event; nil after the last one.
         public mutating func next(
             isolation: isolated (any Actor)?
         ) async throws(SessionError) -> ServerSentEvent? {

@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// A transfer whose body is read piece by piece.
+/// A transfer whose body is read in chunks.
 final class StreamTransfer: CoreTask, @unchecked Sendable {
     /// Set before the head is reported.
     private var filePath: String?
     private let state = Locked(StreamState())
-    /// How the stream ended, and the events that report it, in either order.
+    /// The outcome of the stream and the events that report it. Either may be set first.
     private let ending = Locked<(outcome: CoreOutcome?, events: RequestEvents?)>((nil, nil))
 
-    /// Begins a transfer and returns when the head has come that counts. Cancelling the Swift task meanwhile cancels
-    /// it.
+    /// Starts a transfer and returns when the final head has arrived. Cancelling the Swift task until then cancels the
+    /// transfer.
     static func open(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
         guard let events = RequestEvents.begun(request.http, request.handlers.monitors) else {
             return try await attempt(request)
@@ -24,11 +24,11 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    /// In as many attempts as it takes.
+    /// Sends the request, with retries.
     private static func attempt(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
         var opened: StreamedResponse?
         let outcome = await request.retrying { request in
-            // The response of the attempt before is given up.
+            // Releasing the previous response cancels its transfer.
             opened = nil
             do throws(SessionError) {
                 let response = try await send(request)
@@ -47,7 +47,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         SessionError(.unknown, message: "the transfer ended without a response", url: request.http.url)
     }
 
-    /// Makes one attempt.
+    /// Sends the request once.
     private static func send(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
         guard !Task.isCancelled else { throw SessionError(.cancelled, url: request.http.url) }
         let stream = StreamTransfer(request)
@@ -63,7 +63,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    /// Reports the end of the body when it has come.
+    /// Reports the end of the body once it is reached.
     private func reportEnd(to events: RequestEvents) {
         let outcome = ending.withLock { ending in
             ending.events = events
@@ -72,7 +72,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         if let outcome { events.finish(outcome, hasBody: false) }
     }
 
-    /// Everything that has come, or the first of what will come; nil at the end.
+    /// Returns all bytes that are buffered, or waits for the next ones; nil at the end.
     func next() async throws(SessionError) -> Data? {
         if Task.isCancelled { cancel() }
         if let (chunk, mustWake) = state.withLock({ $0.takeChunk() }) {
@@ -91,7 +91,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    /// Whether nothing more comes until something is taken, or ever.
+    /// Whether no more data arrives unless the reader consumes some, because the transfer is paused or has ended.
     var isAtRest: Bool { state.withLock { $0.isPutOff || $0.isFinished } }
 
     private func wait(_ ask: @Sendable (inout StreamState, StreamState.Waiter) -> StreamState.Answer?) async
@@ -143,37 +143,37 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 }
 
-/// What came and who waits for it. A value without effects.
+/// The buffered data and the waiting reader. A value without side effects.
 ///
-/// Pieces are put together: a reader that is behind gets all that is there at once. One that is not is woken when much
-/// has come, or when there is nothing more to be read now, and not for each piece.
+/// Pieces are merged: a slow reader gets all buffered data at once. A fast reader is resumed when much data is buffered
+/// or when there is nothing more to read for now, rather than for each piece.
 struct StreamState {
     enum Answer: Sendable {
         case head(HTTPResponse)
-        /// The transfer must be woken if it was put off for want of room that there is now.
+        /// The bytes. If `mustWake`, the transfer was paused because the buffer was full, and must be resumed.
         case chunk(Data, mustWake: Bool)
-        /// Something has come; ask again. Until then more may come.
+        /// Data has arrived; call again. More may be buffered by then.
         case ready
         case end
         case failed(SessionError)
     }
 
-    // Unsafe: a checked one costs an allocation for each chunk.
+    // Unsafe, because a checked continuation allocates for each chunk.
     typealias Waiter = UnsafeContinuation<Answer, Never>
 
-    /// No more is taken once this much is inside. One piece more than this can be. Twice as much as libcurl reads at
-    /// once: what is put off in the middle of that it copies aside.
+    /// The buffer size above which the transfer is paused; one more piece may exceed it. Twice as much as libcurl reads
+    /// at once, because libcurl copies the rest of a read that is paused in the middle.
     static let capacity = 512 * 1024
 
-    /// A reader that waits is not left waiting for more than this.
+    /// The buffered size at which a waiting reader is resumed immediately.
     private static let enough = 256 * 1024
-    /// CURL_MAX_WRITE_SIZE.
+    /// libcurl's CURL_MAX_WRITE_SIZE.
     private static let pieceSize = 16 * 1024
 
     private var head: HTTPResponse?
     private var pending = Data()
     private var reserved = 0
-    /// How much was taken at once the last time: the best guess for the next.
+    /// The size of the last chunk, as an estimate for the next one.
     private var expected = 0
     private(set) var isPutOff = false
     private var isWakeDue = false
@@ -181,10 +181,10 @@ struct StreamState {
     private(set) var isFinished = false
     private var failure: SessionError?
 
-    /// Whether somebody waits.
+    /// Whether a reader waits.
     var hasReader: Bool { waiter != nil }
 
-    /// Bytes that came and were not taken.
+    /// The number of buffered bytes.
     var buffered: Int { pending.count }
 
     mutating func waitForHead(_ waiter: Waiter) -> Answer? {
@@ -212,17 +212,17 @@ struct StreamState {
         return takeWaiter()
     }
 
-    /// What to do about a piece of the body.
+    /// The action to take for a piece of the body.
     struct Step {
-        /// If not, the reader is told to wake the transfer.
+        /// If false, the transfer is paused, and the reader has to resume it.
         var isTaken = true
-        /// Who must hear of it now.
+        /// The reader to resume now.
         var waiter: Waiter?
-        /// The transfer must wake itself, to call ``wakeReader()`` behind all that is there to be read.
+        /// Whether the transfer must schedule a call of ``wakeReader()``, after everything that can be read now.
         var mustWake = false
     }
 
-    /// Copies a piece if there is room.
+    /// Copies a piece if there is space.
     mutating func take(_ piece: UnsafeRawBufferPointer) -> Step {
         isPutOff = buffered >= Self.capacity
         guard !isPutOff else { return Step(isTaken: false) }
@@ -232,20 +232,20 @@ struct StreamState {
         }
         pending.append(contentsOf: piece)
         guard waiter != nil, buffered > 0 else { return Step() }
-        // A piece of another size than libcurl cuts what it has read into is the last of that.
+        // libcurl splits a read into pieces of equal size, so a piece of another size is the last one of a read.
         let isLast = piece.count != Self.pieceSize
         if isLast || buffered >= Self.enough { return Step(waiter: takeWaiter()) }
         defer { isWakeDue = true }
         return Step(mustWake: !isWakeDue)
     }
 
-    /// - Returns: Who must hear of what is there.
+    /// - Returns: The reader to resume, if any.
     mutating func wakeReader() -> Waiter? {
         isWakeDue = false
         return buffered > 0 ? takeWaiter() : nil
     }
 
-    /// All that is there, and whether the transfer must be woken; nil if there is nothing.
+    /// Returns all buffered data and whether the transfer must be resumed; nil if the buffer is empty.
     mutating func takeChunk() -> (Data, mustWake: Bool)? {
         guard !pending.isEmpty else { return nil }
         defer {
@@ -253,12 +253,12 @@ struct StreamState {
             pending = Data()
             isPutOff = false
         }
-        // Whoever keeps a small chunk shall not keep the memory of a large one.
+        // Copied, so that keeping a small chunk doesn't keep the memory of a large buffer.
         let chunk = reserved / 2 > pending.count ? pending.withUnsafeBytes { Data($0) } : pending
         return (chunk, isPutOff)
     }
 
-    /// - Returns: Who must hear of it now, and what; nil if it is kept until somebody asks.
+    /// - Returns: The reader to resume and its result; nil if no reader waits and the end is kept for the next call.
     mutating func finish(_ failure: SessionError?) -> (Waiter, Answer)? {
         isFinished = true
         guard let waiter = takeWaiter() else {

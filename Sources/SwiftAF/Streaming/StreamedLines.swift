@@ -1,21 +1,21 @@
 extension StreamedResponse {
-    /// The body as lines of text, each at most 1 MiB long. See ``lines(maximumLength:)``.
+    /// The body as lines of text with at most 1 MiB each. See ``lines(maximumLength:)``.
     public var lines: Lines { lines(maximumLength: 1 << 20) }
 
-    /// The body as lines of text.
+    /// Returns the body as lines of text.
     ///
-    /// CR, LF and CRLF end a line and are not in it; empty lines are given too, and so is a last line without an end.
-    /// The text is read as UTF-8; what is not UTF-8 becomes U+FFFD.
+    /// CR, LF and CRLF end a line and aren't part of it. Empty lines are included, and so is an unterminated last line.
+    /// The text is decoded as UTF-8; invalid bytes become U+FFFD.
     ///
-    /// - Parameter maximumLength: Bytes of the longest line. One more cancels the transfer, and the iterator throws
-    ///   ``SessionError/Code/tooLarge``.
+    /// - Parameter maximumLength: The maximum length of a line in bytes. A longer one cancels the transfer, and the
+    ///   iterator throws ``SessionError/Code/tooLarge``.
     public func lines(maximumLength: Int) -> Lines {
         Lines(response: self, maximumLength: maximumLength)
     }
 
     /// The lines of the body.
     ///
-    /// There is one body: an iterator takes whole chunks of it, so make one only.
+    /// The body can be read once only: an iterator consumes whole chunks, so make only one.
     public struct Lines: AsyncSequence, Sendable {
         public typealias Element = String
         public typealias Failure = SessionError
@@ -28,7 +28,7 @@ extension StreamedResponse {
         }
     }
 
-    /// Takes lines from the body.
+    /// Iterates over the lines of the body.
     public struct LineIterator: AsyncIteratorProtocol {
         private let owner: StreamOwner
         private let url: String
@@ -41,12 +41,12 @@ extension StreamedResponse {
             splitter = LineSplitter(maximumLength: maximumLength)
         }
 
-        /// The next line without its end, nil after the last one.
+        /// Returns the next line without its terminator; nil after the last one.
         public mutating func next() async throws(SessionError) -> String? {
             try await next(isolation: nil)
         }
 
-        /// The next line without its end, nil after the last one.
+        /// Returns the next line without its terminator; nil after the last one.
         public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> String? {
             guard !isOver else { return nil }
             do {

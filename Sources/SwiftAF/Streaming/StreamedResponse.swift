@@ -1,19 +1,20 @@
 public import FoundationEssentials
 
-/// A response whose body comes while it is read.
+/// A response whose body is read while it arrives.
 ///
 /// ```swift
 /// let response = try await manager.stream(HTTPRequest("https://example.org/log"))
 /// for try await chunk in response.bytes { … }
 /// ```
 ///
-/// The network is read no faster than ``bytes`` is: what was not taken waits in a small buffer, then in the
-/// connection. When the response and its iterators are gone before the end, the transfer is cancelled.
+/// Data is received only as fast as ``bytes`` is read (back-pressure): unread data waits in a small buffer, then in the
+/// connection. Releasing the response and its iterators before the end cancels the transfer.
 public struct StreamedResponse: Sendable {
-    /// The head. Trailers and metrics are only known at the end and are not in it.
+    /// The head. Doesn't include trailers and metrics, which are only known at the end.
     public let response: HTTPResponse
-    /// The file that the body goes into, if it became a download (``ResponseDisposition/download(to:options:)``):
-    /// ``bytes`` has then no chunks, and ends, or throws, when the file stands in its place.
+    /// The path of the file that the body is saved to, if the response became a download
+    /// (``ResponseDisposition/download(to:options:)``). ``bytes`` is then empty; it ends, or throws, once the file is
+    /// complete.
     public let filePath: String?
     let sharedTrust: SharedTrustReport?
     /// The body.
@@ -22,13 +23,14 @@ public struct StreamedResponse: Sendable {
     /// The status code.
     public var status: Int { response.status }
 
-    /// What the server has shown of itself, if ``HTTPRequest/reportsTrust`` asked for it and the answer comes over TLS.
+    /// The server's certificates and their evaluation, if ``HTTPRequest/reportsTrust`` is set and the response came
+    /// over TLS.
     public var trust: TrustReport? { sharedTrust?.report }
 
-    /// The body as a sequence of chunks of no particular size, none of them empty.
+    /// The body as a sequence of non-empty chunks of any size.
     ///
-    /// There is one body: iterators share it, and each chunk goes to one of them. Two tasks must not wait for a
-    /// chunk at once; the second gets ``SessionError/Code/invalidInput``. Cancelling the task that iterates
+    /// The body can be read once only: iterators share it, and each chunk goes to one of them. Only one task may wait
+    /// for a chunk at a time; a second one gets ``SessionError/Code/invalidInput``. Cancelling the iterating task
     /// cancels the transfer.
     public struct Bytes: AsyncSequence, Sendable {
         public typealias Element = Data
@@ -41,23 +43,23 @@ public struct StreamedResponse: Sendable {
         }
     }
 
-    /// Takes chunks from the body.
+    /// Iterates over the chunks of the body.
     public struct Iterator: AsyncIteratorProtocol {
         let owner: StreamOwner
 
-        /// The next chunk, nil at the end.
+        /// Returns the next chunk; nil at the end.
         public mutating func next() async throws(SessionError) -> Data? {
             try await owner.stream.next()
         }
 
-        /// The next chunk, nil at the end.
+        /// Returns the next chunk; nil at the end.
         public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> Data? {
             try await owner.stream.next()
         }
     }
 }
 
-/// Cancels the transfer when nobody can read from it any more.
+/// Cancels the transfer when the response and all its iterators are released.
 final class StreamOwner: Sendable {
     let stream: StreamTransfer
 
