@@ -7,7 +7,7 @@ struct CoreFile: Equatable, Sendable {
     /// The path as bytes, if it isn't UTF-8.
     var rawPath: [UInt8]?
     var options: DownloadOptions
-    /// Belongs to ``path``.
+    /// The token of a resumed download; its destination is ``path``.
     var token: ResumeToken?
 
     var textSize: Int {
@@ -45,10 +45,10 @@ struct CoreDownload: Sendable {
     var resumption: DownloadResponse.Resumption
     var offset: Int64
     var size: Int64
-    /// Nil if nothing was kept that can be resumed.
+    /// The token for resuming; nil if nothing was kept that can be resumed.
     var token: ResumeToken?
 
-    /// Nil if no file was named.
+    /// Nil if there is no file.
     init?(_ download: af_download) {
         guard let path = download.path else { return nil }
         self.path = String(cString: path)

@@ -1,13 +1,13 @@
-/// One of several downloads.
+/// A download of a batch.
 public struct DownloadItem: Sendable {
     let spec: DownloadSpec
 
-    /// A download to a path.
+    /// Makes a download to a path.
     public init(_ request: HTTPRequest, to path: String, options: DownloadOptions = .replacesFile) {
         spec = .to(path, request, options)
     }
 
-    /// A download to a file that is named when the head of the response arrives.
+    /// Makes a download to a file that is named when the head of the response arrives.
     ///
     /// - Parameter destination: Nil uses ``HTTPSessionManager/downloadDestination``.
     public init(
@@ -16,7 +16,7 @@ public struct DownloadItem: Sendable {
         spec = .named(by: destination, request, options)
     }
 
-    /// A resumed download.
+    /// Makes a download that resumes another one.
     public init(
         resuming token: ResumeToken, headers: HTTPHeaders = [:],
         options: DownloadOptions = [.replacesFile, .keepsPartialFile]
@@ -25,33 +25,33 @@ public struct DownloadItem: Sendable {
     }
 }
 
-/// How one of several downloads ended.
+/// The result of a download of a batch.
 public struct DownloadResult: Sendable {
-    /// Of the item.
+    /// The index of the item in the batch.
     public let index: Int
     public let result: Result<DownloadResponse, SessionError>
 
-    /// The response of a download that succeeded, otherwise its error.
+    /// Returns the response of a successful download; otherwise throws its error.
     public func get() throws(SessionError) -> DownloadResponse {
         try result.get()
     }
 }
 
-/// How far several downloads are, at one moment.
+/// The progress of a batch of downloads.
 public struct DownloadBatchProgress: Hashable, Sendable {
-    /// Of the item that moved.
+    /// The index of the item that made progress.
     public var index: Int
-    /// How far it is.
+    /// The progress of that item.
     public var item: TransferProgress
-    /// The sums over all items, those that failed included. Their totals are nil until those of all items are known;
-    /// an item that has ended has no more to come.
+    /// The sums over all items, including failed ones. The totals are nil until the total of every item is known. For
+    /// an item that has ended, the total is the size received so far.
     public var all: TransferProgress
 }
 
-/// The sums over several transfers, as a value.
+/// The sums over several transfers. A value without side effects.
 struct DownloadTally {
     private var items: [TransferProgress]
-    /// Of what is known.
+    /// The sum of the known sizes.
     private var sum = TransferProgress(sentTotal: 0, receivedTotal: 0)
     private var unknownSent: Int
     private var unknownReceived: Int
@@ -76,7 +76,7 @@ struct DownloadTally {
         return DownloadBatchProgress(index: index, item: progress, all: all)
     }
 
-    /// Nothing more comes of this one.
+    /// Records that an item has ended.
     mutating func end(_ index: Int) {
         var item = items[index]
         item.sentTotal = item.sent
@@ -102,8 +102,8 @@ struct DownloadTally {
 }
 
 extension HTTPSessionManager {
-    /// Downloads several files, some at once, and gives each result as its download ends. Those that fail don't stop
-    /// the others.
+    /// Downloads several files with limited concurrency and returns each result when its download ends. A failed
+    /// download doesn't stop the others.
     ///
     /// ```swift
     /// for await download in manager.downloads(of: items, maximumConcurrent: 8) {
@@ -111,14 +111,15 @@ extension HTTPSessionManager {
     /// }
     /// ```
     ///
-    /// They begin at once, in order. All that have not ended are cancelled when the task that iterates is, when the
-    /// loop is left, or when nobody holds the sequence any more.
+    /// The first downloads start immediately, in order. Unfinished downloads are cancelled when the iterating task is
+    /// cancelled, when the loop is left, or when the sequence is released.
     ///
     /// - Parameters:
-    ///   - maximumConcurrent: At least 1. ``SessionConfiguration/maximumConnectionsPerHost`` holds beside it.
-    ///   - progress: Called on the network's thread, at most ten times a second for each item and once at its end.
+    ///   - maximumConcurrent: The maximum number of simultaneous downloads; at least 1.
+    ///     ``SessionConfiguration/maximumConnectionsPerHost`` applies as well.
+    ///   - progress: Called on the network's thread, at most ten times a second per item and once when the item ends.
     ///     Must not block.
-    /// - Returns: A sequence for one iteration.
+    /// - Returns: A sequence that can be iterated once.
     public func downloads(
         of items: [DownloadItem], maximumConcurrent: Int = 4,
         progress: (@Sendable (DownloadBatchProgress) -> Void)? = nil

@@ -1,4 +1,4 @@
-/// How a file is downloaded.
+/// Options of a download to a file.
 public struct DownloadOptions: OptionSet, Hashable, Sendable {
     public let rawValue: Int
 
@@ -6,23 +6,24 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A file that exists is replaced, at the moment when the new one is complete. Without this it is an error, and
-    /// left as it is.
+    /// Replaces an existing file, atomically once the new one is complete. Without this option an existing file is left
+    /// unchanged and the download fails.
     public static let replacesFile = DownloadOptions(rawValue: 1 << 0)
-    /// Folders that are missing are made.
+    /// Creates missing folders.
     public static let createsFolders = DownloadOptions(rawValue: 1 << 1)
-    /// What has come is kept when the download fails, is cancelled, or its process dies: in `PATH.part`, with what is
-    /// needed to go on in `PATH.part.resume`. Only for a `GET` whose answer has a strong validator (an ETag that is not
-    /// weak, or a Last-Modified that is old enough); nothing is kept otherwise.
+    /// Keeps the bytes received so far if the download fails, is cancelled, or its process dies: the bytes in
+    /// `PATH.part` and the data for resuming in `PATH.part.resume`. Only for a `GET` whose response has a strong
+    /// validator (RFC 9110, section 8.8: an ETag that isn't weak, or an old enough Last-Modified); otherwise nothing is
+    /// kept.
     public static let keepsPartialFile = DownloadOptions(rawValue: 1 << 2)
-    /// Goes on with `PATH.part`, if it is of this URL and the server still has the same version; all comes anew
-    /// otherwise.
+    /// Resumes `PATH.part` if it was created for this URL and the server still has the same version; otherwise starts
+    /// over.
     public static let resumes = DownloadOptions(rawValue: 1 << 3)
-    /// The download ends when file and folder are on the disk. Other transfers of the session wait for the disk too.
+    /// Syncs the file and its folder to the disk before the download ends. Other transfers of the session wait
+    /// meanwhile.
     public static let synchronizes = DownloadOptions(rawValue: 1 << 4)
-    /// If the path is a symbolic link, the file that it leads to is replaced, and the link stays. Without this the link
-    /// is replaced.
+    /// Replaces the target of a symbolic link and keeps the link. Without this option the link itself is replaced.
     public static let followsLinks = DownloadOptions(rawValue: 1 << 5)
-    /// A file that is replaced keeps its permissions instead of those of a new one.
+    /// Keeps the permissions of a file that is replaced. Without this option it gets those of a new file.
     public static let keepsPermissions = DownloadOptions(rawValue: 1 << 6)
 }

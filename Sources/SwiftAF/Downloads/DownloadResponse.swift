@@ -1,29 +1,30 @@
-/// A response whose body went into a file.
+/// A response whose body was saved to a file.
 public struct DownloadResponse: Sendable {
-    /// What became of a partial file that was there.
+    /// How an existing partial file was used.
     public enum Resumption: Hashable, Sendable {
-        /// There was none, or it was not asked for.
+        /// There was no partial file, or resuming wasn't requested.
         case none
-        /// The body was appended to it.
+        /// The body was appended to the partial file.
         case continued
-        /// It was of no use, and all came anew.
+        /// The partial file wasn't usable; the download started over.
         case restarted
-        /// It was all there already; the response is a 416.
+        /// The partial file was already complete; the status of the response is 416.
         case alreadyComplete
     }
 
-    /// The head of the answer, after redirects.
+    /// The head of the response, after redirects.
     public var response: HTTPResponse
-    /// Where the file is.
+    /// The path of the file.
     public var filePath: String
-    /// In bytes.
+    /// The size of the file in bytes.
     public var fileSize: Int64
-    /// What became of a partial file that was there.
+    /// How an existing partial file was used.
     public var resumption: Resumption
-    /// Bytes that were there before and were kept.
+    /// The number of bytes that were kept from the partial file.
     public var offset: Int64
 
-    /// What the server has shown of itself, if ``HTTPRequest/reportsTrust`` asked for it and the answer came over TLS.
+    /// The server's certificates and their evaluation, if ``HTTPRequest/reportsTrust`` is set and the response came
+    /// over TLS.
     public var trust: TrustReport? { sharedTrust?.report }
 
     var sharedTrust: SharedTrustReport?
@@ -38,20 +39,21 @@ public struct DownloadResponse: Sendable {
         self.offset = offset
     }
 
-    /// The status code: 206 of a download that went on.
+    /// The status code; 206 if the download was resumed.
     public var status: Int { response.status }
 }
 
-/// Names the file that a body goes to, when the head of a response with a status of 200 to 299 is there and before
-/// anything is written; ``HTTPResponse/suggestedFileName`` is a safe name in a folder of yours. Called once on the
-/// network's thread, so it must not block: other transfers of the session wait meanwhile.
+/// Returns the path of the file to save a body to. Called once, when the head of a response with status 200 to 299 has
+/// arrived and before anything is written. ``HTTPResponse/suggestedFileName`` is a safe name within a folder of your
+/// choice. Called on the network's thread: it must not block, because other transfers of the session wait meanwhile.
 ///
-/// An empty path, and one with NUL in it, is ``SessionError/Code/invalidInput``. A relative one counts from the current
-/// folder.
+/// An empty path or one that contains NUL fails with ``SessionError/Code/invalidInput``. A relative path is resolved
+/// against the current directory.
 public typealias DownloadDestination = @Sendable (HTTPResponse) -> String
 
 extension CoreOutcome {
-    /// The response of a transfer into a file that did not fail, if its status is acceptable.
+    /// Returns the response of a successful transfer to a file; throws if the transfer failed or the status isn't
+    /// acceptable.
     func downloadResponse() throws(SessionError) -> DownloadResponse {
         let answer = try dataResponse()
         do {

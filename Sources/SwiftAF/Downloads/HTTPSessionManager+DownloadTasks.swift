@@ -1,9 +1,10 @@
-// AFNetworking's form. Closures are called on the completion queue, but for destinations. Tasks must be resumed.
+// AFNetworking's API with closures. Closures are called on the completion queue, except destinations. Tasks start
+// suspended and must be resumed.
 extension HTTPSessionManager {
-    /// Called once with the head, if one came, the place of the file, if it is there, and the error.
+    /// Called once with the head, the path of the file and the error, each nil if there is none.
     public typealias DownloadCompletion = @Sendable (HTTPResponse?, String?, SessionError?) -> Void
 
-    /// Makes a task that downloads into a file, as ``download(_:to:options:progress:)`` does.
+    /// Makes a task that downloads to a file, like ``download(_:to:options:progress:)``.
     ///
     /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
     public func downloadTask(
@@ -13,9 +14,9 @@ extension HTTPSessionManager {
         makeTask(.to(path, request, options), progress, completionHandler)
     }
 
-    /// Makes a task that downloads into a file which is named when the head of the response is there.
+    /// Makes a task that downloads to a file that is named when the head of the response arrives.
     ///
-    /// - Parameter destination: Names the file, on the network's thread; nil for ``downloadDestination``.
+    /// - Parameter destination: Names the file; called on the network's thread. Nil uses ``downloadDestination``.
     public func downloadTask(
         for request: HTTPRequest, options: DownloadOptions = .replacesFile, progress: ProgressHandler? = nil,
         destination: DownloadDestination? = nil, completionHandler: @escaping DownloadCompletion
@@ -23,7 +24,7 @@ extension HTTPSessionManager {
         makeTask(.named(by: destination, request, options), progress, completionHandler)
     }
 
-    /// Makes a task that goes on with a download, as ``download(resuming:headers:options:progress:)`` does.
+    /// Makes a task that resumes a download, like ``download(resuming:headers:options:progress:)``.
     public func downloadTask(
         resuming token: ResumeToken, headers: HTTPHeaders = [:],
         options: DownloadOptions = [.replacesFile, .keepsPartialFile], progress: ProgressHandler? = nil,

@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-// Requests are sent as they are: the request serializer is not asked.
+// Requests are sent unchanged: the request serializer isn't used.
 extension HTTPSessionManager {
-    /// Writes the body of a response with a status of 200 to 299 into a file, which appears, or is replaced, when
-    /// it is complete, and is left as it was otherwise.
+    /// Saves the body of a response with status 200 to 299 to a file. The file is created or replaced atomically once
+    /// the body is complete; on failure an existing file is left unchanged.
     ///
     /// - Parameters:
-    ///   - path: Where the file goes; a relative one counts from the current folder.
+    ///   - path: The path of the file; a relative one is resolved against the current directory.
     ///   - progress: Called on the network's thread with snapshots, at most ten times a second and once at the end.
     ///     Must not block.
-    /// - Throws: ``SessionError/Code/status`` for another status, with the response and at most 1 MiB of its body;
-    ///   ``SessionError/Code/file`` if the file can't be written, is there and must not be replaced, or is being
-    ///   resumed by somebody else. ``SessionError/resumeToken`` is there if the download can go on.
+    /// - Throws: ``SessionError/Code/status`` for any other status, with the response and up to 1 MiB of its body;
+    ///   ``SessionError/Code/file`` if the file can't be written, exists and must not be replaced, or is being resumed
+    ///   by another download. ``SessionError/resumeToken`` is set if the download can be resumed.
     @discardableResult
     public func download(
         _ request: HTTPRequest, to path: String, options: DownloadOptions = .replacesFile,
@@ -20,14 +20,14 @@ extension HTTPSessionManager {
         try await download(.to(path, request, options), progress)
     }
 
-    /// Writes the body of a response with a status of 200 to 299 into a file that is named when its head is there.
+    /// Saves the body of a response with status 200 to 299 to a file that is named when the head arrives.
     ///
     /// ```swift
     /// try await manager.download(HTTPRequest("reports/latest")) { "/reports/" + $0.suggestedFileName }
     /// ```
     ///
     /// - Parameter destination: Names the file.
-    /// - Throws: As ``download(_:to:options:progress:)``.
+    /// - Throws: The same errors as ``download(_:to:options:progress:)``.
     @discardableResult
     public func download(
         _ request: HTTPRequest, options: DownloadOptions = .replacesFile,
@@ -36,9 +36,10 @@ extension HTTPSessionManager {
         try await download(.named(by: destination, request, options), progress)
     }
 
-    /// Writes the body of a response with a status of 200 to 299 into a file that ``downloadDestination`` names.
+    /// Saves the body of a response with status 200 to 299 to the file that ``downloadDestination`` names.
     ///
-    /// - Throws: As ``download(_:to:options:progress:)``; ``SessionError/Code/invalidInput`` if nobody names a file.
+    /// - Throws: The same errors as ``download(_:to:options:progress:)``; ``SessionError/Code/invalidInput`` if there
+    ///   is no destination.
     @discardableResult
     public func download(
         _ request: HTTPRequest, options: DownloadOptions = .replacesFile,
@@ -47,14 +48,15 @@ extension HTTPSessionManager {
         try await download(.named(by: nil, request, options), progress)
     }
 
-    /// Goes on with a download that broke off, of any manager of any process, and puts the file where it was to go.
-    /// If its partial file is gone or the server has another version by now, all comes anew.
+    /// Resumes an interrupted download of any manager, also of another process, and saves the file to its original
+    /// path. Starts over if the partial file is gone or the server has another version.
     ///
     /// - Parameters:
-    ///   - token: From ``SessionError/resumeToken``.
-    ///   - headers: A token holds none: credentials must be given again.
-    ///   - options: Resuming is implied. By default what has come is kept again if this fails, too.
-    /// - Throws: As ``download(_:to:options:progress:)``.
+    ///   - token: The token from ``SessionError/resumeToken``.
+    ///   - headers: The headers of the request. A token doesn't contain headers, so credentials must be passed again.
+    ///   - options: The options; ``DownloadOptions/resumes`` is implied. By default the bytes received so far are kept
+    ///     if this download fails, too.
+    /// - Throws: The same errors as ``download(_:to:options:progress:)``.
     @discardableResult
     public func download(
         resuming token: ResumeToken, headers: HTTPHeaders = [:],
@@ -64,7 +66,7 @@ extension HTTPSessionManager {
         try await download(.resuming(token, headers, options), progress)
     }
 
-    /// As ``download(_:to:options:progress:)``, to a path that need not be UTF-8.
+    /// Like ``download(_:to:options:progress:)``, for a path that may not be valid UTF-8.
     package func download(
         _ request: HTTPRequest, toBytes path: [UInt8], options: DownloadOptions,
         progress: (@Sendable (TransferProgress) -> Void)?
@@ -82,7 +84,7 @@ extension HTTPSessionManager {
         return try outcome.downloadResponse()
     }
 
-    /// What it takes to begin a download.
+    /// Returns the request for the core.
     func prepare(
         _ spec: DownloadSpec, _ snapshot: Snapshot, _ progress: (@Sendable (TransferProgress) -> Void)?
     ) throws(SessionError) -> CoreRequest {
@@ -91,11 +93,11 @@ extension HTTPSessionManager {
     }
 }
 
-/// What is downloaded, and how.
+/// The request, the file and the options of a download.
 struct DownloadSpec: Sendable {
     var request: HTTPRequest
     var file: CoreFile
-    /// If the file has no path; nil for the manager's.
+    /// Names the file if it has no path; nil uses the manager's.
     var destination: DownloadDestination?
 
     static func to(_ path: String, _ request: HTTPRequest, _ options: DownloadOptions) -> DownloadSpec {
@@ -113,7 +115,7 @@ struct DownloadSpec: Sendable {
         return DownloadSpec(request: HTTPRequest(token.url, headers: headers), file: file)
     }
 
-    /// Names the file; nil if it has a path.
+    /// Returns the handler that names the file; nil if the file has a path.
     func responseHandler(_ defaultDestination: DownloadDestination?) throws(SessionError) -> ResponseHandler? {
         if let path = file.path {
             guard !path.isEmpty, !path.utf8.contains(0) else { throw invalid("the path is empty or contains NUL") }

@@ -1,28 +1,28 @@
 import FoundationEssentials
 
-/// What is needed to go on with a download that broke off, in this or another process, as long as its partial file is
-/// there.
+/// The data for resuming an interrupted download, in this or another process, as long as its partial file exists.
 ///
-/// A failed or cancelled download that keeps its partial file (``DownloadOptions/keepsPartialFile``) has one in
-/// ``SessionError/resumeToken``. It holds the URL with its query, so keep it as you would keep that.
+/// A failed or cancelled download that keeps its partial file (``DownloadOptions/keepsPartialFile``) provides a token
+/// in ``SessionError/resumeToken``. The token contains the URL with its query, so treat it as confidential if the URL
+/// is.
 public struct ResumeToken: Sendable {
-    /// What was asked for, before redirects, without user information and fragment.
+    /// The requested URL, before redirects, without user information and fragment.
     public let url: String
-    /// Where the complete file goes: an absolute path. What has come of it is beside that, in `PATH.part`.
+    /// The absolute path of the complete file. The bytes received so far are in `PATH.part` next to it.
     public let filePath: String
-    /// Bytes that were there when the download broke off.
+    /// The number of bytes that had been received when the download was interrupted.
     public let bytesReceived: Int64
-    /// Bytes of the whole, nil if that is not known.
+    /// The total size in bytes; nil if unknown.
     public let totalBytes: Int64?
-    /// What the core needs to know: a few lines, as they are in `PATH.part.resume`.
+    /// The token as a few lines of text, in the format of `PATH.part.resume`.
     public let text: String
 
-    /// Reads a token.
+    /// Parses a token.
     ///
     /// - Parameters:
-    ///   - text: As ``text`` was.
-    ///   - filePath: The destination; a relative one counts from the current folder.
-    /// - Throws: ``SessionError/Code/invalidInput`` with what is damaged.
+    ///   - text: The value of ``text``.
+    ///   - filePath: The path of the complete file; a relative one is resolved against the current directory.
+    /// - Throws: ``SessionError/Code/invalidInput``, with a message that names the invalid part.
     public init(text: String, filePath: String) throws(SessionError) {
         guard !filePath.isEmpty, !filePath.utf8.contains(0) else {
             throw SessionError(.invalidInput, message: "the path of a resume token is empty or contains NUL")
@@ -51,7 +51,7 @@ extension ResumeToken: Hashable {
     }
 }
 
-/// An unreadable one is a `DecodingError`.
+/// Decoding an invalid token throws a `DecodingError`.
 extension ResumeToken: Codable {
     private enum CodingKeys: String, CodingKey {
         case text, filePath
@@ -77,7 +77,7 @@ extension ResumeToken: Codable {
 }
 
 extension ResumeToken: CustomStringConvertible, CustomReflectable {
-    /// Path, sizes, and the URL without its query.
+    /// The path, the sizes, and the URL without its query.
     public var description: String {
         let total = totalBytes.map(String.init) ?? "unknown"
         return "\(filePath): \(bytesReceived) of \(total) bytes [\(URLText(url).redacted)]"
