@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// The charsets that text bodies are decoded from.
+/// The charsets that text bodies can be decoded from.
 enum Charset: Sendable {
     case utf8, ascii, latin1, windows1252, utf16, utf16LittleEndian, utf16BigEndian
 
-    /// The charset of a label, as Content-Type has it; nil if it is not one of these. The labels are those of the
-    /// WHATWG's encoding standard (section 4.2), in any case, also with white space or single quotes around them,
-    /// which some servers send.
+    /// Makes a charset from a label of Content-Type; nil if it isn't supported. The labels are those of the WHATWG
+    /// encoding standard (section 4.2), case-insensitive. White space and single quotes around them, which some servers
+    /// send, are ignored.
     init?(label: String) {
-        // What nearly all responses say, without making a string of it.
+        // Fast path for nearly all responses, without allocating a string.
         if label == "utf-8" {
             self = .utf8
             return
@@ -33,15 +33,15 @@ enum Charset: Sendable {
         byte == UInt8(ascii: "'") || byte == 0x20 || (0x09...0x0D).contains(byte)
     }
 
-    /// The text of a body that names no charset: what its byte order mark says, else UTF-8 if it is valid as such,
-    /// else ISO-8859-1, HTTP's historic default, in which everything is valid.
+    /// Decodes a body without a declared charset: by its byte order mark; else as UTF-8 if valid; else as ISO-8859-1,
+    /// HTTP's historic default, in which every byte is valid.
     static func guess(_ body: Data) -> String {
         let charset = ByteOrderMark(of: body)?.charset ?? .utf8
         return charset.decode(body) ?? decodeBytes(body) { UInt32($0) }
     }
 
-    /// The text, nil if the bytes are not valid in this charset. A byte order mark isn't part of the text; between
-    /// the forms of Unicode it is believed more than the label.
+    /// Decodes the bytes; nil if they aren't valid in this charset. A byte order mark isn't part of the text. Among the
+    /// Unicode encodings it overrides the label.
     func decode(_ body: Data) -> String? {
         switch self {
         case .ascii: return body.allSatisfy { $0 < 0x80 } ? String(decoding: body, as: UTF8.self) : nil
@@ -53,13 +53,13 @@ enum Charset: Sendable {
         let text = body.dropFirst(mark?.length ?? 0)
         switch mark?.charset ?? self {
         case .utf16LittleEndian: return Self.decodeUTF16(text) { UInt16($0) | UInt16($1) << 8 }
-        // Without a mark "UTF-16" is big-endian (RFC 2781, section 4.3).
+        // Without a byte order mark, "UTF-16" is big-endian (RFC 2781, section 4.3).
         case .utf16, .utf16BigEndian: return Self.decodeUTF16(text) { UInt16($0) << 8 | UInt16($1) }
         default: return String(validating: text, as: UTF8.self)
         }
     }
 
-    /// The bytes that tell one form of Unicode from another.
+    /// A byte order mark and the Unicode encoding that it stands for.
     private struct ByteOrderMark {
         let charset: Charset
         let length: Int
@@ -84,7 +84,7 @@ enum Charset: Sendable {
         return String(validating: units, as: UTF16.self)
     }
 
-    /// Decodes a charset of one byte per character, all of them in the basic plane.
+    /// Decodes a charset with one byte per character, all in the Basic Multilingual Plane.
     private static func decodeBytes(_ bytes: Data, _ scalar: (UInt8) -> UInt32) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 3) { utf8 in
             var end = 0
@@ -99,8 +99,8 @@ enum Charset: Sendable {
         }
     }
 
-    /// Windows-1252 is ISO-8859-1 but for 0x80 to 0x9F; what it leaves undefined there stays a control character, as
-    /// the WHATWG's encoding standard has it.
+    /// Windows-1252 differs from ISO-8859-1 in 0x80 to 0x9F only. Bytes that it leaves undefined map to control
+    /// characters, as in the WHATWG encoding standard.
     private static func windows1252Scalar(_ byte: UInt8) -> UInt32 {
         (0x80..<0xA0).contains(byte) ? windows1252Extras[Int(byte) - 0x80] : UInt32(byte)
     }

@@ -1,10 +1,11 @@
 public import FoundationEssentials
 
-/// Asks several serializers in order, for servers that answer now in one format, now in another.
+/// Tries several serializers in order, for servers whose responses have different formats.
 ///
-/// The first that makes a value of the response wins, with its own error if it has one; the errors of those before it
-/// are forgotten. One that finds nothing in an empty body doesn't win. If none wins the response is judged by
-/// ``validation``, and the value is the body's `Data`. A ``DataResponseSerializer`` always wins.
+/// The first serializer that returns a value is used, with its error if there is one; the errors of earlier ones are
+/// discarded. A serializer that returns null or nil for an empty body isn't used. If no serializer is used, the
+/// response is validated by ``validation`` and the value is the body's `Data`. A ``DataResponseSerializer`` always
+/// returns a value.
 ///
 /// ```swift
 /// let text = StringResponseSerializer(validation: ResponseValidation(acceptableContentTypes: ["text/plain"]))
@@ -16,19 +17,19 @@ public import FoundationEssentials
 /// }
 /// ```
 ///
-/// Equal ones have equal serializers in the same order; serializers that are not `Hashable` are equal to none. The
-/// coded form names each serializer by its type, so all must be `Codable`. A type that is not this module's has to be
-/// made known to the decoder with ``userInfoKey``.
+/// Two values are equal if they have equal serializers in the same order; serializers that aren't `Hashable` are never
+/// equal. The encoded form names each serializer by its type, so all of them must be `Codable`. Types from outside of
+/// this module must be registered with the decoder under ``userInfoKey``.
 public struct CompoundResponseSerializer: ResponseSerializer {
     public typealias Output = any Sendable
 
-    /// The serializers in the order they are asked.
+    /// The serializers in the order in which they are tried.
     public let serializers: [any ResponseSerializer]
 
-    /// Which responses are acceptable if no serializer wins.
+    /// The responses that are acceptable if no serializer is used.
     public var validation: ResponseValidation
 
-    /// Makes a serializer; at first any type with status 200 to 299 is acceptable if none of the given ones wins.
+    /// Makes a serializer. By default, any content type with status 200 to 299 is acceptable if no serializer is used.
     public init(_ serializers: [any ResponseSerializer], validation: ResponseValidation = .default) {
         self.serializers = serializers
         self.validation = validation
@@ -47,7 +48,7 @@ public struct CompoundResponseSerializer: ResponseSerializer {
         return SerializedResult(value: body, error: validation.validate(response, body: body).error)
     }
 
-    /// The result of one serializer, nil if it doesn't win.
+    /// Returns the result of one serializer; nil if it can't be used.
     private static func result(
         of serializer: some ResponseSerializer, _ response: HTTPResponse, _ body: Data
     ) -> SerializedResult<any Sendable>? {
@@ -56,7 +57,7 @@ public struct CompoundResponseSerializer: ResponseSerializer {
         return SerializedResult(value: value, error: result.error)
     }
 
-    /// Whether a value is what an empty body gives where nothing was found: null or nil.
+    /// Whether a value stands for an empty body: null or nil.
     private static func isNothing<Value>(_ value: Value) -> Bool {
         if let json = value as? JSONValue { return json.isNull }
         return Value.self is any ExpressibleByNilLiteral.Type
@@ -79,11 +80,11 @@ extension CompoundResponseSerializer: Hashable {
 }
 
 extension CompoundResponseSerializer: Codable {
-    /// A serializer that can be a part of a coded ``CompoundResponseSerializer``.
+    /// A serializer that can be part of an encoded ``CompoundResponseSerializer``.
     public typealias Part = ResponseSerializer & Codable
 
-    /// Under which a decoder's `userInfo` has types of serializers that are not this module's: an array of
-    /// `any CompoundResponseSerializer.Part.Type`.
+    /// The key in a decoder's `userInfo` for serializer types from outside of this module: an array of `any
+    /// CompoundResponseSerializer.Part.Type`.
     public static let userInfoKey = CodingUserInfoKey(rawValue: "SwiftAF.CompoundResponseSerializer")
 
     private static let ownTypes: [any Part.Type] = [

@@ -1,9 +1,8 @@
 public import FoundationEssentials
 
-/// Makes values of bodies: ``JSONCoder``, Foundation's decoders of JSON and of property lists, or one for another
-/// format.
+/// A decoder for bodies: ``JSONCoder``, Foundation's decoders for JSON and property lists, or one for another format.
 public protocol DataDecoder: Sendable {
-    /// The value that the data says. May be called by many tasks at once.
+    /// Decodes a value. May be called concurrently.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
 }
 
@@ -11,19 +10,20 @@ extension JSONCoder: DataDecoder {}
 extension JSONDecoder: DataDecoder {}
 extension PropertyListDecoder: DataDecoder {}
 
-/// The body as any `Decodable`, read from JSON by ``JSONCoder`` or with another decoder.
+/// Decodes the body as a `Decodable`, with ``JSONCoder`` or another decoder.
 ///
-/// An empty body, or a single space, is nil to optional types and ``JSONValue/null`` to ``JSONValue``; to others it is
-/// an error. A refused status is the error by itself, because an error document seldom has the shape of the value;
-/// ``SessionError/decodeBody(as:decoder:)`` and ``SessionError/problem`` read it.
+/// An empty body, or a single space, decodes as nil for optional types and as ``JSONValue/null`` for ``JSONValue``; for
+/// other types it is an error. If the status isn't acceptable, the body isn't decoded, because the body of an error
+/// rarely has the shape of the value; use ``SessionError/decodeBody(as:decoder:)`` and ``SessionError/problem`` to read
+/// it.
 public struct DecodableResponseSerializer<Output: Decodable & Sendable>: ResponseSerializer {
-    /// Which responses are acceptable.
+    /// The responses that are acceptable.
     public var validation: ResponseValidation
 
-    /// Not to be changed once requests are made.
+    /// The decoder. Don't modify it once requests have been made.
     public let decoder: any DataDecoder
 
-    /// Makes a serializer; at first what ``JSONResponseSerializer`` accepts is acceptable.
+    /// Makes a serializer. By default, it accepts the same responses as ``JSONResponseSerializer``.
     public init(
         _ type: Output.Type = Output.self,
         decoder: any DataDecoder = JSONCoder(),
@@ -33,7 +33,8 @@ public struct DecodableResponseSerializer<Output: Decodable & Sendable>: Respons
         self.validation = validation
     }
 
-    /// A serializer for property lists, XML or binary; at first those of type `application/x-plist` are acceptable.
+    /// Returns a serializer for property lists, XML or binary. By default, the type `application/x-plist` is
+    /// acceptable.
     public static func propertyList(
         _ type: Output.Type = Output.self,
         decoder: PropertyListDecoder = PropertyListDecoder(),
@@ -53,7 +54,7 @@ public struct DecodableResponseSerializer<Output: Decodable & Sendable>: Respons
         }
     }
 
-    /// What an empty body means.
+    /// Returns the value of an empty body.
     private static func nothing() throws -> Output {
         if let type = Output.self as? any ExpressibleByNilLiteral.Type, let value = type.init(nilLiteral: ()) as? Output
         {
@@ -69,7 +70,7 @@ public struct DecodableResponseSerializer<Output: Decodable & Sendable>: Respons
         return "the body can't be decoded as \(Output.self): \(explain(error))"
     }
 
-    /// What is wrong and where, without any of the data.
+    /// Describes the error and its location, without any of the data.
     private static func explain(_ error: DecodingError) -> String {
         switch error {
         case .typeMismatch(let type, let context): "no \(type)\(place(context))"

@@ -1,28 +1,29 @@
 import FoundationEssentials
 
-/// The headers that request serializers add where a request has none.
+/// The default headers that request serializers add to requests that lack them.
 public enum DefaultHeaders {
-    /// Accept-Language and User-Agent, made once from the environment of the process.
+    /// Accept-Language and User-Agent, computed once from the environment of the process.
     public static let all: HTTPHeaders = [
         HTTPHeaders.Name.acceptLanguage: acceptLanguage(languages(in: ProcessInfo.processInfo.environment)),
         HTTPHeaders.Name.userAgent: userAgent(),
     ]
 
-    /// The languages in order of preference with falling weights: `de-DE;q=1, en;q=0.9`. At most six.
+    /// Returns an Accept-Language value: up to six languages in order of preference with decreasing weights, such as
+    /// `de-DE;q=1, en;q=0.9`.
     public static func acceptLanguage(_ languages: [String]) -> String {
         languages.prefix(6).enumerated()
             .map { index, language in "\(language);q=\(index == 0 ? "1" : "0.\(10 - index)")" }
             .joined(separator: ", ")
     }
 
-    /// What a client says about itself: `program/version (Linux; system) SwiftAF/0.1.0`.
+    /// Returns a User-Agent value: `program/version (Linux; system) SwiftAF/0.1.0`.
     ///
-    /// What can't stand in the header is left out: of names all but letters, digits and a few signs, of the system
-    /// all that is not ASCII.
+    /// Invalid characters are left out: in names everything except letters, digits and a few signs, in the system
+    /// everything that isn't ASCII.
     ///
     /// - Parameters:
-    ///   - program: The program's name; nil for that of the executable.
-    ///   - version: The program's version, which an executable on Linux doesn't tell; nil for none.
+    ///   - program: The program's name; nil uses the name of the executable.
+    ///   - version: The program's version, which can't be read from an executable on Linux; nil for none.
     public static func userAgent(program: String? = nil, version: String? = nil) -> String {
         let process = ProcessInfo.processInfo
         return userAgent(
@@ -37,14 +38,14 @@ public enum DefaultHeaders {
         return "\(name)\(version.isEmpty ? "" : "/")\(version) \(comment) \(library)"
     }
 
-    /// This library's name and version.
+    /// The library's name and version.
     static let library = "SwiftAF/0.1.0"
 
     private static func token(_ text: String) -> String {
         String(text.unicodeScalars.filter { CoreField.isToken(String($0)) }.map(Character.init))
     }
 
-    /// The user's languages as gettext finds them, `LANGUAGE` first, as language tags; English if none is set.
+    /// Returns the user's languages as language tags, in gettext's order with `LANGUAGE` first; English if none is set.
     static func languages(in environment: [String: String]) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
         let names = (environment["LANGUAGE"] ?? "").split(separator: ":").map(String.init) + [locale ?? ""]
@@ -53,7 +54,8 @@ public enum DefaultHeaders {
         return tags.isEmpty ? ["en"] : tags
     }
 
-    /// `de-DE` for `de_DE.UTF-8@euro`; nil for names that are no language, such as `C` and `POSIX`.
+    /// Converts a locale such as `de_DE.UTF-8@euro` to `de-DE`; nil for names that aren't a language, such as `C` and
+    /// `POSIX`.
     private static func languageTag(_ locale: String) -> String? {
         let name = locale.prefix { $0 != "." && $0 != "@" }
         let parts = name.split(separator: "_", omittingEmptySubsequences: false)
@@ -67,7 +69,7 @@ public enum DefaultHeaders {
         (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
     }
 
-    /// Printable ASCII that needs no escape inside a header comment.
+    /// Whether a byte is printable ASCII that needs no escape inside a header comment (RFC 9110, section 5.6.5).
     private static func isCommentByte(_ byte: UInt8) -> Bool {
         (0x20..<0x7F).contains(byte) && ![UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "\\")].contains(byte)
     }

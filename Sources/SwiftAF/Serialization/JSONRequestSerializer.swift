@@ -1,32 +1,32 @@
 public import FoundationEssentials
 
-/// Writes parameters as JSON in the body; as a query for methods that have none.
+/// Encodes parameters as JSON in the body, or as a query for methods without a body.
 ///
-/// Values are encoded by ``JSONCoder`` unless there is an ``encoder``.
+/// Values are encoded by ``JSONCoder``, unless an ``encoder`` is set.
 ///
-/// A copy carries every setting. So does the coded form, but for the ``encoder``, which is code and nil after
-/// decoding, and what ``HTTPRequestSerializer`` leaves out of ``base``. Equal serializers have the same ``encoder``.
+/// Copies include every setting. The encoded form leaves out the ``encoder``, which is nil after decoding, and the
+/// properties of ``base`` that ``HTTPRequestSerializer`` leaves out. Equal serializers have the same ``encoder``.
 public struct JSONRequestSerializer: RequestSerializer {
-    /// Default headers, the methods without a body, and how their query is written.
+    /// The default headers, the methods without a body, and the encoding of their query.
     public var base: HTTPRequestSerializer
 
-    /// How JSON is written.
+    /// The format of the JSON text.
     public var writingOptions: JSONValue.WritingOptions
 
-    /// Whether a text, a number, a boolean or null may be sent by itself, as RFC 8259 allows.
+    /// Whether a string, a number, a boolean or null may be sent at the top level, as RFC 8259 allows.
     public var allowsFragments: Bool
 
-    /// How ``Parameters/encodable(_:)`` is encoded: names of members, dates, infinities. Not used if there is an
+    /// The encoding of ``Parameters/encodable(_:)``: names of members, dates, infinities. Ignored if there is an
     /// ``encoder``.
     public var coder: JSONCoder
 
-    /// Encodes ``Parameters/encodable(_:)`` instead of ``coder``; of one that stands alone also its ``writingOptions``
-    /// are the encoder's. Not to be changed once requests are made.
+    /// Encodes ``Parameters/encodable(_:)`` instead of ``coder``. If such a value is the whole body, the encoder's
+    /// formatting is used instead of ``writingOptions``. Don't modify it once requests have been made.
     public var encoder: JSONEncoder?
 
     private static let contentType = MediaType.json.essence
 
-    /// Makes a serializer; what is left out is as in ``HTTPRequestSerializer``, and JSON compact.
+    /// Makes a serializer. The defaults are those of ``HTTPRequestSerializer``, and compact JSON.
     public init(
         base: HTTPRequestSerializer = HTTPRequestSerializer(),
         writingOptions: JSONValue.WritingOptions = [],
@@ -41,15 +41,15 @@ public struct JSONRequestSerializer: RequestSerializer {
         self.encoder = encoder
     }
 
-    /// That of ``base``.
+    /// The parameter encoder of ``base``.
     public var parameterEncoder: ParameterEncoder { base.parameterEncoder }
 
-    /// The request with the parameters as its body. Without parameters there is neither body nor Content-Type.
+    /// Returns the request with the parameters as its body. Without parameters it gets neither a body nor a
+    /// Content-Type.
     ///
-    /// - Throws: ``SessionError`` with code ``SessionError/Code/serialization`` if the parameters are neither an
-    ///   array nor a dictionary and ``allowsFragments`` is false, or contain what JSON can't express; with
-    ///   ``SessionError/Code/invalidInput`` if the request has a body already; what an `Encodable` throws, as the
-    ///   error's underlying one.
+    /// - Throws: ``SessionError/Code/serialization`` if the parameters are neither an array nor a dictionary and
+    ///   ``allowsFragments`` is false, or contain a value that JSON can't express; ``SessionError/Code/invalidInput``
+    ///   if the request already has a body. An error of an `Encodable` is the ``SessionError/underlying`` one.
     public func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest {
         if base.encodesInURI(request.method) { return try base.serialize(request, parameters: parameters) }
         var request = request
@@ -77,7 +77,7 @@ public struct JSONRequestSerializer: RequestSerializer {
         }
     }
 
-    /// Writes a value that is all there is to send.
+    /// Encodes a value that is the whole body.
     private func encode(_ value: any Encodable) throws -> Data {
         let data = try encoder.map { try $0.encode(value) } ?? coder.encode(value, options: writingOptions)
         if !allowsFragments { try refuseFragment(data.first == UInt8(ascii: "{") || data.first == UInt8(ascii: "[")) }

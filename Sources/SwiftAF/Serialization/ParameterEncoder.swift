@@ -1,15 +1,15 @@
 package import FoundationEssentials
 
-/// Decides how parameters become a query or a form: flattening, order and escaping; at first byte for byte as
-/// AFNetworking does. Pure: equal parameters give equal bytes.
+/// Encodes parameters as a query or a form: flattening, order and escaping. By default, the result is byte for byte the
+/// same as AFNetworking's. Deterministic: equal parameters give equal bytes.
 ///
 /// - A dictionary's members are sorted by key; nested keys are `parent[child]`.
-/// - An array's elements keep their order; what their keys are, ``arrayStyle`` says.
+/// - An array's elements keep their order; ``arrayStyle`` determines their keys.
 /// - A set's elements are sorted; each has the key `parent`, without brackets.
-/// - Null is its key without `=`; empty containers vanish.
-/// - At the top, a text stands behind an empty key (`=text`), and an array's elements under `(null)`.
+/// - Null is encoded as its key without `=`; empty containers are left out.
+/// - At the top level, a string has an empty key (`=text`), and an array's elements have the key `(null)`.
 public struct ParameterEncoder: Sendable, Hashable, Codable {
-    /// The key of an array's element. Servers differ; each framework reads one or two of these.
+    /// The style of the keys of array elements. Servers differ; most frameworks support one or two of these.
     public enum ArrayStyle: String, Sendable, Hashable, Codable {
         /// `a[]=1&a[]=2`. The members of dictionaries in an array can't be told apart: `a[][x]=1&a[][x]=2`.
         case brackets
@@ -19,7 +19,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         case indexed
     }
 
-    /// The words for true and false.
+    /// The encoding of booleans.
     public enum BooleanStyle: String, Sendable, Hashable, Codable {
         /// `1` and `0`
         case numeric
@@ -27,18 +27,18 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         case literal
     }
 
-    /// The key of an array's element.
+    /// The style of the keys of array elements. Default: brackets.
     public var arrayStyle: ArrayStyle
-    /// The words for true and false.
+    /// The encoding of booleans. Default: numeric.
     public var booleanStyle: BooleanStyle
 
-    /// One `key=value` before escaping; without value, the key alone.
+    /// A `key=value` pair before escaping; without a value, only the key.
     public struct Pair: Sendable, Hashable {
-        /// The flattened key, nil for values without one.
+        /// The flattened key; nil for values without a key.
         public let key: String?
-        /// The value as it is sent in a form of parts: data as its bytes.
+        /// The value as it is sent in a multipart form; data as raw bytes.
         package let content: Content
-        /// The value as text, nil for null.
+        /// The value as text; nil for null.
         public var value: String? {
             switch content {
             case .null: nil
@@ -53,7 +53,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
             case data(Data)
         }
 
-        /// Its bytes, with a little room for escapes.
+        /// An estimate of the escaped size in bytes.
         fileprivate var sizeHint: Int {
             let size =
                 switch content {
@@ -65,15 +65,15 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         }
     }
 
-    /// Makes an encoder; what is left out is in AFNetworking's style.
+    /// Makes an encoder. The defaults are AFNetworking's.
     public init(arrayStyle: ArrayStyle = .brackets, booleanStyle: BooleanStyle = .numeric) {
         self.arrayStyle = arrayStyle
         self.booleanStyle = booleanStyle
     }
 
-    /// The query or form for `parameters`; empty if there is nothing to say.
+    /// Encodes `parameters` as a query or a form; empty if there are no pairs.
     ///
-    /// - Throws: What encoding an `Encodable` throws.
+    /// - Throws: The errors of an `Encodable`.
     public func encode(_ parameters: Parameters) throws -> String {
         let pairs = try pairs(parameters)
         var bytes: [UInt8] = []
@@ -88,14 +88,15 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The pairs in the order they are sent, before escaping.
+    /// Returns the pairs in the order in which they are sent, before escaping.
     public func pairs(_ parameters: Parameters) throws -> [Pair] {
         var pairs: [Pair] = []
         try flatten(parameters, key: nil, into: &pairs)
         return pairs
     }
 
-    /// Escapes everything but letters, digits and `- . _ ~ / ?` as UTF-8 in upper-case hexadecimal.
+    /// Percent-encodes the UTF-8 bytes of everything except letters, digits and `- . _ ~ / ?`, in upper-case
+    /// hexadecimal.
     public static func escape(_ text: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -150,7 +151,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         return text(of: value).map { .text($0) } ?? .null
     }
 
-    /// The text of a value that is no container, nil for null.
+    /// Returns the text of a scalar; nil for null.
     private func text(of value: Parameters) -> String? {
         switch value {
         case .bool(let value): text(of: value)
@@ -172,13 +173,13 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         }
     }
 
-    /// Shortest digits that read back as the same number, without a fraction that is zero.
+    /// Returns the shortest digits that parse as the same number, without a zero fraction.
     private static func text(of value: Double) -> String {
         let text = value.description
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// What the elements of a set are sorted by.
+    /// Returns the text that the elements of a set are sorted by.
     private func sortText(_ value: Parameters) -> String {
         text(of: value) ?? (try? encode(value)) ?? ""
     }
@@ -187,7 +188,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         Parameters(try JSONCoder(dates: .iso8601).encodeTree(value))
     }
 
-    /// The order of UTF-16 code units, which AFNetworking's platform compares by.
+    /// Compares by UTF-16 code units, as AFNetworking's platform does.
     private static func precedes(_ left: String, _ right: String) -> Bool {
         left.utf16.lexicographicallyPrecedes(right.utf16)
     }

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// What a caller wants to send, before it is decided how: as a query, a form or JSON.
+/// Parameters of a request, independent of whether they are sent as a query, a form or JSON.
 ///
 /// ```swift
 /// let parameters: Parameters = ["name": "Ada", "born": 1815, "tags": ["math", "code"], "photo": nil]
@@ -12,24 +12,24 @@ public enum Parameters: Sendable {
     case integer(Int64)
     case unsigned(UInt64)
     case double(Double)
-    /// A number of a ``JSONValue`` that none of the others has exactly, with its digits.
+    /// A number of a ``JSONValue`` that no other case can represent exactly, with its digits.
     case number(JSONNumber)
     case string(String)
     case date(Date)
     case data(Data)
     case array([Parameters])
-    /// Elements whose order does not matter: written without brackets in a query, and refused in JSON.
+    /// Unordered elements: written without brackets in a query, an error in JSON.
     case set([Parameters])
-    /// Of repeated keys the last value counts.
+    /// Members in order. If a key is repeated, its last value is used.
     case dictionary([Member])
-    /// Any `Encodable`, encoded when it is known how it is sent.
+    /// Any `Encodable`; encoded when the request is serialized.
     case encodable(any Encodable & Sendable)
 
-    /// One key and its value.
+    /// A key and its value.
     public struct Member: Sendable {
-        /// The key as it is given.
+        /// The key, unescaped.
         public let key: String
-        /// What stands under the key.
+        /// The value of the key.
         public let value: Parameters
 
         /// Makes a member.
@@ -41,7 +41,7 @@ public enum Parameters: Sendable {
 }
 
 extension Parameters {
-    /// Members in order; of repeated keys the last value counts.
+    /// Makes a dictionary with its members in order. If a key is repeated, its last value is used.
     public init(_ pairs: some Sequence<(String, Parameters)>) {
         var members: [Member] = []
         var positions: [String: Int] = [:]
@@ -56,12 +56,12 @@ extension Parameters {
         self = .dictionary(members)
     }
 
-    /// Text values by key.
+    /// Makes a dictionary of strings.
     public init(_ dictionary: [String: String]) {
         self.init(dictionary.map { ($0.key, .string($0.value)) })
     }
 
-    /// A JSON value as parameters.
+    /// Makes parameters from a JSON value.
     public init(_ value: JSONValue) {
         switch value {
         case .null: self = .null
@@ -75,7 +75,7 @@ extension Parameters {
 }
 
 extension Parameters {
-    /// A number with all its digits.
+    /// Makes a number with all its digits.
     private init(_ number: JSONNumber) {
         if let value = number.exactly(as: Int64.self) {
             self = .integer(value)
@@ -100,12 +100,12 @@ extension Parameters: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expr
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: Parameters...) { self = .array(elements) }
 
-    /// Members in order; of repeated keys the last value counts.
+    /// Makes a dictionary with its members in order. If a key is repeated, its last value is used.
     public init(dictionaryLiteral elements: (String, Parameters)...) { self.init(elements) }
 }
 
 extension Parameters {
-    /// Whether these are an array or a dictionary, as far as can be told before encoding.
+    /// Whether the parameters are an array or a dictionary, as far as this is known before encoding.
     var isContainer: Bool {
         switch self {
         case .array, .dictionary, .set, .encodable: true
@@ -113,11 +113,10 @@ extension Parameters {
         }
     }
 
-    /// The parameters as JSON. Dates are RFC 3339 text, data is base64.
+    /// Returns the parameters as JSON. Dates become RFC 3339 strings, data becomes Base64.
     ///
     /// - Parameter encode: Encodes an `Encodable`.
-    /// - Throws: ``SessionError`` with code ``SessionError/Code/serialization`` for a set, which JSON does not
-    ///   have; what `encode` throws.
+    /// - Throws: ``SessionError/Code/serialization`` for a set, which JSON can't express; the errors of `encode`.
     func jsonValue(_ encode: (any Encodable) throws -> JSONValue) throws -> JSONValue {
         switch self {
         case .null: return .null

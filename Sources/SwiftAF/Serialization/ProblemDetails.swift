@@ -1,4 +1,4 @@
-/// What a server says about a failure in a form that programs can read (RFC 9457, `application/problem+json`).
+/// Machine-readable details of an error response (RFC 9457, `application/problem+json`).
 ///
 /// ```swift
 /// catch let error as SessionError {
@@ -6,22 +6,22 @@
 /// }
 /// ```
 ///
-/// Members whose values have the wrong type count as missing, as the RFC has it.
+/// Members with a value of the wrong type are treated as missing, as RFC 9457 (section 3.1) requires.
 public struct ProblemDetails: Sendable, Hashable {
-    /// A URI that names the kind of the problem; `about:blank` if the status says it all.
+    /// A URI that identifies the problem type; `about:blank` if the status is sufficient.
     public var type: String
-    /// The kind of the problem, in words.
+    /// A short summary of the problem type.
     public var title: String?
-    /// The status, as the origin server meant it.
+    /// The status code that the origin server generated.
     public var status: Int?
-    /// This occurrence of the problem, in words.
+    /// An explanation of this occurrence of the problem.
     public var detail: String?
-    /// A URI that names this occurrence.
+    /// A URI that identifies this occurrence.
     public var instance: String?
     /// All other members.
     public var extensions: JSONObject
 
-    /// Makes a description of a problem.
+    /// Makes problem details.
     public init(
         type: String = "about:blank", title: String? = nil, status: Int? = nil, detail: String? = nil,
         instance: String? = nil, extensions: JSONObject = [:]
@@ -34,7 +34,7 @@ public struct ProblemDetails: Sendable, Hashable {
         self.extensions = extensions
     }
 
-    /// Reads a document; nil if it is no object.
+    /// Parses a document; nil if it isn't an object.
     public init?(_ value: JSONValue) {
         guard case .object(let object) = value else { return nil }
         self.init(
@@ -43,7 +43,7 @@ public struct ProblemDetails: Sendable, Hashable {
             extensions: JSONObject(object.filter { !Self.members.contains($0.key) }))
     }
 
-    /// The document.
+    /// The details as a JSON document.
     public var jsonValue: JSONValue {
         var object = JSONObject()
         if type != "about:blank" { object["type"] = .string(type) }
@@ -79,8 +79,8 @@ extension MediaType {
 }
 
 extension SessionError {
-    /// What the server says about the failure, if the response's type is `application/problem+json` and its body can
-    /// be read. Parsed each time it is asked for.
+    /// The problem details of the response, if its type is `application/problem+json` and its body can be parsed.
+    /// Parsed on each access.
     public var problem: ProblemDetails? {
         guard let body, response?.mediaType?.essence == MediaType.problemJSON.essence else { return nil }
         return (try? JSONValue(parsing: body)).flatMap { ProblemDetails($0) }

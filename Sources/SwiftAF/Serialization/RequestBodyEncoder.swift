@@ -1,21 +1,21 @@
 public import FoundationEssentials
 
-/// Compresses the bodies of requests: the seam between serializers and the libraries that know how.
+/// Compresses request bodies. Keeps serializers independent of compression libraries.
 ///
-/// The product `SwiftAFCompression` has one for gzip.
+/// The product `SwiftAFCompression` has an implementation for gzip.
 public protocol RequestBodyEncoder: Sendable {
-    /// What Content-Encoding says: `gzip`.
+    /// The value of Content-Encoding, such as `gzip`.
     var contentEncoding: String { get }
 
-    /// The encoded body. Called on the caller's thread or task, maybe by several at once.
+    /// Encodes a body. Called on the caller's thread or task, possibly concurrently.
     ///
-    /// - Throws: ``SessionError``, or an error that becomes the ``SessionError/underlying`` of one.
+    /// - Throws: ``SessionError``, or another error, which becomes the ``SessionError/underlying`` one.
     func encode(_ body: Data) throws -> Data
 }
 
 extension HTTPRequest {
-    /// Encodes a body that is in memory and not empty, and names the encoding. A request that has a Content-Encoding
-    /// is left alone, and so are files and streams, which are never held whole.
+    /// Encodes a non-empty body in memory and sets Content-Encoding. A request that already has a Content-Encoding
+    /// isn't changed, and neither are files and streams, which are never loaded into memory.
     package mutating func encodeBody(with encoder: (any RequestBodyEncoder)?) throws(SessionError) {
         guard let encoder, let data = body.data, !data.isEmpty, !headers.contains(HTTPHeaders.Name.contentEncoding)
         else { return }

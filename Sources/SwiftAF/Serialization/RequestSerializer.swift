@@ -1,11 +1,11 @@
-/// Puts parameters into a request.
+/// Adds parameters to a request.
 public protocol RequestSerializer: Sendable {
-    /// The request with the parameters in it, and with the serializer's default headers where it had none.
+    /// Returns the request with the parameters, and with the serializer's default headers where the request lacks them.
     ///
-    /// Called on the caller's thread or task, before anything is sent; an error that it throws is the outcome.
+    /// Called on the caller's thread or task, before anything is sent. If it throws, the request fails with that error.
     func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest
 
-    /// How parameters become the fields of a multipart form. ``ParameterEncoder``'s default unless it is said.
+    /// The encoding of parameters as fields of a multipart form. Default: `ParameterEncoder()`.
     var parameterEncoder: ParameterEncoder { get }
 }
 
@@ -13,38 +13,38 @@ extension RequestSerializer {
     public var parameterEncoder: ParameterEncoder { ParameterEncoder() }
 }
 
-/// Writes parameters as a query, or as a form in the body for methods that have one.
+/// Encodes parameters as a query, or as a form in the body for methods with a body.
 ///
-/// A copy carries every setting. So does the coded form, secrets among the ``headers`` included, but for the two that
-/// are code: ``queryString`` and ``bodyEncoder`` are left out of it, and nil after decoding. Code can't be compared
-/// either: equal serializers agree in everything else, and both have a ``queryString`` or neither, and encode bodies
-/// by the same name or not at all.
+/// Copies include every setting. The encoded form includes secrets in ``headers``, but leaves out ``queryString`` and
+/// ``bodyEncoder``, which are code; they are nil after decoding. Serializers are equal if all other settings are equal,
+/// both or neither have a ``queryString``, and their body encoders have the same ``RequestBodyEncoder/contentEncoding``
+/// or are both nil.
 public struct HTTPRequestSerializer: RequestSerializer {
-    /// Headers added to requests that don't have them. At first Accept-Language and User-Agent.
+    /// Headers that are added to requests that lack them. Default: Accept-Language and User-Agent.
     public var headers: HTTPHeaders
 
-    /// Methods, in capitals, whose parameters go into the URL.
+    /// Methods, in upper case, whose parameters are added to the URL.
     public var methodsEncodingParametersInURI: Set<String> = ["GET", "HEAD", "DELETE"]
 
-    /// How parameters become a query or form.
+    /// The encoding of parameters as a query or a form.
     public var parameterEncoder = ParameterEncoder()
 
-    /// Writes the query or form instead of ``parameterEncoder``. Called only if there are parameters; its result
-    /// is used as it is, its error is the outcome.
+    /// Encodes the query or form instead of ``parameterEncoder``. Called only if there are parameters. Its result is
+    /// used unchanged; if it throws, the request fails with that error.
     public var queryString: (@Sendable (HTTPRequest, Parameters) throws -> String)?
 
-    /// Time limits for requests that don't say otherwise. Those that are nil are the session's.
+    /// Default time limits of requests. Limits that are nil are the session's.
     public var timeouts = HTTPRequest.Timeouts()
 
-    /// Hints for requests that don't say otherwise. Those that are nil are not set.
+    /// Default hints of requests. Hints that are nil aren't set.
     public var hints = HTTPRequest.Hints()
 
-    /// Compresses bodies that are in memory; nil sends them as they are.
+    /// Compresses bodies in memory; nil sends them uncompressed.
     public var bodyEncoder: (any RequestBodyEncoder)?
 
     private static let contentType = MediaType.form.essence
 
-    /// Makes a serializer that adds the given headers where a request has none of their names.
+    /// Makes a serializer that adds the given headers to requests that lack them.
     public init(headers: HTTPHeaders = DefaultHeaders.all) {
         self.headers = headers
     }
@@ -64,13 +64,13 @@ public struct HTTPRequestSerializer: RequestSerializer {
         headers.remove(HTTPHeaders.Name.authorization)
     }
 
-    /// The request with the parameters in its URL or body.
+    /// Returns the request with the parameters in its URL or body.
     ///
-    /// Without parameters a method with a body still sends an empty form, as servers of such interfaces expect,
-    /// unless the request has a body of its own.
+    /// For a method with a body, a request with neither parameters nor a body gets an empty form, which servers of such
+    /// APIs expect.
     ///
-    /// - Throws: ``SessionError`` with code ``SessionError/Code/invalidInput`` if the request has a body of its own
-    ///   and parameters want to be one; what ``queryString``, ``bodyEncoder`` or an `Encodable` throws.
+    /// - Throws: ``SessionError/Code/invalidInput`` if both a body and parameters for the body are given; the errors of
+    ///   ``queryString``, ``bodyEncoder`` or an `Encodable`.
     public func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest {
         var request = request
         fillGaps(of: &request)
@@ -90,13 +90,13 @@ public struct HTTPRequestSerializer: RequestSerializer {
         return request
     }
 
-    /// Whether parameters of this method go into the URL.
+    /// Whether the parameters of this method are added to the URL.
     public func encodesInURI(_ method: HTTPMethod) -> Bool {
         methodsEncodingParametersInURI.contains(method.rawValue)
             || methodsEncodingParametersInURI.contains(method.rawValue.uppercased())
     }
 
-    /// Adds what this serializer has and the request lacks: headers, time limits, hints.
+    /// Adds the serializer's headers, time limits and hints where the request lacks them.
     package func fillGaps(of request: inout HTTPRequest) {
         request.headers.fillGaps(from: headers)
         if timeouts != HTTPRequest.Timeouts() { request.timeouts.fillGaps(from: timeouts) }
@@ -112,8 +112,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
         SessionError(.invalidInput, message: "the request has a body and parameters for another", url: request.url)
     }
 
-    /// `url` with a query added to the one it may have, before the fragment. As in AFNetworking, "&" follows an empty query,
-    /// too.
+    /// Adds a query to the one that `url` may have, before the fragment. Like AFNetworking, adds "&" also after an
+    /// empty query.
     private static func url(_ url: String, appending query: String) -> String {
         let parts = URLText(url)
         var result = ""

@@ -1,27 +1,27 @@
 public import FoundationEssentials
 
-/// Validates a response and makes a value of its body.
+/// Validates a response and converts its body to a value.
 public protocol ResponseSerializer<Output>: Sendable {
     associatedtype Output: Sendable
 
-    /// The value of an acceptable response.
+    /// Returns the value of an acceptable response; otherwise throws.
     ///
-    /// Called on the caller's side, never on the network's thread. May be called by many tasks at once.
+    /// Called in the caller's context, never on the network's thread. May be called concurrently.
     func serialize(_ response: HTTPResponse, body: Data) throws -> Output
 
-    /// The value and the error of a response, of which both may be there: a 404 with a problem document in it.
-    /// The default is what ``serialize(_:body:)`` gives or throws.
+    /// Returns the value and the error of a response. Both can be present, as for a 404 with problem details in its
+    /// body. The default implementation returns the result or the error of ``serialize(_:body:)``.
     func result(for response: HTTPResponse, body: Data) -> SerializedResult<Output>
 }
 
-/// What a serializer made of a response.
+/// The result of serializing a response.
 public struct SerializedResult<Output: Sendable>: Sendable {
     /// The parsed body, if it could be parsed.
     public var value: Output?
-    /// Why the response is not a success, nil if it is.
+    /// The error; nil on success.
     public var error: (any Error)?
 
-    /// Makes a result; without error it is a success.
+    /// Makes a result, successful unless it has an error.
     public init(value: Output? = nil, error: (any Error)? = nil) {
         self.value = value
         self.error = error
@@ -38,15 +38,15 @@ extension ResponseSerializer {
     }
 }
 
-/// A serializer that first validates and then parses, by the rule all of AFNetworking's share: a body of a refused
-/// type is not parsed; one with a refused status is, and both the value and the error are reported, where only an
-/// error can be thrown as its ``SessionError/parsedBody``; an error of the parser is the outer one, with the status
-/// error, if there is one, as its ``SessionError/underlying``.
+/// A serializer that validates before it parses, by the rule of AFNetworking's serializers. A body whose type isn't
+/// acceptable isn't parsed. A body whose status isn't acceptable is parsed, and both the value and the error are
+/// reported; where only an error can be thrown, the value is its ``SessionError/parsedBody``. If parsing fails, the
+/// parser's error is reported, with the status error, if there is one, as its ``SessionError/underlying`` error.
 public protocol ValidatingResponseSerializer: ResponseSerializer {
-    /// Which responses are acceptable.
+    /// The responses that are acceptable.
     var validation: ResponseValidation { get set }
 
-    /// The value of a body, whatever the status. An error that is no ``SessionError`` becomes one.
+    /// Parses a body, regardless of the status. An error other than ``SessionError`` is wrapped in one.
     func parse(_ body: Data, of response: HTTPResponse) throws -> Output
 }
 
@@ -70,7 +70,7 @@ extension ValidatingResponseSerializer {
         }
     }
 
-    /// Parses, and gives a parser's error its place above the status error.
+    /// Parses the body; wraps the status error in the error of the parser.
     private func parse(
         _ body: Data, of response: HTTPResponse, after verdict: ResponseValidation.Verdict
     ) throws -> Output {

@@ -1,14 +1,14 @@
 public import FoundationEssentials
 
-/// The body as it is. Like AFNetworking's base serializer it gives the bytes of refused responses too, beside
-/// the error.
+/// Returns the body unchanged. Like AFNetworking's base serializer, also returns the body of unacceptable responses, in
+/// addition to the error.
 public struct DataResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
     public typealias Output = Data
 
-    /// Which responses are acceptable.
+    /// The responses that are acceptable.
     public var validation: ResponseValidation
 
-    /// Makes a serializer; at first any type with status 200 to 299 is acceptable.
+    /// Makes a serializer. By default, any content type with status 200 to 299 is acceptable.
     public init(validation: ResponseValidation = .default) {
         self.validation = validation
     }
@@ -22,17 +22,17 @@ public struct DataResponseSerializer: ValidatingResponseSerializer, Hashable, Co
     }
 }
 
-/// The body as text, in the charset that the response names: UTF-8, UTF-16, US-ASCII, ISO-8859-1 or Windows-1252.
+/// Decodes the body as text in the response's charset: UTF-8, UTF-16, US-ASCII, ISO-8859-1 or Windows-1252.
 ///
-/// Without a charset it is what a byte order mark says, else UTF-8 if it is valid as such, else ISO-8859-1, HTTP's
+/// Without a charset, the body is decoded by its byte order mark; else as UTF-8 if valid; else as ISO-8859-1, HTTP's
 /// historic default. A byte order mark isn't part of the text.
 public struct StringResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
     public typealias Output = String
 
-    /// Which responses are acceptable.
+    /// The responses that are acceptable.
     public var validation: ResponseValidation
 
-    /// Makes a serializer; at first any type with status 200 to 299 is acceptable.
+    /// Makes a serializer. By default, any content type with status 200 to 299 is acceptable.
     public init(validation: ResponseValidation = .default) {
         self.validation = validation
     }
@@ -50,27 +50,27 @@ public struct StringResponseSerializer: ValidatingResponseSerializer, Hashable, 
     }
 }
 
-/// The body as JSON. An empty body, or a single space, which some servers send instead, is ``JSONValue/null``.
+/// Parses the body as JSON. An empty body, or a single space, which some servers send instead, is ``JSONValue/null``.
 public struct JSONResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
     public typealias Output = JSONValue
 
-    /// Which responses are acceptable.
+    /// The responses that are acceptable.
     public var validation: ResponseValidation
 
-    /// Whether a text, a number, a boolean or null may be all there is, as RFC 8259 allows. At first false, as in
-    /// AFNetworking: what most servers say that way is that something is wrong.
+    /// Whether the top level may be a string, a number, a boolean or null, as RFC 8259 allows. Default: false, as in
+    /// AFNetworking, because most such responses report an error.
     public var allowsFragments: Bool
 
-    /// Whether members of objects that are null are left out, at every level.
+    /// Whether to remove null members from objects, at every level.
     public var removesKeysWithNullValues: Bool
 
-    /// Whether elements of arrays that are null are left out, at every level. What is behind them moves up.
+    /// Whether to remove null elements from arrays, at every level. Later elements move up.
     public var removesNullsFromArrays: Bool
 
-    /// The types that AFNetworking takes for JSON.
+    /// The content types that AFNetworking accepts as JSON.
     public static let contentTypes: Set<String> = ["application/json", "text/json", "text/javascript"]
 
-    /// Makes a serializer; at first the types in ``contentTypes`` with status 200 to 299 are acceptable.
+    /// Makes a serializer. By default, ``contentTypes`` with status 200 to 299 are acceptable.
     public init(
         validation: ResponseValidation = ResponseValidation(acceptableContentTypes: contentTypes),
         allowsFragments: Bool = false,
@@ -98,7 +98,7 @@ public struct JSONResponseSerializer: ValidatingResponseSerializer, Hashable, Co
     }
 }
 
-/// Whether a body stands for nothing at all.
+/// Whether a body is empty or a single space.
 package func isBlank(_ body: Data) -> Bool {
     body.isEmpty || (body.count == 1 && body.first == UInt8(ascii: " "))
 }

@@ -2,22 +2,22 @@ public import FoundationEssentials
 
 /// Decides whether a response is acceptable, by AFNetworking's rules.
 ///
-/// - Content type: fails if types are listed and the response's is not among them; a response with neither type
-///   nor body passes. With an empty body the failure is silent: the response is not valid, but there is no error.
-/// - Status: fails if codes are listed and the response's is not among them.
-/// - Both: the status error is the outer one, the content type error is its ``SessionError/underlying``.
+/// - Content type: fails if types are listed and the response's isn't one of them. A response with neither a type nor a
+///   body passes. With an empty body the failure is silent: the response is invalid, but there is no error.
+/// - Status: fails if codes are listed and the response's isn't one of them.
+/// - Both: the status error is reported, with the content type error as its ``SessionError/underlying`` one.
 public struct ResponseValidation: Sendable, Hashable, Codable {
-    /// Statuses that pass; nil for any.
+    /// The acceptable status codes; nil for any.
     public var acceptableStatusCodes: Set<Int>?
 
-    /// Media types that pass, without parameters; nil for any.
+    /// The acceptable media types, without parameters; nil for any.
     public var acceptableContentTypes: Set<String>?
 
-    /// Suffixes of media types that pass beside ``acceptableContentTypes``: `json` for `application/problem+json` and
-    /// all others of its kind (RFC 6839).
+    /// Structured syntax suffixes (RFC 6839) that are acceptable in addition to ``acceptableContentTypes``: `json`
+    /// accepts `application/problem+json` and every other type that ends in `+json`.
     public var acceptableSuffixes: Set<String>
 
-    /// Makes a validation; at first status 200 to 299 of any type.
+    /// Makes a validation. By default, any type with status 200 to 299 is acceptable.
     public init(
         acceptableStatusCodes: Set<Int>? = Self.success, acceptableContentTypes: Set<String>? = nil,
         acceptableSuffixes: Set<String> = []
@@ -27,30 +27,30 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
         self.acceptableSuffixes = acceptableSuffixes
     }
 
-    /// 200 to 299.
+    /// The status codes 200 to 299.
     public static let success = Set(200...299)
 
-    /// Status 200 to 299, any type.
+    /// Accepts any type with status 200 to 299.
     public static let `default` = ResponseValidation()
 
-    /// What a validation found.
+    /// The result of a validation.
     public enum Verdict: Sendable {
         case valid
-        /// Not valid; the error is nil if only the type of an empty body is wrong.
+        /// The response is invalid. The error is nil if only the type of an empty body isn't acceptable.
         case invalid(SessionError?)
 
-        /// The error, if there is one.
+        /// The error, if any.
         public var error: SessionError? {
             if case .invalid(let error) = self { error } else { nil }
         }
 
-        /// Whether the body is worth parsing: unless its type was refused.
+        /// Whether to parse the body: false if its type isn't acceptable.
         public var allowsParsing: Bool {
             !(error?.contains(.contentType) ?? false)
         }
     }
 
-    /// Judges a response. Pure.
+    /// Validates a response. Has no side effects.
     public func validate(_ response: HTTPResponse, body: Data) -> Verdict {
         var verdict = Verdict.valid
         if !acceptsContentType(of: response, isBodyEmpty: body.isEmpty) {
@@ -75,7 +75,7 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
         return acceptableSuffixes.contains { ASCII.equalIgnoringCase($0, suffix) }
     }
 
-    /// The type without parameters.
+    /// Returns the type without parameters.
     private static func essence(of contentType: String) -> Substring {
         let end = contentType.utf8.firstIndex(of: UInt8(ascii: ";")) ?? contentType.endIndex
         return ASCII.trimmingBlanks(contentType[..<end])
