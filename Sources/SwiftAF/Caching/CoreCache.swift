@@ -1,14 +1,14 @@
 internal import CAFCore
 
-/// Owns a cache of the core, whose values are objects. Any thread may use it.
+/// Owns a cache of the core, whose values are objects. Thread-safe.
 final class CoreCache: @unchecked Sendable {
     typealias OnEviction = @Sendable (AnyObject, LRUCacheEviction) -> Void
 
     private let raw: OpaquePointer
-    /// Keeps the closure that the core has a pointer to.
+    /// Retains the eviction closure, because the core has an unretained pointer to it.
     private let relay: EvictionRelay
 
-    /// Nil if there is no memory for it.
+    /// Nil if out of memory.
     init?(
         capacity: Int, purgeTo: Int, maximumEntryCost: Int?, countLimit: Int?, timeToLive: Duration?,
         keepsExactOrder: Bool, onEviction: OnEviction?
@@ -40,12 +40,12 @@ final class CoreCache: @unchecked Sendable {
         Self.object(af_cache_take(raw, af_slice(key)))
     }
 
-    /// The core gives the reference away.
+    /// Takes over the reference that the core returns.
     private static func object(_ value: UnsafeMutableRawPointer?) -> AnyObject? {
         value.map { Unmanaged<AnyObject>.fromOpaque($0).takeRetainedValue() }
     }
 
-    /// Returns whether the object was kept.
+    /// Inserts an object. Returns whether it was kept.
     func insert(_ object: AnyObject, for key: UnsafeRawBufferPointer, cost: Int) -> Bool {
         let value = Unmanaged.passRetained(object).toOpaque()
         return af_cache_put(raw, af_slice(key), value, UInt64(max(0, cost))) == .AF_OK
@@ -80,7 +80,7 @@ final class CoreCache: @unchecked Sendable {
     }
 }
 
-/// Takes an eviction from the core to a closure.
+/// Forwards evictions from the core to a closure.
 private final class EvictionRelay: Sendable {
     let tell: CoreCache.OnEviction?
 
@@ -110,7 +110,7 @@ extension LRUCacheEviction {
 }
 
 extension af_cache_options {
-    /// The macro AF_CACHE_INIT, with references to objects counted.
+    /// The macro AF_CACHE_INIT, with callbacks that retain and release the objects.
     fileprivate static var initial: af_cache_options {
         var options = af_cache_options()
         options.size = MemoryLayout<af_cache_options>.size

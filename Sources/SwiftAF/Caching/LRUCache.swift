@@ -1,4 +1,4 @@
-/// A cache in memory: what was least recently used leaves first, by what it costs.
+/// An in-memory LRU cache with a limit on the total cost of its entries.
 ///
 /// ```swift
 /// let thumbnails = LRUCache<String, Thumbnail>(capacity: 20 << 20)
@@ -6,20 +6,20 @@
 /// let again = thumbnails.value(for: url)
 /// ```
 ///
-/// Once the costs of all entries together pass ``capacity``, the oldest leave until ``preferredCostAfterPurge`` at most
-/// is left; so a purge is rare and takes many. Reading makes an entry the newest. All calls cost the same however much
-/// the cache holds, may come from any thread at any time, and wait for others only for moments: the locks are the
-/// core's, one for each part of the cache.
+/// When the total cost exceeds ``capacity``, the least recently used entries are evicted until the total is at most
+/// ``preferredCostAfterPurge``; so purges are rare and evict many entries. Reading an entry makes it the most recently
+/// used. All calls take constant time and are thread-safe. They hold the core's locks, one for each shard, only
+/// briefly.
 ///
-/// Keys are told apart by their bytes, and hashed so that nobody who chooses keys can make them collide. If there is no
-/// memory for a cache or an entry, it is not kept; that is no error.
+/// Keys are compared by their bytes. Their hash is seeded, so that chosen keys can't be made to collide. If there is no
+/// memory for the cache or an entry, the entry isn't kept; this isn't an error.
 public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
-    /// The cost beyond which entries leave.
+    /// The total cost above which entries are evicted.
     public let capacity: Int
-    /// What may be left after that.
+    /// The maximum total cost after a purge.
     public let preferredCostAfterPurge: Int
 
-    /// Nil if there was no memory for it.
+    /// Nil if out of memory.
     private let core: CoreCache?
 
     private final class Box: Sendable {
@@ -30,17 +30,18 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
         }
     }
 
-    /// Makes a cache; at first with AFNetworking's two marks.
+    /// Makes a cache. The default sizes are AFNetworking's: 100 MiB and 60 MiB.
     ///
     /// - Parameters:
-    ///   - capacity: Entries leave when their costs together are more than this.
-    ///   - preferredCostAfterPurge: Until so much is left; at most the capacity.
-    ///   - maximumEntryCost: What costs more is not kept. Nil for the capacity.
-    ///   - countLimit: So many entries at most. Nil for any number.
-    ///   - timeToLive: How long an entry is given out after it was put in. Nil for ever.
-    ///   - keepsExactOrder: The order of use is exact for each thread in any case. True makes it exact between threads
-    ///     too, and has all wait for one lock; for caches that are asked some thousand times a second, not millions.
-    ///   - onEviction: Told about each entry that left on its own, on the thread that caused it, with no lock held.
+    ///   - capacity: The total cost above which entries are evicted.
+    ///   - preferredCostAfterPurge: The maximum total cost after a purge; clamped to the capacity.
+    ///   - maximumEntryCost: The maximum cost of an entry; more expensive ones aren't kept. Nil uses the capacity.
+    ///   - countLimit: The maximum number of entries; nil for no limit.
+    ///   - timeToLive: The time after which an entry expires, from its insertion; nil for never.
+    ///   - keepsExactOrder: Whether the order of use is exact across threads, too; within a thread it always is. True
+    ///     uses a single lock, which suits thousands of calls per second but not millions.
+    ///   - onEviction: Called for each evicted entry, on the thread that caused it, without a lock held. Not called for
+    ///     entries that are removed or replaced.
     public init(
         capacity: Int = 100 << 20,
         preferredCostAfterPurge: Int = 60 << 20,
@@ -61,41 +62,42 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
             countLimit: countLimit, timeToLive: timeToLive, keepsExactOrder: keepsExactOrder, onEviction: evicted)
     }
 
-    /// The value of a key, which becomes the most recently used.
+    /// Returns the value of a key and makes it the most recently used.
     public func value(for key: Key) -> Value? {
         key.withCacheKey { value(core?.object(for: $0)) }
     }
 
-    /// Keeps a value under a key, instead of the one that is there.
+    /// Stores a value under a key and replaces an existing one.
     ///
-    /// - Parameter cost: What it takes, in bytes or whatever the capacity counts.
-    /// - Returns: Whether it was kept. If not, nothing is kept under the key: it costs more than an entry may, the key
-    ///   is longer than 65,535 bytes, or there is no memory.
+    /// - Parameter cost: The cost of the entry in the unit of the capacity, such as bytes.
+    /// - Returns: Whether the value was kept. If not, the key has no value afterwards: the cost exceeds the maximum,
+    ///   the key is longer than 65,535 bytes, or there is no memory.
     @discardableResult
     public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
         guard let core else { return false }
         return key.withCacheKey { core.insert(Box(value), for: $0, cost: cost) }
     }
 
-    /// Removes the value of a key and gives it back, if there is one.
+    /// Removes the value of a key and returns it, if there is one.
     @discardableResult
     public func removeValue(for key: Key) -> Value? {
         key.withCacheKey { value(core?.removeObject(for: $0)) }
     }
 
-    /// Removes everything; how many entries there were.
+    /// Removes all entries. Returns their number.
     @discardableResult
     public func removeAll() -> Int {
         core?.removeAll() ?? 0
     }
 
-    /// Lets the oldest entries leave until their costs together are at most this; how many have left.
+    /// Evicts the least recently used entries until the total cost is at most this. Returns the number of evicted
+    /// entries.
     @discardableResult
     public func trim(toCost cost: Int) -> Int {
         core?.trim(toCost: cost) ?? 0
     }
 
-    /// The costs of all entries together.
+    /// The total cost of all entries.
     public var cost: Int { core?.cost ?? 0 }
 
     /// Counters since the cache was made.
@@ -104,11 +106,12 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
             ?? LRUCacheStatistics(hits: 0, misses: 0, insertions: 0, evictions: 0, count: 0, cost: 0)
     }
 
-    /// From now on lets entries leave whenever the kernel says that memory is short, as AFNetworking does on a memory
-    /// warning: the oldest first, until `cost` is left. A thread sleeps until that happens.
+    /// Starts evicting entries when the kernel reports memory pressure (PSI), as AFNetworking does on a memory warning:
+    /// the least recently used first, until the total cost is at most `cost`. A thread waits for the reports.
     ///
-    /// - Throws: ``SessionError/Code/unsupported`` if this kernel tells no memory pressure (PSI),
-    ///   ``SessionError/Code/file`` if it doesn't tell us, ``SessionError/Code/unknown`` if it is watched already.
+    /// - Throws: ``SessionError/Code/unsupported`` if the kernel doesn't report memory pressure,
+    ///   ``SessionError/Code/file`` if it isn't permitted to watch it, ``SessionError/Code/unknown`` if the cache is
+    ///   already watching.
     public func watchMemoryPressure(keeping cost: Int = 0) throws(SessionError) {
         guard let core else { throw SessionError(.outOfMemory) }
         try core.watchMemoryPressure(keeping: cost)
@@ -119,30 +122,30 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     }
 }
 
-/// Why an entry left a cache on its own.
+/// The reason of an eviction.
 public enum LRUCacheEviction: Sendable, Hashable {
-    /// The costs of all entries together passed the capacity.
+    /// The total cost exceeded the capacity.
     case cost
-    /// There were more entries than the limit.
+    /// The number of entries exceeded the limit.
     case count
-    /// Its time to live was over when it was asked for.
+    /// The entry was requested after its time to live.
     case expired
-    /// The system was short of memory.
+    /// The kernel reported memory pressure.
     case memoryPressure
 }
 
-/// What a cache has done since it was made; `count` and `cost` are of now.
+/// Counters of a cache since it was made. `count` and `cost` are the current values.
 public struct LRUCacheStatistics: Sendable, Hashable {
-    /// Keys that were asked for and had a value.
+    /// The number of lookups that found a value.
     public var hits: Int
-    /// Keys that were asked for and had none.
+    /// The number of lookups that found none.
     public var misses: Int
-    /// Values that were put in, in place of others too.
+    /// The number of values inserted, including replacements.
     public var insertions: Int
-    /// Entries that left on their own.
+    /// The number of evicted entries.
     public var evictions: Int
-    /// Entries.
+    /// The current number of entries.
     public var count: Int
-    /// Of all entries together, in the unit of their costs.
+    /// The current total cost of all entries.
     public var cost: Int
 }

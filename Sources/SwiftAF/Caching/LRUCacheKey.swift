@@ -1,12 +1,12 @@
 public import FoundationEssentials
 
-/// What can be a key of an ``LRUCache``: whatever bytes tell it apart.
+/// A key of an ``LRUCache``, identified by its bytes.
 public protocol LRUCacheKey: Sendable {
-    /// Calls `body` with the bytes of this key, which two keys share if and only if they are the same key.
+    /// Calls `body` with the bytes of this key. Two keys are the same if and only if their bytes are.
     func withCacheKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result
 }
 
-/// By its UTF-8: two texts that only look the same are two keys.
+/// Identified by its UTF-8: strings that are canonically equivalent but encoded differently are different keys.
 extension String: LRUCacheKey {
     public func withCacheKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         var text = self
@@ -14,7 +14,7 @@ extension String: LRUCacheKey {
     }
 }
 
-/// By its absolute text.
+/// Identified by its absolute string.
 extension URL: LRUCacheKey {
     public func withCacheKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         absoluteString.withCacheKey(body)
