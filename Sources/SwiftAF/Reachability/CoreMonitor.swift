@@ -3,7 +3,7 @@ import Glibc
 
 /// Owns a monitor of the core.
 final class CoreMonitor: @unchecked Sendable {
-    /// The core lets any thread use it.
+    /// Thread-safe in the core.
     private let raw: OpaquePointer
 
     typealias Receiver = @Sendable (NetworkReachability) -> Void
@@ -17,7 +17,7 @@ final class CoreMonitor: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - host: A name or an address; nil for the internet as such.
+    ///   - host: A host name or an IP address; nil monitors the route to the internet.
     ///   - receive: Called on the monitors' thread; must not block.
     init(host: String?, _ receive: @escaping Receiver) throws(SessionError) {
         if let host, host.utf8.contains(0) {
@@ -49,18 +49,18 @@ final class CoreMonitor: @unchecked Sendable {
         af_reach_monitor_free(raw)
     }
 
-    /// Begins, or begins anew: what is known is told once more.
+    /// Starts or restarts monitoring. The current state is reported again.
     func start() throws(SessionError) {
         var failure = af_failure()
         guard af_reach_monitor_start(raw, &failure) == .AF_OK else { throw SessionError(failure) }
     }
 
-    /// What is being told may still arrive.
+    /// Stops monitoring. A callback that is already running may still deliver a state.
     func stop() {
         af_reach_monitor_stop(raw)
     }
 
-    /// Whether a text is an IPv4 or IPv6 address, with or without a zone.
+    /// Whether a string is an IPv4 or IPv6 address, with or without a zone.
     static func isAddress(_ text: String) -> Bool {
         let address = text.prefix { $0 != "%" }
         guard !text.utf8.contains(0) else { return false }
@@ -77,7 +77,7 @@ final class CoreMonitor: @unchecked Sendable {
 }
 
 extension NetworkReachabilityStatus {
-    /// What ``description`` is.
+    /// The text of ``description``.
     var coreText: String {
         String(cString: af_reach_status_text(af_reach_status(rawValue: Int32(rawValue)) ?? .AF_REACH_UNKNOWN))
     }

@@ -1,26 +1,26 @@
 public import Dispatch
 
-/// Says when a program should show that it uses the network: a spinner, a light, a line of text.
+/// Tells when to show an indicator of network activity, such as a spinner or a line of text.
 ///
 /// ```swift
 /// NetworkActivityIndicatorManager.shared.visibilityHandler = { isVisible in spinner.isHidden = !isVisible }
 /// NetworkActivityIndicatorManager.shared.isEnabled = true
 /// ```
 ///
-/// It counts the tasks of all session managers that run, the calls that are awaited and the streams that are read, and
-/// what the program adds by itself. Those that began before the manager was made are not counted. Any thread may use
-/// it.
+/// Counts the running tasks of all session managers, awaited calls, streams that are being read, and what the program
+/// adds with ``incrementActivityCount()``. Requests that started before this manager was made aren't counted.
+/// Thread-safe.
 public final class NetworkActivityIndicatorManager: Sendable {
-    /// Made, and so counting, from its first use on.
+    /// The shared manager. Made on first use, so it counts requests from then on.
     public static let shared = NetworkActivityIndicatorManager()
 
     private let storage: ActivityStorage
     private let observation: Int
 
-    /// Makes a manager that counts from now on.
+    /// Makes a manager that counts requests from now on.
     ///
-    /// - Parameter isCounted: Asked about each request as it was before redirects, on the thread that starts it; false
-    ///   for what should go on unseen, such as a stream of events.
+    /// - Parameter isCounted: Returns whether to count a request. Called with the request before redirects, on the
+    ///   thread that starts it. Return false for background requests, such as an event stream.
     public init(counting isCounted: @escaping @Sendable (HTTPRequest) -> Bool = { _ in true }) {
         storage = ActivityStorage(isCounted)
         observation = ProcessEvents.add { [storage] in storage.count($0) }
@@ -30,13 +30,13 @@ public final class NetworkActivityIndicatorManager: Sendable {
         ProcessEvents.remove(observation)
     }
 
-    /// Whether the indicator is ever shown. At first not. What is under way is counted in any case.
+    /// Whether the indicator may be shown. Default: false. Activity is counted in any case.
     public var isEnabled: Bool {
         get { storage.read { $0.isEnabled } }
         set { storage.change { $0.setEnabled(newValue) } }
     }
 
-    /// How long something must be under way before the indicator is shown. At first 1 s.
+    /// How long activity must last before the indicator is shown. Default: 1 s.
     public var activationDelay: Duration {
         get { storage.read { $0.activationDelay } }
         set {
@@ -47,7 +47,7 @@ public final class NetworkActivityIndicatorManager: Sendable {
         }
     }
 
-    /// How long nothing must be under way before the indicator is hidden. At first 0.17 s.
+    /// How long there must be no activity before the indicator is hidden. Default: 0.17 s.
     public var completionDelay: Duration {
         get { storage.read { $0.completionDelay } }
         set {
@@ -61,33 +61,33 @@ public final class NetworkActivityIndicatorManager: Sendable {
     /// Whether the indicator should be visible now.
     public var isNetworkActivityIndicatorVisible: Bool { storage.read { $0.isVisible } }
 
-    /// What is under way.
+    /// The number of current activities.
     public var activityCount: Int { storage.read { $0.count } }
 
-    /// Counts something that the session managers don't know of, until ``decrementActivityCount()``.
+    /// Counts an activity unknown to the session managers, until ``decrementActivityCount()``.
     public func incrementActivityCount() {
         storage.change { $0.add(1) }
     }
 
-    /// Takes back one ``incrementActivityCount()``; does nothing when there is none.
+    /// Reverts one ``incrementActivityCount()``; does nothing if there is none.
     public func decrementActivityCount() {
         storage.change { $0.add(-1) }
     }
 
-    /// Shows and hides the indicator. Called on ``callbackQueue``, only when something really changes.
+    /// Shows or hides the indicator. Called on ``callbackQueue``, only when the visibility changes.
     public var visibilityHandler: (@Sendable (Bool) -> Void)? {
         get { storage.handler }
         set { storage.handler = newValue }
     }
 
-    /// Where the handler is called; nil for the main queue. It should be a serial one.
+    /// The queue of the handler, which should be serial; nil for the main queue.
     public var callbackQueue: DispatchQueue? {
         get { storage.queue }
         set { storage.queue = newValue }
     }
 }
 
-/// The state behind its lock, with timers and a queue.
+/// The locked state of a manager, with its timers and queue.
 private final class ActivityStorage: Sendable {
     typealias Handler = @Sendable (Bool) -> Void
 
@@ -119,7 +119,7 @@ private final class ActivityStorage: Sendable {
     }
 
     func change(_ body: (inout NetworkActivityState) -> [NetworkActivityState.Action]) {
-        // Under the lock, so that what is told comes in the order in which it was decided.
+        // Called with the lock held, so that notifications are in the order of the state changes.
         content.withLock { content in
             for action in body(&content.activity) {
                 switch action {
@@ -148,7 +148,7 @@ private final class ActivityStorage: Sendable {
         case .taskResumed(let task):
             guard isCounted(task.originalRequest) else { return }
             change { $0.set(.task(task.id), isRunning: true) }
-            // The end of a task that has ended meanwhile was reported before its start.
+            // If the task has completed meanwhile, its end was reported before its start.
             if task.state == .completed { change { $0.set(.task(task.id), isRunning: false) } }
         case .taskSuspended(let task), .taskCompleted(let task, _):
             change { $0.set(.task(task.id), isRunning: false) }

@@ -1,40 +1,40 @@
-/// When an indicator of network activity is shown: not for what is over soon, and without flicker between requests
-/// that follow each other. A value without effects; it asks to be woken.
+/// Decides when an indicator of network activity is shown: not for short activities, and without flicker between
+/// consecutive requests. A value without side effects; it asks its owner to set timers.
 struct NetworkActivityState: Sendable {
     enum Phase: Hashable, Sendable {
         case inactive
-        /// Something is under way, and perhaps over before anybody need see it.
+        /// There is activity, but not for long enough to show it.
         case delayingStart
         case active
-        /// Nothing is under way, and perhaps something soon again.
+        /// There is no activity, but not for long enough to hide the indicator.
         case delayingEnd
     }
 
     enum Action: Hashable, Sendable {
         case show, hide
-        /// Call ``NetworkActivityState/wake(_:)`` with this number after that time.
+        /// Call ``NetworkActivityState/wake(_:)`` with this number after this delay.
         case wake(Int, after: Duration)
     }
 
-    /// What one transfer is known by.
+    /// Identifies a transfer.
     enum Transfer: Hashable, Sendable {
         case task(UInt64)
         case other(UInt64)
     }
 
-    /// How long something is under way before it is shown.
+    /// How long activity must last before it is shown.
     var activationDelay: Duration = .seconds(1)
-    /// How long nothing is under way before nothing is shown.
+    /// How long there must be no activity before the indicator is hidden.
     var completionDelay: Duration = .milliseconds(170)
 
     private(set) var phase = Phase.inactive
     private(set) var isEnabled = false
     private var transfers: Set<Transfer> = []
     private var additional = 0
-    /// Of the only alarm that counts.
+    /// The number of the current timer; earlier timers are ignored.
     private var alarm = 0
 
-    /// What is under way, counted also while the state is not enabled.
+    /// The number of activities, counted even if not enabled.
     var count: Int { transfers.count + additional }
 
     var isVisible: Bool { phase == .active || phase == .delayingEnd }
@@ -45,7 +45,7 @@ struct NetworkActivityState: Sendable {
         return isEnabled ? evaluate() : enter(.inactive)
     }
 
-    /// Running, or not any more; telling the same twice changes nothing.
+    /// Adds or removes a running transfer. Repeated calls have no effect.
     mutating func set(_ transfer: Transfer, isRunning: Bool) -> [Action] {
         if isRunning {
             transfers.insert(transfer)
@@ -55,7 +55,7 @@ struct NetworkActivityState: Sendable {
         return evaluate()
     }
 
-    /// Of what only the program knows. Never below zero.
+    /// Adds to the count of the program's own activities, which is never negative.
     mutating func add(_ difference: Int) -> [Action] {
         additional = max(0, additional.addingReportingOverflow(difference).partialValue)
         return evaluate()

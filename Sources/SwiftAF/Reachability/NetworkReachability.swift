@@ -1,32 +1,33 @@
-/// Whether there is a way to a host. The raw values are AFNetworking's.
+/// Whether a host is reachable. The raw values are AFNetworking's.
 public enum NetworkReachabilityStatus: Int, Hashable, Sendable {
-    /// Nobody has looked yet.
+    /// Not determined yet.
     case unknown = -1
-    /// No route, or one over a link that is down.
+    /// There is no route, or its link is down.
     case notReachable = 0
-    /// Over a cellular link.
+    /// Reachable over a cellular link.
     case reachableViaWWAN = 1
-    /// Over any other link, wires included, as AFNetworking counts them; ``NetworkReachability/link`` tells which.
+    /// Reachable over any other link, including wired ones, as in AFNetworking; ``NetworkReachability/link`` has the
+    /// kind.
     case reachableViaWiFi = 2
 }
 
-/// What kind of link a route takes, by what the kernel says of it.
+/// The kind of the link that a route uses, as reported by the kernel.
 public enum NetworkLink: Hashable, Sendable {
     case unknown, loopback
-    /// Ethernet, and what behaves like it.
+    /// Ethernet and similar links.
     case wired
     case wireless, cellular
-    /// Tunnels, PPP.
+    /// Other links, such as tunnels and PPP.
     case other
 }
 
-/// The way to a host, as it was when the network last changed.
+/// The reachability of a host, as of the last change of the network.
 public struct NetworkReachability: Hashable, Sendable {
-    /// Whether there is one.
+    /// Whether the host is reachable.
     public var status: NetworkReachabilityStatus
-    /// Unknown unless there is a route.
+    /// The kind of the link; unknown if there is no route.
     public var link: NetworkLink
-    /// Such as `eth0`; empty if it is not known.
+    /// The name of the link, such as `eth0`; empty if unknown.
     public var linkName: String
 
     public init(
@@ -37,15 +38,15 @@ public struct NetworkReachability: Hashable, Sendable {
         self.linkName = linkName
     }
 
-    /// False, too, while it is unknown.
+    /// Whether the host is reachable; false while unknown.
     public var isReachable: Bool { isReachableViaWWAN || isReachableViaWiFi }
-    /// Whether the way is over a cellular link.
+    /// Whether the host is reachable over a cellular link.
     public var isReachableViaWWAN: Bool { status == .reachableViaWWAN }
-    /// Whether the way is over any other link.
+    /// Whether the host is reachable over any other link.
     public var isReachableViaWiFi: Bool { status == .reachableViaWiFi }
 }
 
 extension NetworkReachabilityStatus: CustomStringConvertible {
-    /// AFNetworking's words, in English: `Not Reachable`, `Reachable via WWAN`, `Reachable via WiFi`, `Unknown`.
+    /// AFNetworking's texts, in English: `Not Reachable`, `Reachable via WWAN`, `Reachable via WiFi`, `Unknown`.
     public var description: String { coreText }
 }

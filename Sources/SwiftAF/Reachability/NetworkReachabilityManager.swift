@@ -1,7 +1,7 @@
 public import Dispatch
 
-/// Watches the way to a host, or to the internet as such, and tells when it changes. No host is asked: the kernel says
-/// whether it has a route, over which link, and whether that link is up.
+/// Monitors whether a host, or the internet, is reachable and reports changes. The host isn't contacted: the kernel
+/// reports (by netlink) whether there is a route, over which link, and whether that link is up.
 ///
 /// ```swift
 /// let reachability = NetworkReachabilityManager.shared
@@ -11,28 +11,29 @@ public import Dispatch
 /// }
 /// ```
 ///
-/// A host that is reachable by this may still not answer; one that is not need not be tried. Any thread may use it.
-/// All managers of a process share one thread, which sleeps until the network changes.
+/// A host that is reachable by this definition may still not respond; for one that isn't, connecting would fail.
+/// Thread-safe. All managers of a process share one thread, which sleeps until the network changes.
 public final class NetworkReachabilityManager: Sendable {
-    /// Watches the internet. Not started.
+    /// Monitors the internet. Not started.
     public static let shared = NetworkReachabilityManager()
 
     private let monitor: Result<CoreMonitor, SessionError>
     private let storage: ReachabilityStorage
 
-    /// Watches the internet as such: a route to addresses that are nobody's neighbour.
+    /// Makes a manager for the internet: a route to addresses outside of the local network.
     public convenience init() {
         self.init(host: .success(nil))
     }
 
-    /// Watches a host by its name, which is looked up, again when the machine's addresses change. It is reachable when
-    /// one of its addresses is. A name that is empty or longer than 255 bytes is an error of ``startMonitoring()``.
+    /// Makes a manager for a host name. The name is resolved, again when the machine's addresses change. The host is
+    /// reachable if one of its addresses is. ``startMonitoring()`` throws if the name is empty or longer than 255
+    /// bytes.
     public convenience init(domain: String) {
         self.init(host: .success(domain))
     }
 
-    /// Watches an IPv4 or IPv6 address, such as `192.0.2.1` or `fe80::1%eth0`. A text that is none is an error of
-    /// ``startMonitoring()``.
+    /// Makes a manager for an IPv4 or IPv6 address, such as `192.0.2.1` or `fe80::1%eth0`. ``startMonitoring()`` throws
+    /// if the address is invalid.
     public convenience init(address: String) {
         let error = SessionError(.invalidInput, message: "\"\(address)\" is no address")
         self.init(host: CoreMonitor.isAddress(address) ? .success(address) : .failure(error))
@@ -53,54 +54,55 @@ public final class NetworkReachabilityManager: Sendable {
 
     // MARK: Monitoring
 
-    /// Begins to watch. The state is told once, then whenever it changes. Starting again tells it again.
+    /// Starts monitoring. Reports the current state once, then every change. Restarting reports it again.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` for a host that is none; ``SessionError/Code/unknown`` or
-    ///   ``SessionError/Code/outOfMemory`` where the system refuses a thread or a netlink socket.
+    /// - Throws: ``SessionError/Code/invalidInput`` for an invalid host; ``SessionError/Code/unknown`` or
+    ///   ``SessionError/Code/outOfMemory`` if a thread or a netlink socket can't be created.
     public func startMonitoring() throws(SessionError) {
         let monitor = try monitor.get()
         storage.begin()
         try monitor.start()
     }
 
-    /// Watches no more. What is known stays. Handlers that run at that moment run to their end, others are not called.
+    /// Stops monitoring. The last state is kept. Running handlers complete; no more are called.
     public func stopMonitoring() {
         storage.end()
         (try? monitor.get())?.stop()
     }
 
-    // MARK: What is known
+    // MARK: State
 
-    /// Status, kind and name of the link.
+    /// The status, and the kind and name of the link.
     public var reachability: NetworkReachability { storage.reachability }
 
-    /// Unknown until it was told for the first time.
+    /// The status; unknown until it was reported for the first time.
     public var status: NetworkReachabilityStatus { reachability.status }
 
-    /// False, too, while it is unknown.
+    /// Whether the host is reachable; false while unknown.
     public var isReachable: Bool { reachability.isReachable }
     public var isReachableViaWWAN: Bool { reachability.isReachableViaWWAN }
-    /// True for wires as well.
+    /// Whether the host is reachable over a link that isn't cellular, including wired ones.
     public var isReachableViaWiFi: Bool { reachability.isReachableViaWiFi }
 
-    /// ``status`` in AFNetworking's words. English, as long as there are no translations.
+    /// AFNetworking's text for ``status``, in English.
     public var localizedStatus: String { status.description }
 
-    // MARK: Hearing of changes
+    // MARK: Notifications
 
-    /// Called on ``callbackQueue`` whenever ``reachability`` is told. There is one; whoever sets another replaces it.
+    /// Called on ``callbackQueue`` whenever ``reachability`` is reported. There is one handler; setting it replaces the
+    /// previous one.
     public var statusChangeHandler: (@Sendable (NetworkReachability) -> Void)? {
         get { storage.handler }
         set { storage.handler = newValue }
     }
 
-    /// Where the handler is called; nil for the main queue. It should be a serial one.
+    /// The queue of the handler, which should be serial; nil for the main queue.
     public var callbackQueue: DispatchQueue? {
         get { storage.queue }
         set { storage.queue = newValue }
     }
 
-    /// What is told from now on, and first what is known, if anything is. Each sequence hears everything; one that is
-    /// read slowly skips to the newest. It ends with the manager, and does not start it.
+    /// The reported states, starting with the current one unless it is unknown. Each sequence gets every state; a slow
+    /// reader skips to the latest. The sequence ends when the manager is released. Doesn't start monitoring.
     public var changes: AsyncStream<NetworkReachability> { storage.makeStream() }
 }

@@ -1,13 +1,13 @@
 import Dispatch
 
-/// What a manager knows and who hears of it. Apart from it, so that the monitor does not keep it alive.
+/// The state and the listeners of a manager. A separate object, so that the monitor doesn't retain the manager.
 final class ReachabilityStorage: Sendable {
     typealias Handler = @Sendable (NetworkReachability) -> Void
     private typealias Listener = AsyncStream<NetworkReachability>.Continuation
 
     private struct State {
         var reachability = NetworkReachability()
-        /// Of the start that handlers are called for; none while it is stopped.
+        /// The number of the start whose handlers are called; nil while stopped.
         var start: Int?
         var starts = 0
         var handler: Handler?
@@ -45,7 +45,7 @@ final class ReachabilityStorage: Sendable {
         state.withLock { $0.start = nil }
     }
 
-    /// The manager is gone.
+    /// Ends the sequences when the manager is released.
     func finish() {
         let listeners = state.withLock { state in
             state.start = nil
@@ -58,7 +58,7 @@ final class ReachabilityStorage: Sendable {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { listener in
             let id = state.withLock { state -> Int? in
                 guard let id = state.listeners.add(listener) else { return nil }
-                // Under the lock, so that nothing newer comes before it.
+                // Yielded with the lock held, so that no newer state comes first.
                 if state.reachability.status != .unknown { listener.yield(state.reachability) }
                 return id
             }
@@ -71,7 +71,7 @@ final class ReachabilityStorage: Sendable {
         state.withLock { $0.listeners.remove(id) }
     }
 
-    /// Called on the monitors' thread.
+    /// Reports a state. Called on the monitor thread.
     func receive(_ reachability: NetworkReachability) {
         let told = state.withLock { state -> (Int, DispatchQueue)? in
             guard let start = state.start else { return nil }
