@@ -1,16 +1,15 @@
 import CAFTestServer
 public import FoundationEssentials
 
-/// The connection has ended, or the server is stopping: there is nobody to talk to.
+/// The connection has ended or the server is stopping: nothing can be sent or received any more.
 public struct ConnectionEnded: Error, Sendable {}
 
 extension TestServer {
-    /// A live connection, in the hands of a handler. After the handler's return every call throws
-    /// ``ConnectionEnded``.
+    /// The connection that a handler works on. After the handler returns, every call throws ``ConnectionEnded``.
     public final class Connection {
         private var pointer: OpaquePointer?
 
-        /// The connection's number, from 0 in the order of acceptance.
+        /// The index of the connection, from 0 in the order of acceptance.
         public let index: Int
 
         init(_ pointer: OpaquePointer) {
@@ -33,19 +32,19 @@ extension TestServer {
             try perform { afts_conn_run($0, built) }
         }
 
-        /// Sends bytes as they are.
+        /// Sends bytes unchanged.
         public func send(_ bytes: Data) throws {
             try perform { pointer in
                 bytes.withUnsafeBytes { afts_conn_send(pointer, $0.baseAddress, $0.count) }
             }
         }
 
-        /// Sends text as it is.
+        /// Sends text unchanged, as UTF-8.
         public func send(_ text: String) throws {
             try send(Data(text.utf8))
         }
 
-        /// Sends a complete answer: see ``Script/respond(_:headers:body:)``.
+        /// Sends a complete response: see ``Script/respond(_:headers:body:)``.
         public func respond(_ status: Int = 200, headers: Script.Headers = [:], body: Data = Data()) throws {
             let lines = headerLines(headers)
             try perform { pointer in
@@ -55,24 +54,24 @@ extension TestServer {
             }
         }
 
-        /// Waits.
+        /// Waits for a time.
         public func pause(_ duration: Duration) throws {
             try perform { afts_conn_pause($0, duration.wholeMilliseconds) }
         }
 
-        /// Waits at a gate: see ``TestServer/release(_:permits:)``.
+        /// Waits at a gate until the test releases it: see ``TestServer/release(_:permits:)``.
         public func stall(at gate: String) throws {
             try perform { afts_conn_stall($0, gate) }
         }
 
-        /// Reads the rest of the request's body.
+        /// Reads the rest of the request body.
         public func readBody() throws {
             try perform { afts_conn_read_body($0) }
         }
 
-        /// Reads raw bytes, past anything that was parsed already.
+        /// Reads raw bytes, after those that have been parsed already.
         ///
-        /// - Returns: at least one byte and at most `count`; empty when the client has closed.
+        /// - Returns: At least one byte and at most `count`; empty if the client closed the connection.
         public func read(upTo count: Int) throws -> Data {
             var bytes = Data(count: max(0, count))
             var received = 0
@@ -84,7 +83,7 @@ extension TestServer {
     }
 }
 
-/// Carries a handler through C.
+/// Passes a handler through C as a context pointer.
 final class HandlerBox: Sendable {
     private let handler: Script.Handler
 
@@ -112,7 +111,7 @@ final class HandlerBox: Sendable {
         do {
             try handler(request.map { TestServer.Request($0.pointee) } ?? .none, connection)
         } catch is ConnectionEnded {
-            // The client has gone; there is nobody to tell.
+            // The client has closed the connection: the response can't be sent.
         } catch {
             try? connection.respond(500, headers: ["Connection": "close"], body: Data("\(error)".utf8))
         }

@@ -2,30 +2,31 @@ import CAFTestServer
 public import FoundationEssentials
 
 extension TestServer {
-    /// Limits, buffers, and the address family.
+    /// Limits, socket buffers, and the address family.
     public struct Options: Sendable {
-        /// Listen on ::1 in place of 127.0.0.1.
+        /// Listens on ::1 instead of 127.0.0.1.
         public var usesIPv6 = false
-        /// Never complete a TCP handshake: a client's connect hangs until its own time limit.
+        /// Never completes a TCP handshake: a client's connect hangs until its own timeout.
         public var isUnreachable = false
-        /// Answer "Expect: 100-continue" by 100 before reading a body (except in scripts that read the
-        /// head only).
+        /// Sends 100 (Continue) for `Expect: 100-continue` before reading a body, except in scripts with
+        /// ``Script/readHeadOnly``.
         public var sendsContinue = true
-        /// SO_RCVBUF of every connection, in bytes; nil for the system's. A small one makes uploads meet
-        /// a full window early.
+        /// SO_RCVBUF of every connection, in bytes; nil for the system's default. With a small buffer, uploads fill the
+        /// TCP window early.
         public var receiveBuffer: Int?
-        /// SO_SNDBUF of every connection, in bytes; nil for the system's.
+        /// SO_SNDBUF of every connection, in bytes; nil for the system's default.
         public var sendBuffer: Int?
-        /// Received bytes kept per connection; more are only counted.
+        /// The maximum number of received bytes stored per connection. Further bytes are only counted. Default: 1 MiB.
         public var receivedLimit = 1 << 20
-        /// Body bytes kept per request; more are only counted.
+        /// The maximum number of body bytes stored per request. Further bytes are only counted. Default: 1 MiB.
         public var bodyLimit = 1 << 20
-        /// Bytes of the longest request head; a longer one is answered by 431.
+        /// The maximum size of a request head in bytes. A longer head gets 431 as its response. Default: 256 KiB.
         public var headLimit = 256 << 10
-        /// Requests and connections kept in the record; more are only counted.
+        /// The maximum number of requests and of connections that are recorded. Further ones are only counted. Default:
+        /// 4096.
         public var recordLimit = 4096
 
-        /// The defaults.
+        /// Creates options with the defaults.
         public init() {}
     }
 
@@ -34,38 +35,38 @@ extension TestServer {
         case v1_0, v1_1, v1_2, v1_3
     }
 
-    /// How a server speaks TLS.
+    /// The TLS settings of a server.
     public struct TLS: Sendable {
-        /// The certificates to present, leaf first, as PEM.
+        /// The certificates to present, leaf first, in PEM format.
         public var chainPEM: String
-        /// The leaf's private key, as PEM.
+        /// The leaf's private key, in PEM format.
         public var keyPEM: String
-        /// The lowest version spoken; nil for TLS 1.2.
+        /// The minimum version; nil for TLS 1.2.
         public var minimumVersion: TLSVersion?
-        /// The highest version spoken; nil for all that OpenSSL knows.
+        /// The maximum version; nil for the highest that OpenSSL supports.
         public var maximumVersion: TLSVersion?
-        /// Protocols for ALPN in order of preference; empty for none.
+        /// The ALPN protocols in order of preference; empty to not negotiate.
         public var alpn: [String] = []
-        /// OpenSSL cipher list for TLS 1.2 and below; nil for OpenSSL's default.
+        /// The OpenSSL cipher list for TLS 1.2 and below; nil for OpenSSL's default.
         public var ciphers: String?
-        /// Authorities of client certificates, as PEM. Set: a certificate is requested.
+        /// The certificate authorities of client certificates, in PEM format. If set, a client certificate is
+        /// requested.
         public var clientAuthorityPEM: String?
-        /// Refuse a client without a certificate.
+        /// Refuses clients without a certificate.
         public var requiresClientCertificate = false
-        /// Send stateless session tickets. Without them a session resumes by the server's cache.
+        /// Sends stateless session tickets. Without them, sessions are resumed from the server's cache.
         public var usesTickets = true
-        /// Let sessions resume.
+        /// Allows clients to resume sessions.
         public var resumesSessions = true
-        /// An OCSP response to staple when the client asks: see
-        /// ``TestCertificate/ocspResponse(for:status:)``.
+        /// The OCSP response to staple if the client requests one: see ``TestCertificate/ocspResponse(for:status:)``.
         public var ocspResponse: Data?
 
-        /// TLS with a certificate made for the test.
+        /// Creates TLS settings with a test certificate.
         public init(_ certificate: TestCertificate) {
             self.init(chainPEM: certificate.chainPEM, keyPEM: certificate.keyPEM)
         }
 
-        /// TLS with a given certificate.
+        /// Creates TLS settings with a chain and a key.
         public init(chainPEM: String, keyPEM: String) {
             self.chainPEM = chainPEM
             self.keyPEM = keyPEM
@@ -73,7 +74,7 @@ extension TestServer {
     }
 }
 
-/// Calls `body` with options in the C form, which live until it returns.
+/// Calls `body` with the options as a C struct, which is valid until `body` returns.
 func withCOptions<Result>(
     _ options: TestServer.Options, _ tls: TestServer.TLS?, _ body: (UnsafePointer<afts_options>) -> Result
 ) -> Result {
@@ -125,7 +126,7 @@ private func cVersion(_ version: TestServer.TLSVersion?) -> afts_tls_version {
     }
 }
 
-/// Owns C strings for the fields of a C struct.
+/// Owns the C strings that the fields of a C struct point to.
 final class CStrings {
     private var owned: [UnsafeMutableBufferPointer<CChar>] = []
 

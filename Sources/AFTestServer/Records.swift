@@ -2,55 +2,55 @@ import CAFTestServer
 public import FoundationEssentials
 
 extension TestServer {
-    /// A header field, as it came.
+    /// A header field, as received.
     public struct Header: Sendable, Hashable {
-        /// The name with its case.
+        /// The name, with its original case.
         public let name: String
-        /// The value without the blanks around it; Latin-1 where it isn't UTF-8.
+        /// The value without leading and trailing white space, decoded as UTF-8, or as Latin-1 if it isn't valid UTF-8.
         public let value: String
         /// The exact bytes of the value.
         public let valueBytes: Data
     }
 
-    /// A request, as it came.
+    /// A request, as received.
     public struct Request: Sendable {
-        /// The connection's number, from 0 in the order of acceptance.
+        /// The index of the connection, from 0 in the order of acceptance.
         public let connection: Int
-        /// The request's number on its connection, from 0.
+        /// The index of the request on its connection, from 0.
         public let number: Int
-        /// "GET".
+        /// The method, such as "GET".
         public let method: String
-        /// "/path?query".
+        /// The request target, such as "/path?query".
         public let target: String
-        /// "HTTP/1.1".
+        /// The protocol version, such as "HTTP/1.1".
         public let version: String
-        /// In their order, repeats included.
+        /// The header fields in order, including repeated ones.
         public let headers: [Header]
-        /// The exact bytes of the head, with the empty line.
+        /// The exact bytes of the head, including the empty line.
         public let head: Data
-        /// The body without its framing, as far as the server keeps it (``Options/bodyLimit``).
+        /// The body without its framing, up to ``Options/bodyLimit``.
         public let body: Data
-        /// The full length of the body that was read.
+        /// The full length of the body, including bytes that weren't stored.
         public let bodyLength: UInt64
-        /// Whether the body came to its end.
+        /// Whether the body was received completely.
         public let isBodyComplete: Bool
 
-        /// The target up to its "?".
+        /// The target without its query.
         public var path: String {
             String(target.prefix { $0 != "?" })
         }
 
-        /// The body as text.
+        /// The body, decoded as UTF-8.
         public var bodyText: String {
             String(decoding: body, as: UTF8.self)
         }
 
-        /// The values of all headers of that name, whatever its case.
+        /// The values of all headers with a name. Names are case-insensitive.
         public func values(_ name: String) -> [String] {
             headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
         }
 
-        /// The value of the first header of that name, whatever its case.
+        /// The value of the first header with a name; nil if there is none. Names are case-insensitive.
         public subscript(name: String) -> String? {
             values(name).first
         }
@@ -58,78 +58,77 @@ extension TestServer {
 
     /// How a connection ended.
     public enum Ending: Sendable, Hashable {
-        /// It hasn't.
+        /// The connection is still open.
         case open
-        /// The script, or the stopping server, closed it.
+        /// The server closed it, in a script or because it was stopped.
         case closedByServer
-        /// The client closed it in an orderly way.
+        /// The client closed it cleanly.
         case closedByClient
-        /// The client reset it, or it broke.
+        /// The client reset it, or it failed.
         case broken
         /// The TLS handshake failed.
         case handshakeFailed
     }
 
-    /// What came of a TLS handshake.
+    /// The result of a TLS handshake.
     public struct TLSRecord: Sendable, Hashable {
-        /// "TLSv1.3".
+        /// The version, such as "TLSv1.3".
         public let version: String
-        /// OpenSSL's name of the cipher suite.
+        /// The cipher suite, with OpenSSL's name.
         public let cipher: String
-        /// Whether the handshake resumed an earlier session.
+        /// Whether an earlier session was resumed.
         public let isResumed: Bool
-        /// The protocol agreed on by ALPN, or nil.
+        /// The protocol negotiated with ALPN; nil if none.
         public let alpn: String?
-        /// The host that the client asked for (SNI), or nil.
+        /// The host that the client sent with SNI; nil if none.
         public let serverName: String?
-        /// The subject of the client's certificate, or nil.
+        /// The subject of the client's certificate; nil without a certificate.
         public let clientSubject: String?
     }
 
-    /// A connection, as the server saw it.
+    /// A connection, as seen by the server.
     public struct ConnectionRecord: Sendable {
-        /// From 0 in the order of acceptance.
+        /// The index, from 0 in the order of acceptance.
         public let index: Int
         /// The client's port.
         public let clientPort: Int
         /// How it ended.
         public let ending: Ending
-        /// Requests whose head was read.
+        /// The number of requests whose head was read.
         public let requestCount: Int
-        /// Exactly the bytes received (inside TLS), as far as the server keeps them
-        /// (``Options/receivedLimit``).
+        /// The exact bytes received (decrypted, if TLS is used), up to ``Options/receivedLimit``.
         public let received: Data
-        /// Bytes received, all counted.
+        /// The number of bytes received, including bytes that weren't stored.
         public let receivedCount: UInt64
-        /// Bytes sent.
+        /// The number of bytes sent.
         public let sentCount: UInt64
-        /// The handshake; nil in plain text, and before it is done.
+        /// The handshake; nil without TLS, and until the handshake is complete.
         public let tls: TLSRecord?
-        /// Why the handshake failed, or nil.
+        /// Why the handshake failed; nil if it didn't.
         public let tlsError: String?
     }
 
-    /// Totals since the start.
+    /// Totals since the server was started.
     public struct Statistics: Sendable, Hashable {
-        /// Connections accepted.
+        /// The number of connections accepted.
         public let accepted: Int
-        /// Connections open now.
+        /// The number of connections open now.
         public let open: Int
-        /// Connections ended.
+        /// The number of connections ended.
         public let closed: Int
-        /// The largest number of connections open at the same time.
+        /// The maximum number of connections that were open at the same time.
         public let mostOpen: Int
-        /// Requests.
+        /// The number of requests.
         public let requests: Int
-        /// TLS handshakes completed.
+        /// The number of completed TLS handshakes.
         public let handshakes: Int
-        /// Those of them that resumed a session.
+        /// The number of completed TLS handshakes that resumed a session.
         public let resumedHandshakes: Int
-        /// TLS handshakes that failed.
+        /// The number of failed TLS handshakes.
         public let failedHandshakes: Int
-        /// Bytes received.
+        /// The number of bytes received.
         public let received: UInt64
-        /// Bytes sent.
+        /// The number of bytes sent.
         public let sent: UInt64
     }
 }
@@ -137,7 +136,7 @@ extension TestServer {
 // MARK: - From C
 
 extension TestServer.Request {
-    /// What a handler sees that runs before any request.
+    /// The request passed to a handler that runs before any request was read.
     static let none = TestServer.Request(afts_request())
 
     init(_ seen: afts_request) {

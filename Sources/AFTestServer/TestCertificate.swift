@@ -1,7 +1,7 @@
 import CAFTestServer
 public import FoundationEssentials
 
-/// A certificate with its private key, made in memory.
+/// A certificate with its private key, generated in memory.
 ///
 /// ```swift
 /// let authority = try TestCertificate.makeAuthority()
@@ -9,28 +9,28 @@ public import FoundationEssentials
 /// let server = try TestServer(tls: .init(expired))
 /// ```
 public final class TestCertificate: Sendable {
-    /// When a certificate is valid.
+    /// The validity period of a certificate.
     public struct Validity: Sendable, Hashable {
-        /// Seconds from now; negative in the past.
+        /// The start in seconds from now; negative for the past.
         public let start: Int64
-        /// Seconds from now; negative in the past.
+        /// The end in seconds from now; negative for the past.
         public let end: Int64
 
-        /// From a start to an end, relative to now.
+        /// Creates a period with a start and an end, relative to now.
         public init(from start: Duration, to end: Duration) {
             self.start = start.components.seconds
             self.end = end.components.seconds
         }
 
-        /// From a day ago for a year.
+        /// Started a day ago, ends in a year.
         public static let current = Validity(from: .seconds(-86_400), to: .seconds(365 * 86_400))
-        /// Over since an hour ago.
+        /// Expired an hour ago.
         public static let expired = Validity(from: .seconds(-86_400), to: .seconds(-3600))
-        /// From tomorrow on.
+        /// Starts tomorrow.
         public static let notYetValid = Validity(from: .seconds(86_400), to: .seconds(2 * 86_400))
     }
 
-    /// The kind of key.
+    /// The type of the private key.
     public enum Key: Sendable, Hashable {
         /// ECDSA on P-256.
         case p256
@@ -38,46 +38,46 @@ public final class TestCertificate: Sendable {
         case rsa2048
     }
 
-    /// What an OCSP responder says about a certificate.
+    /// The status of a certificate in an OCSP response.
     public enum OCSPStatus: Sendable, Hashable {
         case good, revoked, unknown
     }
 
-    /// localhost and both loopback addresses.
+    /// localhost and the two loopback addresses.
     public static let loopbackHosts = ["localhost", "127.0.0.1", "::1"]
 
-    /// The C certificate, which is immutable.
+    /// The C certificate. It is immutable, so it can be shared between threads.
     private struct Handle: @unchecked Sendable {
         let pointer: OpaquePointer
     }
 
     private let handle: Handle
 
-    /// The certificate alone, as PEM.
+    /// The certificate alone, in PEM format.
     public var pem: String { String(cString: afts_cert_pem(handle.pointer)) }
 
-    /// The certificate and its intermediates without the root, as PEM: what a server presents.
+    /// The certificate and its intermediates without the root, in PEM format: the chain that a server presents.
     public var chainPEM: String { String(cString: afts_cert_chain_pem(handle.pointer)) }
 
-    /// The private key, as PEM (PKCS #8).
+    /// The private key, in PEM format (PKCS #8).
     public var keyPEM: String { String(cString: afts_cert_key_pem(handle.pointer)) }
 
-    /// The certificate, as DER.
+    /// The certificate, in DER format.
     public var der: Data {
         var count = 0
         guard let start = afts_cert_der(handle.pointer, &count) else { return Data() }
         return Data(bytes: start, count: count)
     }
 
-    /// SHA-256 of the public key info, 32 bytes: what a pin compares.
+    /// The SHA-256 hash of the public key info, 32 bytes: the value of a public key pin.
     public var publicKeySHA256: Data {
         guard let start = afts_cert_spki_sha256(handle.pointer) else { return Data() }
         return Data(bytes: start, count: 32)
     }
 
-    /// Makes a self-signed authority.
+    /// Creates a self-signed certificate authority.
     ///
-    /// - Throws: ``TestServerError`` when OpenSSL refuses.
+    /// - Throws: ``TestServerError`` if OpenSSL fails.
     public static func makeAuthority(
         commonName: String = "Test Authority", validity: Validity = .current, key: Key = .p256
     ) throws -> TestCertificate {
@@ -86,9 +86,9 @@ public final class TestCertificate: Sendable {
             issuer: nil)
     }
 
-    /// Makes a self-signed certificate for a server.
+    /// Creates a self-signed server certificate.
     ///
-    /// - Throws: ``TestServerError`` when OpenSSL refuses.
+    /// - Throws: ``TestServerError`` if OpenSSL fails.
     public static func makeSelfSigned(
         hosts: [String] = loopbackHosts, validity: Validity = .current, key: Key = .p256
     ) throws -> TestCertificate {
@@ -97,12 +97,12 @@ public final class TestCertificate: Sendable {
             issuer: nil)
     }
 
-    /// Issues a certificate for a server.
+    /// Issues a server certificate.
     ///
     /// - Parameters:
-    ///   - hosts: names, wildcards and IP addresses. None: no alternative names at all.
-    ///   - commonName: the subject's; nil for the first host.
-    /// - Throws: ``TestServerError`` when OpenSSL refuses.
+    ///   - hosts: DNS names, wildcards and IP addresses. If empty, the certificate has no subject alternative names.
+    ///   - commonName: The common name of the subject; nil for the first host.
+    /// - Throws: ``TestServerError`` if OpenSSL fails.
     public func issue(
         hosts: [String] = loopbackHosts, commonName: String? = nil, validity: Validity = .current, key: Key = .p256
     ) throws -> TestCertificate {
@@ -111,18 +111,18 @@ public final class TestCertificate: Sendable {
             issuer: self)
     }
 
-    /// Issues a certificate for a client.
+    /// Issues a client certificate.
     ///
-    /// - Throws: ``TestServerError`` when OpenSSL refuses.
+    /// - Throws: ``TestServerError`` if OpenSSL fails.
     public func issueClient(commonName: String, validity: Validity = .current) throws -> TestCertificate {
         try TestCertificate(
             commonName: commonName, hosts: [], validity: validity, key: .p256, authority: false, client: true,
             issuer: self)
     }
 
-    /// Issues an intermediate authority.
+    /// Issues an intermediate certificate authority.
     ///
-    /// - Throws: ``TestServerError`` when OpenSSL refuses.
+    /// - Throws: ``TestServerError`` if OpenSSL fails.
     public func issueAuthority(
         commonName: String = "Test Intermediate", validity: Validity = .current
     ) throws -> TestCertificate {
@@ -131,10 +131,9 @@ public final class TestCertificate: Sendable {
             issuer: self)
     }
 
-    /// Makes an OCSP response about a certificate that this one has issued, valid from an hour ago for a
-    /// day.
+    /// Creates an OCSP response for a certificate issued by this one. It is valid for a day, starting an hour ago.
     ///
-    /// - Throws: ``TestServerError`` when OpenSSL refuses.
+    /// - Throws: ``TestServerError`` if OpenSSL fails.
     public func ocspResponse(for certificate: TestCertificate, status: OCSPStatus = .good) throws -> Data {
         let cStatus =
             switch status {

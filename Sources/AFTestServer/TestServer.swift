@@ -4,8 +4,8 @@ public import FoundationEssentials
 
 /// A scripted HTTP/1.1 server on loopback, for testing HTTP clients.
 ///
-/// It says exactly what it is told, with pauses, truncation, resets, stalls and broken framing, and
-/// remembers exactly what it got.
+/// It sends exactly what its scripts say, including pauses, truncation, resets, stalls and invalid framing, and records
+/// exactly what it receives.
 ///
 /// ```swift
 /// let server = try TestServer()
@@ -18,14 +18,14 @@ public import FoundationEssentials
 /// #expect(server.requests[0]["Accept"] == "application/json")
 /// ```
 ///
-/// A server listens from its creation on, on a free port of 127.0.0.1, until ``stop()`` or until nobody
-/// holds it any more. A request that no route matches is echoed: see ``Script/echo``.
+/// A server listens on a free port of 127.0.0.1 from its creation until ``stop()`` or its deinitialization. A request
+/// that doesn't match a route is echoed: see ``Script/echo``.
 ///
-/// All members may be used from any thread. Scripts and waits need no sleeps: a script waits at a
-/// *gate* with ``Script/stall(at:)``, the test knows it there by ``waitForStalled(at:count:timeout:)``, and
-/// lets it pass by ``release(_:permits:)``.
+/// All members can be used from any thread. Tests don't need to sleep: a script waits at a *gate* with
+/// ``Script/stall(at:)``, the test waits for that with ``waitForStalled(at:count:timeout:)``, and lets the script
+/// continue with ``release(_:permits:)``.
 public final class TestServer: Sendable {
-    /// The C server, whose functions are all thread-safe.
+    /// The C server. All of its functions are thread-safe.
     private struct Handle: @unchecked Sendable {
         let pointer: OpaquePointer
     }
@@ -36,12 +36,12 @@ public final class TestServer: Sendable {
     /// The port that the server listens on.
     public let port: Int
 
-    /// Makes a server and starts it.
+    /// Creates a server and starts it.
     ///
     /// - Parameters:
-    ///   - tls: how it speaks TLS; nil for plain text.
-    ///   - options: limits, buffers, and the address family.
-    /// - Throws: ``TestServerError`` when the TLS settings are unusable or no socket can be had.
+    ///   - tls: The TLS settings; nil for plain text.
+    ///   - options: Limits, socket buffers, and the address family.
+    /// - Throws: ``TestServerError`` if the TLS settings are invalid or a socket can't be created.
     public init(tls: TLS? = nil, options: Options = Options()) throws {
         guard let pointer = withCOptions(options, tls, { afts_server_new($0) }) else {
             throw TestServerError(message: "no memory for a server")
@@ -57,7 +57,8 @@ public final class TestServer: Sendable {
 
     deinit {
         let handle = handle
-        // A handler may have held the last reference, and the server waits for its handlers.
+        // If a handler released the last reference, free the server on another thread: freeing it waits for its
+        // handlers.
         if afts_in_handler() {
             DispatchQueue.global().async { afts_server_free(handle.pointer) }
         } else {
@@ -65,8 +66,8 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// Ends every connection, whatever its script is doing, and stops listening. What was recorded can
-    /// still be read. From inside a handler it returns before the server has stopped.
+    /// Ends all connections, even in the middle of a script, and stops listening. The records remain readable. Called
+    /// in a handler, it returns before the server has stopped.
     public func stop() {
         if afts_in_handler() {
             DispatchQueue.global().async { afts_server_stop(self.pointer) }
@@ -77,9 +78,9 @@ public final class TestServer: Sendable {
 
     // MARK: Addresses
 
-    /// "http://127.0.0.1:40123/path", or "https…".
+    /// The URL of a path, such as "http://127.0.0.1:40123/path"; "https" with TLS.
     ///
-    /// - Parameter path: begins with a slash; it is not escaped.
+    /// - Parameter path: Begins with a slash. Isn't percent-encoded.
     public func urlString(_ path: String = "/") -> String {
         let length = afts_server_url(pointer, path, nil, 0)
         return String(unsafeUninitializedCapacity: length + 1) { buffer in
@@ -89,22 +90,22 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// The same as a URL; what a URL can't hold is escaped.
+    /// The URL of a path. Characters that are invalid in a URL are percent-encoded.
     public func url(_ path: String = "/") -> URL {
         URL(string: urlString(path)) ?? URL(filePath: path)
     }
 
     // MARK: Routes
 
-    /// Answers requests by a script.
+    /// Responds to requests with a script.
     ///
-    /// The most specific route wins: an exact path before a prefix, a longer prefix before a shorter one,
-    /// one with a method before one without. A route replaces an earlier one with the same pattern.
+    /// The most specific route is used: an exact path before a prefix, a longer prefix before a shorter one, a route
+    /// with a method before one without. A route replaces an earlier one with the same pattern.
     ///
     /// - Parameters:
-    ///   - pattern: "GET /path", "/path" for every method, "/files/*" for every target with that prefix.
-    ///     The query isn't compared.
-    ///   - times: serves only so many requests, before an unlimited route with the same pattern.
+    ///   - pattern: "GET /path"; "/path" for every method; "/files/*" for every target with that prefix. The query
+    ///     isn't compared.
+    ///   - times: The number of requests for which the route is used, before an unlimited route with the same pattern.
     public func route(_ pattern: String, times: Int? = nil, _ script: Script) {
         let words = pattern.split(separator: " ", maxSplits: 1)
         let method = words.count == 2 ? String(words[0]) : nil
@@ -116,45 +117,45 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// Answers requests by code.
+    /// Responds to requests with code.
     public func route(_ pattern: String, handler: @escaping Script.Handler) {
         route(pattern, .handler(handler))
     }
 
-    /// Answers the requests that no route matches, in place of ``Script/echo``.
+    /// Responds to requests that don't match a route. Default: ``Script/echo``.
     public func fallback(_ script: Script) {
         afts_fallback(pointer, script.build())
     }
 
     /// Runs a script on a connection after its TLS handshake, before a request is read.
     ///
-    /// - Parameter index: the connection's number, from 0; nil for every connection.
+    /// - Parameter index: The index of the connection, from 0; nil for every connection.
     public func onConnection(_ index: Int? = nil, _ script: Script) {
         afts_on_connection(pointer, index ?? everyConnection, script.build())
     }
 
     /// Runs a script on a connection before its TLS handshake.
     ///
-    /// - Parameter index: the connection's number, from 0; nil for every connection.
+    /// - Parameter index: The index of the connection, from 0; nil for every connection.
     public func onAccept(_ index: Int? = nil, _ script: Script) {
         afts_on_accept(pointer, index ?? everyConnection, script.build())
     }
 
     // MARK: Gates
 
-    /// Lets so many scripts pass a gate: those that wait at it, and otherwise the next to come.
+    /// Lets a number of scripts pass a gate: first those that wait at it, then the next ones that reach it.
     public func release(_ gate: String, permits: Int = 1) {
         afts_release(pointer, gate, max(0, permits))
     }
 
-    /// Lets every script pass a gate, now and later.
+    /// Opens a gate permanently: all scripts pass it.
     public func open(_ gate: String) {
         afts_release(pointer, gate, everyPermit)
     }
 
     // MARK: The record
 
-    /// The requests so far, in order.
+    /// The requests received so far, in order.
     public var requests: [Request] {
         var all: [Request] = []
         while let copy = afts_copy_request(pointer, all.count) {
@@ -164,7 +165,7 @@ public final class TestServer: Sendable {
         return all
     }
 
-    /// The connections so far, in order.
+    /// The connections accepted so far, in order.
     public var connections: [ConnectionRecord] {
         var all: [ConnectionRecord] = []
         while let copy = afts_copy_connection(pointer, all.count) {
@@ -174,24 +175,24 @@ public final class TestServer: Sendable {
         return all
     }
 
-    /// Totals at this moment.
+    /// The current totals.
     public var statistics: Statistics {
         Statistics(afts_server_stats(pointer))
     }
 
-    /// Waits on the calling thread: the ground of all waits.
+    /// Blocks the calling thread until a condition holds. All waits use it.
     func wait(_ timeout: Duration, _ condition: (OpaquePointer, Int32) -> Bool) -> Bool {
         condition(pointer, Int32(clamping: timeout.wholeMilliseconds))
     }
 }
 
-/// SIZE_MAX, as Swift sees a size_t.
+/// SIZE_MAX, which means every connection, as an `Int`.
 private let everyConnection = Int(bitPattern: UInt.max)
 private let everyPermit = Int(bitPattern: UInt.max)
 
-/// Why a server or a certificate could not be made.
+/// The error if a server or a certificate can't be created.
 public struct TestServerError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong.
+    /// The cause of the error.
     public let message: String
 
     /// The message.

@@ -2,7 +2,7 @@ import CAFTestServer
 import Dispatch
 import Glibc
 
-/// What a test can wait for.
+/// A condition that a test can wait for.
 private enum Condition: Sendable {
     case requests(Int)
     case accepted(Int)
@@ -25,84 +25,84 @@ private enum Condition: Sendable {
     }
 }
 
-/// Waits. Each returns true as soon as its condition holds, false when the time is up or the server has
-/// stopped without it. Asynchronous code gets the form that suspends, other code the one that blocks.
+/// Functions that wait for a condition. They return true as soon as the condition holds, and false after the timeout or
+/// if the server stops first. In async code they suspend; otherwise they block.
 extension TestServer {
-    /// How long a wait takes at most, if nothing else is said: 60 seconds, or as many as the environment's
-    /// `AFTS_PATIENCE`, for machines on which many tests share few processors: there minutes may pass before each has
-    /// had its turn, and only what never comes is waited for as long.
+    /// The default timeout of all waits: 60 seconds, or the number of seconds in the environment variable
+    /// `AFTS_PATIENCE`. Increase it on machines where many tests share few processors and a test may not run for
+    /// minutes. Only a wait that fails takes that long.
     public static let patience: Duration = {
         let seconds = getenv("AFTS_PATIENCE").flatMap { Int(String(cString: $0)) } ?? 60
         return .seconds(min(max(1, seconds), 86_400))
     }()
 
-    /// Until so many requests have come, in total. A request counts when its body has been read; if its
-    /// script has ``Script/readHeadOnly``, when its head has been.
+    /// Waits until a total number of requests was received. A request counts when its body was read; in scripts with
+    /// ``Script/readHeadOnly``, when its head was read.
     public func waitForRequests(_ count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.requests(count), timeout)
     }
 
-    /// Until so many requests have come, in total.
+    /// Waits until a total number of requests was received.
     public func waitForRequests(_ count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.requests(count), timeout)
     }
 
-    /// Until so many connections have been accepted, in total.
+    /// Waits until a total number of connections was accepted.
     public func waitForConnections(_ count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.accepted(count), timeout)
     }
 
-    /// Until so many connections have been accepted, in total.
+    /// Waits until a total number of connections was accepted.
     public func waitForConnections(_ count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.accepted(count), timeout)
     }
 
-    /// Until so many connections have ended, in total.
+    /// Waits until a total number of connections has ended.
     public func waitForCloses(_ count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.closed(count), timeout)
     }
 
-    /// Until so many connections have ended, in total.
+    /// Waits until a total number of connections has ended.
     public func waitForCloses(_ count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.closed(count), timeout)
     }
 
-    /// Until at most so many connections are open.
+    /// Waits until at most `count` connections are open.
     public func waitForOpen(atMost count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.openAtMost(count), timeout)
     }
 
-    /// Until at most so many connections are open.
+    /// Waits until at most `count` connections are open.
     public func waitForOpen(atMost count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.openAtMost(count), timeout)
     }
 
-    /// Until so many bytes have been received, on all connections together.
+    /// Waits until a number of bytes was received, on all connections together.
     public func waitForReceived(bytes count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.received(count), timeout)
     }
 
-    /// Until so many bytes have been received, on all connections together.
+    /// Waits until a number of bytes was received, on all connections together.
     public func waitForReceived(bytes count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.received(count), timeout)
     }
 
-    /// Until so many TLS handshakes have failed, in total.
+    /// Waits until a total number of TLS handshakes has failed.
     public func waitForFailedHandshakes(_ count: Int, timeout: Duration = TestServer.patience) -> Bool {
         block(.failedHandshakes(count), timeout)
     }
 
-    /// Until so many TLS handshakes have failed, in total.
+    /// Waits until a total number of TLS handshakes has failed.
     public func waitForFailedHandshakes(_ count: Int, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.failedHandshakes(count), timeout)
     }
 
-    /// Until so many scripts wait at a gate at the same time.
+    /// Waits until `count` scripts wait at a gate at the same time.
     public func waitForStalled(at gate: String, count: Int = 1, timeout: Duration = TestServer.patience) -> Bool {
         block(.stalled(gate, count), timeout)
     }
 
-    /// Until so many scripts wait at a gate at the same time.
+    /// Waits until `count` scripts wait at a gate at the same time.
     public func waitForStalled(at gate: String, count: Int = 1, timeout: Duration = TestServer.patience) async -> Bool {
         await suspend(.stalled(gate, count), timeout)
     }
