@@ -1,7 +1,6 @@
 public import FoundationEssentials
 
-/// Reads and writes `Codable` values as JSON: what typed requests and responses use unless they are given another
-/// decoder or encoder.
+/// Encodes and decodes `Codable` values as JSON. The default decoder and encoder of typed requests and responses.
 ///
 /// ```swift
 /// var coder = JSONCoder()
@@ -11,62 +10,63 @@ public import FoundationEssentials
 /// let copy = try coder.encode(user)
 /// ```
 ///
-/// Types behave as with Foundation's `JSONDecoder` and `JSONEncoder`, whose options it knows by the same names. What
-/// differs:
+/// Types are coded as by Foundation's `JSONDecoder` and `JSONEncoder`, and the options have the same names.
+/// Differences:
 ///
 /// - **Numbers are exact or an error** for integers of every width, up to `Int128` and `UInt128`, and for `Decimal`.
-///   `Double` and `Float` get the nearest value, or an error beyond their range. `1.0` and `1e2` are integers.
-/// - **Repeated keys:** the last value counts, as for ``JSONValue``; `JSONDecoder` takes the first. See
+///   `Double` and `Float` get the nearest value; a value out of range is an error. `1.0` and `1e2` are integers.
+/// - **Repeated keys:** the last value is used, as for ``JSONValue``; `JSONDecoder` uses the first. See
 ///   ``repeatedKeys``.
-/// - **Strict:** UTF-8 only, and nothing beyond RFC 8259: no comments, trailing commas, NaN. 512 levels of arrays and
-///   objects at most, both ways, so that neither a text nor a value that contains itself overflows the stack.
-/// - **Members are written in the order they are encoded in.**
-/// - Dates of ``DateStyle/iso8601`` may have fractions of seconds.
+/// - **Strict:** UTF-8 only, and nothing beyond RFC 8259: no comments, trailing commas or NaN. Arrays and objects are
+///   nested at most 512 levels deep, in both directions, so that neither a text nor a value that contains itself
+///   overflows the stack.
+/// - **Members are written in the order in which they are encoded.**
+/// - Dates in ``DateStyle/iso8601`` may have fractional seconds.
 ///
-/// What needs closures or `userInfo`: pass a `JSONDecoder` or `JSONEncoder`.
+/// For strategies with closures, or for `userInfo`, use a `JSONDecoder` or `JSONEncoder`.
 public struct JSONCoder: Sendable, Hashable, Codable {
-    /// How names of members are made of coding keys.
+    /// The conversion between coding keys and names of members.
     public enum KeyStyle: String, Sendable, Hashable, Codable {
-        /// As they are.
+        /// No conversion.
         case useDefaultKeys
-        /// `firstName` is `first_name`, as with `convertFromSnakeCase` and `convertToSnakeCase`. Keys of dictionaries
-        /// stay as they are.
+        /// The key `firstName` has the name `first_name`, as with `convertFromSnakeCase` and `convertToSnakeCase`. Keys
+        /// of dictionaries aren't converted.
         case snakeCase
     }
 
-    /// What a `Date` is in JSON, which has none.
+    /// The representation of a `Date`, which JSON doesn't have.
     public enum DateStyle: String, Sendable, Hashable, Codable {
-        /// Seconds since 2001, as `Date` codes itself.
+        /// Seconds since 2001, as `Date` encodes itself.
         case deferredToDate
         /// Seconds since 1970.
         case secondsSince1970
         /// Milliseconds since 1970.
         case millisecondsSince1970
-        /// Text such as `2024-02-29T12:00:00Z`. Fractions of seconds are read, and not written.
+        /// A string such as `2024-02-29T12:00:00Z`. Fractional seconds are accepted but not written.
         case iso8601
     }
 
-    /// What infinities and NaN are in JSON, which has no words for them.
+    /// The representation of infinities and NaN, which JSON doesn't have.
     public enum NonConformingFloatStyle: Sendable, Hashable, Codable {
         /// An error.
         case `throw`
-        /// Texts, which are then read as these values where a `Double` or a `Float` is expected.
+        /// These strings, which are also decoded as these values where a `Double` or a `Float` is expected.
         case strings(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
-    /// How names of members are made of coding keys.
+    /// The conversion between coding keys and names of members.
     public var keys: KeyStyle
-    /// What a `Date` is. `Data` is Base64 text, `URL` is text.
+    /// The representation of a `Date`. `Data` is a Base64 string, `URL` is a string.
     public var dates: DateStyle
-    /// What infinities and NaN are.
+    /// The representation of infinities and NaN.
     public var nonConformingFloats: NonConformingFloatStyle
-    /// What becomes of members of one object that have the same name when a text is read.
+    /// The handling of repeated keys in an object when decoding.
     public var repeatedKeys: JSONValue.RepeatedKeys
-    /// Bytes of text beyond which nothing is read; nil for no limit of its own. Bodies in memory have that of the
-    /// session.
+    /// The maximum size of a text in bytes; larger ones aren't parsed. Nil for no limit; the session limits bodies in
+    /// memory in any case.
     public var maximumSize: Int?
 
-    /// Makes a coder; what is left out is as in `JSONDecoder` and `JSONEncoder`.
+    /// Makes a coder. The defaults are those of `JSONDecoder` and `JSONEncoder`.
     public init(
         keys: KeyStyle = .useDefaultKeys, dates: DateStyle = .deferredToDate,
         nonConformingFloats: NonConformingFloatStyle = .throw,
@@ -83,8 +83,8 @@ public struct JSONCoder: Sendable, Hashable, Codable {
 extension JSONCoder {
     /// Decodes a value from JSON text.
     ///
-    /// - Throws: `DecodingError`, with the coding path of what is wrong. For malformed text it is `dataCorrupted`, with
-    ///   a ``JSONParseError`` as the underlying error.
+    /// - Throws: `DecodingError` with the coding path of the error. For malformed text it is `dataCorrupted`, with a
+    ///   ``JSONParseError`` as the underlying error.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         let value: JSONValue
         do {
@@ -96,8 +96,8 @@ extension JSONCoder {
         return try decode(type, from: value)
     }
 
-    /// Decodes a value from a tree: cheaper than writing it out to read it again. A ``JSONValue`` inside comes as it
-    /// is.
+    /// Decodes a value directly from a tree, without writing and parsing text. A ``JSONValue`` within the value is
+    /// copied unchanged.
     ///
     /// - Throws: `DecodingError`.
     public func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value {
@@ -108,7 +108,7 @@ extension JSONCoder {
 extension JSONCoder {
     /// Encodes a value as JSON text in UTF-8.
     ///
-    /// - Throws: `EncodingError`, with the coding path of what is wrong; what the value's own `encode(to:)` throws.
+    /// - Throws: `EncodingError` with the coding path of the error; the errors of the value's own `encode(to:)`.
     public func encode<Value: Encodable>(_ value: Value, options: JSONValue.WritingOptions = []) throws -> Data {
         let tree = try encodeTree(value)
         do {
@@ -122,14 +122,14 @@ extension JSONCoder {
 
     /// Encodes a value as a tree.
     ///
-    /// - Throws: `EncodingError`; what the value's own `encode(to:)` throws.
+    /// - Throws: `EncodingError`; the errors of the value's own `encode(to:)`.
     public func encodeTree<Value: Encodable>(_ value: Value) throws -> JSONValue {
         try TreeEncoder.tree(of: value, options: TreeOptions(self))
     }
 }
 
 extension JSONValue {
-    /// The value as any `Decodable`, straight from the tree: cheaper than writing it out for a decoder to read again.
+    /// Decodes the value as a `Decodable`, directly from the tree, without writing and parsing text.
     ///
     /// - Throws: `DecodingError`.
     public func decode<Value: Decodable>(
@@ -138,17 +138,17 @@ extension JSONValue {
         try coder.decode(type, from: self)
     }
 
-    /// The tree of any `Encodable`.
+    /// Makes the tree of an `Encodable`.
     ///
-    /// - Throws: `EncodingError`; what the value's own `encode(to:)` throws.
+    /// - Throws: `EncodingError`; the errors of the value's own `encode(to:)`.
     public init(encoding value: some Encodable, coder: JSONCoder = JSONCoder()) throws {
         self = try coder.encodeTree(value)
     }
 }
 
-/// What decoders and encoders of trees carry along, in few bytes.
+/// The options that decoders and encoders of trees pass along, in a compact form.
 struct TreeOptions: Sendable {
-    /// Words for what JSON has none for.
+    /// The strings for values that JSON doesn't have.
     final class FloatWords: Sendable {
         let positiveInfinity: String
         let negativeInfinity: String
@@ -169,7 +169,7 @@ struct TreeOptions: Sendable {
             }
         }
 
-        /// Of a value that isn't finite.
+        /// Returns the string of a value that isn't finite.
         func text(of value: Double) -> String {
             if value.isNaN { nan } else if value > 0 { positiveInfinity } else { negativeInfinity }
         }
@@ -188,13 +188,13 @@ struct TreeOptions: Sendable {
         }
     }
 
-    /// Whether the keys of a type's members are converted. Those of a dictionary are data.
+    /// Whether to convert the keys of a type's members. The keys of a dictionary are data.
     func convertsKeys(of type: any Any.Type) -> Bool {
         keys == .snakeCase && !(type is any TextKeyedDictionary.Type)
     }
 }
 
-/// Dictionaries with `String` as the key.
+/// A dictionary with `String` keys.
 private protocol TextKeyedDictionary {}
 
 extension Dictionary: TextKeyedDictionary where Key == String {}

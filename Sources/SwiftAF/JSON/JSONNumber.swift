@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A number of a JSON text, which keeps its digits: what was read is what is written.
+/// A JSON number that keeps its digits: it is written as it was read.
 ///
 /// ```swift
 /// let id = try JSONValue(parsing: "12345678901234567890").number
@@ -9,21 +9,21 @@ public import FoundationEssentials
 /// id?.double                       // 1.2345678901234567e19, the nearest
 /// ```
 ///
-/// RFC 8259 (section 6) sets no limits to size and precision. Nothing is rounded before a type is asked for: integer
-/// types and `Decimal` get the exact value or none, `Double` and `Float` the nearest one, or none beyond their range.
+/// RFC 8259 (section 6) doesn't limit size and precision. Nothing is rounded before a type is requested: integer types
+/// and `Decimal` get the exact value or nil, `Double` and `Float` the nearest value, or nil if out of range.
 ///
-/// Numbers are equal if their values are: `1`, `1.0` and `10e-1`. ``text`` tells them apart.
+/// Numbers are equal if their values are: `1`, `1.0` and `10e-1`. Their ``text`` differs.
 public struct JSONNumber: Sendable {
     enum Storage: Sendable {
-        /// Numbers without an exponent whose digits fit: nearly all there are.
+        /// A number without an exponent whose digits fit; the common case.
         case digits(Digits)
         /// Any other text.
         case text(String)
-        /// A `Double` of the program's own, which may be infinite or no number at all.
+        /// A `Double` from the program, which may be infinite or NaN.
         case binary(Double)
     }
 
-    /// ±`mantissa` with the decimal point before its last `scale` digits. `0.10` has the mantissa 10 and the scale 2.
+    /// ±`mantissa` with a decimal point before its last `scale` digits. `0.10` has the mantissa 10 and the scale 2.
     struct Digits: Sendable {
         var mantissa: UInt64
         var scale: UInt8
@@ -36,7 +36,7 @@ public struct JSONNumber: Sendable {
         self.storage = storage
     }
 
-    /// The number of an integer of any width.
+    /// Makes a number from an integer of any width.
     public init(_ value: some BinaryInteger) {
         if let mantissa = UInt64(exactly: value.magnitude) {
             storage = .digits(Digits(mantissa: mantissa, scale: 0, isNegative: value < 0))
@@ -45,20 +45,20 @@ public struct JSONNumber: Sendable {
         }
     }
 
-    /// The number with the fewest digits that reads back as this `Double`. Infinities and NaN can be held, but not
-    /// written: JSON has no words for them.
+    /// Makes a number from a `Double`, with the fewest digits that parse as the same value. Infinities and NaN can be
+    /// stored but not written, because JSON doesn't have them.
     public init(_ value: Double) {
         storage = .binary(value)
     }
 
-    /// The number with all digits of a `Decimal`; nil for NaN.
+    /// Makes a number with all digits of a `Decimal`; nil for NaN.
     public init?(_ value: Decimal) {
         self.init(value.description)
     }
 
-    /// The number of a text; nil unless it is exactly what RFC 8259 calls a number.
+    /// Parses a number; nil unless the text is exactly a number of RFC 8259 (section 6).
     public init?(_ text: String) {
-        // The parser would let white space and a byte order mark pass around it.
+        // The parser would accept white space and a byte order mark around the number.
         guard let first = text.utf8.first, first == UInt8(ascii: "-") || ASCII.isDigit(first),
             let last = text.utf8.last, ASCII.isDigit(last),
             case .number(let number) = try? JSONValue(parsing: text)
@@ -66,13 +66,13 @@ public struct JSONNumber: Sendable {
         self = number
     }
 
-    /// False for infinities and NaN.
+    /// Whether the number is neither infinite nor NaN.
     public var isFinite: Bool {
         if case .binary(let value) = storage { value.isFinite } else { true }
     }
 
-    /// The number as JSON has it, with the digits that it was read with. For infinities and NaN, which JSON can't
-    /// express, `inf`, `-inf` and `nan`.
+    /// The number as JSON text, with the digits that were parsed. For infinities and NaN, which JSON can't express:
+    /// `inf`, `-inf` and `nan`.
     public var text: String {
         switch storage {
         case .digits(let digits):
@@ -88,18 +88,18 @@ public struct JSONNumber: Sendable {
 // MARK: - Values
 
 extension JSONNumber {
-    /// The value as an integer type of any width; nil if it has a fraction or doesn't fit. `1.0` and `1e2` are
+    /// Returns the value as an integer of any width; nil if it has a fraction or doesn't fit. `1.0` and `1e2` are
     /// integers.
     public func exactly<Integer: FixedWidthInteger>(as type: Integer.Type = Integer.self) -> Integer? {
         switch storage {
         case .digits(let digits): return digits.integer()
-        // Beyond 2^53 the shortest text stands for another integer than the bits do, and the text is what is written.
+        // From 2^53 on, the shortest text may denote another integer than the bits do, and the text is what is written.
         case .binary(let value) where value.magnitude < 0x1p53: return Integer(exactly: value)
         case .text, .binary: return Significand(self)?.integer()
         }
     }
 
-    /// The nearest `Double`; nil beyond its range. Values too near to zero are zero.
+    /// The nearest `Double`; nil if out of range. Values too close to zero become zero.
     public var double: Double? {
         switch storage {
         case .digits(let digits):
@@ -110,7 +110,7 @@ extension JSONNumber {
         }
     }
 
-    /// The nearest `Float`, rounded once; nil beyond its range. Values too near to zero are zero.
+    /// The nearest `Float`, rounded once; nil if out of range. Values too close to zero become zero.
     public var float: Float? {
         switch storage {
         case .digits(let digits):
@@ -121,10 +121,10 @@ extension JSONNumber {
         }
     }
 
-    /// The exact value as a `Decimal`; nil if it needs more than 38 digits, or an exponent below -128 or beyond 127.
+    /// The exact value as a `Decimal`; nil if it needs more than 38 digits or an exponent outside of -128 to 127.
     public var decimal: Decimal? {
         guard let significand = Significand(self), let value = significand.decimal() else { return nil }
-        // Arithmetic of `Decimal` rounds without saying so.
+        // Arithmetic of `Decimal` rounds silently.
         guard JSONNumber(value) == self else { return nil }
         return value
     }
@@ -147,8 +147,8 @@ extension JSONNumber.Digits {
         return Integer(exactly: 0 - Int128(magnitude))
     }
 
-    /// A value as `bits` × 2^`exponent`. What was cut off below the lowest bit has set that bit, which is far below
-    /// the last one of a `Double`: so one rounding, that of the conversion, gives the nearest value.
+    /// A value as `bits` × 2^`exponent`. If anything was cut off, the lowest bit is set (a sticky bit). It is far below
+    /// the precision of a `Double`, so the conversion rounds once, to the nearest value.
     struct Quotient {
         var bits: UInt64
         var exponent: Int
@@ -165,25 +165,26 @@ extension JSONNumber.Digits {
         }
     }
 
-    /// Nil if the scale is too large. Never below 10^-19, so nothing is subnormal, not even as a `Float`.
+    /// Nil if the scale is too large. At least 10^-19, so never subnormal, not even as a `Float`.
     var quotient: Quotient? {
         if scale == 0 || mantissa == 0 { return Quotient(bits: mantissa, exponent: 0, isNegative: isNegative) }
         guard scale < 20 else { return nil }
         let power = Self.powersOfTen[Int(scale)]
         let (up, down) = (mantissa.leadingZeroBitCount, power.leadingZeroBitCount)
-        // Both with their highest bit set. Half of the dividend is less than the divisor, as the division needs it,
-        // and the quotient has 63 or 64 bits.
+        // Normalized: both have their highest bit set. Half of the dividend is less than the divisor, as the division
+        // requires, and the quotient has 63 or 64 bits.
         let (dividend, divisor) = (mantissa << up, power << down)
         let (bits, remainder) = divisor.dividingFullWidth((dividend >> 1, dividend << 63))
         return Quotient(
             bits: remainder == 0 ? bits : bits | 1, exponent: down - up - 63, isNegative: isNegative)
     }
 
-    /// Writes the digits as they were read.
+    /// Appends the digits as they were parsed.
     func append(to bytes: inout [UInt8]) {
         if isNegative { bytes.append(UInt8(ascii: "-")) }
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 280) { buffer in
-            // From the last digit on; at least one stands before the point. 255 digits, a point and a digit fit.
+            // Written backwards from the last digit; at least one digit precedes the point. There is room for 255
+            // digits, a point and a digit.
             var at = buffer.count
             var rest = mantissa
             var written = 0
@@ -204,14 +205,14 @@ extension JSONNumber.Digits {
 
 // MARK: - Equality
 
-/// Any number as its significant digits × 10^`exponent`: one form for each value.
+/// A number as its significant digits × 10^`exponent`, a canonical form.
 private struct Significand: Hashable {
     var isNegative = false
-    /// The first 19 digits at most, then all others. No zeros in front or at the end; none at all for zero.
+    /// Up to 19 leading digits; the rest is in the tail. Without leading or trailing zeros; empty for zero.
     var head: UInt64 = 0
     var tail: [UInt8] = []
     var exponent = 0
-    /// An exponent beyond `Int`, as text.
+    /// An exponent that doesn't fit `Int`, as text.
     var hugeExponent = ""
 
     /// Nil for infinities and NaN.
@@ -236,7 +237,7 @@ private struct Significand: Hashable {
         }
     }
 
-    /// Takes what JSON calls a number.
+    /// Parses a JSON number.
     private init(_ text: String) {
         var digits: [UInt8] = []
         var scale = 0
@@ -267,11 +268,11 @@ private struct Significand: Hashable {
         if at < utf8.endIndex { add(Substring(utf8[utf8.index(after: at)...])) }
     }
 
-    /// Adds the exponent that was written.
+    /// Adds the exponent of the text.
     private mutating func add(_ written: Substring) {
         let isBelowZero = written.first == "-"
         let digits = written.drop { $0 == "-" || $0 == "+" }.drop { $0 == "0" }
-        // With 18 digits no sum can overflow.
+        // At most 18 digits, so that the sum can't overflow.
         if digits.utf8.count <= 18 {
             let magnitude = Int(digits) ?? 0
             exponent += isBelowZero ? -magnitude : magnitude
@@ -286,14 +287,14 @@ private struct Significand: Hashable {
 
     func integer<Integer: FixedWidthInteger>() -> Integer? {
         guard head != 0 else { return 0 }
-        // An integer of n bits has at most n / 3 + 1 digits. Zeros at the end are in the exponent.
+        // An integer of n bits has at most n / 3 + 1 digits. Trailing zeros are in the exponent.
         guard hugeExponent.isEmpty, exponent >= 0, exponent <= Integer.bitWidth, tail.count <= Integer.bitWidth
         else { return nil }
         var value: Integer = 0
         func append(_ digit: UInt8, to value: inout Integer) -> Bool {
             let (tenfold, overflow) = value.multipliedReportingOverflow(by: 10)
             guard !overflow, let digit = Integer(exactly: digit) else { return false }
-            // Downward if negative: the lowest value has no positive counterpart.
+            // Negative values are accumulated downwards, because the minimum has no positive counterpart.
             let (sum, carry) =
                 isNegative ? tenfold.subtractingReportingOverflow(digit) : tenfold.addingReportingOverflow(digit)
             value = sum
@@ -310,7 +311,7 @@ private struct Significand: Hashable {
         guard hugeExponent.isEmpty, digitCount <= 39 else { return nil }
         var (mantissa, exponent) = (Decimal(head), exponent)
         for digit in tail { mantissa = mantissa * 10 + Decimal(Int(digit)) }
-        // The largest exponent is 127; digits can stand in for some more.
+        // The largest exponent is 127; additional digits can extend it.
         while exponent > 127, exponent - 127 <= 39 - digitCount {
             mantissa *= 10
             exponent -= 1
@@ -321,7 +322,7 @@ private struct Significand: Hashable {
 }
 
 extension JSONNumber: Hashable {
-    /// Whether the values are the same, whatever their digits. NaN equals itself.
+    /// Whether the values are equal, regardless of their digits. NaN equals itself.
     public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
         switch (left.storage, right.storage) {
         case (.digits(let left), .digits(let right)) where left.scale == right.scale:
@@ -349,6 +350,6 @@ extension JSONNumber: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
 }
 
 extension JSONNumber: CustomStringConvertible {
-    /// ``text``
+    /// The same as ``text``.
     public var description: String { text }
 }

@@ -1,14 +1,15 @@
-/// The members of a JSON object in the order they came. Keys are compared byte by byte, as RFC 8259 has it:
-/// two spellings of one accented letter are two keys.
+/// The members of a JSON object in their original order. Keys are compared byte by byte (RFC 8259, section 8.3):
+/// canonically equivalent spellings are different keys.
 ///
-/// Of repeated keys the last value counts, at the place of the first: see ``JSONValue/RepeatedKeys``, also for reading
-/// them all. An object that keeps them shows each as a member of its own, and the subscript gives the last.
+/// If a key is repeated, by default the last value is kept, at the position of the first; see
+/// ``JSONValue/RepeatedKeys``. An object that keeps repeated keys has a member for each of them; the subscript returns
+/// the last.
 public struct JSONObject: Sendable {
     private var entries: [Entry]
-    /// Whether a key is there more than once.
+    /// Whether a key is repeated.
     private(set) var hasRepeats = false
-    /// Open addressing over ``entries``, one more than the position, 0 for free. Empty while a search from the
-    /// front is faster; its size is a power of two, at least twice the number of entries.
+    /// A hash table with open addressing: positions in ``entries`` plus one; 0 is a free slot. Empty while a linear
+    /// search is faster. Its size is a power of two, at least twice the number of entries.
     private var table: [UInt32] = []
 
     struct Entry: Sendable {
@@ -16,25 +17,25 @@ public struct JSONObject: Sendable {
         var value: JSONValue
     }
 
-    /// Up to here a linear search beats hashing.
+    /// The maximum number of entries for which a linear search is faster than hashing.
     private static let linearLimit = 12
 
-    /// No members.
+    /// Makes an empty object.
     public init() {
         entries = []
     }
 
-    /// Members in order; of repeated keys the last value counts.
+    /// Makes an object with the members in order. If a key is repeated, its last value is used.
     public init(_ pairs: some Sequence<(String, JSONValue)>) {
         self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) })
     }
 
-    /// Members in order, repeated keys and all.
+    /// Makes an object with the members in order, including repeated keys.
     public init(keepingRepeats pairs: some Sequence<(String, JSONValue)>) {
         self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) }, keepsRepeats: true)
     }
 
-    /// Takes entries that may contain repeated keys.
+    /// Makes an object from entries that may contain repeated keys.
     init(entries: [Entry], keepsRepeats: Bool = false) {
         self.entries = entries
         if entries.count > Self.linearLimit {
@@ -44,8 +45,8 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// The value of a key, the last one if it is repeated. Setting keeps the place of a key that is there, and appends
-    /// a new one; nil removes it. What a key is set to takes the place of all that it had.
+    /// The value of a key; the last one if the key is repeated. Setting a value keeps the position of an existing key
+    /// and appends a new one. Setting nil removes the key. Setting replaces all values of a repeated key.
     public subscript(key: String) -> JSONValue? {
         get { position(of: key).map { entries[$0].value } }
         set {
@@ -89,7 +90,7 @@ public struct JSONObject: Sendable {
         if entries.count > Self.linearLimit { indexAll(keepsRepeats: hasRepeats) }
     }
 
-    /// Leaves the first entry of a key, with the value of the last.
+    /// Keeps only the first entry of a key, with the value of the last.
     private mutating func removeRepeats(of key: String) {
         guard let last = position(of: key), let first = entries.firstIndex(where: { Self.areSame($0.key, key) }),
             first != last
@@ -103,8 +104,8 @@ public struct JSONObject: Sendable {
         self = JSONObject(entries: entries, keepsRepeats: true)
     }
 
-    /// Finds repeats among few entries, and drops them if they are not kept: the value of the last goes to the place of
-    /// the first.
+    /// Finds repeated keys among few entries by a linear search. Unless they are kept, the value of the last replaces
+    /// that of the first, and the others are removed.
     private mutating func findRepeats(keepsRepeats: Bool) {
         var end = 0
         for index in entries.indices {
@@ -119,7 +120,7 @@ public struct JSONObject: Sendable {
         if end != entries.count { entries.removeSubrange(end...) }
     }
 
-    /// Builds the table anew, dropping repeats like ``findRepeats(keepsRepeats:)`` does, or with the last of them.
+    /// Rebuilds the table. Removes repeated keys like ``findRepeats(keepsRepeats:)``, or refers to the last of them.
     private mutating func indexAll(keepsRepeats: Bool) {
         var size = 64
         while size < entries.count * 4 { size *= 2 }
@@ -142,8 +143,8 @@ public struct JSONObject: Sendable {
         if end != entries.count { entries.removeSubrange(end...) }
     }
 
-    /// The slot that holds `key`, or the free one where it belongs. The hash is seeded per process, so a server
-    /// can't choose keys that collide.
+    /// Returns the slot that holds `key`, or the free one for it. The hash is seeded per process, so that chosen keys
+    /// can't be made to collide.
     private func slot(of key: String) -> Int {
         var hasher = Hasher()
         var key = key
@@ -156,8 +157,8 @@ public struct JSONObject: Sendable {
         return slot
     }
 
-    /// Byte equality. `==` alone would also match canonically equivalent spellings; it goes first because it is
-    /// fast when the strings differ, and for ASCII it is the answer.
+    /// Compares bytes. `==` alone would also match canonically equivalent strings. It is evaluated first because it is
+    /// fast for different strings and sufficient for ASCII.
     @inline(__always)
     private static func areSame(_ left: String, _ right: String) -> Bool {
         left == right && left.utf8.elementsEqual(right.utf8)
@@ -175,26 +176,25 @@ extension JSONObject: RandomAccessCollection {
 }
 
 extension JSONObject {
-    /// The members with other values, without those for which `transform` gives nil.
+    /// Returns the members with transformed values, without those that become nil.
     func compactMapValues(_ transform: (JSONValue) -> JSONValue?) -> JSONObject {
         let kept = entries.compactMap { entry in transform(entry.value).map { Entry(key: entry.key, value: $0) } }
         return JSONObject(entries: kept, keepsRepeats: hasRepeats)
     }
 
-    /// The members under other keys. Of those that become the same the last value counts.
+    /// Returns the members with transformed keys. If keys become the same, the last value is used.
     func mapKeys(_ transform: (String) -> String) -> JSONObject {
         JSONObject(entries: entries.map { Entry(key: transform($0.key), value: $0.value) })
     }
 
-    /// The keys in order, repeated ones once.
+    /// The keys in order, without repetitions.
     var uniqueKeys: [String] {
         hasRepeats ? JSONObject(entries: entries).keys : keys
     }
 }
 
 extension JSONObject: Hashable {
-    /// The same keys with the same values; order does not matter to JSON.
-    /// Where a key is repeated, order does.
+    /// Whether the keys and values are equal, in any order. The values of a repeated key must be in the same order.
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count, left.hasRepeats == right.hasRepeats else { return false }
         if left.hasRepeats { return left.elementsEqual(right) { areSame($0.key, $1.key) && $0.value == $1.value } }
@@ -202,7 +202,7 @@ extension JSONObject: Hashable {
     }
 
     public func hash(into hasher: inout Hasher) {
-        // Order-independent, like equality.
+        // Independent of the order, like equality.
         var sum = 0
         for entry in entries {
             var each = hasher

@@ -1,6 +1,6 @@
-/// Why a text is not JSON, and where. Never contains any of the text.
+/// The reason and the position of a syntax error in JSON. Contains nothing of the text.
 public struct JSONParseError: Error, Sendable, Hashable {
-    /// What is wrong.
+    /// The kind of a syntax error.
     public enum Reason: String, Sendable, Hashable {
         case empty = "the text is empty"
         case unexpectedEnd = "the text ends inside a value"
@@ -24,16 +24,16 @@ public struct JSONParseError: Error, Sendable, Hashable {
         case tooLarge = "the text is larger than the limit"
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     public let reason: Reason
-    /// Bytes before the place, from 0.
+    /// The position in bytes, from 0.
     public let offset: Int
     /// The line, from 1.
     public let line: Int
-    /// Bytes since the line's start, from 1.
+    /// The position within the line in bytes, from 1.
     public let column: Int
 
-    /// Makes an error for the byte at `offset`, counting lines in the text before it.
+    /// Makes an error at `offset`. Counts the lines before it.
     init(_ reason: Reason, at offset: Int, in text: UnsafeBufferPointer<UInt8>) {
         let before = text[..<min(offset, text.count)]
         let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0

@@ -1,27 +1,27 @@
 public import FoundationEssentials
 
 extension JSONValue {
-    /// What becomes of members of one object that have the same name.
+    /// The handling of repeated keys in an object.
     ///
-    /// RFC 8259 (section 4) allows them and calls what readers make of them unpredictable; I-JSON (RFC 7493,
-    /// section 2.3) forbids them. Programs that read one document in two ways can be played off against each other, so
-    /// there is one rule for all that SwiftAF reads. By default it is that of ECMAScript's `JSON.parse`, which most
-    /// others follow: the last value counts.
+    /// RFC 8259 (section 4) allows repeated keys but calls the behaviour of software that receives them unpredictable;
+    /// I-JSON (RFC 7493, section 2.3) forbids them. Programs that parse a document differently can be exploited, so
+    /// there is one rule for all JSON in SwiftAF. The default is the one of ECMAScript's `JSON.parse` and of most other
+    /// parsers: the last value is used.
     public enum RepeatedKeys: String, Sendable, Hashable, Codable {
-        /// The last value counts, at the place of the first. The others are dropped.
+        /// The last value is used, at the position of the first. The others are dropped.
         case lastCounts
-        /// All are kept, to be written as they were read. Whoever asks for the name gets the last.
+        /// All members are kept, to be written as they were read. Looking up the key returns the last value.
         case kept
-        /// They are an error, ``JSONParseError/Reason/repeatedKey``, as I-JSON has it.
+        /// Repeated keys are an error, ``JSONParseError/Reason/repeatedKey``, as in I-JSON.
         case refused
     }
 
-    /// Reads JSON text after RFC 8259, strictly: UTF-8, no comments, no trailing commas, no NaN. Only a UTF-8 byte
-    /// order mark in front is let pass.
+    /// Parses JSON text strictly by RFC 8259: UTF-8, no comments, no trailing commas, no NaN. A leading UTF-8 byte
+    /// order mark is accepted.
     ///
     /// - Parameters:
-    ///   - repeatedKeys: What becomes of members of one object that have the same name.
-    ///   - maximumSize: Bytes beyond which nothing is read at all; nil for no limit.
+    ///   - repeatedKeys: The handling of repeated keys in an object.
+    ///   - maximumSize: The maximum size in bytes; a larger text isn't parsed. Nil for no limit.
     public init(
         parsing data: Data, repeatedKeys: RepeatedKeys = .lastCounts, maximumSize: Int? = nil
     ) throws(JSONParseError) {
@@ -31,7 +31,7 @@ extension JSONValue {
         self = try result.get()
     }
 
-    /// Reads JSON text in UTF-8.
+    /// Parses JSON text in UTF-8.
     public init(
         parsing bytes: [UInt8], repeatedKeys: RepeatedKeys = .lastCounts, maximumSize: Int? = nil
     ) throws(JSONParseError) {
@@ -39,7 +39,7 @@ extension JSONValue {
         self = try result.get()
     }
 
-    /// Reads JSON text.
+    /// Parses JSON text.
     public init(
         parsing text: String, repeatedKeys: RepeatedKeys = .lastCounts, maximumSize: Int? = nil
     ) throws(JSONParseError) {
@@ -64,12 +64,12 @@ extension JSONValue {
     }
 }
 
-/// One pass over the bytes, no copies but the strings.
+/// A single-pass parser that copies only strings.
 ///
-/// Elements of open arrays and objects are collected on two stacks that all of them share, so each container
-/// is allocated once, at its final size.
+/// The elements of open arrays and objects are collected on two shared stacks, so that each container is allocated
+/// once, at its final size.
 struct JSONParser: ~Copyable {
-    /// Where and why; turned into line and column only when it is shown.
+    /// The reason and the offset of an error. Line and column are computed only when it is reported.
     struct Failure: Error {
         let reason: JSONParseError.Reason
         let offset: Int
@@ -112,7 +112,7 @@ struct JSONParser: ~Copyable {
         }
     }
 
-    /// The byte at the cursor after white space; fails at the end of the text.
+    /// Skips white space and returns the byte at the cursor; fails at the end of the text.
     @inline(__always)
     private mutating func nextByte() throws(Failure) -> UInt8 {
         skipBlanks()
@@ -213,7 +213,7 @@ struct JSONParser: ~Copyable {
 // MARK: - Strings
 
 extension JSONParser {
-    /// Reads a string whose opening quote is behind the cursor.
+    /// Parses a string. The cursor is after its opening quote.
     private mutating func parseString() throws(Failure) -> String {
         let start = at
         let isASCII = skipPlainBytes()
@@ -230,12 +230,13 @@ extension JSONParser {
         }
     }
 
-    /// Moves to the next quote, backslash or control character, or to the end. True if all it passed was ASCII.
+    /// Skips to the next quote, backslash or control character, or to the end. Returns whether all skipped bytes are
+    /// ASCII.
     @inline(__always)
     private mutating func skipPlainBytes() -> Bool {
         var seen: UInt64 = 0
-        // Eight bytes at a time: each term has the high bit of a byte set if that byte is the one looked for. A
-        // borrow can make a false hit above a true one, never hide one; the loop below finds the exact place.
+        // Eight bytes at a time: each term has the high bit of a byte set if that byte matches. A borrow can cause a
+        // false match above a true one but never hide one; the loop below finds the exact position.
         while at + 8 <= end {
             let word = UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self)
             let quotes = word ^ 0x2222_2222_2222_2222
@@ -266,7 +267,7 @@ extension JSONParser {
         return text
     }
 
-    /// Continues at the first backslash of a string that began at `start`.
+    /// Continues at the first backslash of a string that started at `start`.
     private mutating func parseEscapedString(from start: Int) throws(Failure) -> String {
         var bytes = Array(UnsafeBufferPointer(start: base + start, count: at - start))
         var isASCII = bytes.allSatisfy { $0 < 0x80 }
@@ -276,8 +277,8 @@ extension JSONParser {
             case UInt8(ascii: "\\"):
                 try parseEscape(into: &bytes)
             case UInt8(ascii: "\""):
-                // Escapes make valid UTF-8 only, and can't complete a sequence that the plain bytes left open,
-                // because no escape yields a continuation byte first.
+                // Escapes produce valid UTF-8 only. They can't complete a truncated sequence of the plain bytes either,
+                // because an escape never starts with a continuation byte.
                 guard isASCII || String(validating: bytes, as: UTF8.self) != nil else {
                     throw invalidUTF8(from: start)
                 }
@@ -315,7 +316,7 @@ extension JSONParser {
         at += 2
     }
 
-    /// Reads `\uXXXX`, or two of them that are a surrogate pair.
+    /// Parses `\uXXXX`, or two of them that form a surrogate pair.
     private mutating func parseUnicodeEscape() throws(Failure) -> Unicode.Scalar {
         let first = try parseHexadecimal(after: at)
         if let scalar = Unicode.Scalar(first) {
@@ -334,7 +335,7 @@ extension JSONParser {
         return scalar
     }
 
-    /// The number of the four digits behind the `\u` at `escape`.
+    /// Returns the value of the four hexadecimal digits of the `\u` at `escape`.
     private func parseHexadecimal(after escape: Int) throws(Failure) -> UInt32 {
         var number: UInt32 = 0
         for index in (escape + 2)..<(escape + 6) {
@@ -356,7 +357,7 @@ extension JSONParser {
         }
     }
 
-    /// Finds the first ill-formed byte of the string that began at `start`.
+    /// Finds the first invalid byte of the string that started at `start`.
     private func invalidUTF8(from start: Int) -> Failure {
         var decoder = UTF8()
         var bytes = UnsafeBufferPointer(start: base + start, count: end - start).makeIterator()
@@ -384,7 +385,7 @@ extension JSONParser {
             try parseDigits(into: &mantissa)
             scale = at - point
         }
-        // Nineteen digits always fit.
+        // Nineteen digits always fit into 64 bits.
         let fits = at - first <= 19 || Self.fit(UnsafeBufferPointer(start: base + first, count: at - first))
         let hasExponent = at < end && base[at] | 0x20 == UInt8(ascii: "e")
         if hasExponent { try parseExponent() }
@@ -395,7 +396,8 @@ extension JSONParser {
         return JSONNumber(.text(text))
     }
 
-    /// Reads one digit or more behind those that `mantissa` has. It is worth something only if all of them ``fit(_:)``.
+    /// Parses one or more digits and appends them to `mantissa`. The result is valid only if all of its digits
+    /// ``fit(_:)``.
     @inline(__always)
     private mutating func parseDigits(into mantissa: inout UInt64) throws(Failure) {
         let start = at
@@ -406,7 +408,7 @@ extension JSONParser {
         guard at > start else { throw fail(at == end ? .unexpectedEnd : .invalidNumber) }
     }
 
-    /// Whether digits, with a point among them or without, are an integer of 64 bits.
+    /// Whether the digits, with or without a decimal point, fit into a 64-bit integer.
     private static func fit(_ digits: UnsafeBufferPointer<UInt8>) -> Bool {
         var mantissa: UInt64 = 0
         for byte in digits where byte != UInt8(ascii: ".") {
@@ -418,7 +420,7 @@ extension JSONParser {
         return true
     }
 
-    /// Reads past `e`, a sign and digits.
+    /// Skips `e`, a sign and digits.
     private mutating func parseExponent() throws(Failure) {
         at += 1
         if at < end, base[at] == UInt8(ascii: "-") || base[at] == UInt8(ascii: "+") { at += 1 }

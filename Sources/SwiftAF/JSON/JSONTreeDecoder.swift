@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// Decodes from one value of a tree.
+/// Decodes a value of a tree.
 struct TreeDecoder: Decoder, SingleValueDecodingContainer {
     let value: JSONValue
-    /// The last step to the value; nil at the root.
+    /// The key or index of the value in its parent; nil at the root.
     let step: TreePath.Step?
     let parent: TreePath?
     let options: TreeOptions
-    /// Whether the names of an object's members are converted.
+    /// Whether to convert the names of an object's members.
     var convertsKeys = true
 
-    /// Made only for containers and errors: most values are scalars.
+    /// Created only for containers and errors, because most values are scalars.
     var path: TreePath? { step.map { TreePath($0, below: parent) } }
     var codingPath: [any CodingKey] { path?.keys ?? [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -66,7 +66,7 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
     func decode(_ type: UInt128.Type) throws -> UInt128 { try integer() }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        // What arrays ask for most often. The casts are between a type and itself.
+        // Fast paths for the most frequent element types. The casts are between identical types.
         if type == String.self { return unsafeBitCast(try decode(String.self), to: type) }
         if type == Double.self { return unsafeBitCast(try decode(Double.self), to: type) }
         if type == Int.self { return unsafeBitCast(try integer() as Int, to: type) }
@@ -82,8 +82,8 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
         return try Value(from: self)
     }
 
-    /// An array of the most usual scalars, without a container for it. Nil for any other type, and if an element
-    /// doesn't fit: then the container says which.
+    /// Decodes an array of a common scalar type without a container. Nil for other types, and if an element doesn't
+    /// fit, in which case the container reports which.
     private func scalars<Value>(_ type: Value.Type) -> Value? {
         if type == [String].self { return unsafeBitCast(elements(\.string), to: Value?.self) }
         if type == [Int].self { return unsafeBitCast(elements(\.int), to: Value?.self) }
@@ -102,7 +102,7 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
         return result
     }
 
-    /// The value of a type that would decode itself in another way than JSON has it; nil for any other type.
+    /// Decodes a type whose own decoding differs from its representation in JSON; nil for other types.
     private func foreign<Value: Decodable>(_ type: Value.Type) throws -> Value? {
         if type == JSONValue.self { return value as? Value }
         if type == Date.self { return try date() as? Value }
@@ -134,7 +134,7 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
         return integer
     }
 
-    /// The value of a text that stands for an infinity or NaN.
+    /// Returns the value of a string that stands for an infinity or NaN.
     private func floatWord(_ type: any Any.Type) throws -> Double {
         guard let words = options.floatWords, case .string(let text) = value, let word = words.value(of: text) else {
             throw mismatch(type)
@@ -171,7 +171,7 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension JSONValue {
-    /// What it is, for errors: never any of its content.
+    /// The kind of the value, for errors. Contains nothing of its content.
     fileprivate var kind: String {
         switch self {
         case .null: "null"
@@ -184,7 +184,7 @@ extension JSONValue {
     }
 }
 
-/// The members of an object.
+/// A container for the members of an object.
 private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: JSONObject
     let path: TreePath?
@@ -216,7 +216,7 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         try child(key).decode(type)
     }
 
-    // The default looks a member up three times.
+    // The default implementation looks a member up three times.
 
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key)?.decode(type) }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key)?.decode(type) }
@@ -246,7 +246,7 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         TreeDecoder(value: object[key.stringValue] ?? .null, step: .member(key), parent: path, options: options)
     }
 
-    /// Nil for a member that is missing or null.
+    /// Returns a decoder for a member; nil if it is missing or null.
     private func present(_ key: Key) -> TreeDecoder? {
         guard let member = object[key.stringValue], !member.isNull else { return nil }
         return TreeDecoder(value: member, step: .member(key), parent: path, options: options)
@@ -266,7 +266,7 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     }
 }
 
-/// The elements of an array.
+/// A container for the elements of an array.
 private struct TreeUnkeyedContainer: UnkeyedDecodingContainer {
     private let elements: [JSONValue]
     private let path: TreePath?
@@ -303,7 +303,7 @@ private struct TreeUnkeyedContainer: UnkeyedDecodingContainer {
 
     mutating func superDecoder() throws -> any Decoder { try advance(JSONValue.self) { $0 } }
 
-    /// Uses the current element, and moves on if that succeeded.
+    /// Uses the current element and advances on success.
     private mutating func advance<Result>(
         _ type: any Any.Type, _ use: (TreeDecoder) throws -> Result
     ) throws -> Result {

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// A part of a tree that is being built. Containers refer to it, and an encoder gives the same one each time it is
-/// asked, as classes need it that encode behind their superclass.
+/// A node of a tree that is being built. Containers refer to it, and an encoder returns the same container each time,
+/// because a class and its superclass may encode into the same one.
 final class TreeNode {
     enum Part {
         case value(JSONValue)
-        /// A nested container's, or that of a superclass: it may still change.
+        /// The node of a nested container or a superclass, which may still change.
         case node(TreeNode)
     }
 
@@ -17,14 +17,14 @@ final class TreeNode {
     }
 
     private var content = Content.empty
-    /// Why the tree can't be built, where a container could not throw.
+    /// The first misuse, for containers that can't throw.
     private var misuse: String?
 
     var elementCount: Int {
         if case .elements(let parts) = content { parts.count } else { 0 }
     }
 
-    /// Makes an array of a node that is empty yet.
+    /// Turns an empty node into an array.
     func becomeArray() {
         switch content {
         case .empty: content = .elements([])
@@ -33,7 +33,7 @@ final class TreeNode {
         }
     }
 
-    /// Makes an object of a node that is empty yet.
+    /// Turns an empty node into an object.
     func becomeObject() {
         switch content {
         case .empty: content = .members([])
@@ -49,7 +49,7 @@ final class TreeNode {
 
     func append(_ part: Part) {
         guard case .elements(var parts) = content else { return }
-        // Else the array would be copied.
+        // Otherwise appending would copy the array.
         content = .empty
         parts.append(part)
         content = .elements(parts)
@@ -62,7 +62,7 @@ final class TreeNode {
         content = .members(members)
     }
 
-    /// Nil if nothing was encoded.
+    /// Returns the tree; nil if nothing was encoded.
     func tree(depth: Int, _ codingPath: () -> [any CodingKey]) throws -> JSONValue? {
         func invalid(_ what: String) -> EncodingError {
             .invalidValue(self, EncodingError.Context(codingPath: codingPath(), debugDescription: what))
@@ -72,7 +72,7 @@ final class TreeNode {
         func value(of part: Part) throws -> JSONValue {
             switch part {
             case .value(let value): value
-            // A container without anything in it has made itself an array or an object.
+            // An empty container has already become an array or an object.
             case .node(let node): try node.tree(depth: depth + 1, codingPath) ?? .object(JSONObject())
             }
         }
@@ -87,15 +87,15 @@ final class TreeNode {
     }
 }
 
-/// Encodes one value into a node of a tree.
+/// Encodes a value into a node of a tree.
 struct TreeEncoder: Encoder {
     private let node = TreeNode()
     private let path: TreePath?
     private let options: TreeOptions
     private let convertsKeys: Bool
-    /// Arrays and objects around the value.
+    /// The number of arrays and objects around the value.
     private let depth: Int
-    /// Values that are being encoded around it.
+    /// The number of values that are being encoded around it.
     private let level: Int
 
     private init(path: TreePath?, options: TreeOptions, convertsKeys: Bool, depth: Int, level: Int) {
@@ -123,12 +123,12 @@ struct TreeEncoder: Encoder {
         TreeSingleEncoder(context: context, convertsKeys: convertsKeys)
     }
 
-    /// Encodes a tree as it is.
+    /// Encodes a tree unchanged.
     func encode(tree: JSONValue) throws {
         node.set(tree)
     }
 
-    /// The tree of a whole value.
+    /// Returns the tree of a complete value.
     static func tree(of value: some Encodable, options: TreeOptions) throws -> JSONValue {
         try TreeContext(node: TreeNode(), path: nil, options: options, depth: -1, level: 0)
             .tree(of: value, at: nil, isRoot: true)
@@ -138,7 +138,7 @@ struct TreeEncoder: Encoder {
         TreeContext(node: node, path: path, options: options, depth: depth, level: level)
     }
 
-    /// Of a value one level below.
+    /// Encodes a value one level deeper.
     fileprivate static func encode<Value: Encodable>(
         _ value: Value, in context: TreeContext, at step: TreePath.Step?, convertsKeys: Bool
     ) throws -> JSONValue? {
@@ -150,7 +150,7 @@ struct TreeEncoder: Encoder {
         return try encoder.node.tree(depth: context.depth + 1) { encoder.codingPath }
     }
 
-    /// For a superclass, or for whoever wants an encoder.
+    /// Returns an encoder and its node, for a superclass or a nested encoder.
     fileprivate static func over(_ context: TreeContext, at step: TreePath.Step) -> (TreeEncoder, TreeNode) {
         let encoder = TreeEncoder(
             path: TreePath(step, below: context.path), options: context.options,
@@ -159,23 +159,24 @@ struct TreeEncoder: Encoder {
     }
 }
 
-/// What all containers of one node share.
+/// The state that all containers of a node share.
 private struct TreeContext {
     let node: TreeNode
     let path: TreePath?
     let options: TreeOptions
-    /// Arrays and objects around the node.
+    /// The number of arrays and objects around the node.
     let depth: Int
-    /// Values that are being encoded around it. More than ``depth`` where values encode themselves as another one.
+    /// The number of values that are being encoded around the node. Higher than ``depth`` if a value encodes itself as
+    /// another value.
     let level: Int
 
-    /// A container one level down.
+    /// Returns the context of a nested container.
     func nested(at step: TreePath.Step) -> TreeContext {
         TreeContext(
             node: TreeNode(), path: TreePath(step, below: path), options: options, depth: depth + 1, level: level)
     }
 
-    /// For a value that takes the place of the node.
+    /// The context of a value that replaces the node.
     var outer: TreeContext {
         TreeContext(node: node, path: path, options: options, depth: depth - 1, level: level)
     }
@@ -184,17 +185,17 @@ private struct TreeContext {
         (step.map { TreePath($0, below: path) } ?? path)?.keys ?? []
     }
 
-    /// The tree of a value that is encoded into the node.
+    /// Returns the tree of a value that is encoded into the node.
     func tree<Value: Encodable>(of value: Value, at step: TreePath.Step?, isRoot: Bool = false) throws -> JSONValue {
         let type = Value.self
-        // What arrays consist of most often. The casts are between a type and itself.
+        // Fast paths for the most frequent element types. The casts are between identical types.
         if type == String.self { return .string(unsafeBitCast(value, to: String.self)) }
         if type == Int.self { return .number(JSONNumber(unsafeBitCast(value, to: Int.self))) }
         if type == Int64.self { return .number(JSONNumber(unsafeBitCast(value, to: Int64.self))) }
         if type == UInt8.self { return .number(JSONNumber(unsafeBitCast(value, to: UInt8.self))) }
         if type == Double.self { return try number(unsafeBitCast(value, to: Double.self), at: step) }
         if let tree = try foreign(value, at: step) { return tree }
-        // A value that contains itself would go on until the stack overflows.
+        // Without this limit, a value that contains itself would overflow the stack.
         guard depth < JSONValue.maximumDepth, level < 2 * JSONValue.maximumDepth else {
             throw EncodingError.invalidValue(
                 value,
@@ -210,7 +211,7 @@ private struct TreeContext {
         return .object(JSONObject())
     }
 
-    /// The tree of a type that would encode itself in another way than JSON has it; nil for any other type.
+    /// Returns the tree of a type whose own encoding differs from its representation in JSON; nil for other types.
     private func foreign<Value: Encodable>(_ value: Value, at step: TreePath.Step?) throws -> JSONValue? {
         let type = Value.self
         if type == JSONValue.self { return value as? JSONValue }
@@ -233,7 +234,7 @@ private struct TreeContext {
         }
     }
 
-    /// Without a fraction that is zero: what others read as an integer is one.
+    /// Encodes a number without a zero fraction, so that integers are read as integers.
     func number(_ value: Double, at step: TreePath.Step?) throws -> JSONValue {
         guard value.isFinite else {
             guard let words = options.floatWords else { throw nonFinite(value, at: step) }
@@ -244,7 +245,7 @@ private struct TreeContext {
 
     func number(_ value: Float, at step: TreePath.Step?) throws -> JSONValue {
         guard value.isFinite else { return try number(Double(value), at: step) }
-        // The digits of a `Float`, not those of the `Double` that it is: 0.1, not 0.10000000149011612.
+        // The digits of the `Float`, not of the equal `Double`: 0.1, not 0.10000000149011612.
         return .number(JSONNumber(shortest: value.description) ?? JSONNumber(Double(value)))
     }
 
@@ -257,13 +258,13 @@ private struct TreeContext {
 }
 
 extension JSONNumber {
-    /// The text that the standard library writes for a number, without the fraction of an integer.
+    /// Makes a number from the text that the standard library prints, without a zero fraction.
     fileprivate init?(shortest text: String) {
         self.init(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
     }
 }
 
-/// The members of an object.
+/// A container for the members of an object.
 private struct TreeKeyedEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let context: TreeContext
     let convertsKeys: Bool
@@ -330,7 +331,7 @@ private struct TreeKeyedEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol 
     }
 }
 
-/// The elements of an array.
+/// A container for the elements of an array.
 private struct TreeUnkeyedEncoder: UnkeyedEncodingContainer {
     let context: TreeContext
 
@@ -373,7 +374,7 @@ private struct TreeUnkeyedEncoder: UnkeyedEncodingContainer {
     }
 }
 
-/// One value.
+/// A container for a single value.
 private struct TreeSingleEncoder: SingleValueEncodingContainer {
     let context: TreeContext
     let convertsKeys: Bool

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
 extension JSONValue: Codable {
-    /// Decodes from any format. From ``JSONCoder`` the value comes as it is. Others are asked for `Int64`, `UInt64`,
-    /// `Decimal` and `Double`, in this order: what they can't tell apart is lost.
+    /// Decodes a value from any format. ``JSONCoder`` passes it unchanged. Other decoders are asked for `Int64`,
+    /// `UInt64`, `Decimal` and `Double`, in this order, so distinctions that they don't make are lost.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? TreeDecoder {
             self = decoder.value
@@ -33,10 +33,10 @@ extension JSONValue: Codable {
         return .string(try container.decode(String.self))
     }
 
-    /// Encodes into any format. ``JSONCoder`` takes the value as it is. Others are given numbers as `Int64`, `UInt64`,
-    /// `Double` or `Decimal`, the first that has the exact value.
+    /// Encodes the value into any format. ``JSONCoder`` takes it unchanged. Other encoders get numbers as the first of
+    /// `Int64`, `UInt64`, `Double` and `Decimal` that represents the value exactly.
     ///
-    /// - Throws: `EncodingError` for a number that none of these has.
+    /// - Throws: `EncodingError` for a number that none of these types can represent exactly.
     public func encode(to encoder: any Encoder) throws {
         if let encoder = encoder as? TreeEncoder { return try encoder.encode(tree: self) }
         switch self {

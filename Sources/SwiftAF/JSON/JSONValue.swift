@@ -1,12 +1,12 @@
-/// A JSON document or a part of one.
+/// A JSON document or a part of it.
 ///
 /// ```swift
 /// let value: JSONValue = ["name": "Ada", "born": 1815, "tags": ["math", nil]]
 /// value["tags"]?[0]?.string        // "math"
 /// ```
 ///
-/// Numbers keep their digits, and objects the order of their members. What typed requests decode and encode goes
-/// through this type too, so JSON means one thing everywhere: see ``JSONCoder``.
+/// Numbers keep their digits and objects keep the order of their members. Typed requests and responses use this type as
+/// well, so that JSON is handled the same everywhere; see ``JSONCoder``.
 public enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -17,18 +17,18 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The number of an integer.
+    /// Makes a number from an integer.
     public static func integer(_ value: Int64) -> JSONValue {
         .number(JSONNumber(value))
     }
 
-    /// The number of a `Double`. Infinities and NaN can be held, but not written.
+    /// Makes a number from a `Double`. Infinities and NaN can be stored but not written.
     public static func double(_ value: Double) -> JSONValue {
         .number(JSONNumber(value))
     }
 
-    /// The member of an object, nil if it has none of that name or this isn't an object. Setting makes an object of
-    /// anything else; setting nil removes the member.
+    /// The member of an object; nil if there is none of that name or the value isn't an object. Setting a value
+    /// replaces a value that isn't an object with one. Setting nil removes the member.
     public subscript(key: String) -> JSONValue? {
         get { object?[key] }
         set {
@@ -38,60 +38,60 @@ extension JSONValue {
         }
     }
 
-    /// The element of an array, nil if the index is out of bounds or this isn't an array.
+    /// The element of an array; nil if the index is out of bounds or the value isn't an array.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
     }
 
-    /// Whether this is `null`.
+    /// Whether the value is `null`.
     public var isNull: Bool {
         if case .null = self { true } else { false }
     }
 
-    /// The value of a boolean.
+    /// The boolean; nil for other types.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// A number with all its digits.
+    /// The number with all its digits; nil for other types.
     public var number: JSONNumber? {
         if case .number(let value) = self { value } else { nil }
     }
 
     /// The exact value of a number; nil if it has a fraction or doesn't fit. `1.0` is an integer.
     ///
-    /// For other widths: ``JSONNumber/exactly(as:)`` of ``number``.
+    /// For other widths, use ``JSONNumber/exactly(as:)`` of ``number``.
     public var integer: Int64? { number?.exactly() }
 
-    /// ``integer`` as an `Int`.
+    /// The same as ``integer``, as an `Int`.
     public var int: Int? { number?.exactly() }
 
-    /// The nearest `Double` of a number; nil beyond its range.
+    /// The nearest `Double` of a number; nil if out of range.
     public var double: Double? { number?.double }
 
-    /// The value of a string.
+    /// The string; nil for other types.
     public var string: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
-    /// The elements of an array.
+    /// The elements of an array; nil for other types.
     public var array: [JSONValue]? {
         if case .array(let value) = self { value } else { nil }
     }
 
-    /// The members of an object.
+    /// The members of an object; nil for other types.
     public var object: JSONObject? {
         if case .object(let value) = self { value } else { nil }
     }
 }
 
 extension JSONValue {
-    /// The value without members and elements that are null, at every level. Null by itself stays.
+    /// Returns the value without null members and elements, at every level. A top-level null is kept.
     ///
     /// - Parameters:
-    ///   - fromObjects: Whether null members go.
-    ///   - fromArrays: Whether null elements go; those behind them move up.
+    ///   - fromObjects: Whether to remove null members.
+    ///   - fromArrays: Whether to remove null elements; later elements move up.
     public func removingNulls(fromObjects: Bool = true, fromArrays: Bool = true) -> JSONValue {
         switch self {
         case .array(let elements):
@@ -120,14 +120,14 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// Members in order; of repeated keys the last value counts.
+    /// Makes an object with the members in order. If a key is repeated, its last value is used.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(JSONObject(elements))
     }
 }
 
 extension JSONValue: CustomStringConvertible {
-    /// Compact JSON with slashes as they are. Numbers that JSON has no words for, such as NaN, appear as `null`.
+    /// Compact JSON with unescaped slashes. Numbers that JSON can't express, such as NaN, appear as `null`.
     public var description: String {
         var writer = JSONWriter(options: [.withoutEscapingSlashes], replacesNonFinite: true)
         do {

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
 extension JSONValue {
-    /// How JSON is written. Without options: compact, members in their order, `/` as `\/`, which is safe inside
-    /// HTML and what Foundation does.
+    /// The format of written JSON. Without options: compact, members in their order, and `/` escaped as `\/`, which is
+    /// safe within HTML and the default of Foundation.
     public struct WritingOptions: OptionSet, Sendable, Hashable, Codable {
         public let rawValue: Int
 
@@ -12,15 +12,15 @@ extension JSONValue {
 
         /// One member or element per line, indented by two spaces.
         public static let prettyPrinted = WritingOptions(rawValue: 1)
-        /// Members sorted by key, byte by byte.
+        /// Sorts members by key, byte by byte.
         public static let sortedKeys = WritingOptions(rawValue: 2)
-        /// `/` as it is.
+        /// Doesn't escape `/`.
         public static let withoutEscapingSlashes = WritingOptions(rawValue: 4)
     }
 
-    /// Why a value can't be written.
+    /// The reason why a value can't be written.
     public enum WritingError: Error, Sendable, Hashable, CustomStringConvertible {
-        /// JSON has no NaN and no infinity.
+        /// The value contains NaN or an infinity, which JSON can't express.
         case nonFiniteNumber
         /// Arrays and objects are nested more deeply than ``JSONValue/maximumDepth``.
         case tooDeep
@@ -33,17 +33,17 @@ extension JSONValue {
         }
     }
 
-    /// Nesting that is read and written at most: 512 arrays or objects inside each other.
+    /// The maximum nesting of arrays and objects for reading and writing: 512.
     public static let maximumDepth = 512
 
-    /// The value as JSON text in UTF-8.
+    /// Returns the value as JSON text in UTF-8.
     public func data(options: WritingOptions = []) throws(WritingError) -> Data {
         var writer = JSONWriter(options: options)
         try writer.write(self)
         return Data(writer.bytes)
     }
 
-    /// The value as JSON text.
+    /// Returns the value as JSON text.
     public func text(options: WritingOptions = []) throws(WritingError) -> String {
         var writer = JSONWriter(options: options)
         try writer.write(self)
@@ -51,7 +51,7 @@ extension JSONValue {
     }
 }
 
-/// Writes values as RFC 8259 text.
+/// Writes values as JSON text by RFC 8259.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
     private let options: JSONValue.WritingOptions
@@ -61,7 +61,7 @@ struct JSONWriter {
     init(options: JSONValue.WritingOptions, replacesNonFinite: Bool = false) {
         self.options = options
         self.replacesNonFinite = replacesNonFinite
-        // Enough for most requests.
+        // Sufficient for most requests.
         bytes.reserveCapacity(256)
     }
 

@@ -1,4 +1,4 @@
-/// A growing array that hands its tail over by moving it.
+/// A growing array whose tail can be moved out without copying.
 struct ParseStack<Element>: ~Copyable {
     private var base: UnsafeMutablePointer<Element>
     private var capacity: Int
@@ -21,7 +21,7 @@ struct ParseStack<Element>: ~Copyable {
         count += 1
     }
 
-    /// Removes and returns the elements from `start` up.
+    /// Removes and returns the elements from `start` on.
     mutating func popAll(from start: Int) -> [Element] {
         let source = base + start
         let popped = count - start

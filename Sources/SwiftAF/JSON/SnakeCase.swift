@@ -1,6 +1,6 @@
-/// Names such as `first_name`, by the rules of Foundation's key strategies.
+/// Converts between camel case and snake case, by the rules of Foundation's key strategies.
 enum SnakeCase {
-    /// `first_name` → `firstName`. Underscores at both ends stay.
+    /// Converts `first_name` to `firstName`. Leading and trailing underscores are kept.
     static func decoded(_ name: String) -> String {
         guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
         let isUnderscore = { (character: Character) in character == "_" }
@@ -8,7 +8,7 @@ enum SnakeCase {
             let last = name.lastIndex(where: { !isUnderscore($0) })
         else { return name }
         let words = name[first...last].split(separator: "_")
-        // A single word is left as it is, capitals and all.
+        // A single word isn't changed, including its case.
         let joined =
             words.count == 1
             ? String(words[0])
@@ -17,8 +17,8 @@ enum SnakeCase {
         return name[..<first] + joined + name[name.index(after: last)...]
     }
 
-    /// `firstName` → `first_name`, `myURLProperty` → `my_url_property`. The first character is never taken for the
-    /// first of several capitals: `URLText` is `u_rl_text`, as Foundation has it.
+    /// Converts `firstName` to `first_name` and `myURLProperty` to `my_url_property`. The first character is never
+    /// treated as part of an acronym: `URLText` becomes `u_rl_text`, as in Foundation.
     static func encoded(_ name: String) -> String {
         let characters = Array(name)
         guard characters.dropFirst().contains(where: \.isUppercase) else { return name.lowercased() }
@@ -29,7 +29,7 @@ enum SnakeCase {
             words.append(characters[wordStart..<capital])
             wordStart = capital
             guard let small = characters[capital...].firstIndex(where: \.isLowercase) else { break }
-            // Of several capitals the last one begins the next word.
+            // The last capital of a sequence starts the next word.
             if small > capital + 1 {
                 words.append(characters[capital..<small - 1])
                 wordStart = small - 1

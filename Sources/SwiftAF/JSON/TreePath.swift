@@ -1,6 +1,6 @@
-/// The way from the root to a container, shared by all that hangs below it; an array only when it is asked for.
+/// The path from the root to a container, shared by everything below it. Converted to an array only on demand.
 final class TreePath: Sendable {
-    /// One level down.
+    /// A key or an index, one level deeper.
     enum Step: Sendable {
         case member(any CodingKey)
         case element(Int)
@@ -32,7 +32,7 @@ final class TreePath: Sendable {
     }
 }
 
-/// A key that any text or index can be.
+/// A coding key for any string or index.
 struct TreeKey: CodingKey {
     let stringValue: String
     let intValue: Int?
