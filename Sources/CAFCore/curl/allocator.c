@@ -1,15 +1,15 @@
 /*
- * The heap that libcurl uses on loop threads.
+ * The allocator that libcurl uses on loop threads.
  *
- * For every request libcurl asks for some forty blocks and gives them back soon after, a receive
- * buffer of 16 KiB among them: beyond what the heap keeps at hand for a thread, and on a thread that
- * is not the first it takes its slower paths. What a loop thread frees is kept here for the next
- * request, up to a limit, and so stays in the caches. Blocks come from malloc() and any free() may
- * have them, so it does not matter where else libcurl is used in the process. If somebody initialised
- * it before us, none of this applies.
+ * libcurl allocates some forty blocks for every request and frees them soon after, a receive buffer
+ * of 16 KiB among them. That is more than malloc()'s per-thread cache holds, and threads other than
+ * the main one take malloc()'s slower paths. So blocks freed on a loop thread are kept here for the
+ * next request, up to a limit, and stay in the CPU's caches. Blocks come from malloc() and may be
+ * passed to any free(), so other uses of libcurl in the process aren't affected. If libcurl was
+ * initialised before this library, none of this applies.
  *
- * In row small_64 of Benchmarks/run the blocks of a request cost some 3,500 instructions with it; raw libcurl spends
- * some 10,000 in glibc's malloc() and free() (callgrind, libcurl 7.88.1).
+ * In row small_64 of Benchmarks/run the blocks of a request cost some 3,500 instructions this way;
+ * raw libcurl spends some 10,000 in glibc's malloc() and free() (callgrind, libcurl 7.88.1).
  */
 #include "curl/allocator.h"
 
@@ -27,7 +27,10 @@ enum {
     STEP = 16,
     LARGEST = 17 * 1024,
     SIZES = LARGEST / STEP + 1,
-    /* As much as some sixty requests at once use; more than that a program has other costs. */
+    /*
+     * The limit of kept bytes: what some sixty simultaneous requests use. Beyond that, other costs
+     * dominate.
+     */
     MOST_BYTES = 1024 * 1024
 };
 
@@ -36,11 +39,11 @@ typedef struct block {
 } block;
 
 struct af__memory {
-    block *newest[SIZES]; /**< By size in steps: each of at least that many. */
+    block *newest[SIZES]; /**< Freelists by size class: each block has at least that many bytes. */
     size_t bytes;
 };
 
-/** Of the session whose loop this thread is. */
+/** The allocator of the session whose loop runs on this thread. */
 static _Thread_local af__memory *own;
 
 static void *take(size_t size) {
@@ -83,14 +86,16 @@ static void keep_or_free(void *freed) {
     memory->bytes += steps * STEP;
 }
 
-/** A handle of libcurl has some 300 members that are NULL, all of which it frees. */
+/**
+ * Keeps or frees a block. NULL is common: a handle of libcurl frees some 300 members that are NULL.
+ */
 static void give(void *freed) {
     if (freed != NULL) keep_or_free(freed);
 }
 
 /**
- * libcurl can outlive us where we are part of something that is unloaded, and keeps calling what it
- * was given: so whatever we are part of stays. False if that can't be had.
+ * Keeps the shared object with this code loaded: libcurl may stay loaded longer and keeps calling
+ * its allocator callbacks. Returns false on failure.
  */
 static bool stay_loaded(void) {
     Dl_info info;
@@ -101,7 +106,10 @@ static bool stay_loaded(void) {
     return is_program || dlopen(part->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
 }
 
-/** Among what is kept, too: else blocks would wander from the sizes that are asked for to others. */
+/**
+ * Resizes a block. Checks the freelists, too: otherwise blocks would move from size classes in
+ * demand to others.
+ */
 static void *take_again(void *taken, size_t size) {
     if (own == NULL || size == 0 || size > LARGEST) return realloc(taken, size);
     if (taken == NULL) return take(size);

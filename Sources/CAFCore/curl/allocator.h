@@ -1,4 +1,4 @@
-/** The heap that libcurl uses on loop threads. */
+/** The allocator that libcurl uses on loop threads. */
 #ifndef AF_CURL_ALLOCATOR_H
 #define AF_CURL_ALLOCATOR_H
 
@@ -7,19 +7,19 @@
 
 typedef struct af__memory af__memory;
 
-/** curl_global_init(), with a heap that keeps at hand what loop threads free. */
+/** Calls curl_global_init() with an allocator that keeps the blocks freed on loop threads. */
 CURLcode af__memory_init_libcurl(void);
 
-/** What one loop thread keeps. NULL when out of memory. */
+/** Makes the store for the freed blocks of one loop thread. NULL when out of memory. */
 af__memory *af__memory_new(void);
 
-/** From now on this thread keeps what it frees there. */
+/** Makes this thread keep the blocks that it frees in `memory`. */
 void af__memory_use(af__memory *memory);
 
-/** In bytes; of the thread that uses it. */
+/** Returns the number of bytes kept. Call it on the thread that uses `memory`. */
 size_t af__memory_kept(const af__memory *memory);
 
-/** Free all that is kept. On the thread that used it, or where none did. */
+/** Frees all kept blocks. Call it on the thread that used `memory`; any thread if none did. */
 void af__memory_free(af__memory *memory);
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * Bodies between libcurl and the transfer, and what happens where one of them has to wait.
+ * Passes bodies between libcurl and the transfer, and handles back-pressure.
  *
- * A response body waits in libcurl: CURL_WRITEFUNC_PAUSE stops reading, and libcurl holds what is left of
- * the read. If it decodes the body it decodes all of that read, however much it becomes, and collects it
- * without asking us (pausewrite() in sendf.c; cw-out.c since 8.7), where no limit of ours counts. So as
- * soon as libcurl has returned it is made to pass on what it has collected, and the transfer judges and
- * keeps that: see flush(). What isn't decoded is never longer than the read, and stays where it is.
+ * A paused response body stays in libcurl: CURL_WRITEFUNC_PAUSE stops reading, and libcurl keeps
+ * the rest of the last read. If libcurl decodes the body, it decodes that whole read, whatever its
+ * decoded size, and collects the result without calling back (pausewrite() in sendf.c; cw-out.c
+ * since 8.7), so our limits don't apply there. So as soon as libcurl has returned, flush() makes it
+ * pass on what it collected, and the transfer checks and keeps it. A body that isn't decoded is
+ * never longer than the read, and stays in libcurl.
  */
 #include "curl/body_flow.h"
 
@@ -13,14 +14,15 @@
 #include "curl/early_response.h"
 #include "curl/read_pause.h"
 
-/* What libcurl passes on at once, if it has so much (CURL_MAX_WRITE_SIZE). */
+/* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
 enum { LONGEST_CHUNK = 16 * 1024 };
 
 /* ---- Codings ------------------------------------------------------------------------------- */
 
 /**
- * A transfer coding that wasn't asked for. libcurl 7 decodes it, 8.10 and later refuse it, but those in between ignore
- * the field from there on, and pass on what is encoded, or even chunked, as if it were the body.
+ * Detects a transfer coding that wasn't requested. libcurl 7 decodes it; 8.10 and later refuse it.
+ * Versions in between ignore the rest of the field and pass on encoded or even chunked bytes as the
+ * body.
  */
 bool af__exchange_cannot_decode(const af__exchange *exchange) {
     af__transfer *transfer = exchange->transfer;
@@ -54,8 +56,8 @@ static void flush_later(af__exchange *exchange) {
 }
 
 /**
- * libcurl passes on what it has collected. The last chunk is shorter, and stays with libcurl: what it
- * still holds keeps it from reading, and from ending the exchange.
+ * Keeps a chunk that libcurl had collected. The last chunk is shorter and stays in libcurl: as long
+ * as libcurl holds bytes, it neither reads nor ends the exchange.
  */
 static af__flow keep(af__exchange *exchange, af_slice chunk, int64_t received) {
     bool is_last = chunk.size < LONGEST_CHUNK;
@@ -64,8 +66,9 @@ static af__flow keep(af__exchange *exchange, af_slice chunk, int64_t received) {
 }
 
 /**
- * Bytes on the wire with those of this chunk. Since 8.5.0 libcurl counts what it has read once it was taken; what is
- * decoded on its way can't be counted here.
+ * Returns the bytes received on the wire, including this chunk. Since 8.5.0 libcurl counts a read
+ * only after it was consumed, so this chunk is added; decoded chunks can't be, as their size on the
+ * wire isn't known.
  */
 static int64_t count_received(const af__exchange *exchange, size_t size) {
     curl_off_t received = 0;
@@ -118,17 +121,17 @@ size_t af__exchange_read_body(char *buffer, size_t one, size_t size, void *conte
 
 /* ---- Flushing ------------------------------------------------------------------------------ */
 
-/** The exchange ends without libcurl's doing. */
+/** Ends the exchange with an error that libcurl doesn't report as a message. */
 static void end_with(af__exchange *exchange, CURLcode code) {
     exchange->has_ended = true;
     exchange->code = code;
 }
 
 /**
- * Resume, with callbacks that keep what comes; the last one pauses again. libcurl doesn't read in
- * curl_easy_pause(), and not afterwards either as long as it holds something: only then, before 8.6, it
- * sets conn->cselect_bits. If the last chunk was as long as the others it holds nothing, and reads once
- * more at most.
+ * Resumes the exchange with callbacks that keep the chunks; the last one pauses again. libcurl
+ * doesn't read in curl_easy_pause(), nor afterwards as long as it holds bytes: only in that case,
+ * before 8.6, it sets conn->cselect_bits. If the last chunk is as long as the others, libcurl holds
+ * nothing and reads at most once more.
  */
 static void flush(af__exchange *exchange) {
     exchange->flush = AF__FLUSHING;
@@ -137,7 +140,7 @@ static void flush(af__exchange *exchange) {
         code = curl_easy_pause(exchange->easy, CURLPAUSE_RECV);
     }
     exchange->flush = AF__FLUSH_NONE;
-    /* Without a connection it has ended, and its message is about to be read. */
+    /* Without a connection the exchange has ended, and libcurl's message follows. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
 }
 
@@ -167,7 +170,7 @@ af__exchange *af__driver_next_broken(af__driver *driver) {
 
 /* ---- Going on ------------------------------------------------------------------------------ */
 
-/** Pass on what is kept, as far as it can be. */
+/** Passes on as many of the kept bytes as the transfer accepts. */
 static af__flow deliver(af__exchange *exchange) {
     while (af__transfer_has_kept(exchange->transfer)) {
         af__flow flow = af__transfer_deliver(exchange->transfer);
@@ -184,20 +187,23 @@ bool af__exchange_resume(af__exchange *exchange) {
         return false;
     }
     if (flow == AF__PAUSED) {
-        /* libcurl has nothing to do either, but for a request body that may have something again. */
+        /* Then libcurl has nothing to do either, unless the request body may have bytes again. */
         if (exchange->has_ended || !exchange->transfer->request.sends_body) return true;
     } else {
         exchange->has_paused = false;
         if (exchange->has_ended) return false;
     }
-    /* Bytes that libcurl holds are delivered inside this call and may be held again at once. */
+    /*
+     * libcurl delivers the bytes that it holds inside this call; the exchange may be paused again
+     * at once.
+     */
     af__reading_may_begin(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
     if (!af__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
-    /* Here libcurl returns the error of a callback instead of ending the transfer with it. */
+    /* Here libcurl returns a callback's error instead of ending the transfer with it. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
     if (exchange->flush == AF__FLUSH_DUE) {
-        /* The only one: what libcurl does in drive() is flushed there. */
+        /* It is the only one in the list: what libcurl does in drive() is flushed there. */
         exchange->driver->to_flush = exchange->next_to_flush;
         exchange->flush = AF__FLUSH_NONE;
         if (!exchange->has_ended) flush(exchange);

@@ -1,6 +1,6 @@
 /*
- * NTLM and Negotiate, which authenticate a connection in several rounds: libcurl's work. Basic, Digest and
- * Bearer are fields of requests and none of its business.
+ * NTLM and Negotiate, which authenticate a connection in several rounds. libcurl implements them.
+ * Basic, Digest and Bearer are request fields, which libcurl doesn't handle here.
  */
 #include "curl/connection_auth.h"
 
@@ -9,7 +9,10 @@
 
 #include <strings.h>
 
-/* libcurl counts them as redirects, and follows no others. */
+/*
+ * libcurl counts rounds of authentication as redirects (CURLOPT_MAXREDIRS); it follows no real
+ * ones.
+ */
 static const long MOST_ROUNDS = 10;
 
 #define SET(option, value)                                                                         \
@@ -35,7 +38,10 @@ void af__exchange_set_auth(af__exchange *exchange) {
     const af_credentials *credentials = af__transfer_connection_auth(exchange->transfer, false,
                                                                      &scheme);
     if (credentials == NULL || exchange->is_reinjected) return;
-    /* libcurl keeps more of it than can be reset: the handle carries this one hop. */
+    /*
+     * libcurl keeps more authentication state than can be reset, so this handle isn't reused after
+     * this hop.
+     */
     exchange->state.connection_auth = true;
     bool has_user = credentials->user != NULL;
     SET(CURLOPT_MAXREDIRS, MOST_ROUNDS);
@@ -44,7 +50,7 @@ void af__exchange_set_auth(af__exchange *exchange) {
     SET(CURLOPT_PASSWORD, has_user ? credentials->password : "");
 }
 
-/** What the proxy's URL says is sent as Basic at once, by libcurl. */
+/** Sets the user. The one in the proxy's URL is sent preemptively by libcurl, as Basic. */
 static void set_user(af__exchange *exchange, const char *user, const char *password) {
     SET(CURLOPT_PROXYUSERNAME, user);
     SET(CURLOPT_PROXYPASSWORD, password);
@@ -93,7 +99,10 @@ af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failur
 }
 
 void af__exchange_forget_fields(af__exchange *exchange) {
-    /* Always: any field may be a secret, the request's own Authorization and Cookie among them. */
+    /*
+     * Always overwritten: any field may be a secret, such as the request's own Authorization or
+     * Cookie.
+     */
     af__buffer *const texts[] = {&exchange->field_text, &exchange->proxy_text};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (texts[i]->size > 0) explicit_bzero(texts[i]->bytes, texts[i]->size);

@@ -4,16 +4,18 @@
 
 #include "curl/driver_internal.h"
 
-/** Which of AF_AUTH_NTLM and AF_AUTH_NEGOTIATE this libcurl has. */
+/** Returns which of AF_AUTH_NTLM and AF_AUTH_NEGOTIATE this libcurl supports. */
 unsigned af__connection_schemes(void);
 
-/** Tell libcurl for whom to authenticate the connection, if for anybody. */
+/** Sets the credentials that libcurl authenticates the connection with, if there are any. */
 void af__exchange_set_auth(af__exchange *exchange);
 
-/** The same for the proxy, which was chosen, and its field. AF_ENOMEM, AF_EAUTH. */
+/**
+ * Does the same for the chosen proxy, and sets its Proxy-Authorization field. AF_ENOMEM, AF_EAUTH.
+ */
 af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failure);
 
-/** Overwrite what was sent of credentials. */
+/** Overwrites the credentials that were sent. */
 void af__exchange_forget_fields(af__exchange *exchange);
 
 #endif

@@ -1,13 +1,15 @@
 /*
- * The moment when a hop has its connection and its request is about to be sent: may it go there, and may it go at
- * all?
+ * Decides, when a hop has its connection and its request is about to be sent, whether the request
+ * may be sent there, or at all.
  *
- * What comes on a connection while no request waits for a response is no response (RFC 9112 6.3), but libcurl 7
- * gives it to the next request. So a pooled HTTP/1 connection with input is given up here, before a byte is sent, and
- * the hop begins again on a new one. One that gets input while it is idle is shut down as soon as the loop sees it.
+ * Bytes that arrive while no request waits for a response aren't a response (RFC 9112 6.3), but
+ * libcurl 7 gives them to the next request. So a pooled HTTP/1 connection with pending input is
+ * abandoned here, before a byte is sent, and the hop starts again on a new one. A connection that
+ * receives input while idle is shut down as soon as the loop notices.
  *
- * libcurl sends a request again by itself if a pooled connection ends before a byte of the response. The server may
- * have processed it by then, so what isn't idempotent ends here (RFC 9110 9.2.2).
+ * libcurl retries a request by itself if a pooled connection ends before the first byte of the
+ * response. The server may have processed the request by then, so requests that aren't idempotent
+ * end here (RFC 9110 9.2.2).
  */
 #include "curl/connection_reuse.h"
 
@@ -24,12 +26,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* What is drained of a connection that is shut down, so that libcurl finds its end. */
+/* How many bytes are drained after shutdown(), so that libcurl sees the end of the connection. */
 enum { LONGEST_DRAIN = 16 };
 
 /* ---- Input --------------------------------------------------------------------------------- */
 
-/** Bytes, an end or an error, without taking them. */
+/** Returns whether bytes, an end or an error are pending, without consuming them. */
 static bool has_input(int descriptor) {
     char byte;
     ssize_t count;
@@ -47,8 +49,8 @@ static const void *ssl_of(const af__exchange *exchange) {
 }
 
 /**
- * Records of TLS that carry no bytes of HTTP, a late ticket for example, count as input as well: they can't be told
- * from others here, and cost no more than a connection.
+ * TLS records without HTTP bytes, such as a late ticket, count as input as well: they can't be
+ * distinguished here, and the cost is one new connection at most.
  */
 static bool is_unclean(const af__socket *socket, const void *ssl) {
     if (socket->kind == AF__CONNECTION_ENDED) return true;
@@ -68,7 +70,7 @@ static af__socket **place_of(af__driver *driver, int local_port) {
     return &driver->by_port[(unsigned)local_port % AF__PORT_PLACES];
 }
 
-/** Has an exchange that goes on? */
+/** Returns whether the exchange's hop is still running. */
 static bool is_in_use(const af__socket *socket) {
     const af__exchange *last = socket->last;
     return last != NULL && last->serial == socket->last_serial && last->transfer != NULL;
@@ -103,7 +105,7 @@ static void copy_text(char *out, size_t size, const char *text) {
     out[length] = '\0';
 }
 
-/** A connection that was just made: of several sockets, the one that won. */
+/** Finds the connection that was just made: of several sockets, the one that connected. */
 static af__socket *register_new(af__exchange *exchange, const reuse_route *route) {
     af__driver *driver = exchange->driver;
     for (size_t i = 0; i < driver->socket_capacity; i++) {
@@ -130,9 +132,10 @@ static bool is_on_route(const af__socket *socket, const reuse_route *route) {
 }
 
 /**
- * Has an HTTP/1 connection an exchange that is under way? A response with a status line of HTTP/2 makes libcurl send
- * further requests to its host over connections that are in use, whatever they speak. What libcurl waits for, or was
- * paused in, is another's; it lets go of a connection between two.
+ * Returns whether an HTTP/1 connection carries a running exchange. After a response with an HTTP/2
+ * status line, libcurl sends further requests to that host over connections in use, whatever their
+ * protocol. The events that libcurl waits for, or the pause, then belong to the other exchange.
+ * Between two exchanges libcurl releases the connection.
  */
 static bool serves_another(const af__socket *socket, const af__exchange *exchange) {
     if (socket->kind == AF__CONNECTION_HTTP_2 || socket->last == exchange) return false;
@@ -140,8 +143,8 @@ static bool serves_another(const af__socket *socket, const af__exchange *exchang
 }
 
 /**
- * A connection from the pool. Addresses may not tell which, as those of Unix-domain sockets: then `*is_clean` tells
- * of all that it may be, and it is NULL.
+ * Finds a pooled connection. Addresses may be ambiguous, for example for Unix-domain sockets: then
+ * the result is NULL, and `*is_clean` covers all candidates.
  */
 static af__socket *find_pooled(const af__exchange *exchange, const reuse_route *route,
                                bool *is_clean) {
@@ -180,7 +183,10 @@ void af__reuse_closing(af__socket *socket) {
         af__socket **at = place_of(driver, socket->local_port);
         while (*at != NULL && *at != socket) at = &(*at)->next_alike;
         if (*at == socket) *at = socket->next_alike;
-        /* Of an address that couldn't be reached, with the same descriptor, nothing is remembered. */
+        /*
+         * Nothing is recorded about an address that couldn't be connected to, which had the same
+         * descriptor.
+         */
         socket->was_open = socket->kind == AF__CONNECTION_HTTP_2 &&
                            !has_input(socket->watch.descriptor);
         socket->closed_number = socket->number;
@@ -194,7 +200,7 @@ void af__reuse_closing(af__socket *socket) {
 
 void af__reuse_heard(af__socket *socket) {
     char bytes[16 * 1024];
-    /* A paused exchange is not read either. */
+    /* A paused exchange isn't read either. */
     if (socket->kind != AF__CONNECTION_HTTP_1 || is_in_use(socket)) return;
     int descriptor = socket->watch.descriptor;
     shutdown(descriptor, SHUT_RDWR);
@@ -207,7 +213,10 @@ void af__reuse_heard(af__socket *socket) {
 
 /* ---- Sending again ------------------------------------------------------------------------- */
 
-/** In the clear nothing tells what libcurl has read: a connection with input, an end for example, counts as ended. */
+/**
+ * Returns whether the connection ended. In cleartext it isn't known what libcurl has read, so a
+ * connection with pending input, including an end, counts as ended.
+ */
 static bool is_clear_connection_open(const af__exchange *exchange) {
     const af__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
     if (socket->number == exchange->carrier) return !has_input(exchange->carrier_socket);
@@ -215,11 +224,12 @@ static bool is_clear_connection_open(const af__exchange *exchange) {
 }
 
 /**
- * Did the server refuse the stream, or ask for HTTP/1.1? Either says that the request was not processed (RFC 9113 8.7).
- * libcurl also repeats a request of HTTP/2 after CURLE_RECV_ERROR and CURLE_SEND_ERROR on a pooled connection
- * (Curl_retry_request() in lib/transfer.c). Those come from an end of the connection, and otherwise from broken frames
- * or a stream that is reset with NO_ERROR, which leave an error text; a refusal doesn't. Before 8.1.0 broken frames leave
- * none, but then nghttp2's GOAWAY is the last that libcurl sends.
+ * Returns whether the server refused the stream, or requires HTTP/1.1. Both mean that the request
+ * wasn't processed (RFC 9113 8.7). libcurl also retries HTTP/2 requests after CURLE_RECV_ERROR and
+ * CURLE_SEND_ERROR on a pooled connection (Curl_retry_request() in lib/transfer.c). Those are
+ * caused by an end of the connection, and otherwise by broken frames or a stream reset with
+ * NO_ERROR, which leave an error text; a refusal doesn't. Before 8.1.0 broken frames leave none,
+ * but then nghttp2's GOAWAY is the last frame that libcurl sends.
  */
 static bool was_refused(const af__exchange *exchange) {
     const af__tls_peer *peer = exchange->carrier_peer;
@@ -244,7 +254,7 @@ static bool may_send(af__exchange *exchange) {
     return false;
 }
 
-/** false: the hop ends here, or begins again. */
+/** Returns false if the hop ends here or starts again. */
 static bool take_connection(af__exchange *exchange, const reuse_route *route) {
     long connections = 0;
     bool is_clean = true;

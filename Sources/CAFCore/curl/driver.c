@@ -22,11 +22,14 @@
 #include <string.h>
 
 /*
- * Older versions accept any number of stacked content encodings (CVE-2023-23916), each of which takes
- * memory before a callback of ours sees the field.
+ * Older versions accept any number of stacked content encodings (CVE-2023-23916). Each of them
+ * allocates memory before our callback sees the field.
  */
 
-/* Handles kept for later hops, of some 8 KiB each: what a burst needed beyond these is given back. */
+/*
+ * The maximum number of idle handles that are kept, some 8 KiB each. Others are freed after a
+ * burst.
+ */
 enum { MOST_SPARE_HANDLES = 128 };
 
 /* ---- Making and ending --------------------------------------------------------------------- */
@@ -60,7 +63,7 @@ static bool set_share(CURLSH *share) {
     return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) == CURLSHE_OK;
 }
 
-/** Who we are is the servers' to ask. */
+/** Sets up TLS to proxies. They get no client certificate; only servers do. */
 static af_status set_proxy_tls(af__driver *driver, const af_session_options *options,
                                af_failure *failure) {
     af_tls_options tls = {.min_version = options->tls.min_version,
@@ -130,7 +133,7 @@ static void free_all(af__exchange *exchange) {
 }
 
 void af__driver_free(af__driver *driver) {
-    /* Connections that are closed below have nobody left to tell about what is in them. */
+    /* No exchange is left that could handle input on the connections closed below. */
     af__driver_forget_last(driver);
     free_all(driver->free);
     if (driver->multi != NULL) curl_multi_cleanup(driver->multi);
@@ -183,7 +186,7 @@ static af__exchange *take_spare(af__driver *driver) {
     return exchange;
 }
 
-/** Whatever fails, `*exchange` is recycled then, and NULL. */
+/** On any failure, recycles `*exchange` and sets it to NULL. */
 static af_status prepare(af__driver *driver, af__exchange **exchange, af__transfer *transfer,
                          af__exchange_owner owner, af_failure *failure) {
     if (*exchange == NULL) return af__fail(failure, AF_ENOMEM, "out of memory for libcurl");
@@ -210,8 +213,8 @@ af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer 
     if (!is_spare) exchange = af__exchange_new(driver);
     status = prepare(driver, &exchange, transfer, owner, &refused);
     /*
-     * libcurl before 8.7 keeps the receive buffer of a handle whose connection others still used when it was done, and
-     * then refuses another size of it. A new handle takes any option.
+     * If others still used its connection when it was done, libcurl before 8.7 keeps a handle's
+     * receive buffer and then refuses another size for it. A new handle accepts any option.
      */
     if (status != AF_OK && is_spare && refused.curl_code == CURLE_BAD_FUNCTION_ARGUMENT) {
         refused = (af_failure){0};
@@ -245,7 +248,7 @@ bool af__driver_handle_post(af__driver *driver, const af__post *post) {
 
 /* ---- Beginning once more ------------------------------------------------------------------- */
 
-/** The exchange has ended, but nothing was sent: begin it again on a new connection. false: it has ended. */
+/** Starts an ended exchange again on a new connection, if nothing was sent. false: it has ended. */
 static bool use_another(af__exchange *exchange) {
     af__driver *driver = exchange->driver;
     curl_multi_remove_handle(driver->multi, exchange->easy);
@@ -276,7 +279,7 @@ static bool use_another(af__exchange *exchange) {
     return true;
 }
 
-/** The exchange has ended: begin once more with the answer that was kept. false: there is none. */
+/** Starts an ended exchange again with the early response that was kept. false: there is none. */
 static bool reinject(af__exchange *exchange) {
     if (exchange->code != CURLE_SEND_ERROR || exchange->early_response.size == 0) return false;
     if (!af__hop_in_head(exchange->transfer)) return false;
@@ -336,7 +339,10 @@ void af__driver_end(af__driver *driver, af__exchange *exchange, af__outcome *out
     } else {
         af__fail(&outcome->failure, AF_ECANCELED, "broken off");
     }
-    /* Sockets keep the last exchange for its activity; the next hop of the handle is another. */
+    /*
+     * Sockets keep a pointer to their last exchange for its activity; the handle's next hop is a
+     * different one.
+     */
     curl_multi_remove_handle(driver->multi, exchange->easy);
     driver->active--;
     release_to_pool(driver, exchange);

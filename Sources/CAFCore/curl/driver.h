@@ -1,6 +1,6 @@
 /**
- * libcurl behind a face of our own: one multi handle, its sockets on the loop, and recycled easy
- * handles, each of which carries one hop at a time.
+ * A wrapper around libcurl: one multi handle, its sockets on the loop, and recycled easy handles,
+ * each of which carries one hop at a time.
  */
 #ifndef AF_CURL_DRIVER_H
 #define AF_CURL_DRIVER_H
@@ -14,76 +14,96 @@
 typedef struct af__driver af__driver;
 typedef struct af__exchange af__exchange;
 
-/** Requests at once on one HTTP/2 connection, where the server allows more; libcurl's default is 100. */
+/**
+ * Maximum concurrent requests on one HTTP/2 connection, if the server allows more; libcurl's
+ * default is 100.
+ */
 enum { AF__MOST_STREAMS = 1000 };
 
-/** What the owner of an exchange is told; loop thread, inside libcurl: only take note. */
+/**
+ * Callbacks to the owner of an exchange. Called on the loop thread, inside libcurl: they may only
+ * record the event.
+ */
 typedef struct af__exchange_owner {
     void *context;
-    /** A new connection is begun, or its host looked up; the connect limit runs since `since_us`, af__now_us(). */
+    /**
+     * A new connection, or the lookup of its host, began. The connect timeout runs since `since_us`
+     * (af__now_us()).
+     */
     void (*connecting)(void *context, int64_t since_us);
-    /** Its host's addresses are known: until `connecting`, the hop may have to wait for a free connection. */
+    /**
+     * The host's addresses are known. Until `connecting`, the hop may wait for a free connection.
+     */
     void (*queued)(void *context);
-    /** The connection is there, or its limit doesn't matter any more. */
+    /** The connection is established, or its timeout no longer applies. */
     void (*connected)(void *context);
-    /** The request body has nothing right now; its source may know until when. */
+    /** The request body has no bytes at the moment; its source may know when to retry. */
     void (*waiting)(void *context);
-    /** The sink has a block for the writer. */
+    /** The sink has a block for the writer thread. */
     void (*filled)(void *context);
 } af__exchange_owner;
 
-/** AF_UNSUPPORTED: a libcurl without OpenSSL. AF_EINVAL, AF_ENOMEM, AF_EINTERNAL. */
+/** Makes a driver. AF_EUNSUPPORTED: libcurl without OpenSSL. AF_EINVAL, AF_ENOMEM, AF_EINTERNAL. */
 af_status af__driver_new(af__driver **out, af__loop *loop, const af_session_options *options,
                          af_failure *failure);
 
-/** Closes every connection; every exchange must have ended. */
+/** Closes every connection. Every exchange must have ended. */
 void af__driver_free(af__driver *driver);
 
-/** What libcurl will count as the host of the next hop, and which connection the hop needs. */
+/**
+ * Returns the host that libcurl counts the next hop for, and the kind of connection that the hop
+ * needs.
+ */
 void af__driver_place(const af__driver *driver, const af__transfer *transfer, af__queue_key *key,
                       af__lane *lane);
 
-/** What the connection of an exchange says about others of its host. */
+/** Returns what the connection of an exchange implies for other hops to its host. */
 af__sharing af__exchange_sharing(const af__exchange *exchange);
 
-/** Send the transfer's hop. AF_ENOMEM, AF_EUNSUPPORTED, AF_EINTERNAL; `*out` is then NULL. */
+/** Sends the transfer's hop. AF_ENOMEM, AF_EUNSUPPORTED, AF_EINTERNAL; `*out` is then NULL. */
 af_status af__driver_start(af__driver *driver, af__exchange **out, af__transfer *transfer,
                            af__exchange_owner owner, af_failure *failure);
 
-/** The next exchange that ended by itself, or NULL; tell af__driver_end() then. */
+/** Returns the next exchange that ended by itself, or NULL. Call af__driver_end() for it. */
 af__exchange *af__driver_next_ended(af__driver *driver);
 
-/** Something that was posted to the loop. true: it was the driver's, and has been handled. */
+/** Handles an event posted to the loop. Returns true if it was the driver's. */
 bool af__driver_handle_post(af__driver *driver, const af__post *post);
 
-/** The owner's context. */
+/** Returns the owner's context. */
 void *af__exchange_get_context(const af__exchange *exchange);
 
-/** Measure and recycle, whether it ended by itself or is broken off. Not inside libcurl. */
+/**
+ * Collects the timings and recycles the exchange, whether it has ended or is cancelled. Don't call
+ * it inside libcurl.
+ */
 void af__driver_end(af__driver *driver, af__exchange *exchange, af__outcome *outcome);
 
 /**
- * Go on after a hold, a suspension or an AF_READ_AGAIN. Not inside libcurl. false: the exchange has
- * ended in it; tell af__driver_end().
+ * Resumes after a hold, a suspension or AF_READ_AGAIN. Don't call it inside libcurl. Returns false
+ * if the exchange ended in it: call af__driver_end().
  */
 bool af__exchange_continue(af__exchange *exchange);
 
-/** Does a hold, a suspension or an AF_READ_AGAIN stop it right now? */
+/** Returns whether a hold, a suspension or AF_READ_AGAIN stops the exchange at the moment. */
 bool af__exchange_is_paused(const af__exchange *exchange);
 
-/** When a byte last moved in either direction, af__now_us(). */
+/** Returns when a byte last moved in either direction (af__now_us()). */
 int64_t af__exchange_last_activity(af__exchange *exchange);
 
-/** A host in A-labels and lower case, without a dot at its end. false: this libcurl can't tell. */
+/**
+ * Converts a host to A-labels in lower case, without a trailing dot. false: this libcurl can't
+ * convert it.
+ */
 bool af__driver_host_to_ascii(char *out, size_t size, af_slice host);
 
-/** Connections opened so far; any thread. */
+/** Returns the number of connections opened so far. Any thread. */
 uint64_t af__driver_connections(const af__driver *driver);
 
-/** Which of AF_AUTH_NTLM and AF_AUTH_NEGOTIATE this libcurl can do. */
+/** Returns which of AF_AUTH_NTLM and AF_AUTH_NEGOTIATE this libcurl supports. */
 unsigned af__driver_auth_schemes(const af__driver *driver);
 
-/** Could the next hop have to wait for a connection to become free? */
+/** Returns whether the next hop may have to wait for a free connection. */
 bool af__driver_at_connection_limit(const af__driver *driver);
 
 #endif

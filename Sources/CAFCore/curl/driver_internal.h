@@ -1,4 +1,4 @@
-/** Shared by the files of the driver, the only ones that know libcurl. */
+/** Shared by the files of the driver, the only ones that use libcurl. */
 #ifndef AF_CURL_DRIVER_INTERNAL_H
 #define AF_CURL_DRIVER_INTERNAL_H
 
@@ -11,7 +11,7 @@
 
 #include <curl/curl.h>
 
-/** The options of an easy handle that differ from request to request, as last set. */
+/** The options of an easy handle that differ between requests, as last set. */
 typedef struct af__easy_state {
     enum { AF__KIND_GET, AF__KIND_HEAD, AF__KIND_POST, AF__KIND_UPLOAD } request_kind;
     bool has_custom_method;
@@ -32,28 +32,28 @@ typedef struct af__easy_state {
     bool is_verbose; /**< CURLOPT_VERBOSE; see trace.c. */
 } af__easy_state;
 
-/** What a traced hop needs to report itself; see trace.c. */
+/** The state for tracing a hop; see trace.c. */
 typedef struct af__trace {
-    af__buffer head;         /**< Of a request, as far as it has been sent. A secret. */
-    af__redaction redaction; /**< Between two lines of the response. */
-    char address[46];        /**< Of the last socket that was opened. */
+    af__buffer head;         /**< The request head sent so far. A secret. */
+    af__redaction redaction; /**< State between two lines of the response. */
+    char address[46];        /**< Of the last socket opened. */
     uint16_t port;
 } af__trace;
 
-/** How far a hop has come with its request. */
+/** The progress of a hop's request. */
 typedef enum af__attempt {
-    AF__ATTEMPT_NONE,  /**< libcurl has no connection for it yet, and perhaps never looked at it. */
-    AF__ATTEMPT_SENT,  /**< A connection carries it; nothing of a response has come. */
-    AF__ATTEMPT_HEARD, /**< A line of a response has come. */
-    AF__ATTEMPT_UNCLEAN /**< Nothing was sent, as its connection had input; see connection_reuse.c. */
+    AF__ATTEMPT_NONE,   /**< libcurl has no connection for it yet, and may not have started it. */
+    AF__ATTEMPT_SENT,   /**< Sent on a connection; nothing of a response was received. */
+    AF__ATTEMPT_HEARD,  /**< A line of a response was received. */
+    AF__ATTEMPT_UNCLEAN /**< Not sent: its connection had pending input; see connection_reuse.c. */
 } af__attempt;
 
-/** What is spoken on a connection, as its last exchange knew. */
+/** The protocol of a connection, as its last exchange saw it. */
 typedef enum af__connection {
-    AF__CONNECTION_UNKNOWN, /**< It is being made, or not one of ours. */
+    AF__CONNECTION_UNKNOWN, /**< Being connected, or not opened by this driver. */
     AF__CONNECTION_HTTP_1,
-    AF__CONNECTION_HTTP_2, /**< libcurl reads between requests; frames may come at any time. */
-    AF__CONNECTION_ENDED   /**< Shut down by us, as something came that nobody had asked for. */
+    AF__CONNECTION_HTTP_2, /**< libcurl reads between requests; frames may arrive at any time. */
+    AF__CONNECTION_ENDED   /**< Shut down by this driver, because of unexpected input. */
 } af__connection;
 
 typedef struct af__socket af__socket;
@@ -63,7 +63,7 @@ struct af__exchange {
     af__driver *driver;
     CURL *easy;
     af__easy_state state;
-    CURLcode option_error; /**< The first option that libcurl refused. */
+    CURLcode option_error; /**< The error of the first option that libcurl refused. */
     char error_text[CURL_ERROR_SIZE];
     CURLU *url;                /**< The last hop's server, as libcurl parses it. */
     char *origin;              /**< The same as text, "https://host:port"; NULL: none yet. */
@@ -73,83 +73,84 @@ struct af__exchange {
 
     /* This hop. */
     af__attempt attempt;
-    /** No field line has come since libcurl freed the last response's fields. */
+    /** No field line was received since libcurl freed the last response's fields. */
     bool awaits_field;
-    long connect_error; /**< errno of a failed address, when another one was connected. */
-    int socket_error;   /**< errno where there was no socket to be had; 0: there was. */
-    long connections;   /**< Made for it, when the request was last about to be sent. */
-    uint64_t carrier;   /**< The number of the HTTP/2 connection that took it last; 0: none. */
-    int carrier_socket; /**< Its descriptor then. */
+    long connect_error; /**< errno of an address that failed, if another one was connected. */
+    int socket_error;   /**< errno if no socket could be opened; 0: it could. */
+    long connections;   /**< Opened for it by the time its request was last about to be sent. */
+    uint64_t carrier;   /**< Number of the HTTP/2 connection that carried it last; 0: none. */
+    int carrier_socket; /**< That connection's descriptor at the time. */
     af__tls_peer
-        *carrier_peer; /**< The peer of the connection that took it last; NULL: none, or no TLS. */
+        *carrier_peer; /**< Peer of the connection that carried it last; NULL: none or no TLS. */
     bool was_repeated; /**< libcurl has sent it more than once. */
-    bool avoids_reuse; /**< A pooled connection had input that nobody had asked for. */
+    bool avoids_reuse; /**< A pooled connection had unexpected input. */
     af__transfer *transfer;
     af__exchange_owner owner;
     af__tls_peer *peer;
     af__tls_peer *proxy_peer; /**< Of a new connection to a proxy over TLS. */
-    unsigned tls_layers;      /**< Prepared for the connection that is being made. */
+    unsigned tls_layers;      /**< TLS layers prepared for the connection being made. */
     int64_t last_activity_us;
-    bool is_multiplexed; /**< What moves on the connection may be somebody else's. */
-    curl_off_t moved;    /**< Then: bytes of bodies, when last looked at. */
-    /** The connection stands, so that what comes is the server's, or of a proxy without a tunnel. */
+    bool is_multiplexed; /**< Activity on the connection may belong to other exchanges. */
+    curl_off_t moved;    /**< If so: body bytes at the last check. */
+    /** The connection is established: input is from the server, or a proxy without a tunnel. */
     bool is_ready;
     af__buffer proxy_text;
     struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
-    int64_t passed;                /**< Bytes of the body that the transfer has taken. */
+    int64_t passed;                /**< Body bytes that the transfer has consumed. */
     bool has_paused;
     bool is_stopped;  /**< libcurl must not read for it; see read_pause.c. */
-    af__socket *held; /**< HTTP/1: this is not watched for it; NULL: none is. */
+    af__socket *held; /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
     enum {
         AF__FLUSH_NONE,
-        AF__FLUSH_DUE,    /**< In the driver's list, once libcurl has returned. */
-        AF__FLUSHING,     /**< libcurl passes on what it has collected. */
-        AF__FLUSH_STOPPED /**< It has done so, and reads nothing. */
+        AF__FLUSH_DUE,    /**< In the driver's list, to be flushed once libcurl has returned. */
+        AF__FLUSHING,     /**< libcurl is passing on what it collected. */
+        AF__FLUSH_STOPPED /**< Flushed; libcurl reads nothing. */
     } flush;              /**< Of a decoded body; see body_flow.c. */
     af__exchange *next_to_flush, *next_broken;
     bool was_connecting;
-    bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
-    bool is_looking_up;         /**< libcurl looks its host up over HTTPS. */
+    bool
+        is_behind_status_line; /**< The last line received of a response to CONNECT was its first. */
+    bool is_looking_up;        /**< libcurl looks its host up over HTTPS. */
     bool has_ended;
     unsigned slot; /**< See af__isolation_take(). */
     CURLcode code;
-    uint64_t serial; /**< Another one for every hop. */
+    uint64_t serial; /**< Different for every hop. */
     af__trace trace;
     af__hosts hosts;
 
-    /* An answer that libcurl would have lost; see early_response.c. */
+    /* A response that libcurl would have lost; see early_response.c. */
     af__buffer early_response;
     bool is_reinjected;
     int reinjection_listener, reinjection_peer; /**< -1: none. */
-    af_hop measured;                            /**< What was known when the connection broke. */
-    bool has_whole_answer;  /**< All of its body came, though not all of ours went. */
-    int64_t recovered_size; /**< Bytes of it that libcurl knows nothing of. */
+    af_hop measured;                            /**< The timings when the connection broke. */
+    bool has_whole_answer;  /**< Its body is complete, although ours wasn't sent completely. */
+    int64_t recovered_size; /**< Bytes of it that libcurl doesn't know about. */
 };
 
 struct af__socket {
     af__watch watch;
     af__driver *driver;
-    af__exchange *exchange; /**< Of the last one that libcurl named; for its activity only. */
-    af__exchange *last;     /**< That one, also when libcurl has let go of the socket, */
+    af__exchange *exchange; /**< The last one that libcurl named; for its activity only. */
+    af__exchange *last;     /**< The same, also after libcurl has released the socket, */
     uint64_t last_serial;   /**< if this is still its hop. */
-    af__name *name;         /**< Of the host that it was opened for; NULL: none was looked up. */
-    unsigned wanted;        /**< Readiness that libcurl wants. */
+    af__name *name;         /**< The host that it was opened for; NULL: no lookup. */
+    unsigned wanted;        /**< Readiness that libcurl waits for. */
     unsigned watched;       /**< Readiness that epoll reports. */
-    bool is_registered;     /**< epoll knows the descriptor. */
-    bool is_own;            /**< Opened by us, so we are told when it closes. */
+    bool is_registered;     /**< Registered with epoll. */
+    bool is_own;            /**< Opened by this driver, so closing it is reported. */
 
     /* Of a connection; see connection_reuse.c. */
     af__connection kind;
-    af__exchange *opener;   /**< For which it was opened, */
+    af__exchange *opener;   /**< The exchange that it was opened for, */
     uint64_t opener_serial; /**< if this is still its hop. */
-    uint64_t number;        /**< Of all connections; 0: it is closed. */
-    uint64_t closed_number; /**< Of the one before, which had this descriptor, */
-    bool was_open;          /**< and which the peer had not ended when it was closed. */
-    af__tls_peer *proxy;    /**< Of a proxy over TLS; NULL: there is none. */
-    uint32_t streams;       /**< HTTP/2: exchanges that it carries, */
-    uint32_t stopped;       /**< and those of them that are stopped. */
+    uint64_t number;        /**< Unique among connections; 0: closed. */
+    uint64_t closed_number; /**< The previous connection with this descriptor, */
+    bool was_open;          /**< and whether the peer had not ended that one when it was closed. */
+    af__tls_peer *proxy;    /**< The TLS peer of the proxy; NULL: none. */
+    uint32_t streams;       /**< HTTP/2: exchanges on it, */
+    uint32_t stopped;       /**< and how many of them are stopped. */
     bool must_recheck;      /**< See af__driver_recheck(). */
-    af__socket *next_alike; /**< In the same place of af__driver.by_port. */
+    af__socket *next_alike; /**< Next in the same slot of af__driver.by_port. */
     int local_port;
     char local[46], remote[46];
 };
@@ -163,13 +164,13 @@ struct af__driver {
     CURLM *multi;
     CURLSH *share;
     af__tls *tls;
-    af__tls *proxy_tls; /**< For proxies: their own policy, and no client certificates. */
+    af__tls *proxy_tls; /**< For proxies: their own policy, no client certificates. */
     af__proxies proxies;
-    af__network *network; /**< NULL: as the system does it. */
+    af__network *network; /**< NULL: the system's defaults. */
     af__names names;
     af__memory *memory;
     char *user_agent;
-    const char *encodings; /**< What this libcurl decodes, for Accept-Encoding. */
+    const char *encodings; /**< Encodings that this libcurl decodes, for Accept-Encoding. */
     long max_idle_s;
     bool multiplexes; /**< af__may_multiplex() */
     bool forbids_reuse;
@@ -179,20 +180,20 @@ struct af__driver {
     unsigned auth_schemes;   /**< af__connection_schemes() */
     uint32_t max_connections_per_host, max_connections;
     uint32_t active;
-    bool is_abandoning; /**< What libcurl lets go of now is in the middle of something. */
-    unsigned slots;     /**< Taken, as bits; see af__isolation_take(). */
+    bool is_abandoning; /**< libcurl is releasing connections with unfinished exchanges. */
+    unsigned slots;     /**< Slots in use, as bits; see af__isolation_take(). */
     af__alarm alarm;
     af__socket **sockets; /**< By descriptor. */
     size_t socket_capacity;
-    af__socket *by_port[AF__PORT_PLACES]; /**< Connections by their local port. */
-    uint64_t opened;                      /**< Sockets, so far. */
+    af__socket *by_port[AF__PORT_PLACES]; /**< Connections by local port. */
+    uint64_t opened;                      /**< Sockets opened so far. */
     af__exchange *free;
-    size_t free_count, handle_count; /**< Exchanges that are kept, and all. */
+    size_t free_count, handle_count; /**< Idle exchanges, and all. */
     bool parks_handles;              /**< af__must_park_handles() */
     af__exchange *parked; /**< Unused until the session ends; see af__exchange_must_be_parked(). */
     size_t parked_count;
-    af__exchange *to_flush; /**< As soon as libcurl has returned; see body_flow.c. */
-    af__exchange *broken;   /**< That has ended them; af__driver_next_ended() says so. */
+    af__exchange *to_flush; /**< Flushed once libcurl has returned; see body_flow.c. */
+    af__exchange *broken;   /**< Exchanges that ended in flush; see af__driver_next_ended(). */
     atomic_uint_fast64_t connections;
 };
 
