@@ -1,6 +1,6 @@
 import SwiftAF
 
-/// Several transfers, some at once. Those that fail don't stop the others; a cancelled task ends all early.
+/// Several transfers, run concurrently with a limit. A failure doesn't stop the others; cancelling the task stops all.
 struct Batch {
     private static let atOnce = 4
 
@@ -8,9 +8,9 @@ struct Batch {
     let options: Options
     let console: Console
 
-    /// What each came to, in their order.
+    /// Runs the transfers and returns their outcomes in order.
     func run() async -> [Outcome] {
-        // Head lines and bars would overwrite each other.
+        // With `-v`, header lines and progress bars would overwrite each other.
         guard console.error.isTerminal, !options.isQuiet, !options.isVerbose else { return await transfer(nil) }
         let display = ProgressDisplay(sink: console.error)
         return await display.accompany { await transfer(display) }
@@ -44,7 +44,7 @@ struct Batch {
 }
 
 extension Exchange {
-    /// What a person knows it by.
+    /// The short name of the transfer in messages.
     fileprivate var name: String {
         let name = (try? FileName.of(url: request.url)) ?? URLText(request.url).withoutUserInfo
         return String(name.printable.suffix(30))

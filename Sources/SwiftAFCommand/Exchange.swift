@@ -1,22 +1,22 @@
 import FoundationEssentials
 import SwiftAF
 
-/// Sends one request and says what came of it. A cancelled task ends it early.
+/// Sends one request and returns the outcome. Cancelling the task ends it early.
 struct Exchange {
     let request: HTTPRequest
-    /// Nil for standard output.
+    /// The destination file; nil for standard output.
     let file: FileTarget?
     let options: Options
     let configuration: SessionConfiguration
     let console: Console
-    /// Hears how far it is; nil for a bar of its own.
+    /// Called with the progress; nil to show a separate progress bar.
     var watcher: (@Sendable (TransferProgress) -> Void)?
 
     func run() async -> Outcome {
         let log = ExchangeLog()
         var outcome = await transferWithProgress(log)
         outcome.locations = log.locations
-        // With a file to go to, a body goes there or nowhere.
+        // With a destination file, the body is never printed.
         if file != nil { outcome.body = nil }
         parse(&outcome)
         if let metrics = outcome.metrics, options.printsTimings { console.complain(Timings.lines(metrics)) }
@@ -71,7 +71,7 @@ struct Exchange {
         return manager
     }
 
-    /// Notes what is to be known of each attempt; it decides nothing.
+    /// Records the start of each attempt. Doesn't change the request, and doesn't retry.
     private func attempts(_ log: ExchangeLog) -> Interceptor {
         Interceptor(
             adapt: { request, _ in
@@ -95,7 +95,7 @@ struct Exchange {
 
     private func outcome(of download: DownloadResponse) -> Outcome {
         var outcome = outcome(of: download.response, body: Data())
-        // A 416 that says the file is complete is no refusal.
+        // The file is already complete, so this 416 isn't a failure.
         if download.resumption == .alreadyComplete { outcome.failure = nil }
         outcome.file = file?.path(of: download) ?? download.filePath
         outcome.bodyBytes = Int(clamping: download.fileSize)
@@ -104,7 +104,7 @@ struct Exchange {
 
     private func outcome(of error: SessionError) -> Outcome {
         if error.code == .status, let response = error.response {
-            // The answer came; whether its status is acceptable is decided here.
+            // The server responded; whether the status is acceptable is decided here.
             var outcome = outcome(of: response, body: error.body ?? Data())
             note(error.resumeToken, in: &outcome)
             return outcome
@@ -137,7 +137,8 @@ struct Exchange {
         }
     }
 
-    /// With `--json` an answer that calls itself JSON has to be, whatever its status says.
+    /// With `--json`, parses the body of a response with a JSON content type. Invalid JSON is an error, whatever the
+    /// status.
     private func parse(_ outcome: inout Outcome) {
         let isWhole = outcome.failure.map { [.status, .authentication].contains($0.exit) } ?? true
         guard options.printsJSON, isWhole, outcome.response?.mediaType?.isJSON == true, let body = outcome.body,
@@ -151,20 +152,20 @@ struct Exchange {
         } catch {
             problem = "the body is \(error)"
         }
-        // A status that is not acceptable says more.
+        // An unacceptable status is the more useful error, so it takes precedence.
         guard let problem, outcome.failure == nil else { return }
         outcome.failure = Failure(.serialization, .serialization, problem)
     }
 }
 
-/// Remembers what happened in the current attempt.
+/// Records events of the current attempt.
 private final class ExchangeLog: Sendable {
     private let state = Locked<[String]>([])
 
-    /// What redirects said.
+    /// The Location fields of the redirects.
     var locations: [String] { state.withLock { $0 } }
 
-    /// An attempt begins.
+    /// Called when an attempt starts.
     func begin() {
         state.withLock { $0 = [] }
     }

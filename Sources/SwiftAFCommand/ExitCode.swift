@@ -1,42 +1,42 @@
 import SwiftAF
 
-/// The exit status of a run. Scripts rely on the numbers.
+/// The exit status of a run. Scripts rely on the numbers: don't change them.
 enum ExitCode: Int32, Sendable {
     case success = 0
-    /// The command line or an input is wrong; nothing was sent.
+    /// The command line or an input is invalid; nothing was sent.
     case input = 1
-    /// The status is not acceptable.
+    /// The response status isn't acceptable.
     case status = 2
-    /// The network or the peer.
+    /// The network or the peer failed.
     case network = 3
-    /// A time limit.
+    /// A timeout.
     case timeout = 4
-    /// TLS or trust.
+    /// TLS failed, or the server isn't trusted.
     case trust = 5
-    /// A declared limit was passed.
+    /// A declared limit was exceeded.
     case limit = 6
-    /// Credentials refused or needed.
+    /// Credentials are required or were rejected.
     case authentication = 7
-    /// A local file or the disk.
+    /// A local file or the disk failed.
     case file = 8
-    /// The answer could not be parsed as what was asked for.
+    /// The response couldn't be parsed in the requested format.
     case serialization = 9
-    /// A failure of this program or of the machine, as `EX_SOFTWARE`.
+    /// A failure of this program or the machine; the value of `EX_SOFTWARE`.
     case software = 70
-    /// Interrupted by SIGINT, as shells count: 128 and the number of the signal. ``Interrupts`` knows the other signals.
+    /// Interrupted by SIGINT: 128 plus the signal's number, as in shells. ``Interrupts`` handles the other signals.
     case cancelled = 130
 }
 
-/// Why a run did not succeed: what `--json` prints as `error`.
+/// Why a run failed: printed as `error` with `--json`.
 struct Failure: Error, Sendable, Equatable {
     var exit: ExitCode
-    /// `error.code`.
+    /// Printed as `error.code`.
     var code: String
-    /// Holds no secret.
+    /// The message. Contains no secrets.
     var message: String
-    /// `error.reason`: which limit, why there is no trust.
+    /// Printed as `error.reason`: the limit that was exceeded, or why the server isn't trusted.
     var reason: String?
-    /// What brings the rest, if what has come of the body is kept; `error.resumable` says whether.
+    /// How to resume, if the bytes received so far were kept. `error.resumable` says whether they were.
     var resumption: String?
 
     init(_ exit: ExitCode, _ code: SessionError.Code, _ message: String, reason: String? = nil) {
@@ -52,7 +52,7 @@ struct Failure: Error, Sendable, Equatable {
         message = error.message
     }
 
-    /// Standard output is full, or nobody reads it any more.
+    /// A write to standard output failed: it is full or has been closed by its reader.
     init(standardOutput error: WriteError) {
         self.init(.file, .file, "standard output: \(systemMessage(error.systemError))")
     }
@@ -62,7 +62,7 @@ struct Failure: Error, Sendable, Equatable {
         self.init(exit, code, error.message, reason: Self.name(of: error.reason))
     }
 
-    /// Scripts know fewer reasons than the library.
+    /// The name of a reason in the report, which distinguishes fewer reasons than the library does.
     static func name(of reason: SessionError.Reason?) -> String? {
         switch reason {
         case .untrustedRoot?: SessionError.Reason.unknownIssuer.rawValue
@@ -73,13 +73,13 @@ struct Failure: Error, Sendable, Equatable {
         }
     }
 
-    /// The one place that says what each error of the library is to a script.
+    /// Maps an error of the library to an exit status and a code. All mappings are here.
     private static func meaning(of error: SessionError) -> (ExitCode, SessionError.Code) {
         switch error.code {
         case .invalidInput, .unsupported: (.input, .invalidInput)
         case .status: (.status, .status)
         case .dns, .connect, .connectionLost, .truncated, .protocol, .redirect: (.network, error.code)
-        // Bodies are sent again for redirects and challenges, and a script has one word for both.
+        // Bodies are replayed for redirects and for challenges; scripts get one code for both.
         case .bodyNotReplayable: (.network, .redirect)
         case .timeout: (.timeout, .timeout)
         case .untrusted, .tls: (.trust, error.code)

@@ -2,21 +2,21 @@ import Dispatch
 import Glibc
 import SwiftAF
 
-/// Ctrl-C, and what else asks a program to end: the first one asks to stop, the second one ends the process at once.
+/// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first one requests a stop, the second one ends the process at once.
 final class Interrupts: Sendable {
     private struct State {
-        /// The signal that came first.
+        /// The first signal received.
         var first: Int32?
         var stop: (@Sendable () -> Void)?
     }
 
     private let state = Locked(State())
-    /// Dispatch lets any thread use them; the type only does not say so.
+    /// Can be used on any thread; Dispatch only doesn't declare the protocol `Sendable`.
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
-    /// Watches from when this returns, as long as the object exists: none is lost between the signal's default action,
-    /// which ends the process, and the source. Blocks until then. A signal that the process was started to ignore, as
-    /// by nohup, stays ignored.
+    /// Handles signals as long as the object exists. Blocks until all sources are registered, so no signal is lost
+    /// between its default action, which ends the process, and the source. A signal that was ignored when the process
+    /// started, for example by nohup, stays ignored.
     init() {
         sources = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }.map { signal in
             DispatchSource.makeSignalSource(signal: signal, queue: .global(qos: .userInitiated))
@@ -38,11 +38,11 @@ final class Interrupts: Sendable {
     private static func isIgnored(_ signal: Int32) -> Bool {
         var action = sigaction()
         guard sigaction(signal, nil, &action) == 0 else { return false }
-        // SIG_IGN is a number in the shape of a function.
+        // SIG_IGN is the number 1, cast to a function pointer.
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 
-    /// - Parameter stop: Called at the first one, at once if it has come already.
+    /// - Parameter stop: Called on the first signal; at once if it was already received.
     func stopping(_ stop: @escaping @Sendable () -> Void) {
         let hasCome = state.withLock { state in
             state.stop = stop
@@ -51,13 +51,13 @@ final class Interrupts: Sendable {
         if hasCome { stop() }
     }
 
-    /// The exit status of a run that ended with `code`: that of a cancelled one says which signal it was.
+    /// Returns the exit status of a run that ended with `code`. For a cancelled run, it names the signal.
     func status(for code: ExitCode) -> Int32 {
         guard code == .cancelled, let signal = state.withLock({ $0.first }) else { return code.rawValue }
         return Self.status(of: signal)
     }
 
-    /// As shells count.
+    /// 128 plus the signal's number, as in shells.
     private static func status(of signal: Int32) -> Int32 { 128 + signal }
 
     private func interrupt(_ signal: Int32) {

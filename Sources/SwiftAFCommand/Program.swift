@@ -1,17 +1,17 @@
 import Dispatch
 import Glibc
 
-/// The program `swiftaf`, but for its `main`.
+/// The program `swiftaf`, without its `main`.
 package enum Program {
-    /// Runs with the process's arguments and streams, and ends the process with its exit status.
+    /// Runs with the arguments and streams of the process, and exits with the status of the run.
     package static func main() -> Never {
         occupyStandardDescriptors()
-        // libcurl reads host names outside ASCII in the encoding of the locale; arguments are UTF-8 in any.
+        // libcurl converts international host names from the locale's encoding. Arguments are UTF-8 in every locale.
         setlocale(LC_CTYPE, "C.UTF-8")
-        // A reader that is gone is an error of the write, not the end of the process.
+        // Writing to a closed pipe then fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         let arguments = rawArguments.dropFirst()
-        // Before anything has begun that would have to be ended.
+        // First, before anything starts that a signal would have to stop.
         let interrupts = Interrupts()
         let run = Task { await Runner(console: .standard).run(Array(arguments)) }
         interrupts.stopping { run.cancel() }
@@ -22,7 +22,7 @@ package enum Program {
         dispatchMain()
     }
 
-    /// The arguments as the system gave them: `CommandLine.arguments` replaces what isn't UTF-8.
+    /// The arguments as passed by the system. `CommandLine.arguments` replaces invalid UTF-8.
     private static var rawArguments: [RawText] {
         (0..<Int(CommandLine.argc)).compactMap { index in
             CommandLine.unsafeArgv[index].map { argument in
@@ -31,8 +31,8 @@ package enum Program {
         }
     }
 
-    /// A standard stream that the caller closed must not become some socket's number. What is opened in its place
-    /// refuses what the stream is for.
+    /// Opens standard streams that the caller closed; otherwise, a socket could get their descriptors. The replacement
+    /// is opened in the wrong direction, so using the stream fails.
     private static func occupyStandardDescriptors() {
         for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
         where fcntl(descriptor, F_GETFD) < 0 {

@@ -2,19 +2,19 @@ import FoundationEssentials
 import SwiftAF
 import SwiftAFImage
 
-/// A run of the program, with its streams given: what a test calls instead of starting a process.
+/// Runs the program with given streams. Tests call it instead of starting a process.
 struct Runner: Sendable {
     let console: Console
-    /// Makes the pictures of `image`.
+    /// Decodes the images of `image`.
     var imageDecoder: any ImageDecoding = SystemImageDecoder()
     var environment = ProcessInfo.processInfo.environment
 
-    /// Does what the arguments after the program's name say. Cancelling the task is what Ctrl-C does.
+    /// Runs the arguments after the program's name. Cancelling the task has the effect of Ctrl-C.
     func run(_ arguments: [String]) async -> ExitCode {
         await run(arguments.map { RawText($0) })
     }
 
-    /// The same with arguments that need not be text.
+    /// Runs arguments that may contain invalid UTF-8.
     func run(_ arguments: [RawText]) async -> ExitCode {
         let invocation = ArgumentParser.parse(arguments)
         var outcome = await outcome(of: invocation)
@@ -94,7 +94,7 @@ struct Runner: Sendable {
         if failure.code == "usage", !options.printsJSON { console.complain("swiftaf --help says how it is used") }
     }
 
-    /// - Parameter url: Which of several transfers failed.
+    /// - Parameter url: The URL of the failed transfer, if there are several.
     private func complain(_ failure: Failure?, of url: String? = nil) {
         guard let failure else { return }
         let place = url.map { "\(URLText($0).withoutUserInfo): " } ?? ""
@@ -107,14 +107,14 @@ struct Runner: Sendable {
         do {
             text = try Report(outcome: outcome).text(pretty: console.output.isTerminal)
         } catch {
-            // No value of a report is a number that JSON hasn't, but the compiler can't know.
+            // A report never contains NaN or infinity, so this doesn't happen; the compiler requires it.
             outcome.failure = Failure(.software, .unknown, "the report can't be written: \(error)")
             text = Report(outcome: Outcome(failure: outcome.failure)).value.description + "\n"
         }
         try console.output.write(Data(text.utf8))
     }
 
-    /// The body of an answer; of one that was cut off or refused on the way, nothing.
+    /// Prints the body of a response; nothing if it was incomplete or rejected.
     private func printBody(of outcome: Outcome) throws(WriteError) {
         if let report = outcome.trust { return try console.output.write(Data(TrustText.text(report).utf8)) }
         if let picture = outcome.picture { return try console.output.write(picture) }

@@ -1,8 +1,8 @@
 import SwiftAF
 
-/// What `--version` prints, and what the program calls itself.
+/// The output of `--version`, and the program's User-Agent.
 enum Versions {
-    /// The User-Agent that is sent by default.
+    /// The default User-Agent.
     static let userAgent = "swiftaf/\(LibraryVersions.current.core)"
 
     static let text: String = {

@@ -1,23 +1,23 @@
 import SwiftAF
 
-/// Reads a command line. Pure: looks at nothing but the arguments.
+/// Parses a command line. A pure function of the arguments.
 ///
-/// Options may stand anywhere, as `--name value`, `--name=value`, `-n value` or `-nvalue`, switches of one letter
-/// also together; after `--` nothing is an option.
+/// Options can be anywhere, as `--name value`, `--name=value`, `-n value` or `-nvalue`. One-letter flags can be
+/// combined. After `--`, nothing is parsed as an option.
 struct ArgumentParser {
     private var remaining: ArraySlice<RawText>
     private var words: [RawText] = []
     private var options = Options()
-    /// The options that were given, as they were spelled.
+    /// The options that were given, as spelled on the command line.
     private var given: [(name: String, entry: OptionEntry)] = []
     private var firstError: UsageError?
 
-    /// Reads the arguments after the program's name.
+    /// Parses the arguments after the program's name.
     static func parse(_ arguments: [String]) -> Invocation {
         parse(arguments.map { RawText($0) })
     }
 
-    /// The same with arguments that need not be text.
+    /// Parses arguments that may contain invalid UTF-8.
     static func parse(_ arguments: [RawText]) -> Invocation {
         var parser = ArgumentParser(remaining: arguments[...])
         parser.readAll()
@@ -28,7 +28,7 @@ struct ArgumentParser {
         self.remaining = remaining
     }
 
-    /// Goes on after an error, to find a `--json` that may come later.
+    /// Continues after an error, because a later `--json` decides how the error is printed.
     private mutating func readAll() {
         while let argument = remaining.popFirst() {
             do throws(UsageError) {
@@ -68,7 +68,7 @@ struct ArgumentParser {
     private mutating func readShort(_ argument: RawText) throws(UsageError) {
         var letters = argument.bytes.dropFirst()
         while let letter = letters.popFirst() {
-            // Of a letter beyond ASCII, which no option has, all that follows belongs to the message.
+            // Options are ASCII. For any other letter, the error shows the whole argument.
             let name = letter < 0x80 ? "-\(Character(UnicodeScalar(letter)))" : argument.shown
             let entry = try take(name)
             guard entry.placeholder != nil else {
@@ -175,13 +175,13 @@ extension ArgumentParser {
         return download
     }
 
-    /// A header called http would look the same, and nobody sends one.
+    /// Whether the word is a URL rather than a header item. A header named http would look the same, but isn't used.
     private static func isURL(_ word: RawText) -> Bool {
         let scheme = String(decoding: word.bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased()
         return ["http", "https"].contains(scheme) && word.bytes.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
     }
 
-    /// Several files are named by their URLs or by the answers, and no two of them are one.
+    /// Checks that several downloads are named by their URLs or responses, and that all names differ.
     private func checkNames(of download: RequestCommand) throws(UsageError) {
         guard !download.moreURLs.isEmpty else { return }
         guard options.outputPath == nil else {
@@ -197,7 +197,7 @@ extension ArgumentParser {
         }
     }
 
-    /// HOST[:PORT], as it stands in a URL.
+    /// Parses HOST[:PORT], as in a URL.
     private func authority(_ words: ArraySlice<RawText>) throws(UsageError) -> String {
         guard let authority = try words.first?.text(of: "the host"), words.count == 1 else {
             throw UsageError("trust needs HOST[:PORT]")

@@ -1,30 +1,30 @@
 import SwiftAF
 
-/// What a command line asks for.
+/// The command given on a command line.
 enum Command: Sendable, Equatable {
     case help
     case version
     case demo
-    /// What a server shows of itself; the words behind `trust`.
+    /// Shows the certificates of a server. The value is the argument of `trust`.
     case trust(authority: String)
     case request(RequestCommand)
 }
 
-/// A request as it is written on the command line.
+/// A request, as given on the command line.
 struct RequestCommand: Sendable, Equatable {
     var method: HTTPMethod
     var url: String
     var items: [Item] = []
-    /// Items go as the parts of a form.
+    /// Whether items are sent as the parts of a form.
     var isUpload = false
-    /// The body goes to a file, and what has come of it stays if it breaks off.
+    /// Whether the body is written to a file. If the transfer is interrupted, the bytes received so far are kept.
     var isDownload = false
-    /// The answer is a picture to be shown.
+    /// Whether the response is an image to show.
     var showsPicture = false
-    /// Further URLs to download, as the first one.
+    /// The URLs to download in addition to the first.
     var moreURLs: [String] = []
 
-    /// One command for each URL.
+    /// One command per URL.
     var each: [RequestCommand] {
         ([url] + moreURLs).map { url in
             var one = self
@@ -35,10 +35,10 @@ struct RequestCommand: Sendable, Equatable {
     }
 }
 
-/// A command line, read.
+/// A parsed command line.
 struct Invocation: Sendable {
-    /// What is asked for, or what is wrong.
+    /// The command, or the error.
     let command: Result<Command, UsageError>
-    /// The options that could be read, also when something is wrong: `--json` decides how to say so.
+    /// The options parsed so far, even after an error: `--json` decides how the error is printed.
     let options: Options
 }

@@ -1,4 +1,4 @@
-/// What a command is about, as far as options go.
+/// The kind of a command, which determines the options it accepts.
 struct CommandKinds: OptionSet, Sendable {
     let rawValue: Int
 
@@ -11,13 +11,13 @@ struct CommandKinds: OptionSet, Sendable {
     /// demo, help
     static let tour = CommandKinds(rawValue: 32)
 
-    /// Those that send a request.
+    /// The commands that send a request.
     static let transfers: CommandKinds = [.request, .upload, .download, .image]
-    /// Those that make connections.
+    /// The commands that open connections.
     static let connections: CommandKinds = [.transfers, .trust]
     static let all: CommandKinds = [.connections, .tour]
 
-    /// - Returns: Nil if there is no such command.
+    /// - Returns: Nil if the command doesn't exist.
     init?(command name: String) {
         switch name {
         case "get", "head", "delete", "post", "put", "patch", "options", "request": self = .request

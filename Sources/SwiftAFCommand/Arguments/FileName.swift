@@ -1,8 +1,9 @@
 import SwiftAF
 
-/// The name that a URL gives a file.
+/// Derives the name of a file from a URL.
 enum FileName {
-    /// The last segment of the path, decoded: one component that hides nothing and leads nowhere else.
+    /// Returns the last segment of the path, percent-decoded. It is always a single path component that isn't hidden
+    /// and doesn't lead to another directory.
     static func of(url: String) throws(UsageError) -> String {
         do {
             return try CoreURL.fileName(of: url)

@@ -1,15 +1,15 @@
 import SwiftAF
 
-/// What stands behind `name@`: a path, and what the part says about the file.
+/// The text after `name@`: a path, with optional metadata for the part.
 struct FilePart: Sendable, Equatable {
     var path: RawText
-    /// Nil for what the path's extension stands for.
+    /// Nil uses the type of the path's extension.
     var mediaType: String?
-    /// Nil for the path's last component.
+    /// Nil uses the last component of the path.
     var fileName: RawText?
 
-    /// Reads `path`, `path;type=image/png`, `path;filename=a.png` or both. Any other semicolon is part of the path,
-    /// and so is one behind a backslash.
+    /// Parses `path`, `path;type=image/png`, `path;filename=a.png` or both. Any other semicolon belongs to the path,
+    /// and so does one escaped with a backslash.
     init(_ text: RawText, of name: RawText) throws(UsageError) {
         let (bytes, name) = (text.bytes, name.shown.printable)
         var words: [(key: Key?, value: [UInt8])] = [(nil, [])]

@@ -1,6 +1,6 @@
 import SwiftAF
 
-/// One part of a request as it is written on the command line, in HTTPie's syntax.
+/// A part of a request on the command line, in HTTPie's syntax.
 enum Item: Sendable, Equatable {
     /// `Name:value`
     case header(name: String, value: RawText)
@@ -15,8 +15,8 @@ enum Item: Sendable, Equatable {
     /// `name@path`, `name@path;type=image/png;filename=a.png`
     case filePart(name: RawText, FilePart)
 
-    /// Reads an item: the first separator counts, and of several that start there the longest. A backslash makes
-    /// an ordinary character of the separator after it; before anything else it is a backslash.
+    /// Parses an item. The first separator applies; of several that start at the same position, the longest. A
+    /// backslash escapes a separator; before anything else it is an ordinary character.
     init(_ argument: RawText) throws(UsageError) {
         guard let (name, separator, value) = Self.split(argument.bytes) else {
             throw UsageError(
@@ -42,7 +42,7 @@ enum Item: Sendable, Equatable {
     }
 
     private enum Separator: String, CaseIterable {
-        // Longer ones first: ":=" is not a header that begins with "=".
+        // Longer separators first, so that ":=" isn't parsed as a header whose value begins with "=".
         case json = ":="
         case query = "=="
         case textFile = "=@"
@@ -74,8 +74,8 @@ enum Item: Sendable, Equatable {
         return RawText(text)
     }
 
-    /// Appends the first character and returns the number of bytes it took. A backslash takes the byte after it
-    /// along, so that of two backslashes neither escapes what follows.
+    /// Appends the first character and returns the number of bytes consumed. A backslash consumes the next byte as
+    /// well, so the second of two backslashes doesn't escape anything.
     private static func appendUnescaped(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) -> Int {
         let pair = bytes.prefix(2)
         guard pair.first == UInt8(ascii: "\\"), pair.count == 2, let second = pair.last else {

@@ -1,17 +1,17 @@
 import SwiftAF
 
-/// One option: its spellings, its help text, and its effect.
+/// An option: its spellings, its help text, and its effect.
 struct OptionEntry: Sendable {
-    /// Every spelling, the long one last.
+    /// All spellings; the long one is last.
     let names: [String]
     /// The placeholder for the value in the help text; nil for a flag.
     let placeholder: String?
     let help: String
-    /// The commands that accept it; with others it is an error.
+    /// The commands that accept the option. With any other command it is an error.
     let commands: CommandKinds
     let apply: @Sendable (inout Options, RawText) throws(UsageError) -> Void
 
-    /// An option without a value.
+    /// Creates an option without a value.
     static func flag(
         _ names: String..., help: String, for commands: CommandKinds = .transfers,
         set: @escaping @Sendable (inout Options) -> Void
@@ -19,7 +19,7 @@ struct OptionEntry: Sendable {
         OptionEntry(names: names, placeholder: nil, help: help, commands: commands) { options, _ in set(&options) }
     }
 
-    /// An option whose value is a string.
+    /// Creates an option whose value is a string.
     static func value(
         _ names: String..., placeholder: String, help: String, for commands: CommandKinds = .transfers,
         apply: @escaping @Sendable (inout Options, String) throws(UsageError) -> Void
@@ -31,7 +31,7 @@ struct OptionEntry: Sendable {
         }
     }
 
-    /// An option whose value is bytes: a body, the path of a file.
+    /// Creates an option whose value is bytes, such as a body or the path of a file.
     static func bytes(
         _ names: String..., placeholder: String, help: String, for commands: CommandKinds = .transfers,
         apply: @escaping @Sendable (inout Options, RawText) throws(UsageError) -> Void
@@ -48,7 +48,7 @@ enum OptionTable {
         ("Protocol", versions), ("Trust", trust), ("Size limits", limits), ("Output", output), ("About", about),
     ]
 
-    /// The option with the spelling `name`.
+    /// Returns the option with the spelling `name`.
     static func entry(named name: String) -> OptionEntry? {
         entries[name]
     }

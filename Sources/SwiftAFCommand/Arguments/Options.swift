@@ -1,32 +1,32 @@
 import SwiftAF
 
-/// What the options of a command line say. The defaults are those of a run without any.
+/// The options of a command line. Each default applies if the option isn't given.
 struct Options: Sendable, Equatable {
-    /// The raw body, if one is given.
+    /// The raw body; nil if none is given.
     var data: DataArgument?
-    /// Body fields go as a form instead of JSON.
+    /// Whether body fields are sent as a URL-encoded form instead of JSON.
     var sendsForm = false
-    /// Body fields and files go as parts instead of JSON.
+    /// Whether body fields and files are sent as multipart/form-data instead of JSON.
     var sendsParts = false
-    /// The method of `upload`.
+    /// The method of `upload`; nil for POST.
     var uploadMethod: HTTPMethod?
-    /// `download` goes on with what is there.
+    /// Whether `download` resumes a partial file.
     var resumes = false
-    /// `download` lets the answer name the file.
+    /// Whether `download` takes the file's name from Content-Disposition.
     var usesContentDisposition = false
-    /// Name and password, with a colon between them.
+    /// The user name and password, separated by a colon.
     var user: String?
-    /// How to say who that is; nil for any way.
+    /// The authentication scheme; nil for any.
     var authentication: Authentication?
     /// The token of `Authorization: Bearer`.
     var bearerToken: String?
 
     var timeouts = HTTPRequest.Timeouts()
-    /// The number of header fields is limited by their bytes alone.
+    /// The limits of the response. The number of header fields is limited only by their total size.
     var limits = HTTPRequest.Limits(maximumHeaderCount: Int(UInt32.max))
-    /// Bytes per second, both ways; nil for no limit.
+    /// The maximum bytes per second in each direction; nil for no limit.
     var rateLimit: Int?
-    /// Repeats at most of a request that failed.
+    /// The maximum number of retries of a failed request.
     var retries = 0
     var redirects = RedirectPolicy.follow
     var httpVersion = HTTPVersionPreference.automatic
@@ -34,27 +34,27 @@ struct Options: Sendable, Equatable {
 
     var proxies = ProxyConfiguration.environment
 
-    /// Path of the only trust anchors; nil for the system's.
+    /// The path of the only trust anchors; nil for the system's.
     var anchorsPath: RawText?
     var allowsInvalidCertificates = false
     var validatesHostName = true
-    /// Keys as `sha256//…`, and paths of certificates.
+    /// Public key pins as `sha256//…`, or paths of certificates.
     var pins: [String] = []
     var pinnedCertificatePaths: [RawText] = []
-    /// Paths of a client certificate and its key, and the key's password.
+    /// The paths of a client certificate and its key, and the key's password.
     var certificatePath: RawText?
     var keyPath: RawText?
     var keyPassword: String?
     var minimumTLS: TLSOptions.Version?
 
-    /// Where the body goes; nil for standard output.
+    /// The destination of the body; nil for standard output.
     var outputPath: RawText?
     var printsJSON = false
     var printsTimings = false
     var isQuiet = false
     var isVerbose = false
 
-    /// Asked for instead of a request.
+    /// The information to print instead of sending a request.
     var information: Information?
 
     enum Information: Sendable {
@@ -66,7 +66,7 @@ struct Options: Sendable, Equatable {
     }
 }
 
-/// What stands behind `--data`.
+/// The value of `--data`.
 enum DataArgument: Sendable, Equatable {
     case text(RawText)
     case file(path: RawText)
@@ -86,9 +86,9 @@ enum DataArgument: Sendable, Equatable {
     }
 }
 
-/// The command line is wrong; nothing was sent.
+/// An error in the command line; nothing was sent.
 struct UsageError: Error, Sendable, Equatable {
-    /// What is wrong, without any value that may be a secret.
+    /// The message. Never contains a value that may be a secret.
     let message: String
 
     init(_ message: String) {

@@ -1,4 +1,4 @@
-/// An argument as the system gives it: bytes, which are text if they are UTF-8.
+/// An argument as passed by the system: bytes, usually UTF-8.
 struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
     let bytes: [UInt8]
 
@@ -14,15 +14,15 @@ struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
         self.init(text)
     }
 
-    /// Nil if the bytes aren't UTF-8.
+    /// The text; nil if the bytes aren't UTF-8.
     var text: String? { String(validating: bytes, as: UTF8.self) }
 
-    /// For messages: what isn't UTF-8 is replaced.
+    /// The text for messages. Invalid UTF-8 is replaced.
     var shown: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The text.
+    /// Returns the text, or throws if the bytes aren't UTF-8.
     ///
-    /// - Parameter subject: What it is, such as "the URL".
+    /// - Parameter subject: The name for the error message, such as "the URL".
     func text(of subject: @autoclosure () -> String) throws(UsageError) -> String {
         guard let text else { throw UsageError("\(subject()) is not UTF-8") }
         return text
@@ -32,10 +32,10 @@ struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
         bytes.starts(with: UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount))
     }
 
-    /// The bytes with a NUL behind them, for a call of the system. There is none in them: arguments can't hold it.
+    /// Calls a function with the bytes, terminated by NUL, for a system call. Arguments never contain NUL themselves.
     func withCString<Result>(_ use: (UnsafePointer<CChar>) -> Result) -> Result {
         (bytes.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { buffer in
-            // An array of at least one element has an address.
+            // `baseAddress` is never nil here: the array has at least one element.
             buffer.baseAddress.map(use) ?? use([0])
         }
     }

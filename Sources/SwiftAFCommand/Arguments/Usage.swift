@@ -1,4 +1,4 @@
-/// The text of `--help`. The options come from their table.
+/// The text of `--help`. The options are generated from their table.
 enum Usage {
     static let text: String = ([commands, items] + OptionTable.groups.map(section) + [exits]).joined(separator: "\n")
 

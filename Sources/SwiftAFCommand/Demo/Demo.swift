@@ -2,28 +2,28 @@ import AFTestServer
 import FoundationEssentials
 import SwiftAF
 
-/// A tour of the main jobs on an embedded server, which checks what it shows.
+/// Demonstrates the main features against an embedded server, and checks the results.
 struct Demo {
-    /// A part of the tour.
+    /// A step of the tour.
     struct Stop: Sendable {
-        /// What it is about.
+        /// The title of the step.
         let title: String
-        /// The Swift line that does it.
+        /// The line of Swift that the step demonstrates.
         let code: String
-        /// Does it, checks that it came out as it should, and says what there was to see.
+        /// Runs the step, checks the result, and returns the lines to print.
         let visit: @Sendable (Stage) async throws -> [String]
     }
 
-    /// Something came out differently.
+    /// A result differs from what was expected.
     struct Surprise: Error {
         let message: String
     }
 
     let style: Style
-    /// Takes the lines as they come.
+    /// Called with each line as soon as it is available.
     let write: (String) throws(WriteError) -> Void
 
-    /// Visits every stop. Nil if all of them came out as they should.
+    /// Runs all steps. Nil if all of them succeeded.
     func run() async throws(WriteError) -> Failure? {
         let stage: Stage
         do {
@@ -62,7 +62,7 @@ struct Demo {
     }
 }
 
-/// What the stops share.
+/// The objects that the steps share.
 final class Stage: Sendable {
     let server: TestServer
     let manager: HTTPSessionManager
@@ -72,13 +72,13 @@ final class Stage: Sendable {
         manager = HTTPSessionManager(baseURL: server.urlString("/"), requestSerializer: JSONRequestSerializer())
     }
 
-    /// A request of its own to a path of the server.
+    /// Returns a new request for a path of the server.
     func request(_ path: String, headers: HTTPHeaders = [:]) -> HTTPRequest {
         HTTPRequest(server.urlString(path), headers: headers)
     }
 }
 
-/// Colours, where there is a terminal.
+/// The colours of the output, used on a terminal only.
 struct Style: Sendable {
     let isColoured: Bool
 
@@ -92,12 +92,12 @@ struct Style: Sendable {
     }
 }
 
-/// Ends a stop if something is not as it should be.
+/// Fails the step if a condition is false.
 func expect(_ condition: Bool, _ message: @autoclosure () -> String) throws(Demo.Surprise) {
     guard condition else { throw Demo.Surprise(message: message()) }
 }
 
-/// Runs what has to fail with an error of a code, and gives the error.
+/// Runs an action that must fail with an error code, and returns the error.
 func expectError(_ code: SessionError.Code, _ action: () async throws -> Void) async throws -> SessionError {
     do {
         try await action()

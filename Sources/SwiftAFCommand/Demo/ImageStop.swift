@@ -4,7 +4,7 @@ import SwiftAF
 import SwiftAFImage
 
 extension Demo {
-    /// Nobody waits for anything, so all that is said of merging is sure.
+    /// The step doesn't depend on timing, so everything it says about merged requests is certain.
     static let images = Stop(
         title: "Images, each fetched once",
         code: "try await ImageDownloader.default.image(for: request)"

@@ -1,10 +1,10 @@
 import Glibc
 
-/// How much the most memory that the process ever had rises from now on.
+/// Measures how much the process's peak memory grows after its creation.
 struct PeakMemory: Sendable {
     private let before = Self.peak
 
-    /// In bytes.
+    /// The growth in bytes.
     var growth: Int64 { Self.peak - before }
 
     private static var peak: Int64 {

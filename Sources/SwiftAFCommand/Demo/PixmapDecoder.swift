@@ -2,7 +2,7 @@ import FoundationEssentials
 import SwiftAF
 import SwiftAFImage
 
-/// Decodes portable pixmaps (`P6`): a decoder of one's own, as small as they come.
+/// Decodes portable pixmaps (`P6`): a minimal example of a custom decoder.
 struct PixmapDecoder: ImageDecoding {
     static let contentType = "image/x-portable-pixmap"
 
@@ -27,7 +27,7 @@ struct PixmapDecoder: ImageDecoding {
         return image
     }
 
-    /// Up to the next blank, which is taken as well.
+    /// Reads up to the next white space, and consumes that as well.
     private static func word(_ rest: inout Data.SubSequence) -> String {
         let word = rest.prefix(10).prefix { !" \n\r\t".utf8.contains($0) }
         rest = rest.dropFirst(word.count + 1)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension Runner {
-    /// The tour, written as it goes; with `--json`, collected for the report.
+    /// Runs the tour and prints it as it proceeds. With `--json`, its lines are collected for the report.
     func demo(_ options: Options) async -> Outcome {
         if options.printsJSON { return await collectedDemo() }
         let demo = Demo(style: Style(isColoured: console.output.isTerminal)) { line throws(WriteError) in

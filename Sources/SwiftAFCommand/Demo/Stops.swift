@@ -170,7 +170,7 @@ extension Demo {
         try expect(await stage.server.waitForStalled(at: "slow"), "the request did not come")
         task.cancel()
         let error = try await expectError(.cancelled) { try await task.value }
-        // The server looks at its connections only while it reads or writes.
+        // The server notices that a connection was closed only when it reads or writes.
         stage.server.open("slow")
         try expect(await stage.server.waitForCloses(closed + 1), "the connection stayed open")
         return ["\(describe(error)); the server saw the connection close"]

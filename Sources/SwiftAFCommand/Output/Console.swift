@@ -1,48 +1,48 @@
 import FoundationEssentials
 import Glibc
 
-/// The three standard streams, as a run sees them.
+/// The standard streams of a run.
 struct Console: Sendable {
-    /// The descriptor that `--data @-` reads.
+    /// The file descriptor for `--data @-`.
     var input: Int32
     var output: any ByteSink
     var error: any ByteSink
 
-    /// The process's own.
+    /// The streams of the process.
     static var standard: Console {
         Console(
             input: STDIN_FILENO, output: DescriptorSink(descriptor: STDOUT_FILENO),
             error: DescriptorSink(descriptor: STDERR_FILENO))
     }
 
-    /// Writes a line on standard error. That this can't be done is nothing a program could say anywhere.
+    /// Writes a line to standard error. A failure is ignored: it can't be reported anywhere.
     func complain(_ line: String) {
         complain([line])
     }
 
-    /// Writes lines that belong together at once.
+    /// Writes several lines in one write, so that they stay together.
     @Sendable func complain(_ lines: [String]) {
         try? error.write(Data(lines.map { $0 + "\n" }.joined().utf8))
     }
 }
 
-/// Where bytes go.
+/// The destination of output.
 protocol ByteSink: Sendable {
-    /// Whether a person reads along.
+    /// Whether the destination is a terminal.
     var isTerminal: Bool { get }
-    /// Columns of the terminal.
+    /// The width of the terminal in columns.
     var columns: Int { get }
-    /// Writes all of the bytes.
+    /// Writes all bytes.
     func write(_ bytes: Data) throws(WriteError)
 }
 
-/// A write that failed.
+/// A failed write.
 struct WriteError: Error, Sendable {
     /// The `errno`.
     let systemError: Int32
 }
 
-/// An open file descriptor, which is not closed.
+/// A file descriptor. It isn't closed.
 struct DescriptorSink: ByteSink {
     let descriptor: Int32
 
@@ -61,7 +61,7 @@ struct DescriptorSink: ByteSink {
         }
     }
 
-    /// Writes what can be written now, at least a byte; waits if the descriptor was opened not to.
+    /// Writes as much as possible, at least one byte. If the descriptor is non-blocking, waits until it is writable.
     private func writeSome(_ bytes: Data) throws(WriteError) -> Int {
         while true {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -78,7 +78,7 @@ struct DescriptorSink: ByteSink {
     }
 }
 
-/// The system's words for an `errno`.
+/// Returns the system's message for an `errno`.
 func systemMessage(_ number: Int32) -> String {
     var text = [CChar](repeating: 0, count: 256)
     guard strerror_r(number, &text, text.count) == 0 else { return "error \(number)" }

@@ -1,16 +1,17 @@
 import FoundationEssentials
 import SwiftAF
 
-/// JSON text that goes through the program as it is: numbers keep their digits, strings their escapes, members their
-/// order and repeats. Only the white space between tokens changes, in ``compact`` and ``pretty``.
+/// JSON text that is kept unchanged: digits of numbers, escapes in strings, and the order and repetition of members.
+/// Only ``compact`` and ``pretty`` change the white space between tokens.
 struct JSONText: Sendable, Hashable {
-    /// What a report can hold: its readers count its own level too, and take as many as ``JSONValue``.
+    /// The maximum nesting of a body in a report. The report adds a level, and the limit of readers is that of
+    /// ``JSONValue``.
     private static let mostLevels = 511
 
-    /// Valid after RFC 8259, in UTF-8.
+    /// Valid JSON (RFC 8259) in UTF-8.
     let bytes: [UInt8]
 
-    /// Takes text that is valid.
+    /// Creates text from bytes; throws if they aren't valid JSON.
     init(_ bytes: [UInt8]) throws(JSONParseError) {
         _ = try JSONValue(parsing: bytes)
         self.bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
@@ -20,32 +21,32 @@ struct JSONText: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// A string, quoted.
+    /// Returns a quoted string.
     static func string(_ text: String) -> JSONText {
-        // A string alone can always be written.
+        // A string can always be encoded, so this never fails.
         let quoted = try? JSONValue.string(text).text(options: .withoutEscapingSlashes)
         return JSONText(valid: Array((quoted ?? "\"\"").utf8))
     }
 
-    /// An object of these members, in their order.
+    /// Returns an object with these members, in order.
     static func object(_ members: [(name: String, value: JSONText)]) -> JSONText {
         let parts = members.map { string($0.name).bytes + [UInt8(ascii: ":")] + $0.value.bytes }
         let inside = parts.joined(separator: [UInt8(ascii: ",")])
         return JSONText(valid: [UInt8(ascii: "{")] + inside + [UInt8(ascii: "}")])
     }
 
-    /// An array.
+    /// Returns an array.
     static func array(_ elements: [JSONText]) -> JSONText {
         let inside = elements.map(\.bytes).joined(separator: [UInt8(ascii: ",")])
         return JSONText(valid: [UInt8(ascii: "[")] + inside + [UInt8(ascii: "]")])
     }
 
-    /// A value that this program made itself.
+    /// Encodes a value created by this program.
     static func value(_ value: JSONValue) throws(JSONValue.WritingError) -> JSONText {
         JSONText(valid: Array(try value.text(options: .withoutEscapingSlashes).utf8))
     }
 
-    /// Whether containers are nested so deeply that readers of a report would refuse it.
+    /// Whether the nesting exceeds what readers of a report accept.
     var isTooDeep: Bool {
         var (depth, deepest) = (0, 0)
         for token in tokens {
@@ -59,7 +60,7 @@ struct JSONText: Sendable, Hashable {
         return deepest > Self.mostLevels
     }
 
-    /// The digits of a number; nil for anything else.
+    /// The digits of a number; nil for any other value.
     var number: String? {
         guard let first = bytes.first(where: { !Self.isBlank($0) }), first == UInt8(ascii: "-") || first &- 0x30 < 10
         else { return nil }
@@ -68,10 +69,10 @@ struct JSONText: Sendable, Hashable {
 
     // MARK: White space
 
-    /// Without white space between tokens.
+    /// The text without white space between tokens.
     var compact: JSONText { JSONText(valid: Array(tokens.joined())) }
 
-    /// A line for each member and element, two spaces further in for each level.
+    /// The text with one line per member and element, indented by two spaces per level.
     var pretty: JSONText {
         var text: [UInt8] = []
         var depth = 0
@@ -84,7 +85,7 @@ struct JSONText: Sendable, Hashable {
             let first = token.first
             let closes = first == UInt8(ascii: "}") || first == UInt8(ascii: "]")
             if closes { depth -= 1 }
-            // Nothing stands between the brackets of an empty container.
+            // Keep the brackets of an empty container together.
             if isEmptySoFar != closes { breakLine() }
             isEmptySoFar = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
             text += token
@@ -101,7 +102,7 @@ struct JSONText: Sendable, Hashable {
 
     private var tokens: Tokens { Tokens(rest: bytes[...]) }
 
-    /// The tokens of valid text, one after the other.
+    /// The tokens of valid JSON text, in order.
     private struct Tokens: Sequence, IteratorProtocol {
         var rest: ArraySlice<UInt8>
 

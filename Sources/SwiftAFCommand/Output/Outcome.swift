@@ -1,41 +1,41 @@
 import FoundationEssentials
 import SwiftAF
 
-/// What a run came to: all that is known, and why it failed if it did.
+/// The outcome of a run: what was received, and the failure if there is one.
 struct Outcome: Sendable {
     var failure: Failure?
     var response: HTTPResponse?
-    /// The URL that answered, or the one that was asked.
+    /// The URL of the final response; without a response, that of the request.
     var url: String?
     /// The body, if it is in memory.
     var body: Data?
-    /// Bytes of the body after decoding.
+    /// The size of the body in bytes, after decoding.
     var bodyBytes: Int?
-    /// What is printed instead of the body: the picture that it is.
+    /// The rendered image, printed instead of the body.
     var picture: Data?
-    /// The file that the body is in.
+    /// The file that contains the body.
     var file: String?
-    /// The body as JSON, if it is and was asked for.
+    /// The body as JSON, if it is JSON and `--json` was given.
     var json: JSONText?
     var metrics: ResponseMetrics?
-    /// What `trust` was asked for.
+    /// The result of `trust`.
     var trust: TrustReport?
     /// The Location of each redirect that was followed, as received.
     var locations: [String] = []
-    /// Of a run with several transfers: what each came to. The rest is then empty, but for the first failure.
+    /// The outcomes of several transfers. All other properties are then empty, except the first failure.
     var parts: [Outcome] = []
 
     init(failure: Failure? = nil) {
         self.failure = failure
     }
 
-    /// A text that is no answer of a server.
+    /// Creates the outcome of a command that only prints text.
     init(text: String) {
         body = Data(text.utf8)
         bodyBytes = text.utf8.count
     }
 
-    /// Several transfers, which failed if one of them did.
+    /// Creates the outcome of several transfers. It is a failure if one of them failed.
     init(parts: [Outcome]) {
         self.parts = parts
         failure = parts.lazy.compactMap(\.failure).first

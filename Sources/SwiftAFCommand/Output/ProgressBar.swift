@@ -1,17 +1,17 @@
 import SwiftAF
 
-/// One line about a running transfer. Pure: numbers and a width in, text out.
+/// A line that shows the progress of a transfer. A pure function of numbers and a width.
 ///
 /// ```
 ///  45% [============>               ] 115.2/256.0 MiB   98.3 MiB/s  0:01 left
 /// ```
 struct ProgressBar: Sendable {
-    /// How far the transfer is.
+    /// The progress of the transfer.
     var progress: TransferProgress
-    /// Since its start.
+    /// The time since the transfer started.
     var elapsed: Duration
 
-    /// The line, at most `width` characters.
+    /// Returns the line, at most `width` characters long.
     func line(width: Int) -> String {
         let (moved, done, total) = leg
         guard let total, total > 0 else {
@@ -21,20 +21,20 @@ struct ProgressBar: Sendable {
         let percent = "\(Int(fraction * 100))%".rightAligned(to: 4)
         let parts = ["\(Format.bytes(done))/\(Format.bytes(total))", rate(moved), remaining(total - done, moved)]
         let tail = parts.joined(separator: "  ")
-        // The percentage, three blanks and two brackets stand beside the bar.
+        // Besides the bar, the line contains the percentage, the tail, two spaces and two brackets.
         let room = width - percent.count - tail.count - 4
         guard room >= 10 else { return fit([percent] + parts, width) }
         return "\(percent) [\(bar(fraction, room))] \(tail)"
     }
 
-    /// Turns, where nobody knows how much is left.
+    /// The spinner, shown while the total is unknown.
     private var spinner: Character {
         let turns: [Character] = ["|", "/", "-", "\\"]
         return turns[Int(max(0, elapsed.seconds) * 10) % turns.count]
     }
 
-    /// The direction that is moving: the request's body until it is sent, then the response's.
-    /// What was there before counts as done, but did not move.
+    /// The active direction: the request body until it is sent, then the response body. Bytes that a resumed download
+    /// started with count as done, but not as moved.
     private var leg: (moved: Int64, done: Int64, total: Int64?) {
         let isUploading = progress.received == 0 && progress.sent > 0 && progress.sent != progress.sentTotal
         return isUploading
@@ -42,7 +42,7 @@ struct ProgressBar: Sendable {
             : (progress.received, withOffset(progress.received), progress.receivedTotal.map(withOffset))
     }
 
-    /// What a server announces may be beyond all numbers.
+    /// Adds the resume offset without overflow: the server may announce any number.
     private func withOffset(_ count: Int64) -> Int64 {
         let (sum, isTooLarge) = count.addingReportingOverflow(progress.offset)
         return isTooLarge ? .max : sum
@@ -71,7 +71,7 @@ struct ProgressBar: Sendable {
         return String(repeating: "=", count: filled) + ">" + String(repeating: " ", count: width - filled - 1)
     }
 
-    /// As many parts as there is room for, the first ones first.
+    /// Joins as many parts as fit, starting with the first.
     private func fit(_ parts: [String], _ width: Int) -> String {
         var text = ""
         for part in parts {

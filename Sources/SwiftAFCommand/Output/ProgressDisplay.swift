@@ -2,17 +2,17 @@ import Dispatch
 import FoundationEssentials
 import SwiftAF
 
-/// Draws progress bars on standard error, for transfers that last: one line for each that is under way.
+/// Draws progress bars on standard error for transfers that take long: one line per active transfer.
 final class ProgressDisplay: Sendable {
-    /// Transfers that are over before are not worth a bar.
+    /// The minimum duration of a transfer before its bar is shown.
     private static let patience = Duration.milliseconds(500)
     private static let interval = DispatchTimeInterval.milliseconds(100)
 
     private let sink: any ByteSink
     private let lines = Locked(ProgressLines())
-    /// Everything is drawn here, one after the other.
+    /// The serial queue for all drawing.
     private let queue = DispatchQueue(label: "swiftaf.progress")
-    /// Says when there is something to show.
+    /// Reports when there is something to show.
     private let activity = NetworkActivityIndicatorManager()
     private let timer = Locked<DrawingTimer?>(nil)
 
@@ -22,24 +22,24 @@ final class ProgressDisplay: Sendable {
         activity.callbackQueue = queue
     }
 
-    /// A transfer begins.
+    /// Begins a transfer.
     ///
-    /// - Parameter name: Empty for the only one.
+    /// - Parameter name: The name of the transfer; empty for a single one.
     func begin(_ index: Int = 0, _ name: String = "") {
         lines.withLock { $0.begin(index, name, at: .now) }
     }
 
-    /// Takes note of how far a transfer is. Never blocks.
+    /// Records the progress of a transfer. Never blocks.
     func note(_ progress: TransferProgress, of index: Int = 0) {
         lines.withLock { $0.note(progress, of: index) }
     }
 
-    /// One of several transfers has ended; what it came to stays on the screen.
+    /// Ends one of several transfers. Its result stays on the screen.
     func end(_ index: Int, _ verdict: String) {
         lines.withLock { $0.end(index, verdict) }
     }
 
-    /// Writes lines where the bars stand, which come back below them.
+    /// Writes lines in place of the bars, which are drawn again below.
     @Sendable func write(_ text: [String]) {
         queue.async {
             self.erase()
@@ -47,7 +47,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Runs transfers, draws while they last, and leaves an empty line behind.
+    /// Runs transfers, draws bars meanwhile, and erases them at the end.
     func accompany<Value: Sendable>(_ transfer: () async -> Value) async -> Value {
         activity.visibilityHandler = { [weak self] isVisible in self?.setDrawing(isVisible) }
         activity.isEnabled = true
@@ -57,15 +57,15 @@ final class ProgressDisplay: Sendable {
         return value
     }
 
-    /// On the queue.
+    /// Called on the queue.
     private func setDrawing(_ isDrawing: Bool) {
         let next = isDrawing ? DrawingTimer(queue, Self.interval) { [weak self] in self?.draw() } : nil
         timer.withLock { $0 = next }
         if !isDrawing { erase() }
     }
 
-    /// A terminal shows Ctrl-C as two characters behind the last bar, and must not break the line for them: that part of
-    /// the bar would stay on the screen.
+    /// The width for the bars. Three columns stay free: a terminal echoes Ctrl-C as two characters after the last bar,
+    /// and a line break there would leave part of the bar on the screen.
     private var width: Int { sink.columns - 3 }
 
     private func erase() {
@@ -79,7 +79,7 @@ final class ProgressDisplay: Sendable {
         send(text)
     }
 
-    /// Behind what is being drawn, on the same queue.
+    /// Erases the bars after pending drawing, on the same queue.
     private func clear() async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -94,12 +94,12 @@ final class ProgressDisplay: Sendable {
     }
 }
 
-/// What has to be taken off the screen when the process ends at once.
+/// Restores the screen when the process ends at once.
 enum Screen {
-    /// Lines of bars on standard error.
+    /// The number of lines with bars on standard error.
     static let drawnLines = Locked(0)
 
-    /// What erases them; nil if there are none.
+    /// The text that erases the bars; nil if there are none.
     static var eraser: String? {
         let count = drawnLines.withLock { $0 }
         guard count > 0 else { return nil }
@@ -107,9 +107,9 @@ enum Screen {
     }
 }
 
-/// Calls something again and again, as long as it exists.
+/// Calls a closure repeatedly, as long as the object exists.
 private final class DrawingTimer: Sendable {
-    /// Dispatch lets any thread use it; the type only does not say so.
+    /// Can be used on any thread; Dispatch only doesn't declare the protocol `Sendable`.
     private nonisolated(unsafe) let source: any DispatchSourceTimer
 
     init(_ queue: DispatchQueue, _ interval: DispatchTimeInterval, _ action: @escaping @Sendable () -> Void) {
@@ -124,7 +124,7 @@ private final class DrawingTimer: Sendable {
     }
 }
 
-/// The lines of several transfers, as a value: what happens comes in, text for a terminal comes out.
+/// The lines of several transfers, as a value type: events go in, text for a terminal comes out.
 struct ProgressLines {
     private struct Row {
         var name: String
@@ -133,11 +133,11 @@ struct ProgressLines {
     }
 
     private var rows: [Int: Row] = [:]
-    /// Of all names, so that the bars stay where they are.
+    /// The length of the longest name so far, so that the bars stay aligned.
     private var longestName = 0
-    /// Said once, above those that are under way.
+    /// The lines of ended transfers, to be written once above the bars.
     private var ended: [String] = []
-    /// Lines that are on the screen and will be drawn over.
+    /// The number of lines on the screen that will be overwritten.
     private(set) var drawn = 0
 
     mutating func begin(_ index: Int, _ name: String, at start: ContinuousClock.Instant) {
@@ -154,7 +154,7 @@ struct ProgressLines {
         ended.append("\(row.name.padded(to: longestName))  \(verdict)")
     }
 
-    /// Draws over what was drawn before.
+    /// Returns the text that overwrites the previous lines.
     mutating func draw(width: Int, now: ContinuousClock.Instant) -> String {
         let bars = rows.sorted { $0.key < $1.key }.map { _, row in
             let bar = ProgressBar(progress: row.progress, elapsed: now - row.start)
@@ -165,7 +165,7 @@ struct ProgressLines {
         return replace(by: bars, width)
     }
 
-    /// Takes what is under way off the screen; what has ended stays. Nothing, if nothing was drawn.
+    /// Returns the text that erases the bars and keeps the lines of ended transfers. Empty if nothing was drawn.
     mutating func clear(width: Int) -> String {
         drawn > 0 ? replace(by: [], width) : ""
     }
@@ -176,7 +176,7 @@ struct ProgressLines {
         if drawn > 1 { text += "\u{1B}[\(drawn - 1)A" }
         for line in ended { text += "\(line.prefix(width))\u{1B}[K\n" }
         text += bars.map { "\($0)\u{1B}[K" }.joined(separator: "\n")
-        // What is left of more lines than there are now.
+        // Erase what is left if there were more lines before.
         if bars.isEmpty { text += "\u{1B}[K" }
         if drawn > ended.count + max(1, bars.count) { text += "\u{1B}[J" }
         ended = []

@@ -1,18 +1,18 @@
 import FoundationEssentials
 import SwiftAF
 
-/// The object that `--json` prints. Its fields are always all there; those without a value are null. That of `trust`
-/// has one more.
+/// The object that `--json` prints. It always has the same fields; those without a value are null. For `trust`, one
+/// field is added.
 struct Report {
     let outcome: Outcome
 
-    /// The object as JSON text with a line break.
+    /// Returns the object as JSON text with a line break.
     func text(pretty: Bool) throws(JSONValue.WritingError) -> String {
         let json = try json
         return String(decoding: (pretty ? json.pretty : json).bytes, as: UTF8.self) + "\n"
     }
 
-    /// The object, with the body's JSON in it as it came.
+    /// The object, with the body's JSON unchanged.
     private var json: JSONText {
         get throws(JSONValue.WritingError) {
             var members: [(String, JSONText)] = []
@@ -30,10 +30,10 @@ struct Report {
         }
     }
 
-    /// The object but for the body's JSON, which ``text(pretty:)`` puts in its place.
+    /// The object without the body's JSON, which ``text(pretty:)`` inserts.
     var value: JSONValue {
         if let trust = outcome.trust, case .object(var fields) = transfer {
-            // Only `trust` adds it: scripts count on the fields of the others.
+            // Added for `trust` only: scripts rely on the fields of the other reports.
             fields["trust"] = TrustText.value(trust)
             return .object(fields)
         }
@@ -76,7 +76,7 @@ struct Report {
         [.string(field.name), .string(field.value)]
     }
 
-    /// The redirects that were followed.
+    /// Returns the redirects that were followed.
     private func redirects(of metrics: ResponseMetrics) -> [JSONValue] {
         zip(metrics.hops.filter { $0.location != nil }, outcome.locations).map { hop, location in
             [
@@ -87,7 +87,7 @@ struct Report {
         }
     }
 
-    /// The phases of the hop that answered, and the time of all of them together.
+    /// Returns the phases of the final hop, and the total time of all hops.
     private static func timings(_ metrics: ResponseMetrics) -> JSONValue? {
         metrics.hops.last.map { hop in
             [

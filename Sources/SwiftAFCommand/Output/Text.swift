@@ -1,16 +1,17 @@
-/// Small helpers for text that people read.
+/// Formats text for people.
 extension String {
-    /// With spaces behind it up to `width` characters.
+    /// Appends spaces up to a width of `width` characters.
     func padded(to width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
     }
 
-    /// With spaces before it up to `width` characters.
+    /// Prepends spaces up to a width of `width` characters.
     func rightAligned(to width: Int) -> String {
         String(repeating: " ", count: max(0, width - count)) + self
     }
 
-    /// With control characters written as `\u{1B}`: what comes from a server must not steer a terminal.
+    /// The text with control characters escaped as `\u{1B}`, so that a server can't send control sequences to the
+    /// terminal.
     var printable: String {
         var text = String.UnicodeScalarView()
         for scalar in unicodeScalars {
@@ -24,9 +25,9 @@ extension String {
     }
 }
 
-/// Numbers as people read them.
+/// Formats numbers for people.
 enum Format {
-    /// With a fixed number of digits behind the point.
+    /// Returns the number with a fixed number of decimal places.
     static func decimal(_ value: Double, digits: Int) -> String {
         guard value.isFinite else { return "?" }
         var scale = 1.0
@@ -46,7 +47,7 @@ enum Format {
         let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
         var value = Double(count) / 1024
         var unit = 0
-        // What would be rounded to 1024.0 is written in the next unit.
+        // Use the next unit for a value that would be rounded to 1024.0.
         while value >= 1023.95, unit < units.count - 1 {
             value /= 1024
             unit += 1
@@ -78,13 +79,13 @@ enum Format {
 }
 
 extension Duration {
-    /// In milliseconds, to the microsecond.
+    /// The duration in milliseconds, with a resolution of a microsecond.
     var milliseconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds * 1_000_000 + attoseconds / 1_000_000_000_000) / 1000
     }
 
-    /// In seconds.
+    /// The duration in seconds.
     var seconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
     }

@@ -1,6 +1,6 @@
 import SwiftAF
 
-/// The table that `--timings` prints: a line for each hop, the time at which each of its phases was done.
+/// The table that `--timings` prints: one line per hop, with the time at which each phase ended.
 enum Timings {
     static func lines(_ metrics: ResponseMetrics) -> [String] {
         metrics.hops.flatMap { hop in

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SwiftAF
 
-/// What `trust` prints: for people, and as JSON.
+/// The output of `trust`: for people, and as JSON.
 enum TrustText {
     static func text(_ report: TrustReport) -> String {
         var lines = ["host         \(report.host.printable)", "verdict      \(verdict(report))"]

@@ -1,12 +1,12 @@
 import SwiftAF
 
-/// What `-v` prints: what was really sent and received, line by line, as the core reports it.
+/// Prints what was sent and received with `-v`, line by line, as reported by the core.
 final class WireLog: EventMonitor {
     let tracesWire = true
     private let write: @Sendable ([String]) -> Void
     private let waiting = Locked<CheckedContinuation<Void, Never>?>(nil)
 
-    /// - Parameter write: Takes lines that belong together.
+    /// - Parameter write: Called with lines that belong together.
     init(_ write: @escaping @Sendable ([String]) -> Void) {
         self.write = write
     }
@@ -24,7 +24,7 @@ final class WireLog: EventMonitor {
         waiting.withLock { $0 }?.resume()
     }
 
-    /// Ends the manager, and waits until all that it has reported is written.
+    /// Invalidates the manager, and waits until all of its events are written.
     func drain(_ manager: HTTPSessionManager) async {
         await withCheckedContinuation { continuation in
             waiting.withLock { $0 = continuation }
@@ -51,7 +51,7 @@ final class WireLog: EventMonitor {
         }
     }
 
-    /// As UTF-8, or as ISO-8859-1 where it isn't: HTTP's historic encoding.
+    /// Decodes UTF-8, or ISO-8859-1 (HTTP's historic encoding) if it isn't valid UTF-8.
     private static func text(_ bytes: ArraySlice<UInt8>) -> String {
         String(validating: bytes, as: UTF8.self)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

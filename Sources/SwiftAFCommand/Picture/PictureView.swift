@@ -2,13 +2,13 @@ import FoundationEssentials
 import SwiftAF
 import SwiftAFImage
 
-/// Makes text that shows a picture in a terminal of the body of an answer.
+/// Renders the body of a response as an image for a terminal.
 struct PictureView {
     let decoder: any ImageDecoding
     let graphics: TerminalGraphics
     let columns: Int
 
-    /// Before anything is sent: whether there will be somebody to decode the answer.
+    /// Throws if the decoder isn't available. Called before anything is sent.
     static func refuseWithout(_ decoder: any ImageDecoding) throws(Failure) {
         guard decoder is SystemImageDecoder, !SystemImageDecoder.isAvailable else { return }
         throw Failure(
@@ -20,7 +20,7 @@ struct PictureView {
     func text(of body: Data) throws(Failure) -> Data {
         let room = graphics.room(columns: columns)
         var options = ImageDecodingOptions()
-        // Twice as large as it will be, to have something to take means of.
+        // Twice the final size, so that each cell is the mean of several pixels.
         options.maximumPixelSize = 2 * max(room.width, room.height)
         do {
             let image = try decoder.decode(body, options: options)

@@ -1,14 +1,15 @@
 import FoundationEssentials
 import SwiftAFImage
 
-/// How a terminal shows pictures. Pure: an image in, bytes for the terminal out.
+/// Renders images for a terminal. A pure function: an image in, bytes for the terminal out.
 enum TerminalGraphics: Sendable, Equatable {
-    /// The graphics protocol of kitty: pixels.
+    /// The kitty graphics protocol, which transmits pixels.
     case kitty
-    /// Two pixels in each character cell, in 24-bit colours.
+    /// Two pixels per character cell, in 24-bit colours.
     case halfBlocks
 
-    /// What a terminal can, by what it says of itself in the environment. Terminals within terminals can less.
+    /// Detects the capabilities of the terminal from the environment. Terminal multiplexers support less than the
+    /// terminal.
     init(environment: [String: String], isTerminal: Bool) {
         let type = environment["TERM"] ?? ""
         let isNested = environment["TMUX"] != nil || type.hasPrefix("screen") || type.hasPrefix("tmux")
@@ -18,8 +19,8 @@ enum TerminalGraphics: Sendable, Equatable {
         self = isTerminal && isKitty && !isNested ? .kitty : .halfBlocks
     }
 
-    /// The most pixels that a picture may have to be as wide as the terminal, and at most so tall that one can still find
-    /// its top. How wide a cell is in pixels is not known; few have fewer than eight.
+    /// The maximum size in pixels: as wide as the terminal, and not so tall that the top scrolls far away. The width of
+    /// a cell in pixels is unknown, so eight is assumed; few cells are narrower.
     func room(columns: Int) -> (width: Int, height: Int) {
         let columns = max(1, min(columns, 1000))
         return switch self {
@@ -37,7 +38,7 @@ enum TerminalGraphics: Sendable, Equatable {
 
     // MARK: kitty
 
-    /// Of Base64, in one escape sequence: what the protocol allows.
+    /// The maximum length of the Base64 in one escape sequence, set by the protocol.
     private static let chunk = 4096
 
     private static func kittyText(of image: Image) -> Data {
@@ -46,7 +47,7 @@ enum TerminalGraphics: Sendable, Equatable {
         var at = 0
         while at < pixels.count {
             let end = min(pixels.count, at + chunk)
-            // Transmit and show RGBA, and don't answer: nobody would read that.
+            // Transmit and show RGBA (a=T, f=32), and suppress the terminal's response (q=2), which isn't read.
             let first = at == 0 ? "a=T,f=32,q=2,s=\(image.pixelWidth),v=\(image.pixelHeight)," : ""
             text += "\u{1B}_G\(first)m=\(end < pixels.count ? 1 : 0);".utf8
             text += pixels[at..<end]
@@ -61,7 +62,7 @@ enum TerminalGraphics: Sendable, Equatable {
     private struct Colour: Equatable {
         let red, green, blue: UInt8
 
-        /// Nil where what lies behind is seen rather than this.
+        /// Nil if the pixel is mostly transparent.
         init?(_ pixels: UnsafeRawBufferPointer, at offset: Int) {
             guard offset + 3 < pixels.count, pixels[offset + 3] >= 128 else { return nil }
             (red, green, blue) = (pixels[offset], pixels[offset + 1], pixels[offset + 2])
@@ -85,7 +86,7 @@ enum TerminalGraphics: Sendable, Equatable {
         }
     }
 
-    /// One line of cells, which says a colour only where it changes.
+    /// One line of cells. Colours are written only where they change.
     private struct BlockLine {
         private var text = ""
         private var front: Colour?

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import SwiftAF
 
-/// The bytes of a descriptor that can be read once: standard input, a pipe, a terminal.
+/// The bytes of a descriptor that can be read once: standard input, a pipe, or a terminal.
 struct ByteStream: AsyncSequence, Sendable {
     typealias Element = Data
 
@@ -16,7 +16,7 @@ struct ByteStream: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol, Sendable {
         let descriptor: Int32
 
-        /// The next bytes; nil at the end.
+        /// Returns the next bytes; nil at the end.
         ///
         /// - Throws: `CancellationError`; ``SessionError`` with code `file` if reading fails.
         func next() async throws -> Data? {
@@ -37,10 +37,10 @@ struct ByteStream: AsyncSequence, Sendable {
         case bytes(Data), end, nothing, failure(Int32)
     }
 
-    /// Waiting blocks a thread, which must not be one of the pool that runs tasks.
+    /// Reading blocks, so it happens on this queue and not on Swift's cooperative pool.
     private static let queue = DispatchQueue(label: "swiftaf.input")
     private static let pieceSize = 64 << 10
-    /// How long a cancelled reader may go on waiting.
+    /// The maximum time in milliseconds until a cancelled reader notices it.
     private static let patience: Int32 = 100
 
     private static func read(_ descriptor: Int32) async -> Piece {

@@ -1,13 +1,13 @@
 import SwiftAF
 
 extension RequestBuilder {
-    /// Who to be for the server: by `--user`, else by the URL; nil for nobody.
+    /// Returns the credential of `--user`, or that of the URL; nil if neither is given.
     func credential(for request: HTTPRequest) throws(Failure) -> Credential? {
         let isOfURL = URLText(request.url).withoutUserInfo != request.url
         let isAsked = options.user != nil || options.authentication != nil
         guard isOfURL || isAsked else { return nil }
         if request.headers.contains(HTTPHeaders.Name.authorization) {
-            // What is said expressly comes before what stands in the URL.
+            // An explicit option takes precedence over the URL.
             guard isAsked else { return nil }
             throw Failure(
                 UsageError("--user and --auth can't be combined with --bearer or an Authorization header"))

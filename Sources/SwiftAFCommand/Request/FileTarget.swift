@@ -1,17 +1,18 @@
 import SwiftAF
 
-/// The file that a body goes to.
+/// The file that a body is written to.
 struct FileTarget: Sendable {
     enum Name: Sendable {
         case path(RawText)
-        /// Content-Disposition names it; without that field this is the name, or why there is none.
+        /// The file is named by Content-Disposition. Without that field, this is the name, or the reason why there is
+        /// none.
         case answer(otherwise: Result<String, UsageError>)
     }
 
     let name: Name
     let options: DownloadOptions
 
-    /// - Returns: Nil if the body does not go to a file.
+    /// - Returns: Nil if the body isn't written to a file.
     static func of(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
         guard command.isDownload else {
             return options.outputPath.map { FileTarget(name: .path($0), options: written) }
@@ -24,7 +25,7 @@ struct FileTarget: Sendable {
             return FileTarget(name: .path(name), options: downloadOptions(options))
         }
         let other = Result { () throws(UsageError) in try FileName.of(url: command.url) }
-        // Which file is replaced must not be the server's choice.
+        // Without `.replacesFile`: the server must not choose which file is replaced.
         return FileTarget(name: .answer(otherwise: other), options: .keepsPartialFile)
     }
 
@@ -32,15 +33,15 @@ struct FileTarget: Sendable {
         written.union(options.resumes ? [.keepsPartialFile, .resumes] : .keepsPartialFile)
     }
 
-    /// How any file is written that the command line names.
+    /// The options for files named on the command line.
     private static let written: DownloadOptions = [.replacesFile, .followsLinks, .keepsPermissions]
 
-    /// What the report calls it: the path as it was given.
+    /// Returns the path for the report, as it was given.
     func path(of response: DownloadResponse) -> String {
         if case .path(let path) = name { path.shown } else { response.filePath }
     }
 
-    /// Downloads into the file.
+    /// Downloads to the file.
     func download(
         _ request: HTTPRequest, with manager: HTTPSessionManager, progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(SessionError) -> DownloadResponse {
@@ -50,20 +51,20 @@ struct FileTarget: Sendable {
         case .answer(let otherwise):
             return try await manager.download(request, options: options, progress: progress) { response in
                 let isNamed = response.headers.contains(HTTPHeaders.Name.contentDisposition)
-                // An empty path is an error of its own, which `problem(behind:)` explains.
+                // An empty path fails with `invalidInput`; `problem(behind:)` explains it.
                 return isNamed ? response.suggestedFileName : (try? otherwise.get()) ?? ""
             }
         }
     }
 
-    /// Why there was no name for the body that came.
+    /// Returns why the response has no file name; nil if the error has another cause.
     func problem(behind error: SessionError) -> UsageError? {
         guard error.code == .invalidInput, error.response != nil, case .answer(.failure(let problem)) = name
         else { return nil }
         return problem
     }
 
-    /// What brings the rest of a body that broke off.
+    /// Returns how to resume an interrupted download.
     func advice(_ token: ResumeToken) -> String {
         let part = "\(token.filePath).part".printable
         let came = Format.bytes(token.bytesReceived)

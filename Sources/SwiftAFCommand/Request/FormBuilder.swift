@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SwiftAF
 
-/// Makes the form that items describe, in their order. Files are opened when they are sent.
+/// Builds a form from items, in order. Files are opened when they are sent.
 enum FormBuilder {
     static func form(of items: [Item]) throws(Failure) -> MultipartFormData {
         var form = MultipartFormData()
@@ -45,7 +45,7 @@ enum FormBuilder {
         return heading
     }
 
-    /// A number as it is written; what has members and elements as several parts.
+    /// Appends a number as written; an object or array as several parts.
     private static func append(_ value: JSONText, name: RawText, to form: inout MultipartFormData) throws {
         if let number = value.number { return try form.append(Data(number.utf8), heading: heading(name)) }
         let text = try name.text(of: "the name of a field with a JSON value")
@@ -67,7 +67,7 @@ enum FormBuilder {
         }
     }
 
-    /// What the extension stands for; nil for nothing.
+    /// Returns the media type of the extension; nil if unknown.
     private static func mediaType(of fileName: RawText) -> String? {
         let parts = fileName.shown.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count > 1, let last = parts.last else { return nil }

@@ -2,16 +2,16 @@ import FoundationEssentials
 import Glibc
 import SwiftAF
 
-/// Files that the command line names. What can't be read is an error before anything is sent.
+/// Reads files named on the command line. If one can't be read, it fails before anything is sent.
 enum InputFile {
     enum Content: Sendable {
-        /// A regular file, which can be read again.
+        /// A regular file, which can be read repeatedly.
         case file
-        /// A pipe or a device.
+        /// A pipe or a device, which can be read once.
         case stream(ByteStream)
     }
 
-    /// A body from a path: a regular file is streamed and can be sent again; a pipe or a device is read once.
+    /// Returns a body for a path. A regular file is streamed and can be replayed; a pipe or a device is read once.
     static func body(_ path: RawText) throws(Failure) -> HTTPBody {
         switch try content(path) {
         case .file: .file(try name(path))
@@ -19,14 +19,14 @@ enum InputFile {
         }
     }
 
-    /// A path for the library, which takes text: what isn't UTF-8 is opened, and named by its descriptor. That stays open
-    /// for as long as the program runs.
+    /// Returns a path for the library, which takes text. A path that isn't UTF-8 is opened, and named by its
+    /// descriptor, which stays open until the program ends.
     static func name(_ path: RawText) throws(Failure) -> String {
         if let text = path.text { return text }
         return "/proc/self/fd/\(try open(path))"
     }
 
-    /// What is at a path.
+    /// Returns the kind of content at a path.
     static func content(_ path: RawText) throws(Failure) -> Content {
         let descriptor = try open(path)
         var status = stat()
@@ -42,7 +42,7 @@ enum InputFile {
         }
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     static func text(_ path: RawText) throws(Failure) -> String {
         guard let text = String(validating: try bytes(path), as: UTF8.self) else {
             throw Failure(.input, .invalidInput, "\(path.shown) is not text in UTF-8")
@@ -50,7 +50,7 @@ enum InputFile {
         return text
     }
 
-    /// The content of a file.
+    /// Returns the contents of a file.
     static func bytes(_ path: RawText) throws(Failure) -> Data {
         let descriptor = try open(path)
         var content = Data()

@@ -1,14 +1,14 @@
 import FoundationEssentials
 import SwiftAF
 
-/// Makes the request that a command line describes.
+/// Builds the request of a command line.
 struct RequestBuilder {
     let command: RequestCommand
     let options: Options
-    /// The descriptor that `--data @-` reads.
+    /// The file descriptor for `--data @-`.
     let input: Int32
 
-    /// The request, complete and valid. Reads files; sends nothing.
+    /// Returns a complete and valid request. Reads files; sends nothing.
     func build() throws(Failure) -> HTTPRequest {
         try refuseContradictions()
         var request = HTTPRequest(command.method, CoreURL.append(query: query, to: command.url))
@@ -55,7 +55,7 @@ struct RequestBuilder {
 
     // MARK: Items
 
-    /// The items of the query, percent-encoded.
+    /// The query items, percent-encoded.
     private var query: String {
         command.items.compactMap { item in
             guard case .query(let name, let value) = item else { return nil }
@@ -103,7 +103,7 @@ struct RequestBuilder {
         return headers
     }
 
-    /// Fields hold bytes (RFC 9110 5.5).
+    /// Returns a header field. Values are bytes (RFC 9110, section 5.5).
     private static func field(_ name: String, _ value: RawText) -> HTTPHeaders.Field {
         if let text = value.text { return HTTPHeaders.Field(name: name, value: text) }
         return Array(name.utf8).withUnsafeBufferPointer { name in
@@ -164,7 +164,7 @@ struct RequestBuilder {
         return pairs.filter { !$0.isEmpty }.joined(separator: "&")
     }
 
-    /// By itself, because the encoder sorts what it gets at once.
+    /// Encodes each field separately, because the encoder sorts the fields passed together.
     private func form(_ json: JSONText, name: String) throws(UsageError) -> String {
         do {
             let value = Parameters(try JSONValue(parsing: json.bytes))

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SwiftAF
 
-/// Shakes hands with a server and looks at what it shows. Nothing is asked of it.
+/// Performs a TLS handshake with a server and examines its certificates. No request is sent.
 struct TrustInquiry {
     /// HOST[:PORT]
     let authority: String
@@ -12,7 +12,7 @@ struct TrustInquiry {
         let seen = Seen()
         configuration.security.handler = TrustHandler { report in
             seen.note(report)
-            // Whatever the verdict is, no request follows.
+            // Refuse the certificate in any case, so that no request is sent.
             return .refuse
         }
         let manager = HTTPSessionManager(configuration: configuration)
@@ -47,9 +47,9 @@ struct TrustInquiry {
 }
 
 extension Options {
-    /// The part of a session's configuration that is about proxies, TLS and trust.
+    /// Returns the part of the session configuration for proxies, TLS and trust.
     ///
-    /// - Throws: Files that can't be read, because a session says so only after it was made.
+    /// - Throws: If a file can't be read. The session itself would report that only after its creation.
     func configuration() throws(Failure) -> SessionConfiguration {
         var configuration = SessionConfiguration()
         configuration.proxies = proxies
