@@ -108,9 +108,8 @@ struct af__exchange {
     } flush;              /**< Of a decoded body; see body_flow.c. */
     af__exchange *next_to_flush, *next_broken;
     bool was_connecting;
-    bool
-        is_behind_status_line; /**< The last line received of a response to CONNECT was its first. */
-    bool is_looking_up;        /**< libcurl looks its host up over HTTPS. */
+    bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
+    bool is_looking_up;         /**< libcurl looks its host up over HTTPS. */
     bool has_ended;
     unsigned slot; /**< See af__isolation_take(). */
     CURLcode code;

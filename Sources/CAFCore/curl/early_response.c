@@ -1,19 +1,21 @@
 /*
- * Answers that came while a body was still being sent, on a connection that then broke.
+ * Recovers responses that arrived while a body was still being sent, on a connection that then
+ * broke.
  *
- * libcurl gives up at the first byte that it can't send and never looks at what has arrived. In the
- * clear that still lies in the socket when libcurl closes it: it is taken out and given to libcurl
- * once more, as the answer on a connection of its own, or is the rest of a body that has begun. Over
- * TLS tls/tls.c keeps libcurl from noticing, so that it reads on by itself.
+ * libcurl gives up at the first byte that it can't send, and never reads what has arrived. In
+ * cleartext those bytes are still in the socket when libcurl closes it. They are read here and
+ * given to libcurl again, as the response on a separate connection, or used as the rest of a body
+ * that has begun. Over TLS tls/tls.c hides the failed write from libcurl, which then reads on by
+ * itself.
  *
- * Over HTTP/2 a server may answer and leave it at that: libcurl would go on to wait for room to send
- * the rest, so the exchange is ended here as soon as an answer that is no success is there.
+ * Over HTTP/2 a server may respond and stop reading the body. libcurl would keep waiting to send
+ * the rest, so the exchange is ended here once such a response, other than a success, is complete.
  *
- * What can't be had: the rest of a chunked or encoded body that has begun, and of a line; a response that has not begun
- * through SOCKS or a proxy over TLS.
+ * Not recoverable: the rest of a chunked or encoded body that has begun, or of a line; a response
+ * that has not begun, through SOCKS or a proxy over TLS.
  *
- * early_test and h2_early_test have the responses that would be lost. A request without a body pays 165 of its 76,000
- * instructions for it (row small_64 of Benchmarks/run, callgrind).
+ * early_test and h2_early_test have the responses that would be lost. A request without a body
+ * spends 165 of its 76,000 instructions on it (row small_64 of Benchmarks/run, callgrind).
  */
 #include "curl/early_response.h"
 
@@ -25,7 +27,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* What a socket surely takes at once; of a longer answer the rest is missing. */
+/* The size that a socket accepts at once. The rest of a longer response is lost. */
 enum { LONGEST_ANSWER = 128 * 1024 };
 
 static bool may_have_answer(const af__exchange *exchange) {
@@ -39,7 +41,7 @@ static bool may_have_answer(const af__exchange *exchange) {
     if (transfer->hop.proxy != NULL && transfer->hop.proxy->kind == AF__PROXY_HTTPS) return false;
     if (af__hop_in_body(transfer)) return af__hop_has_plain_body(transfer);
     if (!af__hop_expects_status(transfer)) return false;
-    /* SOCKS begins with words of its own, which nobody would say on the connection to ourselves. */
+    /* SOCKS starts with a handshake, which the connection to our own listener doesn't have. */
     return transfer->hop.proxy == NULL || transfer->hop.proxy->kind == AF__PROXY_HTTP;
 }
 
@@ -62,8 +64,8 @@ void af__exchange_recover_early_response(af__exchange *exchange, curl_socket_t d
 }
 
 /**
- * A socket for libcurl that gets as far as connecting, to a listener of our own: versions before 8.0
- * connect also where they are told that a socket is connected.
+ * Opens a socket that libcurl can connect, to a listener of our own: libcurl before 8.0 calls
+ * connect() even if told that the socket is connected (CURL_SOCKOPT_ALREADY_CONNECTED).
  */
 curl_socket_t af__exchange_open_reinjection(af__exchange *exchange, struct curl_sockaddr *address) {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -71,7 +73,10 @@ curl_socket_t af__exchange_open_reinjection(af__exchange *exchange, struct curl_
     int flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
     int listener = socket(AF_UNIX, flags, 0);
     if (listener < 0) return CURL_SOCKET_BAD;
-    /* Without a name the system finds one, which is no file. */
+    /*
+     * Without a name the system chooses one in the abstract namespace, which isn't a file (unix(7),
+     * autobind).
+     */
     bool listens = bind(listener, (struct sockaddr *)&name, sizeof name.sun_family) == 0 &&
                    getsockname(listener, (struct sockaddr *)&name, &size) == 0 &&
                    listen(listener, 1) == 0;
@@ -88,7 +93,7 @@ curl_socket_t af__exchange_open_reinjection(af__exchange *exchange, struct curl_
     return descriptor;
 }
 
-/** Anybody may connect to a name of the system's choice. */
+/** Checks the peer: any process may connect to a name chosen by the system. */
 static bool is_own(int descriptor) {
     struct ucred peer;
     socklen_t size = sizeof peer;
@@ -100,7 +105,7 @@ bool af__exchange_feed_reinjection(af__exchange *exchange) {
     int room = 2 * LONGEST_ANSWER;
     int peer = accept4(exchange->reinjection_listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (peer < 0) return false;
-    /* Takes the request that libcurl sends before it reads; nobody looks at it. */
+    /* Receives the request that libcurl sends before it reads; its bytes are ignored. */
     exchange->reinjection_peer = peer;
     if (!is_own(peer)) return false;
     setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
@@ -118,8 +123,8 @@ bool af__exchange_feed_reinjection(af__exchange *exchange) {
 }
 
 /**
- * After a final response to Expect, libcurl 8.18.0 and later wait for the time limit of the expectation and then send the
- * body that the server said it doesn't want. Earlier versions are done.
+ * After a final response to Expect, libcurl 8.18.0 and later wait for the timeout of the
+ * expectation and then send the body that the server refused. Earlier versions end the transfer.
  */
 static bool sends_unwanted_body(const af__transfer *transfer) {
     return af__transfer_expects_unsent_body(transfer) &&
@@ -130,7 +135,7 @@ bool af__exchange_is_answered(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     const af_head *head = &transfer->hop.reader->head;
     if (!transfer->request.sends_body || af__hop_in_head(transfer)) return false;
-    /* libcurl sends a body with no HEAD but one that it takes for a POST, whose response it would wait for. */
+    /* libcurl sends a body with HEAD only as a POST, and would wait for a response body. */
     if (strcmp(transfer->request.method, "HEAD") == 0) return af__hop_is_whole(transfer);
     if (sends_unwanted_body(transfer)) return af__hop_is_whole(transfer);
     if (!af__hop_is_http_2(transfer) || head->status < 300 || !af__hop_is_whole(transfer))
@@ -143,8 +148,9 @@ bool af__exchange_is_answered(const af__exchange *exchange) {
 void af__exchange_finish_body(af__exchange *exchange) {
     af__transfer *transfer = exchange->transfer;
     /*
-     * RST_STREAM behind a whole response: the server wants no more of our body. Some versions of
-     * libcurl 8 report that as a failure to send. No body of HTTP/2 ends with its connection.
+     * RST_STREAM after a complete response: the server doesn't want the rest of our body. Some
+     * versions of libcurl 8 report that as a failure to send. HTTP/2 bodies never end with their
+     * connection.
      */
     bool is_reset = exchange->code == CURLE_HTTP2_STREAM || exchange->code == CURLE_SEND_ERROR;
     if (is_reset && af__hop_is_http_2(transfer)) {

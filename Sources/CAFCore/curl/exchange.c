@@ -1,8 +1,9 @@
 /*
- * One hop on one easy handle: options in, callbacks on the way, numbers out.
+ * One hop on one easy handle: options, callbacks and metrics.
  *
- * Handles are recycled. What never changes is set once; what a request can change is a field of
- * af__easy_state, written by `set_…` functions alone, so nothing of one request reaches the next.
+ * Handles are recycled. Options that never change are set once. An option that a request can change
+ * is a field of af__easy_state, written only by the `set_…` functions, so no option of one request
+ * affects the next.
  */
 #include "curl/exchange.h"
 
@@ -33,22 +34,27 @@ enum {
     SMALL_BUFFER = 16 * 1024,
     LARGE_BUFFER = 256 * 1024,
     SMALL_UPLOAD_BUFFER = 64 * 1024,
-    /* libcurl's own limit is 1 MiB for a head and a small body, and is called out of memory. */
+    /*
+     * libcurl's own limit is 1 MiB for a head with a small body, and is reported as out of memory.
+     */
     LONGEST_FIELDS = 900 * 1024,
     /* MAX_HTTP_RESP_HEADER_SIZE of libcurl; see has_long_field(). */
     LONGEST_FIELD = 300 * 1024,
-    /* Takes any head of a request. */
+    /* Large enough for any request head. */
     HEAD_UPLOAD_BUFFER = 1024 * 1024,
-    /* Up to this size a body goes out together with the head, straight from where it lies. */
+    /* A body up to this size is sent together with the head, without being copied. */
     INLINE_BODY = 64 * 1024,
     DEFAULT_WEIGHT = 16,
-    /* Longer than most ways there and back, and not worth a second of every upload to a server that
-       never heard of the question; who asks for it expressly has a reason to wait. */
+    /*
+     * Longer than most round trips, and shorter than libcurl's second, which would delay every
+     * upload to servers without support for Expect. The long one is for callers who ask for Expect
+     * explicitly.
+     */
     EXPECT_WAIT_MS = 200,
     LONG_EXPECT_WAIT_MS = 1000
 };
 
-/* libcurl's own default is five minutes; a limit of none must not be shorter than the caller's. */
+/* libcurl's own default is five minutes; without a limit the caller's own timeout must apply. */
 #define NO_CONNECT_LIMIT_MS 2000000000L
 
 /* ---- Setting ------------------------------------------------------------------------------- */
@@ -83,7 +89,7 @@ static bool accept_connect_line(af__exchange *exchange, af_slice line) {
     return af__transfer_on_connect_line(exchange->transfer, line);
 }
 
-/** false: the hop ends here. */
+/** Returns false if the hop ends here. */
 static bool accept_line(af__exchange *exchange, af_slice line) {
     note_activity(exchange);
     if (exchange->is_ready) exchange->attempt = AF__ATTEMPT_HEARD;
@@ -108,7 +114,7 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     (void)one;
     af__exchange *exchange = context;
     af_slice line = {bytes, size};
-    /* Any other number than the size ends the transfer; no line is empty. */
+    /* Any return value but the size ends the transfer; lines are never empty. */
     if (!accept_line(exchange, line)) return 0;
     af__exchange_guard_fields(exchange, line);
     return size;
@@ -120,7 +126,7 @@ static int seek_body(void *context, curl_off_t offset, int origin) {
     return af__transfer_rewind_body(exchange->transfer) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
 }
 
-/** libcurl is about to look up a name. false: it may not. */
+/** Called when libcurl is about to look up a name. Returns false if it may not. */
 static bool begin_lookup(af__exchange *exchange) {
     const af__driver *driver = exchange->driver;
     if (!af__exchange_may_look_up(exchange)) return false;
@@ -143,7 +149,7 @@ static int resolver_starts(void *resolver, void *reserved, void *context) {
         exchange->was_connecting = true;
         exchange->owner.connecting(exchange->owner.context, af__now_us());
     }
-    /* Any other number than 0: the host is not looked up, and the transfer fails. */
+    /* A return value other than 0 prevents the lookup, and the transfer fails. */
     return begin_lookup(exchange) ? 0 : 1;
 }
 
@@ -183,9 +189,9 @@ static void set_constants(af__exchange *exchange) {
     SET(CURLOPT_PREREQDATA, exchange);
 
     /*
-     * The chain and the name are judged in trust/evaluate alone: libcurl loads no certificates of
-     * its own (which costs 30 ms a connection) and compares no name, but it must ask for the
-     * verdict, or OpenSSL would go on after a refusal.
+     * trust/evaluate alone verifies the chain and the host name. libcurl loads no certificates
+     * (which costs 30 ms per connection) and compares no name. But verification must be on, or
+     * OpenSSL would continue after a rejected chain.
      */
     SET(CURLOPT_SSL_VERIFYPEER, 1L);
     SET(CURLOPT_SSL_VERIFYHOST, 0L);
@@ -250,7 +256,10 @@ void af__exchange_free(af__exchange *exchange) {
 
 /* ---- Header fields ------------------------------------------------------------------------- */
 
-/** A field in libcurl's notation: "Name: value", "Name;" for no value, "Name:" to send none. */
+/**
+ * Writes a field in libcurl's notation: "Name: value", "Name;" for an empty value, "Name:" to
+ * suppress the field.
+ */
 static af_status add_field(af__buffer *text, af_slice name, const char *mark, af_slice value) {
     af_status status = af__buffer_append(text, name.bytes, name.size);
     if (status == AF_OK) status = af__buffer_append(text, mark, strlen(mark));
@@ -264,8 +273,8 @@ static af_status remove_field(af__buffer *text, const char *name) {
 }
 
 /**
- * A field that is sent unless the request says otherwise. Given to libcurl as a finished field, it is
- * cheaper than its own option for the purpose, which formats it twice.
+ * Writes a default field, unless the request sets it. A finished field is cheaper than libcurl's
+ * own option, which formats it twice.
  */
 static af_status add_default(const af__exchange *exchange, af__buffer *text, const char *name,
                              const char *value, size_t *count) {
@@ -275,7 +284,10 @@ static af_status add_default(const af__exchange *exchange, af__buffer *text, con
     return add_field(text, af_slice_of(name), ": ", af_slice_of(value));
 }
 
-/** libcurl asks for every body that it pulls, however small, unless it is told not to. */
+/**
+ * Returns whether libcurl adds Expect: unless told otherwise, it does so for every body that it
+ * reads through a callback, of any size.
+ */
 static bool must_not_ask(const af__transfer *transfer) {
     const af__request_head *request = &transfer->request;
     if (af__transfer_expects(transfer)) return false;
@@ -289,15 +301,16 @@ static bool must_not_ask(const af__transfer *transfer) {
 }
 
 /**
- * Does libcurl leave a wanted expectation out? Since 8.0.0 it asks by itself only before a body of more
- * than 1 MiB or of unknown length; before, it asked before every body that it pulled.
+ * Returns whether libcurl would omit an expectation that is wanted. Since 8.0.0 it adds Expect only
+ * for bodies larger than 1 MiB or of unknown length; earlier versions for every body read through a
+ * callback.
  */
 static bool must_ask(const af__transfer *transfer) {
     return af__transfer_expects(transfer) && transfer->expect == AF_EXPECT_ALWAYS &&
            curl_version_info(CURLVERSION_NOW)->version_num >= 0x080000;
 }
 
-/** What libcurl would add by itself and nobody asked for. */
+/** Suppresses fields that libcurl would add by default. */
 static af_status remove_additions(const af__exchange *exchange, af__buffer *text, size_t *count) {
     const af__transfer *transfer = exchange->transfer;
     const char *const unwanted[] = {
@@ -312,7 +325,7 @@ static af_status remove_additions(const af__exchange *exchange, af__buffer *text
     return AF_OK;
 }
 
-/** As the caller gave it; a wish to send none is void where the caller also gives one. */
+/** Writes the caller's fields. Suppressing a field has no effect if the caller also sets it. */
 static af_status add_own(const af__request_head *request, af__buffer *text, const af_header *header,
                          size_t *count) {
     if (header->flags & AF_HEADER_REMOVE) {
@@ -342,7 +355,7 @@ static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *
     if (status == AF_OK)
         status = add_default(exchange, text, "Cookie", transfer->hop.cookies, count);
     for (size_t i = 0; i < request->header_count && status == AF_OK; i++) {
-        /* libcurl says it, where it can and before it waits. */
+        /* libcurl adds it, where it can, and waits for the response. */
         if (af__is_continue_expectation(&request->headers[i])) continue;
         status = add_own(request, text, &request->headers[i], count);
     }
@@ -360,7 +373,7 @@ static size_t size_of_text(const char *text) {
     return text != NULL ? strlen(text) : 0;
 }
 
-/** No less than write_fields() writes. */
+/** Returns an upper limit of the size that write_fields() writes. */
 static size_t size_of_fields(const af__exchange *exchange) {
     enum { NAMES_OF_DEFAULTS = 256, MARKS = 3 };
     const af__transfer *transfer = exchange->transfer;
@@ -375,7 +388,7 @@ static size_t size_of_fields(const af__exchange *exchange) {
     return size;
 }
 
-/** libcurl 8.13.0 and later leave out a field whose name or value is longer, without an error. */
+/** libcurl 8.13.0 and later omit a field with a longer name or value, without an error. */
 static bool has_long_field(const af__exchange *exchange, size_t count) {
     if (exchange->field_text.size <= LONGEST_FIELD) return false;
     if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080d00) return false;
@@ -389,7 +402,7 @@ static af_status set_fields(af__exchange *exchange) {
     af__buffer *text = &exchange->field_text;
     size_t count;
     text->size = 0;
-    /* At once: a buffer that grows leaves a copy behind, which isn't overwritten. */
+    /* Reserved at once: a growing buffer would leave copies behind that aren't overwritten. */
     af_status status = af__buffer_reserve(text, size_of_fields(exchange));
     if (status == AF_OK) status = write_fields(exchange, text, &count);
     if (status != AF_OK) return status;
@@ -415,9 +428,9 @@ static af_status set_fields(af__exchange *exchange) {
 /* ---- Options of a hop ---------------------------------------------------------------------- */
 
 /**
- * libcurl would take the URL apart once more for every request. It is spared that by being given a
- * parsed URL of the server, made anew only when a handle goes to another one, and the request target
- * by itself, which it then also sends byte for byte.
+ * Sets the URL. libcurl would parse it again for every request. To avoid that, libcurl gets a
+ * parsed URL of the server, which only changes with the server, and the request target separately,
+ * which it sends byte for byte.
  */
 static af_status set_url(af__exchange *exchange) {
     const af__url *url = &exchange->transfer->request.url;
@@ -456,17 +469,23 @@ static void set_body(af__exchange *exchange) {
     int kind = AF__KIND_GET;
     if (!transfer->request.sends_body || exchange->is_reinjected) {
         if (strcmp(method, "HEAD") == 0) kind = AF__KIND_HEAD;
-        /* RFC 9110 8.6: a method that anticipates content says that there is none. */
+        /*
+         * RFC 9110 8.6: a method that anticipates content states its absence with Content-Length:
+         * 0.
+         */
         else if (takes_content(method) && !exchange->is_reinjected)
             kind = AF__KIND_POST;
     } else {
-        /* What goes out with the head is not asked for piece by piece, as a rate needs it. */
+        /* A body sent with the head isn't read piece by piece, as a rate limit requires. */
         bool is_inline = memory != NULL && memory->size <= INLINE_BODY &&
                          transfer->send_rate.per_second == 0 && !af__transfer_expects(transfer);
         kind = is_inline ? AF__KIND_POST : AF__KIND_UPLOAD;
     }
     if (state->request_kind != (unsigned)kind) {
-        /* From any shape to GET and on: libcurl's switches undo one another in this order only. */
+        /*
+         * From any request kind to GET, then to the new one: libcurl's options undo one another in
+         * this order only.
+         */
         if (state->request_kind == AF__KIND_HEAD) SET(CURLOPT_NOBODY, 0L);
         if (state->request_kind == AF__KIND_UPLOAD) SET(CURLOPT_UPLOAD, 0L);
         SET(CURLOPT_POSTFIELDS, NULL);
@@ -520,7 +539,7 @@ static af_status set_version(af__exchange *exchange, af_failure *failure) {
         SET(CURLOPT_HTTP_VERSION, version);
         exchange->state.http_version = version;
     }
-    /* Only where a connection may turn out to multiplex is there something to wait for. */
+    /* Waiting only makes sense if a connection may turn out to be multiplexed. */
     bool waits = exchange->driver->multiplexes && version != CURL_HTTP_VERSION_1_1 &&
                  exchange->slot == AF__ISOLATE_NONE &&
                  (transfer->request.url.is_https || version != CURL_HTTP_VERSION_2TLS);
@@ -532,8 +551,8 @@ static af_status set_version(af__exchange *exchange, af_failure *failure) {
 }
 
 /**
- * Large pieces for what may be large; a small answer shall not cost the memory of a large one. Small
- * pieces are what makes a slow rate smooth; libcurl has no smaller buffer than 1 KiB.
+ * Sets the buffer size: large for large bodies, small for small responses, to save memory. A low
+ * rate limit is only smooth with small pieces; libcurl's minimum is 1 KiB.
  */
 static long receive_buffer(const af__transfer *transfer) {
     if (transfer->receive_rate.per_second != 0) {
@@ -541,8 +560,9 @@ static long receive_buffer(const af__transfer *transfer) {
         return piece > 1024 ? (long)piece : 1024;
     }
     /*
-     * All that libcurl decodes of one read has to be kept if it can't be passed on, so where a body may be
-     * encoded reads are short. libcurl before 8.6 can't change that once the head has come.
+     * If a decoded body can't be passed on, all that libcurl decodes from one read must be kept. So
+     * reads are short if the body may be encoded: libcurl before 8.6 can't change that after the
+     * head was received.
      */
     bool is_plain = transfer->coding != AF__CODING_DECODED;
     bool receives_bulk = transfer->sink.kind != AF_SINK_MEMORY ||
@@ -570,7 +590,7 @@ static bool needs_head_buffer(const af__exchange *exchange) {
            curl_version_info(CURLVERSION_NOW)->version_num < 0x080700;
 }
 
-/** After the fields, whose size counts. */
+/** Call it after the fields, whose size counts. */
 static void set_upload_buffer(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     af__easy_state *state = &exchange->state;
@@ -617,9 +637,9 @@ static void set_rest(af__exchange *exchange) {
         state->is_fresh = is_fresh;
     }
     /*
-     * The limit is the task's own alarm, which doesn't count the wait for a free connection. libcurl
-     * counts it; where nobody has to wait it is told as well, so that it moves on to the next
-     * address of a host in time.
+     * The task's own timer enforces the limit, without the wait for a free connection, which
+     * libcurl would count. If no wait is possible, libcurl gets the limit too, so that it tries the
+     * next address of a host in time.
      */
     long connect = (long)transfer->timeouts.connect_ms;
     bool waits = af__driver_at_connection_limit(exchange->driver);

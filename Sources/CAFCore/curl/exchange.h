@@ -4,14 +4,14 @@
 
 #include "curl/driver_internal.h"
 
-/** An easy handle with everything set that no request changes. NULL when out of memory. */
+/** Makes an easy handle, with every option set that no request changes. NULL when out of memory. */
 af__exchange *af__exchange_new(af__driver *driver);
 void af__exchange_free(af__exchange *exchange);
 
-/** Set what this hop needs. */
+/** Sets the options of this hop. */
 af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure);
 
-/** Forget everything of the hop. */
+/** Resets everything that belongs to the hop. */
 void af__exchange_reset(af__exchange *exchange);
 
 #endif

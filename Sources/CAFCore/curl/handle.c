@@ -1,5 +1,6 @@
 /*
- * Easy handles by themselves: which may carry another hop, and what is switched and read while libcurl runs one.
+ * Easy handles: whether one may carry another hop, and which options are changed and read while
+ * libcurl runs one.
  */
 #include "curl/handle.h"
 
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A parked handle and its lookup take some 30 KiB until the session ends. */
+/* Limits memory: a parked handle and its lookup use some 30 KiB until the session ends. */
 enum { MOST_PARKED_HANDLES = 256 };
 
 /*
@@ -36,17 +37,17 @@ bool af__driver_may_look_up_over_https(const af__driver *driver) {
 bool af__exchange_may_serve_again(const af__exchange *exchange) {
     const af__driver *driver = exchange->driver;
     /*
-     * Cancelled while it waited for a connection, a handle keeps its buffers, and then refuses other sizes of
-     * them; after an option that was refused it may not have those that its state says.
+     * A handle cancelled while it waited for a connection keeps its buffers and then refuses other
+     * sizes for them. After a refused option, its buffers may not match its state.
      */
     if (exchange->attempt == AF__ATTEMPT_NONE) return false;
-    /* libcurl keeps more of NTLM and Negotiate than can be reset. */
+    /* libcurl keeps more state of NTLM and Negotiate than can be reset. */
     if (exchange->state.connection_auth) return false;
-    /* Before 8.8 it never clears this: it would be the next hop's. */
+    /* libcurl before 8.8 never clears it: it would apply to the next hop. */
     long system_error = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
     if (system_error != 0) return false;
-    /* libcurl's own handles that ask for its name may still be under way: they go with it. */
+    /* libcurl's own handles may still be looking up its name; they are freed with it. */
     bool is_done = exchange->has_ended && exchange->code == CURLE_OK;
     return af__network_doh_host(driver->network) == NULL || is_done;
 }
@@ -63,7 +64,7 @@ void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
 
 void af__exchange_set_verbose(af__exchange *exchange, bool is_on) {
     if (exchange->state.is_verbose == is_on) return;
-    /* Only a flag of the handle: it can be set inside libcurl's callbacks. */
+    /* It only sets a flag of the handle, so it is allowed inside libcurl's callbacks. */
     curl_easy_setopt(exchange->easy, CURLOPT_VERBOSE, is_on ? 1L : 0L);
     exchange->state.is_verbose = is_on;
 }
@@ -111,8 +112,9 @@ void af__exchange_guard_line(const af__exchange *exchange, char *line) {
 /* ---- Behind a response --------------------------------------------------------------------- */
 
 /*
- * libcurl drops what it reads together with the end of a response that has no body, or with the last chunk of one, and
- * uses the connection again; up to 8.14 it only says so. With a Content-Length it closes the connection.
+ * Detects dropped bytes. libcurl discards what it reads together with the end of a response without
+ * a body, or with the last chunk, and reuses the connection; up to 8.14 the only sign is a debug
+ * message. With a Content-Length it closes the connection.
  */
 void af__exchange_watch_excess(af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;

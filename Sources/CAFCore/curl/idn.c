@@ -1,6 +1,7 @@
 /*
- * Hosts in other scripts. They become A-labels (RFC 5890) before anything is looked up, compared or sent: libcurl would do
- * it later, from the encoding of the program's locale, and check nothing of what comes out.
+ * Internationalised host names. They are converted to A-labels (RFC 5890) before anything is looked
+ * up, compared or sent. libcurl would convert them later, from the encoding of the program's
+ * locale, and without checking the result.
  */
 #include "curl/idn.h"
 
@@ -29,7 +30,7 @@ static bool can_convert(void) {
 #endif
 }
 
-/** curl_free(); NULL: the name can't be converted, or there is no memory. */
+/** The caller frees it with curl_free(). NULL: the name can't be converted, or out of memory. */
 static char *convert(const char *name) {
     char *found = NULL;
 #ifdef CURLU_PUNYCODE
@@ -61,7 +62,7 @@ bool af__driver_host_to_ascii(char *out, size_t size, af_slice host) {
     if (is_converted) out[length] = '\0';
     curl_free(found);
     af_free(name);
-    /* A mapping may bring forth anything: U+FF0F becomes a slash, U+FF20 an "@". */
+    /* The mapping may produce delimiters: U+FF0F becomes a slash, U+FF20 an "@". */
     return is_converted && af__is_dns_name((af_slice){out, length});
 }
 
@@ -85,7 +86,7 @@ af_status af_url_write_origin(char out[AF_URL_ORIGIN_ROOM], af_slice text, af_fa
     out[0] = '\0';
     af_status status = af__url_parse(&url, text, failure);
     if (status != AF_OK) return status;
-    /* Nobody needs a session for this, and libcurl nothing for other hosts. */
+    /* This needs no session, and no libcurl for ASCII hosts. */
     if (!af__is_ascii(url.host)) status = af__libcurl_check(failure);
     if (status == AF_OK) status = af__driver_convert_host(&url, failure);
     if (status == AF_OK) af__url_write_origin(&url, out);

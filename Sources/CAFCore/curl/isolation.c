@@ -1,13 +1,14 @@
 /*
- * Answers that may have to wait for their reader, their disk or their rate, each on a connection to
- * itself.
+ * Gives responses that may be paused by their reader, disk or rate limit a connection of their own.
  *
- * Over HTTP/2 libcurl goes on reading for a stream that waits as long as others of its connection are
- * read: version 7 collects 64 MiB for it and then fails, or, with a small buffer, reads nothing for
- * anybody and spins. A connection of its own is not read at all meanwhile, and the server stops.
+ * Over HTTP/2, libcurl keeps reading for a paused stream as long as other streams of the connection
+ * are read: version 7 buffers up to 64 MiB and then fails, or, with a small buffer, reads for no
+ * stream and spins. A connection with one stream isn't read while that stream is paused, so the
+ * server stops sending.
  *
- * Connections are shared only between handles with the same TLS options, so one that has options like
- * no other at the time is alone on its connection, which is there for the next one with these options.
+ * libcurl shares connections only between handles with equal TLS options. So a handle with options
+ * that no other has at the time is alone on its connection, which can later be reused with the same
+ * options.
  */
 #include "curl/isolation.h"
 
@@ -15,7 +16,7 @@
 #include "curl/proxy.h"
 #include "transfer/auth.h"
 
-/* They mean something to Schannel only. */
+/* Options that affect Schannel only. */
 static const long marks[] = {CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT,
                              CURLSSLOPT_AUTO_CLIENT_CERT};
 
@@ -25,13 +26,13 @@ static bool may_have_to_wait(const af__transfer *transfer) {
 
 unsigned af__isolation_take(af__driver *driver, const af__transfer *transfer) {
     /*
-     * libcurl compares the credentials of a proxy only where it is SOCKS: a tunnel that was made with
-     * some would serve a request with others. Those of the session are always the same.
+     * libcurl compares proxy credentials only for SOCKS: a tunnel made with some would be used for
+     * a request with others. The session's own are always the same.
      */
     if (transfer->own_proxy != NULL) return AF__ISOLATE_ONE_SHOT;
     /*
-     * What is authenticated is the connection, and several versions of libcurl confused who may use it
-     * (CVE-2026-1965, CVE-2026-5545): nobody may.
+     * The connection itself is authenticated, and several versions of libcurl reused such
+     * connections wrongly (CVE-2026-1965, CVE-2026-5545). So it is never reused.
      */
     unsigned scheme;
     if (af__transfer_connection_auth(transfer, false, &scheme) != NULL) return AF__ISOLATE_ONE_SHOT;
@@ -40,7 +41,7 @@ unsigned af__isolation_take(af__driver *driver, const af__transfer *transfer) {
         return AF__ISOLATE_NONE;
     if (!driver->multiplexes) return AF__ISOLATE_NONE;
     if (!transfer->request.url.is_https) {
-        /* Without TLS nothing marks a connection but that it is going to be closed. */
+        /* Without TLS a connection can only be isolated by closing it afterwards. */
         bool is_shared = transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
         return is_shared ? AF__ISOLATE_ONE_SHOT : AF__ISOLATE_NONE;
     }
@@ -56,7 +57,7 @@ void af__isolation_give_back(af__driver *driver, unsigned slot) {
     driver->slots &= ~(1u << slot);
 }
 
-/** Is it known beforehand that the hop shares its connection with no other? */
+/** Returns whether it is known in advance that the hop shares its connection with no other. */
 static bool is_alone(const af__driver *driver, const af__transfer *transfer) {
     unsigned scheme;
     if (!driver->multiplexes) return true;
@@ -74,9 +75,9 @@ void af__driver_place(const af__driver *driver, const af__transfer *transfer, af
     const af__proxy *proxy;
     *key = (af__queue_key){url->host, url->port, af__driver_socket(driver, transfer)};
     *lane = is_alone(driver, transfer) ? AF__LANE_ALONE : AF__LANE_SHARED;
-    /* A proxy that can't be used ends the hop when that is prepared. */
+    /* An invalid proxy ends the hop when the hop is prepared. */
     if (af__driver_choose_proxy(driver, transfer, &proxy, NULL) != AF_OK || proxy == NULL) return;
-    /* libcurl counts connections of a proxy that forwards, and of the server behind any other. */
+    /* libcurl counts connections per forwarding proxy, and otherwise per server. */
     if (!af__proxy_speaks_http(proxy) || url->is_https) return;
     key->host = af_slice_of(proxy->host);
     key->port = proxy->port;
@@ -85,7 +86,7 @@ void af__driver_place(const af__driver *driver, const af__transfer *transfer, af
 af__sharing af__exchange_sharing(const af__exchange *exchange) {
     if (exchange->is_reinjected) return AF__SHARING_UNKNOWN;
     if (exchange->is_multiplexed && exchange->driver->multiplexes) return AF__SHARING_STREAMS;
-    /* HTTP/1.1 may have been the request's choice. */
+    /* The request may have chosen HTTP/1.1. */
     return is_alone(exchange->driver, exchange->transfer) ? AF__SHARING_UNKNOWN : AF__SHARING_NONE;
 }
 

@@ -1,4 +1,4 @@
-/* The ways to the hosts of a session: what libcurl is told of names, addresses and sockets. */
+/* The network options of a session: libcurl's settings for names, addresses and sockets. */
 #include "curl/network.h"
 
 #include "base/alloc.h"
@@ -175,7 +175,9 @@ static bool read_address(af__ip *out, const struct curl_sockaddr *address) {
     return true;
 }
 
-/** With the address in hand that is about to be connected to, not the one that a name had before. */
+/**
+ * Checks the address that is about to be connected to, rather than an earlier lookup of its name.
+ */
 bool af__exchange_may_connect(const af__exchange *exchange, const struct curl_sockaddr *address) {
     const af__network *network = exchange->driver->network;
     af__ip ip;
@@ -209,7 +211,7 @@ CURLcode af__exchange_set_network(af__exchange *exchange) {
     }
     if (code == CURLE_OK && network->doh_url != NULL) {
         code = curl_easy_setopt(easy, CURLOPT_DOH_URL, network->doh_url);
-        /* The name is the verdict's to compare, as everywhere. */
+        /* The host name is compared during verification, as everywhere. */
         if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_DOH_SSL_VERIFYHOST, 0L);
     }
     if (code == CURLE_OK && network->eyeballs_ms != 0) {

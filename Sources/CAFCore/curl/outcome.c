@@ -1,4 +1,4 @@
-/* What became of a hop: libcurl's codes in our words, and its numbers. */
+/* Maps libcurl's result codes to ours, and collects the metrics of a hop. */
 #include "curl/outcome.h"
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@ enum { TOO_LARGE = 100 };
 
 /* ---- Codes --------------------------------------------------------------------------------- */
 
-/** What a libcurl code means to us. */
+/** Maps a libcurl code to a status. */
 static af_status status_of(CURLcode code) {
     switch ((int)code) {
     case CURLE_OK:
@@ -73,14 +73,17 @@ static af_status status_of(CURLcode code) {
         return AF_EINTERNAL;
     default:
         /*
-         * Weird replies, broken encodings, chunks, HTTP/2 frames: the peer's doing. During a transfer
-         * CURLE_BAD_FUNCTION_ARGUMENT belongs to them: a trailer line without a colon gives it.
+         * Invalid replies, encodings, chunks or HTTP/2 frames: the peer's fault. During a transfer
+         * that includes CURLE_BAD_FUNCTION_ARGUMENT, which a trailer line without a colon causes.
          */
         return AF_EPROTOCOL;
     }
 }
 
-/** libcurl reports broken chunks as a failure to receive; since 8.14 in several texts. */
+/**
+ * Detects invalid chunks, which libcurl reports as a failure to receive; since 8.14 with several
+ * texts.
+ */
 static bool is_bad_chunk(const af__exchange *exchange, CURLcode code) {
     static const char *const texts[] = {"chunked-encoding", "chunk hex-length",
                                         "invalid chunk size"};
@@ -91,8 +94,8 @@ static bool is_bad_chunk(const af__exchange *exchange, CURLcode code) {
 }
 
 /**
- * A line of the head or the trailers is longer than libcurl's own buffer for one. It says that there
- * is no memory, which may even be so, but a server that sends such a line is the better guess.
+ * Detects a line of the head or trailers that exceeds libcurl's own buffer. libcurl reports out of
+ * memory. That may be true, but an overlong line is more likely.
  */
 static bool is_long_line(const af__exchange *exchange, CURLcode code) {
     curl_off_t first_byte = 0;
@@ -104,27 +107,33 @@ static bool is_long_line(const af__exchange *exchange, CURLcode code) {
            af__hop_in_head(exchange->transfer) && first_byte > 0 && exchange->is_ready;
 }
 
-/** Closed in the middle of the head, which libcurl takes for no answer or for a short body. */
+/**
+ * Detects a connection closed in the middle of the head, which libcurl reports as an empty response
+ * or a short body.
+ */
 static bool is_cut_head(const af__exchange *exchange, CURLcode code) {
     return (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE) &&
            exchange->transfer->hop.phase == AF__PHASE_HEAD &&
            !af__hop_is_unanswered(exchange->transfer);
 }
 
-/** A body that ends with the connection is complete only if a TLS server said so. */
+/** A body that ends with the connection is complete only if a TLS server sent close_notify. */
 static bool lacks_goodbye(const af__exchange *exchange) {
     const af__transfer *transfer = exchange->transfer;
     return af__hop_ends_with_connection(transfer) && transfer->request.url.is_https &&
            !af__hop_is_http_2(transfer) && !af__tls_peer_got_close_notify(exchange->peer);
 }
 
-/** Did the peer cut a TLS connection without saying goodbye, in the middle of a body? */
+/** Returns whether the peer cut a TLS connection without close_notify, in the middle of a body. */
 static bool is_cut_short(const af__exchange *exchange, CURLcode code) {
     return code == CURLE_RECV_ERROR && af__hop_in_body(exchange->transfer) &&
            strstr(exchange->error_text, "unexpected eof") != NULL;
 }
 
-/** No socket: of the process, the system or its memory there was too little, and the host is not to blame. */
+/**
+ * No socket could be opened: the process or the system ran out of descriptors or memory. The host
+ * isn't the cause.
+ */
 static bool lacks_sockets(const af__exchange *exchange, CURLcode code) {
     int error = exchange->socket_error;
     bool is_short = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -132,15 +141,19 @@ static bool lacks_sockets(const af__exchange *exchange, CURLcode code) {
 }
 
 /**
- * libcurl reports frames that nghttp2 refuses, floods of them among others, as a failure to receive. The text begins with
- * "nghttp2_session_mem_recv()" before 8.13.0, and with "nghttp2 recv error" or "nghttp2 shuts down connection" since.
+ * Detects frames that nghttp2 refuses, including floods, which libcurl reports as a failure to
+ * receive. The text begins with "nghttp2_session_mem_recv()" before 8.13.0, and with "nghttp2 recv
+ * error" or "nghttp2 shuts down connection" since.
  */
 static bool is_bad_frame(const af__exchange *exchange, CURLcode code) {
     bool is_code = code == CURLE_RECV_ERROR || code == CURLE_HTTP2;
     return is_code && strstr(exchange->error_text, "nghttp2") != NULL;
 }
 
-/** libcurl 8.17.0 and later refuse a response with different Locations, whatever its status is. */
+/**
+ * Detects different Location fields: libcurl 8.17.0 and later refuse such a response, whatever its
+ * status.
+ */
 static bool has_different_targets(const af__exchange *exchange, CURLcode code) {
     int status = exchange->transfer->hop.reader->head.status;
     return code == CURLE_WEIRD_SERVER_REPLY && status >= 300 && status < 400 &&
@@ -148,23 +161,27 @@ static bool has_different_targets(const af__exchange *exchange, CURLcode code) {
 }
 
 /**
- * Bytes behind the end of an encoded body: libcurl's decoders refuse them without a word, also another member of a
- * gzip file (RFC 1952 2.2). Callbacks of ours that end a body give a reason of their own.
+ * Detects bytes after the end of an encoded body. libcurl's decoders refuse them without an error
+ * text, including another member of a gzip file (RFC 1952 2.2). Our own callbacks give a reason
+ * when they end a body.
  */
 static bool has_rest_behind_encoding(const af__exchange *exchange, CURLcode code) {
     return code == CURLE_WRITE_ERROR && af__hop_in_body(exchange->transfer) &&
            af__hop_is_decoded(exchange->transfer);
 }
 
-/** libcurl collects what it decodes while a body waits, but no more than 64 MiB of it. */
+/** Detects libcurl's limit for decoded bytes of a paused body, 64 MiB. */
 static bool decodes_too_much(const af__exchange *exchange, CURLcode code) {
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && exchange->has_paused &&
            af__hop_in_body(exchange->transfer) && af__hop_is_decoded(exchange->transfer);
 }
 
-/** The server had ended the connection, with GOAWAY or without a word, before it said anything. */
+/**
+ * Returns whether the server had ended the connection, with or without GOAWAY, before it sent
+ * anything.
+ */
 static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
-    /* libcurl 8.21.0 leaves a text of its socket. */
+    /* libcurl 8.21.0 leaves an error text about its socket. */
     long error = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
     bool is_cut = error == EPIPE || error == ECONNRESET;
@@ -175,8 +192,8 @@ static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
 }
 
 /**
- * The end of a body that ends with the connection. A server that has not read all of the request is
- * gone with a reset, so here that is no loss.
+ * Detects the end of a body that ends with the connection. A server that hasn't read the whole
+ * request closes with a reset, so nothing is lost here.
  */
 static bool ends_by_reset(const af__exchange *exchange, CURLcode code) {
     const af__transfer *transfer = exchange->transfer;
@@ -188,7 +205,7 @@ static bool ends_by_reset(const af__exchange *exchange, CURLcode code) {
            transfer->progress.sent < transfer->source.length;
 }
 
-/** A server's TLS begins once its proxy's has come to a good end. */
+/** TLS to the server starts after the TLS handshake with the proxy succeeded. */
 static bool ended_at_proxy(const af__exchange *exchange) {
     return exchange->peer == NULL && exchange->proxy_peer != NULL;
 }
@@ -200,7 +217,7 @@ void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_fai
     if (status == AF_OK && lacks_goodbye(exchange)) {
         af__fail(failure, AF_ETRUNCATED, "the connection was closed before the end of the body");
     }
-    /* The transfer knows best how far its head came. */
+    /* The transfer knows how much of its head was received. */
     if (status == AF_OK || is_cut_head(exchange, code)) return;
     if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
     if (exchange->is_reinjected && af__hop_is_unanswered(exchange->transfer)) {
@@ -250,7 +267,10 @@ void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_fai
         const char *who = ended_at_proxy(exchange) ? "proxy" : "server";
         af_status verdict = af__tls_peer_get_verdict(peer, &reason, &text);
         const char *alert = af__tls_peer_get_alert(peer);
-        /* libcurl takes some alerts about us for a verdict of ours. */
+        /*
+         * libcurl takes some alerts about our certificate for a failed verification of the
+         * server's.
+         */
         if (status == AF_EUNTRUSTED || alert != NULL) status = AF_ETLS;
         if (verdict != AF_OK) status = verdict;
         if (status == AF_ETLS && alert != NULL) {
@@ -269,7 +289,7 @@ void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_fai
     if (status == AF_ETIMEOUT) failure->timeout = AF_TIMEOUT_CONNECT;
     if (status == AF_EUNTRUSTED) failure->trust = reason;
     failure->curl_code = (int)code;
-    /* Not that of an address that was tried before the one that was connected. */
+    /* Not the error of an address that was tried before the connected one. */
     if (system_error != exchange->connect_error) failure->system_error = (int)system_error;
 }
 
@@ -309,7 +329,10 @@ static int64_t number(CURL *easy, CURLINFO info) {
     return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? (int64_t)value : 0;
 }
 
-/** libcurl's 0 means both "at once" and "never"; what comes after a phase tells which. */
+/**
+ * Converts a time of libcurl, whose 0 means both "immediately" and "never"; a later phase tells
+ * which.
+ */
 static int64_t reached(int64_t time, int64_t later) {
     return time > 0 || later > 0 ? time : -1;
 }
@@ -326,7 +349,7 @@ static void copy_address(CURL *easy, CURLINFO address, CURLINFO port, char *text
     if (curl_easy_getinfo(easy, port, &value) == CURLE_OK) *number = (uint16_t)value;
 }
 
-/** A hop that libcurl never had: its handle may still have the numbers of another one. */
+/** For a hop that libcurl never started: its handle may still have another hop's metrics. */
 static void measure_unsent(const af__exchange *exchange, af_hop *hop) {
     bool waited = exchange->hosts.began_us != 0;
     hop->dns_us = hop->connect_us = hop->request_sent_us = hop->first_byte_us = -1;
@@ -334,7 +357,7 @@ static void measure_unsent(const af__exchange *exchange, af_hop *hop) {
     hop->total_us = waited ? af__now_us() - exchange->hosts.began_us : 0;
 }
 
-/** Moments that libcurl counted from when it got the hop. */
+/** Times that libcurl measured from its start of the hop. */
 static void add_wait(af_hop *hop, int64_t waited_us) {
     int64_t *const moments[] = {&hop->dns_us, &hop->connect_us, &hop->request_sent_us,
                                 &hop->first_byte_us, &hop->total_us};

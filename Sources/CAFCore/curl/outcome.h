@@ -1,13 +1,13 @@
-/** What became of a hop: libcurl's codes in our words, and its numbers. */
+/** Maps libcurl's result codes to ours, and collects the metrics of a hop. */
 #ifndef AF_CURL_OUTCOME_H
 #define AF_CURL_OUTCOME_H
 
 #include "curl/driver_internal.h"
 
-/** What a libcurl code means to us. */
+/** Maps a libcurl code to a status. */
 void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_failure *failure);
 
-/** The numbers of the hop. */
+/** Collects the metrics of the hop. */
 void af__exchange_collect_timings(const af__exchange *exchange, af_hop *hop);
 
 #endif

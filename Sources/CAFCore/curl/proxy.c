@@ -1,4 +1,4 @@
-/* Which proxy a hop goes through, and what libcurl is told of it. */
+/* Chooses the proxy of a hop and configures libcurl for it. */
 #include "curl/proxy.h"
 
 #include "base/failure.h"
@@ -47,7 +47,10 @@ af_status af__driver_choose_proxy(const af__driver *driver, const af__transfer *
 }
 
 static af_status choose(af__exchange *exchange, const af__proxy **out, af_failure *failure) {
-    /* An early response comes from this very process; with another proxy libcurl would look up another host. */
+    /*
+     * An early response comes from this process itself; a different proxy would make libcurl look
+     * up another host.
+     */
     *out = exchange->transfer->hop.proxy;
     if (exchange->is_reinjected) return AF_OK;
     return af__driver_choose_proxy(exchange->driver, exchange->transfer, out, failure);
@@ -71,7 +74,7 @@ af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure) {
     SET(CURLOPT_PROXY, address);
     status = af__exchange_set_proxy_auth(exchange, failure);
     if (status != AF_OK || proxy == NULL) return status;
-    /* Without a tunnel the target is the whole URL. */
+    /* Without a tunnel the request target is the whole URL. */
     bool speaks_http = af__proxy_speaks_http(proxy);
     bool is_forwarded = speaks_http && !transfer->request.url.is_https;
     if (is_forwarded) SET(CURLOPT_REQUEST_TARGET, transfer->request.url.text);

@@ -1,21 +1,24 @@
-/** Which proxy a hop goes through, and what libcurl is told of it. */
+/** Chooses the proxy of a hop and configures libcurl for it. */
 #ifndef AF_CURL_PROXY_H
 #define AF_CURL_PROXY_H
 
 #include "curl/driver_internal.h"
 
-/** The proxy of the next hop; NULL: none. As af__proxies_choose(). */
+/** Returns the proxy of the next hop; NULL: none. See af__proxies_choose(). */
 af_status af__driver_choose_proxy(const af__driver *driver, const af__transfer *transfer,
                                   const af__proxy **out, af_failure *failure);
 
-/** Choose the proxy of this hop, and tell libcurl. After everything else that the hop needs. */
+/**
+ * Chooses the proxy of this hop and configures libcurl. Call it after all other options of the hop
+ * are set.
+ */
 af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure);
 
-/** Read the environment, or take what is given. */
+/** Reads the proxies from the environment, or from the options. */
 af_status af__driver_set_proxies(af__driver *driver, const af_proxies *proxies,
                                  af_failure *failure);
 
-/** What a libcurl code means that is the proxy's doing; AF_OK: it is not. */
+/** Maps a libcurl code that the proxy caused; AF_OK: the proxy isn't the cause. */
 af_status af__exchange_map_proxy_result(const af__exchange *exchange, CURLcode code);
 
 #endif

@@ -1,11 +1,13 @@
 /*
- * What a paused exchange must not read.
+ * Keeps libcurl from reading for a paused exchange.
  *
- * libcurl 8.5.0 waits for input on the socket of a transfer whose reading is paused (cf_socket_adjust_pollset() adds
- * it; 8.6.0 doesn't), and reads it when it is told of some. What comes is appended to what libcurl holds, without a
- * limit, and an end clears KEEP_RECV_PAUSE and so ends the transfer: it succeeds, and what was held is lost.
- * So this libcurl isn't told. A connection on which nobody reads isn't watched for input. On one that others read,
- * libcurl is told of no readiness at all: then it asks the socket by itself, for those that aren't paused.
+ * libcurl 8.5.0 waits for input on the socket of a paused transfer (cf_socket_adjust_pollset() adds
+ * it; 8.6.0 doesn't), and reads when readiness is reported. The bytes are appended to what libcurl
+ * holds, without a limit. An end of the connection clears KEEP_RECV_PAUSE and so ends the transfer:
+ * it succeeds, and the held bytes are lost. So readiness isn't reported to this libcurl. A
+ * connection without readers isn't watched for input. On one that other exchanges read, no
+ * readiness is reported at all: libcurl then checks the socket itself, for the exchanges that
+ * aren't paused.
  */
 #include "curl/read_pause.h"
 
@@ -15,14 +17,14 @@ bool af__reads_while_paused(void) {
 
 /* ---- Which exchanges ----------------------------------------------------------------------- */
 
-/** The HTTP/2 connection that carries it; NULL: none. */
+/** Returns the HTTP/2 connection that carries the exchange; NULL: none. */
 static af__socket *carrier_of(const af__exchange *exchange) {
     if (exchange->carrier == 0) return NULL;
     af__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
     return socket->number == exchange->carrier ? socket : NULL;
 }
 
-/** Then what libcurl says that it waits for is said of any one of its exchanges. */
+/** Returns whether libcurl's wanted readiness may be that of any exchange on the connection. */
 static bool is_shared(const af__socket *socket) {
     return socket->kind == AF__CONNECTION_HTTP_2;
 }
@@ -55,7 +57,7 @@ static void hold(af__socket *socket) {
     socket->watched = 0;
 }
 
-/** false: it can't be watched. */
+/** Returns false if the socket can't be watched. */
 static bool let_go(af__socket *socket) {
     if (socket == NULL || socket->wanted == 0) return true;
     if (socket->is_registered && socket->watched == socket->wanted) return true;
@@ -94,7 +96,7 @@ bool af__reading_begins(af__exchange *exchange) {
     if (socket == NULL) socket = exchange->held;
     exchange->held = NULL;
     if (socket == NULL || (!is_shared(socket) && socket->exchange != exchange)) return true;
-    /* curl_easy_pause() has told all of the connection that they may read. */
+    /* curl_easy_pause() has allowed all exchanges of the connection to read. */
     if (af__reading_is_mixed(socket)) socket->driver->rechecks = socket->must_recheck = true;
     return let_go(socket);
 }

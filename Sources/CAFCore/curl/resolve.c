@@ -1,10 +1,11 @@
 /*
- * Who looks up which name, and when libcurl is given the result.
+ * Decides which names are looked up, and when libcurl gets the addresses.
  *
- * An entry that CURLOPT_RESOLVE makes is a permanent one of the multi handle: it is never stale, so libcurl always
- * finds it, also where a transfer had to wait for long between its start and its connection. Renewing it, and taking
- * it out again, is therefore done here. A list is read when a transfer begins (Curl_pretransfer), which is only known
- * to have happened once one of its callbacks was called; until then every transfer brings the entry along.
+ * CURLOPT_RESOLVE adds permanent entries to the multi handle's DNS cache. They never expire, so
+ * libcurl always finds them, even if a transfer waited long for its connection. Renewing and
+ * removing them is therefore done here. libcurl reads a list when a transfer starts
+ * (Curl_pretransfer). That is only known to have happened once a callback of the transfer was
+ * called; until then, every transfer includes the entry.
  */
 #include "curl/resolve.h"
 
@@ -29,11 +30,11 @@ enum {
     MOST_BUCKETS = 65536,
     /* "65535", a colon, a minus and NUL. */
     KEY_ROOM = AF__HOST_LONGEST + 8,
-    /* After a lookup in the background failed. */
+    /* The delay after a failed background lookup. */
     RETRY_US = 1000 * 1000
 };
 
-/** What libcurl was given. On the loop thread only; it never changes. */
+/** An entry given to libcurl. Loop thread only, immutable. */
 struct af__resolved {
     unsigned references;
     af__addresses *addresses;
@@ -67,7 +68,7 @@ static void release_resolved(af__resolved *resolved) {
 }
 
 static size_t write_key(char *out, const char *key, size_t size, size_t host_size) {
-    /* libcurl before 7.82 asks for "host." without its dot. */
+    /* libcurl before 7.82 looks up "host." without the dot. */
     bool drops_dot = curl_version_info(CURLVERSION_NOW)->version_num < 0x075200 && host_size > 1 &&
                      key[host_size - 1] == '.';
     size_t head = drops_dot ? host_size - 1 : host_size;
@@ -76,7 +77,7 @@ static size_t write_key(char *out, const char *key, size_t size, size_t host_siz
     return head + size - host_size;
 }
 
-/** Takes a reference of its own on `addresses`. NULL: out of memory. */
+/** Retains `addresses`. NULL: out of memory. */
 static af__resolved *new_resolved(const af__name *name, af__addresses *addresses) {
     size_t key_size = name->entry.key.size;
     size_t room = key_size + 2 + addresses->count * (INET6_ADDRSTRLEN + 3);
@@ -134,7 +135,7 @@ static af__name *new_name(af__names *names, af_slice key, size_t host_size) {
 
 static void make_idle(af__names *names, af__name *name) {
     if (name->is_override) return;
-    /* Nobody is there to take the result. */
+    /* No exchange is left to receive the result. */
     af__resolver_cancel(&name->lookup);
     name->is_looking_up = false;
     if (name->resolved == NULL) {
@@ -150,7 +151,10 @@ static void use(af__names *names, af__name *name) {
     if (name->idle.next != NULL) names->idle_count--;
     af__list_remove(&name->idle);
     if (name->evictor == NULL) return;
-    /* libcurl skips an entry without text. If it has read it already, the name is given to it anew. */
+    /*
+     * libcurl skips an entry without text. If libcurl has read it already, the name is added again
+     * later.
+     */
     af__hosts *hosts = &name->evictor->hosts;
     hosts->list[AF__MOST_HOSTS].data = NULL;
     hosts->evicted = NULL;
@@ -162,7 +166,7 @@ static void stop_using(af__names *names, af__name *name) {
     if (--name->users == 0) make_idle(names, name);
 }
 
-/** Room for one more: the name that was used least recently goes with this exchange. */
+/** Makes room for one more name: this exchange evicts the least recently used one. */
 static void evict(af__names *names, af__exchange *exchange) {
     if (names->idle_count < AF__MOST_IDLE_NAMES || exchange->hosts.evicted != NULL) return;
     af__name *name = AF__OWNER(af__list_first(&names->idle), af__name, idle);
@@ -182,11 +186,14 @@ static void fail_exchange(af__exchange *exchange) {
     af__driver *driver = exchange->driver;
     exchange->hosts.stage = AF__STAGE_FAILED;
     af__list_append(&driver->names.failed, &exchange->hosts.node);
-    /* So that the loop looks for it once more before it sleeps. */
+    /* Makes the loop check again before it sleeps. */
     af__loop_arm(driver->loop, &driver->alarm, af__loop_now(driver->loop));
 }
 
-/** What libcurl's cache lacks, then the session's own overrides: an entry for every host counts from the list alone. */
+/**
+ * Sets the names missing from libcurl's cache, then the session's overrides: an override for every
+ * host is only effective as part of the list.
+ */
 static CURLcode set_list(af__exchange *exchange) {
     af__hosts *hosts = &exchange->hosts;
     struct curl_slist *first = NULL, **link = &first;
@@ -209,7 +216,7 @@ static CURLcode set_list(af__exchange *exchange) {
     return curl_easy_setopt(exchange->easy, CURLOPT_RESOLVE, first);
 }
 
-/** All addresses are there. */
+/** Adds the hop to libcurl, once all addresses are known. */
 static void add_to_libcurl(af__exchange *exchange) {
     af__hosts *hosts = &exchange->hosts;
     CURLMcode code = CURLM_OUT_OF_MEMORY;
@@ -264,7 +271,7 @@ static void fail_waiting(af__name *name, int error, int system_error) {
     }
 }
 
-/** A lookup has ended. Uses that wait for it go on. */
+/** Handles the end of a lookup. Uses that wait for it continue. */
 static void take(af__name *name) {
     af__addresses *found = name->lookup.found;
     int error = name->lookup.error, system_error = name->lookup.system_error;
@@ -317,7 +324,7 @@ static bool ends_with(af_slice text, const char *tail) {
     return text.size >= size && memcmp(text.bytes + text.size - size, tail, size) == 0;
 }
 
-/** Does libcurl know its addresses by itself? */
+/** Returns whether libcurl resolves the host without a lookup. */
 static bool is_built_in(af_slice host) {
     af__ip ip;
     if (host.size == 9 && memcmp(host.bytes, "localhost", 9) == 0) return true;
@@ -341,7 +348,7 @@ static af__name *find(const af__names *names, const char *key, size_t size) {
     return entry != NULL ? AF__OWNER(entry, af__name, entry) : NULL;
 }
 
-/** An override for every host on this port? */
+/** Returns whether there is an override for every host on this port. */
 static bool has_wildcard(const af__names *names, const char *port, size_t size) {
     char key[8] = "*";
     if (!names->has_wildcard) return false;
@@ -349,7 +356,7 @@ static bool has_wildcard(const af__names *names, const char *port, size_t size) 
     return find(names, key, size + 1) != NULL;
 }
 
-/** AF_ENOMEM. */
+/** Adds a name that the exchange needs. AF_ENOMEM. */
 static af_status need(af__exchange *exchange, size_t index, af_slice host, uint16_t port) {
     af__names *names = &exchange->driver->names;
     char key[KEY_ROOM];
@@ -357,7 +364,7 @@ static af_status need(af__exchange *exchange, size_t index, af_slice host, uint1
     if (af__is_ascii(host)) {
         memcpy(key, host.bytes, host.size);
     } else {
-        /* A name that can't be converted is libcurl's to refuse. */
+        /* libcurl refuses a name that can't be converted. */
         if (!af__driver_host_to_ascii(key, AF__HOST_LONGEST + 1, host)) return AF_OK;
         host = af_slice_of(key);
     }
@@ -384,20 +391,23 @@ static af_status need_all(af__exchange *exchange) {
     uint16_t doh_port = 0;
     af_slice doh = af__network_doh_server(network, &doh_port);
     if (exchange->is_reinjected || af__exchange_uses_socket(exchange)) return AF_OK;
-    /* c-ares has no threads, and alone knows about servers of the caller's choice. */
+    /* c-ares uses no threads, and only c-ares supports custom DNS servers. */
     if (af__network_has_servers(network)) return AF_OK;
-    /* With names over HTTPS libcurl looks up one name only, that of the server that it asks. */
+    /* With DNS over HTTPS libcurl looks up one name only, that of the DNS server. */
     if (doh.size > 0) return need(exchange, 0, doh, doh_port);
     if (proxy == NULL) return need(exchange, 0, url->host, url->port);
     af_status status = need(exchange, 0, af_slice_of(proxy->host), proxy->port);
-    /* The proxy gets an address; with socks5h it gets the name. */
+    /* A SOCKS5 proxy gets an address; with socks5h it gets the name. */
     if (status == AF_OK && proxy->kind == AF__PROXY_SOCKS5) {
         status = need(exchange, 1, url->host, url->port);
     }
     return status;
 }
 
-/** A connection that is open shows that its address is still good, so that nobody has to wait for a new one. */
+/**
+ * Returns whether known addresses may be used: an open connection proves that its address is still
+ * valid, so there is no need to wait for a lookup.
+ */
 static bool may_go(const af__name *name, int64_t now) {
     return name->resolved != NULL && (now < name->expires_us || name->connections > 0);
 }
@@ -420,7 +430,9 @@ af_status af__exchange_begin(af__exchange *exchange, af_failure *failure) {
         return af__fail_memory(failure);
     }
     hosts->waited_us = 0;
-    /* All are waited for before any is looked up: a lookup may end at once, with those that wait for it. */
+    /*
+     * All are counted before the first lookup: a lookup may end at once, and would start the hop.
+     */
     hosts->missing = 1;
     hosts->stage = AF__STAGE_LOOKING_UP;
     for (size_t i = 0; i < AF__MOST_HOSTS; i++) {
@@ -470,7 +482,7 @@ void af__exchange_release_names(af__exchange *exchange) {
     af__hosts *hosts = &exchange->hosts;
     af__names *names = &exchange->driver->names;
     if (hosts->has_list) {
-        /* A list that was never read must not be read later; neither may that of the overrides be lost. */
+        /* A list that was never read must not be read later, and the overrides must not be lost. */
         curl_easy_setopt(exchange->easy, CURLOPT_RESOLVE,
                          af__network_overrides(exchange->driver->network));
     }
@@ -489,7 +501,7 @@ void af__exchange_release_names(af__exchange *exchange) {
 }
 
 bool af__exchange_may_look_up(const af__exchange *exchange) {
-    /* An interface that is named by its address is "looked up", too. */
+    /* libcurl also "looks up" an interface given by its address. */
     return exchange->hosts.uses[0].name == NULL ||
            af__network_doh_host(exchange->driver->network) != NULL ||
            af__network_has_interface(exchange->driver->network);

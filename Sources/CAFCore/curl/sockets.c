@@ -1,6 +1,4 @@
-/*
- * What libcurl asks of the loop: sockets to watch, a time to be called again, connections to open and close.
- */
+/* libcurl's socket, timer, open and close callbacks, implemented on the loop. */
 #include "curl/sockets.h"
 
 #include "base/alloc.h"
@@ -22,7 +20,10 @@
 
 /* ---- Sockets ------------------------------------------------------------------------------- */
 
-/** A socket is ready. On a connection that several share, the bytes of each tell more. */
+/**
+ * Records activity of a ready socket. For a shared connection, each exchange's bytes are more
+ * precise.
+ */
 static void note_activity(af__exchange *exchange) {
     if (exchange != NULL && exchange->transfer != NULL && !exchange->is_multiplexed) {
         exchange->last_activity_us = af__loop_now(exchange->driver->loop);
@@ -37,12 +38,12 @@ static void forget_socket(af__driver *driver, af__socket *entry) {
     curl_multi_assign(driver->multi, entry->watch.descriptor, NULL);
 }
 
-/** Let libcurl do what a socket, or a timeout, allows. */
+/** Calls libcurl for a ready socket or a timeout. */
 static void drive(af__driver *driver, curl_socket_t descriptor, int what) {
     int running;
     af__driver_recheck(driver);
     CURLMcode code = curl_multi_socket_action(driver->multi, descriptor, what, &running);
-    /* A socket couldn't be watched. libcurl gives up every transfer, but each only when looked at. */
+    /* A socket couldn't be watched. libcurl fails every transfer, but each only when it runs. */
     if (code == CURLM_ABORTED_BY_CALLBACK) curl_multi_perform(driver->multi, &running);
     af__driver_flush(driver);
 }
@@ -51,7 +52,7 @@ static void socket_is_ready(af__watch *watch, unsigned readiness) {
     af__socket *entry = (af__socket *)(void *)watch;
     af__driver *driver = entry->driver;
     if (entry->wanted == 0) {
-        /* Still watched from its last use; that there is room to send is no news. */
+        /* Still watched from its last use; that it is writable isn't relevant. */
         if (readiness == AF__WRITABLE &&
             af__loop_watch(driver->loop, watch, AF__READABLE, false) == AF_OK) {
             entry->watched = AF__READABLE;
@@ -96,8 +97,9 @@ static af__socket *socket_entry(af__driver *driver, curl_socket_t descriptor) {
 }
 
 /**
- * libcurl says what it waits for. A socket of our own stays registered when libcurl lets go of it
- * after an exchange: on a connection that is used again that saves two system calls per request.
+ * CURLMOPT_SOCKETFUNCTION: sets the readiness that libcurl waits for. A socket that we opened stays
+ * registered when libcurl releases it after an exchange: that saves two system calls per request on
+ * a reused connection.
  */
 static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *context,
                           void *assigned) {
@@ -109,7 +111,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
         entry->wanted = 0;
         entry->exchange = NULL;
         if (!entry->is_own) forget_socket(driver, entry);
-        /* libcurl 7 would give the next question the answer to this one. */
+        /* Otherwise libcurl 7 would give the next request the response to this one. */
         if (driver->is_abandoning) shutdown(descriptor, SHUT_RDWR);
         return 0;
     }
@@ -119,7 +121,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     char *exchange = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
     entry->exchange = entry->last = (af__exchange *)(void *)exchange;
-    /* Handles of libcurl's own, which ask for a name over HTTPS, belong to no exchange of ours. */
+    /* libcurl's own handles for DNS over HTTPS belong to no exchange of ours. */
     if (entry->last != NULL) entry->last_serial = entry->last->serial;
     if (!entry->is_own && !entry->is_registered) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     entry->wanted = wanted;
@@ -140,7 +142,9 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
     exchange->tls_layers = 0;
     exchange->is_looking_up = false;
     if (!af__exchange_may_connect(exchange, address)) return CURL_SOCKET_BAD;
-    /* Close-on-exec from the start: a program that the host process starts must not inherit it. */
+    /*
+     * Close-on-exec from the start, so that programs started by the host process don't inherit it.
+     */
     curl_socket_t descriptor = exchange->is_reinjected
                                    ? af__exchange_open_reinjection(exchange, address)
                                    : socket(address->family, address->socktype | SOCK_CLOEXEC,
@@ -152,7 +156,7 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
     if (!exchange->is_reinjected) af__exchange_trace_socket(exchange, address);
     af__socket *entry = socket_entry(exchange->driver, descriptor);
     if (entry == NULL) {
-        /* libcurl knows only that there is no socket, and would call that a refused connection. */
+        /* libcurl only knows that there is no socket, and would report a refused connection. */
         af_failure failure = {0};
         af__fail(&failure, AF_ENOMEM, "out of memory for a connection");
         if (exchange->transfer != NULL) af__transfer_fail(exchange->transfer, &failure);
@@ -168,7 +172,7 @@ curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
     af__exchange_add_scope(exchange, address);
     if (!exchange->was_connecting && exchange->transfer != NULL) {
         exchange->was_connecting = true;
-        /* The time for looking up the host counts, but not that in between for a free connection. */
+        /* The lookup counts towards the timeout, the wait for a free connection doesn't. */
         int64_t since = af__now_us() - exchange->hosts.waited_us;
         exchange->owner.connecting(exchange->owner.context, since);
     }
@@ -214,8 +218,8 @@ static void timer_rang(af__alarm *alarm) {
     drive(driver, CURL_SOCKET_TIMEOUT, 0);
     if (alarm->timer.place != 0) return;
     /*
-     * libcurl says nothing if its next time is the one it said last: if we rang a moment too early for
-     * its taste, nobody would ever ring again.
+     * libcurl doesn't call back if its next timeout equals the last one. If ours fired slightly too
+     * early, it would never fire again.
      */
     long left = -1;
     if (curl_multi_timeout(driver->multi, &left) != CURLM_OK || left < 0) return;

@@ -1,12 +1,12 @@
-/* Whose connection is about to speak TLS, and whose chain was judged. */
+/* Sets up TLS for new connections, and finds the verification of pooled ones. */
 #include "curl/tls_setup.h"
 
 #include "base/alloc.h"
 #include "curl/network.h"
 
 /**
- * A connection of libcurl's own, to the server that it asks for names. HTTP/1.1: version 7 leaves a
- * stream of HTTP/2 to a handle that has gone when the request behind it is broken off.
+ * Prepares libcurl's own connection to the DNS over HTTPS server. HTTP/1.1: if the request behind
+ * it is cancelled, libcurl 7 leaves an HTTP/2 stream to a handle that was freed.
  */
 static CURLcode prepare_doh(const af__exchange *exchange, void *ssl_context) {
     const char *host = af__network_doh_host(exchange->driver->network);
@@ -18,8 +18,9 @@ static CURLcode prepare_doh(const af__exchange *exchange, void *ssl_context) {
 }
 
 /**
- * A connection to a proxy over TLS, judged by the policy for proxies before it hears of any host. HTTP/1.1:
- * version 7 would speak HTTP/2 to a proxy that forwards, which nobody has tried.
+ * Prepares a connection to a proxy over TLS, verified by the policy for proxies before any host
+ * name is sent to it. HTTP/1.1: libcurl 7 would use HTTP/2 with a forwarding proxy, which is
+ * untested.
  */
 static CURLcode prepare_proxy(af__exchange *exchange, void *ssl_context) {
     const char *host = exchange->transfer->hop.proxy->host;
@@ -29,7 +30,10 @@ static CURLcode prepare_proxy(af__exchange *exchange, void *ssl_context) {
     return is_ready ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
 
-/** libcurl asks for each layer of a connection, the outer one first. */
+/**
+ * Returns whether this call is for the proxy. libcurl calls back for each TLS layer, the outer one
+ * first.
+ */
 static bool is_for_proxy(af__exchange *exchange) {
     const af__proxy *via = exchange->transfer->hop.proxy;
     bool is_outer = exchange->tls_layers++ == 0;
@@ -37,16 +41,16 @@ static bool is_for_proxy(af__exchange *exchange) {
 }
 
 /*
- * libcurl keeps TLS sessions by host and port, whether those are a proxy's or a server's, and by options. A
- * session with the one must not be resumed with the other, for then nobody would judge it: so the options
- * of proxies have one more, which means nothing where the chain is judged by us.
+ * libcurl caches TLS sessions by host, port and options, for proxies and servers alike. A proxy's
+ * session must not be resumed with a server or vice versa, as the chain wouldn't be verified by the
+ * right policy. So proxies get one more option, which has no effect because we verify the chain.
  */
 static const long proxy_mark = CURLSSLOPT_NO_PARTIALCHAIN;
 
 /*
- * An empty list of revoked certificates, of nobody and of 1970. libcurl 8.21.0 and later take CURLOPT_CAINFO and
- * CURLOPT_CAPATH of NULL for "the system's", and would read all certificates of the system for each connection, which takes
- * 30 ms. A list of revoked certificates counts as such a file, but can be no anchor.
+ * An empty CRL, with an empty issuer and dated 1970. For CURLOPT_CAINFO and CURLOPT_CAPATH of NULL,
+ * libcurl 8.21.0 and later load the system's certificates for each connection, which takes 30 ms. A
+ * CRL is accepted as such a file, but can't be an anchor.
  */
 static const char no_anchors[] =
     "-----BEGIN X509 CRL-----\n"
@@ -55,14 +59,17 @@ static const char no_anchors[] =
     "DqWd1RNECNgC\n"
     "-----END X509 CRL-----\n";
 
-/* A folder without certificates; OpenSSL looks into it only when it looks for an issuer, which is not asked for here. */
+/*
+ * A folder without certificates. OpenSSL reads it only to find an issuer, which it isn't asked for
+ * here.
+ */
 #define NO_FOLDER "/dev/null"
 
 typedef struct anchor_options {
     CURLoption file, folder, blob;
 } anchor_options;
 
-/** Keeps libcurl from reading certificates: trust/evaluate does that. */
+/** Keeps libcurl from loading certificates: trust/evaluate does that. */
 static CURLcode set_no_anchors(CURL *easy, anchor_options options) {
     struct curl_blob blob = {(void *)(uintptr_t)no_anchors, sizeof no_anchors - 1,
                              CURL_BLOB_NOCOPY};

@@ -1,9 +1,9 @@
 /*
- * What a traced hop reports: request heads, which libcurl's CURLOPT_DEBUGFUNCTION knows, the lines of responses, and
- * the connection that they go over.
+ * Reports the events of a traced hop: request heads, from libcurl's CURLOPT_DEBUGFUNCTION, response
+ * lines, and the connection used.
  *
- * CURLOPT_VERBOSE is switched on when the connection is begun, and not before: before 8.4 libcurl's handles that ask
- * for names over HTTPS copy CURLOPT_VERBOSE without CURLOPT_DEBUGFUNCTION, and would print to standard error.
+ * CURLOPT_VERBOSE is only set when the connection starts: before 8.4, libcurl's handles for DNS
+ * over HTTPS copy CURLOPT_VERBOSE without CURLOPT_DEBUGFUNCTION, and would print to standard error.
  */
 #include "curl/trace.h"
 
@@ -27,7 +27,10 @@ static void forget_head(af__buffer *head) {
 
 /* ---- The connection ------------------------------------------------------------------------ */
 
-/** Before the tunnel stands libcurl doesn't say where it is connected to; then this is the last address tried. */
+/**
+ * Copies the remote address. Until the tunnel is established libcurl doesn't report it; the last
+ * address tried is used.
+ */
 static void copy_remote(const af__exchange *exchange, af_trace_connection *out) {
     const char *address = NULL;
     long port = 0;
@@ -61,7 +64,7 @@ static void report_connection(af__exchange *exchange) {
     connection.is_reused = exchange->is_ready && is_reused(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls != NULL) ssl = tls->internals;
-    /* From 8.16.0 on libcurl shows no SSL of a proxy. */
+    /* Since 8.16.0 libcurl doesn't expose the SSL of a proxy. */
     if (ssl == NULL) ssl = af__tls_peer_get_ssl(exchange->proxy_peer);
     af_trust_report *report = NULL;
     if (ssl != NULL) {
@@ -109,11 +112,16 @@ void af__exchange_trace_ready(af__exchange *exchange) {
 
 /* ---- Heads --------------------------------------------------------------------------------- */
 
-/** The socket may take a head in several pieces; what never went out whole is never reported. */
+/**
+ * Collects a sent head, which the socket may accept in several pieces. An incomplete head is never
+ * reported.
+ */
 static void take_sent(af__exchange *exchange, af_slice bytes) {
     af__buffer *head = &exchange->trace.head;
     bool is_tunnel = !exchange->is_ready;
-    /* What goes to ourselves to bring an early response back was sent to nobody. */
+    /*
+     * The request on the connection to ourselves, which returns an early response, isn't reported.
+     */
     if (exchange->is_reinjected) return;
     if (head->size == 0 && is_tunnel) report_connection(exchange);
     if (af__buffer_append(head, bytes.bytes, bytes.size) != AF_OK) {
@@ -132,7 +140,7 @@ static void take_sent(af__exchange *exchange, af_slice bytes) {
 
 static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, void *context) {
     af__exchange *exchange = context;
-    /* Handles of libcurl's own, which ask for a name over HTTPS, belong to no exchange of ours. */
+    /* libcurl's own handles for DNS over HTTPS belong to no exchange of ours. */
     if (easy != exchange->easy || exchange->transfer == NULL || size == 0) return 0;
     if (type == CURLINFO_HEADER_IN) af__exchange_guard_line(exchange, bytes);
     if (type == CURLINFO_TEXT) af__exchange_heed_excess(exchange, (af_slice){bytes, size});
@@ -142,7 +150,7 @@ static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, 
 }
 
 void af__exchange_trace_line(af__exchange *exchange, af_slice line) {
-    /* CURLINFO_HEADER_IN lacks trailers and the ends of interim heads (libcurl 7.88). */
+    /* CURLINFO_HEADER_IN omits trailers and the ends of interim heads (libcurl 7.88). */
     if (!af__transfer_is_traced(exchange->transfer)) return;
     af__transfer_trace_response(exchange->transfer, line, &exchange->trace.redaction,
                                 !exchange->is_ready);

@@ -1,23 +1,23 @@
-/** What a traced hop reports. */
+/** Reports the events of a traced hop. */
 #ifndef AF_CURL_TRACE_H
 #define AF_CURL_TRACE_H
 
 #include "curl/driver_internal.h"
 
-/** Once for each handle. */
+/** Sets up tracing, once per handle. */
 void af__exchange_init_trace(af__exchange *exchange);
 CURLcode af__exchange_set_trace(af__exchange *exchange);
 
-/** A socket to this address is about to be made. */
+/** Call it before a socket to this address is opened. */
 void af__exchange_trace_socket(af__exchange *exchange, const struct curl_sockaddr *address);
 
-/** The connection of the hop can be used. */
+/** Call it when the hop's connection can be used. */
 void af__exchange_trace_ready(af__exchange *exchange);
 
-/** A line of a response, or of the proxy's to CONNECT. */
+/** Reports a line of a response, including the proxy's response to CONNECT. */
 void af__exchange_trace_line(af__exchange *exchange, af_slice line);
 
-/** A name is about to be looked up. */
+/** Call it before a name is looked up: stops verbose output. */
 void af__exchange_pause_trace(af__exchange *exchange);
 void af__exchange_end_trace(af__exchange *exchange);
 

@@ -1,4 +1,4 @@
-/* Which versions of this library, of libcurl and of its TLS library these are. */
+/* The versions of this library, of libcurl and of its TLS library. */
 
 #include <afcore/version.h>
 
