@@ -3,12 +3,12 @@
     import FoundationEssentials
     import SwiftAF
 
-    /// One run of zlib over one body.
+    /// Compresses one body with zlib.
     enum Deflater {
-        /// The most that zlib is handed at once: it counts in 32 bits.
+        /// The maximum number of bytes passed to zlib at once: it counts in 32 bits.
         private static let largestPiece = 1 << 30
 
-        /// The bytes in gzip's format.
+        /// Returns the bytes in gzip format.
         static func gzip(_ body: Data, level: Int32) throws(SessionError) -> Data {
             var stream = z_stream()
             guard czlib_deflate_init_gzip(&stream, level) == Z_OK else { throw SessionError(.outOfMemory) }
@@ -24,12 +24,13 @@
             return Data(output)
         }
 
-        /// Compresses a piece until zlib has nothing more to say about it.
+        /// Compresses a piece until zlib has consumed it and has no more output.
         private static func deflate(
             _ piece: Data, with stream: inout z_stream, isLast: Bool, into output: inout [UInt8]
         ) {
             piece.withUnsafeBytes { input in
-                // zlib doesn't write to its input; its type only says so when it is built with another macro.
+                // zlib doesn't write to its input. `next_in` is a pointer to const only if zlib.h is included with
+                // ZLIB_CONST.
                 stream.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
                 stream.avail_in = UInt32(input.count)
                 repeat {
