@@ -2,8 +2,8 @@ internal import CAFCore
 import FoundationEssentials
 import Glibc
 
-/// Copies of values for the time of a call into the core. They live as long as this object and are overwritten
-/// before their memory is given back, since keys and passwords may be among them.
+/// Copies of values for the duration of a call into the core. They live as long as this object. Their memory is
+/// overwritten before it is freed, because it may hold keys and passwords.
 final class CoreArena {
     private var blocks: [UnsafeMutableRawBufferPointer] = []
 
@@ -14,7 +14,7 @@ final class CoreArena {
         }
     }
 
-    /// Calls the core with copies that live until it returns, and throws its failure.
+    /// Calls the core with copies that live until it returns; throws the core's error.
     static func call(
         _ body: (CoreArena, inout af_failure) throws(SessionError) -> af_status
     ) throws(SessionError) {
@@ -25,9 +25,9 @@ final class CoreArena {
         guard status == .AF_OK else { throw SessionError(failure) }
     }
 
-    /// Nil for nil.
+    /// Copies a string; nil for nil.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` for a text with NUL in it, of which the core would see a part.
+    /// - Throws: ``SessionError/Code/invalidInput`` for a string that contains NUL, which the core would truncate.
     func copy(_ text: String?, _ name: String) throws(SessionError) -> UnsafePointer<CChar>? {
         guard var text else { return nil }
         guard !text.utf8.contains(0) else { throw SessionError(.invalidInput, message: "\(name) contains NUL") }
@@ -50,7 +50,7 @@ final class CoreArena {
         return UnsafePointer(block.baseAddress?.assumingMemoryBound(to: Element.self))
     }
 
-    /// The fields, in the form that redirects are replaced with.
+    /// Copies the fields, as the replacement headers of a redirect.
     func copy(_ headers: HTTPHeaders) -> UnsafeBufferPointer<af_header> {
         let stride = MemoryLayout<af_header>.stride
         let core = reserve((headers.fields.count + headers.removedDefaults.count) * stride)

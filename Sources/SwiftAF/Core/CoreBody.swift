@@ -1,27 +1,28 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// What is wrong with a body beyond an error that its source threw.
+/// An error of a body that isn't thrown by its source.
 struct CoreBodyError: Error {
     let message: String
 }
 
-/// A request body that the core pulls. Everything but ``failure`` is called on the loop thread.
+/// A request body that the core reads through callbacks. Everything except ``failure`` is called on the loop thread.
 class CoreBodySource: @unchecked Sendable {
-    /// In bytes, nil if it isn't known.
+    /// The length in bytes; nil if unknown.
     var length: Int64? { nil }
     /// Whether ``rewind()`` can succeed.
     var isReplayable: Bool { false }
-    /// What went wrong; safe to read once the task has finished.
+    /// The error of the source. Safe to read once the task has finished.
     var failure: (any Error)? { nil }
 
-    /// Bytes written, or one of AF_READ_….
+    /// Reads into the buffer. Returns the number of bytes, or one of the AF_READ_… codes.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { AF_READ_END }
     func rewind() -> Bool { false }
-    /// The core is done with the body.
+    /// Called when the core no longer needs the body.
     func close() {}
 
-    /// The body in the core's form, once. The core takes over what it borrows, also when it refuses the request.
+    /// Returns the body as a core value. Call once: the core takes ownership of what it borrows, even if it rejects the
+    /// request.
     func makeBody() -> af_body {
         var body = af_body()
         body.kind = AF_BODY_READER
@@ -31,10 +32,10 @@ class CoreBodySource: @unchecked Sendable {
     }
 }
 
-/// Keeps bytes that the core reads where they are. They don't move: they are too many to be stored inline, and
-/// whoever changes a copy of the `Data` makes a storage of his own while the loan holds this one.
+/// Keeps bytes that the core reads in place. Their address is stable: they are too many to be stored inline, and
+/// modifying a copy of the `Data` makes its own storage, because this object retains this one.
 final class BorrowedData {
-    /// Up to here bytes are copied: that is cheaper than keeping them, and tiny `Data` has no memory of its own.
+    /// The maximum size that is copied: copying is cheaper than retaining, and small `Data` is stored inline.
     static let largestCopy = 1024
 
     private let data: Data
@@ -43,7 +44,7 @@ final class BorrowedData {
         self.data = data
     }
 
-    /// More than ``largestCopy`` bytes, and what ``giveBack`` must be called with once.
+    /// Lends more than ``largestCopy`` bytes. ``giveBack`` must be called once with the returned context.
     static func lend(_ data: Data) -> (bytes: af_slice, context: UnsafeMutableRawPointer) {
         (data.withUnsafeBytes { af_slice($0) }, Unmanaged.passRetained(BorrowedData(data)).toOpaque())
     }
@@ -55,13 +56,13 @@ final class BorrowedData {
 }
 
 extension CoreRequest {
-    /// The body's bytes that ``makeBody(_:_:)`` copies.
+    /// The number of bytes of the body that ``makeBody(_:_:)`` copies.
     var copiedBodySize: Int {
         guard let count = http.body.data?.count, count <= BorrowedData.largestCopy else { return 0 }
         return count
     }
 
-    /// The body in the core's form. The core takes over what it borrows, also when it refuses the request.
+    /// Returns the body as a core value. The core takes ownership of what it borrows, even if it rejects the request.
     func makeBody(_ source: CoreBodySource?, _ texts: inout CStringArena) -> af_body {
         var body = af_body()
         switch http.body.content {
@@ -87,7 +88,7 @@ extension CoreRequest {
 
 }
 
-/// AF_LENGTH_UNKNOWN, a cast that Swift does not import.
+/// The value of AF_LENGTH_UNKNOWN, a macro with a cast, which Swift doesn't import.
 let AF_LENGTH_UNKNOWN_VALUE: Int64 = -1
 
 extension af_reader {
@@ -95,7 +96,7 @@ extension af_reader {
         context.map { Unmanaged<CoreBodySource>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Retains the source until the core releases the reader.
+    /// Makes a reader that retains the source until the core releases it.
     init(_ source: CoreBodySource) {
         self.init()
         context = Unmanaged.passRetained(source).toOpaque()

@@ -1,7 +1,7 @@
 internal import CAFCore
 
 extension CoreArena {
-    /// The core's options, which live as long as the arena.
+    /// Returns the core's options, which live as long as the arena.
     func options(_ network: NetworkOptions) throws(SessionError) -> af_network_options {
         var options = af_network_options()
         var overrides: [af_host_override] = []

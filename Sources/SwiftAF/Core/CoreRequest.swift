@@ -1,9 +1,9 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// All that is needed to begin a transfer: the request, its session, and the handlers that are called on the way.
+/// The data of a transfer: the request, its session, and the handlers that are called.
 ///
-/// An object, because it is handed on from function to function and a request is large.
+/// A class, because it is passed through many functions and a request is large.
 final class CoreRequest: Sendable {
     enum Sink: Equatable, Sendable {
         case memory
@@ -11,7 +11,7 @@ final class CoreRequest: Sendable {
         case events
     }
 
-    /// Validated: no text in it contains NUL.
+    /// The validated request: its strings don't contain NUL.
     let http: HTTPRequest
     let session: CoreSession
     let sink: Sink
@@ -24,37 +24,38 @@ final class CoreRequest: Sendable {
         self.handlers = handlers
     }
 
-    /// A copy with changes. Another request must be validated.
+    /// Returns a copy with changes. A different request must already be validated.
     func with(http: HTTPRequest? = nil, sink: Sink? = nil, handlers: TransferHandlers? = nil) -> CoreRequest {
         CoreRequest(
             http ?? self.http, session: session, sink: sink ?? self.sink, handlers: handlers ?? self.handlers)
     }
 
-    /// Of a download that is resumed.
+    /// The token of a resumed download.
     var resumeToken: ResumeToken? {
         if case .file(let file) = sink { file.token } else { nil }
     }
 
-    /// The same once more. A download resumes its partial file, if that was kept.
+    /// Returns the request for a retry. A download resumes its partial file, if that was kept.
     func resuming(after failure: SessionError?) -> CoreRequest {
         guard failure?.resumeToken != nil, case .file(var file) = sink, file.path != nil else { return self }
         file.options.insert(.resumes)
         return with(sink: .file(file))
     }
 
-    /// Nil without a limit.
+    /// The limit on the total time; nil for no limit.
     var totalTimeout: Duration? {
         guard let limit = http.timeouts.total ?? session.configuration.timeouts.total, limit > .zero else { return nil }
         return limit
     }
 
-    /// Gives the request to `body` in the core's form. Texts live only until `body` returns; the core copies them.
+    /// Calls `body` with the request as a core value. Its strings are valid only until `body` returns; the core copies
+    /// them.
     ///
-    /// - Parameter body: The source of a body that is pulled.
+    /// - Parameter body: The source of a body that the core reads through callbacks.
     func withRequest<Result>(
         body source: CoreBodySource?, _ use: (UnsafePointer<af_request>) -> Result
     ) -> Result {
-        // Only if there is something to keep in it. Both are valid, so that no error is lost.
+        // An arena only if it is needed. The credentials are already validated, so copying them can't fail.
         let arena = http.credential == nil && http.proxyCredential == nil ? nil : CoreArena()
         defer { withExtendedLifetime(arena) {} }
         let fields = http.headers.fields.count + http.headers.removedDefaults.count
@@ -72,9 +73,9 @@ final class CoreRequest: Sendable {
         }
     }
 
-    /// The source of a body that the core pulls; nil if it takes the body by itself.
+    /// Returns the source of a body that the core reads through callbacks; nil if the core has the body itself.
     ///
-    /// - Throws: What is wrong with a part of a form, such as a file that has vanished.
+    /// - Throws: The error of a form part, such as a missing file.
     func makeBodySource(for task: CoreTask) throws(SessionError) -> CoreBodySource? {
         switch http.body.content {
         case .none, .data, .file: nil
@@ -133,7 +134,7 @@ final class CoreRequest: Sendable {
     private var limits: af_limits {
         let (own, defaults) = (http.limits, session.configuration.limits)
         var limits = af_limits()
-        // To the core 0 is its default, which for files and events is none.
+        // For the core, 0 means its default, which is unlimited for files and callbacks.
         if let body = own.maximumBodySize ?? (sink == .memory ? defaults.maximumBodySize : nil) {
             limits.body = max(1, UInt64(clamping: body))
         }
@@ -147,7 +148,7 @@ final class CoreRequest: Sendable {
 
     private var redirectPolicy: RedirectPolicy { http.redirectPolicy ?? session.configuration.redirectPolicy }
 
-    /// Whether every redirect is an error; the core only knows limits from 1 up.
+    /// Whether every redirect is an error. The core's limits start at 1.
     var refusesRedirects: Bool { redirectPolicy.followsRedirects && redirectPolicy.maximumCount == 0 }
 }
 
@@ -176,7 +177,7 @@ extension af_expect {
 }
 
 extension HTTPRequest.Proxy {
-    /// The core's text for it.
+    /// The core's text for the proxy.
     fileprivate var coreText: String {
         switch self {
         case .none: ""
@@ -186,14 +187,14 @@ extension HTTPRequest.Proxy {
 }
 
 extension UInt32 {
-    /// A limit that the core would take for "the default" if it were 0.
+    /// Makes a limit for the core, which would treat 0 as its default.
     init(coreLimit: Int) {
         self = Swift.max(1, UInt32(clamping: coreLimit))
     }
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded up so that a short limit does not become none.
+    /// The duration in milliseconds, rounded up, because 0 would mean no limit.
     var coreMilliseconds: UInt32 {
         let (seconds, attoseconds) = components
         guard seconds < Int64(UInt32.max / 1000) else { return .max }

@@ -2,20 +2,20 @@ internal import CAFCore
 import FoundationEssentials
 import Glibc
 
-/// What came out of a task, as values.
+/// The outcome of a task as Swift values.
 struct CoreOutcome: Sendable {
-    /// The final head, if one came; also beside a failure.
+    /// The final head, if one was received; also present if the transfer failed later.
     var response: HTTPResponse?
-    /// What was collected in memory.
+    /// The body that was collected in memory.
     var body = Data()
-    /// Why the transfer failed, nil if it did not.
+    /// The error of the transfer; nil on success.
     var failure: SessionError?
-    /// What came of a file that the body was to go to.
+    /// The outcome of a transfer to a file.
     var download: CoreDownload?
-    /// What the server has shown of itself, if somebody asked.
+    /// The server's certificates and their evaluation, if requested.
     var trust: SharedTrustReport?
 
-    /// Where the file is that the body went into, if it stands in its place.
+    /// The path of the file that the body was saved to, if it is complete.
     var filePath: String? {
         guard let download, failure == nil, let response else { return nil }
         return response.isSuccessful || download.resumption == .alreadyComplete ? download.path : nil
@@ -23,14 +23,14 @@ struct CoreOutcome: Sendable {
 }
 
 extension CoreOutcome {
-    /// Of a transfer that did not begin, or that was given up.
+    /// Makes the outcome of a transfer that didn't start or was abandoned.
     init(failure: SessionError) {
         self.init(response: failure.response, failure: failure)
     }
 }
 
-/// Owns a result of the core. It crosses threads once, so that the loop does not spend time on it, and must then
-/// be given to ``take(for:reportsTrust:bodyFailure:)``, ``takeResponse(for:)`` or ``discard()`` exactly once.
+/// Owns a result of the core. Passed to another thread once, so that the loop doesn't spend time on it. Must then be
+/// consumed exactly once by ``take(for:reportsTrust:bodyFailure:)``, ``takeResponse(for:)`` or ``discard()``.
 struct CoreResult: @unchecked Sendable {
     private let raw: OpaquePointer
 
@@ -42,12 +42,12 @@ struct CoreResult: @unchecked Sendable {
         af_result_free(raw)
     }
 
-    /// Its content as Swift values; the result is freed. The body is handed over without a copy.
+    /// Converts the result to Swift values and frees it. The body isn't copied, unless it is short.
     ///
     /// - Parameters:
-    ///   - url: What was asked for, for errors that came before anything was sent.
-    ///   - reportsTrust: Whether somebody asked what the server has shown of itself.
-    ///   - bodyFailure: Why the source of the request's body failed, if it did.
+    ///   - url: The requested URL, for errors that occurred before anything was sent.
+    ///   - reportsTrust: Whether to report the server's certificates and their evaluation.
+    ///   - bodyFailure: The error of the source of the request body, if any.
     func take(
         for url: String, reportsTrust: Bool, bodyFailure: @autoclosure () -> (any Error)?
     ) -> CoreOutcome {
@@ -73,8 +73,7 @@ struct CoreResult: @unchecked Sendable {
         af_result_get_trust(raw).map { SharedTrustReport(TrustReport($0.pointee)) }
     }
 
-    /// Head and body of a transfer that neither failed nor had to do with a file; the result is freed. Nil of any
-    /// other.
+    /// Returns head and body of a transfer that succeeded without a file, and frees the result; nil for any other.
     func takeResponse(for url: String) -> (HTTPResponse, Data)? {
         let failure = af_result_get_failure(raw)
         guard failure == nil || failure?.pointee.status == .AF_OK, af_result_get_download(raw) == nil,
@@ -85,7 +84,7 @@ struct CoreResult: @unchecked Sendable {
         return (makeResponse(head, url: url, metrics(lastURL: url)), takeBody())
     }
 
-    /// The URL that was asked last: usually the one that was given, and then the same text.
+    /// Returns the URL of the last request: usually the given one, whose string is then reused.
     private func lastURL(expecting url: String) -> String {
         guard let last = af_result_get_url(raw), last.pointee != 0 else { return url }
         var url = url
@@ -97,7 +96,7 @@ struct CoreResult: @unchecked Sendable {
         return isExpected ? url : String(cString: last)
     }
 
-    /// Short bodies are copied: that is cheaper than keeping memory of the core for them.
+    /// Returns the body. Short bodies are copied, which is cheaper than keeping the core's memory for them.
     private func takeBody() -> Data {
         let bytes = af_result_get_body(raw)
         guard bytes.size > Int(AF_BODY_SHORT) else { return Data(bytes.buffer) }
@@ -125,15 +124,15 @@ struct CoreResult: @unchecked Sendable {
     }
 }
 
-/// The only hop of a task, as in almost all of them.
+/// The hop of a task with a single one; the common case.
 private final class CoreHop: HopRecord, @unchecked Sendable {
-    /// Without its texts, which are gone.
+    /// The hop without its strings, which are freed.
     private let hop: af_hop
     private let url: String
 
     init(_ hop: af_hop, url: String) {
         var hop = hop
-        // A hop that leads somewhere is not the only one, unless what it led to could not be sent.
+        // A single hop only has a location if the redirect could not be sent.
         location = hop.location.map { String(cString: $0) }
         hop.url = nil
         hop.location = nil
@@ -151,7 +150,7 @@ private final class CoreHop: HopRecord, @unchecked Sendable {
 }
 
 extension SessionError {
-    /// A reader's own error tells more than that there was one; any other is kept below.
+    /// Returns the reader's own error, which is more specific than this one; other causes become the underlying error.
     func replacing(by cause: any Error) -> SessionError {
         var error = self
         if let cause = cause as? CoreBodyError {
@@ -167,7 +166,7 @@ extension SessionError {
 }
 
 extension Data {
-    /// Takes the core's bytes over; they are given back when the last copy is gone.
+    /// Takes ownership of the core's bytes, which are freed with the last copy.
     fileprivate init(taking bytes: af_bytes) {
         guard let start = bytes.bytes, bytes.size > 0 else {
             af_free(bytes.bytes)
@@ -231,7 +230,7 @@ extension HopMetrics {
 }
 
 extension Duration {
-    /// Microseconds, -1 for a moment that did not come.
+    /// Microseconds of the core; nil for -1, a moment that wasn't reached.
     fileprivate init?(core microseconds: Int64) {
         guard microseconds >= 0 else { return nil }
         self = .microseconds(microseconds)

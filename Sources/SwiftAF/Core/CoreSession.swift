@@ -1,26 +1,25 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// Owns one reference to a session of the core: its loop thread, connections and trust policy.
+/// Owns a reference to a session of the core: its loop thread, connections and trust policy.
 final class CoreSession: @unchecked Sendable {
-    /// The core lets any thread use it.
+    /// Thread-safe in the core.
     let raw: OpaquePointer
     let configuration: SessionConfiguration
-    /// Called when all tasks are cancelled, for what waits between two transfers.
+    /// Called when all tasks are cancelled, for work that waits between two transfers.
     let cancellations = Locked(Registry<@Sendable () -> Void>())
 
     /// Starts a session.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that can't be a header value, for invalid proxies,
-    ///   and for an invalid trust policy or invalid TLS options; ``SessionError/Code/file`` for an unreadable file of
-    ///   certificates.
+    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that isn't a valid header value, and for invalid
+    ///   proxies, trust policies or TLS options; ``SessionError/Code/file`` for an unreadable certificate file.
     init(_ configuration: SessionConfiguration) throws(SessionError) {
         let userAgent = configuration.userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? ""
         guard !userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {
             throw SessionError(.invalidInput, message: "the user agent contains a control character")
         }
         let policy = try CoreTrustPolicy(configuration.security)
-        // The core's own defaults are the same.
+        // The core's defaults are the same.
         let proxyPolicy =
             configuration.proxySecurity == .default ? nil : try CoreTrustPolicy(configuration.proxySecurity)
         let arena = CoreArena()
@@ -31,7 +30,7 @@ final class CoreSession: @unchecked Sendable {
         options.max_idle_connections = UInt32(clamping: configuration.maximumIdleConnections)
         options.max_idle_s = UInt32(clamping: configuration.idleConnectionLifetime.components.seconds)
         options.user_agent = userAgent.isEmpty ? nil : try arena.copy(userAgent, "the user agent")
-        // on_done resumes a Swift task or a queue: always another thread.
+        // on_done resumes a Swift task or a queue, so it always continues on another thread.
         options.gather_results = true
         options.trust = policy.raw
         options.proxy_trust = proxyPolicy?.raw
@@ -46,7 +45,7 @@ final class CoreSession: @unchecked Sendable {
         var failure = af_failure()
         var raw: OpaquePointer?
         let status = af_session_new(&raw, &options, &failure)
-        // What the options point to.
+        // Keeps alive what the options point to.
         withExtendedLifetime((arena, policy, proxyPolicy)) {}
         guard status == .AF_OK, let raw else {
             if let handler { Unmanaged.passUnretained(handler).release() }
@@ -60,7 +59,7 @@ final class CoreSession: @unchecked Sendable {
         af_session_release(raw)
     }
 
-    /// Cancels every task that was begun, and what waits to begin another.
+    /// Cancels every started task, and work that waits to start another.
     func cancelAll() {
         for handler in cancellations.withLock({ $0.close() }) { handler() }
         af_session_cancel_all(raw)
@@ -74,7 +73,7 @@ final class CoreSession: @unchecked Sendable {
             connections: core.connections)
     }
 
-    /// Waits until the threads of all sessions that nobody holds have ended.
+    /// Waits until the threads of all released sessions have ended.
     static func joinClosed() {
         af_join_closed_sessions()
     }
@@ -82,22 +81,22 @@ final class CoreSession: @unchecked Sendable {
 
 /// Counters of a session since it was made.
 package struct SessionStatistics: Hashable, Sendable {
-    /// Transfers started.
+    /// The number of transfers started.
     package var tasks: UInt64
-    /// Operations that crossed into the loop.
+    /// The number of operations posted to the loop.
     package var posts: UInt64
-    /// Times that the loop was woken for them.
+    /// The number of times the loop was woken for them.
     package var wakeups: UInt64
-    /// Turns of the loop.
+    /// The number of iterations of the loop.
     package var turns: UInt64
-    /// Events that crossed from the loop into Swift.
+    /// The number of events that the loop delivered to Swift.
     package var events: UInt64
-    /// Connections opened.
+    /// The number of connections opened.
     package var connections: UInt64
 }
 
 extension af_session_options {
-    /// Holds the handler until the session has ended, handshakes and all.
+    /// Retains the handler until the session has ended, including its handshakes.
     fileprivate mutating func keep(_ handler: ClientCertificateHandler?) {
         guard let handler else { return }
         context = Unmanaged.passRetained(handler).toOpaque()
@@ -108,7 +107,7 @@ extension af_session_options {
 }
 
 extension af_slice {
-    /// A view of bytes that somebody else keeps.
+    /// Makes a view of bytes without owning them.
     init(_ bytes: UnsafeRawBufferPointer) {
         self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), size: bytes.count)
     }

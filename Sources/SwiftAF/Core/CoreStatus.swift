@@ -2,8 +2,8 @@ internal import CAFCore
 import FoundationEssentials
 
 extension SessionError.Code {
-    /// What a status of the core means to a Swift user. The only place that decides it; the core's enum is open,
-    /// so the compiler warns here when a status is added.
+    /// Maps a status of the core to an error code. The only such mapping. The core's enum is open, so the compiler
+    /// warns here when a status is added.
     init(_ status: af_status) {
         self =
             switch status {
@@ -70,7 +70,7 @@ extension SessionError.Reason {
 }
 
 extension SessionError {
-    /// The error that a failure of the core is.
+    /// Makes the error of a failure in the core.
     init(_ failure: af_failure, url: String? = nil, response: HTTPResponse? = nil, body: Data? = nil) {
         let message = withUnsafeBytes(of: failure.text) { text in
             String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)

@@ -1,13 +1,12 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// A ``BodyStream``: a Swift task runs the user's sequence and fills a small ring, the core empties it. An empty
-/// ring pauses the transfer, a full one makes the sequence wait.
+/// The source of a ``BodyStream``: a Swift task iterates over the user's sequence and fills a small ring buffer; the
+/// core reads from it. An empty ring pauses the transfer, a full one suspends the sequence (back-pressure).
 final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
     private let stream: BodyStream
     private let ring: Locked<BodyRing>
-    /// Tells the reader that there is something again. The reader's thread only; nil once the core is done with the
-    /// body.
+    /// Notifies the reader of new data. Used on the reader's thread only; nil once the core no longer needs the body.
     private var wake: Wake?
     private var producer: Task<Void, Never>?
 
@@ -19,7 +18,7 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
         ring = Locked(BodyRing(length: stream.length))
     }
 
-    /// The source of a request's body, or of a part of it.
+    /// Makes the source of a request body, or of a form part.
     convenience init(_ stream: BodyStream, for task: CoreTask) {
         self.init(stream, wake: { task.wake() })
     }
@@ -70,7 +69,7 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
         ring.withLock { $0.restart() }?.resume(returning: false)
     }
 
-    /// Adds a chunk and returns when there is room for the next; false if nobody wants more.
+    /// Appends a chunk and returns when there is space for the next one; false if no more data is needed.
     private func offer(_ chunk: Data, _ run: Int, _ wake: Wake?) async -> Bool {
         let offered = ring.withLock { $0.append(chunk, run: run) }
         if offered.wakesReader { wake?() }
@@ -86,7 +85,7 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
     }
 }
 
-/// Chunks between a producer and a reader. A value without effects; whoever holds its lock does what it says.
+/// A bounded buffer between a producer and a reader. A value without side effects; its owner resumes the waiting side.
 struct BodyRing {
     enum Reading: Equatable {
         case bytes(Int)
@@ -97,14 +96,14 @@ struct BodyRing {
 
     typealias Waiter = CheckedContinuation<Bool, Never>
 
-    /// The producer waits from here on. One chunk more than either can be inside.
+    /// The limits at which the producer is suspended. The buffer can exceed either by one chunk.
     static let mostChunks = 4
     static let mostBytes = 256 * 1024
 
     private let length: Int64?
     private var chunks: [Data] = []
-    /// The last chunk of an announced length, held back until the producer has ended: only then it is known that
-    /// it gave no byte too many.
+    /// The last chunk of a body with a known length. Held back until the producer has ended, because only then it is
+    /// certain that the producer didn't supply too many bytes.
     private var last: Data?
     private var buffered = 0
     private var appended: Int64 = 0
@@ -112,7 +111,7 @@ struct BodyRing {
     private var isReaderWaiting = false
     private var waiter: Waiter?
 
-    /// Changes when the body starts again, so that a producer of before is told from the present one.
+    /// Incremented when the body restarts, to tell an earlier producer from the current one.
     private(set) var run = 0
     private(set) var failure: (any Error)?
 
@@ -120,7 +119,7 @@ struct BodyRing {
         self.length = length
     }
 
-    /// - Returns: Whether more is wanted, and whether the reader must be woken.
+    /// - Returns: Whether more data is needed, and whether the reader must be resumed.
     mutating func append(_ chunk: Data, run: Int) -> (isWanted: Bool, wakesReader: Bool) {
         guard run == self.run, !isFinished else { return (false, false) }
         guard !chunk.isEmpty else { return (true, false) }
@@ -138,7 +137,7 @@ struct BodyRing {
         return (true, takeReader())
     }
 
-    /// Ends the body; true if the reader must be woken.
+    /// Ends the body. Returns true if the reader must be resumed.
     mutating func finish(_ error: (any Error)?, run: Int) -> Bool {
         guard run == self.run, !isFinished else { return false }
         isFinished = true
@@ -160,7 +159,7 @@ struct BodyRing {
         return .bytes(count)
     }
 
-    /// Parks the producer, or says at once whether it may go on.
+    /// Suspends the producer; or returns immediately whether it may continue.
     mutating func wait(_ waiter: Waiter, run: Int) -> Bool? {
         guard run == self.run, !isFinished else { return false }
         guard isFull else { return true }
@@ -174,8 +173,8 @@ struct BodyRing {
         return waiter
     }
 
-    /// Empties the ring for another run, or for none; the producer that waited must be told that it is not wanted.
-    /// A failure stays: it is the reason of what follows.
+    /// Clears the buffer for another run, or for the end. The returned producer must be resumed with false. An error is
+    /// kept, because it is the cause of later failures.
     mutating func restart() -> Waiter? {
         defer { waiter = nil }
         run += 1

@@ -1,7 +1,8 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// Lays texts out in a piece of memory, for the time of a call. The memory must be as large as ``size(of:)`` said.
+/// Copies strings into a piece of memory for the duration of a call. The memory must have the size that ``size(of:)``
+/// returned.
 struct CStringArena {
     private var next: UnsafeMutablePointer<UInt8>?
 
@@ -20,7 +21,7 @@ struct CStringArena {
         return size
     }
 
-    /// A copy that ends in NUL.
+    /// Returns a NUL-terminated copy.
     mutating func put(_ text: String) -> UnsafePointer<CChar>? {
         let start = append(text).bytes
         next?.pointee = 0
@@ -28,7 +29,7 @@ struct CStringArena {
         return start
     }
 
-    /// A copy of bytes that ends in NUL.
+    /// Returns a NUL-terminated copy of bytes.
     mutating func put(_ bytes: [UInt8]) -> UnsafePointer<CChar>? {
         let start = append(bytes).bytes
         next?.pointee = 0
@@ -36,12 +37,12 @@ struct CStringArena {
         return start
     }
 
-    /// A copy of bytes.
+    /// Returns a copy of bytes.
     mutating func put(_ data: Data) -> af_slice {
         data.withUnsafeBytes { append($0) }
     }
 
-    /// Copies the fields, and the names of removed defaults after them; the number of headers written.
+    /// Copies the fields, followed by the names of removed defaults. Returns the number of headers written.
     mutating func put(_ headers: HTTPHeaders, into core: UnsafeMutableBufferPointer<af_header>) -> Int {
         var count = 0
         for field in headers.fields {
@@ -59,7 +60,7 @@ struct CStringArena {
         return count
     }
 
-    /// A copy that may contain NUL.
+    /// Returns a copy that may contain NUL.
     mutating func append(_ text: String) -> af_slice {
         var text = text
         return text.withUTF8 { append(UnsafeRawBufferPointer($0)) }

@@ -1,42 +1,42 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// One task of the core and the receiver of its events.
+/// Owns a task of the core and receives its events.
 ///
-/// The core holds a retained reference from a successful ``begin()`` until it drops it after the last event.
-/// This object holds a reference to the core's task until it goes away itself. That is no cycle that lasts: the
-/// core drops its side when the task has finished, whatever else holds references.
+/// The core retains this object from a successful ``begin()`` until it releases it after the last event. This object
+/// holds a reference to the core's task until it is freed. The cycle is broken when the task finishes, whatever other
+/// references exist.
 ///
-/// Events arrive on the session's loop thread, one at a time; handlers and subclasses must not block in them.
+/// Events arrive on the session's loop thread, one at a time. Handlers and subclasses must not block it.
 class CoreTask: @unchecked Sendable {
     private struct State {
-        /// Nil until the core has made the task.
+        /// Nil until the core has created the task.
         var raw: OpaquePointer?
         var isCancelled = false
         var isSuspended = false
-        /// Answers a challenge.
+        /// The task that answers a challenge.
         var answering: Task<Void, Never>?
-        /// The last answer to one.
+        /// The last answer to a challenge.
         var reply: ChallengeReply?
     }
 
     final let request: CoreRequest
 
     private let state = Locked(State())
-    /// Where the request's body comes from if it is pulled. Set before the core knows the task.
+    /// The source of a request body that the core reads through callbacks. Set before the core knows the task.
     private var body: CoreBodySource?
-    /// What a handler decided last; the core reads it right after the decision.
+    /// The last decision of a handler; the core reads it right after the callback.
     private var decision: CoreArena?
-    /// What the server has shown that sent the head, if the request asks for it. Set before the head is reported.
+    /// The certificates of the server that sent the head, if requested. Set before the head is reported.
     private(set) final var headTrust: SharedTrustReport?
 
-    /// Waits for the result. Set before the task begins.
-    // Unsafe: a checked one costs an allocation for each request.
+    /// The continuation that waits for the result. Set before the task begins.
+    // Unsafe, because a checked continuation allocates for each request.
     private var continuation: UnsafeContinuation<Result<CoreResult, SessionError>, Never>?
-    /// The handle that is given the result if nothing waits for it, and that is kept until then. Set before the task begins.
+    /// The handle that gets the result if there is no continuation. Retained until then. Set before the task begins.
     final var handle: SessionTask?
 
-    /// From the loop to the thread that takes the result.
+    /// Orders the loop thread before the thread that takes the result, for ThreadSanitizer.
     private let handover = ThreadSanitizerFence()
 
     init(_ request: CoreRequest) {
@@ -51,13 +51,13 @@ class CoreTask: @unchecked Sendable {
 
     // MARK: Commands, from any thread
     //
-    // The core is called under the lock, so that commands reach it in the order they were decided. It only takes a note
-    // and never calls back from there. What an event needs the lock for waits until the core's task is known.
+    // The core is called with the lock held, so that it gets commands in the order in which they were decided. It only
+    // queues them and never calls back synchronously. Events that need the lock wait until the core's task is known.
 
-    /// Makes the core's task and starts it. Once.
+    /// Creates the core's task and starts it. Call once.
     ///
-    /// - Returns: Nil if it started: ``didFinish(_:)`` comes exactly once. An error if it did not: then it never
-    ///   comes. A task that was cancelled before does not start.
+    /// - Returns: Nil if the task was started; ``didFinish(_:)`` is then called exactly once. Otherwise an error, and
+    ///   it is never called. A task that is already cancelled isn't started.
     final func begin() -> SessionError? {
         do throws(SessionError) {
             body = try request.makeBodySource(for: self)
@@ -86,7 +86,7 @@ class CoreTask: @unchecked Sendable {
         SessionError(.cancelled, url: request.http.url, resumeToken: request.resumeToken)
     }
 
-    /// Ends the task early; its end still comes. Before ``begin()`` it keeps the task from beginning.
+    /// Cancels the task; its end is still reported. Before ``begin()``, prevents the start.
     final func cancel() {
         state.withLock { state in
             state.isCancelled = true
@@ -94,14 +94,14 @@ class CoreTask: @unchecked Sendable {
         }
     }
 
-    /// Asks for more body to send, or delivers the piece that was put off.
+    /// Resumes reading of the request body, or delivers the deferred piece of the response body.
     final func wake() {
         state.withLock { state in
             if let raw = state.raw { af_task_wake(raw) }
         }
     }
 
-    /// Stops moving bytes.
+    /// Pauses the transfer.
     final func suspend() {
         state.withLock { state in
             state.isSuspended = true
@@ -109,7 +109,7 @@ class CoreTask: @unchecked Sendable {
         }
     }
 
-    /// Moves bytes again.
+    /// Resumes the transfer.
     final func resume() {
         state.withLock { state in
             state.isSuspended = false
@@ -117,16 +117,16 @@ class CoreTask: @unchecked Sendable {
         }
     }
 
-    /// Begins the task and waits for its end. Cancelling the Swift task cancels it.
+    /// Starts the task and waits for its end. Cancelling the Swift task cancels it.
     ///
-    /// - Throws: Why it did not begin.
-    // Inlined, because every async function that is called, and that returns, asks for its executor.
+    /// - Throws: The error that prevented the start.
+    // Inlined, because each async call and return can switch executors.
     @inline(__always)
     final func run() async throws(SessionError) -> CoreResult {
         let ending = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 self.continuation = continuation
-                // Refused, no end will come; begun, exactly one.
+                // If the start failed, the end isn't reported; otherwise it is reported exactly once.
                 if let error = begin() { continuation.resume(returning: .failure(error)) }
             }
         } onCancel: {
@@ -135,12 +135,12 @@ class CoreTask: @unchecked Sendable {
         return try ending.get()
     }
 
-    /// What ``didFinish(_:)`` was given, as values. Once, on any thread.
+    /// Converts the result of ``didFinish(_:)`` to Swift values. Call once, on any thread.
     final func take(_ result: CoreResult) -> CoreOutcome {
         handover.begin()
         var outcome = result.take(
             for: request.http.url, reportsTrust: request.http.reportsTrust, bodyFailure: body?.failure)
-        // Without an answer nothing has become void, whether the partial file was looked at or not.
+        // Without a response the token remains valid, whether or not the partial file was read.
         if let token = request.resumeToken, outcome.response == nil, outcome.failure?.resumeToken == nil {
             outcome.failure?.resumeToken = token
         }
@@ -153,7 +153,8 @@ class CoreTask: @unchecked Sendable {
         return outcome
     }
 
-    /// The response of a result that tells of nothing else, as most; then the result was taken. On any thread.
+    /// Returns the response if the result contains nothing else, the common case; the result is then consumed. Any
+    /// thread.
     final func takeResponse(_ result: CoreResult) -> (HTTPResponse, Data)? {
         handover.begin()
         return result.takeResponse(for: request.http.url)
@@ -161,7 +162,7 @@ class CoreTask: @unchecked Sendable {
 
     // MARK: Events, on the loop thread
 
-    /// The task has ended. `result` must be taken with ``take(_:)``, once, on any thread.
+    /// The task has ended. `result` must be consumed once, with ``take(_:)``, on any thread.
     func didFinish(_ result: CoreResult) {
         if let continuation {
             continuation.resume(returning: .success(result))
@@ -172,16 +173,17 @@ class CoreTask: @unchecked Sendable {
         }
     }
 
-    /// The head of the final response, before its body.
+    /// The head of the final response was received, before its body.
     func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
         request.handlers.decide(response)
     }
 
-    /// A piece of the body. The bytes are gone when this returns. False for the same piece again after ``wake()``.
+    /// A piece of the body was received. The bytes are valid only during the call. Return false to get the same piece
+    /// again after ``wake()``.
     func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
 
-    /// A ``wake()`` has come through, of a task that takes the body. One from inside ``didReceiveBody(_:)`` comes
-    /// behind all that is there to be read now.
+    /// Called after ``wake()``, for a task that receives the body. After a wake from within ``didReceiveBody(_:)``,
+    /// called once everything that can be read now was delivered.
     func didWake() {}
 }
 
@@ -192,7 +194,7 @@ extension CoreTask {
         context.map { Unmanaged<CoreTask>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Each event beyond the end costs a crossing.
+    /// Every event except the end costs a call into Swift, so only the required ones are set.
     private func events() -> af_task_events {
         let handlers = request.handlers
         let isMonitored = handlers.monitors != nil
@@ -226,7 +228,7 @@ extension CoreTask {
             }
         }
         if isMonitored {
-            // The same request goes out once more, with credentials. The challenge comes without them.
+            // The same request is sent again with credentials. The challenge is reported without them.
             events.on_challenge_accepted = { context, challenge in
                 guard let challenge, var shown = AuthenticationChallenge(challenge.pointee) else { return }
                 shown.proposedCredential = nil
@@ -256,7 +258,7 @@ extension CoreTask {
         return events
     }
 
-    /// A handler may take its time, which the loop hasn't.
+    /// Answers asynchronously, because a handler may take time and the loop must not block.
     private func answer(_ challenge: af_challenge) -> af_challenge_answer {
         guard let asked = AuthenticationChallenge(challenge) else { return AF_CHALLENGE_DEFAULT }
         let number = challenge.number
@@ -284,7 +286,8 @@ extension CoreTask {
         case .download(let path, let options):
             let arena = CoreArena()
             decision = arena
-            // An empty path is an error to the core, and so is one with NUL, which it could not read to its end.
+            // The core rejects an empty path. A path with NUL, which the core would truncate, is passed as an empty
+            // one.
             response.pointee.path = (try? arena.copy(path, "")) ?? (try? arena.copy("", ""))
             response.pointee.flags = options.coreFlags
             return .AF_OK

@@ -1,7 +1,7 @@
 internal import CAFCore
 
 extension LibraryVersions {
-    /// What the linked libraries report.
+    /// The versions that the linked libraries report.
     static var fromCore: LibraryVersions {
         var count = 0
         let names = UnsafeBufferPointer(start: af_curl_features(&count), count: count)
