@@ -1,40 +1,40 @@
-/// Byte classes of HTTP's grammar, in one place.
+/// Classes of bytes in HTTP's grammar.
 enum ASCII {
-    /// A byte that no header value may be sent with: controls but tabs (RFC 9110, section 5.5).
+    /// Whether a byte is forbidden in header values: control characters except tab (RFC 9110, section 5.5).
     static func isForbiddenInField(_ byte: UInt8) -> Bool {
         isControl(byte) && byte != 0x09
     }
 
-    /// C0 controls and DEL.
+    /// Whether a byte is a C0 control character or DEL.
     static func isControl(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == 0x7F
     }
 
-    /// A decimal digit.
+    /// Whether a byte is a decimal digit.
     @inline(__always)
     static func isDigit(_ byte: UInt8) -> Bool {
         byte &- UInt8(ascii: "0") < 10
     }
 
-    /// Optional white space of HTTP: a space or a tab.
+    /// Whether a byte is HTTP's optional white space (RFC 9110, section 5.6.3): a space or a tab.
     static func isBlank(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09
     }
 
-    /// `byte` in lower case if it is an ASCII capital, else unchanged.
+    /// Returns the byte in lower case if it is an ASCII capital, otherwise unchanged.
     @inline(__always)
     static func lowercased(_ byte: UInt8) -> UInt8 {
         byte &- 0x41 < 26 ? byte | 0x20 : byte
     }
 
-    /// Whether two strings are the same but for the case of ASCII letters.
+    /// Compares strings, ignoring the case of ASCII letters only.
     static func equalIgnoringCase(_ left: String, _ right: some StringProtocol) -> Bool {
         let (left, right) = (left.utf8, right.utf8)
         guard left.count == right.count else { return false }
         return left.elementsEqual(right) { lowercased($0) == lowercased($1) }
     }
 
-    /// The same of bytes.
+    /// Compares bytes, ignoring the case of ASCII letters only.
     static func equalIgnoringCase(
         _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>
     ) -> Bool {
@@ -43,12 +43,13 @@ enum ASCII {
         return true
     }
 
-    /// `text` with its ASCII capitals in lower case. Unlike `lowercased()` it leaves all else alone.
+    /// Returns the text with ASCII capitals in lower case. Unlike `lowercased()`, it doesn't change other characters.
     static func lowercased(_ text: some StringProtocol) -> String {
         String(decoding: text.utf8.map(lowercased), as: UTF8.self)
     }
 
-    /// `text` without spaces and tabs at either end. Works on bytes: a blank before a combining mark is one too.
+    /// Removes leading and trailing spaces and tabs. Works on bytes, so that a blank before a combining mark is
+    /// removed, too.
     static func trimmingBlanks(_ text: Substring) -> Substring {
         let bytes = text.utf8
         guard let first = bytes.firstIndex(where: { !isBlank($0) }),
@@ -57,8 +58,8 @@ enum ASCII {
         return Substring(bytes[first...last])
     }
 
-    /// Text of a peer or a user made fit for messages: control characters, which could forge log lines or drive
-    /// a terminal, are replaced, and after `limit` characters it ends in an ellipsis.
+    /// Makes the text of a peer or a user safe for messages: replaces control characters, which could forge log lines
+    /// or control a terminal. A text longer than `limit` characters is truncated and gets an ellipsis.
     static func printable(_ text: some StringProtocol, limit: Int = .max) -> String {
         var result = String.UnicodeScalarView()
         for (index, scalar) in text.unicodeScalars.enumerated() {

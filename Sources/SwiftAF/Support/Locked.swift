@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A value behind a lock: `Mutex`, made visible to ThreadSanitizer.
+/// A value protected by a `Mutex`, with annotations for ThreadSanitizer.
 ///
-/// On Linux `Mutex` locks inside a library that the sanitizer does not see into, and every access behind it would be
-/// reported as a race. The atomic says the same once more where it is seen. It costs two plain moves.
+/// On Linux `Mutex` locks within a library that isn't instrumented, so that ThreadSanitizer would report every
+/// protected access as a race. The atomic makes the same ordering visible to it, at the cost of two plain moves.
 package struct Locked<Value>: ~Copyable {
     private let mutex: Mutex<Value>
     private let fence = ThreadSanitizerFence()
@@ -12,7 +12,7 @@ package struct Locked<Value>: ~Copyable {
         mutex = Mutex(value)
     }
 
-    /// Calls `body` with the value while nobody else has it.
+    /// Calls `body` with exclusive access to the value.
     package borrowing func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -26,8 +26,8 @@ package struct Locked<Value>: ~Copyable {
 
 extension Locked: Sendable {}
 
-/// Orders what comes after ``begin()`` behind what came before ``end()`` on another thread. It is no lock: something
-/// else must see to it that the two don't overlap.
+/// Orders what follows ``begin()`` after what precedes ``end()`` on another thread. Not a lock: the caller must ensure
+/// that the two don't overlap.
 package struct ThreadSanitizerFence: ~Copyable, Sendable {
     private let mark = Atomic<UInt8>(0)
 

@@ -1,4 +1,4 @@
-/// Elements by number, in the order they were added. It takes no more once it is closed.
+/// A collection of elements by number, in insertion order. Accepts no elements once it is closed.
 struct Registry<Element> {
     private var elements: [(id: Int, element: Element)] = []
     private var lastID = 0
@@ -8,7 +8,7 @@ struct Registry<Element> {
 
     var all: [Element] { elements.map(\.element) }
 
-    /// Returns what ``remove(_:)`` takes; nil if the registry is closed.
+    /// Adds an element. Returns its number for ``remove(_:)``; nil if the registry is closed.
     mutating func add(_ element: Element) -> Int? {
         guard !isClosed else { return nil }
         lastID += 1
@@ -20,7 +20,7 @@ struct Registry<Element> {
         elements.removeAll { $0.id == id }
     }
 
-    /// Removes and returns everything, for good.
+    /// Removes and returns all elements, and closes the registry.
     mutating func close() -> [Element] {
         defer { elements = [] }
         isClosed = true

@@ -1,4 +1,5 @@
-/// One task waits for a value, others send one. The first value ends the wait; one that comes before it is kept.
+/// Lets one task wait for a value that another one sends. The first value ends the wait. A value that is sent before
+/// the wait is kept.
 final class Signal<Value: Sendable>: Sendable {
     private enum State {
         case idle
@@ -8,7 +9,7 @@ final class Signal<Value: Sendable>: Sendable {
 
     private let state = Locked(State.idle)
 
-    /// Ends the wait. Ignored if a value is there that nobody has waited for yet.
+    /// Sends a value and ends the wait. Ignored if an earlier value hasn't been received yet.
     func send(_ value: Value) {
         let waiting = state.withLock { state -> CheckedContinuation<Value, Never>? in
             switch state {
@@ -25,7 +26,7 @@ final class Signal<Value: Sendable>: Sendable {
         waiting?.resume(returning: value)
     }
 
-    /// Waits for the next value. One task at a time.
+    /// Waits for the next value. Only one task may wait at a time.
     func wait() async -> Value {
         await withCheckedContinuation { continuation in
             let value = state.withLock { state -> Value? in

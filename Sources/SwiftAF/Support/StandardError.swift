@@ -1,8 +1,8 @@
 import Glibc
 
-/// Standard error of the process.
+/// The standard error stream of the process.
 enum StandardError {
-    /// Writes all of the text at once where the system takes it at once; what it doesn't take is dropped.
+    /// Writes the text, in a single call if the system accepts all of it. The rest is dropped on an error.
     static func write(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
