@@ -1,8 +1,8 @@
-/// What relative URLs are resolved against (RFC 3986, section 5), with AFNetworking's rule for the last slash.
+/// A base for resolving relative URLs (RFC 3986, section 5), with AFNetworking's rule for the trailing slash.
 ///
-/// Text that isn't a valid URL is resolved, too; the result is checked when it is sent.
+/// Text that isn't a valid URL is resolved as well; the result is checked when the request is sent.
 struct BaseURL: Sendable, Equatable {
-    /// With a slash at its end if it has a path and did not end in one.
+    /// The text; if it has a path, it ends with a slash, which is added if necessary.
     let text: String
 
     init(_ text: String) {
@@ -10,9 +10,9 @@ struct BaseURL: Sendable, Equatable {
         self.text = needsSlash ? text + "/" : text
     }
 
-    /// The absolute URL of a reference: itself if it is absolute already.
+    /// Returns the absolute URL of a reference; an absolute reference is returned unchanged.
     func resolve(_ reference: String) -> String {
-        // The common case, without a copy.
+        // Fast path for the common case, without a copy.
         if reference.utf8.starts(with: "http://".utf8) || reference.utf8.starts(with: "https://".utf8) {
             return reference
         }

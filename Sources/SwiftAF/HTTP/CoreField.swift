@@ -1,8 +1,8 @@
 internal import CAFCore
 
-/// What the core decides about header fields and the tokens in them.
+/// The core's rules for header fields and tokens.
 enum CoreField {
-    /// Checks that a request may have this header.
+    /// Checks whether a request may have this header.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` with the header's name, never its value.
     static func check(_ field: HTTPHeaders.Field) throws(SessionError) {
@@ -23,12 +23,12 @@ enum CoreField {
         }
     }
 
-    /// Whether a text is a token (RFC 9110, section 5.6.2): what methods and header names are made of.
+    /// Whether a text is a token (RFC 9110, section 5.6.2), as methods and header names are.
     static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.withCoreSlice { af_token_size($0) == $0.size }
     }
 
-    /// The token that a text starts with, empty if it doesn't start with one.
+    /// Returns the token at the start of a text; empty if there is none.
     static func token(atStartOf text: Substring) -> Substring {
         var text = text
         let size = text.withUTF8 { af_token_size(af_slice(UnsafeRawBufferPointer($0))) }

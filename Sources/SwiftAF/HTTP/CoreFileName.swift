@@ -2,7 +2,7 @@ internal import CAFCore
 import FoundationEssentials
 
 extension HTTPResponse {
-    /// What ``suggestedFileName`` is.
+    /// The value of ``suggestedFileName``.
     var coreFileName: String {
         let fields = HTTPHeaders(
             headers.fields.filter {
@@ -25,7 +25,7 @@ extension HTTPResponse {
 }
 
 extension MediaType {
-    /// What ``of(pathExtension:)`` gives, as text.
+    /// The result of ``of(pathExtension:)`` as text.
     static func coreType(ofPathExtension pathExtension: String) -> String? {
         var text = pathExtension
         return text.withUTF8 { af_media_type_of_extension(af_slice(UnsafeRawBufferPointer($0))) }

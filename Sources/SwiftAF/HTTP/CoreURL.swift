@@ -1,24 +1,23 @@
 internal import CAFCore
 
-/// What the core decides about URLs, for all of Swift: where a text splits, what a request accepts, what a reference
-/// resolves to, which origin and which file name a URL has.
+/// The core's rules for URLs: splitting, validity, resolution of references, origins and file names.
 package enum CoreURL {
-    /// Checks that a request accepts a URL.
+    /// Checks whether a URL is valid for a request.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` with the part that is invalid.
+    /// - Throws: ``SessionError/Code/invalidInput``, with a message that names the invalid part.
     static func check(_ url: String) throws(SessionError) {
-        // The text of a failure is large, and nearly always there is none.
+        // First without an error, whose struct is large and rarely needed.
         if url.withCoreSlice({ af_url_check($0, nil) }) == .AF_OK { return }
         var failure = af_failure()
         _ = url.withCoreSlice { af_url_check($0, &failure) }
         throw SessionError(failure, url: url)
     }
 
-    /// Resolves a reference (RFC 3986, section 5.2) and changes nothing else of the texts.
+    /// Resolves a reference (RFC 3986, section 5.2) without normalizing anything else.
     static func resolve(_ reference: String, against base: String) -> String {
         base.withCoreSlice { base in
             reference.withCoreSlice { reference in
-                // Room for both, and for what joins them.
+                // The size of both texts and of the separators between them.
                 write(base.size + reference.size + 2) { af_url_resolve($0, $1, base, reference) }
             }
         }
@@ -33,7 +32,7 @@ package enum CoreURL {
         }
     }
 
-    /// The origin in text (RFC 6454, section 6.2); nil if a request wouldn't accept the URL.
+    /// Returns the serialized origin (RFC 6454, section 6.2); nil if the URL isn't valid for a request.
     static func origin(of url: String) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AF_URL_ORIGIN_ROOM)) { room in
             guard let start = room.baseAddress,
@@ -43,9 +42,9 @@ package enum CoreURL {
         }
     }
 
-    /// The name of the file that a URL ends in: one component that hides nothing and leads nowhere else.
+    /// Returns a file name from the URL's path: a single component, neither hidden nor leading to another folder.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` if there is none.
+    /// - Throws: ``SessionError/Code/invalidInput`` if the URL has none.
     package static func fileName(of url: String) throws(SessionError) -> String {
         var failure = af_failure()
         let name = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AF_FILE_NAME_MAX) + 1) {
@@ -75,7 +74,7 @@ extension URLText {
         self = url.withCoreSlice { text in
             var parts = af_url_parts()
             af_url_split(&parts, text)
-            /// The same bytes of `url`: all marks are ASCII, so no character is cut.
+            /// Returns the same bytes of `url`. All delimiters are ASCII, so no character is split.
             func part(_ slice: af_slice) -> Substring? {
                 guard let start = slice.bytes, let base = text.bytes, !url.isEmpty else { return nil }
                 let first = url.utf8.index(url.startIndex, offsetBy: start - base)
@@ -91,7 +90,7 @@ extension URLText {
 }
 
 extension String {
-    /// A view of the text for the time of a call. It may contain NUL.
+    /// Calls `body` with a view of the text, valid during the call. The text may contain NUL.
     func withCoreSlice<Result>(_ body: (af_slice) -> Result) -> Result {
         var text = self
         return text.withUTF8 { body(af_slice(UnsafeRawBufferPointer($0))) }

@@ -1,9 +1,9 @@
-/// Scheme, host and port: what credentials belong to (RFC 9110, section 4.3.1).
+/// An origin: scheme, host and port (RFC 9110, section 4.3.1). Credentials belong to an origin.
 struct Origin: Hashable, Sendable {
-    /// In the one form that equal origins have, such as `https://example.org:8443`.
+    /// The normalized form, such as `https://example.org:8443`.
     private let text: String
 
-    /// - Returns: Nil if a request wouldn't accept the URL.
+    /// - Returns: Nil if the URL isn't valid for a request.
     init?(_ url: String) {
         guard let text = CoreURL.origin(of: url) else { return nil }
         self.text = text

@@ -1,8 +1,8 @@
-/// Fields as they were received, in one piece of memory: most of them are never looked at, so each becomes text when
-/// it is asked for.
+/// Received header fields in a single allocation. A field becomes a string only when it is accessed, because most
+/// fields never are.
 package final class ReceivedFields: @unchecked Sendable {
-    // The memory is written before anybody else sees the object, and never again.
-    /// Where the bytes come from; they are copied.
+    // Sendable, because the memory is written before the object is shared and never modified later.
+    /// The bytes of a field, which are copied.
     package typealias Source = (
         name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
     )
@@ -16,7 +16,8 @@ package final class ReceivedFields: @unchecked Sendable {
     private let sizes: UnsafeMutablePointer<Sizes>
     private let bytes: UnsafeMutablePointer<UInt8>
 
-    /// - Parameter field: Gives the field at a position; called twice for each. Parts beyond 4 GiB are cut.
+    /// - Parameter field: Returns the field at a position; called twice per position. Parts longer than 4 GiB are
+    ///   truncated.
     package init(count: Int, _ field: (Int) -> Source) {
         self.count = count
         var size = 0

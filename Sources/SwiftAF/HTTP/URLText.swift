@@ -1,28 +1,28 @@
-/// The parts of a URL as text (RFC 3986, appendix B), as the core splits it. Splitting never fails and changes nothing, so
-/// it also serves URLs that a request refuses.
+/// The parts of a URL as text (RFC 3986, appendix B), split by the core. Splitting never fails and changes nothing, so
+/// it also works for URLs that are invalid for a request.
 ///
-/// All of it works on bytes: to `Character`, a delimiter followed by a combining mark is no delimiter, and
-/// what would then not be recognized as a query or a password would not be hidden either.
+/// Works on bytes: for `Character`, a delimiter followed by a combining mark isn't a delimiter. A query or a password
+/// that isn't recognized for that reason wouldn't be redacted either.
 package struct URLText: Sendable {
-    /// All of it.
+    /// The whole text.
     let text: String
-    /// Without the colon, case kept.
+    /// The scheme without the colon, in its original case.
     let scheme: Substring?
-    /// Before the `@`, possibly with a password.
+    /// The part before the `@`, which may contain a password.
     let userInfo: Substring?
-    /// Without brackets around an IPv6 address.
+    /// The host, without brackets around an IPv6 address.
     let host: Substring?
-    /// What follows the host's colon; may be empty.
+    /// The text after the host's colon; may be empty.
     let portText: Substring?
-    /// The port, or the default of the scheme; nil if there is neither, or if the text isn't a port.
+    /// The port, or else the default of the scheme; nil if there is neither, or if the text isn't a valid port.
     let port: Int?
     let path: Substring
-    /// Without the question mark.
+    /// The query without the question mark.
     let query: Substring?
-    /// Without the number sign.
+    /// The fragment without the number sign.
     let fragment: Substring?
 
-    /// The URL without user information, query, fragment and control characters: what may appear in logs.
+    /// The URL for logs: without user information, query, fragment and control characters.
     var redacted: String {
         var text = ""
         if let scheme { text += "\(scheme):" }
@@ -31,14 +31,14 @@ package struct URLText: Sendable {
             if let portText { text += ":\(portText)" }
             text += path
         } else {
-            // Without an authority a password can sit in what looks like a path, as in "user:secret@host".
+            // Without an authority, a password can be part of the path, as in "user:secret@host".
             text += path.utf8.contains(UInt8(ascii: "@")) ? "…" : path
         }
         if query != nil { text += "?…" }
         return ASCII.printable(text)
     }
 
-    /// The URL without user information and fragment: what is asked of a server.
+    /// The URL without user information and fragment, as it is requested from the server.
     var address: String {
         var text = scheme.map { "\($0):" } ?? ""
         if let host {
@@ -50,21 +50,22 @@ package struct URLText: Sendable {
         return text
     }
 
-    /// The text without user information, for people to read. What only looks like an authority loses it, too.
+    /// The text without user information, for display. User information is also removed from what only resembles an
+    /// authority.
     package var withoutUserInfo: String {
         guard host == nil else {
             guard let userInfo else { return text }
-            // After the user information comes its "@".
+            // Skips the "@" after the user information.
             return text[..<userInfo.startIndex] + String(Substring(text.utf8[userInfo.endIndex...].dropFirst()))
         }
-        // With something in front that isn't a scheme.
+        // The slashes may follow something that isn't a scheme.
         guard let slashes = text.utf8.firstRange(of: "//".utf8)?.lowerBound, slashes > text.startIndex else {
             return text
         }
         return text[..<slashes] + URLText(String(text[slashes...])).withoutUserInfo
     }
 
-    /// What follows the last slash of the path, still encoded; empty if there is no slash.
+    /// The part after the last slash of the path, still percent-encoded; empty if there is no slash.
     package var lastSegment: Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return path[path.utf8.index(after: slash)...]

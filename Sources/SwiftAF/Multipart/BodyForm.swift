@@ -1,15 +1,15 @@
 package import FoundationEssentials
 
-/// What a form consists of, before the core writes it: the seam between ``MultipartFormData``, which collects it, and
-/// the bridge. The core alone knows the format.
+/// The parts of a multipart form before encoding. Connects ``MultipartFormData``, which collects them, to the core,
+/// which encodes them (RFC 7578).
 package struct BodyForm: Sendable {
-    /// Stands between the parts.
+    /// The delimiter between the parts.
     package var boundary: String
-    /// Whether the boundary is the caller's choice, and not random: the core then looks for it in parts of bytes.
+    /// Whether the boundary was chosen by the caller rather than generated. The core then scans parts in memory for it.
     package var isBoundaryChosen: Bool
-    /// In the order they are sent.
+    /// The parts in the order in which they are sent.
     package var parts: [Part] = []
-    /// Nil sends as fast as the network takes it.
+    /// The limit on the sending speed; nil for none.
     package var throttle: Throttle?
 
     package init(boundary: String, isBoundaryChosen: Bool) {
@@ -17,25 +17,25 @@ package struct BodyForm: Sendable {
         self.isBoundaryChosen = isBoundaryChosen
     }
 
-    /// A body with what stands in front of it.
+    /// A part: a body and its headers.
     package enum Part: Sendable {
         case data(Data, Heading)
         case file(File, Heading)
         case stream(BodyStream, Heading)
-        /// Nothing but the given headers in front.
+        /// A body with the given headers only.
         case raw(Data, HTTPHeaders)
     }
 
     package struct Heading: Sendable {
         package var name: String
-        /// Nil is none; of a file, the last component of its path.
+        /// The file name; nil for none. For a file, nil uses the last component of its path.
         package var fileName: String?
-        /// Names that aren't UTF-8; they go before those above.
+        /// Names that aren't UTF-8. They take precedence over the names above.
         package var rawName: [UInt8]?
         package var rawFileName: [UInt8]?
-        /// Nil is none; of a file, what its extension stands for.
+        /// The media type; nil for none. For a file, nil uses the type of its extension.
         package var mediaType: String?
-        /// Further fields.
+        /// Additional header fields.
         package var headers: HTTPHeaders
 
         package init(name: String, fileName: String?, mediaType: String?, headers: HTTPHeaders) {
@@ -46,12 +46,12 @@ package struct BodyForm: Sendable {
         }
     }
 
-    /// A file or a range of one.
+    /// A file or a range of it.
     package struct File: Sendable {
         package var path: String
-        /// Nil is the whole file.
+        /// The range; nil for the whole file.
         package var range: Range<Int64>?
-        /// What the file must have when it is sent, nil if it isn't known or doesn't matter.
+        /// The size that the file must have when it is sent; nil if unknown or not to be checked.
         package var size: Int64?
 
         package init(path: String, range: Range<Int64>? = nil, size: Int64? = nil) {
@@ -61,7 +61,7 @@ package struct BodyForm: Sendable {
         }
     }
 
-    /// At most so many bytes, then a pause.
+    /// A limit on the sending speed: a number of bytes, followed by a pause.
     package struct Throttle: Sendable {
         package var packetSize: Int
         package var delay: Duration

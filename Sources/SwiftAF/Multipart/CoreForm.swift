@@ -1,14 +1,14 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// Owns a form of the core until a request takes it. Has one user at a time.
+/// Owns a form of the core until a request takes it. Not thread-safe.
 final class CoreForm {
     static let mostParts = Int(AF_MULTIPART_PARTS_MAX)
 
-    /// Nil once taken.
+    /// The form; nil once taken.
     private var raw: OpaquePointer?
 
-    /// An empty form.
+    /// Makes an empty form.
     private init(_ boundary: String?) throws(SessionError) {
         var failure = af_failure()
         guard boundary?.utf8.contains(0) != true else {
@@ -23,9 +23,9 @@ final class CoreForm {
         guard status == .AF_OK else { throw SessionError(failure) }
     }
 
-    /// The form in the core's shape.
+    /// Makes the core's form.
     ///
-    /// - Parameter reader: Gives the reader of a part that is a stream; the form takes it.
+    /// - Parameter reader: Returns the reader of a part that is a stream. The form takes ownership of it.
     convenience init(_ form: BodyForm, reader: (BodyStream) -> af_reader) throws(SessionError) {
         try self.init(form.boundary)
         if !form.isBoundaryChosen { af_multipart_trust_boundary(raw) }
@@ -38,26 +38,26 @@ final class CoreForm {
         af_multipart_free(raw)
     }
 
-    /// Checks a part as the core does when it adds it, without keeping anything of it.
+    /// Checks a part like the core when it is added, without keeping anything of it.
     ///
-    /// - Returns: The number of bytes of its body, nil if it isn't known.
+    /// - Returns: The size of its body in bytes; nil if unknown.
     static func check(_ part: BodyForm.Part, boundary: String?) throws(SessionError) -> Int64? {
         let form = try CoreForm(boundary)
         try form.add(part, { _ in .empty }, lending: false)
         return form.firstPartLength
     }
 
-    /// Checks a boundary that a caller has chosen.
+    /// Checks a boundary that was chosen by the caller.
     static func check(boundary: String) throws(SessionError) {
         _ = try CoreForm(boundary)
     }
 
-    /// The exact number of bytes of a form as it stands now, nil if it isn't known.
+    /// Returns the exact size of a form in its current state, in bytes; nil if unknown.
     static func length(of form: BodyForm) throws(SessionError) -> Int64? {
         try CoreForm(form, reader: { _ in .empty }).length
     }
 
-    // The form is freed with this object, which lives as long as a call of its own: never use `raw` from outside.
+    // The form is freed with this object, which must outlive each call. Don't use `raw` from outside.
 
     private var length: Int64? { Self.known(af_multipart_get_length(raw)) }
 
@@ -67,18 +67,18 @@ final class CoreForm {
         length < 0 ? nil : length
     }
 
-    /// Hands the form over.
+    /// Passes ownership of the form to the caller.
     func take() -> OpaquePointer? {
         defer { raw = nil }
         return raw
     }
 
-    /// Writes the next bytes, at most `size`, to a file: AF_READ_… or their number.
+    /// Writes up to `size` bytes to a file. Returns their number or one of the AF_READ_… codes.
     func write(_ size: Int, to descriptor: Int32, _ failure: inout af_failure) -> Int {
         af_multipart_write(raw, descriptor, size, &failure)
     }
 
-    /// - Parameter lending: Whether the form outlives this call, so that bytes must be kept for it.
+    /// - Parameter lending: Whether the form outlives this call, so that bytes must be retained for it.
     private func add(
         _ part: BodyForm.Part, _ reader: (BodyStream) -> af_reader, lending: Bool
     ) throws(SessionError) {
@@ -116,7 +116,8 @@ final class CoreForm {
 
     private typealias GiveBack = @convention(c) (UnsafeMutableRawPointer?) -> Void
 
-    /// Bytes for the core: copied by it if they are few, else lent; for a check, lent for the time of the call.
+    /// Passes bytes to the core: small ones are copied, others are lent. For a check they are lent for the duration of
+    /// the call.
     private static func withBytes(
         _ data: Data, lending: Bool, _ use: (af_slice, GiveBack?, UnsafeMutableRawPointer?) -> af_status
     ) -> af_status {
@@ -127,7 +128,7 @@ final class CoreForm {
     }
 }
 
-/// The form of a request, with the sources of those parts that are streams.
+/// The form of a request, with the sources of its parts that are streams.
 final class CoreFormSource: CoreBodySource, @unchecked Sendable {
     private let form: CoreForm
     private let streams: [CoreStreamSource]
@@ -153,7 +154,7 @@ final class CoreFormSource: CoreBodySource, @unchecked Sendable {
 }
 
 extension BodyForm.Heading {
-    /// The heading in the core's form, for the time of the call.
+    /// Calls `use` with the heading as a core value, valid during the call.
     fileprivate func withPart<Result>(_ use: (UnsafePointer<af_part>) -> Result) -> Result {
         let nameBytes = rawName ?? Array(name.utf8)
         let fileNameBytes = rawFileName ?? fileName.map { Array($0.utf8) }
@@ -172,12 +173,13 @@ extension BodyForm.Heading {
 }
 
 extension HTTPHeaders {
-    /// The fields in the core's form, for the time of the call, and memory for `moreText` bytes of other texts.
+    /// Calls the closure with the fields as core values, valid during the call, and with memory for `moreText` bytes of
+    /// other strings.
     fileprivate func withCore<Result>(
         moreText: Int = 0, _ use: (UnsafePointer<af_header>?, Int, inout CStringArena) -> Result
     ) -> Result {
         withUnsafeTemporaryAllocation(of: af_header.self, capacity: fields.count + removedDefaults.count) { memory in
-            // One more, so that also an empty text has an address.
+            // One more byte, so that an empty string has an address, too.
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CStringArena.size(of: self) + moreText + 1) {
                 text in
                 var texts = CStringArena(text)
@@ -201,7 +203,7 @@ extension BodyForm.File {
 }
 
 extension af_reader {
-    /// Has no bytes and nothing to release: for forms that are only measured.
+    /// A reader without bytes and without a release callback, for forms that are only measured.
     fileprivate static var empty: af_reader {
         af_reader(context: nil, read: { _, _, _ in AF_READ_END }, rewind: nil, release: nil)
     }

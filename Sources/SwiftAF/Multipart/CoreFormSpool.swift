@@ -3,11 +3,11 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 
-/// Writes a form into a file, on a queue of its own, and waits for its streams without a thread.
+/// Writes a form to a file on its own queue. Waits for the form's streams without blocking a thread.
 final class CoreFormSpool: Sendable {
-    /// Between two looks at whether it was cancelled.
+    /// The number of bytes that are written between two checks for cancellation.
     private static let bytesAtOnce = 4 * 1024 * 1024
-    /// Attempts to find a name that no file has; one is nearly always enough.
+    /// The number of attempts to find an unused file name; usually the first one succeeds.
     private static let nameAttempts = 16
 
     private let signal = Signal<Void>()
@@ -15,8 +15,8 @@ final class CoreFormSpool: Sendable {
 
     private init() {}
 
-    /// Writes the form to a file next to `path` and renames it when it is complete. A file that was there stays
-    /// until then, and in every other case.
+    /// Writes the form to a file next to `path` and renames it when it is complete. Until then, and on failure, an
+    /// existing file is left unchanged.
     static func write(_ form: BodyForm, to path: String) async throws(SessionError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw SessionError(.invalidInput, message: "the path is empty or contains NUL")
@@ -37,8 +37,8 @@ final class CoreFormSpool: Sendable {
         }
     }
 
-    /// Creates a file with a random name. Process ids repeat, in containers for example, and a process that was killed
-    /// may have left a file with the name of an id and a number.
+    /// Creates a file with a random name. A name made of process id and counter could exist already: process ids
+    /// repeat, for example in containers, and a killed process may have left its file behind.
     private static func create(beside path: String) throws(SessionError) -> (path: String, descriptor: Int32) {
         var attempts = 0
         while true {
@@ -82,7 +82,7 @@ final class CoreFormSpool: Sendable {
         }
     }
 
-    /// Some bytes, written on a queue while the form's owner waits.
+    /// A number of bytes, written on the queue while the form's owner waits.
     private struct Step: @unchecked Sendable {
         let form: CoreForm
 

@@ -1,14 +1,14 @@
-/// The versions of what a program runs with.
+/// The versions of the libraries that the program uses.
 public struct LibraryVersions: Sendable, Hashable {
-    /// libafcore's, which is SwiftAF's: `0.1.0`.
+    /// The version of libafcore and SwiftAF, such as `0.1.0`.
     public let core: String
-    /// libcurl's: `7.88.1`.
+    /// The version of libcurl, such as `7.88.1`.
     public let curl: String
-    /// The TLS library and its version: `OpenSSL/3.0.15`.
+    /// The TLS library and its version, such as `OpenSSL/3.0.15`.
     public let tls: String
-    /// What this libcurl was built with: `HTTP2`, `brotli`, `IPv6`, …
+    /// The features of this build of libcurl, such as `HTTP2`, `brotli`, `IPv6`.
     public let features: [String]
 
-    /// Those of this process.
+    /// The versions in this process.
     public static let current = LibraryVersions.fromCore
 }
