@@ -1,12 +1,12 @@
 /*
- * The smallest whole user of libafcore: prints its version and, given a URL, gets it.
- * Exits with 0 if the answer is a 2xx.
+ * A minimal complete program that uses libafcore: prints its version and, given a URL, requests it.
+ * Exits with 0 if the response status is 2xx.
  */
 #include <afcore/afcore.h>
 
 #include <stdio.h>
 
-/* Filled on the loop thread, read after af_join_closed_sessions() has waited for that thread. */
+/* Written on the loop thread; read after af_join_closed_sessions() has waited for that thread. */
 typedef struct received_body {
     af_result *result;
 } received_body;
@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
     received_body answer = {NULL};
     int code = argc > 1 ? get(session, argv[1], &answer) : 0;
 
-    /* A released session completes its tasks and ends its thread: joining is waiting for the answer. */
+    /* A released session completes its tasks and ends its thread. Joining waits for the response. */
     af_session_release(session);
     af_join_closed_sessions();
     if (answer.result != NULL) {

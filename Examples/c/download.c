@@ -1,6 +1,6 @@
 /*
- * download URL PATH: the body goes to a file that appears only when it is whole, with progress on
- * standard error. What breaks off is gone on with by the next run.
+ * download URL PATH: downloads to a file, which appears only when it is complete. Prints the
+ * progress on standard error. After an interruption, the next run resumes the download.
  */
 #include "example.h"
 
@@ -21,7 +21,7 @@ static void on_progress(void *context, const af_progress *progress) {
 static void on_done(void *context, af_result *result) {
     example_exchange *exchange = context;
     const af_download *download = af_result_get_download(result);
-    /* The answer that says so is a 416. */
+    /* The server reports this with a 416, which isn't a failure here. */
     bool is_complete = download != NULL && download->resumption == AF_RESUMPTION_COMPLETE;
     fputc('\n', stderr);
     if (report_failure(exchange, result)) {

@@ -15,7 +15,7 @@ int perform(const af_request *request, af_task_events *events) {
         fprintf(stderr, "%s\n", failure.text);
         exchange.code = 1;
     }
-    /* A released session completes its tasks first; joining waits for that. */
+    /* A released session first completes its tasks. Joining waits for that. */
     af_session_release(session);
     af_join_closed_sessions();
     return exchange.code;

@@ -1,6 +1,6 @@
 /*
- * get URL [NAME VALUE]: prints the answer's head and streams its body to standard output as it
- * comes, whatever its size, in constant memory.
+ * get URL [NAME VALUE]: prints the head of the response and streams its body to standard output as
+ * it arrives. The memory use doesn't depend on the size.
  */
 #include "example.h"
 

@@ -1,13 +1,14 @@
 /*
- * put URL [PATH]: sends a file with PUT, or standard input with no length known beforehand.
+ * put URL [PATH]: sends a file with PUT, or standard input, whose length is unknown in advance.
  */
 #include "example.h"
 
 #include <stdio.h>
 
 /*
- * A reader must not block the loop. Input from a pipe may, and that is all right here: this session
- * has one task. A program with several would answer AF_READ_AGAIN and call af_task_wake() later.
+ * A reader must not block the session's loop thread. Reading from a pipe may block; here this is
+ * acceptable, because the session has a single task. With several tasks, return AF_READ_AGAIN and
+ * call af_task_wake() later.
  */
 static ptrdiff_t read_input(void *context, void *buffer, size_t size) {
     FILE *input = context;
