@@ -1,10 +1,10 @@
 extension HTTPRequest {
     /// Checks the request before anything is sent.
     ///
-    /// - Throws: ``SessionError`` with code ``SessionError/Code/invalidInput`` whose message names the part that
-    ///   was wrong: a method that is no token, a URL with control characters, without host or with another scheme
-    ///   than http and https, a header name that is no token, a control character other than a tab in a value, a header
-    ///   that the library computes itself, or an option out of its range.
+    /// - Throws: ``SessionError/Code/invalidInput`` with a message that names the invalid part: a method or a header
+    ///   name that isn't a token, a URL with control characters, without a host or with a scheme other than http and
+    ///   https, a control character other than a tab in a value, a header that the library computes itself, or an
+    ///   option out of range.
     public func validate() throws(SessionError) {
         guard method.isValid else { throw invalid("the method is not a token") }
         try CoreURL.check(url)

@@ -53,7 +53,7 @@ public struct HTTPRequest: Sendable {
     public var port: Int? { URLText(url).port }
 }
 
-// MARK: - How it differs from what the session does
+// MARK: - Settings that override the session's
 
 extension HTTPRequest {
     /// Time limits; nil uses the session's.
@@ -251,14 +251,14 @@ extension HTTPRequest {
     }
 }
 
-/// How redirects are handled.
+/// The policy for redirects.
 public struct RedirectPolicy: Hashable, Sendable {
     /// The maximum number of redirects; one more fails with ``SessionError/Code/redirect``. Zero fails on the first
     /// one.
     public var maximumCount: Int
     /// Whether redirects are followed; otherwise the 3xx response is returned.
     public var followsRedirects: Bool
-    /// Whether a redirect from https to http is followed, over which everybody on the network path can read.
+    /// Whether to follow a redirect from https to http, whose traffic can be read by anyone on the network path.
     public var allowsInsecureDowngrade: Bool
 
     /// Makes a policy; the defaults are those of ``follow``.

@@ -1,4 +1,4 @@
-/// How a session connects to hosts. The options apply to all of its connections.
+/// The network options of a session. They apply to all of its connections.
 public struct NetworkOptions: Hashable, Sendable {
     /// The addresses of a host name on a port; it isn't resolved.
     public struct HostOverride: Hashable, Sendable {
@@ -16,7 +16,7 @@ public struct NetworkOptions: Hashable, Sendable {
         }
     }
 
-    /// Which addresses of a host are used.
+    /// The address families to use.
     public enum IPVersion: Hashable, Sendable {
         /// Both: IPv6 first, and IPv4 in parallel after a delay (RFC 8305).
         case any
@@ -36,9 +36,10 @@ public struct NetworkOptions: Hashable, Sendable {
     /// system, unless it has an override. ``SessionError/Code/unsupported`` together with
     /// ``SessionConfiguration/maximumConnections``.
     public var dnsOverHTTPS: String?
-    /// Which addresses of hosts are used.
+    /// The address families to use.
     public var ipVersion = IPVersion.any
-    /// How long IPv6 is tried before IPv4 in parallel, at most a minute; nil uses libcurl's 200 ms.
+    /// The delay before IPv4 is tried in parallel to IPv6, at most a minute; nil uses libcurl's default of 200 ms
+    /// (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS).
     public var happyEyeballsDelay: Duration?
     /// The local interface or address to connect from: `if!NAME`, `host!ADDRESS`, or either without a prefix. Not used
     /// for DNS over HTTPS (libcurl's CURLOPT_INTERFACE).

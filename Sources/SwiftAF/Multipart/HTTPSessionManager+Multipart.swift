@@ -11,14 +11,14 @@ extension HTTPSessionManager {
     /// ```
     ///
     /// - Parameters:
-    ///   - url: Absolute, or relative to ``baseURL``.
+    ///   - url: An absolute URL, or one relative to ``baseURL``.
     ///   - parameters: The first fields of the form; see
     ///     ``RequestSerializer/multipartFormRequest(_:_:parameters:constructingBody:)``.
     ///   - headers: Replace the request serializer's fields of the same names, including Content-Type.
     ///   - constructingBody: Adds the parts. Called synchronously.
     ///   - progress: Called on the network's thread with snapshots, at most ten times a second and once at the end.
     ///     Must not block.
-    /// - Throws: What `constructingBody` throws, as the ``SessionError/underlying`` if it is no ``SessionError``.
+    /// - Throws: ``SessionError``; other errors of `constructingBody` are its ``SessionError/underlying`` error.
     public func post<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,

@@ -3,14 +3,13 @@ import FoundationEssentials
 extension RequestSerializer {
     /// Makes a request with a multipart form: the parameters as its first fields, then the parts of `constructingBody`.
     ///
-    /// Parameters come in the order of a query, with names and values as they are; data is sent as its bytes, null as
-    /// an empty part. If there are no parts at all, it is the serializer's request without parameters, which is an
-    /// empty plain form for ``HTTPRequestSerializer``.
+    /// Parameters have the order of a query, with unescaped names and values; data is sent as raw bytes, null as an
+    /// empty part. Without any parts, the result is the serializer's request without parameters, which is an empty
+    /// URL-encoded form for ``HTTPRequestSerializer``.
     ///
-    /// - Parameter constructingBody: Adds parts. A part that is refused is an error that it may catch: the form is then
-    ///   as it was.
-    /// - Throws: ``SessionError`` with code ``SessionError/Code/invalidInput`` for GET and HEAD, which have no body;
-    ///   what `constructingBody` throws.
+    /// - Parameter constructingBody: Adds parts. It may catch the error of an invalid part; the form is then unchanged.
+    /// - Throws: ``SessionError/Code/invalidInput`` for GET and HEAD, which have no body; the errors of
+    ///   `constructingBody`.
     public func multipartFormRequest(
         _ method: HTTPMethod = .post, _ url: String, parameters: Parameters? = nil,
         constructingBody: (inout MultipartFormData) throws -> Void = { _ in }
@@ -32,10 +31,10 @@ extension RequestSerializer {
 extension HTTPRequest {
     /// Writes the request's form to a file and returns a request that sends the file instead.
     ///
-    /// The file appears or is replaced when it is complete. The caller removes it.
+    /// The file is created or replaced once it is complete. The caller must delete it.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` if the body is no form; what ``MultipartFormData/write(to:)``
-    ///   throws.
+    /// - Throws: ``SessionError/Code/invalidInput`` if the body isn't a form; the errors of
+    ///   ``MultipartFormData/write(to:)``.
     public func writeMultipart(to path: String) async throws(SessionError) -> HTTPRequest {
         guard case .form(let form) = body.content else {
             throw SessionError(.invalidInput, message: "the request's body is no form", url: url)

@@ -1,7 +1,7 @@
 import Dispatch
 import FoundationEssentials
 
-// The form of AFNetworking. Closures are called on the completion queue. Every task is started, except those of
+// AFNetworking's API with closures. Closures are called on the completion queue. Every task is started, except those of
 // `dataTask`.
 extension HTTPSessionManager {
     /// Called when a request succeeded.

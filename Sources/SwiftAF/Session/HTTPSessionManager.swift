@@ -244,7 +244,7 @@ public final class HTTPSessionManager: Sendable {
         (try? snapshot.session.get())?.statistics
     }
 
-    // MARK: What requests need
+    // MARK: Preparing requests
 
     var snapshot: Snapshot { state.withLock { $0.snapshot } }
 

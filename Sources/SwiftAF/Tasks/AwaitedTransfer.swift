@@ -1,4 +1,4 @@
-// Transfers that Swift tasks await: one call down, one event up.
+// Transfers that Swift tasks await: one call into the core, one event back.
 extension CoreRequest {
     /// Runs a transfer to its end and returns the response.
     // Inlined, because each call of an async function and each return switches executors.

@@ -128,7 +128,7 @@ public final class SessionTask: Sendable {
         receiver(token)
     }
 
-    // MARK: What is known
+    // MARK: State
 
     /// The kind of the task; becomes ``Kind/download`` if the response is saved to a file.
     public var kind: Kind { storage.withLock { $0.kind } }
@@ -164,7 +164,7 @@ public final class SessionTask: Sendable {
         set { storage.withLock { $0.taskDescription = newValue } }
     }
 
-    // MARK: Watching
+    // MARK: Observation
 
     /// Called when ``progress`` may have changed, on the session's network thread, and once when the task has
     /// completed. Must not block.
@@ -178,7 +178,7 @@ public final class SessionTask: Sendable {
         watcher(self)
     }
 
-    // MARK: Working
+    // MARK: Implementation
 
     private func perform(_ change: (inout SessionTaskState) -> SessionTaskState.Action) {
         // The transfer is changed under the lock, so that it receives changes in order.

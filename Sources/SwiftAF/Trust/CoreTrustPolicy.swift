@@ -23,7 +23,7 @@ final class CoreTrustPolicy: @unchecked Sendable {
 }
 
 extension SecurityPolicy {
-    /// What ``evaluate(_:host:)`` does.
+    /// The implementation of ``evaluate(_:host:)``.
     func coreReport(on chain: [Data], host: String?) throws(SessionError) -> TrustReport {
         let policy = try CoreTrustPolicy(self)
         let arena = CoreArena()
@@ -41,7 +41,7 @@ extension SecurityPolicy {
         throw error
     }
 
-    /// What ``certificates(inFolder:)`` gives, as one text.
+    /// The implementation of ``certificates(inFolder:)``: one PEM text.
     static func pemOfCertificates(at path: String) throws(SessionError) -> String {
         String(decoding: try Data(certificatesAt: path), as: UTF8.self)
     }
@@ -114,7 +114,7 @@ extension CoreArena {
 }
 
 extension TrustHandler {
-    /// With a reference that the policy gives back.
+    /// Retains the object; the policy releases it.
     fileprivate var hook: af_trust_hook {
         af_trust_hook(
             context: Unmanaged.passRetained(self).toOpaque(),
@@ -134,7 +134,7 @@ extension TrustHandler {
 }
 
 extension TrustAnchors {
-    /// The certificates, empty for the system's.
+    /// The certificates; empty for the system's.
     fileprivate func bytes() throws(SessionError) -> Data {
         switch self {
         case .system:
@@ -153,7 +153,7 @@ extension TrustAnchors {
 }
 
 extension Data {
-    /// The certificates of a file or of a folder's `.cer` files, as PEM.
+    /// Returns the certificates of a file, or of a folder's `.cer` files, as PEM.
     fileprivate init(certificatesAt path: String) throws(SessionError) {
         var bytes = af_bytes()
         try CoreArena.call { (arena, failure) throws(SessionError) in
@@ -163,7 +163,7 @@ extension Data {
         self.init(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.size))
     }
 
-    /// Pieces that are DER or PEM each, as one PEM text.
+    /// Converts pieces, each DER or PEM, to one PEM text.
     fileprivate init(joining pieces: [Data], as label: String) {
         self.init()
         for piece in pieces {
@@ -179,7 +179,7 @@ extension Data {
 }
 
 extension Int64 {
-    /// Seconds since 1970, as near as a number can be.
+    /// Seconds since 1970, clamped to the range from 0 to 9 × 10^15.
     init(unixTime date: Date) {
         let seconds = date.timeIntervalSince1970
         self = seconds >= 9e15 ? 9_000_000_000_000_000 : seconds > 0 ? Int64(seconds) : 0

@@ -78,7 +78,7 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// The system's anchors, with all checks.
     public static let `default` = SecurityPolicy()
 
-    /// How the certificates in ``pinnedCertificates`` are compared.
+    /// The comparison of the certificates in ``pinnedCertificates``.
     public var pinningMode: PinningMode {
         get { pinning.mode }
         set { pinning.mode = newValue }
@@ -91,7 +91,7 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     }
 }
 
-/// How pinned certificates are compared.
+/// The comparison of pinned certificates.
 public enum PinningMode: String, Hashable, Sendable, Codable {
     /// No pinning. A policy with pins in this mode is invalid.
     case none
@@ -104,13 +104,13 @@ public enum PinningMode: String, Hashable, Sendable, Codable {
 extension SecurityPolicy {
     /// The pins, and how a chain must match them.
     public struct Pinning: Hashable, Sendable, Codable {
-        /// How ``certificates`` are compared.
+        /// The comparison of ``certificates``.
         public var mode = PinningMode.none
         /// Certificates, each DER or PEM.
         public var certificates: Set<Data> = []
         /// Public keys as `sha256//BASE64` of the SubjectPublicKeyInfo, including backup pins. Used in both modes.
         public var keys: [String] = []
-        /// Which certificates of a verified chain must be pinned.
+        /// The certificates of a verified chain that must be pinned.
         public var match = Match.any
         /// Pins aren't enforced after this date: a verified chain without a matching pin is accepted and reported.
         public var expires: Date?
