@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    /* Somebody else may create or remove the file between two steps of ours. */
+    /* Another process may create or remove the file between two steps of ours. */
     MOST_ATTEMPTS = 16,
     PRIVATE_MODE = 0600,
     OPEN_FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
@@ -78,7 +78,7 @@ af_status af__file_init(af__file *file, const char *path, unsigned flags, bool i
 
 static void close_file(af__file *file) {
     if (file->descriptor < 0) return;
-    /* A forked process may hold the descriptor too: closing alone would leave it locked. */
+    /* A forked process may have the descriptor too: closing alone would leave the file locked. */
     if (file->is_resumable) flock(file->descriptor, LOCK_UN);
     close(file->descriptor);
     file->descriptor = -1;
@@ -103,8 +103,9 @@ static bool is_under_name(const char *path, const struct stat *facts) {
 }
 
 /**
- * Open PATH.part, locked. `*is_there` is false if there is none. A lock only counts if the file still
- * has its name: it may have got its final one, or been replaced, since it was opened.
+ * Opens PATH.part and locks it. `*is_there` is false if it doesn't exist. The lock only counts if
+ * the file still has its name: since it was opened, it may have been renamed to its final name, or
+ * replaced.
  */
 static af_status open_locked(af__file *file, struct stat *facts, bool *is_there,
                              af_failure *failure) {
@@ -119,7 +120,7 @@ static af_status open_locked(af__file *file, struct stat *facts, bool *is_there,
         if (error == 0 && !S_ISREG(facts->st_mode)) error = EEXIST;
         if (error == 0 && flock(file->descriptor, LOCK_EX | LOCK_NB) != 0) error = errno;
         if (error == 0 && is_under_name(file->partial_path, facts)) {
-            /* The size may have changed before the lock was ours. */
+            /* The size may have changed before the file was locked. */
             *is_there = fstat(file->descriptor, facts) == 0;
             return AF_OK;
         }
@@ -132,13 +133,16 @@ static af_status open_locked(af__file *file, struct stat *facts, bool *is_there,
     return say_busy(file, failure);
 }
 
-/** Ours alone: nobody else can write to it, and no other name leads to it. */
+/** Returns whether the file is private: only the user can write to it, and it has no other name. */
 static bool is_private(const struct stat *facts) {
     return facts->st_uid == geteuid() && facts->st_nlink == 1 &&
            (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/** Nanoseconds since 1970, or 0 where the file system doesn't know. Nobody can set it. */
+/**
+ * Returns the birth time in nanoseconds since 1970, or 0 if the file system doesn't record it. It
+ * can't be changed.
+ */
 static uint64_t birth_of(int descriptor) {
     struct statx facts;
     if (statx(descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &facts) != 0) return 0;
@@ -216,8 +220,8 @@ static int make_folders(const char *path) {
 }
 
 /**
- * What would only be noticed after the last byte, or never: a rename would put a file in the place of
- * /dev/null or of a pipe.
+ * Checks for errors that would otherwise be noticed after the last byte, or never: rename() would
+ * replace /dev/null or a pipe by a file.
  */
 static int check_destination(af__file *file) {
     struct stat facts;
@@ -233,7 +237,7 @@ static int check_destination(af__file *file) {
     return file->is_device ? 0 : ENOTSUP;
 }
 
-/** Remove what is under the name, unless somebody is writing it. */
+/** Removes an existing file with the name, unless another task is writing it. */
 static af_status clear_way(af__file *file, af_failure *failure) {
     struct stat facts;
     bool is_there = file->descriptor >= 0;
@@ -245,7 +249,10 @@ static af_status clear_way(af__file *file, af_failure *failure) {
     return error == 0 ? AF_OK : failed_at(file->partial_path, error, failure);
 }
 
-/** Learn which mode files get here, then keep others out until it is complete. */
+/**
+ * Determines the mode of new files in this folder, then makes the file private until it is
+ * complete.
+ */
 static int make_private(af__file *file) {
     struct stat facts;
     if (fstat(file->descriptor, &facts) != 0) return errno;
@@ -320,7 +327,7 @@ af_status af__file_note(af__file *file, af__resume_token *token, af_failure *fai
     mode_t mode = 0;
     bool syncs = (file->flags & AF_SINK_SYNC) != 0;
     af_status status = af__token_save(file->token_path, &file->token, syncs, &mode, &error);
-    /* One that was found is private already, and does not tell any more. */
+    /* A file found is private already, so the mode isn't known from it. */
     if (file->mode == 0) file->mode = mode;
     if (status == AF_OK) return AF_OK;
     if (status == AF_EFILE) return failed_at(file->token_path, error, failure);
@@ -331,7 +338,7 @@ af_status af__file_note(af__file *file, af__resume_token *token, af_failure *fai
 
 af_status af__file_check_room(const af__file *file, int64_t length, af_failure *failure) {
     struct statfs facts;
-    /* No blocks: the file system has no limit of its own, or doesn't know. */
+    /* No blocks: the file system has no limit of its own, or it is unknown. */
     if (length <= 0 || fstatfs(file->descriptor, &facts) != 0 || facts.f_blocks == 0) return AF_OK;
     uint64_t room = (uint64_t)facts.f_bfree * (uint64_t)facts.f_bsize;
     return (uint64_t)length > room ? af__file_failed(file, ENOSPC, failure) : AF_OK;
@@ -364,13 +371,13 @@ static int sync_folder(const char *path) {
     if (error != 0) return error;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return errno;
-    /* EINVAL: there are file systems whose folders need none. */
+    /* EINVAL: some file systems don't support (or need) fsync() on folders. */
     error = fsync(descriptor) != 0 && errno != EINVAL ? errno : 0;
     close(descriptor);
     return error;
 }
 
-/** The permissions that the file gets with its name; false: those that it has. */
+/** Chooses the permissions that the file gets with its final name; false: they don't change. */
 static bool choose_mode(const af__file *file, mode_t *mode) {
     struct stat facts;
     *mode = file->mode;
@@ -389,7 +396,10 @@ static int give_name(const af__file *file) {
     return af__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
 }
 
-/** Is it still under its name? The folder may be gone, or somebody put another file there. */
+/**
+ * Returns whether the file still has its name. The folder may have been removed, or the file
+ * replaced.
+ */
 static bool is_in_place(const af__file *file) {
     struct stat facts;
     if (file->partial_path == NULL) return true;
@@ -401,7 +411,7 @@ af_status af__file_finish(af__file *file, af_failure *failure) {
         close_file(file);
         return AF_OK;
     }
-    /* Otherwise the rename would give the destination's name to somebody else's file. */
+    /* Otherwise the rename would give the destination's name to a foreign file. */
     int error = is_in_place(file) ? give_name(file) : ENOENT;
     if (error != 0) {
         if (file->is_resumable) (void)fchmod(file->descriptor, PRIVATE_MODE);

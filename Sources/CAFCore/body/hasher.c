@@ -22,7 +22,7 @@ bool af__hasher_begin(af__hasher *hasher, af__digest_kind kind) {
     *hasher = (af__hasher){0};
     const EVP_MD *type = algorithm(kind);
     if (type == NULL) return false;
-    /* On the writer's thread, too. */
+    /* Also needed on the writer thread. */
     af__fork_gate_enter(NULL);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     if (context != NULL && EVP_DigestInit_ex(context, type, NULL) != 1) {
@@ -46,7 +46,10 @@ bool af__hasher_is_active(const af__hasher *hasher) {
 }
 
 void af__hasher_take(af__hasher *hasher, const void *bytes, size_t size) {
-    /* Only fails after the end; a wrong digest would be the consequence, not a right one. */
+    /*
+     * It only fails after the digest was finished. The result would be a mismatch, never a false
+     * match.
+     */
     (void)EVP_DigestUpdate(hasher->context, bytes, size);
     hasher->position += (int64_t)size;
 }

@@ -36,7 +36,9 @@ af_status af__token_load(const char *path, af__resume_token *out) {
 
 /* ---- Saving -------------------------------------------------------------------------------- */
 
-/** Its name is nobody else's: whoever writes it holds the lock of the file it belongs to. */
+/**
+ * The name is never used by two tasks: the writer holds the lock of the file that it belongs to.
+ */
 static int create(const char *path, int *descriptor) {
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     *descriptor = open(path, flags, 0666);

@@ -1,4 +1,4 @@
-/** The file that a resume token is kept in. */
+/** The file of a resume token. */
 #ifndef AF_BODY_RESUME_FILE_H
 #define AF_BODY_RESUME_FILE_H
 
@@ -6,12 +6,12 @@
 
 #include <sys/types.h>
 
-/** `*out` is none if there is no such file, or not one of ours, or a damaged one. AF_ENOMEM. */
+/** Loads a token. `*out` is none if the file doesn't exist, is foreign or is damaged. AF_ENOMEM. */
 af_status af__token_load(const char *path, af__resume_token *out);
 
 /**
- * Replace the file, atomically; only the user may read it. `*mode` is what files get here that are
- * open to others. AF_EFILE with `*error`, AF_ENOMEM, AF_ETOOBIG.
+ * Replaces the file atomically; only the user can read it. `*mode` is set to the default mode of
+ * new files in this folder. AF_EFILE with `*error`, AF_ENOMEM, AF_ETOOBIG.
  */
 af_status af__token_save(const char *path, const af__resume_token *token, bool syncs, mode_t *mode,
                          int *error);

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #define DEFAULT_MEMORY_LIMIT (64u * 1024u * 1024u)
-/* What Content-Length alone may reserve: more is believed once it arrives. */
+/* The limit of memory reserved because of Content-Length; more is allocated as bytes arrive. */
 #define RESERVE_LIMIT (256u * 1024u * 1024u)
 #define EVERY_FLAG                                                                                 \
     (AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME | AF_SINK_SYNC | AF_SINK_NO_REPLACE |                   \
@@ -114,7 +114,7 @@ static af_status open_memory(af__sink *sink, uint64_t expected, bool is_encoded,
                     (unsigned long long)expected);
 }
 
-/** The digests are those of the bytes on the wire, so a decoded body can't be compared with them. */
+/** Starts digests. They are for the bytes on the wire, so a decoded body can't be checked. */
 static void begin_digest(af__sink *sink, const af__sink_start *start, bool is_whole) {
     if (start->is_encoded) return;
     sink->digest = af__digest_promised(start->head, is_whole);
@@ -127,7 +127,7 @@ static af_status open_new(af__sink *sink, const af__sink_start *start, af_failur
     if (sink->file.path == NULL) {
         return af__fail(failure, AF_EINVAL, "the FILE sink has no path, and on_head set none");
     }
-    /* RFC 9110 15.3.7: the answer to a range request, and to no other. */
+    /* RFC 9110 15.3.7: 206 is only valid as the response to a range request. */
     if (start->head->status == 206 && !start->asks_for_range) {
         return af__fail(failure, AF_EPROTOCOL,
                         "unexpected 206: the request asked for the whole file");
@@ -248,7 +248,7 @@ af_status af__sink_write(af__sink *sink, af_slice bytes, af_failure *failure) {
     af_status status = af__sink_admit(sink, bytes.size, failure);
     if (status != AF_OK) return status;
     if (sink->is_error_body) {
-        /* The rest of an error page is of no use to anyone. */
+        /* The rest of an error body is discarded. */
         size_t room = AF__ERROR_BODY_LIMIT - sink->memory.size;
         if (bytes.size > room) bytes.size = room;
     }

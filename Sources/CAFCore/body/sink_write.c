@@ -1,7 +1,7 @@
 /*
- * From the first byte of a file to its name. A small file is written where its bytes come from. Where
- * it may take long the file is the writer's, a block at a time: bytes are gathered in `memory` while
- * the block before is written, which then comes back and takes its turn.
+ * Writes a file, from its first byte to its final name. A small file is written directly. If
+ * writing may be slow, the writer thread owns the file, a block at a time: bytes are gathered in
+ * `memory` while the previous block is written, and the two buffers are then swapped.
  */
 #include "base/alloc.h"
 #include "base/failure.h"
@@ -11,10 +11,13 @@
 #include <stdatomic.h>
 
 enum {
-    /* A block of this size costs more to copy than to write by itself. */
+    /* Copying a block of this size would cost more than writing it directly. */
     LARGE_BLOCK = 8 * 1024,
     HASH_BLOCK = 16 * 1024,
-    /* Beyond it a file is the writer's; below, the way there and back would cost more than writing. */
+    /*
+     * Larger files are left to the writer; for smaller ones the thread switch would cost more than
+     * writing.
+     */
     IN_PLACE = 256 * 1024,
     /* What is gathered while it is busy until no more is taken, */
     FULL_BLOCK = 512 * 1024,
@@ -25,7 +28,7 @@ enum {
 };
 
 struct af__sink_work {
-    /** The writer owns the file and `inflight`, and at the end all of the sink. */
+    /** The writer owns the file and `inflight`, and at the end the whole sink. */
     bool is_under_way;
     bool is_end;         /**< It is the last one, */
     bool has_ended;      /**< and has come back. */
@@ -37,7 +40,7 @@ struct af__sink_work {
 
 /* ---- Digests ------------------------------------------------------------------------------- */
 
-/** Read back what was there before, or couldn't be taken when it was written. */
+/** Hashes bytes by reading them back: those found in the file, or not hashed when written. */
 static af_status hash_existing(af__sink *sink, int64_t size, af_failure *failure) {
     char block[HASH_BLOCK];
     int64_t limit = sink->hasher.position + size;
@@ -68,7 +71,7 @@ static bool is_behind(const af__sink *sink) {
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-/** After a failure nothing else is: what follows would be in its place. */
+/** After a failure nothing more is written: it would be at the wrong position. */
 static af_status write_out(af__sink *sink, af__buffer *block, af_failure *failure) {
     af_status status = AF_OK;
     if (block->size > 0 && !sink->is_broken) {
@@ -129,7 +132,7 @@ static af_status check_digest(af__sink *sink, af_failure *failure) {
                     af__digest_name(sink->digest.kind));
 }
 
-/** One piece of what makes a body complete; `*goes_on` if there are more. */
+/** Does one piece of the work that completes a body; `*goes_on` if there are more. */
 static af_status finish(af__sink *sink, bool *goes_on, af_failure *failure) {
     *goes_on = false;
     if (!has_body_in_file(sink)) return AF_OK;
@@ -144,7 +147,7 @@ static af_status finish(af__sink *sink, bool *goes_on, af_failure *failure) {
     return status == AF_OK ? af__file_finish(&sink->file, failure) : status;
 }
 
-/** Keep what can be gone on with, if that was asked for. */
+/** Keeps a file that can be resumed, if requested. */
 static void abandon(af__sink *sink, af_status status) {
     if (sink->kind != AF_SINK_FILE || sink->file.descriptor < 0) return;
     sink->file.token.received = sink->file.size;
@@ -155,7 +158,7 @@ static void abandon(af__sink *sink, af_status status) {
         af__file_discard(&sink->file);
         return;
     }
-    /* On a full disk it keeps what fits. */
+    /* On a full disk, keeps the bytes that fit. */
     (void)write_out(sink, &sink->memory, NULL);
     (void)af__file_keep(&sink->file);
 }

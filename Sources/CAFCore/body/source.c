@@ -93,7 +93,7 @@ static af_status file_failed(af_failure *failure, const char *what, const char *
 af_status af__source_open(af__source *source, af_failure *failure) {
     if (source->body.kind != AF_BODY_FILE || source->descriptor >= 0) return AF_OK;
     const char *path = source->body.path;
-    /* Non-blocking, so that a FIFO without a writer is refused below instead of waited for. */
+    /* Non-blocking, so that a FIFO without a writer is refused below, instead of blocking. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return file_failed(failure, "cannot open", path, errno);
     struct stat facts;
@@ -220,7 +220,7 @@ af_status af__source_rewind(af__source *source, af_failure *failure) {
     source->position = source->ready_us = 0;
     source->has_started = source->is_waiting = false;
     if (source->body.kind == AF_BODY_FILE) {
-        /* Opened again, because a file replaced meanwhile has another length. */
+        /* Opened again, because the file may have been replaced by one of another length. */
         close_file(source);
         return af__source_open(source, failure);
     }

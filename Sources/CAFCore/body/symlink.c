@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As many as the kernel follows for one path (path_resolution(7)). */
+/* The kernel's limit for one path (path_resolution(7)). */
 enum { MOST_LINKS = 40 };
 
-/** Put what a link says in the place of its own path, whose folder it starts from. */
+/** Replaces a path by the target of its link, which is relative to the link's folder. */
 static int follow(char path[PATH_MAX]) {
     char target[PATH_MAX];
     ssize_t size = readlink(path, target, sizeof target);
@@ -31,7 +31,7 @@ char *af__follow_links(const char *path, int *error) {
     *error = size < sizeof current ? 0 : ENAMETOOLONG;
     if (*error != 0) return NULL;
     memcpy(current, path, size + 1);
-    /* Links of /proc to pipes and devices hold no path. */
+    /* Links in /proc to pipes and devices contain no path. */
     struct stat there;
     bool is_special = stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
     if (is_special) return af__copy_text(af_slice_of(current));

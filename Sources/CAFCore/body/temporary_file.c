@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    /* Names of 64 random bits: even the second try is for those who guess. */
+    /* Names have 64 random bits: a collision means that they are being guessed. */
     MOST_ATTEMPTS = 16,
     SUFFIX_SIZE = 32,
     /* Of the destination's name, of which file systems allow 255 bytes. */
@@ -33,10 +33,10 @@ int af__folder_of(const char *path, char *folder, unsigned long size) {
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/** PATH.RANDOM.part; NULL with ENOMEM or what the system says. */
+/** Makes PATH.RANDOM.part; NULL with ENOMEM or another errno. */
 static char *random_name(const char *path) {
     uint64_t bits;
-    /* Process ids repeat in containers, where each is the first. */
+    /* Process ids aren't unique across containers. */
     if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits) return NULL;
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL ? slash + 1 : path;
@@ -55,7 +55,10 @@ static void path_of_descriptor(int descriptor, char path[DESCRIPTOR_PATH_SIZE]) 
     snprintf(path, DESCRIPTOR_PATH_SIZE, "/proc/self/fd/%d", descriptor);
 }
 
-/** As open(2) says: linkat(2) with AT_EMPTY_PATH needs a capability, this needs /proc. */
+/**
+ * Links the file through /proc, as open(2) recommends: linkat(2) with AT_EMPTY_PATH needs a
+ * capability.
+ */
 static int link_to(int descriptor, const char *path) {
     char from[DESCRIPTOR_PATH_SIZE];
     path_of_descriptor(descriptor, from);
@@ -64,20 +67,22 @@ static int link_to(int descriptor, const char *path) {
 
 /* ---- Creating ------------------------------------------------------------------------------ */
 
-/** Only noticed when it gets its name, otherwise. */
+/**
+ * Returns whether the name is too long. Otherwise that would only be noticed on the final rename.
+ */
 static bool is_too_long(const char *path) {
     struct stat facts;
     return lstat(path, &facts) != 0 && errno == ENAMETOOLONG;
 }
 
-/** false: not in this folder, for whatever reason. */
+/** Creates an unnamed file (O_TMPFILE). false: not possible in this folder. */
 static bool create_unnamed(const char *path, int *descriptor) {
     char folder[PATH_MAX], link[DESCRIPTOR_PATH_SIZE];
     if (af__folder_of(path, folder, sizeof folder) != 0) return false;
     *descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (*descriptor < 0) return false;
     path_of_descriptor(*descriptor, link);
-    /* Without /proc it could never get a name. */
+    /* Without /proc the file could never get a name. */
     if (access(link, F_OK) == 0) return true;
     close(*descriptor);
     return false;

@@ -1,7 +1,7 @@
 /**
- * A file that is written beside its destination and gets its name in the end. It has no name until then where
- * the file system knows such files (O_TMPFILE), so nothing is left of it if the process is killed; elsewhere a
- * random one.
+ * A file that is written beside its destination and renamed at the end. Until then it has no name
+ * if the file system supports that (O_TMPFILE), so nothing is left if the process is killed;
+ * otherwise it has a random name.
  */
 #ifndef AF_BODY_TEMPORARY_FILE_H
 #define AF_BODY_TEMPORARY_FILE_H
@@ -9,21 +9,24 @@
 #include <stdbool.h>
 
 /**
- * Make one for `path`. 0, with the descriptor and in `*name` a name (af_free()) or NULL for none; or an errno.
+ * Creates a file for `path`. Returns 0, with the descriptor and a name in `*name` (af_free(); NULL:
+ * unnamed), or an errno.
  */
 int af__temporary_create(const char *path, int *descriptor, char **name);
 
-/** The same, where none can be without a name. */
+/** Does the same, if unnamed files aren't supported. */
 int af__temporary_create_named(const char *path, int *descriptor, char **name);
 
 /**
- * Give it the name `path`: in the place of a file that is there, atomically, or with `replaces` false only if
- * there is none. 0, or an errno (EEXIST); it is as before then. One without a name has another one, a random
- * one, between two system calls if it replaces a file: link(2) can't replace.
+ * Renames the file to `path`. It replaces an existing file atomically, or fails with EEXIST if
+ * `replaces` is false. Returns 0 or an errno; on failure nothing has changed. An unnamed file that
+ * replaces another has a random name between two system calls: link(2) can't replace.
  */
 int af__temporary_rename(int descriptor, const char *name, const char *path, bool replaces);
 
-/** The folder of `path`, with a slash at its end. ENAMETOOLONG; `size` bytes of room. */
+/**
+ * Copies the folder of `path`, with a trailing slash, to `folder` of `size` bytes. ENAMETOOLONG.
+ */
 int af__folder_of(const char *path, char *folder, unsigned long size);
 
 #endif

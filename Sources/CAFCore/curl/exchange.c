@@ -285,7 +285,7 @@ static af_status add_default(const af__exchange *exchange, af__buffer *text, con
 }
 
 /**
- * Returns whether libcurl adds Expect: unless told otherwise, it does so for every body that it
+ * Returns whether Expect must be suppressed: by default libcurl adds it for every body that it
  * reads through a callback, of any size.
  */
 static bool must_not_ask(const af__transfer *transfer) {

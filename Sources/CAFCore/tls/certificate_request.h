@@ -1,6 +1,4 @@
-/**
- * A server's question who we are, as the program's callback sees it.
- */
+/** A server's request for a client certificate, as the program's callback sees it. */
 #ifndef AF_TLS_CERTIFICATE_REQUEST_H
 #define AF_TLS_CERTIFICATE_REQUEST_H
 
@@ -10,7 +8,7 @@
 struct af_certificate_request {
     SSL *ssl;
     const char *host;
-    bool is_answered; /**< Nothing of the options is to be shown. */
+    bool is_answered; /**< No certificate of the options is sent. */
 };
 
 #endif

@@ -9,7 +9,7 @@
 #include <openssl/pkcs12.h>
 #include <string.h>
 
-/* Of a file with a certificate or a key. */
+/* The maximum size of a certificate or key file. */
 enum { MAX_FILE = 1024 * 1024 };
 
 /* ---- Bytes that are secret ----------------------------------------------------------------- */
@@ -44,7 +44,7 @@ static af_status take_bytes(secret_bytes *out, af_slice bytes, const char *path,
 
 /* ---- Certificates and keys ----------------------------------------------------------------- */
 
-/** Without it OpenSSL would ask whoever sits at the terminal. */
+/** Passes the password to OpenSSL. Without this callback OpenSSL would prompt on the terminal. */
 static int tell_password(char *out, int size, int is_writing, void *password) {
     (void)is_writing;
     size_t length = password != NULL ? strlen(password) : 0;
@@ -88,7 +88,7 @@ static bool read_pem(af__tls_identity *out, af_slice bytes) {
     return is_good;
 }
 
-/** DER is a PKCS #12 file or a bare certificate. */
+/** Reads DER: a PKCS #12 file or a bare certificate. */
 static bool read_der(af__tls_identity *out, af_slice bytes, const char *password) {
     BIO *bio = open_bytes(bytes);
     PKCS12 *file = bio != NULL ? d2i_PKCS12_bio(bio, NULL) : NULL;

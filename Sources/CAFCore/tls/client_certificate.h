@@ -1,6 +1,4 @@
-/**
- * Client certificates: read once, shown to servers that ask for one.
- */
+/** Client certificates: read once, sent to servers that request one. */
 #ifndef AF_TLS_CLIENT_CERTIFICATE_H
 #define AF_TLS_CLIENT_CERTIFICATE_H
 
@@ -19,18 +17,18 @@ typedef struct af__tls_identity {
 } af__tls_identity;
 
 /**
- * AF_EINVAL: what is no certificate or key, a wrong password, a key of another certificate. AF_EFILE,
- * AF_ENOMEM. `*out` is clear then.
+ * Reads a certificate and its key. AF_EINVAL: an invalid certificate or key, a wrong password, or a
+ * key that doesn't match. AF_EFILE, AF_ENOMEM. On failure `*out` is cleared.
  */
 af_status af__tls_identity_read(af__tls_identity *out, const af_client_certificate *source,
                                 af_failure *failure);
 void af__tls_identity_clear(af__tls_identity *identity);
 
-/** The one for a host; NULL if there is none. */
+/** Returns the certificate for a host; NULL if there is none. */
 const af__tls_identity *af__tls_identity_for(const af__tls_identity *all, size_t count,
                                              const af__trust_host *host);
 
-/** false: OpenSSL refuses it, because it is too weak for example. */
+/** Sends the certificate. false: OpenSSL refuses it, for example because it is too weak. */
 bool af__tls_identity_show(const af__tls_identity *identity, SSL *ssl);
 
 #endif

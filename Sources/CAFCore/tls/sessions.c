@@ -1,8 +1,8 @@
 /*
- * libcurl 8.12 and later serialise a session and read it back before it is resumed, which loses
- * OpenSSL's ex_data. The application data of a ticket survives that, and the copy of a session that
- * every TLS 1.3 ticket makes. It holds a number, unique in the process, so that a session which was
- * accepted under another policy is never found here.
+ * libcurl 8.12 and later serialise a session and parse it before it is resumed, which loses
+ * OpenSSL's ex_data. A ticket's application data is preserved, also in the copy of the session that
+ * every TLS 1.3 ticket makes. It holds a number, unique in the process, so a session accepted under
+ * another policy is never found here.
  */
 #include "tls/sessions.h"
 

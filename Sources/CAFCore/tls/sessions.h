@@ -1,6 +1,6 @@
 /**
- * The verification of TLS sessions that may be resumed. A resumed handshake shows no chain, so its
- * connection gets the verification of the full handshake that the session comes from.
+ * The verification results of resumable TLS sessions. A resumed handshake has no chain, so its
+ * connection gets the verification of the full handshake that created the session.
  */
 #ifndef AF_TLS_SESSIONS_H
 #define AF_TLS_SESSIONS_H
@@ -20,16 +20,19 @@ typedef struct af__tls_sessions {
         uint64_t number; /**< 0: unused. */
         af__verification *verification;
     } entries[AF__TLS_SESSIONS];
-    size_t next; /**< The entry that is replaced next, the oldest one. */
+    size_t next; /**< The entry to replace next, the oldest one. */
 } af__tls_sessions;
 
 /**
- * Call it while the chain of a full handshake is being accepted. Retains `verification`. false: out of
- * memory; the session can't be resumed then.
+ * Adds a session. Call it while the chain of a full handshake is being accepted. Retains
+ * `verification`. false: out of memory; the session then can't be resumed.
  */
 bool af__tls_sessions_add(af__tls_sessions *sessions, SSL *ssl, af__verification *verification);
 
-/** Borrowed. NULL: the session of `ssl` was not accepted under this policy, or too long ago. */
+/**
+ * Returns the verification, borrowed. NULL: the session of `ssl` wasn't accepted under this policy,
+ * or was evicted.
+ */
 af__verification *af__tls_sessions_find(const af__tls_sessions *sessions, const SSL *ssl);
 
 void af__tls_sessions_clear(af__tls_sessions *sessions);

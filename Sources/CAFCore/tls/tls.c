@@ -61,7 +61,7 @@ void af__tls_init_library(void) {
     af__openssl_begin();
 }
 
-/** What of the options is the same for every connection. false: OpenSSL refuses it. */
+/** Sets the options that are the same for every connection. false: OpenSSL refuses one. */
 static bool configure(const af__tls *tls, SSL_CTX *context) {
     if (tls->policy->security_level != 0) {
         SSL_CTX_set_security_level(context, tls->policy->security_level);
@@ -103,7 +103,7 @@ static af_status read_identities(af__tls *tls, const af_tls_options *options, af
     return status;
 }
 
-/** What OpenSSL refuses shall be known now, and not at the first connection. */
+/** Tests the options, so that errors are reported now rather than on the first connection. */
 static af_status try_out(const af__tls *tls, af_failure *failure) {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     if (context == NULL) return af__fail_memory(failure);
@@ -177,8 +177,8 @@ void af__tls_free(af__tls *tls) {
 /* ---- The verdict --------------------------------------------------------------------------- */
 
 /**
- * Who is connected to, in the words of a certificate. libcurl alone knows the A-labels of an
- * internationalised name, and has just sent them to the server.
+ * Returns the host name for comparison with certificates. For an internationalised name only
+ * libcurl knows the A-labels, which it has just sent to the server (SNI).
  */
 static const char *host_of(const af__tls_peer *peer, const SSL *ssl) {
     bool is_ascii = true;
@@ -190,8 +190,8 @@ static const char *host_of(const af__tls_peer *peer, const SSL *ssl) {
 }
 
 /**
- * Runs in every full handshake. Sessions that are resumed were judged in theirs, by the same policy:
- * they never leave the af_session.
+ * Verifies the chain of a full handshake. Resumed sessions were verified in theirs, by the same
+ * policy: they never leave the af_session.
  */
 static int verify(X509_STORE_CTX *context, void *argument) {
     af__tls_peer *peer = argument;
@@ -206,7 +206,7 @@ static int verify(X509_STORE_CTX *context, void *argument) {
         X509_STORE_CTX_set_error(context, X509_V_ERR_OUT_OF_MEM);
         return 0;
     }
-    /* Left in the context, it is what OpenSSL and libcurl go by. */
+    /* OpenSSL and libcurl use the error in the context. */
     X509_STORE_CTX_set_error(context, verification->verdict.error);
     if (!verification->verdict.is_accepted) return 0;
     if (af__tls_sessions_add(&peer->tls->sessions, ssl, verification)) return 1;
@@ -216,8 +216,8 @@ static int verify(X509_STORE_CTX *context, void *argument) {
 }
 
 /**
- * What the server stapled, or that it didn't; the last word of a handshake on its certificates.
- * Not asked when a session is resumed, whose handshake had this one.
+ * Checks the stapled OCSP response, or its absence; the last check of the server's certificates.
+ * Not called for a resumed session, which was checked in its full handshake.
  */
 static int check_staple(SSL *ssl, void *argument) {
     af__tls_peer *peer = argument;
@@ -232,7 +232,7 @@ static int check_staple(SSL *ssl, void *argument) {
     return peer->verification->verdict.is_accepted ? 1 : 0;
 }
 
-/** The server asks who we are. */
+/** Handles the server's request for a client certificate. */
 static int show_identity(SSL *ssl, void *argument) {
     af__tls_peer *peer = argument;
     const af__tls *tls = peer->tls;
@@ -248,7 +248,7 @@ static int show_identity(SSL *ssl, void *argument) {
     return identity == NULL || af__tls_identity_show(identity, ssl) ? 1 : 0;
 }
 
-/** Alerts that servers send about a client certificate, or for lack of one. */
+/** Alerts that servers send about a client certificate, or a missing one. */
 static bool ends_connection(int alert) {
     return (alert >= SSL_AD_NO_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN) ||
            alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_UNKNOWN_CA ||
@@ -256,7 +256,10 @@ static bool ends_connection(int alert) {
            alert == SSL_AD_CERTIFICATE_REQUIRED;
 }
 
-/** A session whose verification isn't known here isn't resumed: verify() runs in a full handshake. */
+/**
+ * Refuses to resume a session whose verification isn't known here: verify() then runs in a full
+ * handshake.
+ */
 static void check_session(const af__tls_peer *peer, const SSL *ssl) {
     if (SSL_get0_session(ssl) == NULL || af__tls_sessions_find(&peer->tls->sessions, ssl) != NULL) {
         return;
@@ -265,8 +268,8 @@ static void check_session(const af__tls_peer *peer, const SSL *ssl) {
 }
 
 /**
- * libcurl found the connection ended. From 8.10.0 on it sends close_notify and waits for the server's end, which says nothing
- * about why the connection is closed.
+ * Records that libcurl found the connection ended. Since 8.10.0 it sends close_notify and waits for
+ * the server's end, which doesn't tell why the connection is closed.
  */
 static void note_end(af__tls_peer *peer) {
     if (!peer->is_closing) peer->has_ended = true;
@@ -294,7 +297,10 @@ static void begin_watching_transport(af__tls_peer *peer, const SSL *ssl) {
     BIO_set_callback_ex(bio, watch_transport);
 }
 
-/** libcurl's BIO knows no end of file, so OpenSSL can't tell a cut connection from a closed one. */
+/**
+ * Records alerts. libcurl's BIO doesn't report the end of file, so OpenSSL can't distinguish a cut
+ * connection from a closed one.
+ */
 static void watch(const SSL *ssl, int where, int value) {
     bool is_done = where == SSL_CB_HANDSHAKE_DONE;
     if (is_done && !af__tls_is_multiplexed(ssl)) af__tls_guard((SSL *)(uintptr_t)ssl);
@@ -334,7 +340,7 @@ af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host)
     peer->references++;
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_cert_verify_callback(context, verify, peer);
-    /* A body that ends with the connection is complete only if the peer said so. */
+    /* A body that ends with the connection is complete only if the peer sent close_notify. */
     SSL_CTX_clear_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_info_callback(context, watch);
     if (tls->policy->ocsp != AF_OCSP_IGNORE) {
@@ -345,7 +351,7 @@ af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host)
     if (tls->identity_count > 0 || tls->hook.choose != NULL) {
         SSL_CTX_set_cert_cb(context, show_identity, peer);
     }
-    /* libcurl obeys SSLKEYLOGFILE without being asked. */
+    /* libcurl writes key logs to SSLKEYLOGFILE by default. */
     if (!tls->write_key_log) SSL_CTX_set_keylog_callback(context, NULL);
     if (configure(tls, context)) return peer;
     af__tls_peer_release(peer);
@@ -410,7 +416,7 @@ bool af__tls_peer_spoke_last(const af__tls_peer *peer) {
 
 const char *af__tls_peer_get_alert(const af__tls_peer *peer) {
     if (peer == NULL || peer->last_alert == 0) return NULL;
-    /* OpenSSL 3.0 has no words for this one. */
+    /* OpenSSL 3.0 has no text for this alert. */
     if ((peer->last_alert & 0xFF) == SSL_AD_CERTIFICATE_REQUIRED) return "certificate required";
     return SSL_alert_desc_string_long(peer->last_alert);
 }

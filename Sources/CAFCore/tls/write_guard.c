@@ -1,12 +1,12 @@
 #include "tls/write_guard.h"
 
-/* Written once, before any other thread can look. */
+/* Written once, before any other thread can read it. */
 static BIO_METHOD *guard_method;
 static int guard_type;
 
 /**
- * Once the peer is gone, what is written goes nowhere and the next read tells why: first whatever
- * the peer still said, an answer to half a body for example, and then that it is gone.
+ * Discards writes once the peer has closed. The next reads return what the peer still sent, for
+ * example a response to half a body, and then the error.
  */
 static int guard_write(BIO *bio, const char *bytes, int size) {
     bool is_broken = BIO_get_data(bio) != NULL;
@@ -40,7 +40,7 @@ void af__tls_guard_init(void) {
 
 void af__tls_guard(SSL *ssl) {
     BIO *next = SSL_get_wbio(ssl);
-    /* Tickets that come later count as the end of a handshake as well. */
+    /* Tickets that arrive later also count as the end of a handshake. */
     bool is_guarded = next == NULL || BIO_method_type(next) == guard_type;
     if (guard_method == NULL || is_guarded) return;
     BIO *guard = BIO_new(guard_method);

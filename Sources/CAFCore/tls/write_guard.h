@@ -1,17 +1,17 @@
-/**
- * What can't be sent any more: once a peer is gone, writing to it must not keep what it had still
- * said from being read.
- */
+/** Keeps a failed write from hiding what a peer sent before it closed the connection. */
 #ifndef AF_TLS_WRITE_GUARD_H
 #define AF_TLS_WRITE_GUARD_H
 
 #include <openssl/ssl.h>
 #include <stdbool.h>
 
-/** Once, before any other thread can look. */
+/** Call it once, before other threads use it. */
 void af__tls_guard_init(void);
 
-/** When a handshake is done, of HTTP/1. Without memory for it the connection works all the same. */
+/**
+ * Guards an HTTP/1 connection, after its handshake. Out of memory isn't an error: the connection
+ * works without it.
+ */
 void af__tls_guard(SSL *ssl);
 
 #endif
