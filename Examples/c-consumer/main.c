@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
     received_body answer = {NULL};
     int code = argc > 1 ? get(session, argv[1], &answer) : 0;
 
-    /* A released session completes its tasks and ends its thread. Joining waits for the response. */
+    /* A released session completes its tasks and ends its thread. Joining waits for that. */
     af_session_release(session);
     af_join_closed_sessions();
     if (answer.result != NULL) {
