@@ -1,6 +1,4 @@
-/**
- * Values for the tests of caches: counted, and all accounted for.
- */
+/** Reference-counted values for the cache tests. */
 #ifndef AF_TESTS_CACHED_H
 #define AF_TESTS_CACHED_H
 
@@ -9,9 +7,9 @@
 
 /** The context of a cache's functions. */
 typedef struct cached_world {
-    atomic_size_t alive;      /**< Values whose last reference is not gone. */
+    atomic_size_t alive;      /**< Values with references left. */
     atomic_size_t evicted[5]; /**< By reason. */
-    int64_t now_us;           /**< What the clock says. */
+    int64_t now_us;           /**< The time of the cache's clock. */
 } cached_world;
 
 typedef struct cached_value {
@@ -20,22 +18,22 @@ typedef struct cached_value {
     uint64_t number;
 } cached_value;
 
-/** A value with one reference. */
+/** Makes a value with one reference. */
 cached_value *cached_value_new(cached_world *world, uint64_t number);
 void cached_value_retain(void *world, void *value);
 void cached_value_release(void *world, void *value);
 
-/** Options with the functions for such values. */
+/** Returns options with the functions for such values. */
 af_cache_options cached_options(cached_world *world);
 
-/** The key of a number, in room for CACHED_KEY bytes. */
+/** Writes the key of a number to CACHED_KEY bytes. */
 enum { CACHED_KEY = 40 };
 af_slice cached_key(char *room, uint64_t number);
 
-/** Put a new value under the key of its number. */
+/** Stores a new value under the key of its number. */
 af_status cached_put(af_cache *cache, cached_world *world, uint64_t number, uint64_t cost);
 
-/** Whether there is a value; it becomes the most recently used. */
+/** Returns whether there is a value; it becomes the most recently used. */
 bool cached_use(af_cache *cache, cached_world *world, uint64_t number);
 
 bool cached_remove(af_cache *cache, uint64_t number);

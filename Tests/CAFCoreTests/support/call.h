@@ -1,6 +1,6 @@
 /**
- * One task that a test makes, waits for and looks at. Everything that its callbacks see is kept;
- * what they answer is chosen by fields and hooks.
+ * A task of a test. Records everything that its callbacks receive; fields and hooks choose what
+ * they return.
  */
 #ifndef AF_TESTS_CALL_H
 #define AF_TESTS_CALL_H
@@ -14,7 +14,7 @@
 typedef struct call call;
 
 struct call {
-    /* For the test to fill in, before call_start(). */
+    /* Set these before call_start(). */
     af_request request;
     af_task_events events;
     bool keeps_body; /**< CALLBACK sink: collect what on_body takes in `body`. */
@@ -28,23 +28,23 @@ struct call {
     af_session *session;
     af_task *task;
 
-    /* What came; stable after call_wait(). */
+    /* Results; stable after call_wait(). */
     af_result *result;
     af_failure failure;
     const af_head *head;
     af_slice body; /**< Of the result, or what on_body took. */
     const af_hop *hops;
     size_t hop_count;
-    af_progress progress; /**< The last one told. */
+    af_progress progress; /**< The last one reported. */
     /**
      * The events in their order: i(nformational) r(edirect) h(ead) b(ody) p(rogress) d(one)
      * (release) x. Repeats of b and of p are written once.
      */
     char log[256];
-    int informational[64]; /**< Statuses of the 1xx answers. */
+    int informational[64]; /**< Statuses of the 1xx responses. */
     atomic_uint informational_count, redirect_count, head_count, body_count, refused_count;
     atomic_uint done_count, release_count;
-    atomic_uint_fast64_t taken; /**< Bytes that on_body took. */
+    atomic_uint_fast64_t taken; /**< Bytes consumed by on_body. */
 
     char *collected;
     size_t collected_size;
@@ -52,13 +52,13 @@ struct call {
     pthread_cond_t changed;
 };
 
-/** A GET of the world's server, not started. */
+/** Makes a GET of the world's server, not started. */
 call *call_new(world *world, const char *path);
 
-/** Begin the task; it must not be refused. */
+/** Starts the task; it must not be refused. */
 void call_start(call *call);
 
-/** Wait until it has been dropped, and fail the test if that takes forever. */
+/** Waits until the task is released; fails the test on a timeout. */
 void call_wait(call *call);
 
 /** call_start() and call_wait(). */
@@ -67,25 +67,25 @@ void call_perform(call *call);
 /** call_new() and call_perform(). */
 call *call_fetch(world *world, const char *path);
 
-/** Wait until a counter of `call` is at least `count`. false: it ended before. */
+/** Waits until a counter of `call` is at least `count`. false: the call ended before. */
 bool call_wait_or_end(call *call, atomic_uint *counter, unsigned count);
 
-/** The same, and an end before fails the test. */
+/** Does the same, and fails the test if the call ends before. */
 void call_wait_for(call *call, atomic_uint *counter, unsigned count);
 
-/** Checks that it ended exactly once, and frees everything. */
+/** Checks that the call ended exactly once, and frees everything. */
 void call_free(call *call);
 
-/** A body of bytes that are copied. */
+/** Sets a body of copied bytes. */
 void call_send(call *call, const char *method, af_slice body);
 
-/** For `at_body`: takes nothing. */
+/** For `at_body`: consumes nothing. */
 af_status call_hold(call *call, af_slice chunk);
 
-/** For `at_body`: takes one piece for each permit in `payload`, an atomic_uint. */
+/** For `at_body`: consumes one piece per permit in `payload`, an atomic_uint. */
 af_status call_take_one(call *call, af_slice chunk);
 
-/** Fetch, compare the status of the end, free. */
+/** Performs a call, compares the final status, frees it. */
 void check_fetch_at(world *world, const char *path, af_status expected, const char *file, int line);
 #define check_fetch(world, path, expected) check_fetch_at(world, path, expected, __FILE__, __LINE__)
 
@@ -101,14 +101,14 @@ call *call_fetch_url_at(world *world, const char *url, af_status expected, const
 /** The same, freed. */
 #define check_fetch_url(world, url, expected) call_free(call_fetch_url(world, url, expected))
 
-/** The call ended with `expected`; a failure shows both and the text. */
+/** Checks that the call ended with `expected`; a failure shows both and the text. */
 void check_ended_at(const call *call, af_status expected, const char *file, int line);
 #define check_ended(call, expected) check_ended_at(call, expected, __FILE__, __LINE__)
 
-/** The answer's status; 0 if there is no head. */
+/** Returns the response's status; 0 if there is no head. */
 int status_of(const call *call);
 
-/** The value of a field of the answer; empty if it is not there. */
+/** Returns the value of a response field; empty if there is none. */
 af_slice field_of(const call *call, const char *name);
 
 #endif

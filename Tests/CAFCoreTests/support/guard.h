@@ -1,6 +1,6 @@
 /**
- * A server that lets nobody in without credentials: it asks, checks the answers as a server would, and
- * counts.
+ * A server that requires credentials: it sends challenges, checks the credentials and counts
+ * requests.
  */
 #ifndef AF_TESTS_GUARD_H
 #define AF_TESTS_GUARD_H
@@ -9,11 +9,11 @@
 
 #include <stdatomic.h>
 
-/** Answers by 200 "in" to whoever is known, and else by 401. */
+/** Responds 200 "in" to valid credentials, otherwise 401. */
 typedef struct guard {
     const char *challenges[4]; /**< Each a value of WWW-Authenticate; NULL ends them. */
     const char *user, *password, *token;
-    bool is_proxy;         /**< Ask by 407 and Proxy-Authenticate instead. */
+    bool is_proxy;         /**< Uses 407 and Proxy-Authenticate instead. */
     bool closes;           /**< The connection of whoever was admitted: a tunnel to nowhere. */
     unsigned nonce_serves; /**< Digest answers that a nonce is good for; 0: any number. */
     atomic_uint nonce;   /**< Digest: which one is in use; written into a "%u" of the challenge. */
@@ -21,10 +21,10 @@ typedef struct guard {
     atomic_uint asked, admitted;
 } guard;
 
-/** "me" with "secret", by whichever scheme. */
+/** The user "me" with the password "secret", for any scheme. */
 extern const af_credentials me;
 
-/** Answer every request of `path` by the guard. */
+/** Responds to every request of `path` by the guard. */
 void guard_path(world *world, const char *path, guard *guard);
 
 /** Perform and free: it ends with this status of a guard, told once, after so many requests. */

@@ -1,6 +1,6 @@
 /**
- * A server of one file that knows Range and If-Range, and does as told: breaks off, changes the file,
- * ignores ranges. Every answer looks at the fields anew.
+ * A server of one file that supports Range and If-Range, and can stop early, change the file or
+ * ignore ranges. Every response reads the fields again.
  */
 #ifndef AF_TESTS_ORIGIN_H
 #define AF_TESTS_ORIGIN_H
@@ -19,29 +19,29 @@ typedef struct origin {
     af_slice content;
     const char *etag;              /**< With its quotes; NULL: none. */
     _Atomic(const char *) fields;  /**< More fields, "A: 1\r\n" each; NULL: none. */
-    atomic_bool ignores_ranges;    /**< Always the whole. */
-    atomic_bool ignores_condition; /**< Takes Range without looking at If-Range. */
+    atomic_bool ignores_ranges;    /**< Always sends the whole. */
+    atomic_bool ignores_condition; /**< Accepts Range without checking If-Range. */
     atomic_bool chunks;            /**< Chunked, without Content-Length. */
     _Atomic int64_t
         stops_after;   /**< Sends so many bytes of a body, then waits or closes; WHOLE: all. */
     atomic_bool waits; /**< After `stops_after` bytes: for the client to go, not closing. */
-    /* What happened. */
+    /* What happened so far. */
     atomic_uint requests, stops;
     char range[64], condition[64];
 } origin;
 
-/** Serve `content` at `path`. The origin must outlive the world's server. */
+/** Serves `content` at `path`. The origin must outlive the world's server. */
 void origin_serve(origin *origin, world *world, const char *path, af_slice content,
                   const char *etag);
 
-/** Change the file. */
+/** Changes the file. */
 void origin_change(origin *origin, af_slice content, const char *etag);
 
-/** The Range and If-Range of the last request; "" if it had none. Valid until the next call. */
+/** Returns Range and If-Range of the last request; "" if absent. Valid until the next call. */
 const char *origin_range(origin *origin);
 const char *origin_condition(origin *origin);
 
-/** Wait until `count` answers have stopped where they were told to. */
+/** Waits until `count` responses have stopped as configured. */
 void origin_wait_stopped(origin *origin, unsigned count);
 
 /** Bytes that differ at each place, of a seed. free() */

@@ -1,6 +1,6 @@
 /**
- * A proxy that leads every host to one server, and writes down what it was asked: HTTP with and
- * without a tunnel, SOCKS5 with and without a password.
+ * A proxy that connects every host to one server and records the requests: HTTP with and without a
+ * tunnel, SOCKS5 with and without a password.
  */
 #ifndef AF_TESTS_RELAY_H
 #define AF_TESTS_RELAY_H
@@ -9,7 +9,7 @@
 
 typedef struct relay relay;
 
-/** To the server of `world`. */
+/** Makes a proxy to the server of `world`. */
 relay *relay_new(world *world);
 
 /**
@@ -27,28 +27,28 @@ void relay_free(relay *relay);
 /** "SCHEME://[USERINFO@]127.0.0.1:PORT", one of the world's texts. `userinfo` may be NULL. */
 const char *relay_url(relay *relay, const char *scheme, const char *userinfo);
 
-/** Over TLS: ask every client for a certificate, and take whichever, or none. */
+/** Over TLS: requests a client certificate, and accepts any, or none. */
 void relay_ask_for_certificate(relay *relay);
 
-/** Has a client shown one? */
+/** Returns whether a client sent a certificate. */
 bool relay_saw_certificate(relay *relay);
 
-/** Answer every CONNECT with this status; 0: make the tunnel. */
+/** Responds to every CONNECT with this status; 0: opens the tunnel. */
 void relay_refuse(relay *relay, int status);
 
-/** Ask SOCKS clients for this user and password. NULL: for none. */
+/** Requires this user and password of SOCKS clients. NULL: none. */
 void relay_ask_for(relay *relay, const char *user, const char *password);
 
 /**
- * Answer CONNECT by 407 with this challenge, unless its Proxy-Authorization begins with `admitted`. NULL: let
- * everybody through.
+ * Responds to CONNECT with 407 and this challenge, unless Proxy-Authorization begins with
+ * `admitted`. NULL: accepts every client.
  */
 void relay_challenge(relay *relay, const char *challenge, const char *admitted);
 
-/** How many connections have asked for something. */
+/** Returns the number of connections with a request. */
 size_t relay_count(relay *relay);
 
-/** What was asked as number `index`: a head, or "SOCKS host:port". One of the world's texts. */
+/** Returns request number `index`: a head, or "SOCKS host:port". One of the world's texts. */
 const char *relay_seen(relay *relay, size_t index);
 
 #endif

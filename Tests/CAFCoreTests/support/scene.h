@@ -25,7 +25,7 @@ int scene_teardown(void **state);
 
 #define SCENE_TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, scene_teardown)
 
-/** A GET to `scene->path`, not started. */
+/** Makes a GET to `scene->path`, not started. */
 call *prepare(scene *scene, const char *path, unsigned flags);
 
 /** The file, to its end. */

@@ -1,5 +1,6 @@
 /**
- * Run a block once for every allocation that it makes, with that one failing, and once with none.
+ * Runs a block once for every allocation that it makes, with that one failing, and once with none
+ * failing.
  */
 #ifndef AF_TESTS_TORTURE_H
 #define AF_TESTS_TORTURE_H

@@ -1,6 +1,4 @@
-/**
- * A monitor that writes down what it is told, and a test that waits for it.
- */
+/** A monitor that records its reports, and a test that waits for them. */
 #ifndef AF_TESTS_WATCHER_H
 #define AF_TESTS_WATCHER_H
 
@@ -14,30 +12,32 @@ typedef struct watcher {
     af_reach_monitor *monitor;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    /* Under the lock. */
-    af_reachability state; /**< The last that was told. */
+    /* Guarded by the lock. */
+    af_reachability state; /**< The last one reported. */
     size_t told, dropped;
     /** Called in on_change, not under the lock. May be NULL. */
     void (*then)(struct watcher *watcher);
     void *context;
 } watcher;
 
-/** A monitor of `host`, which is not started. It must succeed. */
+/** Makes a monitor of `host`, not started. It must succeed. */
 watcher *watcher_new(const char *host);
 
-/** The same, started. */
+/** Does the same, and starts it. */
 watcher *watcher_start(const char *host);
 
-/** Frees the monitor, unless that has been done, and waits until it is dropped. */
+/** Frees the monitor, unless it is freed already, and waits until it is released. */
 void watcher_free(watcher *watcher);
 
-/** Wait until the last state told has this status and is of this link; NULL: of any. That state. */
+/**
+ * Waits until the last report has this status and this link; NULL: any link. Returns that state.
+ */
 af_reachability watcher_expect(watcher *watcher, af_reach_status status, const char *link);
 
-/** How many were told so far. */
+/** Returns the number of reports so far. */
 size_t watcher_told(watcher *watcher);
 
-/** Wait until so many were told in all. */
+/** Waits until there were this many reports in total. */
 void watcher_expect_told(watcher *watcher, size_t count);
 
 void watcher_expect_dropped(watcher *watcher);

@@ -1,6 +1,4 @@
-/**
- * A scripted server and a session that talks to it: where every test of the network begins.
- */
+/** A scripted server and a session that connects to it: the fixture of every network test. */
 #ifndef AF_TESTS_WORLD_H
 #define AF_TESTS_WORLD_H
 
@@ -10,36 +8,36 @@
 #include <caftestserver.h>
 
 /**
- * How long a test waits for what must happen, in milliseconds. Generous, because it is no
- * assertion about time: with a sanitizer, on a busy machine, a minute was not enough.
+ * How long a test waits for an expected event, in milliseconds. It is generous because it asserts
+ * nothing about time: with a sanitizer on a busy machine, a minute wasn't enough.
  */
 enum { PATIENCE_MS = 300000 };
 
 typedef struct world {
     afts_server *server;
     af_session *session;
-    afts_cert *authority; /**< TLS worlds: what the session trusts. */
-    afts_cert *leaf;      /**< TLS worlds: what the server shows. */
+    afts_cert *authority; /**< TLS worlds: the session's anchor. */
+    afts_cert *leaf;      /**< TLS worlds: the server's certificate. */
     char texts[16][512];
     unsigned next_text;
 } world;
 
-/** Defaults where an argument is NULL. The server is started. */
+/** Makes a world and starts its server. NULL arguments mean defaults. */
 world *world_new(const afts_options *server, const af_session_options *session);
 
-/** A server with a certificate for localhost, and a session that trusts its authority. */
+/** Makes a server with a certificate for localhost, and a session that trusts its authority. */
 world *world_new_tls(void);
 
-/** The same with what the server offers by ALPN, and the other options of the session. */
+/** Does the same, with the server's ALPN protocols and the session's other options. */
 world *world_new_alpn(const char *alpn, const af_session_options *session);
 
 /** Releases the session, waits for its thread to end, frees the server. */
 void world_free(world *world);
 
-/** Release the session and wait for its thread; the server stays. */
+/** Releases the session and waits for its thread; keeps the server. */
 void world_close_session(world *world);
 
-/** A policy that trusts this certificate (PEM) alone; yours. */
+/** Makes a policy that trusts this certificate (PEM) alone. The caller owns it. */
 af_trust_policy *policy_trusting(const char *pem);
 
 /** As setup and teardown of a test with a plain server. */
@@ -54,23 +52,23 @@ const char *url_of(world *world, const char *path);
 /** The root of a TLS world, under the name that its certificate is for. */
 const char *tls_url(world *world);
 
-/** A formatted text, one of the last 16 asked for. */
+/** Returns a formatted text; the last 16 stay valid. */
 const char *text_of(world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** Answer every request of `path` by `script`, which is taken. */
+/** Responds to every request of `path` by `script`, whose reference is taken over. */
 void serve(world *world, const char *path, afts_script *script);
 
-/** Answer only the next request of `path` by `script`, which is taken. */
+/** Responds to the next request of `path` only by `script`, whose reference is taken over. */
 void serve_once(world *world, const char *path, afts_script *script);
 
-/** Answer `path` with exactly these bytes, then close. */
+/** Responds to `path` with exactly these bytes, then closes. */
 void serve_text(world *world, const char *path, const char *text);
 void serve_bytes(world *world, const char *path, af_slice bytes);
 
-/** A script of one complete answer. */
+/** Makes a script of one complete response. */
 afts_script *answer(int status, const char *headers, const char *body);
 
-/** The value of a field of the request that came as number `index`; "" if it is not there. */
+/** Returns a field's value of request number `index`; "" if there is none. */
 const char *seen_header(world *world, size_t index, const char *name);
 
 /**
@@ -79,10 +77,10 @@ const char *seen_header(world *world, size_t index, const char *name);
  */
 uint64_t buffered_at_most(void);
 
-/** Is libcurl of this version or a later one? */
+/** Returns whether libcurl has this version or a later one. */
 bool libcurl_is_at_least(unsigned major, unsigned minor);
 
-/** How many descriptors this process has open. */
+/** Returns the number of descriptors open in this process. */
 size_t count_descriptors(void);
 
 #endif
