@@ -26,7 +26,7 @@ static afts__gate *gate_named(afts_server *server, const char *name) {
     return gate;
 }
 
-/** Counts the scripts that wait and that no permit has released. Lock held. */
+/** Counts the waiting scripts that no permit has released. Lock held. */
 static size_t held_at(const afts__gate *gate) {
     return gate->waiting > gate->permits ? gate->waiting - gate->permits : 0;
 }

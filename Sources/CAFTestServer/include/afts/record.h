@@ -22,7 +22,7 @@ typedef struct afts_header {
     size_t value_size;
 } afts_header;
 
-/** A request as it came. */
+/** A request as it was received. */
 typedef struct afts_request {
     /** The connection's number, and the request's number on it; both from 0. */
     size_t connection;
@@ -34,7 +34,7 @@ typedef struct afts_request {
     /** In their order on the wire, repeats included. */
     const afts_header *headers;
     size_t header_count;
-    /** The exact bytes of the head, with the empty line. */
+    /** The exact bytes of the head, including the empty line. */
     const uint8_t *head;
     size_t head_size;
     /** The body without its chunk framing, up to options.body_limit. */
@@ -43,8 +43,8 @@ typedef struct afts_request {
     /** The body's length, also past the limit. */
     uint64_t body_total;
     /**
-     * Whether the body came to its end. False in a script that hasn't read it, or when the client
-     * gave up.
+     * Whether the body was received completely. False in a script that hasn't read it, or if the
+     * client gave up.
      */
     bool body_complete;
 } afts_request;

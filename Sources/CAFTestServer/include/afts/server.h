@@ -119,7 +119,7 @@ afts_status afts_server_start(afts_server *server);
  */
 void afts_server_stop(afts_server *server);
 
-/** Why afts_server_start failed; "" when it did not. Borrowed from the server. */
+/** Returns why afts_server_start failed; "" if it didn't. Borrowed from the server. */
 const char *afts_server_error(const afts_server *server);
 
 /** The port, or 0 before a successful start. */
@@ -179,11 +179,11 @@ afts_status afts_on_accept(afts_server *server, size_t index, afts_script *scrip
  */
 afts_status afts_on_connection(afts_server *server, size_t index, afts_script *script);
 
-/** For afts_release: lets everybody through, now and later. */
+/** For afts_release: opens the gate for all scripts, now and later. */
 #define AFTS_OPEN SIZE_MAX
 
 /**
- * Lets `permits` scripts pass a gate: those that wait at it, and otherwise the next to come.
+ * Lets `permits` scripts pass a gate: those waiting at it first, then the next to arrive.
  *
  * @return AFTS_OK or AFTS_ENOMEM.
  */
