@@ -48,7 +48,7 @@ struct af__name {
     bool is_loaded; /* libcurl's cache has `resolved`. */
     af__lookup lookup;
     int64_t expires_us; /* When `resolved` is to be looked up again. */
-    int64_t retry_us;   /* Not before this, if nobody waits: the last lookup failed. */
+    int64_t retry_us;   /* Not before this, if no hop waits: the last lookup failed. */
     af__list waiting;   /* Uses that have no addresses yet. */
     af__resolved *resolved;
     unsigned users; /* Exchanges and connections. */

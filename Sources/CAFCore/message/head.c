@@ -196,14 +196,14 @@ void af__head_reader_finish(af__head_reader *reader) {
 static af_status read_length(af_slice list, int64_t *length, af_failure *failure) {
     af_slice member;
     while (af__next_member(&list, &member)) {
-        int64_t told;
-        if (!af__parse_length(member, &told)) {
+        int64_t member_length;
+        if (!af__parse_length(member, &member_length)) {
             return af__fail(failure, AF_EPROTOCOL, "the response's Content-Length is invalid");
         }
-        if (*length != AF_LENGTH_UNKNOWN && *length != told) {
+        if (*length != AF_LENGTH_UNKNOWN && *length != member_length) {
             return af__fail(failure, AF_EPROTOCOL, "the response has conflicting Content-Lengths");
         }
-        *length = told;
+        *length = member_length;
     }
     return AF_OK;
 }

@@ -33,8 +33,8 @@ struct af_reach_monitor {
     /* For the thread only. */
     af__node active; /**< In thread->active. */
     unsigned active_serial;
-    bool is_active, was_told;
-    af_reachability told;
+    bool is_active, was_reported;
+    af_reachability reported;
     af__reach_address addresses[AF__REACH_MOST_ADDRESSES];
     size_t address_count;
     bool is_answered; /**< A lookup has completed, with or without success. */

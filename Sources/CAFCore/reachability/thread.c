@@ -112,9 +112,9 @@ static bool is_same(const af_reachability *a, const af_reachability *b) {
 }
 
 static void tell(af_reach_monitor *monitor, const af_reachability *state) {
-    if (monitor->was_told && is_same(&monitor->told, state)) return;
-    monitor->was_told = true;
-    monitor->told = *state;
+    if (monitor->was_reported && is_same(&monitor->reported, state)) return;
+    monitor->was_reported = true;
+    monitor->reported = *state;
     af__reach_lock();
     bool is_wanted = monitor->is_wanted && monitor->serial == monitor->active_serial;
     if (is_wanted) monitor->state = *state;
@@ -229,7 +229,7 @@ static void activate(af__reach_thread *thread, af_reach_monitor *monitor, unsign
         monitor->can_retry = status == AF_OK;
     }
     monitor->active_serial = serial;
-    monitor->was_told = false;
+    monitor->was_reported = false;
     monitor->is_answered = false;
     thread->is_due = true;
 }

@@ -436,17 +436,17 @@ af_status af__cookie_jar_write(af_cookie_jar *jar, const af__cookie_site *site, 
 }
 
 static af_cookie tell(const af__jar_cookie *cookie, char **room) {
-    af_cookie told = AF_COOKIE_INIT;
-    told.name = place(room, cookie->name).bytes;
-    told.value = place(room, cookie->value).bytes;
-    told.domain = place(room, cookie->domain).bytes;
-    told.path = place(room, cookie->path).bytes;
-    told.expires_s = cookie->expires_s;
-    told.is_host_only = cookie->is_host_only;
-    told.is_secure = cookie->is_secure;
-    told.is_http_only = cookie->is_http_only;
-    told.same_site = cookie->same_site;
-    return told;
+    af_cookie public_cookie = AF_COOKIE_INIT;
+    public_cookie.name = place(room, cookie->name).bytes;
+    public_cookie.value = place(room, cookie->value).bytes;
+    public_cookie.domain = place(room, cookie->domain).bytes;
+    public_cookie.path = place(room, cookie->path).bytes;
+    public_cookie.expires_s = cookie->expires_s;
+    public_cookie.is_host_only = cookie->is_host_only;
+    public_cookie.is_secure = cookie->is_secure;
+    public_cookie.is_http_only = cookie->is_http_only;
+    public_cookie.same_site = cookie->same_site;
+    return public_cookie;
 }
 
 static af_cookie_list *make_list(const cookie_selection *selection) {

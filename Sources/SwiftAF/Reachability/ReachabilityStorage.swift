@@ -73,13 +73,13 @@ final class ReachabilityStorage: Sendable {
 
     /// Reports a state. Called on the monitor thread.
     func receive(_ reachability: NetworkReachability) {
-        let told = state.withLock { state -> (Int, DispatchQueue)? in
+        let target = state.withLock { state -> (Int, DispatchQueue)? in
             guard let start = state.start else { return nil }
             state.reachability = reachability
             for listener in state.listeners.all { listener.yield(reachability) }
             return (start, state.queue ?? .main)
         }
-        guard let (start, queue) = told else { return }
+        guard let (start, queue) = target else { return }
         queue.async { self.tell(reachability, start) }
     }
 
