@@ -7,10 +7,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void on_progress(void *context, const af_progress *progress) {
+static void on_progress(void *context, const afc_progress *progress) {
     (void)context;
     int64_t received = progress->offset + progress->received;
-    if (progress->received_total == AF_LENGTH_UNKNOWN) {
+    if (progress->received_total == AFC_LENGTH_UNKNOWN) {
         fprintf(stderr, "\r%" PRId64 " bytes", received);
     } else {
         fprintf(stderr, "\r%" PRId64 " of %" PRId64 " bytes", received,
@@ -18,21 +18,21 @@ static void on_progress(void *context, const af_progress *progress) {
     }
 }
 
-static void on_done(void *context, af_result *result) {
+static void on_done(void *context, afc_result *result) {
     example_exchange *exchange = context;
-    const af_download *download = af_result_get_download(result);
+    const afc_download *download = afc_result_get_download(result);
     /* The server reports this with a 416, which isn't a failure here. */
-    bool is_complete = download != NULL && download->resumption == AF_RESUMPTION_COMPLETE;
+    bool is_complete = download != NULL && download->resumption == AFC_RESUMPTION_COMPLETE;
     fputc('\n', stderr);
     if (report_failure(exchange, result)) {
-        if (af_result_get_resume_token(result)[0] != '\0') {
+        if (afc_result_get_resume_token(result)[0] != '\0') {
             fprintf(stderr, "%" PRId64 " bytes are kept: run it again to go on\n", download->size);
         }
     } else if (!is_complete && !is_success(result)) {
-        fprintf(stderr, "status %d, nothing was written\n", af_result_get_head(result)->status);
+        fprintf(stderr, "status %d, nothing was written\n", afc_result_get_head(result)->status);
         exchange->code = 1;
     }
-    af_result_free(result);
+    afc_result_free(result);
 }
 
 int main(int argc, char **argv) {
@@ -40,12 +40,12 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s URL PATH\n", argv[0]);
         return 2;
     }
-    af_request request = AF_REQUEST_INIT;
+    afc_request request = AFC_REQUEST_INIT;
     request.url = argv[1];
-    request.sink.kind = AF_SINK_FILE;
+    request.sink.kind = AFC_SINK_FILE;
     request.sink.path = argv[2];
-    request.sink.flags = AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME;
-    af_task_events events = AF_TASK_EVENTS_INIT;
+    request.sink.flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
     events.on_progress = on_progress;
     events.on_done = on_done;
     return perform(&request, &events);

@@ -6,13 +6,13 @@
 
 #include <stdio.h>
 
-static void print_slice(af_slice slice) {
+static void print_slice(afc_slice slice) {
     fwrite(slice.bytes, 1, slice.size, stdout);
 }
 
-static af_status on_head(void *context, af_response *response) {
+static afc_status on_head(void *context, afc_response *response) {
     (void)context;
-    const af_head *head = response->head;
+    const afc_head *head = response->head;
     printf("%d\n", head->status);
     for (size_t i = 0; i < head->header_count; i++) {
         print_slice(head->headers[i].name);
@@ -21,17 +21,17 @@ static af_status on_head(void *context, af_response *response) {
         fputc('\n', stdout);
     }
     fputc('\n', stdout);
-    return AF_OK;
+    return AFC_OK;
 }
 
-static af_status on_body(void *context, af_slice chunk) {
+static afc_status on_body(void *context, afc_slice chunk) {
     (void)context;
-    return fwrite(chunk.bytes, 1, chunk.size, stdout) == chunk.size ? AF_OK : AF_EFILE;
+    return fwrite(chunk.bytes, 1, chunk.size, stdout) == chunk.size ? AFC_OK : AFC_EFILE;
 }
 
-static void on_done(void *context, af_result *result) {
+static void on_done(void *context, afc_result *result) {
     report_failure(context, result);
-    af_result_free(result);
+    afc_result_free(result);
 }
 
 int main(int argc, char **argv) {
@@ -39,17 +39,17 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s URL [NAME VALUE]\n", argv[0]);
         return 2;
     }
-    af_header header = {{NULL, 0}, {NULL, 0}, 0};
-    af_request request = AF_REQUEST_INIT;
+    afc_header header = {{NULL, 0}, {NULL, 0}, 0};
+    afc_request request = AFC_REQUEST_INIT;
     request.url = argv[1];
-    request.sink.kind = AF_SINK_CALLBACK;
+    request.sink.kind = AFC_SINK_CALLBACK;
     if (argc == 4) {
-        header.name = af_slice_of(argv[2]);
-        header.value = af_slice_of(argv[3]);
+        header.name = afc_slice_of(argv[2]);
+        header.value = afc_slice_of(argv[3]);
         request.headers = &header;
         request.header_count = 1;
     }
-    af_task_events events = AF_TASK_EVENTS_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
     events.on_head = on_head;
     events.on_body = on_body;
     events.on_done = on_done;

@@ -7,8 +7,8 @@
 
 /*
  * A reader must not block the session's loop thread. Reading from a pipe may block; here this is
- * acceptable, because the session has a single task. With several tasks, return AF_READ_AGAIN and
- * call af_task_wake() later.
+ * acceptable, because the session has a single task. With several tasks, return AFC_READ_AGAIN and
+ * call afc_task_wake() later.
  */
 static ptrdiff_t read_input(void *context, void *buffer, size_t size) {
     FILE *input = context;
@@ -16,18 +16,18 @@ static ptrdiff_t read_input(void *context, void *buffer, size_t size) {
     if (count > 0) {
         return (ptrdiff_t)count;
     }
-    return ferror(input) ? AF_READ_FAILED : AF_READ_END;
+    return ferror(input) ? AFC_READ_FAILED : AFC_READ_END;
 }
 
-static void on_done(void *context, af_result *result) {
+static void on_done(void *context, afc_result *result) {
     example_exchange *exchange = context;
     if (!report_failure(exchange, result)) {
-        af_slice body = af_result_get_body(result);
-        fprintf(stderr, "%d\n", af_result_get_head(result)->status);
+        afc_slice body = afc_result_get_body(result);
+        fprintf(stderr, "%d\n", afc_result_get_head(result)->status);
         fwrite(body.bytes, 1, body.size, stdout);
         exchange->code = is_success(result) ? 0 : 1;
     }
-    af_result_free(result);
+    afc_result_free(result);
 }
 
 int main(int argc, char **argv) {
@@ -35,19 +35,19 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s URL [PATH]\n", argv[0]);
         return 2;
     }
-    af_request request = AF_REQUEST_INIT;
+    afc_request request = AFC_REQUEST_INIT;
     request.method = "PUT";
     request.url = argv[1];
     if (argc == 3) {
-        request.body.kind = AF_BODY_FILE;
+        request.body.kind = AFC_BODY_FILE;
         request.body.path = argv[2];
     } else {
-        request.body.kind = AF_BODY_READER;
+        request.body.kind = AFC_BODY_READER;
         request.body.reader.context = stdin;
         request.body.reader.read = read_input;
-        request.body.length = AF_LENGTH_UNKNOWN;
+        request.body.length = AFC_LENGTH_UNKNOWN;
     }
-    af_task_events events = AF_TASK_EVENTS_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
     events.on_done = on_done;
     return perform(&request, &events);
 }

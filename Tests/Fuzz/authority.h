@@ -2,8 +2,8 @@
  * An authority whose key every run has, so that a mutated certificate or answer can be signed again: what a valid
  * signature vouches for is then as odd as what it doesn't.
  */
-#ifndef AF_FUZZ_AUTHORITY_H
-#define AF_FUZZ_AUTHORITY_H
+#ifndef AFC_FUZZ_AUTHORITY_H
+#define AFC_FUZZ_AUTHORITY_H
 
 #include <openssl/x509.h>
 

@@ -13,49 +13,49 @@ static void require(bool holds) {
     if (!holds) abort();
 }
 
-static void check_within(af_slice part, af_slice whole) {
+static void check_within(afc_slice part, afc_slice whole) {
     if (part.size == 0) return;
     require(part.bytes >= whole.bytes && part.bytes + part.size <= whole.bytes + whole.size);
 }
 
-static void check_answer(const af__access_terms *terms) {
-    af__access access;
+static void check_answer(const afc__access_terms *terms) {
+    afc__access access;
     char *answer;
-    af__access_request request = {"a\"b", "c", "GET", "/d?e", af_slice_of("f"), NULL};
-    require(af__access_init(&access, terms) == AF_OK);
-    if (af__access_answer(&access, &request, &answer, NULL) == AF_OK) {
-        af_header header = {af_slice_of("WWW-Authenticate"), af_slice_of(answer), 0};
-        af_head head = {.status = 401, .headers = &header, .header_count = 1};
-        af__challenge_reader reader;
-        af__challenge given;
-        af__challenge_reader_init(&reader, &head, false);
-        require(af__may_be_sent(head.headers->value));
-        require(af__challenge_next(&reader, &given) || strlen(answer) > AF__CHALLENGE_LONGEST);
-        af__free_secret(answer, strlen(answer));
+    afc__access_request request = {"a\"b", "c", "GET", "/d?e", afc_slice_of("f"), NULL};
+    require(afc__access_init(&access, terms) == AFC_OK);
+    if (afc__access_answer(&access, &request, &answer, NULL) == AFC_OK) {
+        afc_header header = {afc_slice_of("WWW-Authenticate"), afc_slice_of(answer), 0};
+        afc_head head = {.status = 401, .headers = &header, .header_count = 1};
+        afc__challenge_reader reader;
+        afc__challenge given;
+        afc__challenge_reader_init(&reader, &head, false);
+        require(afc__may_be_sent(head.headers->value));
+        require(afc__challenge_next(&reader, &given) || strlen(answer) > AFC__CHALLENGE_LONGEST);
+        afc__free_secret(answer, strlen(answer));
     }
-    af__access_clear(&access);
+    afc__access_clear(&access);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    af_slice value = {(const char *)data, size};
-    af_header header = {af_slice_of("WWW-Authenticate"), value, 0};
-    af_head head = {.status = 401, .headers = &header, .header_count = 1};
-    af__challenge_reader reader;
-    af__challenge challenge;
+    afc_slice value = {(const char *)data, size};
+    afc_header header = {afc_slice_of("WWW-Authenticate"), value, 0};
+    afc_head head = {.status = 401, .headers = &header, .header_count = 1};
+    afc__challenge_reader reader;
+    afc__challenge challenge;
     size_t count = 0;
-    af__challenge_reader_init(&reader, &head, false);
-    while (af__challenge_next(&reader, &challenge)) {
-        require(++count <= AF__CHALLENGES_MOST && challenge.scheme.size > 0);
+    afc__challenge_reader_init(&reader, &head, false);
+    while (afc__challenge_next(&reader, &challenge)) {
+        require(++count <= AFC__CHALLENGES_MOST && challenge.scheme.size > 0);
         check_within(challenge.scheme, value);
         check_within(challenge.token68, value);
         check_within(challenge.params, value);
     }
-    static const af_credentials user = {"u", "p", NULL, 0, false};
-    af__challenge_question question = {
+    static const afc_credentials user = {"u", "p", NULL, 0, false};
+    afc__challenge_question question = {
         .head = &head, .knows_body = true, .possible = ~0u, .credentials = &user};
-    af__challenge_choice choice;
-    af__challenge_choose(&question, &choice);
+    afc__challenge_choice choice;
+    afc__challenge_choose(&question, &choice);
     require((choice.scheme & ~choice.offered) == 0);
-    if (choice.scheme == AF_AUTH_DIGEST) check_answer(&choice.terms);
+    if (choice.scheme == AFC_AUTH_DIGEST) check_answer(&choice.terms);
     return 0;
 }

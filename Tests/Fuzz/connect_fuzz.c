@@ -3,38 +3,38 @@
    server's. */
 #include "wire.h"
 
-static af_status on_head(void *context, af_response *response) {
+static afc_status on_head(void *context, afc_response *response) {
     (void)context;
     (void)response;
     abort(); /* There is no server behind this proxy. */
 }
 
-static af_challenge_answer on_challenge(void *context, const af_challenge *challenge,
-                                        af_credentials *credentials) {
+static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
+                                         afc_credentials *credentials) {
     (void)context;
     require(challenge->is_proxy && challenge->head->status == 407);
     credentials->user = "asked";
     credentials->password = "secret";
-    return challenge->failures < 3 ? AF_CHALLENGE_USE : AF_CHALLENGE_DEFAULT;
+    return challenge->failures < 3 ? AFC_CHALLENGE_USE : AFC_CHALLENGE_DEFAULT;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const af_credentials user = {"u", "p", NULL, 0, false};
-    static const af_credentials ntlm = {"u", "p", NULL, AF_AUTH_NTLM, true};
+    static const afc_credentials user = {"u", "p", NULL, 0, false};
+    static const afc_credentials ntlm = {"u", "p", NULL, AFC_AUTH_NTLM, true};
     input input = {data, size};
     wire_run run = {0};
-    af_request request = AF_REQUEST_INIT;
-    af_task_events events = AF_TASK_EVENTS_INIT;
+    afc_request request = AFC_REQUEST_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
     unsigned choice = take_octet(&input) % 4;
     if (choice == 1) request.proxy_credentials = &user;
     if (choice == 2) request.proxy_credentials = &ntlm;
     if (choice == 3) events.on_challenge = on_challenge;
     events.on_head = on_head;
     request.url = "https://a.test/b?c";
-    request.limits = (af_limits){4096, 4096, 32, 4, 5, 3};
-    request.timeouts = (af_timeouts){2000, 2000, 4000};
+    request.limits = (afc_limits){4096, 4096, 32, 4, 5, 3};
+    request.timeouts = (afc_timeouts){2000, 2000, 4000};
     request.proxy = wire_listen(take_bytes(&input, input.size), true);
     wire_perform(&run, &request, events);
-    require(run.status != AF_OK);
+    require(run.status != AFC_OK);
     return 0;
 }

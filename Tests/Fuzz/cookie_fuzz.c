@@ -11,56 +11,56 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { NOW = 1000000000 };
 
-static const af__cookie_site sites[] = {{"www.example.com", {"/a/b", 4}, false},
-                                        {"www.example.com", {"/a/b", 4}, true},
-                                        {"other.example.org", {"/", 1}, true}};
+static const afc__cookie_site sites[] = {{"www.example.com", {"/a/b", 4}, false},
+                                         {"www.example.com", {"/a/b", 4}, true},
+                                         {"other.example.org", {"/", 1}, true}};
 
 static void require(bool holds) {
     if (!holds) abort();
 }
 
-static void check_sent(af_cookie_jar *jar, const af__cookie_site *site) {
+static void check_sent(afc_cookie_jar *jar, const afc__cookie_site *site) {
     char *sent;
-    require(af__cookie_jar_write(jar, site, NOW, &sent) == AF_OK);
+    require(afc__cookie_jar_write(jar, site, NOW, &sent) == AFC_OK);
     if (sent == NULL) return;
-    require(strlen(sent) <= AF__COOKIES_LONGEST);
+    require(strlen(sent) <= AFC__COOKIES_LONGEST);
     for (const char *at = sent; *at != '\0'; at++) {
         require(((unsigned char)*at >= 0x20 || *at == '\t') && *at != 0x7f);
     }
-    af_free(sent);
+    afc_free(sent);
 }
 
-static void check_list(af_cookie_jar *jar) {
-    af_cookie_list *list;
-    require(af__cookie_jar_list(jar, &sites[0], NOW, &list) == AF_OK);
+static void check_list(afc_cookie_jar *jar) {
+    afc_cookie_list *list;
+    require(afc__cookie_jar_list(jar, &sites[0], NOW, &list) == AFC_OK);
     for (size_t i = 0; i < list->count; i++) {
-        const af_cookie *cookie = &list->cookies[i];
+        const afc_cookie *cookie = &list->cookies[i];
         require(!cookie->is_secure && cookie->path[0] == '/' && cookie->expires_s > NOW);
         require(strcmp(cookie->domain, "www.example.com") == 0 ||
                 strcmp(cookie->domain, "example.com") == 0);
     }
-    af_cookie_list_free(list);
+    afc_cookie_list_free(list);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    af_cookie_jar *jar;
-    af_slice rest = {(const char *)data, size};
-    if (af_cookie_jar_new(&jar, NULL, NULL) != AF_OK) return 0;
+    afc_cookie_jar *jar;
+    afc_slice rest = {(const char *)data, size};
+    if (afc_cookie_jar_new(&jar, NULL, NULL) != AFC_OK) return 0;
     for (unsigned i = 0; rest.size > 0; i++) {
         const char *why = NULL;
-        af__hsts_field field;
+        afc__hsts_field field;
         int64_t seconds;
         const char *end = memchr(rest.bytes, '\n', rest.size);
-        af_slice line = {rest.bytes, end != NULL ? (size_t)(end - rest.bytes) : rest.size};
-        af_status status = af__cookie_jar_keep(jar, &sites[i % 3], line, NOW, &why);
-        require(status == AF_OK || (status == AF_EINVAL && why != NULL) || status == AF_ENOMEM);
-        if (af__hsts_read(&field, line)) require(field.age >= 0);
-        af__cookie_date(line, &seconds);
+        afc_slice line = {rest.bytes, end != NULL ? (size_t)(end - rest.bytes) : rest.size};
+        afc_status status = afc__cookie_jar_keep(jar, &sites[i % 3], line, NOW, &why);
+        require(status == AFC_OK || (status == AFC_EINVAL && why != NULL) || status == AFC_ENOMEM);
+        if (afc__hsts_read(&field, line)) require(field.age >= 0);
+        afc__cookie_date(line, &seconds);
         size_t step = end != NULL ? line.size + 1 : line.size;
-        rest = (af_slice){rest.bytes + step, rest.size - step};
+        rest = (afc_slice){rest.bytes + step, rest.size - step};
     }
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) check_sent(jar, &sites[i]);
     check_list(jar);
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
     return 0;
 }

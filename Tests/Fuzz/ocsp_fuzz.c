@@ -7,24 +7,24 @@
 #include <openssl/err.h>
 #include <openssl/ocsp.h>
 
-static af_trust_policy *make_policy(void) {
-    af_trust_policy *policy;
+static afc_trust_policy *make_policy(void) {
+    afc_trust_policy *policy;
     unsigned char *root = NULL;
     int size = i2d_X509(authority_root(), &root);
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
-    options.anchors = (af_slice){(const char *)root, (size_t)size};
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    options.anchors = (afc_slice){(const char *)root, (size_t)size};
     options.time_s = AUTHORITY_NOW_S;
-    options.ocsp = AF_OCSP_CHECK;
-    require(af_trust_policy_new(&policy, &options, NULL) == AF_OK);
+    options.ocsp = AFC_OCSP_CHECK;
+    require(afc_trust_policy_new(&policy, &options, NULL) == AFC_OK);
     OPENSSL_free(root);
     return policy;
 }
 
-static af__verification *make_evidence(const af_trust_policy *policy) {
+static afc__verification *make_evidence(const afc_trust_policy *policy) {
     STACK_OF(X509) *sent = sk_X509_new_null();
     require(sent != NULL && sk_X509_push(sent, authority_leaf()) > 0);
-    af__trust_case trust_case = {"a.test", authority_leaf(), sent};
-    af__verification *verification = af__trust_evaluate(policy, &trust_case);
+    afc__trust_case trust_case = {"a.test", authority_leaf(), sent};
+    afc__verification *verification = afc__trust_evaluate(policy, &trust_case);
     require(verification != NULL && verification->verdict.is_accepted &&
             verification->verdict.is_verified);
     sk_X509_free(sent);
@@ -32,7 +32,7 @@ static af__verification *make_evidence(const af_trust_policy *policy) {
 }
 
 /** The same answer by the authority, without certificates; false: it can't be read. */
-static bool sign_again(af_slice given, unsigned char **out, size_t *out_size) {
+static bool sign_again(afc_slice given, unsigned char **out, size_t *out_size) {
     const unsigned char *at = (const unsigned char *)given.bytes;
     OCSP_RESPONSE *answer = d2i_OCSP_RESPONSE(NULL, &at, (long)given.size), *again = NULL;
     OCSP_BASICRESP *basic = answer != NULL ? OCSP_response_get1_basic(answer) : NULL;
@@ -51,22 +51,22 @@ static bool sign_again(af_slice given, unsigned char **out, size_t *out_size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static af_trust_policy *policy;
-    static af__verification *verification;
+    static afc_trust_policy *policy;
+    static afc__verification *verification;
     if (policy == NULL) {
         policy = make_policy();
         verification = make_evidence(policy);
     }
     input input = {data, size};
     bool is_signed = take_octet(&input) % 2 != 0;
-    af_slice answer = take_bytes(&input, input.size);
+    afc_slice answer = take_bytes(&input, input.size);
     unsigned char *again = NULL;
     if (is_signed && sign_again(answer, &again, &answer.size)) answer.bytes = (const char *)again;
-    af__verdict before = verification->verdict;
-    af__trust_check_ocsp(policy, verification, answer);
-    const af__verdict *verdict = &verification->verdict;
-    require(verdict->is_accepted || verdict->reason == AF_TRUST_REVOKED ||
-            verdict->reason == AF_TRUST_UNKNOWN_REVOCATION);
+    afc__verdict before = verification->verdict;
+    afc__trust_check_ocsp(policy, verification, answer);
+    const afc__verdict *verdict = &verification->verdict;
+    require(verdict->is_accepted || verdict->reason == AFC_TRUST_REVOKED ||
+            verdict->reason == AFC_TRUST_UNKNOWN_REVOCATION);
     verification->verdict = before;
     OPENSSL_free(again);
     return 0;

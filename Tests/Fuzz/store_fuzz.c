@@ -41,33 +41,33 @@ static int make_file(input bytes, char path[PATH_ROOM]) {
 
 /* ---- Cookies ------------------------------------------------------------------------------- */
 
-static af_cookie_jar *load_jar(const char *path) {
-    af_cookie_jar *jar;
-    af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
+static afc_cookie_jar *load_jar(const char *path) {
+    afc_cookie_jar *jar;
+    afc_cookie_jar_options options = AFC_COOKIE_JAR_OPTIONS_INIT;
     options.path = path;
     options.max_cookies = MOST;
     options.max_cookies_per_site = MOST_PER_DOMAIN;
-    require(af_cookie_jar_new(&jar, &options, NULL) == AF_OK);
+    require(afc_cookie_jar_new(&jar, &options, NULL) == AFC_OK);
     return jar;
 }
 
-static void check_cookie(const af_cookie *cookie) {
-    require(af__may_be_sent(af_slice_of(cookie->name)) && strpbrk(cookie->name, ";=") == NULL);
-    require(af__may_be_sent(af_slice_of(cookie->value)) && strchr(cookie->value, ';') == NULL);
-    require(strlen(cookie->name) + strlen(cookie->value) <= AF__COOKIE_LONGEST);
-    require(cookie->path[0] == '/' && strlen(cookie->path) <= AF__COOKIE_LONGEST_ATTRIBUTE);
+static void check_cookie(const afc_cookie *cookie) {
+    require(afc__may_be_sent(afc_slice_of(cookie->name)) && strpbrk(cookie->name, ";=") == NULL);
+    require(afc__may_be_sent(afc_slice_of(cookie->value)) && strchr(cookie->value, ';') == NULL);
+    require(strlen(cookie->name) + strlen(cookie->value) <= AFC__COOKIE_LONGEST);
+    require(cookie->path[0] == '/' && strlen(cookie->path) <= AFC__COOKIE_LONGEST_ATTRIBUTE);
     require(cookie->domain[0] != '\0' && strpbrk(cookie->domain, " /\t") == NULL);
 }
 
-static void check_same(const af_cookie_list *list, const af_cookie_list *again) {
+static void check_same(const afc_cookie_list *list, const afc_cookie_list *again) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
-        const af_cookie *cookie = &list->cookies[i];
-        if (cookie->expires_s == AF_COOKIE_SESSION) continue;
+        const afc_cookie *cookie = &list->cookies[i];
+        if (cookie->expires_s == AFC_COOKIE_SESSION) continue;
         count++;
         bool is_found = false;
         for (size_t k = 0; k < again->count; k++) {
-            const af_cookie *other = &again->cookies[k];
+            const afc_cookie *other = &again->cookies[k];
             is_found = is_found || (strcmp(cookie->name, other->name) == 0 &&
                                     strcmp(cookie->value, other->value) == 0 &&
                                     strcmp(cookie->domain, other->domain) == 0 &&
@@ -85,59 +85,59 @@ static void check_same(const af_cookie_list *list, const af_cookie_list *again) 
 
 static void check_jar(const char *path) {
     char target[PATH_ROOM + 8];
-    af_cookie_list *list, *again, *sent;
-    af_cookie_jar *jar = load_jar(path);
-    require(af_cookie_jar_copy(jar, NULL, &list, NULL) == AF_OK && list->count <= MOST);
+    afc_cookie_list *list, *again, *sent;
+    afc_cookie_jar *jar = load_jar(path);
+    require(afc_cookie_jar_copy(jar, NULL, &list, NULL) == AFC_OK && list->count <= MOST);
     for (size_t i = 0; i < list->count; i++) check_cookie(&list->cookies[i]);
-    require(af_cookie_jar_copy(jar, "http://www.example.com/a", &sent, NULL) == AF_OK);
+    require(afc_cookie_jar_copy(jar, "http://www.example.com/a", &sent, NULL) == AFC_OK);
     for (size_t i = 0; i < sent->count; i++) require(!sent->cookies[i].is_secure);
-    af_cookie_list_free(sent);
+    afc_cookie_list_free(sent);
     make_path(target);
-    require(af_cookie_jar_save(jar, target, NULL) == AF_OK);
-    af_cookie_jar_release(jar);
+    require(afc_cookie_jar_save(jar, target, NULL) == AFC_OK);
+    afc_cookie_jar_release(jar);
     jar = load_jar(target);
     unlink(target);
-    require(af_cookie_jar_copy(jar, NULL, &again, NULL) == AF_OK);
+    require(afc_cookie_jar_copy(jar, NULL, &again, NULL) == AFC_OK);
     check_same(list, again);
-    af_cookie_list_free(list);
-    af_cookie_list_free(again);
-    af__free_secret(jar->path, strlen(jar->path));
+    afc_cookie_list_free(list);
+    afc_cookie_list_free(again);
+    afc__free_secret(jar->path, strlen(jar->path));
     jar->path = NULL; /* Nothing is written at the end. */
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
 }
 
 /* ---- Hosts that want https ------------------------------------------------------------------- */
 
-static af_hsts *load_hosts(const char *path) {
-    af_hsts *hsts;
-    af_hsts_options options = AF_HSTS_OPTIONS_INIT;
+static afc_hsts *load_hosts(const char *path) {
+    afc_hsts *hsts;
+    afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
     options.path = path;
     options.max_hosts = MOST;
-    require(af_hsts_new(&hsts, &options, NULL) == AF_OK);
+    require(afc_hsts_new(&hsts, &options, NULL) == AFC_OK);
     return hsts;
 }
 
 /** Of every name in the file, whether it is known must be the same after writing and reading. */
 static void check_hosts(const char *path, input text) {
     char target[PATH_ROOM + 8];
-    af_hsts *hsts = load_hosts(path);
+    afc_hsts *hsts = load_hosts(path);
     make_path(target);
-    require(af_hsts_save(hsts, target, NULL) == AF_OK);
-    af_hsts *again = load_hosts(target);
+    require(afc_hsts_save(hsts, target, NULL) == AFC_OK);
+    afc_hsts *again = load_hosts(target);
     while (text.size > 0) {
         char name[300];
-        af_slice line = take_line(&text);
+        afc_slice line = take_line(&text);
         const char *space = memchr(line.bytes, ' ', line.size);
         size_t size = space != NULL ? (size_t)(space - line.bytes) : line.size;
         if (size >= sizeof name) continue;
         memcpy(name, line.bytes, size);
         name[size] = '\0';
         const char *host = name[0] == '.' ? name + 1 : name;
-        require(af_hsts_has(hsts, host) == af_hsts_has(again, host));
+        require(afc_hsts_has(hsts, host) == afc_hsts_has(again, host));
     }
-    require(af_hsts_remove(hsts, NULL) == af_hsts_remove(again, NULL));
-    af_hsts_release(hsts);
-    af_hsts_release(again);
+    require(afc_hsts_remove(hsts, NULL) == afc_hsts_remove(again, NULL));
+    afc_hsts_release(hsts);
+    afc_hsts_release(again);
     unlink(target);
 }
 

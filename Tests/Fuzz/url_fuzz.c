@@ -11,13 +11,13 @@ static void require(bool holds) {
     if (!holds) abort();
 }
 
-static bool is_inside(const af__url *url, af_slice part) {
+static bool is_inside(const afc__url *url, afc_slice part) {
     return part.bytes >= url->text && part.bytes + part.size <= url->text + strlen(url->text);
 }
 
 /** What the system's resolver takes for an IPv4 address is written as one, for cookies, proxies and rules to see. */
-static void check_host(const af__url *url) {
-    char host[AF__HOST_LONGEST + 1], address[INET_ADDRSTRLEN];
+static void check_host(const afc__url *url) {
+    char host[AFC__HOST_LONGEST + 1], address[INET_ADDRSTRLEN];
     struct in_addr found;
     memcpy(host, url->host.bytes, url->host.size);
     host[url->host.size] = '\0';
@@ -26,11 +26,11 @@ static void check_host(const af__url *url) {
 }
 
 /** Whatever the text is: the parts lie in it, and what is joined fits where it should. */
-static void check_text(af_slice text, af_slice reference) {
-    af_url_parts parts;
-    af_url_split(&parts, text);
-    const af_slice all[] = {parts.scheme, parts.authority, parts.userinfo, parts.host,
-                            parts.port,   parts.path,      parts.query,    parts.fragment};
+static void check_text(afc_slice text, afc_slice reference) {
+    afc_url_parts parts;
+    afc_url_split(&parts, text);
+    const afc_slice all[] = {parts.scheme, parts.authority, parts.userinfo, parts.host,
+                             parts.port,   parts.path,      parts.query,    parts.fragment};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i].size == 0) continue;
         require(all[i].bytes >= text.bytes && all[i].bytes + all[i].size <= text.bytes + text.size);
@@ -38,27 +38,27 @@ static void check_text(af_slice text, af_slice reference) {
     size_t room = text.size + reference.size + 2;
     char *out = malloc(room);
     require(out != NULL);
-    require(af_url_resolve(out, room, text, reference) <= room);
-    require(af_url_append_query(out, room - 1, text, reference) < room);
-    char name[AF_FILE_NAME_MAX + 1];
-    bool is_named = af_url_file_name(name, text, NULL) == AF_OK;
+    require(afc_url_resolve(out, room, text, reference) <= room);
+    require(afc_url_append_query(out, room - 1, text, reference) < room);
+    char name[AFC_FILE_NAME_MAX + 1];
+    bool is_named = afc_url_file_name(name, text, NULL) == AFC_OK;
     require(is_named == (name[0] != '\0') && strpbrk(name, "/\\") == NULL && name[0] != '.');
     free(out);
 }
 
 /** The public functions judge as requests are judged. */
-static void check_verdict(af_slice text, const af__url *url, af_status status) {
-    char origin[AF_URL_ORIGIN_ROOM];
-    af_url_parts parts;
-    require(af_url_check(text, NULL) == status);
-    if (status != AF_OK) return;
-    af_url_split(&parts, text);
-    require(af_url_port(&parts) == url->port);
-    require(af__url_write_origin(url, origin) < sizeof origin);
-    require(af_url_check(af_slice_of(origin), NULL) == AF_OK);
+static void check_verdict(afc_slice text, const afc__url *url, afc_status status) {
+    char origin[AFC_URL_ORIGIN_ROOM];
+    afc_url_parts parts;
+    require(afc_url_check(text, NULL) == status);
+    if (status != AFC_OK) return;
+    afc_url_split(&parts, text);
+    require(afc_url_port(&parts) == url->port);
+    require(afc__url_write_origin(url, origin) < sizeof origin);
+    require(afc_url_check(afc_slice_of(origin), NULL) == AFC_OK);
 }
 
-static void check(const af__url *url) {
+static void check(const afc__url *url) {
     check_host(url);
     for (const char *at = url->text; *at != '\0'; at++) {
         require((unsigned char)*at > ' ' && *at != 0x7F && *at != '\\' && *at != '#');
@@ -69,30 +69,30 @@ static void check(const af__url *url) {
     require(url->port != 0);
     require(memchr(url->host.bytes, '@', url->host.size) == NULL);
 
-    af__url again;
-    require(af__url_parse(&again, af_slice_of(url->text), NULL) == AF_OK);
+    afc__url again;
+    require(afc__url_parse(&again, afc_slice_of(url->text), NULL) == AFC_OK);
     require(strcmp(again.text, url->text) == 0 && again.userinfo == NULL);
-    require(af__url_same_origin(&again, url));
-    af__url_clear(&again);
+    require(afc__url_same_origin(&again, url));
+    afc__url_clear(&again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
-    af_slice text = {(const char *)data, size}, reference = {text.bytes, 0};
+    afc_slice text = {(const char *)data, size}, reference = {text.bytes, 0};
     const char *end = memchr(text.bytes, '\n', size);
     if (end != NULL) {
         text.size = (size_t)(end - text.bytes);
-        reference = (af_slice){end + 1, size - text.size - 1};
+        reference = (afc_slice){end + 1, size - text.size - 1};
     }
-    af__url base, target;
-    af_failure failure;
+    afc__url base, target;
+    afc_failure failure;
     check_text(text, reference);
-    af_status status = af__url_parse(&base, text, &failure);
+    afc_status status = afc__url_parse(&base, text, &failure);
     check_verdict(text, &base, status);
-    if (status != AF_OK) return 0;
+    if (status != AFC_OK) return 0;
     check(&base);
-    if (af__url_resolve(&target, &base, reference, &failure) == AF_OK) check(&target);
-    af__url_clear(&target);
-    af__url_clear(&base);
+    if (afc__url_resolve(&target, &base, reference, &failure) == AFC_OK) check(&target);
+    afc__url_clear(&target);
+    afc__url_clear(&base);
     return 0;
 }

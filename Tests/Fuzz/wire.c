@@ -16,7 +16,7 @@ static struct {
     pthread_cond_t changed;
     bool is_running;
     int listener, connection; /* -1: none. */
-    af_slice replies;
+    afc_slice replies;
     bool is_done; /* The task of this run has ended. */
     char address[64];
 } wire = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -46,11 +46,11 @@ static bool read_head(int connection, int listener, int limit_ms) {
     return false;
 }
 
-static void send_all(int connection, af_slice bytes) {
+static void send_all(int connection, afc_slice bytes) {
     while (bytes.size > 0) {
         ssize_t count = send(connection, bytes.bytes, bytes.size, MSG_NOSIGNAL);
         if (count <= 0) return;
-        bytes = (af_slice){bytes.bytes + count, bytes.size - (size_t)count};
+        bytes = (afc_slice){bytes.bytes + count, bytes.size - (size_t)count};
     }
 }
 
@@ -78,10 +78,10 @@ static bool set_connection(int connection) {
     return goes_on;
 }
 
-static void serve_all(int listener, af_slice replies) {
+static void serve_all(int listener, afc_slice replies) {
     input rest = {(const uint8_t *)replies.bytes, replies.size};
     for (int connection; (connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
-        af_slice own = take_until(&rest, WIRE_NEXT_CONNECTION);
+        afc_slice own = take_until(&rest, WIRE_NEXT_CONNECTION);
         input bytes = {(const uint8_t *)own.bytes, own.size};
         if (set_connection(connection)) answer(connection, listener, bytes);
         set_connection(-1);
@@ -95,7 +95,7 @@ static void *serve(void *context) {
         pthread_mutex_lock(&wire.lock);
         while (wire.listener < 0) pthread_cond_wait(&wire.changed, &wire.lock);
         int listener = wire.listener;
-        af_slice replies = wire.replies;
+        afc_slice replies = wire.replies;
         pthread_mutex_unlock(&wire.lock);
         serve_all(listener, replies);
         pthread_mutex_lock(&wire.lock);
@@ -139,7 +139,7 @@ static int listen_on_port(void) {
     return listener;
 }
 
-const char *wire_listen(af_slice replies, bool is_tcp) {
+const char *wire_listen(afc_slice replies, bool is_tcp) {
     start_server();
     int listener = is_tcp ? listen_on_port() : listen_on_name();
     require(listen(listener, 16) == 0);
@@ -165,27 +165,27 @@ static void stop_listening(void) {
 
 /* ---- The client ---------------------------------------------------------------------------- */
 
-af_session *wire_session(void) {
-    static af_session *session;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+afc_session *wire_session(void) {
+    static afc_session *session;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     if (session != NULL) return session;
-    options.proxies.source = AF_PROXIES_NONE;
-    require(af_session_new(&session, &options, NULL) == AF_OK);
+    options.proxies.source = AFC_PROXIES_NONE;
+    require(afc_session_new(&session, &options, NULL) == AFC_OK);
     return session;
 }
 
-static void on_done(void *context, af_result *result) {
+static void on_done(void *context, afc_result *result) {
     wire_run *run = context;
     require(++run->dones == 1);
-    run->status = af_result_get_failure(result)->status;
-    const af_head *head = af_result_get_head(result);
-    require(run->status != AF_OK || (head != NULL && head->status >= 200));
+    run->status = afc_result_get_failure(result)->status;
+    const afc_head *head = afc_result_get_head(result);
+    require(run->status != AFC_OK || (head != NULL && head->status >= 200));
     /* What libcurl says must have been understood. */
-    require(run->status != AF_EINTERNAL);
+    require(run->status != AFC_EINTERNAL);
     size_t count;
-    af_result_get_trailers(result, &count);
-    af_result_get_trust(result);
-    af_result_free(result);
+    afc_result_get_trailers(result, &count);
+    afc_result_get_trust(result);
+    afc_result_free(result);
 }
 
 static void on_release(void *context) {
@@ -196,12 +196,12 @@ static void on_release(void *context) {
     pthread_mutex_unlock(&wire.lock);
 }
 
-void wire_perform(wire_run *run, const af_request *request, af_task_events events) {
+void wire_perform(wire_run *run, const afc_request *request, afc_task_events events) {
     events.context = run;
     events.on_done = on_done;
     events.release = on_release;
-    af_failure failure;
-    if (af_task_begin(NULL, wire_session(), request, &events, &failure) != AF_OK) abort();
+    afc_failure failure;
+    if (afc_task_begin(NULL, wire_session(), request, &events, &failure) != AFC_OK) abort();
     pthread_mutex_lock(&wire.lock);
     while (!wire.is_done) pthread_cond_wait(&wire.changed, &wire.lock);
     pthread_mutex_unlock(&wire.lock);

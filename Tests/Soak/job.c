@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const af_credentials password = {"user", "password", NULL, 0, false};
+static const afc_credentials password = {"user", "password", NULL, 0, false};
 
 /* ---- Random choices ------------------------------------------------------------------------ */
 
@@ -105,7 +105,7 @@ void job_init(job *job, uint64_t random, uint32_t id, const char *folder, const 
 
 static void suspend(job *job) {
     pthread_mutex_lock(&job->lock);
-    if (!job->is_ending) af_task_suspend(job->task);
+    if (!job->is_ending) afc_task_suspend(job->task);
     pthread_mutex_unlock(&job->lock);
 }
 
@@ -120,20 +120,20 @@ static void operate(job *job, operation operation) {
     switch (operation) {
     case CANCEL:
         atomic_store(&job->is_cancelled, true);
-        af_task_cancel(job->task);
+        afc_task_cancel(job->task);
         break;
     case SUSPEND:
         suspend(job);
         break;
     case SUSPEND_AND_RESUME:
         suspend(job);
-        af_task_resume(job->task);
+        afc_task_resume(job->task);
         break;
     case WAKE:
-        af_task_wake(job->task);
+        afc_task_wake(job->task);
         break;
     case RETAIN_AND_RELEASE:
-        af_task_release(af_task_retain(job->task));
+        afc_task_release(afc_task_retain(job->task));
         break;
     default:
         break;
@@ -153,7 +153,7 @@ static void on_release(void *context) {
 
 static ptrdiff_t read_body(void *context, void *buffer, size_t size) {
     job *job = context;
-    if (roll(&job->random, 4) == 0 && !is_ending(job)) return AF_READ_AGAIN;
+    if (roll(&job->random, 4) == 0 && !is_ending(job)) return AFC_READ_AGAIN;
     size_t left = job->request_body_size - job->read_at;
     size_t count = left < size ? left : size;
     if (count > 1 && roll(&job->random, 2) == 0) count /= 2;
@@ -168,23 +168,23 @@ static bool rewind_body(void *context) {
     return true;
 }
 
-static void set_upload(job *job, af_request *request) {
-    af_body *body = &request->body;
+static void set_upload(job *job, afc_request *request) {
+    afc_body *body = &request->body;
     if (job->upload == UPLOAD_NONE) return;
     request->method = "POST";
     switch (job->upload) {
     case UPLOAD_FILE:
-        body->kind = AF_BODY_FILE;
+        body->kind = AFC_BODY_FILE;
         body->path = job->upload_path;
         break;
     case UPLOAD_READER:
-        body->kind = AF_BODY_READER;
-        body->reader = (af_reader){job, read_body, rewind_body, on_release};
-        body->length = job->plan.id % 2 == 0 ? (int64_t)job->request_body_size : AF_LENGTH_UNKNOWN;
+        body->kind = AFC_BODY_READER;
+        body->reader = (afc_reader){job, read_body, rewind_body, on_release};
+        body->length = job->plan.id % 2 == 0 ? (int64_t)job->request_body_size : AFC_LENGTH_UNKNOWN;
         break;
     default:
-        body->kind = AF_BODY_BYTES;
-        body->bytes = (af_slice){job->request_body, job->request_body_size};
+        body->kind = AFC_BODY_BYTES;
+        body->bytes = (afc_slice){job->request_body, job->request_body_size};
         if (job->upload == UPLOAD_BORROWED) {
             body->release = on_release;
             body->context = job;
@@ -195,24 +195,24 @@ static void set_upload(job *job, af_request *request) {
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
-static af_status on_head(void *context, af_response *response) {
+static afc_status on_head(void *context, afc_response *response) {
     job *job = context;
     (void)response;
     operate(job, job->at_head);
-    return AF_OK;
+    return AFC_OK;
 }
 
-static af_status on_body(void *context, af_slice chunk) {
+static afc_status on_body(void *context, afc_slice chunk) {
     job *job = context;
     operate(job, job->at_body);
     job->at_body = random_operation(&job->random);
-    if (roll(&job->random, 4) == 0 && !is_ending(job)) return AF_EAGAIN;
+    if (roll(&job->random, 4) == 0 && !is_ending(job)) return AFC_EAGAIN;
     if (!is_body(chunk.bytes, job->plan.id, job->body_at, chunk.size)) job->is_body_wrong = true;
     job->body_at += chunk.size;
-    return AF_OK;
+    return AFC_OK;
 }
 
-static void on_done(void *context, af_result *result) {
+static void on_done(void *context, afc_result *result) {
     job *job = context;
     if (atomic_load(&job->dropped) != 0) atomic_store(&job->is_done_after_drop, true);
     operate(job, job->at_done);
@@ -228,25 +228,25 @@ static void on_task_release(void *context) {
 
 /* ---- The task ------------------------------------------------------------------------------ */
 
-static void set_request(job *job, af_request *request) {
+static void set_request(job *job, afc_request *request) {
     request->url = job->url;
     request->credentials = job->plan.behaviour == ASKS_FOR_PASSWORD ? &password : NULL;
-    request->timeouts = (af_timeouts){0, 0, 0};
+    request->timeouts = (afc_timeouts){0, 0, 0};
     if (job->has_time_limit) request->timeouts.total_ms = 1 + (uint32_t)roll(&job->random, 40);
     request->limits.redirects = 3;
     set_upload(job, request);
-    if (job->destination == TO_EVENTS) request->sink.kind = AF_SINK_CALLBACK;
+    if (job->destination == TO_EVENTS) request->sink.kind = AFC_SINK_CALLBACK;
     if (job->destination == TO_FILE) {
-        request->sink.kind = AF_SINK_FILE;
+        request->sink.kind = AFC_SINK_FILE;
         request->sink.path = job->path;
-        if (roll(&job->random, 2) == 0) request->sink.flags = AF_SINK_KEEP_PARTIAL;
+        if (roll(&job->random, 2) == 0) request->sink.flags = AFC_SINK_KEEP_PARTIAL;
     }
 }
 
 void job_begin(job *job) {
-    af_request request = AF_REQUEST_INIT;
-    af_task_events events = AF_TASK_EVENTS_INIT;
-    af_failure failure;
+    afc_request request = AFC_REQUEST_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
+    afc_failure failure;
     events.context = job;
     events.on_head = on_head;
     events.on_body = on_body;
@@ -254,25 +254,25 @@ void job_begin(job *job) {
     events.release = on_task_release;
     set_request(job, &request);
     pthread_mutex_lock(&job->slot->lock);
-    job->session = af_session_retain(job->slot->session);
+    job->session = afc_session_retain(job->slot->session);
     pthread_mutex_unlock(&job->slot->lock);
     job->cancellations = atomic_load(&job->slot->cancellations);
-    if (af_task_new(&job->task, job->session, &request, &events, &failure) != AF_OK) {
+    if (afc_task_new(&job->task, job->session, &request, &events, &failure) != AFC_OK) {
         fprintf(stderr, "soak: %s\n", failure.text);
         give_up("a task was refused");
     }
     operate(job, random_operation(&job->random));
-    if (job->is_started) af_task_start(job->task);
+    if (job->is_started) afc_task_start(job->task);
 }
 
 void job_end(job *job) {
     pthread_mutex_lock(&job->lock);
     job->is_ending = true;
     pthread_mutex_unlock(&job->lock);
-    af_task_resume(job->task);
-    af_task_wake(job->task);
-    af_task_release(job->task);
-    af_session_release(job->session);
+    afc_task_resume(job->task);
+    afc_task_wake(job->task);
+    afc_task_release(job->task);
+    afc_session_release(job->session);
 }
 
 /* ---- Checks -------------------------------------------------------------------------------- */
@@ -292,10 +292,10 @@ void job_print(const job *job) {
             atomic_load(&job->dropped));
     if (atomic_load(&job->dropped) == 0 || job->result == NULL) return;
     size_t count;
-    const af_failure *failure = af_result_get_failure(job->result);
-    const af_hop *hops = af_result_get_hops(job->result, &count);
-    fprintf(stderr, "  ended with %s: %s; %llu bytes of body\n", af_status_name(failure->status),
-            failure->text, (unsigned long long)af_result_get_body_size(job->result));
+    const afc_failure *failure = afc_result_get_failure(job->result);
+    const afc_hop *hops = afc_result_get_hops(job->result, &count);
+    fprintf(stderr, "  ended with %s: %s; %llu bytes of body\n", afc_status_name(failure->status),
+            failure->text, (unsigned long long)afc_result_get_body_size(job->result));
     for (size_t i = 0; i < count; i++) {
         fprintf(stderr, "  hop %zu: status %d%s%s\n", i, hops[i].status,
                 hops[i].is_reused ? ", reused connection" : "",
@@ -331,14 +331,14 @@ static bool check_file(const job *job, bool is_there, size_t size) {
 }
 
 static bool check_success(const job *job, const expectation *expected) {
-    const af_head *head = af_result_get_head(job->result);
+    const afc_head *head = afc_result_get_head(job->result);
     size_t size = expected->has_body ? job->plan.response_size : 0;
-    af_slice body = af_result_get_body(job->result);
+    afc_slice body = afc_result_get_body(job->result);
     if (expected->outcome == MUST_FAIL) return complain(job, "it must not succeed");
     if (head == NULL || head->status != expected->http_status) {
         return complain(job, "another HTTP status");
     }
-    if (af_result_get_body_size(job->result) != size) return complain(job, "another body size");
+    if (afc_result_get_body_size(job->result) != size) return complain(job, "another body size");
     switch (job->destination) {
     case TO_EVENTS:
         return job->body_at == size ? true : complain(job, "not all of the body was reported");
@@ -350,10 +350,10 @@ static bool check_success(const job *job, const expectation *expected) {
     }
 }
 
-static bool check_failure(const job *job, const expectation *expected, af_status status) {
+static bool check_failure(const job *job, const expectation *expected, afc_status status) {
     if (job->destination == TO_FILE && !check_file(job, false, 0)) return false;
-    if (status == AF_ECANCELED && may_be_cancelled(job)) return true;
-    if (status == AF_ETIMEOUT && job->has_time_limit) return true;
+    if (status == AFC_ECANCELED && may_be_cancelled(job)) return true;
+    if (status == AFC_ETIMEOUT && job->has_time_limit) return true;
     if (expected->outcome == MUST_SUCCEED) return complain(job, "it must succeed");
     if ((expected->statuses & STATUS_BIT(status)) != 0) return true;
     return complain(job, "another failure than this behaviour leads to");
@@ -373,8 +373,8 @@ bool job_check(job *job) {
     }
     if (job->is_body_wrong) return complain(job, "on_body was given bytes of another body");
     if (job->result == NULL) return true;
-    af_status status = af_result_get_failure(job->result)->status;
-    return status == AF_OK ? check_success(job, &expected) : check_failure(job, &expected, status);
+    afc_status status = afc_result_get_failure(job->result)->status;
+    return status == AFC_OK ? check_success(job, &expected) : check_failure(job, &expected, status);
 }
 
 static void remove_file(const char *path, const char *suffix) {
@@ -390,7 +390,7 @@ void job_clear(job *job) {
         remove_file(job->path, ".part.resume");
     }
     if (job->upload == UPLOAD_FILE) unlink(job->upload_path);
-    af_result_free(job->result);
+    afc_result_free(job->result);
     free(job->request_body);
     pthread_mutex_destroy(&job->lock);
 }

@@ -1,8 +1,8 @@
 /**
  * One task of the soak: a random request, what its callbacks do, and whether its result is right.
  */
-#ifndef AF_SOAK_JOB_H
-#define AF_SOAK_JOB_H
+#ifndef AFC_SOAK_JOB_H
+#define AFC_SOAK_JOB_H
 
 #include "servers.h"
 
@@ -14,8 +14,8 @@
 /** A session that all threads share. One that is replaced lives until its last user releases it. */
 typedef struct session_slot {
     pthread_mutex_t lock;
-    af_session *session;
-    /** Odd while af_session_cancel_all() runs; a task that sees it change may have been cancelled. */
+    afc_session *session;
+    /** Odd while afc_session_cancel_all() runs; a task that sees it change may have been cancelled. */
     atomic_uint cancellations;
 } session_slot;
 
@@ -50,13 +50,13 @@ typedef struct job {
     bool has_time_limit, is_started;
     operation at_head, at_body, at_done;
     session_slot *slot;
-    af_session *session;
+    afc_session *session;
     unsigned cancellations; /**< Of the slot, before the start. */
     char url[192], path[96], upload_path[96];
     char *request_body; /**< COPIED and BORROWED. */
     size_t request_body_size;
 
-    af_task *task;
+    afc_task *task;
     /** Orders "suspend unless the end has begun" against "begin the end, then resume". */
     pthread_mutex_t lock;
     bool is_ending;
@@ -67,7 +67,7 @@ typedef struct job {
     bool is_body_wrong;
 
     /* Readable when it was dropped. */
-    af_result *result;
+    afc_result *result;
     atomic_uint done, dropped, released;
     atomic_bool is_done_after_drop;
 

@@ -20,9 +20,9 @@ bool plan_read(soak_plan *plan, const char *text) {
 
 /* ---- What each behaviour leads to ---------------------------------------------------------- */
 
-#define LOST STATUS_BIT(AF_ELOST)
-#define TRUNCATED (STATUS_BIT(AF_ETRUNCATED) | STATUS_BIT(AF_ELOST))
-#define PROTOCOL STATUS_BIT(AF_EPROTOCOL)
+#define LOST STATUS_BIT(AFC_ELOST)
+#define TRUNCATED (STATUS_BIT(AFC_ETRUNCATED) | STATUS_BIT(AFC_ELOST))
+#define PROTOCOL STATUS_BIT(AFC_EPROTOCOL)
 /* A stream that dies with its connection, whatever another stream of it did. */
 #define H2_FAILURES (TRUNCATED | PROTOCOL)
 
@@ -43,7 +43,7 @@ static const row rows[BEHAVIOUR_COUNT] = {
     [CLOSES_SILENTLY] = {"closes silently", {MUST_SUCCEED, 0, 200, true}},
     [RESPONDS_EARLY] = {"responds early", {MUST_SUCCEED, 0, 200, true}},
     [REDIRECTS] = {"redirects", {MUST_SUCCEED, 0, 200, true}},
-    [REDIRECTS_FOR_EVER] = {"redirects for ever", {MUST_FAIL, STATUS_BIT(AF_EREDIRECT), 0, false}},
+    [REDIRECTS_FOR_EVER] = {"redirects for ever", {MUST_FAIL, STATUS_BIT(AFC_EREDIRECT), 0, false}},
     [ASKS_FOR_PASSWORD] = {"asks for password", {MUST_SUCCEED, 0, 200, true}},
     [TRUNCATES_LENGTH] = {"truncates length", {MUST_FAIL, TRUNCATED, 0, false}},
     [TRUNCATES_CHUNKS] = {"truncates chunks", {MUST_FAIL, TRUNCATED, 0, false}},
@@ -52,7 +52,7 @@ static const row rows[BEHAVIOUR_COUNT] = {
     [SENDS_NO_HTTP] = {"sends no HTTP", {MUST_FAIL, PROTOCOL, 0, false}},
     [SENDS_BROKEN_GZIP] = {"sends broken gzip", {MUST_FAIL, PROTOCOL, 0, false}},
     /* Its task has a time limit. */
-    [STALLS] = {"stalls", {MUST_FAIL, STATUS_BIT(AF_ETIMEOUT), 0, false}},
+    [STALLS] = {"stalls", {MUST_FAIL, STATUS_BIT(AFC_ETIMEOUT), 0, false}},
     [SENDS_SECOND_RESPONSE] = {"sends second response", {MUST_SUCCEED, 0, 200, true}},
     [SENDS_GARBAGE_AFTER] = {"sends garbage after", {MUST_SUCCEED, 0, 200, true}},
     [SENDS_FOLDED_LINE] = {"sends folded line", {MAY_FAIL, PROTOCOL, 200, true}},

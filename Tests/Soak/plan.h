@@ -2,8 +2,8 @@
  * What one request of the soak asks a server to do. The client writes the plan into the request (the path over
  * HTTP/1.1, the first line of the body over HTTP/2), so both sides agree on it without shared memory.
  */
-#ifndef AF_SOAK_PLAN_H
-#define AF_SOAK_PLAN_H
+#ifndef AFC_SOAK_PLAN_H
+#define AFC_SOAK_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -43,11 +43,11 @@ void servers_stop(servers *servers) {
     afts_cert_free(servers->authority);
 }
 
-af_trust_policy *servers_policy(const servers *servers) {
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
-    af_trust_policy *policy;
-    options.anchors = af_slice_of(afts_cert_pem(servers->authority));
-    if (af_trust_policy_new(&policy, &options, NULL) != AF_OK) give_up("no trust policy");
+afc_trust_policy *servers_policy(const servers *servers) {
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    afc_trust_policy *policy;
+    options.anchors = afc_slice_of(afts_cert_pem(servers->authority));
+    if (afc_trust_policy_new(&policy, &options, NULL) != AFC_OK) give_up("no trust policy");
     return policy;
 }
 

@@ -1,6 +1,6 @@
 /** The servers of the soak, one for each protocol. What a request is answered by is in its plan. */
-#ifndef AF_SOAK_SERVERS_H
-#define AF_SOAK_SERVERS_H
+#ifndef AFC_SOAK_SERVERS_H
+#define AFC_SOAK_SERVERS_H
 
 #include "plan.h"
 
@@ -17,7 +17,7 @@ void servers_start(servers *servers);
 void servers_stop(servers *servers);
 
 /** A policy that trusts the servers' authority alone. */
-af_trust_policy *servers_policy(const servers *servers);
+afc_trust_policy *servers_policy(const servers *servers);
 
 /** Writes the URL that leads to the plan's behaviour. */
 void servers_url(const servers *servers, protocol protocol, const soak_plan *plan, char *out,

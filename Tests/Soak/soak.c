@@ -37,8 +37,8 @@ typedef struct settings {
 typedef struct epoch {
     servers servers;
     session_slot slots[SESSIONS];
-    af_cookie_jar *cookies;
-    af_trust_policy *policy;
+    afc_cookie_jar *cookies;
+    afc_trust_policy *policy;
     folder folder;
 } epoch;
 
@@ -77,17 +77,17 @@ static time_t now(void) {
 
 /* ---- Sessions ------------------------------------------------------------------------------ */
 
-static af_session *make_session(const epoch *epoch, int index) {
+static afc_session *make_session(const epoch *epoch, int index) {
     static const uint32_t per_host[SESSIONS] = {6, 2, 0, 12};
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    af_session *session;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    afc_session *session;
     options.max_connections_per_host = per_host[index];
     options.max_connections = index == 3 ? 8 : 0;
     options.max_idle_connections = index == 2 ? 3 : 64;
     options.gather_results = index == 1;
     options.trust = epoch->policy;
     options.cookies = index % 2 == 0 ? epoch->cookies : NULL;
-    if (af_session_new(&session, &options, NULL) != AF_OK) give_up("no session");
+    if (afc_session_new(&session, &options, NULL) != AFC_OK) give_up("no session");
     return session;
 }
 
@@ -95,7 +95,7 @@ static void begin_epoch(epoch *epoch) {
     servers_start(&epoch->servers);
     folder_make(&epoch->folder);
     epoch->policy = servers_policy(&epoch->servers);
-    if (af_cookie_jar_new(&epoch->cookies, NULL, NULL) != AF_OK) give_up("no cookie jar");
+    if (afc_cookie_jar_new(&epoch->cookies, NULL, NULL) != AFC_OK) give_up("no cookie jar");
     for (int i = 0; i < SESSIONS; i++) {
         session_slot *slot = &epoch->slots[i];
         pthread_mutex_init(&slot->lock, NULL);
@@ -106,13 +106,13 @@ static void begin_epoch(epoch *epoch) {
 
 static void end_epoch(epoch *epoch) {
     for (int i = 0; i < SESSIONS; i++) {
-        af_session_release(epoch->slots[i].session);
+        afc_session_release(epoch->slots[i].session);
         pthread_mutex_destroy(&epoch->slots[i].lock);
     }
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
     servers_stop(&epoch->servers);
-    af_cookie_jar_release(epoch->cookies);
-    af_trust_policy_release(epoch->policy);
+    afc_cookie_jar_release(epoch->cookies);
+    afc_trust_policy_release(epoch->policy);
     folder_remove(&epoch->folder);
 }
 
@@ -124,13 +124,13 @@ static void disturb_sessions(worker *worker) {
     case 0:
         pthread_mutex_lock(&slot->lock);
         atomic_fetch_add(&slot->cancellations, 1);
-        af_session_cancel_all(slot->session);
+        afc_session_cancel_all(slot->session);
         atomic_fetch_add(&slot->cancellations, 1);
         pthread_mutex_unlock(&slot->lock);
         break;
     case 1:
         pthread_mutex_lock(&slot->lock);
-        af_session_release(slot->session);
+        afc_session_release(slot->session);
         slot->session = make_session(worker->epoch, index);
         pthread_mutex_unlock(&slot->lock);
         break;
@@ -178,7 +178,7 @@ static void end_jobs(worker *worker, size_t count) {
     for (size_t i = 0; i < count; i++) {
         job *job = &worker->jobs[i];
         if (!job_check(job)) note_error();
-        if (job->result != NULL && af_result_get_failure(job->result)->status == AF_OK) {
+        if (job->result != NULL && afc_result_get_failure(job->result)->status == AFC_OK) {
             atomic_fetch_add(&succeeded, 1);
         }
         job_clear(job);

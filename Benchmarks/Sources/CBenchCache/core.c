@@ -16,15 +16,15 @@ static void release(void *context, void *value) {
     bench_value_release(value);
 }
 
-static af_cache *make_with(uint64_t capacity, uint64_t purge_to, uint32_t shards) {
-    af_cache_options options = AF_CACHE_INIT;
+static afc_cache *make_with(uint64_t capacity, uint64_t purge_to, uint32_t shards) {
+    afc_cache_options options = AFC_CACHE_INIT;
     options.capacity = capacity;
     options.purge_to = purge_to;
     options.shards = shards;
     options.retain = retain;
     options.release = release;
-    af_cache *cache;
-    if (af_cache_new(&cache, &options) != AF_OK) abort();
+    afc_cache *cache;
+    if (afc_cache_new(&cache, &options) != AFC_OK) abort();
     return cache;
 }
 
@@ -37,19 +37,19 @@ static void *make_exact(const bench_load *load) {
 }
 
 static void free_cache(void *cache) {
-    af_cache_free(cache);
+    afc_cache_free(cache);
 }
 
 static uint32_t run(void *cache, const bench_load *load, const uint32_t *lookups) {
     uint32_t hits = 0;
     for (uint32_t i = 0; i < load->lookup_count; i++) {
         const char *text = bench_load_key(load, lookups, i);
-        af_slice key = {text, strlen(text)};
-        bench_value *value = af_cache_copy(cache, key);
+        afc_slice key = {text, strlen(text)};
+        bench_value *value = afc_cache_copy(cache, key);
         if (value != NULL) {
             hits++;
             bench_value_release(value);
-        } else if (af_cache_put(cache, key, bench_value_new(), load->cost) != AF_OK) {
+        } else if (afc_cache_put(cache, key, bench_value_new(), load->cost) != AFC_OK) {
             abort();
         }
     }
@@ -60,19 +60,19 @@ const bench_cache bench_core_cache = {"libafcore", make, free_cache, run};
 const bench_cache bench_core_exact_cache = {"libafcore, one shard", make_exact, free_cache, run};
 
 double bench_core_purge(uint32_t count, uint32_t shards) {
-    af_cache *cache = make_with(count, 0, shards);
+    afc_cache *cache = make_with(count, 0, shards);
     for (uint32_t i = 0; i < count; i++) {
         char key[64];
         int size = snprintf(key, sizeof key, "https://images.example.org/photos/%u.jpg",
                             (unsigned)i);
-        if (af_cache_put(cache, (af_slice){key, (size_t)size}, bench_value_new(), 1) != AF_OK)
+        if (afc_cache_put(cache, (afc_slice){key, (size_t)size}, bench_value_new(), 1) != AFC_OK)
             abort();
     }
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    uint64_t left = af_cache_trim(cache, 0, AF_CACHE_COST);
+    uint64_t left = afc_cache_trim(cache, 0, AFC_CACHE_COST);
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (left != count) abort();
-    af_cache_free(cache);
+    afc_cache_free(cache);
     return (double)(end.tv_sec - start.tv_sec) * 1e3 + (double)(end.tv_nsec - start.tv_nsec) / 1e6;
 }

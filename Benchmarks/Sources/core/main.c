@@ -11,37 +11,37 @@
 #include "bench.h"
 
 static bench_options options;
-static af_session *session;
-static af_request request;
-static af_task_events events;
+static afc_session *session;
+static afc_request request;
+static afc_task_events events;
 static sem_t finished;
 
 /* Written by main before a run's first request starts, then only by the loop thread. */
 static int64_t unstarted;
 static int64_t unfinished;
 
-static _Noreturn void fail(const af_failure *failure) {
-    bench_fail(af_status_name(failure->status), failure->text);
+static _Noreturn void fail(const afc_failure *failure) {
+    bench_fail(afc_status_name(failure->status), failure->text);
 }
 
 static void start_request(void) {
-    af_failure failure;
-    if (af_task_begin(NULL, session, &request, &events, &failure) != AF_OK) fail(&failure);
+    afc_failure failure;
+    if (afc_task_begin(NULL, session, &request, &events, &failure) != AFC_OK) fail(&failure);
 }
 
-static af_status on_body(void *context, af_slice chunk) {
+static afc_status on_body(void *context, afc_slice chunk) {
     (void)context;
     (void)chunk;
-    return AF_OK; /* The library counts: af_result_get_body_size(). */
+    return AFC_OK; /* The library counts: afc_result_get_body_size(). */
 }
 
-static void on_done(void *context, af_result *result) {
+static void on_done(void *context, afc_result *result) {
     (void)context;
-    const af_failure *failure = af_result_get_failure(result);
-    const af_head *head = af_result_get_head(result);
-    if (failure->status != AF_OK || head == NULL) fail(failure);
-    bench_check(&options, head->status, (int64_t)af_result_get_body_size(result));
-    af_result_free(result);
+    const afc_failure *failure = afc_result_get_failure(result);
+    const afc_head *head = afc_result_get_head(result);
+    if (failure->status != AFC_OK || head == NULL) fail(failure);
+    bench_check(&options, head->status, (int64_t)afc_result_get_body_size(result));
+    afc_result_free(result);
     if (unstarted > 0) {
         unstarted--;
         start_request();
@@ -58,40 +58,41 @@ static void run(int64_t count) {
 }
 
 static void open_session(void) {
-    af_failure failure;
-    af_session_options session_options = AF_SESSION_OPTIONS_INIT;
+    afc_failure failure;
+    afc_session_options session_options = AFC_SESSION_OPTIONS_INIT;
     session_options.max_connections_per_host = (uint32_t)options.connections;
     session_options.max_idle_connections = (uint32_t)options.in_flight;
     if (options.ca != NULL) {
         int64_t size;
-        af_trust_options trust = AF_TRUST_OPTIONS_INIT;
+        afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
         char *anchors = bench_read_file(options.ca, &size);
-        trust.anchors = (af_slice){anchors, (size_t)size};
-        if (af_trust_policy_new(&session_options.trust, &trust, &failure) != AF_OK) fail(&failure);
+        trust.anchors = (afc_slice){anchors, (size_t)size};
+        if (afc_trust_policy_new(&session_options.trust, &trust, &failure) != AFC_OK)
+            fail(&failure);
         free(anchors);
     }
-    if (af_session_new(&session, &session_options, &failure) != AF_OK) fail(&failure);
-    af_trust_policy_release(session_options.trust);
+    if (afc_session_new(&session, &session_options, &failure) != AFC_OK) fail(&failure);
+    afc_trust_policy_release(session_options.trust);
 }
 
 static void describe_request(void) {
-    static const af_sink_kind sinks[] = {
-        [BENCH_MEMORY] = AF_SINK_MEMORY,
-        [BENCH_FILE] = AF_SINK_FILE,
-        [BENCH_EVENTS] = AF_SINK_CALLBACK,
-        [BENCH_UPLOAD] = AF_SINK_MEMORY,
+    static const afc_sink_kind sinks[] = {
+        [BENCH_MEMORY] = AFC_SINK_MEMORY,
+        [BENCH_FILE] = AFC_SINK_FILE,
+        [BENCH_EVENTS] = AFC_SINK_CALLBACK,
+        [BENCH_UPLOAD] = AFC_SINK_MEMORY,
     };
-    request = (af_request)AF_REQUEST_INIT;
+    request = (afc_request)AFC_REQUEST_INIT;
     request.url = options.url;
     request.sink.kind = sinks[options.kind];
     request.limits.body = (uint64_t)options.bytes;
     if (options.kind == BENCH_FILE) request.sink.path = options.path;
     if (options.kind == BENCH_UPLOAD) {
         request.method = "PUT";
-        request.body.kind = AF_BODY_FILE;
+        request.body.kind = AFC_BODY_FILE;
         request.body.path = options.path;
     }
-    events = (af_task_events)AF_TASK_EVENTS_INIT;
+    events = (afc_task_events)AFC_TASK_EVENTS_INIT;
     events.on_body = on_body;
     events.on_done = on_done;
 }
@@ -105,7 +106,7 @@ int main(int argc, char **argv) {
     bench_begin();
     run(options.count);
     bench_end(&options, "core");
-    af_session_release(session);
-    af_join_closed_sessions();
+    afc_session_release(session);
+    afc_join_closed_sessions();
     return 0;
 }

@@ -13,7 +13,7 @@ static bool must_fail(void) {
     return atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1 == n;
 }
 
-bool af__alloc_succeeds(void) {
+bool afc__alloc_succeeds(void) {
     return !must_fail();
 }
 
@@ -21,38 +21,38 @@ static size_t at_least_one(size_t size) {
     return size != 0 ? size : 1;
 }
 
-void *af__alloc(size_t size) {
+void *afc__alloc(size_t size) {
     return must_fail() ? NULL : malloc(at_least_one(size));
 }
 
-void *af__zalloc(size_t size) {
+void *afc__zalloc(size_t size) {
     return must_fail() ? NULL : calloc(1, at_least_one(size));
 }
 
-void *af__realloc(void *memory, size_t size) {
+void *afc__realloc(void *memory, size_t size) {
     return must_fail() ? NULL : realloc(memory, at_least_one(size));
 }
 
-char *af__copy_text(af_slice text) {
+char *afc__copy_text(afc_slice text) {
     if (text.size == SIZE_MAX) return NULL;
-    char *copy = af__alloc(text.size + 1);
+    char *copy = afc__alloc(text.size + 1);
     if (copy == NULL) return NULL;
     if (text.size != 0) memcpy(copy, text.bytes, text.size);
     copy[text.size] = '\0';
     return copy;
 }
 
-void af__free_secret(void *memory, size_t size) {
+void afc__free_secret(void *memory, size_t size) {
     if (memory == NULL) return;
     explicit_bzero(memory, size);
     free(memory);
 }
 
-size_t af__alloc_fail_at(size_t n) {
+size_t afc__alloc_fail_at(size_t n) {
     atomic_store_explicit(&fail_at, n, memory_order_relaxed);
     return atomic_exchange_explicit(&made, 0, memory_order_relaxed);
 }
 
-void af_free(void *memory) {
+void afc_free(void *memory) {
     free(memory);
 }

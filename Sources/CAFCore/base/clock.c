@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-int64_t af__now_us(void) {
+int64_t afc__now_us(void) {
     struct timespec now;
     /* Fails only for a clock that the kernel doesn't have; Linux always has this one. */
     (void)clock_gettime(CLOCK_MONOTONIC, &now);

@@ -31,9 +31,9 @@ static void defuse_controls(char *text) {
     }
 }
 
-af_status af__fail(af_failure *failure, af_status status, const char *format, ...) {
+afc_status afc__fail(afc_failure *failure, afc_status status, const char *format, ...) {
     if (failure == NULL) return status;
-    af_failure described = {.status = status};
+    afc_failure described = {.status = status};
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(described.text, sizeof described.text, format, arguments);
@@ -48,6 +48,6 @@ af_status af__fail(af_failure *failure, af_status status, const char *format, ..
     return status;
 }
 
-af_status af__fail_memory(af_failure *failure) {
-    return af__fail(failure, AF_ENOMEM, "out of memory");
+afc_status afc__fail_memory(afc_failure *failure) {
+    return afc__fail(failure, AFC_ENOMEM, "out of memory");
 }

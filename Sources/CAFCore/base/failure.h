@@ -1,8 +1,8 @@
 /**
- * Sets an af_failure.
+ * Sets an afc_failure.
  */
-#ifndef AF_BASE_FAILURE_H
-#define AF_BASE_FAILURE_H
+#ifndef AFC_BASE_FAILURE_H
+#define AFC_BASE_FAILURE_H
 
 #include <afcore/error.h>
 
@@ -11,10 +11,10 @@
  * (curl_code, system_error, …) afterwards. A long text is truncated at a whole UTF-8 character, and its control
  * characters become '?'. The arguments may point into `failure`.
  */
-__attribute__((format(printf, 3, 4))) af_status af__fail(af_failure *failure, af_status status,
-                                                         const char *format, ...);
+__attribute__((format(printf, 3, 4))) afc_status afc__fail(afc_failure *failure, afc_status status,
+                                                           const char *format, ...);
 
-/** Sets AF_ENOMEM, "out of memory", and returns it. */
-af_status af__fail_memory(af_failure *failure);
+/** Sets AFC_ENOMEM, "out of memory", and returns it. */
+afc_status afc__fail_memory(afc_failure *failure);
 
 #endif

@@ -16,16 +16,16 @@ static ssize_t read_some(int descriptor, char *bytes, size_t size) {
 }
 
 /** Reads when the buffer is full: it only grows if there is at least one more byte. */
-static ssize_t read_beyond(af__buffer *out, int descriptor, af_status *status) {
+static ssize_t read_beyond(afc__buffer *out, int descriptor, afc_status *status) {
     char piece[1024];
     ssize_t count = read_some(descriptor, piece, sizeof piece);
-    if (count > 0) *status = af__buffer_append(out, piece, (size_t)count);
+    if (count > 0) *status = afc__buffer_append(out, piece, (size_t)count);
     explicit_bzero(piece, sizeof piece);
     return count;
 }
 
-af_status af__read_all(af__buffer *out, int descriptor) {
-    af_status status = AF_OK;
+afc_status afc__read_all(afc__buffer *out, int descriptor) {
+    afc_status status = AFC_OK;
     ssize_t count;
     do {
         size_t room = out->capacity - out->size;
@@ -35,11 +35,11 @@ af_status af__read_all(af__buffer *out, int descriptor) {
         } else {
             count = read_beyond(out, descriptor, &status);
         }
-    } while (count > 0 && status == AF_OK);
-    return count < 0 ? AF_EFILE : status;
+    } while (count > 0 && status == AFC_OK);
+    return count < 0 ? AFC_EFILE : status;
 }
 
-int af__write_all(int descriptor, const void *bytes, size_t size) {
+int afc__write_all(int descriptor, const void *bytes, size_t size) {
     const char *at = bytes;
     while (size > 0) {
         ssize_t count = write(descriptor, at, size);
@@ -51,39 +51,39 @@ int af__write_all(int descriptor, const void *bytes, size_t size) {
     return 0;
 }
 
-static af_status fail(af_failure *failure, const char *path, int error) {
-    af_status status = af__fail(failure, AF_EFILE, "cannot read %s: %s", path, strerror(error));
+static afc_status fail(afc_failure *failure, const char *path, int error) {
+    afc_status status = afc__fail(failure, AFC_EFILE, "cannot read %s: %s", path, strerror(error));
     if (failure != NULL) failure->system_error = error;
     return status;
 }
 
 /** Reserves the size of the file first, so that no contents are moved while reading. */
-static af_status read_open(af__buffer *out, int descriptor, const char *path, af__file_kind kind,
-                           af_failure *failure) {
+static afc_status read_open(afc__buffer *out, int descriptor, const char *path, afc__file_kind kind,
+                            afc_failure *failure) {
     struct stat facts;
     if (fstat(descriptor, &facts) != 0) return fail(failure, path, errno);
-    bool is_file = kind == AF__FILE_ANY ? !S_ISDIR(facts.st_mode) : S_ISREG(facts.st_mode);
-    if (!is_file) return af__fail(failure, AF_EINVAL, "%s is not a regular file", path);
-    af_status status = AF_OK;
+    bool is_file = kind == AFC__FILE_ANY ? !S_ISDIR(facts.st_mode) : S_ISREG(facts.st_mode);
+    if (!is_file) return afc__fail(failure, AFC_EINVAL, "%s is not a regular file", path);
+    afc_status status = AFC_OK;
     if (facts.st_size > 0) {
-        status = af__buffer_reserve(out, out->size + (uint64_t)facts.st_size);
+        status = afc__buffer_reserve(out, out->size + (uint64_t)facts.st_size);
     }
-    if (status == AF_OK) status = af__read_all(out, descriptor);
-    if (status == AF_EFILE) return fail(failure, path, errno);
-    if (status == AF_ETOOBIG) {
-        return af__fail(failure, status, "%s is larger than the limit of %llu bytes", path,
-                        (unsigned long long)out->limit);
+    if (status == AFC_OK) status = afc__read_all(out, descriptor);
+    if (status == AFC_EFILE) return fail(failure, path, errno);
+    if (status == AFC_ETOOBIG) {
+        return afc__fail(failure, status, "%s is larger than the limit of %llu bytes", path,
+                         (unsigned long long)out->limit);
     }
-    return status == AF_OK ? AF_OK : af__fail(failure, status, "out of memory");
+    return status == AFC_OK ? AFC_OK : afc__fail(failure, status, "out of memory");
 }
 
-af_status af__read_file(af__buffer *out, const char *path, af__file_kind kind,
-                        af_failure *failure) {
+afc_status afc__read_file(afc__buffer *out, const char *path, afc__file_kind kind,
+                          afc_failure *failure) {
     /* Opening a FIFO without a writer would block before fstat() can show what it is. */
-    int unblocked = kind == AF__FILE_REGULAR ? O_NONBLOCK : 0;
+    int unblocked = kind == AFC__FILE_REGULAR ? O_NONBLOCK : 0;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | unblocked);
     if (descriptor < 0) return fail(failure, path, errno);
-    af_status status = read_open(out, descriptor, path, kind, failure);
+    afc_status status = read_open(out, descriptor, path, kind, failure);
     close(descriptor);
     return status;
 }

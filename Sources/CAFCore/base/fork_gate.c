@@ -11,7 +11,7 @@ enum { LONGEST_WAIT_S = 1 };
 static struct {
     pthread_mutex_t lock; /* Locked from before a fork until after it. */
     pthread_cond_t changed;
-    af__list sections;
+    afc__list sections;
     bool was_quiet;
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER,
@@ -26,22 +26,22 @@ static atomic_uint callers; /* Threads inside that have no section. */
 static atomic_bool is_unsafe;
 
 static _Thread_local unsigned depth;
-static _Thread_local af__fork_section *own;
+static _Thread_local afc__fork_section *own;
 
-void af__fork_gate_add(af__fork_section *section) {
-    *section = (af__fork_section){0};
+void afc__fork_gate_add(afc__fork_section *section) {
+    *section = (afc__fork_section){0};
     pthread_mutex_lock(&gate.lock);
-    af__list_append(&gate.sections, &section->node);
+    afc__list_append(&gate.sections, &section->node);
     pthread_mutex_unlock(&gate.lock);
 }
 
-void af__fork_gate_remove(af__fork_section *section) {
+void afc__fork_gate_remove(afc__fork_section *section) {
     pthread_mutex_lock(&gate.lock);
-    af__list_remove(&section->node);
+    afc__list_remove(&section->node);
     pthread_mutex_unlock(&gate.lock);
 }
 
-static void set_inside(af__fork_section *section, bool is_inside) {
+static void set_inside(afc__fork_section *section, bool is_inside) {
     if (section != NULL) {
         atomic_store(&section->is_inside, is_inside);
     } else if (is_inside) {
@@ -51,7 +51,7 @@ static void set_inside(af__fork_section *section, bool is_inside) {
     }
 }
 
-void af__fork_gate_enter(af__fork_section *section) {
+void afc__fork_gate_enter(afc__fork_section *section) {
     if (depth++ > 0) return;
     own = section;
     for (;;) {
@@ -65,7 +65,7 @@ void af__fork_gate_enter(af__fork_section *section) {
     }
 }
 
-void af__fork_gate_leave(af__fork_section *section) {
+void afc__fork_gate_leave(afc__fork_section *section) {
     if (--depth > 0) return;
     set_inside(section, false);
     own = NULL;
@@ -75,10 +75,10 @@ void af__fork_gate_leave(af__fork_section *section) {
     pthread_mutex_unlock(&gate.lock);
 }
 
-af_status af__fork_gate_check(af_failure *failure) {
-    if (!atomic_load_explicit(&is_unsafe, memory_order_relaxed)) return AF_OK;
-    return af__fail(failure, AF_EINTERNAL,
-                    "the process was forked while another thread was using OpenSSL");
+afc_status afc__fork_gate_check(afc_failure *failure) {
+    if (!atomic_load_explicit(&is_unsafe, memory_order_relaxed)) return AFC_OK;
+    return afc__fail(failure, AFC_EINTERNAL,
+                     "the process was forked while another thread was using OpenSSL");
 }
 
 /* ---- The fork ------------------------------------------------------------------------------ */
@@ -87,8 +87,9 @@ af_status af__fork_gate_check(af_failure *failure) {
 static bool is_quiet(void) {
     unsigned self = depth > 0 && own == NULL ? 1 : 0;
     if (atomic_load(&callers) > self) return false;
-    for (af__node *node = gate.sections.head.next; node != &gate.sections.head; node = node->next) {
-        af__fork_section *section = AF__OWNER(node, af__fork_section, node);
+    for (afc__node *node = gate.sections.head.next; node != &gate.sections.head;
+         node = node->next) {
+        afc__fork_section *section = AFC__OWNER(node, afc__fork_section, node);
         if (section != own && atomic_load(&section->is_inside)) return false;
     }
     return true;
@@ -124,7 +125,7 @@ static void make_condition(void) {
 static void open_in_child(void) {
     if (!gate.was_quiet) atomic_store(&is_unsafe, true);
     /* In the child: threads and sections belong to the parent. */
-    af__list_init(&gate.sections);
+    afc__list_init(&gate.sections);
     atomic_store(&callers, depth > 0 && own == NULL ? 1 : 0);
     atomic_store(&forking, 0);
     make_condition();
@@ -137,7 +138,7 @@ static void register_handlers(void) {
     pthread_atfork(close_gate, open_in_parent, open_in_child);
 }
 
-void af__fork_gate_watch(void) {
+void afc__fork_gate_watch(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_handlers);
 }

@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-typedef struct af__spare {
-    struct af__spare *next;
-} af__spare;
+typedef struct afc__spare {
+    struct afc__spare *next;
+} afc__spare;
 
 /** Pushes a block. The old head is only compared, never dereferenced. */
-static void push(af__freelist *freelist, af__spare *spare) {
+static void push(afc__freelist *freelist, afc__spare *spare) {
     spare->next = atomic_load_explicit(&freelist->newest, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&freelist->newest, &spare->next, spare,
                                                   memory_order_release, memory_order_relaxed)) {
@@ -18,13 +18,13 @@ static void push(af__freelist *freelist, af__spare *spare) {
 }
 
 /** Puts the rest of a chain back, behind blocks that were returned meanwhile. */
-static void put_back(af__freelist *freelist, af__spare *chain) {
-    af__spare *expected = NULL;
+static void put_back(afc__freelist *freelist, afc__spare *chain) {
+    afc__spare *expected = NULL;
     while (!atomic_compare_exchange_strong_explicit(&freelist->newest, &expected, chain,
                                                     memory_order_release, memory_order_relaxed)) {
-        af__spare *given = atomic_exchange_explicit(&freelist->newest, NULL, memory_order_acquire);
+        afc__spare *given = atomic_exchange_explicit(&freelist->newest, NULL, memory_order_acquire);
         if (given != NULL) {
-            af__spare *last = given;
+            afc__spare *last = given;
             while (last->next != NULL) last = last->next;
             last->next = chain;
             chain = given;
@@ -33,41 +33,41 @@ static void put_back(af__freelist *freelist, af__spare *chain) {
     }
 }
 
-void *af__freelist_take(af__freelist *freelist) {
+void *afc__freelist_take(afc__freelist *freelist) {
     if (atomic_load_explicit(&freelist->newest, memory_order_relaxed) == NULL) {
-        return af__alloc(freelist->size);
+        return afc__alloc(freelist->size);
     }
-    if (!af__alloc_succeeds()) return NULL;
+    if (!afc__alloc_succeeds()) return NULL;
     /*
      * Takes the whole chain at once. Popping a single block has the ABA problem: another thread could pop and
      * return the head between the load of its successor and the exchange.
      */
-    af__spare *chain = atomic_exchange_explicit(&freelist->newest, NULL, memory_order_acquire);
-    if (chain == NULL) return af__alloc(freelist->size);
+    afc__spare *chain = atomic_exchange_explicit(&freelist->newest, NULL, memory_order_acquire);
+    if (chain == NULL) return afc__alloc(freelist->size);
     atomic_fetch_sub_explicit(&freelist->count, 1, memory_order_relaxed);
     if (chain->next != NULL) put_back(freelist, chain->next);
     return chain;
 }
 
-void af__freelist_give(af__freelist *freelist, void *block) {
-    bool is_welcome = AF__KEEPS_FREELISTS && block != NULL &&
+void afc__freelist_give(afc__freelist *freelist, void *block) {
+    bool is_welcome = AFC__KEEPS_FREELISTS && block != NULL &&
                       atomic_load_explicit(&freelist->count, memory_order_relaxed) <
                           freelist->limit;
     if (!is_welcome) {
-        af_free(block);
+        afc_free(block);
         return;
     }
-    af__spare *spare = block;
+    afc__spare *spare = block;
     atomic_fetch_add_explicit(&freelist->count, 1, memory_order_relaxed);
     push(freelist, spare);
 }
 
-void af__freelist_empty(af__freelist *freelist) {
-    af__spare *chain = atomic_exchange_explicit(&freelist->newest, NULL, memory_order_acquire);
+void afc__freelist_empty(afc__freelist *freelist) {
+    afc__spare *chain = atomic_exchange_explicit(&freelist->newest, NULL, memory_order_acquire);
     while (chain != NULL) {
-        af__spare *next = chain->next;
+        afc__spare *next = chain->next;
         atomic_fetch_sub_explicit(&freelist->count, 1, memory_order_relaxed);
-        af_free(chain);
+        afc_free(chain);
         chain = next;
     }
 }

@@ -51,7 +51,7 @@ static inline words mix(words v) {
     return v;
 }
 
-uint64_t af__siphash13(const uint64_t key[2], af_slice bytes) {
+uint64_t afc__siphash13(const uint64_t key[2], afc_slice bytes) {
     words v = {key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
                key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
     const char *at = bytes.bytes;
@@ -80,7 +80,7 @@ static inline wide multiply(const uint64_t *seed, const char *bytes) {
 }
 
 /** For at least 16 bytes. The last pair of words may overlap the previous one; the size makes the encoding unique. */
-static inline wide compress(const uint64_t *seed, af_slice key) {
+static inline wide compress(const uint64_t *seed, afc_slice key) {
     wide sum = 0;
     size_t at = 0;
     for (; at + 16 < key.size; at += 16) sum += multiply(seed + at / 8, key.bytes + at);
@@ -88,7 +88,7 @@ static inline wide compress(const uint64_t *seed, af_slice key) {
 }
 
 /** For fewer than 16 bytes: used directly. */
-static inline wide collect(af_slice key) {
+static inline wide collect(afc_slice key) {
     if (key.size >= 8) return (wide)load(key.bytes + key.size - 8) << 64 | load(key.bytes);
     uint64_t word = 0;
     for (size_t i = 0; i < key.size; i++) {
@@ -101,8 +101,8 @@ static inline wide factor(const uint64_t seed[2]) {
     return (wide)seed[0] << 64 | seed[1];
 }
 
-uint64_t af__keyed_hash(const af__hash_seed *seed, af_slice key) {
-    if (key.size > AF__HASH_SHORT) return af__siphash13(seed->sip, key);
+uint64_t afc__keyed_hash(const afc__hash_seed *seed, afc_slice key) {
+    if (key.size > AFC__HASH_SHORT) return afc__siphash13(seed->sip, key);
     wide bits = key.size >= 16 ? compress(seed->block, key) : collect(key);
     wide sum = factor(seed->linear[0]) * (uint64_t)bits +
                factor(seed->linear[1]) * (uint64_t)(bits >> 64) +
@@ -110,7 +110,7 @@ uint64_t af__keyed_hash(const af__hash_seed *seed, af_slice key) {
     return (uint64_t)(sum >> 64);
 }
 
-bool af__hash_seed_make(af__hash_seed *out) {
+bool afc__hash_seed_make(afc__hash_seed *out) {
     /* getrandom() returns up to 256 bytes completely or not at all. */
     _Static_assert(sizeof *out <= 256, "getrandom gives so much at once");
     return getrandom(out, sizeof *out, 0) == (ssize_t)sizeof *out;

@@ -10,20 +10,20 @@ static const uint64_t us_per_second = 1000000;
 /* Centuries; a longer wait would overflow the clock. */
 static const uint64_t longest_us = UINT64_C(1) << 53;
 
-bool af__rate_is_throttled(af__rate *rate, int64_t now_us) {
+bool afc__rate_is_throttled(afc__rate *rate, int64_t now_us) {
     bool is_throttled = rate->per_second != 0 && now_us < rate->next_allowed_us;
     rate->wakeup_us = is_throttled ? rate->next_allowed_us : 0;
     return is_throttled;
 }
 
-size_t af__rate_piece(const af__rate *rate, size_t size) {
+size_t afc__rate_piece(const afc__rate *rate, size_t size) {
     if (rate->per_second == 0) return size;
     uint64_t piece = rate->per_second / PIECES_PER_SECOND;
     if (piece == 0) piece = 1;
     return piece < size ? (size_t)piece : size;
 }
 
-void af__rate_spend(af__rate *rate, uint64_t bytes, int64_t now_us) {
+void afc__rate_spend(afc__rate *rate, uint64_t bytes, int64_t now_us) {
     if (rate->per_second == 0 || bytes == 0) return;
     int64_t since = rate->next_allowed_us;
     if (since == 0) since = now_us;
@@ -33,8 +33,8 @@ void af__rate_spend(af__rate *rate, uint64_t bytes, int64_t now_us) {
     rate->next_allowed_us = since + (int64_t)(cost < longest_us ? cost : longest_us);
 }
 
-void af__rate_spend_count(af__rate *rate, int64_t count, int64_t now_us) {
+void afc__rate_spend_count(afc__rate *rate, int64_t count, int64_t now_us) {
     int64_t bytes = count >= rate->counted ? count - rate->counted : count;
     rate->counted = count;
-    if (bytes > 0) af__rate_spend(rate, (uint64_t)bytes, now_us);
+    if (bytes > 0) afc__rate_spend(rate, (uint64_t)bytes, now_us);
 }

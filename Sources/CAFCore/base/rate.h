@@ -1,34 +1,34 @@
 /**
  * A rate limit in bytes per second: when may the next byte be sent or received?
  */
-#ifndef AF_BASE_RATE_H
-#define AF_BASE_RATE_H
+#ifndef AFC_BASE_RATE_H
+#define AFC_BASE_RATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /** Zero-initialised: no limit. */
-typedef struct af__rate {
+typedef struct afc__rate {
     uint64_t per_second;
     int64_t next_allowed_us; /**< When the next byte is allowed; 0: none has moved yet. */
     int64_t wakeup_us;       /**< When a waiting transfer tries again; 0: none waits. */
-    int64_t counted;         /**< The last count of af__rate_spend_count(). */
-} af__rate;
+    int64_t counted;         /**< The last count of afc__rate_spend_count(). */
+} afc__rate;
 
 /** Returns whether the next byte must wait. `wakeup_us` is then the time when it is allowed. */
-bool af__rate_is_throttled(af__rate *rate, int64_t now_us);
+bool afc__rate_is_throttled(afc__rate *rate, int64_t now_us);
 
 /** Returns how many of `size` bytes, at least 1, to move at once for a smooth rate. */
-size_t af__rate_piece(const af__rate *rate, size_t size);
+size_t afc__rate_piece(const afc__rate *rate, size_t size);
 
 /**
  * Counts `bytes` as moved now. Moving N bytes in allowed pieces takes at least the time of all but the last piece.
  * A delay of up to 100 ms is caught up, a longer one isn't.
  */
-void af__rate_spend(af__rate *rate, uint64_t bytes, int64_t now_us);
+void afc__rate_spend(afc__rate *rate, uint64_t bytes, int64_t now_us);
 
 /** The same with the total so far. A total below the previous one starts a new count. */
-void af__rate_spend_count(af__rate *rate, int64_t count, int64_t now_us);
+void afc__rate_spend_count(afc__rate *rate, int64_t count, int64_t now_us);
 
 #endif

@@ -6,46 +6,46 @@
 
 enum { SMALLEST_CAPACITY = 16 };
 
-void af__timers_init(af__timers *timers) {
-    *timers = (af__timers){0};
+void afc__timers_init(afc__timers *timers) {
+    *timers = (afc__timers){0};
 }
 
-void af__timers_clear(af__timers *timers) {
+void afc__timers_clear(afc__timers *timers) {
     for (size_t i = 0; i < timers->count; i++) timers->heap[i]->place = 0;
-    af_free(timers->heap);
-    af__timers_init(timers);
+    afc_free(timers->heap);
+    afc__timers_init(timers);
 }
 
-af_status af__timers_reserve(af__timers *timers, size_t count) {
-    if (count <= timers->capacity) return AF_OK;
+afc_status afc__timers_reserve(afc__timers *timers, size_t count) {
+    if (count <= timers->capacity) return AFC_OK;
     size_t capacity = timers->capacity + timers->capacity / 2;
     if (capacity < SMALLEST_CAPACITY) capacity = SMALLEST_CAPACITY;
     if (capacity < count) capacity = count;
-    if (capacity > SIZE_MAX / sizeof *timers->heap) return AF_ENOMEM;
-    af__timer **heap = af__realloc(timers->heap, capacity * sizeof *heap);
-    if (heap == NULL) return AF_ENOMEM;
+    if (capacity > SIZE_MAX / sizeof *timers->heap) return AFC_ENOMEM;
+    afc__timer **heap = afc__realloc(timers->heap, capacity * sizeof *heap);
+    if (heap == NULL) return AFC_ENOMEM;
     timers->heap = heap;
     timers->capacity = capacity;
-    return AF_OK;
+    return AFC_OK;
 }
 
-void af__timers_shrink(af__timers *timers, size_t count) {
+void afc__timers_shrink(afc__timers *timers, size_t count) {
     if (count < timers->count) count = timers->count;
     if (count < SMALLEST_CAPACITY) count = SMALLEST_CAPACITY;
     if (count >= timers->capacity) return;
-    af__timer **heap = af__realloc(timers->heap, count * sizeof *heap);
+    afc__timer **heap = afc__realloc(timers->heap, count * sizeof *heap);
     if (heap == NULL) return;
     timers->heap = heap;
     timers->capacity = count;
 }
 
-static void put(af__timers *timers, size_t index, af__timer *timer) {
+static void put(afc__timers *timers, size_t index, afc__timer *timer) {
     timers->heap[index] = timer;
     timer->place = index + 1;
 }
 
 /** Move `timer` up from the free slot `index` until its parent is not later. */
-static void sift_up(af__timers *timers, size_t index, af__timer *timer) {
+static void sift_up(afc__timers *timers, size_t index, afc__timer *timer) {
     while (index > 0) {
         size_t parent = (index - 1) / 2;
         if (timers->heap[parent]->deadline <= timer->deadline) break;
@@ -56,7 +56,7 @@ static void sift_up(af__timers *timers, size_t index, af__timer *timer) {
 }
 
 /** Move `timer` down from the free slot `index` until no child is earlier. */
-static void sift_down(af__timers *timers, size_t index, af__timer *timer) {
+static void sift_down(afc__timers *timers, size_t index, afc__timer *timer) {
     for (;;) {
         size_t child = 2 * index + 1;
         if (child >= timers->count) break;
@@ -72,7 +72,7 @@ static void sift_down(af__timers *timers, size_t index, af__timer *timer) {
 }
 
 /** Put `timer` where it belongs, starting from the free slot `index`. */
-static void settle(af__timers *timers, size_t index, af__timer *timer) {
+static void settle(afc__timers *timers, size_t index, afc__timer *timer) {
     bool is_early = index > 0 && timer->deadline < timers->heap[(index - 1) / 2]->deadline;
     if (is_early) {
         sift_up(timers, index, timer);
@@ -81,7 +81,7 @@ static void settle(af__timers *timers, size_t index, af__timer *timer) {
     }
 }
 
-void af__timers_arm(af__timers *timers, af__timer *timer, int64_t deadline) {
+void afc__timers_arm(afc__timers *timers, afc__timer *timer, int64_t deadline) {
     timer->deadline = deadline;
     if (timer->place != 0) {
         settle(timers, timer->place - 1, timer);
@@ -92,7 +92,7 @@ void af__timers_arm(af__timers *timers, af__timer *timer, int64_t deadline) {
     sift_up(timers, timers->count - 1, timer);
 }
 
-void af__timers_disarm(af__timers *timers, af__timer *timer) {
+void afc__timers_disarm(afc__timers *timers, afc__timer *timer) {
     if (timer->place == 0) return;
     size_t index = timer->place - 1;
     timer->place = 0;
@@ -100,6 +100,6 @@ void af__timers_disarm(af__timers *timers, af__timer *timer) {
     if (index < timers->count) settle(timers, index, timers->heap[timers->count]);
 }
 
-af__timer *af__timers_first(const af__timers *timers) {
+afc__timer *afc__timers_first(const afc__timers *timers) {
     return timers->count != 0 ? timers->heap[0] : NULL;
 }

@@ -23,20 +23,20 @@ enum {
 
 /* ---- Failing ------------------------------------------------------------------------------- */
 
-static af_status failed_at(const char *path, int error, af_failure *failure) {
-    af_status status = error == ENOMEM ? AF_ENOMEM : AF_EFILE;
-    af__fail(failure, status, "cannot write %s: %s", path, strerror(error));
+static afc_status failed_at(const char *path, int error, afc_failure *failure) {
+    afc_status status = error == ENOMEM ? AFC_ENOMEM : AFC_EFILE;
+    afc__fail(failure, status, "cannot write %s: %s", path, strerror(error));
     if (failure != NULL) failure->system_error = error;
     return status;
 }
 
-af_status af__file_failed(const af__file *file, int error, af_failure *failure) {
+afc_status afc__file_failed(const afc__file *file, int error, afc_failure *failure) {
     return failed_at(file->path, error, failure);
 }
 
-static af_status say_busy(const af__file *file, af_failure *failure) {
-    af_status status = af__fail(failure, AF_EFILE, "%s is in use by another download",
-                                file->partial_path);
+static afc_status say_busy(const afc__file *file, afc_failure *failure) {
+    afc_status status = afc__fail(failure, AFC_EFILE, "%s is in use by another download",
+                                  file->partial_path);
     if (failure != NULL) failure->system_error = EBUSY;
     return status;
 }
@@ -45,38 +45,38 @@ static af_status say_busy(const af__file *file, af_failure *failure) {
 
 static char *join(const char *path, const char *suffix) {
     size_t size = strlen(path), suffix_size = strlen(suffix) + 1;
-    char *joined = af__alloc(size + suffix_size);
+    char *joined = afc__alloc(size + suffix_size);
     if (joined == NULL) return NULL;
     memcpy(joined, path, size);
     memcpy(joined + size, suffix, suffix_size);
     return joined;
 }
 
-af_status af__file_init(af__file *file, const char *path, unsigned flags, bool is_resumable,
-                        af_failure *failure) {
-    *file = AF__FILE_NONE;
+afc_status afc__file_init(afc__file *file, const char *path, unsigned flags, bool is_resumable,
+                          afc_failure *failure) {
+    *file = AFC__FILE_NONE;
     size_t size = strlen(path);
-    if (size == 0) return af__fail(failure, AF_EINVAL, "the file path is empty");
+    if (size == 0) return afc__fail(failure, AFC_EINVAL, "the file path is empty");
     if (path[size - 1] == '/') {
-        return af__fail(failure, AF_EINVAL, "%s is a folder, not a file", path);
+        return afc__fail(failure, AFC_EINVAL, "%s is a folder, not a file", path);
     }
     file->flags = flags;
     file->is_resumable = is_resumable;
     int error = 0;
-    file->path = (flags & AF_SINK_FOLLOW_LINKS) != 0 ? af__follow_links(path, &error)
-                                                     : af__copy_text((af_slice){path, size});
+    file->path = (flags & AFC_SINK_FOLLOW_LINKS) != 0 ? afc__follow_links(path, &error)
+                                                      : afc__copy_text((afc_slice){path, size});
     if (error != 0) return failed_at(path, error, failure);
-    if (file->path == NULL) return af__fail_memory(failure);
+    if (file->path == NULL) return afc__fail_memory(failure);
     path = file->path;
-    if (!is_resumable) return AF_OK;
+    if (!is_resumable) return AFC_OK;
     file->partial_path = join(path, ".part");
     file->token_path = join(path, ".part.resume");
-    if (file->partial_path != NULL && file->token_path != NULL) return AF_OK;
-    af__file_clear(file);
-    return af__fail_memory(failure);
+    if (file->partial_path != NULL && file->token_path != NULL) return AFC_OK;
+    afc__file_clear(file);
+    return afc__fail_memory(failure);
 }
 
-static void close_file(af__file *file) {
+static void close_file(afc__file *file) {
     if (file->descriptor < 0) return;
     /* A forked process may have the descriptor too: closing alone would leave the file locked. */
     if (file->is_resumable) flock(file->descriptor, LOCK_UN);
@@ -84,14 +84,14 @@ static void close_file(af__file *file) {
     file->descriptor = -1;
 }
 
-void af__file_clear(af__file *file) {
-    if (file->descriptor >= 0 && file->is_touched) af__file_discard(file);
+void afc__file_clear(afc__file *file) {
+    if (file->descriptor >= 0 && file->is_touched) afc__file_discard(file);
     close_file(file);
-    af_free(file->path);
-    af_free(file->partial_path);
-    af_free(file->token_path);
-    af__resume_clear(&file->token);
-    *file = AF__FILE_NONE;
+    afc_free(file->path);
+    afc_free(file->partial_path);
+    afc_free(file->token_path);
+    afc__resume_clear(&file->token);
+    *file = AFC__FILE_NONE;
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */
@@ -107,13 +107,13 @@ static bool is_under_name(const char *path, const struct stat *facts) {
  * the file still has its name: since it was opened, it may have been renamed to its final name, or
  * replaced.
  */
-static af_status open_locked(af__file *file, struct stat *facts, bool *is_there,
-                             af_failure *failure) {
+static afc_status open_locked(afc__file *file, struct stat *facts, bool *is_there,
+                              afc_failure *failure) {
     for (int i = 0; i < MOST_ATTEMPTS; i++) {
         *is_there = false;
         file->descriptor = open(file->partial_path, OPEN_FLAGS);
         if (file->descriptor < 0) {
-            return errno == ENOENT ? AF_OK : failed_at(file->partial_path, errno, failure);
+            return errno == ENOENT ? AFC_OK : failed_at(file->partial_path, errno, failure);
         }
         int error = 0;
         if (fstat(file->descriptor, facts) != 0) error = errno;
@@ -122,7 +122,7 @@ static af_status open_locked(af__file *file, struct stat *facts, bool *is_there,
         if (error == 0 && is_under_name(file->partial_path, facts)) {
             /* The size may have changed before the file was locked. */
             *is_there = fstat(file->descriptor, facts) == 0;
-            return AF_OK;
+            return AFC_OK;
         }
         if (error != 0) close(file->descriptor);
         if (error == 0) close_file(file);
@@ -150,60 +150,60 @@ static uint64_t birth_of(int descriptor) {
     return (uint64_t)facts.stx_btime.tv_sec * 1000000000u + facts.stx_btime.tv_nsec;
 }
 
-static bool is_of(const af__resume_token *token, af_slice url, const struct stat *facts,
+static bool is_of(const afc__resume_token *token, afc_slice url, const struct stat *facts,
                   uint64_t birth_time) {
-    return af__resume_exists(token) && token->url.size == url.size &&
+    return afc__resume_exists(token) && token->url.size == url.size &&
            memcmp(token->url.bytes, url.bytes, url.size) == 0 &&
            token->device == (uint64_t)facts->st_dev && token->inode == (uint64_t)facts->st_ino &&
            token->birth_time == birth_time &&
-           (token->total == AF_LENGTH_UNKNOWN || facts->st_size <= token->total);
+           (token->total == AFC_LENGTH_UNKNOWN || facts->st_size <= token->total);
 }
 
-static af_status copy_token(const af__resume_token *from, af__resume_token *to) {
+static afc_status copy_token(const afc__resume_token *from, afc__resume_token *to) {
     *to = *from;
-    to->block = af__alloc(from->url.size + from->validator.size);
+    to->block = afc__alloc(from->url.size + from->validator.size);
     if (to->block == NULL) {
-        *to = (af__resume_token){0};
-        return AF_ENOMEM;
+        *to = (afc__resume_token){0};
+        return AFC_ENOMEM;
     }
     char *validator = to->block + from->url.size;
     memcpy(to->block, from->url.bytes, from->url.size);
     memcpy(validator, from->validator.bytes, from->validator.size);
     to->url.bytes = to->block;
     to->validator.bytes = validator;
-    return AF_OK;
+    return AFC_OK;
 }
 
-static af_status find_token(af__file *file, af_slice url, const af__resume_token *given,
-                            const struct stat *facts) {
+static afc_status find_token(afc__file *file, afc_slice url, const afc__resume_token *given,
+                             const struct stat *facts) {
     uint64_t birth_time = birth_of(file->descriptor);
     if (given != NULL && is_of(given, url, facts, birth_time)) {
         return copy_token(given, &file->token);
     }
-    af_status status = af__token_load(file->token_path, &file->token);
-    if (status == AF_OK && !is_of(&file->token, url, facts, birth_time)) {
-        af__resume_clear(&file->token);
+    afc_status status = afc__token_load(file->token_path, &file->token);
+    if (status == AFC_OK && !is_of(&file->token, url, facts, birth_time)) {
+        afc__resume_clear(&file->token);
     }
     return status;
 }
 
-af_status af__file_find(af__file *file, af_slice url, const af__resume_token *given,
-                        af_failure *failure) {
+afc_status afc__file_find(afc__file *file, afc_slice url, const afc__resume_token *given,
+                          afc_failure *failure) {
     struct stat facts;
     bool is_there;
-    af_status status = open_locked(file, &facts, &is_there, failure);
-    if (status != AF_OK || !is_there) return status;
+    afc_status status = open_locked(file, &facts, &is_there, failure);
+    if (status != AFC_OK || !is_there) return status;
     if (facts.st_size > 0 && is_private(&facts)) status = find_token(file, url, given, &facts);
-    if (status != AF_OK) {
+    if (status != AFC_OK) {
         close_file(file);
-        return af__fail_memory(failure);
+        return afc__fail_memory(failure);
     }
-    if (af__resume_exists(&file->token)) {
+    if (afc__resume_exists(&file->token)) {
         file->token.received = file->size = facts.st_size;
     } else {
         close_file(file);
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
 static int make_folders(const char *path) {
@@ -223,49 +223,49 @@ static int make_folders(const char *path) {
  * Checks for errors that would otherwise be noticed after the last byte, or never: rename() would
  * replace /dev/null or a pipe by a file.
  */
-static int check_destination(af__file *file) {
+static int check_destination(afc__file *file) {
     struct stat facts;
-    if ((file->flags & AF_SINK_MAKE_FOLDERS) != 0) {
+    if ((file->flags & AFC_SINK_MAKE_FOLDERS) != 0) {
         int error = make_folders(file->path);
         if (error != 0) return error;
     }
     if (lstat(file->path, &facts) != 0) return 0;
     if (S_ISDIR(facts.st_mode)) return EISDIR;
-    if ((file->flags & AF_SINK_NO_REPLACE) != 0) return EEXIST;
+    if ((file->flags & AFC_SINK_NO_REPLACE) != 0) return EEXIST;
     if (stat(file->path, &facts) != 0 || S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode)) return 0;
     file->is_device = S_ISCHR(facts.st_mode);
     return file->is_device ? 0 : ENOTSUP;
 }
 
 /** Removes an existing file with the name, unless another task is writing it. */
-static af_status clear_way(af__file *file, af_failure *failure) {
+static afc_status clear_way(afc__file *file, afc_failure *failure) {
     struct stat facts;
     bool is_there = file->descriptor >= 0;
-    af_status status = AF_OK;
+    afc_status status = AFC_OK;
     if (!is_there) status = open_locked(file, &facts, &is_there, failure);
-    if (status != AF_OK || !is_there) return status;
+    if (status != AFC_OK || !is_there) return status;
     int error = unlink(file->partial_path) != 0 && errno != ENOENT ? errno : 0;
     close_file(file);
-    return error == 0 ? AF_OK : failed_at(file->partial_path, error, failure);
+    return error == 0 ? AFC_OK : failed_at(file->partial_path, error, failure);
 }
 
 /**
  * Determines the mode of new files in this folder, then makes the file private until it is
  * complete.
  */
-static int make_private(af__file *file) {
+static int make_private(afc__file *file) {
     struct stat facts;
     if (fstat(file->descriptor, &facts) != 0) return errno;
     file->mode = facts.st_mode & 0666;
     return fchmod(file->descriptor, PRIVATE_MODE) == 0 ? 0 : errno;
 }
 
-static af_status create_locked(af__file *file, af_failure *failure) {
-    af__resume_clear(&file->token);
+static afc_status create_locked(afc__file *file, afc_failure *failure) {
+    afc__resume_clear(&file->token);
     file->size = 0;
     for (int i = 0; i < MOST_ATTEMPTS; i++) {
-        af_status status = clear_way(file, failure);
-        if (status != AF_OK) return status;
+        afc_status status = clear_way(file, failure);
+        if (status != AFC_OK) return status;
         file->descriptor = open(file->partial_path, OPEN_FLAGS | O_CREAT | O_EXCL, 0666);
         if (file->descriptor < 0 && errno == EEXIST) continue;
         if (file->descriptor < 0) return failed_at(file->partial_path, errno, failure);
@@ -278,46 +278,46 @@ static af_status create_locked(af__file *file, af_failure *failure) {
         }
         file->is_touched = true;
         int error = make_private(file);
-        return error == 0 ? AF_OK : failed_at(file->partial_path, error, failure);
+        return error == 0 ? AFC_OK : failed_at(file->partial_path, error, failure);
     }
     return say_busy(file, failure);
 }
 
-af_status af__file_create(af__file *file, af_failure *failure) {
+afc_status afc__file_create(afc__file *file, afc_failure *failure) {
     int error = check_destination(file);
     if (error != 0) return failed_at(file->path, error, failure);
     if (file->is_device) {
         file->descriptor = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        return file->descriptor >= 0 ? AF_OK : failed_at(file->path, errno, failure);
+        return file->descriptor >= 0 ? AFC_OK : failed_at(file->path, errno, failure);
     }
     if (file->is_resumable) return create_locked(file, failure);
-    error = af__temporary_create(file->path, &file->descriptor, &file->partial_path);
-    if (error == ENOMEM) return af__fail_memory(failure);
+    error = afc__temporary_create(file->path, &file->descriptor, &file->partial_path);
+    if (error == ENOMEM) return afc__fail_memory(failure);
     if (error != 0) return failed_at(file->path, error, failure);
     file->is_touched = true;
-    return AF_OK;
+    return AFC_OK;
 }
 
-af_status af__file_resume(af__file *file, af_failure *failure) {
+afc_status afc__file_resume(afc__file *file, afc_failure *failure) {
     int error = check_destination(file);
     if (error == 0 && file->is_device) error = ENOTSUP;
     if (error == 0 && lseek(file->descriptor, file->size, SEEK_SET) < 0) error = errno;
     if (error != 0) return failed_at(file->path, error, failure);
     file->is_touched = true;
-    return AF_OK;
+    return AFC_OK;
 }
 
-af_status af__file_note(af__file *file, af__resume_token *token, af_failure *failure) {
+afc_status afc__file_note(afc__file *file, afc__resume_token *token, afc_failure *failure) {
     struct stat facts;
-    if (fstat(file->descriptor, &facts) != 0) return af__file_failed(file, errno, failure);
+    if (fstat(file->descriptor, &facts) != 0) return afc__file_failed(file, errno, failure);
     if (token != &file->token) {
-        af__resume_clear(&file->token);
+        afc__resume_clear(&file->token);
         file->token = *token;
-        *token = (af__resume_token){0};
+        *token = (afc__resume_token){0};
     }
-    if (!af__resume_exists(&file->token)) {
+    if (!afc__resume_exists(&file->token)) {
         unlink(file->token_path);
-        return AF_OK;
+        return AFC_OK;
     }
     file->token.device = (uint64_t)facts.st_dev;
     file->token.inode = (uint64_t)facts.st_ino;
@@ -325,38 +325,38 @@ af_status af__file_note(af__file *file, af__resume_token *token, af_failure *fai
     file->token.received = file->size;
     int error = 0;
     mode_t mode = 0;
-    bool syncs = (file->flags & AF_SINK_SYNC) != 0;
-    af_status status = af__token_save(file->token_path, &file->token, syncs, &mode, &error);
+    bool syncs = (file->flags & AFC_SINK_SYNC) != 0;
+    afc_status status = afc__token_save(file->token_path, &file->token, syncs, &mode, &error);
     /* A file found is private already, so the mode isn't known from it. */
     if (file->mode == 0) file->mode = mode;
-    if (status == AF_OK) return AF_OK;
-    if (status == AF_EFILE) return failed_at(file->token_path, error, failure);
-    return af__fail(failure, status, "%s", af_status_text(status));
+    if (status == AFC_OK) return AFC_OK;
+    if (status == AFC_EFILE) return failed_at(file->token_path, error, failure);
+    return afc__fail(failure, status, "%s", afc_status_text(status));
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-af_status af__file_check_room(const af__file *file, int64_t length, af_failure *failure) {
+afc_status afc__file_check_room(const afc__file *file, int64_t length, afc_failure *failure) {
     struct statfs facts;
     /* No blocks: the file system has no limit of its own, or it is unknown. */
-    if (length <= 0 || fstatfs(file->descriptor, &facts) != 0 || facts.f_blocks == 0) return AF_OK;
+    if (length <= 0 || fstatfs(file->descriptor, &facts) != 0 || facts.f_blocks == 0) return AFC_OK;
     uint64_t room = (uint64_t)facts.f_bfree * (uint64_t)facts.f_bsize;
-    return (uint64_t)length > room ? af__file_failed(file, ENOSPC, failure) : AF_OK;
+    return (uint64_t)length > room ? afc__file_failed(file, ENOSPC, failure) : AFC_OK;
 }
 
-af_status af__file_write(af__file *file, const char *bytes, size_t size, af_failure *failure) {
+afc_status afc__file_write(afc__file *file, const char *bytes, size_t size, afc_failure *failure) {
     while (size > 0) {
         ssize_t count = write(file->descriptor, bytes, size);
         if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return af__file_failed(file, count < 0 ? errno : EIO, failure);
+        if (count <= 0) return afc__file_failed(file, count < 0 ? errno : EIO, failure);
         bytes += count;
         size -= (size_t)count;
         file->size += count;
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
-ssize_t af__file_read(const af__file *file, void *buffer, size_t size, int64_t offset) {
+ssize_t afc__file_read(const afc__file *file, void *buffer, size_t size, int64_t offset) {
     for (;;) {
         ssize_t count = pread(file->descriptor, buffer, size, offset);
         if (count >= 0 || errno != EINTR) return count;
@@ -367,7 +367,7 @@ ssize_t af__file_read(const af__file *file, void *buffer, size_t size, int64_t o
 
 static int sync_folder(const char *path) {
     char folder[PATH_MAX];
-    int error = af__folder_of(path, folder, sizeof folder);
+    int error = afc__folder_of(path, folder, sizeof folder);
     if (error != 0) return error;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return errno;
@@ -378,66 +378,66 @@ static int sync_folder(const char *path) {
 }
 
 /** Chooses the permissions that the file gets with its final name; false: they don't change. */
-static bool choose_mode(const af__file *file, mode_t *mode) {
+static bool choose_mode(const afc__file *file, mode_t *mode) {
     struct stat facts;
     *mode = file->mode;
-    bool replaces = (file->flags & AF_SINK_KEEP_MODE) != 0 && lstat(file->path, &facts) == 0 &&
+    bool replaces = (file->flags & AFC_SINK_KEEP_MODE) != 0 && lstat(file->path, &facts) == 0 &&
                     S_ISREG(facts.st_mode);
     if (replaces) *mode = facts.st_mode & 0777;
     return replaces || file->is_resumable;
 }
 
-static int give_name(const af__file *file) {
-    bool syncs = (file->flags & AF_SINK_SYNC) != 0;
+static int give_name(const afc__file *file) {
+    bool syncs = (file->flags & AFC_SINK_SYNC) != 0;
     mode_t mode;
     if (choose_mode(file, &mode) && fchmod(file->descriptor, mode) != 0) return errno;
     if (syncs && fsync(file->descriptor) != 0) return errno;
-    bool replaces = (file->flags & AF_SINK_NO_REPLACE) == 0;
-    return af__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
+    bool replaces = (file->flags & AFC_SINK_NO_REPLACE) == 0;
+    return afc__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
 }
 
 /**
  * Returns whether the file still has its name. The folder may have been removed, or the file
  * replaced.
  */
-static bool is_in_place(const af__file *file) {
+static bool is_in_place(const afc__file *file) {
     struct stat facts;
     if (file->partial_path == NULL) return true;
     return fstat(file->descriptor, &facts) == 0 && is_under_name(file->partial_path, &facts);
 }
 
-af_status af__file_finish(af__file *file, af_failure *failure) {
+afc_status afc__file_finish(afc__file *file, afc_failure *failure) {
     if (file->is_device) {
         close_file(file);
-        return AF_OK;
+        return AFC_OK;
     }
     /* Otherwise the rename would give the destination's name to a foreign file. */
     int error = is_in_place(file) ? give_name(file) : ENOENT;
     if (error != 0) {
         if (file->is_resumable) (void)fchmod(file->descriptor, PRIVATE_MODE);
-        return af__file_failed(file, error, failure);
+        return afc__file_failed(file, error, failure);
     }
     if (file->is_resumable) unlink(file->token_path);
-    if ((file->flags & AF_SINK_SYNC) != 0) error = sync_folder(file->path);
+    if ((file->flags & AFC_SINK_SYNC) != 0) error = sync_folder(file->path);
     close_file(file);
-    af__resume_clear(&file->token);
-    return error == 0 ? AF_OK : af__file_failed(file, error, failure);
+    afc__resume_clear(&file->token);
+    return error == 0 ? AFC_OK : afc__file_failed(file, error, failure);
 }
 
-void af__file_discard(af__file *file) {
+void afc__file_discard(afc__file *file) {
     if (file->descriptor >= 0 && !file->is_device && is_in_place(file)) {
         if (file->partial_path != NULL) unlink(file->partial_path);
         if (file->is_resumable) unlink(file->token_path);
     }
     close_file(file);
-    af__resume_clear(&file->token);
+    afc__resume_clear(&file->token);
 }
 
-bool af__file_keep(af__file *file) {
-    bool is_good = file->descriptor >= 0 && af__resume_exists(&file->token) && file->size > 0 &&
+bool afc__file_keep(afc__file *file) {
+    bool is_good = file->descriptor >= 0 && afc__resume_exists(&file->token) && file->size > 0 &&
                    is_in_place(file);
     if (!is_good) {
-        af__file_discard(file);
+        afc__file_discard(file);
         return false;
     }
     file->token.received = file->size;

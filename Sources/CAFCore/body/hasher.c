@@ -4,48 +4,48 @@
 
 #include <openssl/evp.h>
 
-static const EVP_MD *algorithm(af__digest_kind kind) {
+static const EVP_MD *algorithm(afc__digest_kind kind) {
     switch (kind) {
-    case AF__DIGEST_MD5:
+    case AFC__DIGEST_MD5:
         return EVP_md5();
-    case AF__DIGEST_SHA_256:
+    case AFC__DIGEST_SHA_256:
         return EVP_sha256();
-    case AF__DIGEST_SHA_512:
+    case AFC__DIGEST_SHA_512:
         return EVP_sha512();
-    case AF__DIGEST_NONE:
+    case AFC__DIGEST_NONE:
         break;
     }
     return NULL;
 }
 
-bool af__hasher_begin(af__hasher *hasher, af__digest_kind kind) {
-    *hasher = (af__hasher){0};
+bool afc__hasher_begin(afc__hasher *hasher, afc__digest_kind kind) {
+    *hasher = (afc__hasher){0};
     const EVP_MD *type = algorithm(kind);
     if (type == NULL) return false;
     /* Also needed on the writer thread. */
-    af__fork_gate_enter(NULL);
+    afc__fork_gate_enter(NULL);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     if (context != NULL && EVP_DigestInit_ex(context, type, NULL) != 1) {
         EVP_MD_CTX_free(context);
         context = NULL;
     }
-    af__fork_gate_leave(NULL);
+    afc__fork_gate_leave(NULL);
     hasher->context = context;
     return context != NULL;
 }
 
-void af__hasher_clear(af__hasher *hasher) {
-    af__fork_gate_enter(NULL);
+void afc__hasher_clear(afc__hasher *hasher) {
+    afc__fork_gate_enter(NULL);
     EVP_MD_CTX_free(hasher->context);
-    af__fork_gate_leave(NULL);
-    *hasher = (af__hasher){0};
+    afc__fork_gate_leave(NULL);
+    *hasher = (afc__hasher){0};
 }
 
-bool af__hasher_is_active(const af__hasher *hasher) {
+bool afc__hasher_is_active(const afc__hasher *hasher) {
     return hasher->context != NULL;
 }
 
-void af__hasher_take(af__hasher *hasher, const void *bytes, size_t size) {
+void afc__hasher_take(afc__hasher *hasher, const void *bytes, size_t size) {
     /*
      * It only fails after the digest was finished. The result would be a mismatch, never a false
      * match.
@@ -54,9 +54,9 @@ void af__hasher_take(af__hasher *hasher, const void *bytes, size_t size) {
     hasher->position += (int64_t)size;
 }
 
-bool af__hasher_matches(af__hasher *hasher, const af__digest *digest) {
+bool afc__hasher_matches(afc__hasher *hasher, const afc__digest *digest) {
     unsigned char computed[EVP_MAX_MD_SIZE];
     unsigned int size = 0;
     if (EVP_DigestFinal_ex(hasher->context, computed, &size) != 1) return false;
-    return size == af__digest_size(digest->kind) && memcmp(computed, digest->bytes, size) == 0;
+    return size == afc__digest_size(digest->kind) && memcmp(computed, digest->bytes, size) == 0;
 }

@@ -14,24 +14,24 @@
 static bool is_ours(int descriptor) {
     struct stat facts;
     return fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
-           (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 && facts.st_size <= AF__RESUME_LONGEST;
+           (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 && facts.st_size <= AFC__RESUME_LONGEST;
 }
 
-af_status af__token_load(const char *path, af__resume_token *out) {
-    *out = (af__resume_token){0};
+afc_status afc__token_load(const char *path, afc__resume_token *out) {
+    *out = (afc__resume_token){0};
     int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (descriptor < 0) return AF_OK;
+    if (descriptor < 0) return AFC_OK;
     if (!is_ours(descriptor)) {
         close(descriptor);
-        return AF_OK;
+        return AFC_OK;
     }
-    af__buffer text;
-    af__buffer_init(&text, AF__RESUME_LONGEST);
-    af_status status = af__read_all(&text, descriptor);
+    afc__buffer text;
+    afc__buffer_init(&text, AFC__RESUME_LONGEST);
+    afc_status status = afc__read_all(&text, descriptor);
     close(descriptor);
-    if (status == AF_OK) status = af__resume_read(out, (af_slice){text.bytes, text.size}, NULL);
-    af__buffer_clear(&text);
-    return status == AF_ENOMEM ? status : AF_OK;
+    if (status == AFC_OK) status = afc__resume_read(out, (afc_slice){text.bytes, text.size}, NULL);
+    afc__buffer_clear(&text);
+    return status == AFC_ENOMEM ? status : AFC_OK;
 }
 
 /* ---- Saving -------------------------------------------------------------------------------- */
@@ -48,16 +48,16 @@ static int create(const char *path, int *descriptor) {
     return *descriptor >= 0 ? 0 : errno;
 }
 
-static int fill(int descriptor, const af__buffer *text, bool syncs, mode_t *mode) {
+static int fill(int descriptor, const afc__buffer *text, bool syncs, mode_t *mode) {
     struct stat facts;
     if (fstat(descriptor, &facts) != 0 || fchmod(descriptor, 0600) != 0) return errno;
     *mode = facts.st_mode & 0666;
-    int error = af__write_all(descriptor, text->bytes, text->size);
+    int error = afc__write_all(descriptor, text->bytes, text->size);
     if (error == 0 && syncs && fsync(descriptor) != 0) error = errno;
     return error;
 }
 
-static int replace(const char *path, const char *new_path, const af__buffer *text, bool syncs,
+static int replace(const char *path, const char *new_path, const afc__buffer *text, bool syncs,
                    mode_t *mode) {
     int descriptor;
     int error = create(new_path, &descriptor);
@@ -69,21 +69,21 @@ static int replace(const char *path, const char *new_path, const af__buffer *tex
     return error;
 }
 
-af_status af__token_save(const char *path, const af__resume_token *token, bool syncs, mode_t *mode,
-                         int *error) {
+afc_status afc__token_save(const char *path, const afc__resume_token *token, bool syncs,
+                           mode_t *mode, int *error) {
     static const char suffix[] = ".new";
     size_t size = strlen(path);
-    af__buffer text;
-    af__buffer_init(&text, AF__RESUME_LONGEST);
-    char *new_path = af__alloc(size + sizeof suffix);
-    af_status status = new_path != NULL ? af__resume_write(token, &text) : AF_ENOMEM;
-    if (status == AF_OK) {
+    afc__buffer text;
+    afc__buffer_init(&text, AFC__RESUME_LONGEST);
+    char *new_path = afc__alloc(size + sizeof suffix);
+    afc_status status = new_path != NULL ? afc__resume_write(token, &text) : AFC_ENOMEM;
+    if (status == AFC_OK) {
         memcpy(new_path, path, size);
         memcpy(new_path + size, suffix, sizeof suffix);
         *error = replace(path, new_path, &text, syncs, mode);
-        if (*error != 0) status = AF_EFILE;
+        if (*error != 0) status = AFC_EFILE;
     }
-    af_free(new_path);
-    af__buffer_clear(&text);
+    afc_free(new_path);
+    afc__buffer_clear(&text);
     return status;
 }

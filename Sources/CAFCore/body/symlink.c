@@ -25,7 +25,7 @@ static int follow(char path[PATH_MAX]) {
     return 0;
 }
 
-char *af__follow_links(const char *path, int *error) {
+char *afc__follow_links(const char *path, int *error) {
     char current[PATH_MAX];
     size_t size = strlen(path);
     *error = size < sizeof current ? 0 : ENAMETOOLONG;
@@ -34,11 +34,11 @@ char *af__follow_links(const char *path, int *error) {
     /* Links in /proc to pipes and devices contain no path. */
     struct stat there;
     bool is_special = stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
-    if (is_special) return af__copy_text(af_slice_of(current));
+    if (is_special) return afc__copy_text(afc_slice_of(current));
     for (int i = 0; i <= MOST_LINKS; i++) {
         struct stat facts;
         if (lstat(current, &facts) != 0 || !S_ISLNK(facts.st_mode)) {
-            return af__copy_text(af_slice_of(current));
+            return afc__copy_text(afc_slice_of(current));
         }
         *error = follow(current);
         if (*error != 0) return NULL;

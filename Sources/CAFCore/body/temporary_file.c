@@ -22,7 +22,7 @@ enum {
     DESCRIPTOR_PATH_SIZE = 48
 };
 
-int af__folder_of(const char *path, char *folder, unsigned long size) {
+int afc__folder_of(const char *path, char *folder, unsigned long size) {
     const char *slash = strrchr(path, '/');
     size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 2;
     if (length >= size) return ENAMETOOLONG;
@@ -41,7 +41,7 @@ static char *random_name(const char *path) {
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL ? slash + 1 : path;
     size_t size = (size_t)(base - path) + strnlen(base, LONGEST_BEGINNING);
-    char *name = af__alloc(size + SUFFIX_SIZE);
+    char *name = afc__alloc(size + SUFFIX_SIZE);
     if (name == NULL) {
         errno = ENOMEM;
         return NULL;
@@ -78,7 +78,7 @@ static bool is_too_long(const char *path) {
 /** Creates an unnamed file (O_TMPFILE). false: not possible in this folder. */
 static bool create_unnamed(const char *path, int *descriptor) {
     char folder[PATH_MAX], link[DESCRIPTOR_PATH_SIZE];
-    if (af__folder_of(path, folder, sizeof folder) != 0) return false;
+    if (afc__folder_of(path, folder, sizeof folder) != 0) return false;
     *descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (*descriptor < 0) return false;
     path_of_descriptor(*descriptor, link);
@@ -88,13 +88,13 @@ static bool create_unnamed(const char *path, int *descriptor) {
     return false;
 }
 
-int af__temporary_create(const char *path, int *descriptor, char **name) {
+int afc__temporary_create(const char *path, int *descriptor, char **name) {
     *name = NULL;
     if (!is_too_long(path) && create_unnamed(path, descriptor)) return 0;
-    return af__temporary_create_named(path, descriptor, name);
+    return afc__temporary_create_named(path, descriptor, name);
 }
 
-int af__temporary_create_named(const char *path, int *descriptor, char **name) {
+int afc__temporary_create_named(const char *path, int *descriptor, char **name) {
     *name = NULL;
     if (is_too_long(path)) return ENAMETOOLONG;
     for (int i = 0; i < MOST_ATTEMPTS; i++) {
@@ -106,7 +106,7 @@ int af__temporary_create_named(const char *path, int *descriptor, char **name) {
             return 0;
         }
         int error = errno;
-        af_free(candidate);
+        afc_free(candidate);
         if (error != EEXIST) return error;
     }
     return EEXIST;
@@ -133,13 +133,13 @@ static int link_over(int descriptor, const char *path) {
         bool is_linked = error == 0;
         if (is_linked) error = rename_over(name, path);
         if (is_linked && error != 0) unlink(name);
-        af_free(name);
+        afc_free(name);
         if (is_linked || error != EEXIST) return error;
     }
     return EEXIST;
 }
 
-int af__temporary_rename(int descriptor, const char *name, const char *path, bool replaces) {
+int afc__temporary_rename(int descriptor, const char *name, const char *path, bool replaces) {
     if (name != NULL) return replaces ? rename_over(name, path) : rename_unless_there(name, path);
     int error = link_to(descriptor, path);
     return error == EEXIST && replaces ? link_over(descriptor, path) : error;

@@ -3,30 +3,30 @@
  * if the file system supports that (O_TMPFILE), so nothing is left if the process is killed;
  * otherwise it has a random name.
  */
-#ifndef AF_BODY_TEMPORARY_FILE_H
-#define AF_BODY_TEMPORARY_FILE_H
+#ifndef AFC_BODY_TEMPORARY_FILE_H
+#define AFC_BODY_TEMPORARY_FILE_H
 
 #include <stdbool.h>
 
 /**
- * Creates a file for `path`. Returns 0, with the descriptor and a name in `*name` (af_free(); NULL:
+ * Creates a file for `path`. Returns 0, with the descriptor and a name in `*name` (afc_free(); NULL:
  * unnamed), or an errno.
  */
-int af__temporary_create(const char *path, int *descriptor, char **name);
+int afc__temporary_create(const char *path, int *descriptor, char **name);
 
 /** Does the same, if unnamed files aren't supported. */
-int af__temporary_create_named(const char *path, int *descriptor, char **name);
+int afc__temporary_create_named(const char *path, int *descriptor, char **name);
 
 /**
  * Renames the file to `path`. It replaces an existing file atomically, or fails with EEXIST if
  * `replaces` is false. Returns 0 or an errno; on failure nothing has changed. An unnamed file that
  * replaces another has a random name between two system calls: link(2) can't replace.
  */
-int af__temporary_rename(int descriptor, const char *name, const char *path, bool replaces);
+int afc__temporary_rename(int descriptor, const char *name, const char *path, bool replaces);
 
 /**
  * Copies the folder of `path`, with a trailing slash, to `folder` of `size` bytes. ENAMETOOLONG.
  */
-int af__folder_of(const char *path, char *folder, unsigned long size);
+int afc__folder_of(const char *path, char *folder, unsigned long size);
 
 #endif

@@ -25,7 +25,7 @@ static inline void rest(void) {
 }
 
 /** Spins with reads only until the lock looks free, so that waiting threads don't move its cache line around. */
-static bool try_some_time(af__lock *lock) {
+static bool try_some_time(afc__lock *lock) {
     for (int i = 0; i < LOOKS; i++) {
         if (atomic_load_explicit(&lock->is_held, memory_order_relaxed) == 0 &&
             atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire) == 0) {
@@ -36,7 +36,7 @@ static bool try_some_time(af__lock *lock) {
     return false;
 }
 
-static long futex(af__lock *lock, int operation, unsigned value, const struct timespec *limit) {
+static long futex(afc__lock *lock, int operation, unsigned value, const struct timespec *limit) {
     return syscall(SYS_futex, &lock->is_held, operation | FUTEX_PRIVATE_FLAG, value, limit, NULL,
                    0);
 }
@@ -49,7 +49,7 @@ static bool put_barrier_everywhere(void) {
            syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-void af__lock_wait(af__lock *lock) {
+void afc__lock_wait(afc__lock *lock) {
     if (try_some_time(lock)) return;
     int error = errno;
     atomic_fetch_add_explicit(&lock->sleepers, 1, memory_order_seq_cst);
@@ -63,7 +63,7 @@ void af__lock_wait(af__lock *lock) {
     errno = error;
 }
 
-void af__lock_wake(af__lock *lock) {
+void afc__lock_wake(afc__lock *lock) {
     int error = errno;
     futex(lock, FUTEX_WAKE, 1, NULL);
     errno = error;

@@ -4,32 +4,33 @@
  * instead: it makes the kernel execute a barrier in all other threads.
  * table.h names the benchmark.
  */
-#ifndef AF_CACHE_LOCK_H
-#define AF_CACHE_LOCK_H
+#ifndef AFC_CACHE_LOCK_H
+#define AFC_CACHE_LOCK_H
 
 #include <stdatomic.h>
 
 /** Zero: unlocked. It needs no destructor. */
-typedef struct af__lock {
+typedef struct afc__lock {
     atomic_uint is_held;
     atomic_uint sleepers; /**< Threads that sleep or are about to. */
-} af__lock;
+} afc__lock;
 
 /** Waits for a lock that is held, and takes it. */
-void af__lock_wait(af__lock *lock);
+void afc__lock_wait(afc__lock *lock);
 
 /** Wakes one sleeping thread. */
-void af__lock_wake(af__lock *lock);
+void afc__lock_wake(afc__lock *lock);
 
-static inline void af__lock_take(af__lock *lock) {
-    if (atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire) != 0) af__lock_wait(lock);
+static inline void afc__lock_take(afc__lock *lock) {
+    if (atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire) != 0)
+        afc__lock_wait(lock);
 }
 
-static inline void af__lock_give(af__lock *lock) {
+static inline void afc__lock_give(afc__lock *lock) {
     atomic_store_explicit(&lock->is_held, 0, memory_order_release);
     /* For the compiler only; the sleeping thread orders the processor's accesses. */
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0) af__lock_wake(lock);
+    if (atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0) afc__lock_wake(lock);
 }
 
 #endif

@@ -15,7 +15,7 @@
 
 static const char SYSTEM_PATH[] = "/proc/pressure/memory";
 
-struct af__pressure {
+struct afc__pressure {
     pthread_t thread;
     int descriptor, end;
     void (*on_pressure)(void *context);
@@ -42,16 +42,16 @@ static bool find_own_group(char *path, size_t size) {
     return found;
 }
 
-static af_status fail_open(int error, const char *path, af_failure *failure) {
-    af_status status = AF_EFILE;
+static afc_status fail_open(int error, const char *path, afc_failure *failure) {
+    afc_status status = AFC_EFILE;
     if (error == ENOENT || error == EOPNOTSUPP || error == ENOSYS || error == ENODEV) {
-        status = AF_EUNSUPPORTED;
-        af__fail(failure, status, "the kernel doesn't report memory pressure in %s", path);
+        status = AFC_EUNSUPPORTED;
+        afc__fail(failure, status, "the kernel doesn't report memory pressure in %s", path);
     } else if (error == EINVAL) {
-        status = AF_EINVAL;
-        af__fail(failure, status, "the kernel refused this stall_us and window_us");
+        status = AFC_EINVAL;
+        afc__fail(failure, status, "the kernel refused this stall_us and window_us");
     } else {
-        af__fail(failure, status, "no permission to watch memory pressure in %s", path);
+        afc__fail(failure, status, "no permission to watch memory pressure in %s", path);
     }
     if (failure != NULL) failure->system_error = error;
     return status;
@@ -67,11 +67,11 @@ static int arm(const char *path, const char *trigger, size_t size) {
     return -error;
 }
 
-af_status af__pressure_open(int *out, const af_pressure_options *options, af_failure *failure) {
+afc_status afc__pressure_open(int *out, const afc_pressure_options *options, afc_failure *failure) {
     *out = -1;
     if (options->size != sizeof *options || options->stall_us == 0 ||
         options->stall_us > options->window_us) {
-        return af__fail(failure, AF_EINVAL, "invalid stall_us: expected 1 to window_us");
+        return afc__fail(failure, AFC_EINVAL, "invalid stall_us: expected 1 to window_us");
     }
     /* The kernel requires the NUL, too. */
     char trigger[64];
@@ -90,13 +90,13 @@ af_status af__pressure_open(int *out, const af_pressure_options *options, af_fai
     }
     if (descriptor < 0) return fail_open(-descriptor, path, failure);
     *out = descriptor;
-    return AF_OK;
+    return AFC_OK;
 }
 
 /* ---- The thread ---------------------------------------------------------------------------- */
 
 static void *watch(void *context) {
-    af__pressure *pressure = context;
+    afc__pressure *pressure = context;
     struct pollfd polled[] = {{pressure->end, POLLIN, 0}, {pressure->descriptor, POLLPRI, 0}};
     for (;;) {
         if (poll(polled, 2, -1) < 0) continue;
@@ -110,7 +110,7 @@ static void *watch(void *context) {
     }
 }
 
-static int start_thread(af__pressure *pressure) {
+static int start_thread(afc__pressure *pressure) {
     /* Signals are for the program's own threads. */
     sigset_t all, before;
     sigfillset(&all);
@@ -121,36 +121,37 @@ static int start_thread(af__pressure *pressure) {
     return error;
 }
 
-af_status af__pressure_start(af__pressure **out, int descriptor, void (*on_pressure)(void *context),
-                             void *context, af_failure *failure) {
+afc_status afc__pressure_start(afc__pressure **out, int descriptor,
+                               void (*on_pressure)(void *context), void *context,
+                               afc_failure *failure) {
     *out = NULL;
-    af__pressure *pressure = af__zalloc(sizeof *pressure);
+    afc__pressure *pressure = afc__zalloc(sizeof *pressure);
     if (pressure == NULL) {
         close(descriptor);
-        return af__fail_memory(failure);
+        return afc__fail_memory(failure);
     }
-    *pressure = (af__pressure){.descriptor = descriptor,
-                               .end = eventfd(0, EFD_CLOEXEC),
-                               .on_pressure = on_pressure,
-                               .context = context};
+    *pressure = (afc__pressure){.descriptor = descriptor,
+                                .end = eventfd(0, EFD_CLOEXEC),
+                                .on_pressure = on_pressure,
+                                .context = context};
     int error = pressure->end < 0 ? errno : start_thread(pressure);
     if (error == 0) {
         *out = pressure;
-        return AF_OK;
+        return AFC_OK;
     }
     if (pressure->end >= 0) close(pressure->end);
     close(descriptor);
-    af_free(pressure);
-    af__fail(failure, AF_EINTERNAL, "cannot start the thread that watches memory pressure");
+    afc_free(pressure);
+    afc__fail(failure, AFC_EINTERNAL, "cannot start the thread that watches memory pressure");
     if (failure != NULL) failure->system_error = error;
-    return AF_EINTERNAL;
+    return AFC_EINTERNAL;
 }
 
-void af__pressure_stop(af__pressure *pressure) {
+void afc__pressure_stop(afc__pressure *pressure) {
     if (pressure == NULL) return;
     (void)eventfd_write(pressure->end, 1);
     pthread_join(pressure->thread, NULL);
     close(pressure->end);
     close(pressure->descriptor);
-    af_free(pressure);
+    afc_free(pressure);
 }

@@ -1,21 +1,22 @@
 /**
  * Memory pressure events of the kernel (PSI, pressure stall information).
  */
-#ifndef AF_CACHE_PRESSURE_H
-#define AF_CACHE_PRESSURE_H
+#ifndef AFC_CACHE_PRESSURE_H
+#define AFC_CACHE_PRESSURE_H
 
 #include <afcore/cache.h>
 
-typedef struct af__pressure af__pressure;
+typedef struct afc__pressure afc__pressure;
 
-/** Arms a PSI trigger; `*out` is a descriptor that polls POLLPRI. Fails as af_cache_watch_pressure(). */
-af_status af__pressure_open(int *out, const af_pressure_options *options, af_failure *failure);
+/** Arms a PSI trigger; `*out` is a descriptor that polls POLLPRI. Fails as afc_cache_watch_pressure(). */
+afc_status afc__pressure_open(int *out, const afc_pressure_options *options, afc_failure *failure);
 
 /** Starts a thread that calls `on_pressure` whenever `descriptor` polls POLLPRI. Takes `descriptor`. */
-af_status af__pressure_start(af__pressure **out, int descriptor, void (*on_pressure)(void *context),
-                             void *context, af_failure *failure);
+afc_status afc__pressure_start(afc__pressure **out, int descriptor,
+                               void (*on_pressure)(void *context), void *context,
+                               afc_failure *failure);
 
 /** Ends the thread; afterwards `on_pressure` isn't called any more. NULL is allowed. */
-void af__pressure_stop(af__pressure *pressure);
+void afc__pressure_stop(afc__pressure *pressure);
 
 #endif

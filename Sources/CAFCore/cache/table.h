@@ -11,8 +11,8 @@
  * 563 ns with two, and 377 and 928 ns with GLib's chained table, its list and a mutex (best of four rounds, on a
  * machine with two processors, both busy).
  */
-#ifndef AF_CACHE_TABLE_H
-#define AF_CACHE_TABLE_H
+#ifndef AFC_CACHE_TABLE_H
+#define AFC_CACHE_TABLE_H
 
 #include <afcore/base.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@
  * An entry: one block of this struct, in caches with a time to live the expiry time (int64_t, unaligned), and the
  * key.
  */
-typedef struct af__entry {
+typedef struct afc__entry {
     union {
         uint64_t cost;
         void *value; /**< After removal; before that it is in the bucket. */
@@ -29,81 +29,82 @@ typedef struct af__entry {
     uint32_t readers;  /**< Readers that found the entry; under the lock. */
     atomic_uint left;  /**< Readers that have retained the value. */
     uint16_t key_size; /**< Size of the key, which is at the table's `key_offset`. */
-} af__entry;
+} afc__entry;
 
 enum {
-    AF__BUCKET_SLOTS = 3,
+    AFC__BUCKET_SLOTS = 3,
     /** End of the last member, without the struct's padding. */
-    AF__ENTRY_END = offsetof(af__entry, key_size) + sizeof(uint16_t)
+    AFC__ENTRY_END = offsetof(afc__entry, key_size) + sizeof(uint16_t)
 };
 
-typedef struct af__bucket {
-    uint32_t hash[AF__BUCKET_SLOTS];
+typedef struct afc__bucket {
+    uint32_t hash[AFC__BUCKET_SLOTS];
     uint32_t
         passed_by; /**< Entries whose first bucket is this one but which are stored in a later one. */
-    af__entry *slot[AF__BUCKET_SLOTS];
-    void *value[AF__BUCKET_SLOTS];
-} af__bucket;
+    afc__entry *slot[AFC__BUCKET_SLOTS];
+    void *value[AFC__BUCKET_SLOTS];
+} afc__bucket;
 
 /** The slot of an entry, numbered from 1, valid until the table grows. 0: none. */
-typedef uint32_t af__place;
+typedef uint32_t afc__place;
 
 /** The links of a slot in the order of use. */
-typedef struct af__links {
-    af__place newer, older; /**< 0 after the newest and before the oldest. */
-    uint64_t stamp;         /**< Last use, in the cache's own count. */
-} af__links;
+typedef struct afc__links {
+    afc__place newer, older; /**< 0 after the newest and before the oldest. */
+    uint64_t stamp;          /**< Last use, in the cache's own count. */
+} afc__links;
 
-typedef struct af__table {
-    af__bucket *buckets; /**< NULL if there are none; aligned to a cache line within `block`. */
-    af__links *links;    /**< Indexed by place; in the same block. */
+typedef struct afc__table {
+    afc__bucket *buckets; /**< NULL if there are none; aligned to a cache line within `block`. */
+    afc__links *links;    /**< Indexed by place; in the same block. */
     uint32_t bucket_count;
     uint32_t count;
-    af__place newest, oldest; /**< Least and most recently used; 0: the table is empty. */
-    uint32_t key_offset;      /**< Offset of the key in each entry. */
+    afc__place newest, oldest; /**< Least and most recently used; 0: the table is empty. */
+    uint32_t key_offset;       /**< Offset of the key in each entry. */
     void *block;
-} af__table;
+} afc__table;
 
-static inline char *af__entry_key(af__entry *entry, uint32_t key_offset) {
+static inline char *afc__entry_key(afc__entry *entry, uint32_t key_offset) {
     return (char *)entry + key_offset;
 }
 
-static inline af__bucket *af__table_bucket(const af__table *table, af__place place) {
-    return &table->buckets[(place - 1) / AF__BUCKET_SLOTS];
+static inline afc__bucket *afc__table_bucket(const afc__table *table, afc__place place) {
+    return &table->buckets[(place - 1) / AFC__BUCKET_SLOTS];
 }
 
 /** Returns the entry at an occupied place. */
-static inline af__entry *af__table_entry(const af__table *table, af__place place) {
-    return af__table_bucket(table, place)->slot[(place - 1) % AF__BUCKET_SLOTS];
+static inline afc__entry *afc__table_entry(const afc__table *table, afc__place place) {
+    return afc__table_bucket(table, place)->slot[(place - 1) % AFC__BUCKET_SLOTS];
 }
 
 /** Returns its value. */
-static inline void *af__table_value(const af__table *table, af__place place) {
-    return af__table_bucket(table, place)->value[(place - 1) % AF__BUCKET_SLOTS];
+static inline void *afc__table_value(const afc__table *table, afc__place place) {
+    return afc__table_bucket(table, place)->value[(place - 1) % AFC__BUCKET_SLOTS];
 }
 
 /** Returns the place of the entry with this key and hash, or 0. */
-af__place af__table_find(const af__table *table, uint32_t hash, af_slice key);
+afc__place afc__table_find(const afc__table *table, uint32_t hash, afc_slice key);
 
 /** Reserves room for one more entry; false when out of memory and full. Add the entry before any other change. */
-bool af__table_reserve(af__table *table);
+bool afc__table_reserve(afc__table *table);
 
 /** Adds an entry as the most recently used, at `stamp`. Its key must not be in the table, and there must be room. */
-void af__table_add(af__table *table, uint32_t hash, af__entry *entry, void *value, uint64_t stamp);
+void afc__table_add(afc__table *table, uint32_t hash, afc__entry *entry, void *value,
+                    uint64_t stamp);
 
 /** Replaces an entry by one with the same key. */
-void af__table_replace(af__table *table, af__place place, af__entry *entry, void *value);
+void afc__table_replace(afc__table *table, afc__place place, afc__entry *entry, void *value);
 
 /** Makes an entry the most recently used, at `stamp`. */
-void af__table_use(af__table *table, af__place place, uint64_t stamp);
+void afc__table_use(afc__table *table, afc__place place, uint64_t stamp);
 
 /** Removes the entry at a place. */
-void af__table_remove(af__table *table, af__place place);
+void afc__table_remove(afc__table *table, afc__place place);
 
 /** Removes all entries and frees the memory. */
-void af__table_clear(af__table *table);
+void afc__table_clear(afc__table *table);
 
 /** Returns the size of a table in bytes, without its entries. */
-size_t af__table_size(const af__table *table);
+size_t afc__table_size(const afc__table *table);
 
 #endif

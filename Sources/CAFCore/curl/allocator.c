@@ -38,17 +38,17 @@ typedef struct block {
     struct block *next;
 } block;
 
-struct af__memory {
+struct afc__memory {
     block *newest[SIZES]; /**< Freelists by size class: each block has at least that many bytes. */
     size_t bytes;
 };
 
 /** The allocator of the session whose loop runs on this thread. */
-static _Thread_local af__memory *own;
+static _Thread_local afc__memory *own;
 
 static void *take(size_t size) {
     size_t steps = size / STEP + (size % STEP != 0);
-    af__memory *memory = own;
+    afc__memory *memory = own;
     if (memory == NULL || steps >= SIZES || steps == 0) return malloc(size);
     block *kept = memory->newest[steps];
     if (kept == NULL) return malloc(steps * STEP);
@@ -70,7 +70,7 @@ static char *take_copy(const char *text) {
 }
 
 static void keep_or_free(void *freed) {
-    af__memory *memory = own;
+    afc__memory *memory = own;
     if (memory == NULL) {
         free(freed);
         return;
@@ -122,25 +122,25 @@ static void *take_again(void *taken, size_t size) {
     return other;
 }
 
-CURLcode af__memory_init_libcurl(void) {
-    if (!AF__KEEPS_FREELISTS || !stay_loaded()) return curl_global_init(CURL_GLOBAL_DEFAULT);
+CURLcode afc__memory_init_libcurl(void) {
+    if (!AFC__KEEPS_FREELISTS || !stay_loaded()) return curl_global_init(CURL_GLOBAL_DEFAULT);
     return curl_global_init_mem(CURL_GLOBAL_DEFAULT, take, give, take_again, take_copy,
                                 take_zeroed);
 }
 
-af__memory *af__memory_new(void) {
-    return af__zalloc(sizeof(af__memory));
+afc__memory *afc__memory_new(void) {
+    return afc__zalloc(sizeof(afc__memory));
 }
 
-void af__memory_use(af__memory *memory) {
+void afc__memory_use(afc__memory *memory) {
     own = memory;
 }
 
-size_t af__memory_kept(const af__memory *memory) {
+size_t afc__memory_kept(const afc__memory *memory) {
     return memory->bytes;
 }
 
-void af__memory_free(af__memory *memory) {
+void afc__memory_free(afc__memory *memory) {
     if (memory == NULL) return;
     if (own == memory) own = NULL;
     for (size_t steps = 0; steps < SIZES; steps++) {
@@ -150,5 +150,5 @@ void af__memory_free(af__memory *memory) {
             kept = next;
         }
     }
-    af_free(memory);
+    afc_free(memory);
 }

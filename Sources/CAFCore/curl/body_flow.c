@@ -24,33 +24,33 @@ enum { LONGEST_CHUNK = 16 * 1024 };
  * Versions in between ignore the rest of the field and pass on encoded or even chunked bytes as the
  * body.
  */
-bool af__exchange_cannot_decode(const af__exchange *exchange) {
-    af__transfer *transfer = exchange->transfer;
-    if (!af__hop_has_coded_body(transfer)) return false;
+bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
+    afc__transfer *transfer = exchange->transfer;
+    if (!afc__hop_has_coded_body(transfer)) return false;
     if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080100) return false;
-    af_failure failure = {0};
-    af__fail(&failure, AF_EPROTOCOL,
-             "the body has a transfer coding that the request didn't accept");
-    af__transfer_fail(transfer, &failure);
+    afc_failure failure = {0};
+    afc__fail(&failure, AFC_EPROTOCOL,
+              "the body has a transfer coding that the request didn't accept");
+    afc__transfer_fail(transfer, &failure);
     return true;
 }
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
-static void wait_for_transfer(af__exchange *exchange) {
+static void wait_for_transfer(afc__exchange *exchange) {
     exchange->has_paused = true;
     exchange->owner.waiting(exchange->owner.context);
 }
 
-static void tell_filled(af__exchange *exchange) {
-    if (!af__sink_has_block(&exchange->transfer->sink)) return;
+static void tell_filled(afc__exchange *exchange) {
+    if (!afc__sink_has_block(&exchange->transfer->sink)) return;
     exchange->owner.filled(exchange->owner.context);
 }
 
-static void flush_later(af__exchange *exchange) {
-    af__driver *driver = exchange->driver;
-    if (exchange->flush != AF__FLUSH_NONE) return;
-    exchange->flush = AF__FLUSH_DUE;
+static void flush_later(afc__exchange *exchange) {
+    afc__driver *driver = exchange->driver;
+    if (exchange->flush != AFC__FLUSH_NONE) return;
+    exchange->flush = AFC__FLUSH_DUE;
     exchange->next_to_flush = driver->to_flush;
     driver->to_flush = exchange;
 }
@@ -59,10 +59,10 @@ static void flush_later(af__exchange *exchange) {
  * Keeps a chunk that libcurl had collected. The last chunk is shorter and stays in libcurl: as long
  * as libcurl holds bytes, it neither reads nor ends the exchange.
  */
-static af__flow keep(af__exchange *exchange, af_slice chunk, int64_t received) {
+static afc__flow keep(afc__exchange *exchange, afc_slice chunk, int64_t received) {
     bool is_last = chunk.size < LONGEST_CHUNK;
-    exchange->flush = is_last ? AF__FLUSH_STOPPED : AF__FLUSHING;
-    return af__transfer_keep(exchange->transfer, chunk, received, !is_last);
+    exchange->flush = is_last ? AFC__FLUSH_STOPPED : AFC__FLUSHING;
+    return afc__transfer_keep(exchange->transfer, chunk, received, !is_last);
 }
 
 /**
@@ -70,49 +70,49 @@ static af__flow keep(af__exchange *exchange, af_slice chunk, int64_t received) {
  * only after it was consumed, so this chunk is added; decoded chunks can't be, as their size on the
  * wire isn't known.
  */
-static int64_t count_received(const af__exchange *exchange, size_t size) {
+static int64_t count_received(const afc__exchange *exchange, size_t size) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    if (af__hop_is_decoded(exchange->transfer)) return received;
+    if (afc__hop_is_decoded(exchange->transfer)) return received;
     int64_t passed = exchange->passed + (int64_t)size;
     return passed > received ? passed : received;
 }
 
-size_t af__exchange_take_body(char *bytes, size_t one, size_t size, void *context) {
+size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *context) {
     (void)one;
-    af__exchange *exchange = context;
+    afc__exchange *exchange = context;
     if (size == 0) return 0;
     int64_t received = count_received(exchange, size);
-    af_slice chunk = {bytes, size};
-    bool is_flushing = exchange->flush == AF__FLUSHING;
-    if (!is_flushing) exchange->last_activity_us = af__loop_now(exchange->driver->loop);
-    af__flow flow = is_flushing ? keep(exchange, chunk, received)
-                                : af__transfer_on_body(exchange->transfer, chunk, received);
-    if (flow != AF__STOP && af__exchange_cannot_decode(exchange)) return 0;
+    afc_slice chunk = {bytes, size};
+    bool is_flushing = exchange->flush == AFC__FLUSHING;
+    if (!is_flushing) exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
+    afc__flow flow = is_flushing ? keep(exchange, chunk, received)
+                                 : afc__transfer_on_body(exchange->transfer, chunk, received);
+    if (flow != AFC__STOP && afc__exchange_cannot_decode(exchange)) return 0;
     switch (flow) {
-    case AF__CONSUMED:
+    case AFC__CONSUMED:
         exchange->passed += (int64_t)size;
         if (is_flushing) return size;
         tell_filled(exchange);
-        exchange->has_whole_answer = af__exchange_is_answered(exchange);
+        exchange->has_whole_answer = afc__exchange_is_answered(exchange);
         return exchange->has_whole_answer ? 0 : size;
-    case AF__PAUSED:
+    case AFC__PAUSED:
         wait_for_transfer(exchange);
-        if (!is_flushing && af__hop_is_decoded(exchange->transfer)) flush_later(exchange);
-        af__reading_stops(exchange);
+        if (!is_flushing && afc__hop_is_decoded(exchange->transfer)) flush_later(exchange);
+        afc__reading_stops(exchange);
         return CURL_WRITEFUNC_PAUSE;
-    case AF__STOP:
+    case AFC__STOP:
         break;
     }
     return 0;
 }
 
-size_t af__exchange_read_body(char *buffer, size_t one, size_t size, void *context) {
-    af__exchange *exchange = context;
-    exchange->last_activity_us = af__loop_now(exchange->driver->loop);
-    ptrdiff_t count = af__transfer_read_body(exchange->transfer, buffer, one * size);
+size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *context) {
+    afc__exchange *exchange = context;
+    exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
+    ptrdiff_t count = afc__transfer_read_body(exchange->transfer, buffer, one * size);
     if (count >= 0) return (size_t)count;
-    if (count == AF_READ_AGAIN) {
+    if (count == AFC_READ_AGAIN) {
         wait_for_transfer(exchange);
         return CURL_READFUNC_PAUSE;
     }
@@ -122,7 +122,7 @@ size_t af__exchange_read_body(char *buffer, size_t one, size_t size, void *conte
 /* ---- Flushing ------------------------------------------------------------------------------ */
 
 /** Ends the exchange with an error that libcurl doesn't report as a message. */
-static void end_with(af__exchange *exchange, CURLcode code) {
+static void end_with(afc__exchange *exchange, CURLcode code) {
     exchange->has_ended = true;
     exchange->code = code;
 }
@@ -133,20 +133,20 @@ static void end_with(af__exchange *exchange, CURLcode code) {
  * before 8.6, it sets conn->cselect_bits. If the last chunk is as long as the others, libcurl holds
  * nothing and reads at most once more.
  */
-static void flush(af__exchange *exchange) {
-    exchange->flush = AF__FLUSHING;
+static void flush(afc__exchange *exchange) {
+    exchange->flush = AFC__FLUSHING;
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
-    if (code == CURLE_OK && exchange->flush == AF__FLUSHING) {
+    if (code == CURLE_OK && exchange->flush == AFC__FLUSHING) {
         code = curl_easy_pause(exchange->easy, CURLPAUSE_RECV);
     }
-    exchange->flush = AF__FLUSH_NONE;
+    exchange->flush = AFC__FLUSH_NONE;
     /* Without a connection the exchange has ended, and libcurl's message follows. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
 }
 
-void af__driver_flush(af__driver *driver) {
+void afc__driver_flush(afc__driver *driver) {
     while (driver->to_flush != NULL) {
-        af__exchange *exchange = driver->to_flush;
+        afc__exchange *exchange = driver->to_flush;
         driver->to_flush = exchange->next_to_flush;
         flush(exchange);
         if (!exchange->has_ended) continue;
@@ -155,38 +155,38 @@ void af__driver_flush(af__driver *driver) {
     }
 }
 
-void af__exchange_forget_flush(af__exchange *exchange) {
-    af__exchange **link = &exchange->driver->broken;
+void afc__exchange_forget_flush(afc__exchange *exchange) {
+    afc__exchange **link = &exchange->driver->broken;
     while (*link != NULL && *link != exchange) link = &(*link)->next_broken;
     if (*link != NULL) *link = exchange->next_broken;
     exchange->next_broken = NULL;
 }
 
-af__exchange *af__driver_next_broken(af__driver *driver) {
-    af__exchange *exchange = driver->broken;
-    if (exchange != NULL) af__exchange_forget_flush(exchange);
+afc__exchange *afc__driver_next_broken(afc__driver *driver) {
+    afc__exchange *exchange = driver->broken;
+    if (exchange != NULL) afc__exchange_forget_flush(exchange);
     return exchange;
 }
 
 /* ---- Going on ------------------------------------------------------------------------------ */
 
 /** Passes on as many of the kept bytes as the transfer accepts. */
-static af__flow deliver(af__exchange *exchange) {
-    while (af__transfer_has_kept(exchange->transfer)) {
-        af__flow flow = af__transfer_deliver(exchange->transfer);
-        if (flow != AF__CONSUMED) return flow;
+static afc__flow deliver(afc__exchange *exchange) {
+    while (afc__transfer_has_kept(exchange->transfer)) {
+        afc__flow flow = afc__transfer_deliver(exchange->transfer);
+        if (flow != AFC__CONSUMED) return flow;
         tell_filled(exchange);
     }
-    return AF__CONSUMED;
+    return AFC__CONSUMED;
 }
 
-bool af__exchange_resume(af__exchange *exchange) {
-    af__flow flow = deliver(exchange);
-    if (flow == AF__STOP) {
+bool afc__exchange_resume(afc__exchange *exchange) {
+    afc__flow flow = deliver(exchange);
+    if (flow == AFC__STOP) {
         end_with(exchange, CURLE_WRITE_ERROR);
         return false;
     }
-    if (flow == AF__PAUSED) {
+    if (flow == AFC__PAUSED) {
         /* Then libcurl has nothing to do either, unless the request body may have bytes again. */
         if (exchange->has_ended || !exchange->transfer->request.sends_body) return true;
     } else {
@@ -197,24 +197,24 @@ bool af__exchange_resume(af__exchange *exchange) {
      * libcurl delivers the bytes that it holds inside this call; the exchange may be paused again
      * at once.
      */
-    af__reading_may_begin(exchange);
+    afc__reading_may_begin(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
-    if (!af__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
+    if (!afc__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
     /* Here libcurl returns a callback's error instead of ending the transfer with it. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
-    if (exchange->flush == AF__FLUSH_DUE) {
+    if (exchange->flush == AFC__FLUSH_DUE) {
         /* It is the only one in the list: what libcurl does in drive() is flushed there. */
         exchange->driver->to_flush = exchange->next_to_flush;
-        exchange->flush = AF__FLUSH_NONE;
+        exchange->flush = AFC__FLUSH_NONE;
         if (!exchange->has_ended) flush(exchange);
     }
     return !exchange->has_ended;
 }
 
-bool af__exchange_must_deliver(af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
-    if (exchange->code != CURLE_OK || af__transfer_has_failed(transfer)) return false;
-    if (!af__transfer_has_kept(transfer)) return false;
+bool afc__exchange_must_deliver(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    if (exchange->code != CURLE_OK || afc__transfer_has_failed(transfer)) return false;
+    if (!afc__transfer_has_kept(transfer)) return false;
     wait_for_transfer(exchange);
     return true;
 }

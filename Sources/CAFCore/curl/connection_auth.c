@@ -21,22 +21,22 @@ static const long MOST_ROUNDS = 10;
         if (exchange->option_error == CURLE_OK) exchange->option_error = code_;                    \
     } while (0)
 
-unsigned af__connection_schemes(void) {
+unsigned afc__connection_schemes(void) {
     int features = curl_version_info(CURLVERSION_NOW)->features;
     unsigned schemes = 0;
-    if ((features & CURL_VERSION_NTLM) != 0) schemes |= AF_AUTH_NTLM;
-    if ((features & CURL_VERSION_SPNEGO) != 0) schemes |= AF_AUTH_NEGOTIATE;
+    if ((features & CURL_VERSION_NTLM) != 0) schemes |= AFC_AUTH_NTLM;
+    if ((features & CURL_VERSION_SPNEGO) != 0) schemes |= AFC_AUTH_NEGOTIATE;
     return schemes;
 }
 
-unsigned af__driver_auth_schemes(const af__driver *driver) {
+unsigned afc__driver_auth_schemes(const afc__driver *driver) {
     return driver->auth_schemes;
 }
 
-void af__exchange_set_auth(af__exchange *exchange) {
+void afc__exchange_set_auth(afc__exchange *exchange) {
     unsigned scheme;
-    const af_credentials *credentials = af__transfer_connection_auth(exchange->transfer, false,
-                                                                     &scheme);
+    const afc_credentials *credentials = afc__transfer_connection_auth(exchange->transfer, false,
+                                                                       &scheme);
     if (credentials == NULL || exchange->is_reinjected) return;
     /*
      * libcurl keeps more authentication state than can be reset, so this handle isn't reused after
@@ -45,65 +45,65 @@ void af__exchange_set_auth(af__exchange *exchange) {
     exchange->state.connection_auth = true;
     bool has_user = credentials->user != NULL;
     SET(CURLOPT_MAXREDIRS, MOST_ROUNDS);
-    SET(CURLOPT_HTTPAUTH, scheme == AF_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
+    SET(CURLOPT_HTTPAUTH, scheme == AFC_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
     SET(CURLOPT_USERNAME, has_user ? credentials->user : "");
     SET(CURLOPT_PASSWORD, has_user ? credentials->password : "");
 }
 
 /** Sets the user. The one in the proxy's URL is sent preemptively by libcurl, as Basic. */
-static void set_user(af__exchange *exchange, const char *user, const char *password) {
+static void set_user(afc__exchange *exchange, const char *user, const char *password) {
     SET(CURLOPT_PROXYUSERNAME, user);
     SET(CURLOPT_PROXYPASSWORD, password);
 }
 
-static af_status set_field(af__exchange *exchange, const char *value) {
+static afc_status set_field(afc__exchange *exchange, const char *value) {
     static const char name[] = "Proxy-Authorization: ";
-    af__buffer *text = &exchange->proxy_text;
-    if (value == NULL && !exchange->state.has_proxy_field) return AF_OK;
+    afc__buffer *text = &exchange->proxy_text;
+    if (value == NULL && !exchange->state.has_proxy_field) return AFC_OK;
     exchange->state.has_proxy_field = value != NULL;
     text->size = 0;
     if (value == NULL) {
         SET(CURLOPT_PROXYHEADER, NULL);
-        return AF_OK;
+        return AFC_OK;
     }
-    af_status status = af__buffer_reserve(text, sizeof name + strlen(value));
-    if (status == AF_OK) status = af__buffer_append(text, name, sizeof name - 1);
-    if (status == AF_OK) status = af__buffer_append(text, value, strlen(value) + 1);
+    afc_status status = afc__buffer_reserve(text, sizeof name + strlen(value));
+    if (status == AFC_OK) status = afc__buffer_append(text, name, sizeof name - 1);
+    if (status == AFC_OK) status = afc__buffer_append(text, value, strlen(value) + 1);
     exchange->proxy_field = (struct curl_slist){text->bytes, NULL};
-    SET(CURLOPT_PROXYHEADER, status == AF_OK ? &exchange->proxy_field : NULL);
+    SET(CURLOPT_PROXYHEADER, status == AFC_OK ? &exchange->proxy_field : NULL);
     return status;
 }
 
-af_status af__exchange_set_proxy_auth(af__exchange *exchange, af_failure *failure) {
-    af__transfer *transfer = exchange->transfer;
-    const af__proxy *proxy = transfer->hop.proxy;
-    if (!af__transfer_prepare_proxy_auth(transfer)) return transfer->result->failure.status;
-    const char *value = af__transfer_proxy_authorization(transfer);
-    if (set_field(exchange, value) != AF_OK) return af__fail_memory(failure);
+afc_status afc__exchange_set_proxy_auth(afc__exchange *exchange, afc_failure *failure) {
+    afc__transfer *transfer = exchange->transfer;
+    const afc__proxy *proxy = transfer->hop.proxy;
+    if (!afc__transfer_prepare_proxy_auth(transfer)) return transfer->result->failure.status;
+    const char *value = afc__transfer_proxy_authorization(transfer);
+    if (set_field(exchange, value) != AFC_OK) return afc__fail_memory(failure);
     unsigned scheme;
-    const af_credentials *credentials = af__transfer_connection_auth(transfer, true, &scheme);
+    const afc_credentials *credentials = afc__transfer_connection_auth(transfer, true, &scheme);
     if (credentials != NULL) {
         exchange->state.connection_auth = true;
         SET(CURLOPT_MAXREDIRS, MOST_ROUNDS);
-        SET(CURLOPT_PROXYAUTH, scheme == AF_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
+        SET(CURLOPT_PROXYAUTH, scheme == AFC_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
         bool has_user = credentials->user != NULL;
         set_user(exchange, has_user ? credentials->user : "",
                  has_user ? credentials->password : "");
-        return AF_OK;
+        return AFC_OK;
     }
-    bool speaks_http = proxy != NULL && af__proxy_speaks_http(proxy);
-    bool is_other = speaks_http && af__transfer_identifies_to_proxy(transfer);
+    bool speaks_http = proxy != NULL && afc__proxy_speaks_http(proxy);
+    bool is_other = speaks_http && afc__transfer_identifies_to_proxy(transfer);
     bool has_user = proxy != NULL && !is_other;
     set_user(exchange, has_user ? proxy->user : NULL, has_user ? proxy->password : NULL);
-    return AF_OK;
+    return AFC_OK;
 }
 
-void af__exchange_forget_fields(af__exchange *exchange) {
+void afc__exchange_forget_fields(afc__exchange *exchange) {
     /*
      * Always overwritten: any field may be a secret, such as the request's own Authorization or
      * Cookie.
      */
-    af__buffer *const texts[] = {&exchange->field_text, &exchange->proxy_text};
+    afc__buffer *const texts[] = {&exchange->field_text, &exchange->proxy_text};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (texts[i]->size > 0) explicit_bzero(texts[i]->bytes, texts[i]->size);
     }

@@ -41,7 +41,7 @@ static bool has_input(int descriptor) {
     return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-static const void *ssl_of(const af__exchange *exchange) {
+static const void *ssl_of(const afc__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
     if (!exchange->transfer->request.url.is_https) return NULL;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
@@ -52,10 +52,10 @@ static const void *ssl_of(const af__exchange *exchange) {
  * TLS records without HTTP bytes, such as a late ticket, count as input as well: they can't be
  * distinguished here, and the cost is one new connection at most.
  */
-static bool is_unclean(const af__socket *socket, const void *ssl) {
-    if (socket->kind == AF__CONNECTION_ENDED) return true;
-    if (ssl != NULL && af__tls_has_input(ssl)) return true;
-    if (af__tls_peer_has_input(socket->proxy)) return true;
+static bool is_unclean(const afc__socket *socket, const void *ssl) {
+    if (socket->kind == AFC__CONNECTION_ENDED) return true;
+    if (ssl != NULL && afc__tls_has_input(ssl)) return true;
+    if (afc__tls_peer_has_input(socket->proxy)) return true;
     return has_input(socket->watch.descriptor);
 }
 
@@ -66,17 +66,17 @@ typedef struct reuse_route {
     int local_port;
 } reuse_route;
 
-static af__socket **place_of(af__driver *driver, int local_port) {
-    return &driver->by_port[(unsigned)local_port % AF__PORT_PLACES];
+static afc__socket **place_of(afc__driver *driver, int local_port) {
+    return &driver->by_port[(unsigned)local_port % AFC__PORT_PLACES];
 }
 
 /** Returns whether the exchange's hop is still running. */
-static bool is_in_use(const af__socket *socket) {
-    const af__exchange *last = socket->last;
+static bool is_in_use(const afc__socket *socket) {
+    const afc__exchange *last = socket->last;
     return last != NULL && last->serial == socket->last_serial && last->transfer != NULL;
 }
 
-static bool is_opened_for(const af__socket *socket, const af__exchange *exchange,
+static bool is_opened_for(const afc__socket *socket, const afc__exchange *exchange,
                           const reuse_route *route) {
     struct sockaddr_storage name;
     socklen_t size = sizeof name;
@@ -106,18 +106,18 @@ static void copy_text(char *out, size_t size, const char *text) {
 }
 
 /** Finds the connection that was just made: of several sockets, the one that connected. */
-static af__socket *register_new(af__exchange *exchange, const reuse_route *route) {
-    af__driver *driver = exchange->driver;
+static afc__socket *register_new(afc__exchange *exchange, const reuse_route *route) {
+    afc__driver *driver = exchange->driver;
     for (size_t i = 0; i < driver->socket_capacity; i++) {
-        af__socket *socket = driver->sockets[i];
+        afc__socket *socket = driver->sockets[i];
         if (!is_opened_for(socket, exchange, route)) continue;
         socket->opener = NULL;
-        socket->kind = exchange->is_multiplexed ? AF__CONNECTION_HTTP_2 : AF__CONNECTION_HTTP_1;
+        socket->kind = exchange->is_multiplexed ? AFC__CONNECTION_HTTP_2 : AFC__CONNECTION_HTTP_1;
         socket->local_port = route->local_port;
         copy_text(socket->local, sizeof socket->local, route->local);
         copy_text(socket->remote, sizeof socket->remote, route->remote);
-        socket->proxy = af__tls_peer_retain(exchange->proxy_peer);
-        af__socket **place = place_of(driver, route->local_port);
+        socket->proxy = afc__tls_peer_retain(exchange->proxy_peer);
+        afc__socket **place = place_of(driver, route->local_port);
         socket->next_alike = *place;
         *place = socket;
         return socket;
@@ -125,7 +125,7 @@ static af__socket *register_new(af__exchange *exchange, const reuse_route *route
     return NULL;
 }
 
-static bool is_on_route(const af__socket *socket, const reuse_route *route) {
+static bool is_on_route(const afc__socket *socket, const reuse_route *route) {
     return socket->local_port == route->local_port &&
            strncmp(socket->local, route->local, sizeof socket->local - 1) == 0 &&
            strncmp(socket->remote, route->remote, sizeof socket->remote - 1) == 0;
@@ -137,8 +137,8 @@ static bool is_on_route(const af__socket *socket, const reuse_route *route) {
  * protocol. The events that libcurl waits for, or the pause, then belong to the other exchange.
  * Between two exchanges libcurl releases the connection.
  */
-static bool serves_another(const af__socket *socket, const af__exchange *exchange) {
-    if (socket->kind == AF__CONNECTION_HTTP_2 || socket->last == exchange) return false;
+static bool serves_another(const afc__socket *socket, const afc__exchange *exchange) {
+    if (socket->kind == AFC__CONNECTION_HTTP_2 || socket->last == exchange) return false;
     return socket->wanted != 0 || (is_in_use(socket) && socket->last->has_paused);
 }
 
@@ -146,21 +146,21 @@ static bool serves_another(const af__socket *socket, const af__exchange *exchang
  * Finds a pooled connection. Addresses may be ambiguous, for example for Unix-domain sockets: then
  * the result is NULL, and `*is_clean` covers all candidates.
  */
-static af__socket *find_pooled(const af__exchange *exchange, const reuse_route *route,
-                               bool *is_clean) {
+static afc__socket *find_pooled(const afc__exchange *exchange, const reuse_route *route,
+                                bool *is_clean) {
     const void *ssl = ssl_of(exchange);
-    af__socket *found = NULL;
+    afc__socket *found = NULL;
     size_t count = 0;
     bool is_taken = false;
     *is_clean = true;
-    for (af__socket *at = *place_of(exchange->driver, route->local_port); at != NULL;
+    for (afc__socket *at = *place_of(exchange->driver, route->local_port); at != NULL;
          at = at->next_alike) {
         if (!is_on_route(at, route)) continue;
         if (serves_another(at, exchange)) {
             is_taken = true;
             continue;
         }
-        if (at->kind != AF__CONNECTION_HTTP_2 && is_unclean(at, ssl)) *is_clean = false;
+        if (at->kind != AFC__CONNECTION_HTTP_2 && is_unclean(at, ssl)) *is_clean = false;
         found = at;
         count++;
     }
@@ -168,8 +168,8 @@ static af__socket *find_pooled(const af__exchange *exchange, const reuse_route *
     return count == 1 ? found : NULL;
 }
 
-void af__reuse_opened(af__socket *socket, af__exchange *exchange) {
-    socket->kind = AF__CONNECTION_UNKNOWN;
+void afc__reuse_opened(afc__socket *socket, afc__exchange *exchange) {
+    socket->kind = AFC__CONNECTION_UNKNOWN;
     socket->opener = exchange;
     socket->opener_serial = exchange->serial;
     socket->number = ++exchange->driver->opened;
@@ -177,38 +177,38 @@ void af__reuse_opened(af__socket *socket, af__exchange *exchange) {
     socket->must_recheck = false;
 }
 
-void af__reuse_closing(af__socket *socket) {
-    af__driver *driver = socket->driver;
-    if (socket->kind != AF__CONNECTION_UNKNOWN) {
-        af__socket **at = place_of(driver, socket->local_port);
+void afc__reuse_closing(afc__socket *socket) {
+    afc__driver *driver = socket->driver;
+    if (socket->kind != AFC__CONNECTION_UNKNOWN) {
+        afc__socket **at = place_of(driver, socket->local_port);
         while (*at != NULL && *at != socket) at = &(*at)->next_alike;
         if (*at == socket) *at = socket->next_alike;
         /*
          * Nothing is recorded about an address that couldn't be connected to, which had the same
          * descriptor.
          */
-        socket->was_open = socket->kind == AF__CONNECTION_HTTP_2 &&
+        socket->was_open = socket->kind == AFC__CONNECTION_HTTP_2 &&
                            !has_input(socket->watch.descriptor);
         socket->closed_number = socket->number;
     }
     socket->number = 0;
-    socket->kind = AF__CONNECTION_UNKNOWN;
+    socket->kind = AFC__CONNECTION_UNKNOWN;
     socket->opener = NULL;
-    af__tls_peer_release(socket->proxy);
+    afc__tls_peer_release(socket->proxy);
     socket->proxy = NULL;
 }
 
-void af__reuse_heard(af__socket *socket) {
+void afc__reuse_heard(afc__socket *socket) {
     char bytes[16 * 1024];
     /* A paused exchange isn't read either. */
-    if (socket->kind != AF__CONNECTION_HTTP_1 || is_in_use(socket)) return;
+    if (socket->kind != AFC__CONNECTION_HTTP_1 || is_in_use(socket)) return;
     int descriptor = socket->watch.descriptor;
     shutdown(descriptor, SHUT_RDWR);
     for (int i = 0; i < LONGEST_DRAIN; i++) {
         ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
         if (count == 0 || (count < 0 && errno != EINTR)) break;
     }
-    socket->kind = AF__CONNECTION_ENDED;
+    socket->kind = AFC__CONNECTION_ENDED;
 }
 
 /* ---- Sending again ------------------------------------------------------------------------- */
@@ -217,8 +217,8 @@ void af__reuse_heard(af__socket *socket) {
  * Returns whether the connection ended. In cleartext it isn't known what libcurl has read, so a
  * connection with pending input, including an end, counts as ended.
  */
-static bool is_clear_connection_open(const af__exchange *exchange) {
-    const af__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
+static bool is_clear_connection_open(const afc__exchange *exchange) {
+    const afc__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
     if (socket->number == exchange->carrier) return !has_input(exchange->carrier_socket);
     return socket->closed_number == exchange->carrier && socket->was_open;
 }
@@ -231,99 +231,99 @@ static bool is_clear_connection_open(const af__exchange *exchange) {
  * NO_ERROR, which leave an error text; a refusal doesn't. Before 8.1.0 broken frames leave none,
  * but then nghttp2's GOAWAY is the last frame that libcurl sends.
  */
-static bool was_refused(const af__exchange *exchange) {
-    const af__tls_peer *peer = exchange->carrier_peer;
+static bool was_refused(const afc__exchange *exchange) {
+    const afc__tls_peer *peer = exchange->carrier_peer;
     if (exchange->carrier == 0 || exchange->error_text[0] != '\0') return false;
     if (peer == NULL) return is_clear_connection_open(exchange);
-    if (!exchange->driver->multiplexes && af__tls_peer_spoke_last(peer)) return false;
-    return !af__tls_peer_has_ended(peer);
+    if (!exchange->driver->multiplexes && afc__tls_peer_spoke_last(peer)) return false;
+    return !afc__tls_peer_has_ended(peer);
 }
 
-static bool may_send(af__exchange *exchange) {
-    if (exchange->attempt != AF__ATTEMPT_SENT) return true;
+static bool may_send(afc__exchange *exchange) {
+    if (exchange->attempt != AFC__ATTEMPT_SENT) return true;
     exchange->was_repeated = true;
-    if (af__request_head_is_idempotent(&exchange->transfer->request) || was_refused(exchange)) {
+    if (afc__request_head_is_idempotent(&exchange->transfer->request) || was_refused(exchange)) {
         return true;
     }
-    af_failure failure = {0};
-    af__fail(&failure, AF_ELOST,
-             "the connection was lost, and the request isn't retried: "
-             "the server may have processed it");
-    af__transfer_fail(exchange->transfer, &failure);
+    afc_failure failure = {0};
+    afc__fail(&failure, AFC_ELOST,
+              "the connection was lost, and the request isn't retried: "
+              "the server may have processed it");
+    afc__transfer_fail(exchange->transfer, &failure);
     exchange->was_repeated = false;
     return false;
 }
 
 /** Returns false if the hop ends here or starts again. */
-static bool take_connection(af__exchange *exchange, const reuse_route *route) {
+static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     long connections = 0;
     bool is_clean = true;
     if (!may_send(exchange)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_NUM_CONNECTS, &connections);
     bool is_new = connections != exchange->connections;
     exchange->connections = connections;
-    af__socket *socket = is_new ? register_new(exchange, route)
-                                : find_pooled(exchange, route, &is_clean);
-    if (!is_clean && exchange->attempt == AF__ATTEMPT_HEARD) {
-        af_failure failure = {0};
-        af__fail(&failure, AF_EPROTOCOL, "the server sent data after its response");
-        af__transfer_fail(exchange->transfer, &failure);
+    afc__socket *socket = is_new ? register_new(exchange, route)
+                                 : find_pooled(exchange, route, &is_clean);
+    if (!is_clean && exchange->attempt == AFC__ATTEMPT_HEARD) {
+        afc_failure failure = {0};
+        afc__fail(&failure, AFC_EPROTOCOL, "the server sent data after its response");
+        afc__transfer_fail(exchange->transfer, &failure);
         return false;
     }
     if (!is_clean) {
-        exchange->attempt = AF__ATTEMPT_UNCLEAN;
+        exchange->attempt = AFC__ATTEMPT_UNCLEAN;
         return false;
     }
-    exchange->attempt = AF__ATTEMPT_SENT;
-    af__tls_peer_release(exchange->carrier_peer);
-    exchange->carrier_peer = af__tls_peer_retain(exchange->peer);
+    exchange->attempt = AFC__ATTEMPT_SENT;
+    afc__tls_peer_release(exchange->carrier_peer);
+    exchange->carrier_peer = afc__tls_peer_retain(exchange->peer);
     if (socket != NULL && exchange->proxy_peer == NULL) {
-        exchange->proxy_peer = af__tls_peer_retain(socket->proxy);
+        exchange->proxy_peer = afc__tls_peer_retain(socket->proxy);
     }
-    if (!af__exchange_set_carrier(exchange, socket)) {
-        af_failure failure = {0};
-        af__fail(&failure, AF_ENOMEM, "cannot watch the connection");
-        af__transfer_fail(exchange->transfer, &failure);
+    if (!afc__exchange_set_carrier(exchange, socket)) {
+        afc_failure failure = {0};
+        afc__fail(&failure, AFC_ENOMEM, "cannot watch the connection");
+        afc__transfer_fail(exchange->transfer, &failure);
         return false;
     }
-    if (socket != NULL && socket->kind != AF__CONNECTION_HTTP_2) {
+    if (socket != NULL && socket->kind != AFC__CONNECTION_HTTP_2) {
         socket->last = exchange;
         socket->last_serial = exchange->serial;
     }
     return true;
 }
 
-int af__exchange_connected(void *context, char *remote, char *local, int remote_port,
-                           int local_port) {
+int afc__exchange_connected(void *context, char *remote, char *local, int remote_port,
+                            int local_port) {
     (void)remote_port;
-    af__exchange *exchange = context;
+    afc__exchange *exchange = context;
     reuse_route route = {remote != NULL ? remote : "", local != NULL ? local : "", local_port};
     exchange->is_ready = true;
     exchange->is_looking_up = false;
-    af__exchange_names_are_loaded(exchange);
+    afc__exchange_names_are_loaded(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->connect_error);
-    af__exchange_attach_peer(exchange);
+    afc__exchange_attach_peer(exchange);
     if (exchange->is_reinjected)
-        exchange->attempt = AF__ATTEMPT_SENT;
+        exchange->attempt = AFC__ATTEMPT_SENT;
     else if (!take_connection(exchange, &route))
         return CURL_PREREQFUNC_ABORT;
-    bool is_ready = exchange->is_reinjected ? af__exchange_feed_reinjection(exchange)
-                                            : af__transfer_begin_body(exchange->transfer);
+    bool is_ready = exchange->is_reinjected ? afc__exchange_feed_reinjection(exchange)
+                                            : afc__transfer_begin_body(exchange->transfer);
     if (!is_ready) return CURL_PREREQFUNC_ABORT;
-    af__result_set_verification(exchange->transfer->result,
-                                af__tls_peer_copy_verification(exchange->peer));
+    afc__result_set_verification(exchange->transfer->result,
+                                 afc__tls_peer_copy_verification(exchange->peer));
     exchange->transfer->hop.shares_connection = exchange->driver->multiplexes &&
                                                 exchange->is_multiplexed &&
-                                                exchange->slot == AF__ISOLATE_NONE &&
-                                                !af__must_not_share(exchange->transfer);
-    af__exchange_trace_ready(exchange);
-    exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+                                                exchange->slot == AFC__ISOLATE_NONE &&
+                                                !afc__must_not_share(exchange->transfer);
+    afc__exchange_trace_ready(exchange);
+    exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
     exchange->owner.connected(exchange->owner.context);
     return CURL_PREREQFUNC_OK;
 }
 
-bool af__exchange_claims_http_2(const af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
-    bool is_claimed = transfer->hop.reader->head.version == AF_HTTP_2 && exchange->is_ready;
-    return is_claimed && !exchange->is_multiplexed && transfer->version != AF_HTTP_PREFER_3;
+bool afc__exchange_claims_http_2(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    bool is_claimed = transfer->hop.reader->head.version == AFC_HTTP_2 && exchange->is_ready;
+    return is_claimed && !exchange->is_multiplexed && transfer->version != AFC_HTTP_PREFER_3;
 }

@@ -1,6 +1,6 @@
 /** Shared by the files of the driver, the only ones that use libcurl. */
-#ifndef AF_CURL_DRIVER_INTERNAL_H
-#define AF_CURL_DRIVER_INTERNAL_H
+#ifndef AFC_CURL_DRIVER_INTERNAL_H
+#define AFC_CURL_DRIVER_INTERNAL_H
 
 #include "curl/allocator.h"
 #include "curl/driver.h"
@@ -12,8 +12,8 @@
 #include <curl/curl.h>
 
 /** The options of an easy handle that differ between requests, as last set. */
-typedef struct af__easy_state {
-    enum { AF__KIND_GET, AF__KIND_HEAD, AF__KIND_POST, AF__KIND_UPLOAD } request_kind;
+typedef struct afc__easy_state {
+    enum { AFC__KIND_GET, AFC__KIND_HEAD, AFC__KIND_POST, AFC__KIND_UPLOAD } request_kind;
     bool has_custom_method;
     long http_version;
     bool waits_for_multiplex;
@@ -30,49 +30,49 @@ typedef struct af__easy_state {
     long weight;
     long buffer_size, upload_buffer_size;
     bool is_verbose; /**< CURLOPT_VERBOSE; see trace.c. */
-} af__easy_state;
+} afc__easy_state;
 
 /** The state for tracing a hop; see trace.c. */
-typedef struct af__trace {
-    af__buffer head;         /**< The request head sent so far. A secret. */
-    af__redaction redaction; /**< State between two lines of the response. */
-    char address[46];        /**< Of the last socket opened. */
+typedef struct afc__trace {
+    afc__buffer head;         /**< The request head sent so far. A secret. */
+    afc__redaction redaction; /**< State between two lines of the response. */
+    char address[46];         /**< Of the last socket opened. */
     uint16_t port;
-} af__trace;
+} afc__trace;
 
 /** The progress of a hop's request. */
-typedef enum af__attempt {
-    AF__ATTEMPT_NONE,   /**< libcurl has no connection for it yet, and may not have started it. */
-    AF__ATTEMPT_SENT,   /**< Sent on a connection; nothing of a response was received. */
-    AF__ATTEMPT_HEARD,  /**< A line of a response was received. */
-    AF__ATTEMPT_UNCLEAN /**< Not sent: its connection had pending input; see connection_reuse.c. */
-} af__attempt;
+typedef enum afc__attempt {
+    AFC__ATTEMPT_NONE,   /**< libcurl has no connection for it yet, and may not have started it. */
+    AFC__ATTEMPT_SENT,   /**< Sent on a connection; nothing of a response was received. */
+    AFC__ATTEMPT_HEARD,  /**< A line of a response was received. */
+    AFC__ATTEMPT_UNCLEAN /**< Not sent: its connection had pending input; see connection_reuse.c. */
+} afc__attempt;
 
 /** The protocol of a connection, as its last exchange saw it. */
-typedef enum af__connection {
-    AF__CONNECTION_UNKNOWN, /**< Being connected, or not opened by this driver. */
-    AF__CONNECTION_HTTP_1,
-    AF__CONNECTION_HTTP_2, /**< libcurl reads between requests; frames may arrive at any time. */
-    AF__CONNECTION_ENDED   /**< Shut down by this driver, because of unexpected input. */
-} af__connection;
+typedef enum afc__connection {
+    AFC__CONNECTION_UNKNOWN, /**< Being connected, or not opened by this driver. */
+    AFC__CONNECTION_HTTP_1,
+    AFC__CONNECTION_HTTP_2, /**< libcurl reads between requests; frames may arrive at any time. */
+    AFC__CONNECTION_ENDED   /**< Shut down by this driver, because of unexpected input. */
+} afc__connection;
 
-typedef struct af__socket af__socket;
+typedef struct afc__socket afc__socket;
 
-struct af__exchange {
-    af__exchange *next_free;
-    af__driver *driver;
+struct afc__exchange {
+    afc__exchange *next_free;
+    afc__driver *driver;
     CURL *easy;
-    af__easy_state state;
+    afc__easy_state state;
     CURLcode option_error; /**< The error of the first option that libcurl refused. */
     char error_text[CURL_ERROR_SIZE];
     CURLU *url;                /**< The last hop's server, as libcurl parses it. */
     char *origin;              /**< The same as text, "https://host:port"; NULL: none yet. */
     struct curl_slist *fields; /**< `field_capacity` nodes, linked as far as needed. */
     size_t field_capacity;
-    af__buffer field_text;
+    afc__buffer field_text;
 
     /* This hop. */
-    af__attempt attempt;
+    afc__attempt attempt;
     /** No field line was received since libcurl freed the last response's fields. */
     bool awaits_field;
     long connect_error; /**< errno of an address that failed, if another one was connected. */
@@ -80,119 +80,120 @@ struct af__exchange {
     long connections;   /**< Opened for it by the time its request was last about to be sent. */
     uint64_t carrier;   /**< Number of the HTTP/2 connection that carried it last; 0: none. */
     int carrier_socket; /**< That connection's descriptor at the time. */
-    af__tls_peer
+    afc__tls_peer
         *carrier_peer; /**< Peer of the connection that carried it last; NULL: none or no TLS. */
     bool was_repeated; /**< libcurl has sent it more than once. */
     bool avoids_reuse; /**< A pooled connection had unexpected input. */
-    af__transfer *transfer;
-    af__exchange_owner owner;
-    af__tls_peer *peer;
-    af__tls_peer *proxy_peer; /**< Of a new connection to a proxy over TLS. */
-    unsigned tls_layers;      /**< TLS layers prepared for the connection being made. */
+    afc__transfer *transfer;
+    afc__exchange_owner owner;
+    afc__tls_peer *peer;
+    afc__tls_peer *proxy_peer; /**< Of a new connection to a proxy over TLS. */
+    unsigned tls_layers;       /**< TLS layers prepared for the connection being made. */
     int64_t last_activity_us;
     bool is_multiplexed; /**< Activity on the connection may belong to other exchanges. */
     curl_off_t moved;    /**< If so: body bytes at the last check. */
     /** The connection is established: input is from the server, or a proxy without a tunnel. */
     bool is_ready;
-    af__buffer proxy_text;
+    afc__buffer proxy_text;
     struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
     int64_t passed;                /**< Body bytes that the transfer has consumed. */
     bool has_paused;
-    bool is_stopped;  /**< libcurl must not read for it; see read_pause.c. */
-    af__socket *held; /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
+    bool is_stopped;   /**< libcurl must not read for it; see read_pause.c. */
+    afc__socket *held; /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
     enum {
-        AF__FLUSH_NONE,
-        AF__FLUSH_DUE,    /**< In the driver's list, to be flushed once libcurl has returned. */
-        AF__FLUSHING,     /**< libcurl is passing on what it collected. */
-        AF__FLUSH_STOPPED /**< Flushed; libcurl reads nothing. */
-    } flush;              /**< Of a decoded body; see body_flow.c. */
-    af__exchange *next_to_flush, *next_broken;
+        AFC__FLUSH_NONE,
+        AFC__FLUSH_DUE,    /**< In the driver's list, to be flushed once libcurl has returned. */
+        AFC__FLUSHING,     /**< libcurl is passing on what it collected. */
+        AFC__FLUSH_STOPPED /**< Flushed; libcurl reads nothing. */
+    } flush;               /**< Of a decoded body; see body_flow.c. */
+    afc__exchange *next_to_flush, *next_broken;
     bool was_connecting;
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
     bool is_looking_up;         /**< libcurl looks its host up over HTTPS. */
     bool has_ended;
-    unsigned slot; /**< See af__isolation_take(). */
+    unsigned slot; /**< See afc__isolation_take(). */
     CURLcode code;
     uint64_t serial; /**< Different for every hop. */
-    af__trace trace;
-    af__hosts hosts;
+    afc__trace trace;
+    afc__hosts hosts;
 
     /* A response that libcurl would have lost; see early_response.c. */
-    af__buffer early_response;
+    afc__buffer early_response;
     bool is_reinjected;
     int reinjection_listener, reinjection_peer; /**< -1: none. */
-    af_hop measured;                            /**< The timings when the connection broke. */
+    afc_hop measured;                           /**< The timings when the connection broke. */
     bool has_whole_answer;  /**< Its body is complete, although ours wasn't sent completely. */
     int64_t recovered_size; /**< Bytes of it that libcurl doesn't know about. */
 };
 
-struct af__socket {
-    af__watch watch;
-    af__driver *driver;
-    af__exchange *exchange; /**< The last one that libcurl named; for its activity only. */
-    af__exchange *last;     /**< The same, also after libcurl has released the socket, */
-    uint64_t last_serial;   /**< if this is still its hop. */
-    af__name *name;         /**< The host that it was opened for; NULL: no lookup. */
-    unsigned wanted;        /**< Readiness that libcurl waits for. */
-    unsigned watched;       /**< Readiness that epoll reports. */
-    bool is_registered;     /**< Registered with epoll. */
-    bool is_own;            /**< Opened by this driver, so closing it is reported. */
+struct afc__socket {
+    afc__watch watch;
+    afc__driver *driver;
+    afc__exchange *exchange; /**< The last one that libcurl named; for its activity only. */
+    afc__exchange *last;     /**< The same, also after libcurl has released the socket, */
+    uint64_t last_serial;    /**< if this is still its hop. */
+    afc__name *name;         /**< The host that it was opened for; NULL: no lookup. */
+    unsigned wanted;         /**< Readiness that libcurl waits for. */
+    unsigned watched;        /**< Readiness that epoll reports. */
+    bool is_registered;      /**< Registered with epoll. */
+    bool is_own;             /**< Opened by this driver, so closing it is reported. */
 
     /* Of a connection; see connection_reuse.c. */
-    af__connection kind;
-    af__exchange *opener;   /**< The exchange that it was opened for, */
-    uint64_t opener_serial; /**< if this is still its hop. */
-    uint64_t number;        /**< Unique among connections; 0: closed. */
-    uint64_t closed_number; /**< The previous connection with this descriptor, */
-    bool was_open;          /**< and whether the peer had not ended that one when it was closed. */
-    af__tls_peer *proxy;    /**< The TLS peer of the proxy; NULL: none. */
-    uint32_t streams;       /**< HTTP/2: exchanges on it, */
-    uint32_t stopped;       /**< and how many of them are stopped. */
-    bool must_recheck;      /**< See af__driver_recheck(). */
-    af__socket *next_alike; /**< Next in the same slot of af__driver.by_port. */
+    afc__connection kind;
+    afc__exchange *opener;   /**< The exchange that it was opened for, */
+    uint64_t opener_serial;  /**< if this is still its hop. */
+    uint64_t number;         /**< Unique among connections; 0: closed. */
+    uint64_t closed_number;  /**< The previous connection with this descriptor, */
+    bool was_open;           /**< and whether the peer had not ended that one when it was closed. */
+    afc__tls_peer *proxy;    /**< The TLS peer of the proxy; NULL: none. */
+    uint32_t streams;        /**< HTTP/2: exchanges on it, */
+    uint32_t stopped;        /**< and how many of them are stopped. */
+    bool must_recheck;       /**< See afc__driver_recheck(). */
+    afc__socket *next_alike; /**< Next in the same slot of afc__driver.by_port. */
     int local_port;
     char local[46], remote[46];
 };
 
-typedef struct af__network af__network;
+typedef struct afc__network afc__network;
 
-enum { AF__PORT_PLACES = 256 };
+enum { AFC__PORT_PLACES = 256 };
 
-struct af__driver {
-    af__loop *loop;
+struct afc__driver {
+    afc__loop *loop;
     CURLM *multi;
     CURLSH *share;
-    af__tls *tls;
-    af__tls *proxy_tls; /**< For proxies: their own policy, no client certificates. */
-    af__proxies proxies;
-    af__network *network; /**< NULL: the system's defaults. */
-    af__names names;
-    af__memory *memory;
+    afc__tls *tls;
+    afc__tls *proxy_tls; /**< For proxies: their own policy, no client certificates. */
+    afc__proxies proxies;
+    afc__network *network; /**< NULL: the system's defaults. */
+    afc__names names;
+    afc__memory *memory;
     char *user_agent;
     const char *encodings; /**< Encodings that this libcurl decodes, for Accept-Encoding. */
     long max_idle_s;
-    bool multiplexes; /**< af__may_multiplex() */
+    bool multiplexes; /**< afc__may_multiplex() */
     bool forbids_reuse;
-    bool guards_fields;      /**< af__must_guard_fields() */
-    bool reads_while_paused; /**< af__reads_while_paused() */
+    bool guards_fields;      /**< afc__must_guard_fields() */
+    bool reads_while_paused; /**< afc__reads_while_paused() */
     bool rechecks;           /**< Some socket must be rechecked. */
-    unsigned auth_schemes;   /**< af__connection_schemes() */
+    unsigned auth_schemes;   /**< afc__connection_schemes() */
     uint32_t max_connections_per_host, max_connections;
     uint32_t active;
     bool is_abandoning; /**< libcurl is releasing connections with unfinished exchanges. */
-    unsigned slots;     /**< Slots in use, as bits; see af__isolation_take(). */
-    af__alarm alarm;
-    af__socket **sockets; /**< By descriptor. */
+    unsigned slots;     /**< Slots in use, as bits; see afc__isolation_take(). */
+    afc__alarm alarm;
+    afc__socket **sockets; /**< By descriptor. */
     size_t socket_capacity;
-    af__socket *by_port[AF__PORT_PLACES]; /**< Connections by local port. */
-    uint64_t opened;                      /**< Sockets opened so far. */
-    af__exchange *free;
+    afc__socket *by_port[AFC__PORT_PLACES]; /**< Connections by local port. */
+    uint64_t opened;                        /**< Sockets opened so far. */
+    afc__exchange *free;
     size_t free_count, handle_count; /**< Idle exchanges, and all. */
-    bool parks_handles;              /**< af__must_park_handles() */
-    af__exchange *parked; /**< Unused until the session ends; see af__exchange_must_be_parked(). */
+    bool parks_handles;              /**< afc__must_park_handles() */
+    afc__exchange
+        *parked; /**< Unused until the session ends; see afc__exchange_must_be_parked(). */
     size_t parked_count;
-    af__exchange *to_flush; /**< Flushed once libcurl has returned; see body_flow.c. */
-    af__exchange *broken;   /**< Exchanges that ended in flush; see af__driver_next_ended(). */
+    afc__exchange *to_flush; /**< Flushed once libcurl has returned; see body_flow.c. */
+    afc__exchange *broken;   /**< Exchanges that ended in flush; see afc__driver_next_ended(). */
     atomic_uint_fast64_t connections;
 };
 

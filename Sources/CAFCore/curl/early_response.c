@@ -30,22 +30,22 @@
 /* The size that a socket accepts at once. The rest of a longer response is lost. */
 enum { LONGEST_ANSWER = 128 * 1024 };
 
-static bool may_have_answer(const af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
+static bool may_have_answer(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
     if (transfer == NULL || exchange->has_ended || exchange->is_reinjected ||
         exchange->state.connection_auth || !transfer->request.sends_body ||
-        transfer->request.url.is_https || transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE ||
-        af__transfer_has_failed(transfer) || atomic_load(&transfer->is_cancelled)) {
+        transfer->request.url.is_https || transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE ||
+        afc__transfer_has_failed(transfer) || atomic_load(&transfer->is_cancelled)) {
         return false;
     }
-    if (transfer->hop.proxy != NULL && transfer->hop.proxy->kind == AF__PROXY_HTTPS) return false;
-    if (af__hop_in_body(transfer)) return af__hop_has_plain_body(transfer);
-    if (!af__hop_expects_status(transfer)) return false;
+    if (transfer->hop.proxy != NULL && transfer->hop.proxy->kind == AFC__PROXY_HTTPS) return false;
+    if (afc__hop_in_body(transfer)) return afc__hop_has_plain_body(transfer);
+    if (!afc__hop_expects_status(transfer)) return false;
     /* SOCKS starts with a handshake, which the connection to our own listener doesn't have. */
-    return transfer->hop.proxy == NULL || transfer->hop.proxy->kind == AF__PROXY_HTTP;
+    return transfer->hop.proxy == NULL || transfer->hop.proxy->kind == AFC__PROXY_HTTP;
 }
 
-void af__exchange_recover_early_response(af__exchange *exchange, curl_socket_t descriptor) {
+void afc__exchange_recover_early_response(afc__exchange *exchange, curl_socket_t descriptor) {
     char bytes[16 * 1024];
     exchange->early_response.size = 0;
     if (!may_have_answer(exchange)) return;
@@ -56,7 +56,7 @@ void af__exchange_recover_early_response(af__exchange *exchange, curl_socket_t d
         size_t room = LONGEST_ANSWER - exchange->early_response.size;
         size_t size = (size_t)count < room ? (size_t)count : room;
         if (size == 0) return;
-        if (af__buffer_append(&exchange->early_response, bytes, size) != AF_OK) {
+        if (afc__buffer_append(&exchange->early_response, bytes, size) != AFC_OK) {
             exchange->early_response.size = 0;
             return;
         }
@@ -67,7 +67,8 @@ void af__exchange_recover_early_response(af__exchange *exchange, curl_socket_t d
  * Opens a socket that libcurl can connect, to a listener of our own: libcurl before 8.0 calls
  * connect() even if told that the socket is connected (CURL_SOCKOPT_ALREADY_CONNECTED).
  */
-curl_socket_t af__exchange_open_reinjection(af__exchange *exchange, struct curl_sockaddr *address) {
+curl_socket_t afc__exchange_open_reinjection(afc__exchange *exchange,
+                                             struct curl_sockaddr *address) {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     socklen_t size = sizeof name;
     int flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
@@ -101,7 +102,7 @@ static bool is_own(int descriptor) {
            peer.pid == getpid();
 }
 
-bool af__exchange_feed_reinjection(af__exchange *exchange) {
+bool afc__exchange_feed_reinjection(afc__exchange *exchange) {
     int room = 2 * LONGEST_ANSWER;
     int peer = accept4(exchange->reinjection_listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (peer < 0) return false;
@@ -126,62 +127,62 @@ bool af__exchange_feed_reinjection(af__exchange *exchange) {
  * After a final response to Expect, libcurl 8.18.0 and later wait for the timeout of the
  * expectation and then send the body that the server refused. Earlier versions end the transfer.
  */
-static bool sends_unwanted_body(const af__transfer *transfer) {
-    return af__transfer_expects_unsent_body(transfer) &&
+static bool sends_unwanted_body(const afc__transfer *transfer) {
+    return afc__transfer_expects_unsent_body(transfer) &&
            curl_version_info(CURLVERSION_NOW)->version_num >= 0x081200;
 }
 
-bool af__exchange_is_answered(const af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
-    const af_head *head = &transfer->hop.reader->head;
-    if (!transfer->request.sends_body || af__hop_in_head(transfer)) return false;
+bool afc__exchange_is_answered(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    const afc_head *head = &transfer->hop.reader->head;
+    if (!transfer->request.sends_body || afc__hop_in_head(transfer)) return false;
     /* libcurl sends a body with HEAD only as a POST, and would wait for a response body. */
-    if (strcmp(transfer->request.method, "HEAD") == 0) return af__hop_is_whole(transfer);
-    if (sends_unwanted_body(transfer)) return af__hop_is_whole(transfer);
-    if (!af__hop_is_http_2(transfer) || head->status < 300 || !af__hop_is_whole(transfer))
+    if (strcmp(transfer->request.method, "HEAD") == 0) return afc__hop_is_whole(transfer);
+    if (sends_unwanted_body(transfer)) return afc__hop_is_whole(transfer);
+    if (!afc__hop_is_http_2(transfer) || head->status < 300 || !afc__hop_is_whole(transfer))
         return false;
     curl_off_t sent = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
-    return transfer->source.length == AF_LENGTH_UNKNOWN || sent < transfer->source.length;
+    return transfer->source.length == AFC_LENGTH_UNKNOWN || sent < transfer->source.length;
 }
 
-void af__exchange_finish_body(af__exchange *exchange) {
-    af__transfer *transfer = exchange->transfer;
+void afc__exchange_finish_body(afc__exchange *exchange) {
+    afc__transfer *transfer = exchange->transfer;
     /*
      * RST_STREAM after a complete response: the server doesn't want the rest of our body. Some
      * versions of libcurl 8 report that as a failure to send. HTTP/2 bodies never end with their
      * connection.
      */
     bool is_reset = exchange->code == CURLE_HTTP2_STREAM || exchange->code == CURLE_SEND_ERROR;
-    if (is_reset && af__hop_is_http_2(transfer)) {
-        exchange->has_whole_answer = af__hop_is_whole(transfer);
+    if (is_reset && afc__hop_is_http_2(transfer)) {
+        exchange->has_whole_answer = afc__hop_is_whole(transfer);
         return;
     }
-    if (exchange->code != CURLE_SEND_ERROR || !af__hop_in_body(transfer)) return;
-    if (af__transfer_has_failed(transfer) || !af__hop_has_plain_body(transfer)) return;
+    if (exchange->code != CURLE_SEND_ERROR || !afc__hop_in_body(transfer)) return;
+    if (afc__transfer_has_failed(transfer) || !afc__hop_has_plain_body(transfer)) return;
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    af_slice rest = {exchange->early_response.bytes, exchange->early_response.size};
-    int64_t missing = af__hop_bytes_missing(transfer, received);
+    afc_slice rest = {exchange->early_response.bytes, exchange->early_response.size};
+    int64_t missing = afc__hop_bytes_missing(transfer, received);
     if ((int64_t)rest.size > missing) rest.size = (size_t)missing;
     if (rest.size > 0) {
         received += (curl_off_t)rest.size;
-        if (af__transfer_on_body(transfer, rest, received) != AF__CONSUMED) return;
+        if (afc__transfer_on_body(transfer, rest, received) != AFC__CONSUMED) return;
         exchange->recovered_size = (int64_t)rest.size;
     }
     exchange->has_whole_answer = missing == INT64_MAX || (int64_t)rest.size == missing;
 }
 
-void af__exchange_end_reinjection(af__exchange *exchange) {
+void afc__exchange_end_reinjection(afc__exchange *exchange) {
     if (exchange->reinjection_listener >= 0) close(exchange->reinjection_listener);
     if (exchange->reinjection_peer >= 0) close(exchange->reinjection_peer);
     exchange->reinjection_listener = exchange->reinjection_peer = -1;
     exchange->is_reinjected = exchange->has_whole_answer = false;
     exchange->recovered_size = 0;
-    af__buffer_clear(&exchange->early_response);
+    afc__buffer_clear(&exchange->early_response);
 }
 
-void af__exchange_collect_reinjected(const af__exchange *exchange, af_hop *hop) {
+void afc__exchange_collect_reinjected(const afc__exchange *exchange, afc_hop *hop) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
     *hop = exchange->measured;

@@ -2,36 +2,37 @@
  * Recovers responses that arrived while a body was still being sent, on a connection that then
  * broke.
  */
-#ifndef AF_CURL_EARLY_RESPONSE_H
-#define AF_CURL_EARLY_RESPONSE_H
+#ifndef AFC_CURL_EARLY_RESPONSE_H
+#define AFC_CURL_EARLY_RESPONSE_H
 
 #include "curl/driver_internal.h"
 
 /**
  * Keeps what was received of a response, when libcurl is about to close a socket of the exchange.
  */
-void af__exchange_recover_early_response(af__exchange *exchange, curl_socket_t descriptor);
+void afc__exchange_recover_early_response(afc__exchange *exchange, curl_socket_t descriptor);
 
 /**
  * Opens a socket that connects to a listener of our own, which will give libcurl the kept response.
  */
-curl_socket_t af__exchange_open_reinjection(af__exchange *exchange, struct curl_sockaddr *address);
+curl_socket_t afc__exchange_open_reinjection(afc__exchange *exchange,
+                                             struct curl_sockaddr *address);
 
 /** Sends the kept response to libcurl, once the connection is established. */
-bool af__exchange_feed_reinjection(af__exchange *exchange);
+bool afc__exchange_feed_reinjection(afc__exchange *exchange);
 
 /**
  * Returns whether a response other than a success is complete although our body isn't. HTTP/2 only.
  */
-bool af__exchange_is_answered(const af__exchange *exchange);
+bool afc__exchange_is_answered(const afc__exchange *exchange);
 
 /** Completes the response body with the kept bytes, after the exchange has ended. */
-void af__exchange_finish_body(af__exchange *exchange);
+void afc__exchange_finish_body(afc__exchange *exchange);
 
 /** Discards the kept response. */
-void af__exchange_end_reinjection(af__exchange *exchange);
+void afc__exchange_end_reinjection(afc__exchange *exchange);
 
 /** Collects the timings of the hop; only those of the response are taken from the replay. */
-void af__exchange_collect_reinjected(const af__exchange *exchange, af_hop *hop);
+void afc__exchange_collect_reinjected(const afc__exchange *exchange, afc_hop *hop);
 
 #endif

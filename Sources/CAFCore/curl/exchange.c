@@ -2,7 +2,7 @@
  * One hop on one easy handle: options, callbacks and metrics.
  *
  * Handles are recycled. Options that never change are set once. An option that a request can change
- * is a field of af__easy_state, written only by the `set_…` functions, so no option of one request
+ * is a field of afc__easy_state, written only by the `set_…` functions, so no option of one request
  * affects the next.
  */
 #include "curl/exchange.h"
@@ -59,7 +59,7 @@ enum {
 
 /* ---- Setting ------------------------------------------------------------------------------- */
 
-static void check_option(af__exchange *exchange, CURLcode code) {
+static void check_option(afc__exchange *exchange, CURLcode code) {
     if (exchange->option_error == CURLE_OK) exchange->option_error = code;
 }
 
@@ -67,87 +67,87 @@ static void check_option(af__exchange *exchange, CURLcode code) {
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
-static void note_activity(af__exchange *exchange) {
-    exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+static void note_activity(afc__exchange *exchange) {
+    exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
 }
 
 /**
  * Refuses a folded first field line (RFC 9112 2.2), which libcurl 8.1.0 to 8.17.0 accept in a response to CONNECT. false: the
  * hop ends here.
  */
-static bool accept_connect_line(af__exchange *exchange, af_slice line) {
+static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
     static const char status_line[] = "HTTP/";
     enum { PREFIX = sizeof status_line - 1 };
     bool is_folded = line.bytes[0] == ' ' || line.bytes[0] == '\t';
     if (is_folded && exchange->is_behind_status_line) {
-        af_failure failure = {0};
-        af__fail(&failure, AF_EPROTOCOL, "the proxy's response has a folded first field line");
-        return af__transfer_fail(exchange->transfer, &failure);
+        afc_failure failure = {0};
+        afc__fail(&failure, AFC_EPROTOCOL, "the proxy's response has a folded first field line");
+        return afc__transfer_fail(exchange->transfer, &failure);
     }
     exchange->is_behind_status_line = line.size >= PREFIX &&
                                       strncasecmp(line.bytes, status_line, PREFIX) == 0;
-    return af__transfer_on_connect_line(exchange->transfer, line);
+    return afc__transfer_on_connect_line(exchange->transfer, line);
 }
 
 /** Returns false if the hop ends here. */
-static bool accept_line(af__exchange *exchange, af_slice line) {
+static bool accept_line(afc__exchange *exchange, afc_slice line) {
     note_activity(exchange);
-    if (exchange->is_ready) exchange->attempt = AF__ATTEMPT_HEARD;
-    af__exchange_trace_line(exchange, line);
+    if (exchange->is_ready) exchange->attempt = AFC__ATTEMPT_HEARD;
+    afc__exchange_trace_line(exchange, line);
     if (!exchange->is_ready) return accept_connect_line(exchange, line);
-    if (!af__transfer_on_line(exchange->transfer, line)) return false;
-    if (af__exchange_claims_http_2(exchange)) {
-        af_failure failure = {0};
-        af__fail(&failure, AF_EPROTOCOL, "the server sent an HTTP/2 status line over HTTP/1");
-        af__transfer_fail(exchange->transfer, &failure);
+    if (!afc__transfer_on_line(exchange->transfer, line)) return false;
+    if (afc__exchange_claims_http_2(exchange)) {
+        afc_failure failure = {0};
+        afc__fail(&failure, AFC_EPROTOCOL, "the server sent an HTTP/2 status line over HTTP/1");
+        afc__transfer_fail(exchange->transfer, &failure);
         return false;
     }
-    if (af__exchange_cannot_decode(exchange)) return false;
-    if (af__transfer_expects_unsent_body(exchange->transfer))
-        af__exchange_set_reuse(exchange, true);
-    af__exchange_watch_excess(exchange);
-    exchange->has_whole_answer = af__exchange_is_answered(exchange);
+    if (afc__exchange_cannot_decode(exchange)) return false;
+    if (afc__transfer_expects_unsent_body(exchange->transfer))
+        afc__exchange_set_reuse(exchange, true);
+    afc__exchange_watch_excess(exchange);
+    exchange->has_whole_answer = afc__exchange_is_answered(exchange);
     return !exchange->has_whole_answer;
 }
 
 static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     (void)one;
-    af__exchange *exchange = context;
-    af_slice line = {bytes, size};
+    afc__exchange *exchange = context;
+    afc_slice line = {bytes, size};
     /* Any return value but the size ends the transfer; lines are never empty. */
     if (!accept_line(exchange, line)) return 0;
-    af__exchange_guard_fields(exchange, line);
+    afc__exchange_guard_fields(exchange, line);
     return size;
 }
 
 static int seek_body(void *context, curl_off_t offset, int origin) {
-    af__exchange *exchange = context;
+    afc__exchange *exchange = context;
     if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
-    return af__transfer_rewind_body(exchange->transfer) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+    return afc__transfer_rewind_body(exchange->transfer) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
 }
 
 /** Called when libcurl is about to look up a name. Returns false if it may not. */
-static bool begin_lookup(af__exchange *exchange) {
-    const af__driver *driver = exchange->driver;
-    if (!af__exchange_may_look_up(exchange)) return false;
-    if (af__network_doh_host(driver->network) == NULL) return true;
-    exchange->is_looking_up = af__driver_may_look_up_over_https(driver);
+static bool begin_lookup(afc__exchange *exchange) {
+    const afc__driver *driver = exchange->driver;
+    if (!afc__exchange_may_look_up(exchange)) return false;
+    if (afc__network_doh_host(driver->network) == NULL) return true;
+    exchange->is_looking_up = afc__driver_may_look_up_over_https(driver);
     if (exchange->is_looking_up) return true;
-    af_failure failure = {0};
-    af__fail(&failure, AF_EUNSUPPORTED,
-             "too many lookups over HTTPS were cancelled in this session for libcurl %s",
-             af_curl_version());
-    af__transfer_fail(exchange->transfer, &failure);
+    afc_failure failure = {0};
+    afc__fail(&failure, AFC_EUNSUPPORTED,
+              "too many lookups over HTTPS were cancelled in this session for libcurl %s",
+              afc_curl_version());
+    afc__transfer_fail(exchange->transfer, &failure);
     return false;
 }
 
 static int resolver_starts(void *resolver, void *reserved, void *context) {
     (void)resolver, (void)reserved;
-    af__exchange *exchange = context;
-    af__exchange_pause_trace(exchange);
+    afc__exchange *exchange = context;
+    afc__exchange_pause_trace(exchange);
     if (!exchange->was_connecting) {
         exchange->was_connecting = true;
-        exchange->owner.connecting(exchange->owner.context, af__now_us());
+        exchange->owner.connecting(exchange->owner.context, afc__now_us());
     }
     /* A return value other than 0 prevents the lookup, and the transfer fails. */
     return begin_lookup(exchange) ? 0 : 1;
@@ -155,8 +155,8 @@ static int resolver_starts(void *resolver, void *reserved, void *context) {
 
 /* ---- Options that no request changes ------------------------------------------------------- */
 
-static void set_constants(af__exchange *exchange) {
-    af__driver *driver = exchange->driver;
+static void set_constants(afc__exchange *exchange) {
+    afc__driver *driver = exchange->driver;
     SET(CURLOPT_PRIVATE, exchange);
     SET(CURLOPT_ERRORBUFFER, exchange->error_text);
     SET(CURLOPT_SHARE, driver->share);
@@ -173,19 +173,19 @@ static void set_constants(af__exchange *exchange) {
 
     SET(CURLOPT_HEADERFUNCTION, take_line);
     SET(CURLOPT_HEADERDATA, exchange);
-    SET(CURLOPT_WRITEFUNCTION, af__exchange_take_body);
+    SET(CURLOPT_WRITEFUNCTION, afc__exchange_take_body);
     SET(CURLOPT_WRITEDATA, exchange);
-    SET(CURLOPT_READFUNCTION, af__exchange_read_body);
+    SET(CURLOPT_READFUNCTION, afc__exchange_read_body);
     SET(CURLOPT_READDATA, exchange);
     SET(CURLOPT_SEEKFUNCTION, seek_body);
     SET(CURLOPT_SEEKDATA, exchange);
-    SET(CURLOPT_OPENSOCKETFUNCTION, af__driver_open_socket);
+    SET(CURLOPT_OPENSOCKETFUNCTION, afc__driver_open_socket);
     SET(CURLOPT_OPENSOCKETDATA, exchange);
-    SET(CURLOPT_CLOSESOCKETFUNCTION, af__driver_close_socket);
+    SET(CURLOPT_CLOSESOCKETFUNCTION, afc__driver_close_socket);
     SET(CURLOPT_CLOSESOCKETDATA, driver);
     SET(CURLOPT_RESOLVER_START_FUNCTION, resolver_starts);
     SET(CURLOPT_RESOLVER_START_DATA, exchange);
-    SET(CURLOPT_PREREQFUNCTION, af__exchange_connected);
+    SET(CURLOPT_PREREQFUNCTION, afc__exchange_connected);
     SET(CURLOPT_PREREQDATA, exchange);
 
     /*
@@ -196,35 +196,35 @@ static void set_constants(af__exchange *exchange) {
     SET(CURLOPT_SSL_VERIFYPEER, 1L);
     SET(CURLOPT_SSL_VERIFYHOST, 0L);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    SET(CURLOPT_SSL_CTX_FUNCTION, af__exchange_prepare_tls);
+    SET(CURLOPT_SSL_CTX_FUNCTION, afc__exchange_prepare_tls);
     SET(CURLOPT_SSL_CTX_DATA, exchange);
 }
 
-af__exchange *af__exchange_new(af__driver *driver) {
-    af__exchange *exchange = af__zalloc(sizeof *exchange);
+afc__exchange *afc__exchange_new(afc__driver *driver) {
+    afc__exchange *exchange = afc__zalloc(sizeof *exchange);
     if (exchange == NULL) return NULL;
     exchange->driver = driver;
     driver->handle_count++;
     exchange->easy = curl_easy_init();
     exchange->url = curl_url();
-    af__buffer_init(&exchange->field_text, UINT32_MAX);
-    af__buffer_init(&exchange->proxy_text, UINT32_MAX);
-    af__buffer_init(&exchange->early_response, UINT32_MAX);
-    af__exchange_init_trace(exchange);
+    afc__buffer_init(&exchange->field_text, UINT32_MAX);
+    afc__buffer_init(&exchange->proxy_text, UINT32_MAX);
+    afc__buffer_init(&exchange->early_response, UINT32_MAX);
+    afc__exchange_init_trace(exchange);
     exchange->reinjection_listener = exchange->reinjection_peer = -1;
-    exchange->state = (af__easy_state){.request_kind = AF__KIND_GET,
-                                       .http_version = CURL_HTTP_VERSION_2TLS,
-                                       .connect_ms = -1,
-                                       .expect_ms = LONG_EXPECT_WAIT_MS,
-                                       .weight = DEFAULT_WEIGHT,
-                                       .buffer_size = SMALL_BUFFER,
-                                       .upload_buffer_size = SMALL_UPLOAD_BUFFER};
+    exchange->state = (afc__easy_state){.request_kind = AFC__KIND_GET,
+                                        .http_version = CURL_HTTP_VERSION_2TLS,
+                                        .connect_ms = -1,
+                                        .expect_ms = LONG_EXPECT_WAIT_MS,
+                                        .weight = DEFAULT_WEIGHT,
+                                        .buffer_size = SMALL_BUFFER,
+                                        .upload_buffer_size = SMALL_UPLOAD_BUFFER};
     if (exchange->easy != NULL) {
         set_constants(exchange);
-        check_option(exchange, af__exchange_set_network(exchange));
-        check_option(exchange, af__exchange_set_tls(exchange));
-        check_option(exchange, af__exchange_set_proxy_tls(exchange));
-        check_option(exchange, af__exchange_set_trace(exchange));
+        check_option(exchange, afc__exchange_set_network(exchange));
+        check_option(exchange, afc__exchange_set_tls(exchange));
+        check_option(exchange, afc__exchange_set_proxy_tls(exchange));
+        check_option(exchange, afc__exchange_set_trace(exchange));
         SET(CURLOPT_HTTP_VERSION, exchange->state.http_version);
         SET(CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
         SET(CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
@@ -232,26 +232,26 @@ af__exchange *af__exchange_new(af__driver *driver) {
     }
     bool is_complete = exchange->easy != NULL && exchange->url != NULL;
     if (!is_complete || exchange->option_error != CURLE_OK) {
-        af__exchange_free(exchange);
+        afc__exchange_free(exchange);
         return NULL;
     }
     return exchange;
 }
 
-void af__exchange_free(af__exchange *exchange) {
-    af__exchange_end_trace(exchange);
+void afc__exchange_free(afc__exchange *exchange) {
+    afc__exchange_end_trace(exchange);
     if (exchange->easy != NULL) curl_easy_cleanup(exchange->easy);
     curl_url_cleanup(exchange->url);
-    af_free(exchange->origin);
-    af__tls_peer_release(exchange->peer);
-    af__tls_peer_release(exchange->proxy_peer);
-    af__tls_peer_release(exchange->carrier_peer);
-    af__exchange_end_reinjection(exchange);
-    af__buffer_clear(&exchange->field_text);
-    af__buffer_clear(&exchange->proxy_text);
-    af_free(exchange->fields);
+    afc_free(exchange->origin);
+    afc__tls_peer_release(exchange->peer);
+    afc__tls_peer_release(exchange->proxy_peer);
+    afc__tls_peer_release(exchange->carrier_peer);
+    afc__exchange_end_reinjection(exchange);
+    afc__buffer_clear(&exchange->field_text);
+    afc__buffer_clear(&exchange->proxy_text);
+    afc_free(exchange->fields);
     exchange->driver->handle_count--;
-    af_free(exchange);
+    afc_free(exchange);
 }
 
 /* ---- Header fields ------------------------------------------------------------------------- */
@@ -260,41 +260,41 @@ void af__exchange_free(af__exchange *exchange) {
  * Writes a field in libcurl's notation: "Name: value", "Name;" for an empty value, "Name:" to
  * suppress the field.
  */
-static af_status add_field(af__buffer *text, af_slice name, const char *mark, af_slice value) {
-    af_status status = af__buffer_append(text, name.bytes, name.size);
-    if (status == AF_OK) status = af__buffer_append(text, mark, strlen(mark));
-    if (status == AF_OK) status = af__buffer_append(text, value.bytes, value.size);
-    if (status == AF_OK) status = af__buffer_append(text, "", 1);
+static afc_status add_field(afc__buffer *text, afc_slice name, const char *mark, afc_slice value) {
+    afc_status status = afc__buffer_append(text, name.bytes, name.size);
+    if (status == AFC_OK) status = afc__buffer_append(text, mark, strlen(mark));
+    if (status == AFC_OK) status = afc__buffer_append(text, value.bytes, value.size);
+    if (status == AFC_OK) status = afc__buffer_append(text, "", 1);
     return status;
 }
 
-static af_status remove_field(af__buffer *text, const char *name) {
-    return add_field(text, af_slice_of(name), ":", af_slice_of(""));
+static afc_status remove_field(afc__buffer *text, const char *name) {
+    return add_field(text, afc_slice_of(name), ":", afc_slice_of(""));
 }
 
 /**
  * Writes a default field, unless the request sets it. A finished field is cheaper than libcurl's
  * own option, which formats it twice.
  */
-static af_status add_default(const af__exchange *exchange, af__buffer *text, const char *name,
-                             const char *value, size_t *count) {
-    const af__request_head *request = &exchange->transfer->request;
-    if (value == NULL || af__request_head_mentions(request, name)) return AF_OK;
+static afc_status add_default(const afc__exchange *exchange, afc__buffer *text, const char *name,
+                              const char *value, size_t *count) {
+    const afc__request_head *request = &exchange->transfer->request;
+    if (value == NULL || afc__request_head_mentions(request, name)) return AFC_OK;
     ++*count;
-    return add_field(text, af_slice_of(name), ": ", af_slice_of(value));
+    return add_field(text, afc_slice_of(name), ": ", afc_slice_of(value));
 }
 
 /**
  * Returns whether Expect must be suppressed: by default libcurl adds it for every body that it
  * reads through a callback, of any size.
  */
-static bool must_not_ask(const af__transfer *transfer) {
-    const af__request_head *request = &transfer->request;
-    if (af__transfer_expects(transfer)) return false;
+static bool must_not_ask(const afc__transfer *transfer) {
+    const afc__request_head *request = &transfer->request;
+    if (afc__transfer_expects(transfer)) return false;
     for (size_t i = 0; i < request->header_count; i++) {
-        const af_header *header = &request->headers[i];
-        bool is_other = af__same_name(header->name, "Expect") &&
-                        !af__is_continue_expectation(header);
+        const afc_header *header = &request->headers[i];
+        bool is_other = afc__same_name(header->name, "Expect") &&
+                        !afc__is_continue_expectation(header);
         if (is_other) return false;
     }
     return true;
@@ -305,66 +305,67 @@ static bool must_not_ask(const af__transfer *transfer) {
  * for bodies larger than 1 MiB or of unknown length; earlier versions for every body read through a
  * callback.
  */
-static bool must_ask(const af__transfer *transfer) {
-    return af__transfer_expects(transfer) && transfer->expect == AF_EXPECT_ALWAYS &&
+static bool must_ask(const afc__transfer *transfer) {
+    return afc__transfer_expects(transfer) && transfer->expect == AFC_EXPECT_ALWAYS &&
            curl_version_info(CURLVERSION_NOW)->version_num >= 0x080000;
 }
 
 /** Suppresses fields that libcurl would add by default. */
-static af_status remove_additions(const af__exchange *exchange, af__buffer *text, size_t *count) {
-    const af__transfer *transfer = exchange->transfer;
+static afc_status remove_additions(const afc__exchange *exchange, afc__buffer *text,
+                                   size_t *count) {
+    const afc__transfer *transfer = exchange->transfer;
     const char *const unwanted[] = {
-        af__request_head_sends(&transfer->request, af_slice_of("Content-Type")) ? NULL
-                                                                                : "Content-Type",
+        afc__request_head_sends(&transfer->request, afc_slice_of("Content-Type")) ? NULL
+                                                                                  : "Content-Type",
         must_not_ask(transfer) ? "Expect" : NULL};
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) {
         if (unwanted[i] == NULL) continue;
-        if (remove_field(text, unwanted[i]) != AF_OK) return AF_ENOMEM;
+        if (remove_field(text, unwanted[i]) != AFC_OK) return AFC_ENOMEM;
         ++*count;
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
 /** Writes the caller's fields. Suppressing a field has no effect if the caller also sets it. */
-static af_status add_own(const af__request_head *request, af__buffer *text, const af_header *header,
-                         size_t *count) {
-    if (header->flags & AF_HEADER_REMOVE) {
-        if (af__request_head_sends(request, header->name)) return AF_OK;
+static afc_status add_own(const afc__request_head *request, afc__buffer *text,
+                          const afc_header *header, size_t *count) {
+    if (header->flags & AFC_HEADER_REMOVE) {
+        if (afc__request_head_sends(request, header->name)) return AFC_OK;
         ++*count;
-        return add_field(text, header->name, ":", af_slice_of(""));
+        return add_field(text, header->name, ":", afc_slice_of(""));
     }
     ++*count;
     return add_field(text, header->name, header->value.size == 0 ? ";" : ": ", header->value);
 }
 
-static af_status write_fields(af__exchange *exchange, af__buffer *text, size_t *count) {
-    const af__request_head *request = &exchange->transfer->request;
-    const af__driver *driver = exchange->driver;
-    const af__transfer *transfer = exchange->transfer;
-    bool is_plain = transfer->coding != AF__CODING_DECODED;
+static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_t *count) {
+    const afc__request_head *request = &exchange->transfer->request;
+    const afc__driver *driver = exchange->driver;
+    const afc__transfer *transfer = exchange->transfer;
+    bool is_plain = transfer->coding != AFC__CODING_DECODED;
     const char *encodings = is_plain ? "identity" : driver->encodings;
     *count = 0;
-    af_status status = add_default(exchange, text, "Accept-Encoding", encodings, count);
-    if (status == AF_OK) {
+    afc_status status = add_default(exchange, text, "Accept-Encoding", encodings, count);
+    if (status == AFC_OK) {
         status = add_default(exchange, text, "User-Agent", driver->user_agent, count);
     }
-    const char *authorization = af__transfer_authorization(transfer);
-    if (status == AF_OK) {
+    const char *authorization = afc__transfer_authorization(transfer);
+    if (status == AFC_OK) {
         status = add_default(exchange, text, "Authorization", authorization, count);
     }
-    if (status == AF_OK)
+    if (status == AFC_OK)
         status = add_default(exchange, text, "Cookie", transfer->hop.cookies, count);
-    for (size_t i = 0; i < request->header_count && status == AF_OK; i++) {
+    for (size_t i = 0; i < request->header_count && status == AFC_OK; i++) {
         /* libcurl adds it, where it can, and waits for the response. */
-        if (af__is_continue_expectation(&request->headers[i])) continue;
+        if (afc__is_continue_expectation(&request->headers[i])) continue;
         status = add_own(request, text, &request->headers[i], count);
     }
     int kind = exchange->state.request_kind;
-    bool has_content = kind == AF__KIND_POST || kind == AF__KIND_UPLOAD;
-    if (status == AF_OK && has_content) status = remove_additions(exchange, text, count);
-    if (status == AF_OK && has_content && must_ask(transfer)) {
+    bool has_content = kind == AFC__KIND_POST || kind == AFC__KIND_UPLOAD;
+    if (status == AFC_OK && has_content) status = remove_additions(exchange, text, count);
+    if (status == AFC_OK && has_content && must_ask(transfer)) {
         ++*count;
-        status = add_field(text, af_slice_of("Expect"), ": ", af_slice_of("100-continue"));
+        status = add_field(text, afc_slice_of("Expect"), ": ", afc_slice_of("100-continue"));
     }
     return status;
 }
@@ -374,13 +375,13 @@ static size_t size_of_text(const char *text) {
 }
 
 /** Returns an upper limit of the size that write_fields() writes. */
-static size_t size_of_fields(const af__exchange *exchange) {
+static size_t size_of_fields(const afc__exchange *exchange) {
     enum { NAMES_OF_DEFAULTS = 256, MARKS = 3 };
-    const af__transfer *transfer = exchange->transfer;
-    const af__request_head *request = &transfer->request;
+    const afc__transfer *transfer = exchange->transfer;
+    const afc__request_head *request = &transfer->request;
     size_t size = NAMES_OF_DEFAULTS + size_of_text(exchange->driver->encodings) +
                   size_of_text(exchange->driver->user_agent) +
-                  size_of_text(af__transfer_authorization(transfer)) +
+                  size_of_text(afc__transfer_authorization(transfer)) +
                   size_of_text(transfer->hop.cookies);
     for (size_t i = 0; i < request->header_count; i++) {
         size += request->headers[i].name.size + request->headers[i].value.size + MARKS;
@@ -389,7 +390,7 @@ static size_t size_of_fields(const af__exchange *exchange) {
 }
 
 /** libcurl 8.13.0 and later omit a field with a longer name or value, without an error. */
-static bool has_long_field(const af__exchange *exchange, size_t count) {
+static bool has_long_field(const afc__exchange *exchange, size_t count) {
     if (exchange->field_text.size <= LONGEST_FIELD) return false;
     if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080d00) return false;
     for (size_t i = 0; i < count; i++) {
@@ -398,19 +399,19 @@ static bool has_long_field(const af__exchange *exchange, size_t count) {
     return false;
 }
 
-static af_status set_fields(af__exchange *exchange) {
-    af__buffer *text = &exchange->field_text;
+static afc_status set_fields(afc__exchange *exchange) {
+    afc__buffer *text = &exchange->field_text;
     size_t count;
     text->size = 0;
     /* Reserved at once: a growing buffer would leave copies behind that aren't overwritten. */
-    af_status status = af__buffer_reserve(text, size_of_fields(exchange));
-    if (status == AF_OK) status = write_fields(exchange, text, &count);
-    if (status != AF_OK) return status;
+    afc_status status = afc__buffer_reserve(text, size_of_fields(exchange));
+    if (status == AFC_OK) status = write_fields(exchange, text, &count);
+    if (status != AFC_OK) return status;
     if (count > exchange->field_capacity) {
         size_t capacity = count + 8;
-        struct curl_slist *fields = af__realloc(exchange->fields,
-                                                capacity * sizeof *exchange->fields);
-        if (fields == NULL) return AF_ENOMEM;
+        struct curl_slist *fields = afc__realloc(exchange->fields,
+                                                 capacity * sizeof *exchange->fields);
+        if (fields == NULL) return AFC_ENOMEM;
         exchange->fields = fields;
         exchange->field_capacity = capacity;
     }
@@ -422,7 +423,7 @@ static af_status set_fields(af__exchange *exchange) {
     }
     SET(CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
     bool is_short = text->size <= LONGEST_FIELDS && !has_long_field(exchange, count);
-    return is_short ? AF_OK : AF_ETOOBIG;
+    return is_short ? AFC_OK : AFC_ETOOBIG;
 }
 
 /* ---- Options of a hop ---------------------------------------------------------------------- */
@@ -432,28 +433,28 @@ static af_status set_fields(af__exchange *exchange) {
  * parsed URL of the server, which only changes with the server, and the request target separately,
  * which it sends byte for byte.
  */
-static af_status set_url(af__exchange *exchange) {
-    const af__url *url = &exchange->transfer->request.url;
+static afc_status set_url(afc__exchange *exchange) {
+    const afc__url *url = &exchange->transfer->request.url;
     const char *target = url->path.bytes;
     size_t size = (size_t)(target - url->text);
     bool is_same = exchange->origin != NULL && strlen(exchange->origin) == size &&
                    memcmp(exchange->origin, url->text, size) == 0;
     if (!is_same) {
-        af_free(exchange->origin);
-        exchange->origin = af__copy_text((af_slice){url->text, size});
-        if (exchange->origin == NULL) return AF_ENOMEM;
+        afc_free(exchange->origin);
+        exchange->origin = afc__copy_text((afc_slice){url->text, size});
+        if (exchange->origin == NULL) return AFC_ENOMEM;
         CURLUcode code = curl_url_set(exchange->url, CURLUPART_URL, exchange->origin, 0);
         if (code == CURLUE_OK) {
             SET(CURLOPT_URL, exchange->origin);
             SET(CURLOPT_CURLU, exchange->url);
         } else {
             check_option(exchange, CURLE_URL_MALFORMAT);
-            af_free(exchange->origin);
+            afc_free(exchange->origin);
             exchange->origin = NULL;
         }
     }
     SET(CURLOPT_REQUEST_TARGET, target);
-    return AF_OK;
+    return AFC_OK;
 }
 
 static bool takes_content(const char *method) {
@@ -461,52 +462,52 @@ static bool takes_content(const char *method) {
            strcmp(method, "PATCH") == 0;
 }
 
-static void set_body(af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
+static void set_body(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
     const char *method = transfer->request.method;
-    const af_slice *memory = af__source_in_memory(&transfer->source);
-    af__easy_state *state = &exchange->state;
-    int kind = AF__KIND_GET;
+    const afc_slice *memory = afc__source_in_memory(&transfer->source);
+    afc__easy_state *state = &exchange->state;
+    int kind = AFC__KIND_GET;
     if (!transfer->request.sends_body || exchange->is_reinjected) {
-        if (strcmp(method, "HEAD") == 0) kind = AF__KIND_HEAD;
+        if (strcmp(method, "HEAD") == 0) kind = AFC__KIND_HEAD;
         /*
          * RFC 9110 8.6: a method that anticipates content states its absence with Content-Length:
          * 0.
          */
         else if (takes_content(method) && !exchange->is_reinjected)
-            kind = AF__KIND_POST;
+            kind = AFC__KIND_POST;
     } else {
         /* A body sent with the head isn't read piece by piece, as a rate limit requires. */
         bool is_inline = memory != NULL && memory->size <= INLINE_BODY &&
-                         transfer->send_rate.per_second == 0 && !af__transfer_expects(transfer);
-        kind = is_inline ? AF__KIND_POST : AF__KIND_UPLOAD;
+                         transfer->send_rate.per_second == 0 && !afc__transfer_expects(transfer);
+        kind = is_inline ? AFC__KIND_POST : AFC__KIND_UPLOAD;
     }
     if (state->request_kind != (unsigned)kind) {
         /*
          * From any request kind to GET, then to the new one: libcurl's options undo one another in
          * this order only.
          */
-        if (state->request_kind == AF__KIND_HEAD) SET(CURLOPT_NOBODY, 0L);
-        if (state->request_kind == AF__KIND_UPLOAD) SET(CURLOPT_UPLOAD, 0L);
+        if (state->request_kind == AFC__KIND_HEAD) SET(CURLOPT_NOBODY, 0L);
+        if (state->request_kind == AFC__KIND_UPLOAD) SET(CURLOPT_UPLOAD, 0L);
         SET(CURLOPT_POSTFIELDS, NULL);
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
         SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)-1);
         SET(CURLOPT_HTTPGET, 1L);
-        if (kind == AF__KIND_HEAD) SET(CURLOPT_NOBODY, 1L);
-        if (kind == AF__KIND_POST) SET(CURLOPT_POST, 1L);
-        if (kind == AF__KIND_UPLOAD) SET(CURLOPT_UPLOAD, 1L);
+        if (kind == AFC__KIND_HEAD) SET(CURLOPT_NOBODY, 1L);
+        if (kind == AFC__KIND_POST) SET(CURLOPT_POST, 1L);
+        if (kind == AFC__KIND_UPLOAD) SET(CURLOPT_UPLOAD, 1L);
         state->request_kind = (unsigned)kind;
     }
-    if (kind == AF__KIND_POST) {
+    if (kind == AFC__KIND_POST) {
         bool has_bytes = transfer->request.sends_body && memory->size > 0;
         SET(CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
         SET(CURLOPT_POSTFIELDSIZE_LARGE, has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
-    } else if (kind == AF__KIND_UPLOAD) {
+    } else if (kind == AFC__KIND_UPLOAD) {
         SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->source.length);
     }
 }
 
-static void set_method(af__exchange *exchange) {
+static void set_method(afc__exchange *exchange) {
     static const char *const natural[] = {"GET", "HEAD", "POST", "PUT"};
     const char *method = exchange->transfer->request.method;
     bool is_natural = strcmp(method, natural[exchange->state.request_kind]) == 0;
@@ -515,22 +516,22 @@ static void set_method(af__exchange *exchange) {
     exchange->state.has_custom_method = !is_natural;
 }
 
-static af_status set_version(af__exchange *exchange, af_failure *failure) {
-    const af__transfer *transfer = exchange->transfer;
+static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
+    const afc__transfer *transfer = exchange->transfer;
     long version = CURL_HTTP_VERSION_2TLS;
-    switch (exchange->state.connection_auth ? AF_HTTP_PREFER_1_1 : transfer->version) {
-    case AF_HTTP_PREFER_AUTOMATIC:
-    case AF_HTTP_PREFER_2:
+    switch (exchange->state.connection_auth ? AFC_HTTP_PREFER_1_1 : transfer->version) {
+    case AFC_HTTP_PREFER_AUTOMATIC:
+    case AFC_HTTP_PREFER_2:
         break;
-    case AF_HTTP_PREFER_1_1:
+    case AFC_HTTP_PREFER_1_1:
         version = CURL_HTTP_VERSION_1_1;
         break;
-    case AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE:
+    case AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE:
         version = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
         break;
-    case AF_HTTP_PREFER_3:
+    case AFC_HTTP_PREFER_3:
         if (!(curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP3)) {
-            return af__fail(failure, AF_EUNSUPPORTED, "libcurl was built without HTTP/3");
+            return afc__fail(failure, AFC_EUNSUPPORTED, "libcurl was built without HTTP/3");
         }
         version = CURL_HTTP_VERSION_3;
         break;
@@ -541,22 +542,22 @@ static af_status set_version(af__exchange *exchange, af_failure *failure) {
     }
     /* Waiting only makes sense if a connection may turn out to be multiplexed. */
     bool waits = exchange->driver->multiplexes && version != CURL_HTTP_VERSION_1_1 &&
-                 exchange->slot == AF__ISOLATE_NONE &&
+                 exchange->slot == AFC__ISOLATE_NONE &&
                  (transfer->request.url.is_https || version != CURL_HTTP_VERSION_2TLS);
     if (waits != exchange->state.waits_for_multiplex) {
         SET(CURLOPT_PIPEWAIT, waits ? 1L : 0L);
         exchange->state.waits_for_multiplex = waits;
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
 /**
  * Sets the buffer size: large for large bodies, small for small responses, to save memory. A low
  * rate limit is only smooth with small pieces; libcurl's minimum is 1 KiB.
  */
-static long receive_buffer(const af__transfer *transfer) {
+static long receive_buffer(const afc__transfer *transfer) {
     if (transfer->receive_rate.per_second != 0) {
-        size_t piece = af__rate_piece(&transfer->receive_rate, SMALL_BUFFER);
+        size_t piece = afc__rate_piece(&transfer->receive_rate, SMALL_BUFFER);
         return piece > 1024 ? (long)piece : 1024;
     }
     /*
@@ -564,15 +565,15 @@ static long receive_buffer(const af__transfer *transfer) {
      * reads are short if the body may be encoded: libcurl before 8.6 can't change that after the
      * head was received.
      */
-    bool is_plain = transfer->coding != AF__CODING_DECODED;
-    bool receives_bulk = transfer->sink.kind != AF_SINK_MEMORY ||
+    bool is_plain = transfer->coding != AFC__CODING_DECODED;
+    bool receives_bulk = transfer->sink.kind != AFC_SINK_MEMORY ||
                          transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
     return is_plain && receives_bulk ? LARGE_BUFFER : SMALL_BUFFER;
 }
 
-static void set_buffers(af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
-    af__easy_state *state = &exchange->state;
+static void set_buffers(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    afc__easy_state *state = &exchange->state;
     long size = receive_buffer(transfer);
     if (size != state->buffer_size) {
         SET(CURLOPT_BUFFERSIZE, size);
@@ -584,18 +585,18 @@ static void set_buffers(af__exchange *exchange) {
  * Before 8.7.0 libcurl sends the rest of a head that the socket didn't take at once by way of the upload buffer. Without a
  * body it takes the request for sent after the first buffer (readwrite_upload() in lib/transfer.c), and the transfer hangs.
  */
-static bool needs_head_buffer(const af__exchange *exchange) {
+static bool needs_head_buffer(const afc__exchange *exchange) {
     size_t target = strlen(exchange->transfer->request.url.path.bytes);
     return exchange->field_text.size + target > SMALL_UPLOAD_BUFFER / 2 &&
            curl_version_info(CURLVERSION_NOW)->version_num < 0x080700;
 }
 
 /** Call it after the fields, whose size counts. */
-static void set_upload_buffer(af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
-    af__easy_state *state = &exchange->state;
+static void set_upload_buffer(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    afc__easy_state *state = &exchange->state;
     bool sends_bulk = transfer->request.sends_body &&
-                      (transfer->source.length == AF_LENGTH_UNKNOWN ||
+                      (transfer->source.length == AFC_LENGTH_UNKNOWN ||
                        transfer->source.length > LARGE_BUFFER);
     long size = sends_bulk ? LARGE_BUFFER : SMALL_UPLOAD_BUFFER;
     if (needs_head_buffer(exchange)) size = HEAD_UPLOAD_BUFFER;
@@ -605,32 +606,32 @@ static void set_upload_buffer(af__exchange *exchange) {
     }
 }
 
-bool af__driver_at_connection_limit(const af__driver *driver) {
+bool afc__driver_at_connection_limit(const afc__driver *driver) {
     return (driver->max_connections_per_host != 0 &&
             driver->active >= driver->max_connections_per_host) ||
            (driver->max_connections != 0 && driver->active >= driver->max_connections);
 }
 
-static void isolate(af__exchange *exchange) {
-    exchange->slot = af__isolation_take(exchange->driver, exchange->transfer);
-    long options = af__isolation_options(exchange->slot);
+static void isolate(afc__exchange *exchange) {
+    exchange->slot = afc__isolation_take(exchange->driver, exchange->transfer);
+    long options = afc__isolation_options(exchange->slot);
     if (options == exchange->state.tls_options) return;
     SET(CURLOPT_SSL_OPTIONS, options);
     exchange->state.tls_options = options;
 }
 
-static void set_rest(af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
-    af__easy_state *state = &exchange->state;
+static void set_rest(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    afc__easy_state *state = &exchange->state;
     isolate(exchange);
-    bool is_alone = exchange->slot == AF__ISOLATE_ONE_SHOT || exchange->is_reinjected;
-    af__exchange_set_reuse(exchange, exchange->driver->forbids_reuse || is_alone);
-    bool decodes = transfer->coding != AF__CODING_KEPT;
+    bool is_alone = exchange->slot == AFC__ISOLATE_ONE_SHOT || exchange->is_reinjected;
+    afc__exchange_set_reuse(exchange, exchange->driver->forbids_reuse || is_alone);
+    bool decodes = transfer->coding != AFC__CODING_KEPT;
     if (decodes != state->decodes) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
-    bool is_fresh = transfer->is_retry || exchange->avoids_reuse || af__must_not_share(transfer) ||
+    bool is_fresh = transfer->is_retry || exchange->avoids_reuse || afc__must_not_share(transfer) ||
                     is_alone;
     if (is_fresh != state->is_fresh) {
         SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
@@ -642,13 +643,13 @@ static void set_rest(af__exchange *exchange) {
      * next address of a host in time.
      */
     long connect = (long)transfer->timeouts.connect_ms;
-    bool waits = af__driver_at_connection_limit(exchange->driver);
+    bool waits = afc__driver_at_connection_limit(exchange->driver);
     if (connect == 0 || waits) connect = NO_CONNECT_LIMIT_MS;
     if (connect != state->connect_ms) {
         SET(CURLOPT_CONNECTTIMEOUT_MS, connect);
         state->connect_ms = connect;
     }
-    long wait = transfer->expect == AF_EXPECT_ALWAYS ? LONG_EXPECT_WAIT_MS : EXPECT_WAIT_MS;
+    long wait = transfer->expect == AFC_EXPECT_ALWAYS ? LONG_EXPECT_WAIT_MS : EXPECT_WAIT_MS;
     if (wait != state->expect_ms) {
         SET(CURLOPT_EXPECT_100_TIMEOUT_MS, wait);
         state->expect_ms = wait;
@@ -659,55 +660,55 @@ static void set_rest(af__exchange *exchange) {
         state->weight = weight;
     }
     set_buffers(exchange);
-    af__exchange_set_auth(exchange);
+    afc__exchange_set_auth(exchange);
 }
 
-af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure) {
+afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) {
     exchange->error_text[0] = '\0';
     exchange->awaits_field = exchange->driver->guards_fields;
-    if (set_url(exchange) != AF_OK) return af__fail_memory(failure);
+    if (set_url(exchange) != AFC_OK) return afc__fail_memory(failure);
     set_body(exchange);
     set_method(exchange);
     set_rest(exchange);
-    af_status status = set_version(exchange, failure);
-    if (status != AF_OK) return status;
+    afc_status status = set_version(exchange, failure);
+    if (status != AFC_OK) return status;
     status = set_fields(exchange);
-    const char *text = status == AF_ETOOBIG ? "the request's head exceeds libcurl's limit"
-                                            : "out of memory";
-    if (status != AF_OK) return af__fail(failure, status, "%s", text);
+    const char *text = status == AFC_ETOOBIG ? "the request's head exceeds libcurl's limit"
+                                             : "out of memory";
+    if (status != AFC_OK) return afc__fail(failure, status, "%s", text);
     set_upload_buffer(exchange);
-    status = af__exchange_set_proxy(exchange, failure);
-    if (status != AF_OK) return status;
-    if (exchange->option_error == CURLE_OK) return AF_OK;
+    status = afc__exchange_set_proxy(exchange, failure);
+    if (status != AFC_OK) return status;
+    if (exchange->option_error == CURLE_OK) return AFC_OK;
     CURLcode error = exchange->option_error;
     exchange->option_error = CURLE_OK;
-    af_status refused = error == CURLE_OUT_OF_MEMORY ? AF_ENOMEM : AF_EINTERNAL;
-    af__fail(failure, refused, "libcurl refused an option: %s", curl_easy_strerror(error));
+    afc_status refused = error == CURLE_OUT_OF_MEMORY ? AFC_ENOMEM : AFC_EINTERNAL;
+    afc__fail(failure, refused, "libcurl refused an option: %s", curl_easy_strerror(error));
     if (failure != NULL) failure->curl_code = (int)error;
     return refused;
 }
 
-void af__exchange_reset(af__exchange *exchange) {
-    af__exchange_end_trace(exchange);
-    af__exchange_forget_fields(exchange);
-    af__exchange_release_names(exchange);
-    af__tls_peer_release(exchange->peer);
-    af__tls_peer_release(exchange->proxy_peer);
-    af__tls_peer_release(exchange->carrier_peer);
+void afc__exchange_reset(afc__exchange *exchange) {
+    afc__exchange_end_trace(exchange);
+    afc__exchange_forget_fields(exchange);
+    afc__exchange_release_names(exchange);
+    afc__tls_peer_release(exchange->peer);
+    afc__tls_peer_release(exchange->proxy_peer);
+    afc__tls_peer_release(exchange->carrier_peer);
     exchange->peer = exchange->proxy_peer = exchange->carrier_peer = NULL;
     exchange->tls_layers = 0;
-    af__exchange_end_reinjection(exchange);
-    af__isolation_give_back(exchange->driver, exchange->slot);
-    exchange->slot = AF__ISOLATE_NONE;
+    afc__exchange_end_reinjection(exchange);
+    afc__isolation_give_back(exchange->driver, exchange->slot);
+    exchange->slot = AFC__ISOLATE_NONE;
     exchange->transfer = NULL;
-    exchange->attempt = AF__ATTEMPT_NONE;
+    exchange->attempt = AFC__ATTEMPT_NONE;
     exchange->connect_error = exchange->connections = exchange->socket_error = 0;
-    af__exchange_set_carrier(exchange, NULL);
+    afc__exchange_set_carrier(exchange, NULL);
     exchange->was_repeated = exchange->avoids_reuse = false;
-    exchange->owner = (af__exchange_owner){0};
+    exchange->owner = (afc__exchange_owner){0};
     exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
     exchange->is_looking_up = exchange->is_behind_status_line = false;
-    af__exchange_forget_flush(exchange);
+    afc__exchange_forget_flush(exchange);
     exchange->is_multiplexed = exchange->is_ready = false;
     exchange->moved = exchange->passed = 0;
     exchange->code = CURLE_OK;

@@ -1,17 +1,17 @@
 /** One hop on one easy handle. */
-#ifndef AF_CURL_EXCHANGE_H
-#define AF_CURL_EXCHANGE_H
+#ifndef AFC_CURL_EXCHANGE_H
+#define AFC_CURL_EXCHANGE_H
 
 #include "curl/driver_internal.h"
 
 /** Makes an easy handle, with every option set that no request changes. NULL when out of memory. */
-af__exchange *af__exchange_new(af__driver *driver);
-void af__exchange_free(af__exchange *exchange);
+afc__exchange *afc__exchange_new(afc__driver *driver);
+void afc__exchange_free(afc__exchange *exchange);
 
 /** Sets the options of this hop. */
-af_status af__exchange_prepare(af__exchange *exchange, af_failure *failure);
+afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure);
 
 /** Resets everything that belongs to the hop. */
-void af__exchange_reset(af__exchange *exchange);
+void afc__exchange_reset(afc__exchange *exchange);
 
 #endif

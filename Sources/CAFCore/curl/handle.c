@@ -18,29 +18,29 @@ enum { MOST_PARKED_HANDLES = 256 };
  * leave them in the list of the multi handle, which then uses freed memory (Curl_close() in lib/url.c; fixed in 8.9.0,
  * PR 14212). They are freed safely once the multi handle is gone.
  */
-bool af__must_park_handles(void) {
+bool afc__must_park_handles(void) {
     unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
     return version >= 0x080500 && version < 0x080900;
 }
 
-bool af__exchange_must_be_parked(const af__exchange *exchange) {
+bool afc__exchange_must_be_parked(const afc__exchange *exchange) {
     if (!exchange->driver->parks_handles || !exchange->is_looking_up) return false;
     bool has_no_name = exchange->code == CURLE_COULDNT_RESOLVE_HOST ||
                        exchange->code == CURLE_COULDNT_RESOLVE_PROXY;
     return !exchange->has_ended || !has_no_name;
 }
 
-bool af__driver_may_look_up_over_https(const af__driver *driver) {
+bool afc__driver_may_look_up_over_https(const afc__driver *driver) {
     return driver->parked_count < MOST_PARKED_HANDLES;
 }
 
-bool af__exchange_may_serve_again(const af__exchange *exchange) {
-    const af__driver *driver = exchange->driver;
+bool afc__exchange_may_serve_again(const afc__exchange *exchange) {
+    const afc__driver *driver = exchange->driver;
     /*
      * A handle cancelled while it waited for a connection keeps its buffers and then refuses other
      * sizes for them. After a refused option, its buffers may not match its state.
      */
-    if (exchange->attempt == AF__ATTEMPT_NONE) return false;
+    if (exchange->attempt == AFC__ATTEMPT_NONE) return false;
     /* libcurl keeps more state of NTLM and Negotiate than can be reset. */
     if (exchange->state.connection_auth) return false;
     /* libcurl before 8.8 never clears it: it would apply to the next hop. */
@@ -49,12 +49,12 @@ bool af__exchange_may_serve_again(const af__exchange *exchange) {
     if (system_error != 0) return false;
     /* libcurl's own handles may still be looking up its name; they are freed with it. */
     bool is_done = exchange->has_ended && exchange->code == CURLE_OK;
-    return af__network_doh_host(driver->network) == NULL || is_done;
+    return afc__network_doh_host(driver->network) == NULL || is_done;
 }
 
 /* ---- Switches ------------------------------------------------------------------------------ */
 
-void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
+void afc__exchange_set_reuse(afc__exchange *exchange, bool is_forbidden) {
     if (is_forbidden == exchange->state.forbids_reuse) return;
     long value = is_forbidden ? 1L : 0L;
     CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value);
@@ -62,7 +62,7 @@ void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden) {
     exchange->state.forbids_reuse = is_forbidden;
 }
 
-void af__exchange_set_verbose(af__exchange *exchange, bool is_on) {
+void afc__exchange_set_verbose(afc__exchange *exchange, bool is_on) {
     if (exchange->state.is_verbose == is_on) return;
     /* It only sets a flag of the handle, so it is allowed inside libcurl's callbacks. */
     curl_easy_setopt(exchange->easy, CURLOPT_VERBOSE, is_on ? 1L : 0L);
@@ -86,26 +86,26 @@ void af__exchange_set_verbose(af__exchange *exchange, bool is_on) {
  * pointer is good until the next transfer: libcurl frees no field of several responses of one transfer, of rounds of
  * authentication for example.
  */
-bool af__must_guard_fields(void) {
+bool afc__must_guard_fields(void) {
     unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
     return version >= 0x075400 && version < 0x080100;
 }
 
-void af__exchange_guard_fields(af__exchange *exchange, af_slice line) {
+void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line) {
     static const char status_line[] = "HTTP/";
     enum { PREFIX = sizeof status_line - 1 };
     if (!exchange->awaits_field) return;
     if (line.size >= PREFIX && strncasecmp(line.bytes, status_line, PREFIX) == 0) {
-        af__exchange_set_verbose(exchange, true);
+        afc__exchange_set_verbose(exchange, true);
         return;
     }
     /* The end of an interim head without fields: the next line is another status line. */
     if (line.bytes[0] == '\r' || line.bytes[0] == '\n') return;
     exchange->awaits_field = false;
-    if (!af__transfer_is_traced(exchange->transfer)) af__exchange_set_verbose(exchange, false);
+    if (!afc__transfer_is_traced(exchange->transfer)) afc__exchange_set_verbose(exchange, false);
 }
 
-void af__exchange_guard_line(const af__exchange *exchange, char *line) {
+void afc__exchange_guard_line(const afc__exchange *exchange, char *line) {
     if (exchange->awaits_field && (line[0] == ' ' || line[0] == '\t')) line[0] = '\0';
 }
 
@@ -116,22 +116,22 @@ void af__exchange_guard_line(const af__exchange *exchange, char *line) {
  * a body, or with the last chunk, and reuses the connection; up to 8.14 the only sign is a debug
  * message. With a Content-Length it closes the connection.
  */
-void af__exchange_watch_excess(af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
-    if (exchange->state.is_verbose || af__hop_in_head(transfer)) return;
-    if (af__hop_is_http_2(transfer)) return;
-    if (af__hop_bytes_missing(transfer, 0) == 0 ||
-        transfer->hop.framing.kind == AF__FRAMING_CHUNKED) {
-        af__exchange_set_verbose(exchange, true);
+void afc__exchange_watch_excess(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    if (exchange->state.is_verbose || afc__hop_in_head(transfer)) return;
+    if (afc__hop_is_http_2(transfer)) return;
+    if (afc__hop_bytes_missing(transfer, 0) == 0 ||
+        transfer->hop.framing.kind == AFC__FRAMING_CHUNKED) {
+        afc__exchange_set_verbose(exchange, true);
     }
 }
 
-void af__exchange_heed_excess(af__exchange *exchange, af_slice text) {
+void afc__exchange_heed_excess(afc__exchange *exchange, afc_slice text) {
     static const char *const marks[] = {"Excess found", "Leftovers after chunking"};
-    if (exchange->attempt != AF__ATTEMPT_HEARD) return;
+    if (exchange->attempt != AFC__ATTEMPT_HEARD) return;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (memmem(text.bytes, text.size, marks[i], strlen(marks[i])) != NULL) {
-            af__exchange_set_reuse(exchange, true);
+            afc__exchange_set_reuse(exchange, true);
         }
     }
 }

@@ -2,57 +2,57 @@
  * Easy handles: whether one may carry another hop, and which options are changed and read while
  * libcurl runs one.
  */
-#ifndef AF_CURL_HANDLE_H
-#define AF_CURL_HANDLE_H
+#ifndef AFC_CURL_HANDLE_H
+#define AFC_CURL_HANDLE_H
 
 #include "curl/driver_internal.h"
 
-/** Returns whether the handle may carry another hop. Call it before af__exchange_reset(). */
-bool af__exchange_may_serve_again(const af__exchange *exchange);
+/** Returns whether the handle may carry another hop. Call it before afc__exchange_reset(). */
+bool afc__exchange_may_serve_again(const afc__exchange *exchange);
 
 /**
  * Returns whether this libcurl uses freed memory if a handle is freed while its host's name is
  * looked up over HTTPS.
  */
-bool af__must_park_handles(void);
+bool afc__must_park_handles(void);
 
 /**
  * Returns whether the handle, whose hop has ended, must not be freed before the multi handle. Call
- * it before af__exchange_reset().
+ * it before afc__exchange_reset().
  */
-bool af__exchange_must_be_parked(const af__exchange *exchange);
+bool afc__exchange_must_be_parked(const afc__exchange *exchange);
 
 /** Returns whether another name may be looked up, although its handle might have to be parked. */
-bool af__driver_may_look_up_over_https(const af__driver *driver);
+bool afc__driver_may_look_up_over_https(const afc__driver *driver);
 
 /**
  * Returns whether this libcurl would append a folded first field line to a freed field. See
  * handle.c.
  */
-bool af__must_guard_fields(void);
+bool afc__must_guard_fields(void);
 
 /** Call it after the transfer has accepted a line of a head, including those of a tunnel. */
-void af__exchange_guard_fields(af__exchange *exchange, af_slice line);
+void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line);
 
 /**
  * Call it before libcurl stores a line of a head: invalidates a line that would be appended to a
  * freed field.
  */
-void af__exchange_guard_line(const af__exchange *exchange, char *line);
+void afc__exchange_guard_line(const afc__exchange *exchange, char *line);
 
 /** Sets CURLOPT_FORBID_REUSE, for the connection of this hop. */
-void af__exchange_set_reuse(af__exchange *exchange, bool is_forbidden);
+void afc__exchange_set_reuse(afc__exchange *exchange, bool is_forbidden);
 
 /** Sets CURLOPT_VERBOSE. */
-void af__exchange_set_verbose(af__exchange *exchange, bool is_on);
+void afc__exchange_set_verbose(afc__exchange *exchange, bool is_on);
 
 /**
  * Call it after the last line of the final head: libcurl may discard bytes directly after the
  * response.
  */
-void af__exchange_watch_excess(af__exchange *exchange);
+void afc__exchange_watch_excess(afc__exchange *exchange);
 
 /** Checks a debug message of libcurl for discarded bytes. */
-void af__exchange_heed_excess(af__exchange *exchange, af_slice text);
+void afc__exchange_heed_excess(afc__exchange *exchange, afc_slice text);
 
 #endif

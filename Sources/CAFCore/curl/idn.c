@@ -49,8 +49,8 @@ static char *convert(const char *name) {
     return found;
 }
 
-bool af__driver_host_to_ascii(char *out, size_t size, af_slice host) {
-    char *name = can_convert() ? af__copy_text(host) : NULL;
+bool afc__driver_host_to_ascii(char *out, size_t size, afc_slice host) {
+    char *name = can_convert() ? afc__copy_text(host) : NULL;
     char *found = name != NULL ? convert(name) : NULL;
     size_t length = found != NULL ? strlen(found) : 0;
     if (length > 1 && found[length - 1] == '.') length--;
@@ -61,35 +61,36 @@ bool af__driver_host_to_ascii(char *out, size_t size, af_slice host) {
     }
     if (is_converted) out[length] = '\0';
     curl_free(found);
-    af_free(name);
+    afc_free(name);
     /* The mapping may produce delimiters: U+FF0F becomes a slash, U+FF20 an "@". */
-    return is_converted && af__is_dns_name((af_slice){out, length});
+    return is_converted && afc__is_dns_name((afc_slice){out, length});
 }
 
-af_status af__driver_convert_host(af__url *url, af_failure *failure) {
-    char host[AF__HOST_LONGEST + 1];
-    if (af__is_ascii(url->host)) return AF_OK;
+afc_status afc__driver_convert_host(afc__url *url, afc_failure *failure) {
+    char host[AFC__HOST_LONGEST + 1];
+    if (afc__is_ascii(url->host)) return AFC_OK;
     if (!can_convert()) {
-        return af__fail(failure, AF_EUNSUPPORTED,
-                        "libcurl was built without IDN: cannot convert the host \"%.*s\"",
-                        (int)url->host.size, url->host.bytes);
+        return afc__fail(failure, AFC_EUNSUPPORTED,
+                         "libcurl was built without IDN: cannot convert the host \"%.*s\"",
+                         (int)url->host.size, url->host.bytes);
     }
-    if (af__driver_host_to_ascii(host, sizeof host, url->host)) {
-        return af__url_set_host(url, af_slice_of(host), failure);
+    if (afc__driver_host_to_ascii(host, sizeof host, url->host)) {
+        return afc__url_set_host(url, afc_slice_of(host), failure);
     }
-    return af__fail(failure, AF_EINVAL, "invalid internationalised host name \"%.*s\"",
-                    (int)url->host.size, url->host.bytes);
+    return afc__fail(failure, AFC_EINVAL, "invalid internationalised host name \"%.*s\"",
+                     (int)url->host.size, url->host.bytes);
 }
 
-af_status af_url_write_origin(char out[AF_URL_ORIGIN_ROOM], af_slice text, af_failure *failure) {
-    af__url url;
+afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_ROOM], afc_slice text,
+                                afc_failure *failure) {
+    afc__url url;
     out[0] = '\0';
-    af_status status = af__url_parse(&url, text, failure);
-    if (status != AF_OK) return status;
+    afc_status status = afc__url_parse(&url, text, failure);
+    if (status != AFC_OK) return status;
     /* This needs no session, and no libcurl for ASCII hosts. */
-    if (!af__is_ascii(url.host)) status = af__libcurl_check(failure);
-    if (status == AF_OK) status = af__driver_convert_host(&url, failure);
-    if (status == AF_OK) af__url_write_origin(&url, out);
-    af__url_clear(&url);
+    if (!afc__is_ascii(url.host)) status = afc__libcurl_check(failure);
+    if (status == AFC_OK) status = afc__driver_convert_host(&url, failure);
+    if (status == AFC_OK) afc__url_write_origin(&url, out);
+    afc__url_clear(&url);
     return status;
 }

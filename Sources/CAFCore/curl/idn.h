@@ -1,13 +1,13 @@
 /** Internationalised host names. */
-#ifndef AF_CURL_IDN_H
-#define AF_CURL_IDN_H
+#ifndef AFC_CURL_IDN_H
+#define AFC_CURL_IDN_H
 
 #include "curl/driver_internal.h"
 
 /**
- * Converts an internationalised host to A-labels. AF_EINVAL: the name isn't valid. AF_EUNSUPPORTED:
- * this libcurl has no IDN. AF_ENOMEM. On failure the URL is unchanged.
+ * Converts an internationalised host to A-labels. AFC_EINVAL: the name isn't valid. AFC_EUNSUPPORTED:
+ * this libcurl has no IDN. AFC_ENOMEM. On failure the URL is unchanged.
  */
-af_status af__driver_convert_host(af__url *url, af_failure *failure);
+afc_status afc__driver_convert_host(afc__url *url, afc_failure *failure);
 
 #endif

@@ -20,77 +20,79 @@
 static const long marks[] = {CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT,
                              CURLSSLOPT_AUTO_CLIENT_CERT};
 
-static bool may_have_to_wait(const af__transfer *transfer) {
-    return transfer->receive_rate.per_second != 0 || transfer->sink.kind != AF_SINK_MEMORY;
+static bool may_have_to_wait(const afc__transfer *transfer) {
+    return transfer->receive_rate.per_second != 0 || transfer->sink.kind != AFC_SINK_MEMORY;
 }
 
-unsigned af__isolation_take(af__driver *driver, const af__transfer *transfer) {
+unsigned afc__isolation_take(afc__driver *driver, const afc__transfer *transfer) {
     /*
      * libcurl compares proxy credentials only for SOCKS: a tunnel made with some would be used for
      * a request with others. The session's own are always the same.
      */
-    if (transfer->own_proxy != NULL) return AF__ISOLATE_ONE_SHOT;
+    if (transfer->own_proxy != NULL) return AFC__ISOLATE_ONE_SHOT;
     /*
      * The connection itself is authenticated, and several versions of libcurl reused such
      * connections wrongly (CVE-2026-1965, CVE-2026-5545). So it is never reused.
      */
     unsigned scheme;
-    if (af__transfer_connection_auth(transfer, false, &scheme) != NULL) return AF__ISOLATE_ONE_SHOT;
-    if (af__transfer_identifies_to_proxy(transfer)) return AF__ISOLATE_ONE_SHOT;
-    if (!may_have_to_wait(transfer) || transfer->version == AF_HTTP_PREFER_1_1)
-        return AF__ISOLATE_NONE;
-    if (!driver->multiplexes) return AF__ISOLATE_NONE;
+    if (afc__transfer_connection_auth(transfer, false, &scheme) != NULL)
+        return AFC__ISOLATE_ONE_SHOT;
+    if (afc__transfer_identifies_to_proxy(transfer)) return AFC__ISOLATE_ONE_SHOT;
+    if (!may_have_to_wait(transfer) || transfer->version == AFC_HTTP_PREFER_1_1)
+        return AFC__ISOLATE_NONE;
+    if (!driver->multiplexes) return AFC__ISOLATE_NONE;
     if (!transfer->request.url.is_https) {
         /* Without TLS a connection can only be isolated by closing it afterwards. */
-        bool is_shared = transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
-        return is_shared ? AF__ISOLATE_ONE_SHOT : AF__ISOLATE_NONE;
+        bool is_shared = transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
+        return is_shared ? AFC__ISOLATE_ONE_SHOT : AFC__ISOLATE_NONE;
     }
-    for (unsigned slot = AF__ISOLATE_NONE + 1; slot < AF__ISOLATE_ONE_SHOT; slot++) {
+    for (unsigned slot = AFC__ISOLATE_NONE + 1; slot < AFC__ISOLATE_ONE_SHOT; slot++) {
         if ((driver->slots & 1u << slot) != 0) continue;
         driver->slots |= 1u << slot;
         return slot;
     }
-    return AF__ISOLATE_ONE_SHOT;
+    return AFC__ISOLATE_ONE_SHOT;
 }
 
-void af__isolation_give_back(af__driver *driver, unsigned slot) {
+void afc__isolation_give_back(afc__driver *driver, unsigned slot) {
     driver->slots &= ~(1u << slot);
 }
 
 /** Returns whether it is known in advance that the hop shares its connection with no other. */
-static bool is_alone(const af__driver *driver, const af__transfer *transfer) {
+static bool is_alone(const afc__driver *driver, const afc__transfer *transfer) {
     unsigned scheme;
     if (!driver->multiplexes) return true;
     bool is_clear = !transfer->request.url.is_https &&
-                    transfer->version != AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
-    return is_clear || transfer->version == AF_HTTP_PREFER_1_1 || may_have_to_wait(transfer) ||
-           transfer->own_proxy != NULL || af__transfer_identifies_to_proxy(transfer) ||
-           af__transfer_connection_auth(transfer, false, &scheme) != NULL ||
-           af__must_not_share(transfer);
+                    transfer->version != AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
+    return is_clear || transfer->version == AFC_HTTP_PREFER_1_1 || may_have_to_wait(transfer) ||
+           transfer->own_proxy != NULL || afc__transfer_identifies_to_proxy(transfer) ||
+           afc__transfer_connection_auth(transfer, false, &scheme) != NULL ||
+           afc__must_not_share(transfer);
 }
 
-void af__driver_place(const af__driver *driver, const af__transfer *transfer, af__queue_key *key,
-                      af__lane *lane) {
-    const af__url *url = &transfer->request.url;
-    const af__proxy *proxy;
-    *key = (af__queue_key){url->host, url->port, af__driver_socket(driver, transfer)};
-    *lane = is_alone(driver, transfer) ? AF__LANE_ALONE : AF__LANE_SHARED;
+void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
+                       afc__queue_key *key, afc__lane *lane) {
+    const afc__url *url = &transfer->request.url;
+    const afc__proxy *proxy;
+    *key = (afc__queue_key){url->host, url->port, afc__driver_socket(driver, transfer)};
+    *lane = is_alone(driver, transfer) ? AFC__LANE_ALONE : AFC__LANE_SHARED;
     /* An invalid proxy ends the hop when the hop is prepared. */
-    if (af__driver_choose_proxy(driver, transfer, &proxy, NULL) != AF_OK || proxy == NULL) return;
+    if (afc__driver_choose_proxy(driver, transfer, &proxy, NULL) != AFC_OK || proxy == NULL) return;
     /* libcurl counts connections per forwarding proxy, and otherwise per server. */
-    if (!af__proxy_speaks_http(proxy) || url->is_https) return;
-    key->host = af_slice_of(proxy->host);
+    if (!afc__proxy_speaks_http(proxy) || url->is_https) return;
+    key->host = afc_slice_of(proxy->host);
     key->port = proxy->port;
 }
 
-af__sharing af__exchange_sharing(const af__exchange *exchange) {
-    if (exchange->is_reinjected) return AF__SHARING_UNKNOWN;
-    if (exchange->is_multiplexed && exchange->driver->multiplexes) return AF__SHARING_STREAMS;
+afc__sharing afc__exchange_sharing(const afc__exchange *exchange) {
+    if (exchange->is_reinjected) return AFC__SHARING_UNKNOWN;
+    if (exchange->is_multiplexed && exchange->driver->multiplexes) return AFC__SHARING_STREAMS;
     /* The request may have chosen HTTP/1.1. */
-    return is_alone(exchange->driver, exchange->transfer) ? AF__SHARING_UNKNOWN : AF__SHARING_NONE;
+    return is_alone(exchange->driver, exchange->transfer) ? AFC__SHARING_UNKNOWN
+                                                          : AFC__SHARING_NONE;
 }
 
-long af__isolation_options(unsigned slot) {
+long afc__isolation_options(unsigned slot) {
     long options = 0;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if ((slot & 1u << i) != 0) options |= marks[i];
@@ -98,12 +100,12 @@ long af__isolation_options(unsigned slot) {
     return options;
 }
 
-bool af__may_multiplex(void) {
+bool afc__may_multiplex(void) {
     return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080100;
 }
 
-bool af__must_not_share(const af__transfer *transfer) {
-    return transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE &&
+bool afc__must_not_share(const afc__transfer *transfer) {
+    return transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE &&
            !transfer->request.url.is_https &&
            curl_version_info(CURLVERSION_NOW)->version_num < 0x080000;
 }

@@ -1,36 +1,36 @@
 /** Hops with a connection of their own. */
-#ifndef AF_CURL_ISOLATION_H
-#define AF_CURL_ISOLATION_H
+#ifndef AFC_CURL_ISOLATION_H
+#define AFC_CURL_ISOLATION_H
 
 #include "curl/driver_internal.h"
 
 /** Kinds of isolation: which exchanges may share a connection. */
 enum {
-    AF__ISOLATE_NONE = 0,    /**< A shared connection, the default. */
-    AF__ISOLATE_ONE_SHOT = 7 /**< A new one, never reused; 1 to 6: the one of that slot. */
+    AFC__ISOLATE_NONE = 0,    /**< A shared connection, the default. */
+    AFC__ISOLATE_ONE_SHOT = 7 /**< A new one, never reused; 1 to 6: the one of that slot. */
 };
 
 /**
  * Takes a slot if this hop must have its own connection. The slot is reserved until it is given
  * back.
  */
-unsigned af__isolation_take(af__driver *driver, const af__transfer *transfer);
-void af__isolation_give_back(af__driver *driver, unsigned slot);
+unsigned afc__isolation_take(afc__driver *driver, const afc__transfer *transfer);
+void afc__isolation_give_back(afc__driver *driver, unsigned slot);
 
 /**
  * Returns whether each request needs its own connection: libcurl before 8.0 fails on the second
  * request of a cleartext HTTP/2 connection with prior knowledge.
  */
-bool af__must_not_share(const af__transfer *transfer);
+bool afc__must_not_share(const afc__transfer *transfer);
 
 /**
  * Returns whether this libcurl multiplexes HTTP/2 safely. Before 8.1.0, a stream reset counts as
  * the end of its response while another stream of the connection is paused (cf_h2_recv() in
  * lib/http2.c), so a response without Content-Length would be truncated without an error.
  */
-bool af__may_multiplex(void);
+bool afc__may_multiplex(void);
 
 /** Returns the CURLOPT_SSL_OPTIONS that keep other exchanges off a slot's connection. */
-long af__isolation_options(unsigned slot);
+long afc__isolation_options(unsigned slot);
 
 #endif

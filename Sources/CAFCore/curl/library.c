@@ -13,23 +13,23 @@ enum { OLDEST_LIBCURL = 0x075800 };
 static CURLcode global_result;
 
 static void init_global(void) {
-    af__tls_init_library();
-    global_result = af__memory_init_libcurl();
+    afc__tls_init_library();
+    global_result = afc__memory_init_libcurl();
 }
 
-af_status af__libcurl_check(af_failure *failure) {
+afc_status afc__libcurl_check(afc_failure *failure) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_global);
     if (global_result != CURLE_OK) {
-        return af__fail(failure, AF_EINTERNAL, "cannot initialise libcurl: %s",
-                        curl_easy_strerror(global_result));
+        return afc__fail(failure, AFC_EINTERNAL, "cannot initialise libcurl: %s",
+                         curl_easy_strerror(global_result));
     }
     const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
     if (info->version_num < OLDEST_LIBCURL) {
-        return af__fail(failure, AF_EUNSUPPORTED,
-                        "libcurl %s is too old: 7.88.0 or later is required", info->version);
+        return afc__fail(failure, AFC_EUNSUPPORTED,
+                         "libcurl %s is too old: 7.88.0 or later is required", info->version);
     }
-    if (info->ssl_version != NULL && strstr(info->ssl_version, "OpenSSL/") != NULL) return AF_OK;
-    return af__fail(failure, AF_EUNSUPPORTED, "libcurl uses %s: OpenSSL is required",
-                    info->ssl_version != NULL ? info->ssl_version : "no TLS library");
+    if (info->ssl_version != NULL && strstr(info->ssl_version, "OpenSSL/") != NULL) return AFC_OK;
+    return afc__fail(failure, AFC_EUNSUPPORTED, "libcurl uses %s: OpenSSL is required",
+                     info->ssl_version != NULL ? info->ssl_version : "no TLS library");
 }

@@ -1,13 +1,13 @@
 /** Initialises libcurl, before any of its functions is called. */
-#ifndef AF_CURL_LIBRARY_H
-#define AF_CURL_LIBRARY_H
+#ifndef AFC_CURL_LIBRARY_H
+#define AFC_CURL_LIBRARY_H
 
 #include <afcore/error.h>
 
 /**
- * Initialises libcurl, once per process, and checks its version. Any thread. AF_EINTERNAL.
- * AF_EUNSUPPORTED: it is too old, or not built with OpenSSL.
+ * Initialises libcurl, once per process, and checks its version. Any thread. AFC_EINTERNAL.
+ * AFC_EUNSUPPORTED: it is too old, or not built with OpenSSL.
  */
-af_status af__libcurl_check(af_failure *failure);
+afc_status afc__libcurl_check(afc_failure *failure);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { LONGEST_EYEBALLS_MS = 60000, MOST_OVERRIDES = 65536 };
 
-struct af__network {
+struct afc__network {
     struct curl_slist *overrides; /* One block with their nodes; NULL: none. */
     size_t override_count;
     char *dns_servers, *doh_url, *doh_host, *interface, *unix_socket; /* NULL: none. */
@@ -21,144 +21,145 @@ struct af__network {
     bool require_public_addresses;
 };
 
-void af__network_free(af__network *network) {
+void afc__network_free(afc__network *network) {
     if (network == NULL) return;
-    for (size_t i = 0; i < network->override_count; i++) af_free(network->overrides[i].data);
-    af_free(network->overrides);
-    af_free(network->dns_servers);
-    af_free(network->doh_url);
-    af_free(network->doh_host);
-    af_free(network->interface);
-    af_free(network->unix_socket);
-    af_free(network);
+    for (size_t i = 0; i < network->override_count; i++) afc_free(network->overrides[i].data);
+    afc_free(network->overrides);
+    afc_free(network->dns_servers);
+    afc_free(network->doh_url);
+    afc_free(network->doh_host);
+    afc_free(network->interface);
+    afc_free(network->unix_socket);
+    afc_free(network);
 }
 
-static af_status copy(char **out, const char *text, af_failure *failure) {
-    if (text == NULL || text[0] == '\0') return AF_OK;
-    *out = af__copy_text(af_slice_of(text));
-    return *out != NULL ? AF_OK : af__fail_memory(failure);
+static afc_status copy(char **out, const char *text, afc_failure *failure) {
+    if (text == NULL || text[0] == '\0') return AFC_OK;
+    *out = afc__copy_text(afc_slice_of(text));
+    return *out != NULL ? AFC_OK : afc__fail_memory(failure);
 }
 
-static af_status set_overrides(af__network *network, const af_network_options *options,
-                               af_failure *failure) {
+static afc_status set_overrides(afc__network *network, const afc_network_options *options,
+                                afc_failure *failure) {
     size_t count = options->override_count;
-    if (count == 0) return AF_OK;
+    if (count == 0) return AFC_OK;
     if (options->overrides == NULL || count > MOST_OVERRIDES) {
-        return af__fail(failure, AF_EINVAL,
-                        "invalid host overrides: the array is missing or too long");
+        return afc__fail(failure, AFC_EINVAL,
+                         "invalid host overrides: the array is missing or too long");
     }
-    network->overrides = af__zalloc(2 * count * sizeof *network->overrides);
-    if (network->overrides == NULL) return af__fail_memory(failure);
+    network->overrides = afc__zalloc(2 * count * sizeof *network->overrides);
+    if (network->overrides == NULL) return afc__fail_memory(failure);
     for (size_t i = 0; i < 2 * count; i++) {
         struct curl_slist *node = &network->overrides[i];
-        af_status status = af__route_write_override(&node->data, &options->overrides[i / 2],
-                                                    i % 2 != 0, failure);
-        if (status != AF_OK) return status;
+        afc_status status = afc__route_write_override(&node->data, &options->overrides[i / 2],
+                                                      i % 2 != 0, failure);
+        if (status != AFC_OK) return status;
         if (i > 0) network->overrides[i - 1].next = node;
         network->override_count++;
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
-static af_status set_servers(af__network *network, const af_network_options *options,
-                             bool has_total_limit, af_failure *failure) {
+static afc_status set_servers(afc__network *network, const afc_network_options *options,
+                              bool has_total_limit, afc_failure *failure) {
     const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
-    af_status status = AF_OK;
+    afc_status status = AFC_OK;
     if (options->dns_servers != NULL) {
-        status = af__route_check_servers(options->dns_servers, failure);
-        if (status == AF_OK && info->ares == NULL) {
-            status = af__fail(failure, AF_EUNSUPPORTED,
-                              "dns_servers requires a libcurl with c-ares");
+        status = afc__route_check_servers(options->dns_servers, failure);
+        if (status == AFC_OK && info->ares == NULL) {
+            status = afc__fail(failure, AFC_EUNSUPPORTED,
+                               "dns_servers requires a libcurl with c-ares");
         }
-        if (status == AF_OK) status = copy(&network->dns_servers, options->dns_servers, failure);
+        if (status == AFC_OK) status = copy(&network->dns_servers, options->dns_servers, failure);
     }
-    if (status != AF_OK || options->doh_url == NULL) return status;
+    if (status != AFC_OK || options->doh_url == NULL) return status;
     if (has_total_limit) {
-        return af__fail(failure, AF_EUNSUPPORTED, "doh_url can't be combined with max_connections");
+        return afc__fail(failure, AFC_EUNSUPPORTED,
+                         "doh_url can't be combined with max_connections");
     }
-    status = af__route_write_doh_host(&network->doh_host, options->doh_url, failure);
-    af__url url = {0};
-    if (status == AF_OK) status = af__url_parse(&url, af_slice_of(options->doh_url), failure);
+    status = afc__route_write_doh_host(&network->doh_host, options->doh_url, failure);
+    afc__url url = {0};
+    if (status == AFC_OK) status = afc__url_parse(&url, afc_slice_of(options->doh_url), failure);
     network->doh_port = url.port;
-    af__url_clear(&url);
-    return status == AF_OK ? copy(&network->doh_url, options->doh_url, failure) : status;
+    afc__url_clear(&url);
+    return status == AFC_OK ? copy(&network->doh_url, options->doh_url, failure) : status;
 }
 
-static af_status set_addresses(af__network *network, const af_network_options *options,
-                               af_failure *failure) {
-    static const long versions[] = {[AF_IP_ANY] = CURL_IPRESOLVE_WHATEVER,
-                                    [AF_IP_V4] = CURL_IPRESOLVE_V4,
-                                    [AF_IP_V6] = CURL_IPRESOLVE_V6};
-    if ((unsigned)options->ip_version > AF_IP_V6) {
-        return af__fail(failure, AF_EINVAL, "invalid IP version: %d", (int)options->ip_version);
+static afc_status set_addresses(afc__network *network, const afc_network_options *options,
+                                afc_failure *failure) {
+    static const long versions[] = {[AFC_IP_ANY] = CURL_IPRESOLVE_WHATEVER,
+                                    [AFC_IP_V4] = CURL_IPRESOLVE_V4,
+                                    [AFC_IP_V6] = CURL_IPRESOLVE_V6};
+    if ((unsigned)options->ip_version > AFC_IP_V6) {
+        return afc__fail(failure, AFC_EINVAL, "invalid IP version: %d", (int)options->ip_version);
     }
     if (options->happy_eyeballs_ms > LONGEST_EYEBALLS_MS) {
-        return af__fail(failure, AF_EINVAL, "invalid happy_eyeballs_ms: the maximum is 60000");
+        return afc__fail(failure, AFC_EINVAL, "invalid happy_eyeballs_ms: the maximum is 60000");
     }
     network->ip_version = versions[options->ip_version];
     network->eyeballs_ms = (long)options->happy_eyeballs_ms;
-    if (options->interface == NULL) return AF_OK;
-    return af__route_write_interface(&network->interface, options->interface, failure);
+    if (options->interface == NULL) return AFC_OK;
+    return afc__route_write_interface(&network->interface, options->interface, failure);
 }
 
-static bool is_plain(const af_network_options *options) {
+static bool is_plain(const afc_network_options *options) {
     return options->override_count == 0 && options->dns_servers == NULL &&
-           options->doh_url == NULL && options->ip_version == AF_IP_ANY &&
+           options->doh_url == NULL && options->ip_version == AFC_IP_ANY &&
            options->happy_eyeballs_ms == 0 && options->interface == NULL &&
            options->unix_socket == NULL && !options->require_public_addresses;
 }
 
-af_status af__network_new(af__network **out, const af_network_options *options,
-                          bool has_total_limit, af_failure *failure) {
+afc_status afc__network_new(afc__network **out, const afc_network_options *options,
+                            bool has_total_limit, afc_failure *failure) {
     *out = NULL;
-    if (is_plain(options)) return AF_OK;
-    af__network *network = af__zalloc(sizeof *network);
-    if (network == NULL) return af__fail_memory(failure);
+    if (is_plain(options)) return AFC_OK;
+    afc__network *network = afc__zalloc(sizeof *network);
+    if (network == NULL) return afc__fail_memory(failure);
     network->require_public_addresses = options->require_public_addresses;
-    af_status status = set_overrides(network, options, failure);
-    if (status == AF_OK) status = set_servers(network, options, has_total_limit, failure);
-    if (status == AF_OK) status = set_addresses(network, options, failure);
-    if (status == AF_OK && options->unix_socket != NULL) {
-        status = af__route_check_socket(options->unix_socket, failure);
-        if (status == AF_OK) status = copy(&network->unix_socket, options->unix_socket, failure);
+    afc_status status = set_overrides(network, options, failure);
+    if (status == AFC_OK) status = set_servers(network, options, has_total_limit, failure);
+    if (status == AFC_OK) status = set_addresses(network, options, failure);
+    if (status == AFC_OK && options->unix_socket != NULL) {
+        status = afc__route_check_socket(options->unix_socket, failure);
+        if (status == AFC_OK) status = copy(&network->unix_socket, options->unix_socket, failure);
     }
-    if (status != AF_OK) {
-        af__network_free(network);
+    if (status != AFC_OK) {
+        afc__network_free(network);
         return status;
     }
     *out = network;
-    return AF_OK;
+    return AFC_OK;
 }
 
-const char *af__network_doh_host(const af__network *network) {
+const char *afc__network_doh_host(const afc__network *network) {
     return network != NULL ? network->doh_host : NULL;
 }
 
-af_slice af__network_doh_server(const af__network *network, uint16_t *port) {
-    if (network == NULL || network->doh_host == NULL) return (af_slice){NULL, 0};
+afc_slice afc__network_doh_server(const afc__network *network, uint16_t *port) {
+    if (network == NULL || network->doh_host == NULL) return (afc_slice){NULL, 0};
     *port = network->doh_port;
-    return af_slice_of(network->doh_host);
+    return afc_slice_of(network->doh_host);
 }
 
-struct curl_slist *af__network_overrides(const af__network *network) {
+struct curl_slist *afc__network_overrides(const afc__network *network) {
     return network != NULL ? network->overrides : NULL;
 }
 
-bool af__network_has_servers(const af__network *network) {
+bool afc__network_has_servers(const afc__network *network) {
     return network != NULL && network->dns_servers != NULL;
 }
 
-bool af__network_has_interface(const af__network *network) {
+bool afc__network_has_interface(const afc__network *network) {
     return network != NULL && network->interface != NULL;
 }
 
-int af__network_family(const af__network *network) {
+int afc__network_family(const afc__network *network) {
     long version = network != NULL ? network->ip_version : CURL_IPRESOLVE_WHATEVER;
     if (version == CURL_IPRESOLVE_V4) return AF_INET;
     return version == CURL_IPRESOLVE_V6 ? AF_INET6 : AF_UNSPEC;
 }
 
-static bool read_address(af__ip *out, const struct curl_sockaddr *address) {
+static bool read_address(afc__ip *out, const struct curl_sockaddr *address) {
     if (address->family == AF_INET) {
         struct sockaddr_in in;
         memcpy(&in, &address->addr, sizeof in);
@@ -178,15 +179,15 @@ static bool read_address(af__ip *out, const struct curl_sockaddr *address) {
 /**
  * Checks the address that is about to be connected to, rather than an earlier lookup of its name.
  */
-bool af__exchange_may_connect(const af__exchange *exchange, const struct curl_sockaddr *address) {
-    const af__network *network = exchange->driver->network;
-    af__ip ip;
+bool afc__exchange_may_connect(const afc__exchange *exchange, const struct curl_sockaddr *address) {
+    const afc__network *network = exchange->driver->network;
+    afc__ip ip;
     bool is_open = network == NULL || !network->require_public_addresses || exchange->is_reinjected;
     if (is_open || exchange->transfer == NULL || exchange->transfer->hop.proxy != NULL) return true;
-    if (!read_address(&ip, address) || af__ip_is_public(&ip)) return true;
-    af_failure failure = {0};
-    af__fail(&failure, AF_ECONNECT, "the host's address isn't public");
-    af__transfer_fail(exchange->transfer, &failure);
+    if (!read_address(&ip, address) || afc__ip_is_public(&ip)) return true;
+    afc_failure failure = {0};
+    afc__fail(&failure, AFC_ECONNECT, "the host's address isn't public");
+    afc__transfer_fail(exchange->transfer, &failure);
     return false;
 }
 
@@ -198,8 +199,8 @@ static CURLcode set_socket(CURL *easy, const char *path) {
     return curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, path);
 }
 
-CURLcode af__exchange_set_network(af__exchange *exchange) {
-    const af__network *network = exchange->driver->network;
+CURLcode afc__exchange_set_network(afc__exchange *exchange) {
+    const afc__network *network = exchange->driver->network;
     CURL *easy = exchange->easy;
     if (network == NULL) return CURLE_OK;
     CURLcode code = curl_easy_setopt(easy, CURLOPT_IPRESOLVE, network->ip_version);
@@ -226,19 +227,19 @@ CURLcode af__exchange_set_network(af__exchange *exchange) {
     return code;
 }
 
-const char *af__driver_socket(const af__driver *driver, const af__transfer *transfer) {
+const char *afc__driver_socket(const afc__driver *driver, const afc__transfer *transfer) {
     const char *own = transfer->unix_socket;
     if (own != NULL) return own[0] != '\0' ? own : NULL;
     return driver->network != NULL ? driver->network->unix_socket : NULL;
 }
 
-bool af__exchange_uses_socket(const af__exchange *exchange) {
-    return af__driver_socket(exchange->driver, exchange->transfer) != NULL;
+bool afc__exchange_uses_socket(const afc__exchange *exchange) {
+    return afc__driver_socket(exchange->driver, exchange->transfer) != NULL;
 }
 
-CURLcode af__exchange_set_socket(af__exchange *exchange) {
+CURLcode afc__exchange_set_socket(afc__exchange *exchange) {
     const char *own = exchange->transfer->unix_socket;
     if (own == NULL && !exchange->state.has_own_socket) return CURLE_OK;
     exchange->state.has_own_socket = own != NULL;
-    return set_socket(exchange->easy, af__driver_socket(exchange->driver, exchange->transfer));
+    return set_socket(exchange->easy, afc__driver_socket(exchange->driver, exchange->transfer));
 }

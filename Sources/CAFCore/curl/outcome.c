@@ -17,38 +17,38 @@ enum { TOO_LARGE = 100 };
 /* ---- Codes --------------------------------------------------------------------------------- */
 
 /** Maps a libcurl code to a status. */
-static af_status status_of(CURLcode code) {
+static afc_status status_of(CURLcode code) {
     switch ((int)code) {
     case CURLE_OK:
-        return AF_OK;
+        return AFC_OK;
     case CURLE_OUT_OF_MEMORY:
     case CURLE_ABORTED_BY_CALLBACK: /* Ours give reasons, but for a socket that can't be watched. */
-        return AF_ENOMEM;
+        return AFC_ENOMEM;
     case CURLE_URL_MALFORMAT:
-        return AF_EINVAL;
+        return AFC_EINVAL;
     case CURLE_NOT_BUILT_IN:
-        return AF_EUNSUPPORTED;
+        return AFC_EUNSUPPORTED;
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
-        return AF_EDNS;
+        return AFC_EDNS;
     case CURLE_COULDNT_CONNECT:
     case CURLE_INTERFACE_FAILED:
     case CURLE_PROXY:
-        return AF_ECONNECT;
+        return AFC_ECONNECT;
     case CURLE_OPERATION_TIMEDOUT:
-        return AF_ETIMEOUT;
+        return AFC_ETIMEOUT;
     case CURLE_PARTIAL_FILE:
-        return AF_ETRUNCATED;
+        return AFC_ETRUNCATED;
     case TOO_LARGE:
-        return AF_ETOOBIG;
+        return AFC_ETOOBIG;
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
-        return AF_ELOST;
+        return AFC_ELOST;
     case CURLE_TOO_MANY_REDIRECTS: /* Rounds of authentication; libcurl follows no redirects. */
-        return AF_EAUTH;
+        return AFC_EAUTH;
     case CURLE_SEND_FAIL_REWIND:
-        return AF_EREPLAY;
+        return AFC_EREPLAY;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_ENGINE_NOTFOUND:
     case CURLE_SSL_ENGINE_SETFAILED:
@@ -59,24 +59,24 @@ static af_status status_of(CURLcode code) {
     case CURLE_SSL_CRL_BADFILE:
     case CURLE_SSL_SHUTDOWN_FAILED:
     case CURLE_SSL_CLIENTCERT:
-        return AF_ETLS;
+        return AFC_ETLS;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS:
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-        return AF_EUNTRUSTED;
+        return AFC_EUNTRUSTED;
     case CURLE_AGAIN:
     case CURLE_FAILED_INIT:
     case CURLE_RECURSIVE_API_CALL:
     case CURLE_WRITE_ERROR:
     case CURLE_READ_ERROR:
-        return AF_EINTERNAL;
+        return AFC_EINTERNAL;
     default:
         /*
          * Invalid replies, encodings, chunks or HTTP/2 frames: the peer's fault. During a transfer
          * that includes CURLE_BAD_FUNCTION_ARGUMENT, which a trailer line without a colon causes.
          */
-        return AF_EPROTOCOL;
+        return AFC_EPROTOCOL;
     }
 }
 
@@ -84,7 +84,7 @@ static af_status status_of(CURLcode code) {
  * Detects invalid chunks, which libcurl reports as a failure to receive; since 8.14 with several
  * texts.
  */
-static bool is_bad_chunk(const af__exchange *exchange, CURLcode code) {
+static bool is_bad_chunk(const afc__exchange *exchange, CURLcode code) {
     static const char *const texts[] = {"chunked-encoding", "chunk hex-length",
                                         "invalid chunk size"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -97,36 +97,36 @@ static bool is_bad_chunk(const af__exchange *exchange, CURLcode code) {
  * Detects a line of the head or trailers that exceeds libcurl's own buffer. libcurl reports out of
  * memory. That may be true, but an overlong line is more likely.
  */
-static bool is_long_line(const af__exchange *exchange, CURLcode code) {
+static bool is_long_line(const afc__exchange *exchange, CURLcode code) {
     curl_off_t first_byte = 0;
     if (code == CURLE_RECV_ERROR) {
         return strstr(exchange->error_text, "memory in chunked-encoding") != NULL;
     }
     curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
-           af__hop_in_head(exchange->transfer) && first_byte > 0 && exchange->is_ready;
+           afc__hop_in_head(exchange->transfer) && first_byte > 0 && exchange->is_ready;
 }
 
 /**
  * Detects a connection closed in the middle of the head, which libcurl reports as an empty response
  * or a short body.
  */
-static bool is_cut_head(const af__exchange *exchange, CURLcode code) {
+static bool is_cut_head(const afc__exchange *exchange, CURLcode code) {
     return (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE) &&
-           exchange->transfer->hop.phase == AF__PHASE_HEAD &&
-           !af__hop_is_unanswered(exchange->transfer);
+           exchange->transfer->hop.phase == AFC__PHASE_HEAD &&
+           !afc__hop_is_unanswered(exchange->transfer);
 }
 
 /** A body that ends with the connection is complete only if a TLS server sent close_notify. */
-static bool lacks_goodbye(const af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
-    return af__hop_ends_with_connection(transfer) && transfer->request.url.is_https &&
-           !af__hop_is_http_2(transfer) && !af__tls_peer_got_close_notify(exchange->peer);
+static bool lacks_goodbye(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    return afc__hop_ends_with_connection(transfer) && transfer->request.url.is_https &&
+           !afc__hop_is_http_2(transfer) && !afc__tls_peer_got_close_notify(exchange->peer);
 }
 
 /** Returns whether the peer cut a TLS connection without close_notify, in the middle of a body. */
-static bool is_cut_short(const af__exchange *exchange, CURLcode code) {
-    return code == CURLE_RECV_ERROR && af__hop_in_body(exchange->transfer) &&
+static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
+    return code == CURLE_RECV_ERROR && afc__hop_in_body(exchange->transfer) &&
            strstr(exchange->error_text, "unexpected eof") != NULL;
 }
 
@@ -134,7 +134,7 @@ static bool is_cut_short(const af__exchange *exchange, CURLcode code) {
  * No socket could be opened: the process or the system ran out of descriptors or memory. The host
  * isn't the cause.
  */
-static bool lacks_sockets(const af__exchange *exchange, CURLcode code) {
+static bool lacks_sockets(const afc__exchange *exchange, CURLcode code) {
     int error = exchange->socket_error;
     bool is_short = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
     return code == CURLE_COULDNT_CONNECT && is_short;
@@ -145,7 +145,7 @@ static bool lacks_sockets(const af__exchange *exchange, CURLcode code) {
  * receive. The text begins with "nghttp2_session_mem_recv()" before 8.13.0, and with "nghttp2 recv
  * error" or "nghttp2 shuts down connection" since.
  */
-static bool is_bad_frame(const af__exchange *exchange, CURLcode code) {
+static bool is_bad_frame(const afc__exchange *exchange, CURLcode code) {
     bool is_code = code == CURLE_RECV_ERROR || code == CURLE_HTTP2;
     return is_code && strstr(exchange->error_text, "nghttp2") != NULL;
 }
@@ -154,7 +154,7 @@ static bool is_bad_frame(const af__exchange *exchange, CURLcode code) {
  * Detects different Location fields: libcurl 8.17.0 and later refuse such a response, whatever its
  * status.
  */
-static bool has_different_targets(const af__exchange *exchange, CURLcode code) {
+static bool has_different_targets(const afc__exchange *exchange, CURLcode code) {
     int status = exchange->transfer->hop.reader->head.status;
     return code == CURLE_WEIRD_SERVER_REPLY && status >= 300 && status < 400 &&
            strstr(exchange->error_text, "Multiple Location headers") != NULL;
@@ -165,129 +165,130 @@ static bool has_different_targets(const af__exchange *exchange, CURLcode code) {
  * text, including another member of a gzip file (RFC 1952 2.2). Our own callbacks give a reason
  * when they end a body.
  */
-static bool has_rest_behind_encoding(const af__exchange *exchange, CURLcode code) {
-    return code == CURLE_WRITE_ERROR && af__hop_in_body(exchange->transfer) &&
-           af__hop_is_decoded(exchange->transfer);
+static bool has_rest_behind_encoding(const afc__exchange *exchange, CURLcode code) {
+    return code == CURLE_WRITE_ERROR && afc__hop_in_body(exchange->transfer) &&
+           afc__hop_is_decoded(exchange->transfer);
 }
 
 /** Detects libcurl's limit for decoded bytes of a paused body, 64 MiB. */
-static bool decodes_too_much(const af__exchange *exchange, CURLcode code) {
+static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && exchange->has_paused &&
-           af__hop_in_body(exchange->transfer) && af__hop_is_decoded(exchange->transfer);
+           afc__hop_in_body(exchange->transfer) && afc__hop_is_decoded(exchange->transfer);
 }
 
 /**
  * Returns whether the server had ended the connection, with or without GOAWAY, before it sent
  * anything.
  */
-static bool is_ended_connection(const af__exchange *exchange, CURLcode code) {
+static bool is_ended_connection(const afc__exchange *exchange, CURLcode code) {
     /* libcurl 8.21.0 leaves an error text about its socket. */
     long error = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
     bool is_cut = error == EPIPE || error == ECONNRESET;
-    bool has_ended = exchange->peer != NULL ? af__tls_peer_has_ended(exchange->peer) : is_cut;
+    bool has_ended = exchange->peer != NULL ? afc__tls_peer_has_ended(exchange->peer) : is_cut;
     bool is_goaway = code == CURLE_HTTP2 && (exchange->error_text[0] == '\0' || has_ended);
     return (is_goaway || code == CURLE_PARTIAL_FILE) && !is_bad_frame(exchange, code) &&
-           af__hop_is_unanswered(exchange->transfer);
+           afc__hop_is_unanswered(exchange->transfer);
 }
 
 /**
  * Detects the end of a body that ends with the connection. A server that hasn't read the whole
  * request closes with a reset, so nothing is lost here.
  */
-static bool ends_by_reset(const af__exchange *exchange, CURLcode code) {
-    const af__transfer *transfer = exchange->transfer;
+static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
+    const afc__transfer *transfer = exchange->transfer;
     long error = 0;
     if (code != CURLE_RECV_ERROR || transfer->request.url.is_https) return false;
-    if (!af__hop_ends_with_connection(transfer)) return false;
+    if (!afc__hop_ends_with_connection(transfer)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
     return error == ECONNRESET && transfer->request.sends_body &&
            transfer->progress.sent < transfer->source.length;
 }
 
 /** TLS to the server starts after the TLS handshake with the proxy succeeded. */
-static bool ended_at_proxy(const af__exchange *exchange) {
+static bool ended_at_proxy(const afc__exchange *exchange) {
     return exchange->peer == NULL && exchange->proxy_peer != NULL;
 }
 
-void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_failure *failure) {
-    af_trust_reason reason = AF_TRUST_OTHER;
+void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_failure *failure) {
+    afc_trust_reason reason = AFC_TRUST_OTHER;
     const char *text = exchange->error_text;
-    af_status status = status_of(code);
-    if (status == AF_OK && lacks_goodbye(exchange)) {
-        af__fail(failure, AF_ETRUNCATED, "the connection was closed before the end of the body");
+    afc_status status = status_of(code);
+    if (status == AFC_OK && lacks_goodbye(exchange)) {
+        afc__fail(failure, AFC_ETRUNCATED, "the connection was closed before the end of the body");
     }
     /* The transfer knows how much of its head was received. */
-    if (status == AF_OK || is_cut_head(exchange, code)) return;
+    if (status == AFC_OK || is_cut_head(exchange, code)) return;
     if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
-    if (exchange->is_reinjected && af__hop_is_unanswered(exchange->transfer)) {
-        af__fail(failure, AF_ELOST, "the connection was lost while the request was being sent");
+    if (exchange->is_reinjected && afc__hop_is_unanswered(exchange->transfer)) {
+        afc__fail(failure, AFC_ELOST, "the connection was lost while the request was being sent");
         return;
     }
     long system_error = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
-    if (is_cut_short(exchange, code)) status = AF_ETRUNCATED;
-    if (is_bad_chunk(exchange, code)) status = AF_EPROTOCOL;
+    if (is_cut_short(exchange, code)) status = AFC_ETRUNCATED;
+    if (is_bad_chunk(exchange, code)) status = AFC_EPROTOCOL;
     if (is_long_line(exchange, code)) {
-        status = AF_ETOOBIG;
+        status = AFC_ETOOBIG;
         text = "a line of the response's head or trailers is too long";
     }
     if (is_bad_frame(exchange, code)) {
-        status = AF_EPROTOCOL;
+        status = AFC_EPROTOCOL;
         text = "HTTP/2 protocol error, or too many frames from the server";
     }
     if (lacks_sockets(exchange, code)) {
-        status = AF_ENOMEM;
+        status = AFC_ENOMEM;
         system_error = exchange->socket_error;
         text = exchange->socket_error == EMFILE || exchange->socket_error == ENFILE
                    ? "cannot open a connection: too many open files"
                    : "out of memory for a connection";
     }
     if (has_rest_behind_encoding(exchange, code)) {
-        status = AF_EPROTOCOL;
+        status = AFC_EPROTOCOL;
         text = "unexpected bytes after the encoded body, perhaps another gzip member, "
                "which libcurl can't decode";
     }
     if (decodes_too_much(exchange, code)) {
-        status = AF_ETOOBIG;
+        status = AFC_ETOOBIG;
         text = "the paused body exceeds the limit after decoding";
     }
     if (has_different_targets(exchange, code)) {
-        status = AF_EREDIRECT;
+        status = AFC_EREDIRECT;
         text = "the redirect has conflicting Locations";
     }
-    if (status == AF_EAUTH) text = "connection authentication takes too many rounds";
+    if (status == AFC_EAUTH) text = "connection authentication takes too many rounds";
     if (is_ended_connection(exchange, code)) {
-        status = AF_ELOST;
+        status = AFC_ELOST;
         text = "the server had closed the connection";
     }
-    char described[AF_FAILURE_TEXT_SIZE];
-    if (status == AF_EUNTRUSTED || status == AF_ETLS || status == AF_ELOST) {
-        const af__tls_peer *peer = ended_at_proxy(exchange) ? exchange->proxy_peer : exchange->peer;
+    char described[AFC_FAILURE_TEXT_SIZE];
+    if (status == AFC_EUNTRUSTED || status == AFC_ETLS || status == AFC_ELOST) {
+        const afc__tls_peer *peer = ended_at_proxy(exchange) ? exchange->proxy_peer
+                                                             : exchange->peer;
         const char *who = ended_at_proxy(exchange) ? "proxy" : "server";
-        af_status verdict = af__tls_peer_get_verdict(peer, &reason, &text);
-        const char *alert = af__tls_peer_get_alert(peer);
+        afc_status verdict = afc__tls_peer_get_verdict(peer, &reason, &text);
+        const char *alert = afc__tls_peer_get_alert(peer);
         /*
          * libcurl takes some alerts about our certificate for a failed verification of the
          * server's.
          */
-        if (status == AF_EUNTRUSTED || alert != NULL) status = AF_ETLS;
-        if (verdict != AF_OK) status = verdict;
-        if (status == AF_ETLS && alert != NULL) {
+        if (status == AFC_EUNTRUSTED || alert != NULL) status = AFC_ETLS;
+        if (verdict != AFC_OK) status = verdict;
+        if (status == AFC_ETLS && alert != NULL) {
             snprintf(described, sizeof described, "the %s closed the TLS connection: %s", who,
                      alert);
             text = described;
-        } else if (verdict == AF_EUNTRUSTED && ended_at_proxy(exchange)) {
+        } else if (verdict == AFC_EUNTRUSTED && ended_at_proxy(exchange)) {
             snprintf(described, sizeof described, "the proxy isn't trusted: %s", text);
             text = described;
         }
     }
-    af_status by_proxy = af__exchange_map_proxy_result(exchange, code);
-    if (by_proxy != AF_OK) status = by_proxy;
+    afc_status by_proxy = afc__exchange_map_proxy_result(exchange, code);
+    if (by_proxy != AFC_OK) status = by_proxy;
     if (text[0] == '\0') text = curl_easy_strerror(code);
-    af__fail(failure, status, "%s", text);
-    if (status == AF_ETIMEOUT) failure->timeout = AF_TIMEOUT_CONNECT;
-    if (status == AF_EUNTRUSTED) failure->trust = reason;
+    afc__fail(failure, status, "%s", text);
+    if (status == AFC_ETIMEOUT) failure->timeout = AFC_TIMEOUT_CONNECT;
+    if (status == AFC_EUNTRUSTED) failure->trust = reason;
     failure->curl_code = (int)code;
     /* Not the error of an address that was tried before the connected one. */
     if (system_error != exchange->connect_error) failure->system_error = (int)system_error;
@@ -295,29 +296,29 @@ void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_fai
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
-void af__exchange_explain_names(const af__exchange *exchange, af_failure *failure) {
-    const af__hosts *hosts = &exchange->hosts;
+void afc__exchange_explain_names(const afc__exchange *exchange, afc_failure *failure) {
+    const afc__hosts *hosts = &exchange->hosts;
     if (hosts->error == 0) {
-        af_status status = hosts->refusal == CURLM_OUT_OF_MEMORY ? AF_ENOMEM : AF_EINTERNAL;
-        af__fail(failure, status, "libcurl refused the request: %s",
-                 curl_multi_strerror(hosts->refusal));
+        afc_status status = hosts->refusal == CURLM_OUT_OF_MEMORY ? AFC_ENOMEM : AFC_EINTERNAL;
+        afc__fail(failure, status, "libcurl refused the request: %s",
+                  curl_multi_strerror(hosts->refusal));
         return;
     }
     bool lacks_memory = hosts->error == EAI_MEMORY ||
                         (hosts->error == EAI_SYSTEM && hosts->system_error == ENOMEM);
     if (lacks_memory) {
-        af__fail(failure, AF_ENOMEM, "out of memory for resolving a host");
+        afc__fail(failure, AFC_ENOMEM, "out of memory for resolving a host");
         return;
     }
     uint16_t port;
-    af_slice doh = af__network_doh_server(exchange->driver->network, &port);
-    af_slice host = exchange->transfer->request.url.host;
-    if (hosts->is_proxy) host = af_slice_of(exchange->transfer->hop.proxy->host);
+    afc_slice doh = afc__network_doh_server(exchange->driver->network, &port);
+    afc_slice host = exchange->transfer->request.url.host;
+    if (hosts->is_proxy) host = afc_slice_of(exchange->transfer->hop.proxy->host);
     if (doh.size > 0) host = doh;
     const char *reason = hosts->error == EAI_SYSTEM ? strerror(hosts->system_error)
                                                     : gai_strerror(hosts->error);
-    af__fail(failure, AF_EDNS, "cannot resolve %s \"%.*s\": %s", hosts->is_proxy ? "proxy" : "host",
-             (int)host.size, host.bytes, reason);
+    afc__fail(failure, AFC_EDNS, "cannot resolve %s \"%.*s\": %s",
+              hosts->is_proxy ? "proxy" : "host", (int)host.size, host.bytes, reason);
     failure->curl_code = hosts->is_proxy ? CURLE_COULDNT_RESOLVE_PROXY : CURLE_COULDNT_RESOLVE_HOST;
     failure->system_error = hosts->system_error;
 }
@@ -350,15 +351,15 @@ static void copy_address(CURL *easy, CURLINFO address, CURLINFO port, char *text
 }
 
 /** For a hop that libcurl never started: its handle may still have another hop's metrics. */
-static void measure_unsent(const af__exchange *exchange, af_hop *hop) {
+static void measure_unsent(const afc__exchange *exchange, afc_hop *hop) {
     bool waited = exchange->hosts.began_us != 0;
     hop->dns_us = hop->connect_us = hop->request_sent_us = hop->first_byte_us = -1;
     hop->tls_us = exchange->transfer->request.url.is_https ? -1 : 0;
-    hop->total_us = waited ? af__now_us() - exchange->hosts.began_us : 0;
+    hop->total_us = waited ? afc__now_us() - exchange->hosts.began_us : 0;
 }
 
 /** Times that libcurl measured from its start of the hop. */
-static void add_wait(af_hop *hop, int64_t waited_us) {
+static void add_wait(afc_hop *hop, int64_t waited_us) {
     int64_t *const moments[] = {&hop->dns_us, &hop->connect_us, &hop->request_sent_us,
                                 &hop->first_byte_us, &hop->total_us};
     for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
@@ -368,9 +369,9 @@ static void add_wait(af_hop *hop, int64_t waited_us) {
     if (hop->tls_us > 0) hop->tls_us += waited_us;
 }
 
-void af__exchange_collect_timings(const af__exchange *exchange, af_hop *hop) {
+void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) {
     CURL *easy = exchange->easy;
-    if (exchange->hosts.stage != AF__STAGE_ADDED) {
+    if (exchange->hosts.stage != AFC__STAGE_ADDED) {
         measure_unsent(exchange, hop);
         return;
     }

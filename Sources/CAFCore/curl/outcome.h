@@ -1,13 +1,13 @@
 /** Maps libcurl's result codes to ours, and collects the metrics of a hop. */
-#ifndef AF_CURL_OUTCOME_H
-#define AF_CURL_OUTCOME_H
+#ifndef AFC_CURL_OUTCOME_H
+#define AFC_CURL_OUTCOME_H
 
 #include "curl/driver_internal.h"
 
 /** Maps a libcurl code to a status. */
-void af__exchange_map_result(const af__exchange *exchange, CURLcode code, af_failure *failure);
+void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_failure *failure);
 
 /** Collects the metrics of the hop. */
-void af__exchange_collect_timings(const af__exchange *exchange, af_hop *hop);
+void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop);
 
 #endif

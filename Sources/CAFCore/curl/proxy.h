@@ -1,24 +1,24 @@
 /** Chooses the proxy of a hop and configures libcurl for it. */
-#ifndef AF_CURL_PROXY_H
-#define AF_CURL_PROXY_H
+#ifndef AFC_CURL_PROXY_H
+#define AFC_CURL_PROXY_H
 
 #include "curl/driver_internal.h"
 
-/** Returns the proxy of the next hop; NULL: none. See af__proxies_choose(). */
-af_status af__driver_choose_proxy(const af__driver *driver, const af__transfer *transfer,
-                                  const af__proxy **out, af_failure *failure);
+/** Returns the proxy of the next hop; NULL: none. See afc__proxies_choose(). */
+afc_status afc__driver_choose_proxy(const afc__driver *driver, const afc__transfer *transfer,
+                                    const afc__proxy **out, afc_failure *failure);
 
 /**
  * Chooses the proxy of this hop and configures libcurl. Call it after all other options of the hop
  * are set.
  */
-af_status af__exchange_set_proxy(af__exchange *exchange, af_failure *failure);
+afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure);
 
 /** Reads the proxies from the environment, or from the options. */
-af_status af__driver_set_proxies(af__driver *driver, const af_proxies *proxies,
-                                 af_failure *failure);
+afc_status afc__driver_set_proxies(afc__driver *driver, const afc_proxies *proxies,
+                                   afc_failure *failure);
 
-/** Maps a libcurl code that the proxy caused; AF_OK: the proxy isn't the cause. */
-af_status af__exchange_map_proxy_result(const af__exchange *exchange, CURLcode code);
+/** Maps a libcurl code that the proxy caused; AFC_OK: the proxy isn't the cause. */
+afc_status afc__exchange_map_proxy_result(const afc__exchange *exchange, CURLcode code);
 
 #endif

@@ -29,42 +29,42 @@ enum {
     FEWEST_BUCKETS = 256,
     MOST_BUCKETS = 65536,
     /* "65535", a colon, a minus and NUL. */
-    KEY_ROOM = AF__HOST_LONGEST + 8,
+    KEY_ROOM = AFC__HOST_LONGEST + 8,
     /* The delay after a failed background lookup. */
     RETRY_US = 1000 * 1000
 };
 
 /** An entry given to libcurl. Loop thread only, immutable. */
-struct af__resolved {
+struct afc__resolved {
     unsigned references;
-    af__addresses *addresses;
+    afc__addresses *addresses;
     char text[]; /* "host:port:address,address" */
 };
 
-struct af__name {
-    af__text_entry entry; /* Its key is "host:port", in `text`. */
-    bool is_override;     /* libcurl has it from the session's own list. */
+struct afc__name {
+    afc__text_entry entry; /* Its key is "host:port", in `text`. */
+    bool is_override;      /* libcurl has it from the session's own list. */
     bool is_looking_up;
     bool is_loaded; /* libcurl's cache has `resolved`. */
-    af__lookup lookup;
+    afc__lookup lookup;
     int64_t expires_us; /* When `resolved` is to be looked up again. */
     int64_t retry_us;   /* Not before this, if no hop waits: the last lookup failed. */
-    af__list waiting;   /* Uses that have no addresses yet. */
-    af__resolved *resolved;
+    afc__list waiting;  /* Uses that have no addresses yet. */
+    afc__resolved *resolved;
     unsigned users; /* Exchanges and connections. */
     unsigned connections;
-    af__node idle;                /* In names->idle, if it has no users and is in no `evictor`. */
-    struct af__exchange *evictor; /* Takes it out of libcurl's cache. */
+    afc__node idle;                /* In names->idle, if it has no users and is in no `evictor`. */
+    struct afc__exchange *evictor; /* Takes it out of libcurl's cache. */
     size_t host_size;
     char text[]; /* "-host:port": with its minus an entry that takes it out. */
 };
 
 /* ---- Resolved ------------------------------------------------------------------------------ */
 
-static void release_resolved(af__resolved *resolved) {
+static void release_resolved(afc__resolved *resolved) {
     if (resolved == NULL || --resolved->references > 0) return;
-    af__addresses_release(resolved->addresses);
-    af_free(resolved);
+    afc__addresses_release(resolved->addresses);
+    afc_free(resolved);
 }
 
 static size_t write_key(char *out, const char *key, size_t size, size_t host_size) {
@@ -78,17 +78,17 @@ static size_t write_key(char *out, const char *key, size_t size, size_t host_siz
 }
 
 /** Retains `addresses`. NULL: out of memory. */
-static af__resolved *new_resolved(const af__name *name, af__addresses *addresses) {
+static afc__resolved *new_resolved(const afc__name *name, afc__addresses *addresses) {
     size_t key_size = name->entry.key.size;
     size_t room = key_size + 2 + addresses->count * (INET6_ADDRSTRLEN + 3);
-    af__resolved *resolved = af__alloc(sizeof *resolved + room);
+    afc__resolved *resolved = afc__alloc(sizeof *resolved + room);
     if (resolved == NULL) return NULL;
     resolved->references = 1;
-    resolved->addresses = af__addresses_retain(addresses);
+    resolved->addresses = afc__addresses_retain(addresses);
     char *at = resolved->text;
     at += write_key(at, name->entry.key.bytes, key_size, name->host_size);
     for (size_t i = 0; i < addresses->count; i++) {
-        const af__address *address = &addresses->list[i];
+        const afc__address *address = &addresses->list[i];
         *at++ = i == 0 ? ':' : ',';
         if (address->family == AF_INET6) *at++ = '[';
         inet_ntop(address->family, address->bytes, at, INET6_ADDRSTRLEN);
@@ -99,10 +99,10 @@ static af__resolved *new_resolved(const af__name *name, af__addresses *addresses
     return resolved;
 }
 
-static bool is_same_list(const af__addresses *a, const af__addresses *b) {
+static bool is_same_list(const afc__addresses *a, const afc__addresses *b) {
     if (a->count != b->count) return false;
     for (size_t i = 0; i < a->count; i++) {
-        const af__address *left = &a->list[i], *right = &b->list[i];
+        const afc__address *left = &a->list[i], *right = &b->list[i];
         bool is_same = left->family == right->family && left->scope == right->scope &&
                        memcmp(left->bytes, right->bytes, sizeof left->bytes) == 0;
         if (!is_same) return false;
@@ -112,69 +112,69 @@ static bool is_same_list(const af__addresses *a, const af__addresses *b) {
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-static void free_name(af__names *names, af__name *name) {
-    af__resolver_cancel(&name->lookup);
-    af__text_table_remove(&names->table, &name->entry);
+static void free_name(afc__names *names, afc__name *name) {
+    afc__resolver_cancel(&name->lookup);
+    afc__text_table_remove(&names->table, &name->entry);
     if (name->idle.next != NULL) names->idle_count--;
-    af__list_remove(&name->idle);
+    afc__list_remove(&name->idle);
     release_resolved(name->resolved);
-    af_free(name);
+    afc_free(name);
 }
 
-static af__name *new_name(af__names *names, af_slice key, size_t host_size) {
-    af__name *name = af__zalloc(sizeof *name + key.size + 2);
+static afc__name *new_name(afc__names *names, afc_slice key, size_t host_size) {
+    afc__name *name = afc__zalloc(sizeof *name + key.size + 2);
     if (name == NULL) return NULL;
     name->text[0] = '-';
     memcpy(name->text + 1, key.bytes, key.size);
-    name->entry.key = (af_slice){name->text + 1, key.size};
+    name->entry.key = (afc_slice){name->text + 1, key.size};
     name->host_size = host_size;
-    af__list_init(&name->waiting);
-    af__text_table_add(&names->table, &name->entry);
+    afc__list_init(&name->waiting);
+    afc__text_table_add(&names->table, &name->entry);
     return name;
 }
 
-static void make_idle(af__names *names, af__name *name) {
+static void make_idle(afc__names *names, afc__name *name) {
     if (name->is_override) return;
     /* No exchange is left to receive the result. */
-    af__resolver_cancel(&name->lookup);
+    afc__resolver_cancel(&name->lookup);
     name->is_looking_up = false;
     if (name->resolved == NULL) {
         free_name(names, name);
         return;
     }
-    af__list_append(&names->idle, &name->idle);
+    afc__list_append(&names->idle, &name->idle);
     names->idle_count++;
 }
 
-static void use(af__names *names, af__name *name) {
+static void use(afc__names *names, afc__name *name) {
     if (name->users++ > 0) return;
     if (name->idle.next != NULL) names->idle_count--;
-    af__list_remove(&name->idle);
+    afc__list_remove(&name->idle);
     if (name->evictor == NULL) return;
     /*
      * libcurl skips an entry without text. If libcurl has read it already, the name is added again
      * later.
      */
-    af__hosts *hosts = &name->evictor->hosts;
-    hosts->list[AF__MOST_HOSTS].data = NULL;
+    afc__hosts *hosts = &name->evictor->hosts;
+    hosts->list[AFC__MOST_HOSTS].data = NULL;
     hosts->evicted = NULL;
     name->evictor = NULL;
     name->is_loaded = false;
 }
 
-static void stop_using(af__names *names, af__name *name) {
+static void stop_using(afc__names *names, afc__name *name) {
     if (--name->users == 0) make_idle(names, name);
 }
 
 /** Makes room for one more name: this exchange evicts the least recently used one. */
-static void evict(af__names *names, af__exchange *exchange) {
-    if (names->idle_count < AF__MOST_IDLE_NAMES || exchange->hosts.evicted != NULL) return;
-    af__name *name = AF__OWNER(af__list_first(&names->idle), af__name, idle);
+static void evict(afc__names *names, afc__exchange *exchange) {
+    if (names->idle_count < AFC__MOST_IDLE_NAMES || exchange->hosts.evicted != NULL) return;
+    afc__name *name = AFC__OWNER(afc__list_first(&names->idle), afc__name, idle);
     if (!name->is_loaded) {
         free_name(names, name);
         return;
     }
-    af__list_remove(&name->idle);
+    afc__list_remove(&name->idle);
     names->idle_count--;
     name->evictor = exchange;
     exchange->hosts.evicted = name;
@@ -182,87 +182,87 @@ static void evict(af__names *names, af__exchange *exchange) {
 
 /* ---- To libcurl ---------------------------------------------------------------------------- */
 
-static void fail_exchange(af__exchange *exchange) {
-    af__driver *driver = exchange->driver;
-    exchange->hosts.stage = AF__STAGE_FAILED;
-    af__list_append(&driver->names.failed, &exchange->hosts.node);
+static void fail_exchange(afc__exchange *exchange) {
+    afc__driver *driver = exchange->driver;
+    exchange->hosts.stage = AFC__STAGE_FAILED;
+    afc__list_append(&driver->names.failed, &exchange->hosts.node);
     /* Makes the loop check again before it sleeps. */
-    af__loop_arm(driver->loop, &driver->alarm, af__loop_now(driver->loop));
+    afc__loop_arm(driver->loop, &driver->alarm, afc__loop_now(driver->loop));
 }
 
 /**
  * Sets the names missing from libcurl's cache, then the session's overrides: an override for every
  * host is only effective as part of the list.
  */
-static CURLcode set_list(af__exchange *exchange) {
-    af__hosts *hosts = &exchange->hosts;
+static CURLcode set_list(afc__exchange *exchange) {
+    afc__hosts *hosts = &exchange->hosts;
     struct curl_slist *first = NULL, **link = &first;
-    for (size_t i = 0; i < AF__MOST_HOSTS; i++) {
-        const af__host_use *use = &hosts->uses[i];
+    for (size_t i = 0; i < AFC__MOST_HOSTS; i++) {
+        const afc__host_use *use = &hosts->uses[i];
         if (use->name == NULL || use->name->is_loaded) continue;
         hosts->list[i].data = use->resolved->text;
         *link = &hosts->list[i];
         link = &hosts->list[i].next;
     }
     if (hosts->evicted != NULL) {
-        hosts->list[AF__MOST_HOSTS].data = hosts->evicted->text;
-        *link = &hosts->list[AF__MOST_HOSTS];
-        link = &hosts->list[AF__MOST_HOSTS].next;
+        hosts->list[AFC__MOST_HOSTS].data = hosts->evicted->text;
+        *link = &hosts->list[AFC__MOST_HOSTS];
+        link = &hosts->list[AFC__MOST_HOSTS].next;
     }
     *link = NULL;
     if (first == NULL) return CURLE_OK;
-    *link = af__network_overrides(exchange->driver->network);
+    *link = afc__network_overrides(exchange->driver->network);
     hosts->has_list = true;
     return curl_easy_setopt(exchange->easy, CURLOPT_RESOLVE, first);
 }
 
 /** Adds the hop to libcurl, once all addresses are known. */
-static void add_to_libcurl(af__exchange *exchange) {
-    af__hosts *hosts = &exchange->hosts;
+static void add_to_libcurl(afc__exchange *exchange) {
+    afc__hosts *hosts = &exchange->hosts;
     CURLMcode code = CURLM_OUT_OF_MEMORY;
     if (set_list(exchange) == CURLE_OK) {
         code = curl_multi_add_handle(exchange->driver->multi, exchange->easy);
     }
-    hosts->stage = AF__STAGE_ADDED;
+    hosts->stage = AFC__STAGE_ADDED;
     hosts->refusal = code;
     if (code != CURLM_OK) fail_exchange(exchange);
 }
 
 /* ---- Lookups ------------------------------------------------------------------------------- */
 
-static void stop_waiting(af__host_use *use) {
+static void stop_waiting(afc__host_use *use) {
     if (use->node.next == NULL) return;
-    af__list_remove(&use->node);
+    afc__list_remove(&use->node);
     use->exchange->hosts.missing--;
 }
 
-static void give(af__host_use *use, const af__name *name) {
+static void give(afc__host_use *use, const afc__name *name) {
     stop_waiting(use);
     use->resolved = name->resolved;
     if (use->resolved != NULL) use->resolved->references++;
 }
 
-static void give_to_waiting(af__name *name) {
-    af__node *node;
-    while ((node = af__list_first(&name->waiting)) != NULL) {
-        af__host_use *use = AF__OWNER(node, af__host_use, node);
-        af__exchange *exchange = use->exchange;
+static void give_to_waiting(afc__name *name) {
+    afc__node *node;
+    while ((node = afc__list_first(&name->waiting)) != NULL) {
+        afc__host_use *use = AFC__OWNER(node, afc__host_use, node);
+        afc__exchange *exchange = use->exchange;
         give(use, name);
         if (exchange->hosts.missing > 0) continue;
-        exchange->hosts.waited_us = af__now_us() - exchange->hosts.began_us;
-        exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+        exchange->hosts.waited_us = afc__now_us() - exchange->hosts.began_us;
+        exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
         exchange->was_connecting = false;
         exchange->owner.queued(exchange->owner.context);
         add_to_libcurl(exchange);
     }
 }
 
-static void fail_waiting(af__name *name, int error, int system_error) {
-    af__node *node;
-    while ((node = af__list_first(&name->waiting)) != NULL) {
-        af__host_use *use = AF__OWNER(node, af__host_use, node);
-        af__exchange *exchange = use->exchange;
-        for (size_t i = 0; i < AF__MOST_HOSTS; i++) stop_waiting(&exchange->hosts.uses[i]);
+static void fail_waiting(afc__name *name, int error, int system_error) {
+    afc__node *node;
+    while ((node = afc__list_first(&name->waiting)) != NULL) {
+        afc__host_use *use = AFC__OWNER(node, afc__host_use, node);
+        afc__exchange *exchange = use->exchange;
+        for (size_t i = 0; i < AFC__MOST_HOSTS; i++) stop_waiting(&exchange->hosts.uses[i]);
         exchange->hosts.error = error;
         exchange->hosts.system_error = system_error;
         exchange->hosts.is_proxy = use == &exchange->hosts.uses[0] &&
@@ -272,15 +272,15 @@ static void fail_waiting(af__name *name, int error, int system_error) {
 }
 
 /** Handles the end of a lookup. Uses that wait for it continue. */
-static void take(af__name *name) {
-    af__addresses *found = name->lookup.found;
+static void take(afc__name *name) {
+    afc__addresses *found = name->lookup.found;
     int error = name->lookup.error, system_error = name->lookup.system_error;
-    name->lookup = (af__lookup){0};
+    name->lookup = (afc__lookup){0};
     name->is_looking_up = false;
-    name->retry_us = found == NULL ? af__now_us() + RETRY_US : 0;
+    name->retry_us = found == NULL ? afc__now_us() + RETRY_US : 0;
     if (found != NULL) {
         bool is_same = name->resolved != NULL && is_same_list(name->resolved->addresses, found);
-        af__resolved *resolved = is_same ? NULL : new_resolved(name, found);
+        afc__resolved *resolved = is_same ? NULL : new_resolved(name, found);
         if (is_same || resolved != NULL) name->expires_us = found->expires_us;
         if (resolved != NULL) {
             release_resolved(name->resolved);
@@ -289,7 +289,7 @@ static void take(af__name *name) {
         } else if (!is_same) {
             error = EAI_MEMORY;
         }
-        af__addresses_release(found);
+        afc__addresses_release(found);
     }
     if (error == 0) {
         give_to_waiting(name);
@@ -298,37 +298,38 @@ static void take(af__name *name) {
     }
 }
 
-static void look_up(af__driver *driver, af__name *name) {
+static void look_up(afc__driver *driver, afc__name *name) {
     char host[KEY_ROOM];
     if (name->is_looking_up) return;
     memcpy(host, name->entry.key.bytes, name->host_size);
     host[name->host_size] = '\0';
     name->is_looking_up = true;
-    int family = af__network_family(driver->network);
-    if (af__resolver_begin(&name->lookup, &driver->names.client, host, family, AF__LOOKUP_SHARED)) {
+    int family = afc__network_family(driver->network);
+    if (afc__resolver_begin(&name->lookup, &driver->names.client, host, family,
+                            AFC__LOOKUP_SHARED)) {
         take(name);
     }
 }
 
-void af__names_take_ended(af__driver *driver) {
-    af__lookup *lookup;
-    while ((lookup = af__resolver_take_ended(&driver->names.client)) != NULL) {
-        take(AF__OWNER(lookup, af__name, lookup));
+void afc__names_take_ended(afc__driver *driver) {
+    afc__lookup *lookup;
+    while ((lookup = afc__resolver_take_ended(&driver->names.client)) != NULL) {
+        take(AFC__OWNER(lookup, afc__name, lookup));
     }
 }
 
 /* ---- Which names a hop needs --------------------------------------------------------------- */
 
-static bool ends_with(af_slice text, const char *tail) {
+static bool ends_with(afc_slice text, const char *tail) {
     size_t size = strlen(tail);
     return text.size >= size && memcmp(text.bytes + text.size - size, tail, size) == 0;
 }
 
 /** Returns whether libcurl resolves the host without a lookup. */
-static bool is_built_in(af_slice host) {
-    af__ip ip;
+static bool is_built_in(afc_slice host) {
+    afc__ip ip;
     if (host.size == 9 && memcmp(host.bytes, "localhost", 9) == 0) return true;
-    if (af__ip_parse(&ip, host) || memchr(host.bytes, ':', host.size) != NULL) return true;
+    if (afc__ip_parse(&ip, host) || memchr(host.bytes, ':', host.size) != NULL) return true;
     return ends_with(host, ".localhost") &&
            curl_version_info(CURLVERSION_NOW)->version_num >= 0x075500;
 }
@@ -343,62 +344,62 @@ static size_t write_port(char *out, uint16_t port) {
     return size;
 }
 
-static af__name *find(const af__names *names, const char *key, size_t size) {
-    af__text_entry *entry = af__text_table_find(&names->table, (af_slice){key, size});
-    return entry != NULL ? AF__OWNER(entry, af__name, entry) : NULL;
+static afc__name *find(const afc__names *names, const char *key, size_t size) {
+    afc__text_entry *entry = afc__text_table_find(&names->table, (afc_slice){key, size});
+    return entry != NULL ? AFC__OWNER(entry, afc__name, entry) : NULL;
 }
 
 /** Returns whether there is an override for every host on this port. */
-static bool has_wildcard(const af__names *names, const char *port, size_t size) {
+static bool has_wildcard(const afc__names *names, const char *port, size_t size) {
     char key[8] = "*";
     if (!names->has_wildcard) return false;
     memcpy(key + 1, port, size);
     return find(names, key, size + 1) != NULL;
 }
 
-/** Adds a name that the exchange needs. AF_ENOMEM. */
-static af_status need(af__exchange *exchange, size_t index, af_slice host, uint16_t port) {
-    af__names *names = &exchange->driver->names;
+/** Adds a name that the exchange needs. AFC_ENOMEM. */
+static afc_status need(afc__exchange *exchange, size_t index, afc_slice host, uint16_t port) {
+    afc__names *names = &exchange->driver->names;
     char key[KEY_ROOM];
-    if (is_built_in(host) || host.size > AF__HOST_LONGEST) return AF_OK;
-    if (af__is_ascii(host)) {
+    if (is_built_in(host) || host.size > AFC__HOST_LONGEST) return AFC_OK;
+    if (afc__is_ascii(host)) {
         memcpy(key, host.bytes, host.size);
     } else {
         /* libcurl refuses a name that can't be converted. */
-        if (!af__driver_host_to_ascii(key, AF__HOST_LONGEST + 1, host)) return AF_OK;
-        host = af_slice_of(key);
+        if (!afc__driver_host_to_ascii(key, AFC__HOST_LONGEST + 1, host)) return AFC_OK;
+        host = afc_slice_of(key);
     }
     size_t port_size = write_port(key + host.size, port);
     size_t size = host.size + port_size;
-    af__name *name = find(names, key, size);
+    afc__name *name = find(names, key, size);
     if (name == NULL) {
-        if (has_wildcard(names, key + host.size, port_size)) return AF_OK;
+        if (has_wildcard(names, key + host.size, port_size)) return AFC_OK;
         evict(names, exchange);
-        name = new_name(names, (af_slice){key, size}, host.size);
-        if (name == NULL) return AF_ENOMEM;
+        name = new_name(names, (afc_slice){key, size}, host.size);
+        if (name == NULL) return AFC_ENOMEM;
     }
-    if (name->is_override) return AF_OK;
+    if (name->is_override) return AFC_OK;
     use(names, name);
     exchange->hosts.uses[index].exchange = exchange;
     exchange->hosts.uses[index].name = name;
-    return AF_OK;
+    return AFC_OK;
 }
 
-static af_status need_all(af__exchange *exchange) {
-    const af__network *network = exchange->driver->network;
-    const af__url *url = &exchange->transfer->request.url;
-    const af__proxy *proxy = exchange->transfer->hop.proxy;
+static afc_status need_all(afc__exchange *exchange) {
+    const afc__network *network = exchange->driver->network;
+    const afc__url *url = &exchange->transfer->request.url;
+    const afc__proxy *proxy = exchange->transfer->hop.proxy;
     uint16_t doh_port = 0;
-    af_slice doh = af__network_doh_server(network, &doh_port);
-    if (exchange->is_reinjected || af__exchange_uses_socket(exchange)) return AF_OK;
+    afc_slice doh = afc__network_doh_server(network, &doh_port);
+    if (exchange->is_reinjected || afc__exchange_uses_socket(exchange)) return AFC_OK;
     /* c-ares uses no threads, and only c-ares supports custom DNS servers. */
-    if (af__network_has_servers(network)) return AF_OK;
+    if (afc__network_has_servers(network)) return AFC_OK;
     /* With DNS over HTTPS libcurl looks up one name only, that of the DNS server. */
     if (doh.size > 0) return need(exchange, 0, doh, doh_port);
     if (proxy == NULL) return need(exchange, 0, url->host, url->port);
-    af_status status = need(exchange, 0, af_slice_of(proxy->host), proxy->port);
+    afc_status status = need(exchange, 0, afc_slice_of(proxy->host), proxy->port);
     /* A SOCKS5 proxy gets an address; with socks5h it gets the name. */
-    if (status == AF_OK && proxy->kind == AF__PROXY_SOCKS5) {
+    if (status == AFC_OK && proxy->kind == AFC__PROXY_SOCKS5) {
         status = need(exchange, 1, url->host, url->port);
     }
     return status;
@@ -408,7 +409,7 @@ static af_status need_all(af__exchange *exchange) {
  * Returns whether known addresses may be used: an open connection proves that its address is still
  * valid, so there is no need to wait for a lookup.
  */
-static bool may_go(const af__name *name, int64_t now) {
+static bool may_go(const afc__name *name, int64_t now) {
     return name->resolved != NULL && (now < name->expires_us || name->connections > 0);
 }
 
@@ -416,31 +417,31 @@ static int64_t later(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-static void wait_for(af__exchange *exchange, af__host_use *use) {
-    af__list_append(&use->name->waiting, &use->node);
+static void wait_for(afc__exchange *exchange, afc__host_use *use) {
+    afc__list_append(&use->name->waiting, &use->node);
     exchange->hosts.missing++;
 }
 
-af_status af__exchange_begin(af__exchange *exchange, af_failure *failure) {
-    af__hosts *hosts = &exchange->hosts;
-    af__driver *driver = exchange->driver;
-    int64_t now = af__loop_now(driver->loop);
-    if (need_all(exchange) != AF_OK) {
-        af__exchange_release_names(exchange);
-        return af__fail_memory(failure);
+afc_status afc__exchange_begin(afc__exchange *exchange, afc_failure *failure) {
+    afc__hosts *hosts = &exchange->hosts;
+    afc__driver *driver = exchange->driver;
+    int64_t now = afc__loop_now(driver->loop);
+    if (need_all(exchange) != AFC_OK) {
+        afc__exchange_release_names(exchange);
+        return afc__fail_memory(failure);
     }
     hosts->waited_us = 0;
     /*
      * All are counted before the first lookup: a lookup may end at once, and would start the hop.
      */
     hosts->missing = 1;
-    hosts->stage = AF__STAGE_LOOKING_UP;
-    for (size_t i = 0; i < AF__MOST_HOSTS; i++) {
-        af__host_use *use = &hosts->uses[i];
+    hosts->stage = AFC__STAGE_LOOKING_UP;
+    for (size_t i = 0; i < AFC__MOST_HOSTS; i++) {
+        afc__host_use *use = &hosts->uses[i];
         if (use->name != NULL && !may_go(use->name, now)) wait_for(exchange, use);
     }
-    for (size_t i = 0; i < AF__MOST_HOSTS && hosts->stage == AF__STAGE_LOOKING_UP; i++) {
-        af__host_use *use = &hosts->uses[i];
+    for (size_t i = 0; i < AFC__MOST_HOSTS && hosts->stage == AFC__STAGE_LOOKING_UP; i++) {
+        afc__host_use *use = &hosts->uses[i];
         if (use->name == NULL) continue;
         bool waits = use->node.next != NULL;
         if (!waits && use->resolved == NULL) give(use, use->name);
@@ -449,47 +450,47 @@ af_status af__exchange_begin(af__exchange *exchange, af_failure *failure) {
         }
     }
     hosts->missing--;
-    if (hosts->stage == AF__STAGE_LOOKING_UP && hosts->missing == 0) add_to_libcurl(exchange);
-    if (hosts->stage == AF__STAGE_LOOKING_UP) hosts->began_us = af__now_us();
-    return AF_OK;
+    if (hosts->stage == AFC__STAGE_LOOKING_UP && hosts->missing == 0) add_to_libcurl(exchange);
+    if (hosts->stage == AFC__STAGE_LOOKING_UP) hosts->began_us = afc__now_us();
+    return AFC_OK;
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
-af__exchange *af__names_next_failed(af__driver *driver) {
-    af__node *node = af__list_first(&driver->names.failed);
+afc__exchange *afc__names_next_failed(afc__driver *driver) {
+    afc__node *node = afc__list_first(&driver->names.failed);
     if (node == NULL) return NULL;
-    af__list_remove(node);
-    return AF__OWNER(node, af__exchange, hosts.node);
+    afc__list_remove(node);
+    return AFC__OWNER(node, afc__exchange, hosts.node);
 }
 
-void af__exchange_names_are_loaded(af__exchange *exchange) {
-    af__hosts *hosts = &exchange->hosts;
+void afc__exchange_names_are_loaded(afc__exchange *exchange) {
+    afc__hosts *hosts = &exchange->hosts;
     if (!hosts->has_list) return;
-    for (size_t i = 0; i < AF__MOST_HOSTS; i++) {
-        const af__host_use *use = &hosts->uses[i];
+    for (size_t i = 0; i < AFC__MOST_HOSTS; i++) {
+        const afc__host_use *use = &hosts->uses[i];
         if (use->name != NULL && use->name->resolved == use->resolved) use->name->is_loaded = true;
     }
     if (hosts->evicted == NULL) return;
-    af__name *name = hosts->evicted;
-    hosts->list[AF__MOST_HOSTS].data = NULL;
+    afc__name *name = hosts->evicted;
+    hosts->list[AFC__MOST_HOSTS].data = NULL;
     hosts->evicted = NULL;
     name->evictor = NULL;
     free_name(&exchange->driver->names, name);
 }
 
-void af__exchange_release_names(af__exchange *exchange) {
-    af__hosts *hosts = &exchange->hosts;
-    af__names *names = &exchange->driver->names;
+void afc__exchange_release_names(afc__exchange *exchange) {
+    afc__hosts *hosts = &exchange->hosts;
+    afc__names *names = &exchange->driver->names;
     if (hosts->has_list) {
         /* A list that was never read must not be read later, and the overrides must not be lost. */
         curl_easy_setopt(exchange->easy, CURLOPT_RESOLVE,
-                         af__network_overrides(exchange->driver->network));
+                         afc__network_overrides(exchange->driver->network));
     }
-    af__list_remove(&hosts->node);
-    for (size_t i = 0; i < AF__MOST_HOSTS; i++) {
-        af__host_use *use = &hosts->uses[i];
-        af__list_remove(&use->node);
+    afc__list_remove(&hosts->node);
+    for (size_t i = 0; i < AFC__MOST_HOSTS; i++) {
+        afc__host_use *use = &hosts->uses[i];
+        afc__list_remove(&use->node);
         release_resolved(use->resolved);
         if (use->name != NULL) stop_using(names, use->name);
     }
@@ -497,23 +498,23 @@ void af__exchange_release_names(af__exchange *exchange) {
         hosts->evicted->evictor = NULL;
         make_idle(names, hosts->evicted);
     }
-    *hosts = (af__hosts){0};
+    *hosts = (afc__hosts){0};
 }
 
-bool af__exchange_may_look_up(const af__exchange *exchange) {
+bool afc__exchange_may_look_up(const afc__exchange *exchange) {
     /* libcurl also "looks up" an interface given by its address. */
     return exchange->hosts.uses[0].name == NULL ||
-           af__network_doh_host(exchange->driver->network) != NULL ||
-           af__network_has_interface(exchange->driver->network);
+           afc__network_doh_host(exchange->driver->network) != NULL ||
+           afc__network_has_interface(exchange->driver->network);
 }
 
-void af__exchange_add_scope(const af__exchange *exchange, struct curl_sockaddr *address) {
-    const af__resolved *resolved = exchange->hosts.uses[0].resolved;
+void afc__exchange_add_scope(const afc__exchange *exchange, struct curl_sockaddr *address) {
+    const afc__resolved *resolved = exchange->hosts.uses[0].resolved;
     struct sockaddr_in6 in;
     if (address->family != AF_INET6 || resolved == NULL || exchange->is_reinjected) return;
     memcpy(&in, &address->addr, sizeof in);
     for (size_t i = 0; i < resolved->addresses->count; i++) {
-        const af__address *known = &resolved->addresses->list[i];
+        const afc__address *known = &resolved->addresses->list[i];
         if (known->scope == 0 || memcmp(known->bytes, &in.sin6_addr, 16) != 0) continue;
         in.sin6_scope_id = known->scope;
         memcpy(&address->addr, &in, sizeof in);
@@ -523,62 +524,62 @@ void af__exchange_add_scope(const af__exchange *exchange, struct curl_sockaddr *
 
 /* ---- Connections --------------------------------------------------------------------------- */
 
-af__name *af__name_of_connection(af__exchange *exchange) {
-    af__name *name = exchange->hosts.uses[0].name;
+afc__name *afc__name_of_connection(afc__exchange *exchange) {
+    afc__name *name = exchange->hosts.uses[0].name;
     if (name == NULL || exchange->is_reinjected) return NULL;
     name->connections++;
     use(&exchange->driver->names, name);
     return name;
 }
 
-void af__name_connection_closed(af__driver *driver, af__name *name) {
+void afc__name_connection_closed(afc__driver *driver, afc__name *name) {
     name->connections--;
     stop_using(&driver->names, name);
 }
 
 /* ---- Making and ending --------------------------------------------------------------------- */
 
-static af_status add_override(af__names *names, const char *text) {
+static afc_status add_override(afc__names *names, const char *text) {
     const char *colon = strchr(text, ':');
     const char *end = colon != NULL ? strchr(colon + 1, ':') : NULL;
-    if (end == NULL) return AF_OK;
+    if (end == NULL) return AFC_OK;
     size_t size = (size_t)(end - text);
     if (text[0] == '*') names->has_wildcard = true;
-    if (find(names, text, size) != NULL) return AF_OK;
-    af__name *name = new_name(names, (af_slice){text, size}, (size_t)(colon - text));
-    if (name == NULL) return AF_ENOMEM;
+    if (find(names, text, size) != NULL) return AFC_OK;
+    afc__name *name = new_name(names, (afc_slice){text, size}, (size_t)(colon - text));
+    if (name == NULL) return AFC_ENOMEM;
     name->is_override = true;
-    return AF_OK;
+    return AFC_OK;
 }
 
-af_status af__names_init(af__driver *driver, af_failure *failure) {
-    af__names *names = &driver->names;
-    struct curl_slist *overrides = af__network_overrides(driver->network);
+afc_status afc__names_init(afc__driver *driver, afc_failure *failure) {
+    afc__names *names = &driver->names;
+    struct curl_slist *overrides = afc__network_overrides(driver->network);
     size_t count = FEWEST_BUCKETS, needed = 0;
-    af__list_init(&names->idle);
-    af__list_init(&names->failed);
+    afc__list_init(&names->idle);
+    afc__list_init(&names->failed);
     for (struct curl_slist *node = overrides; node != NULL; node = node->next) needed++;
     while (count < needed && count < MOST_BUCKETS) count *= 2;
-    names->buckets = af__zalloc(count * sizeof *names->buckets);
-    if (names->buckets == NULL) return af__fail_memory(failure);
-    if (!af__text_table_init(&names->table, names->buckets, count)) {
-        return af__fail(failure, AF_EINTERNAL, "the system has no random bytes");
+    names->buckets = afc__zalloc(count * sizeof *names->buckets);
+    if (names->buckets == NULL) return afc__fail_memory(failure);
+    if (!afc__text_table_init(&names->table, names->buckets, count)) {
+        return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
     }
     for (struct curl_slist *node = overrides; node != NULL; node = node->next) {
-        if (add_override(names, node->data) == AF_OK) continue;
-        return af__fail_memory(failure);
+        if (add_override(names, node->data) == AFC_OK) continue;
+        return afc__fail_memory(failure);
     }
-    return af__resolver_open(&names->client, driver->loop, failure);
+    return afc__resolver_open(&names->client, driver->loop, failure);
 }
 
-void af__names_clear(af__driver *driver) {
-    af__names *names = &driver->names;
-    af__text_entry *entry;
+void afc__names_clear(afc__driver *driver) {
+    afc__names *names = &driver->names;
+    afc__text_entry *entry;
     size_t place = 0;
     if (names->buckets == NULL) return;
-    while ((entry = af__text_table_drain(&names->table, &place)) != NULL) {
-        free_name(names, AF__OWNER(entry, af__name, entry));
+    while ((entry = afc__text_table_drain(&names->table, &place)) != NULL) {
+        free_name(names, AFC__OWNER(entry, afc__name, entry));
     }
-    af__resolver_close(&names->client);
-    af_free(names->buckets);
+    afc__resolver_close(&names->client);
+    afc_free(names->buckets);
 }

@@ -24,14 +24,14 @@
  * Records activity of a ready socket. For a shared connection, each exchange's bytes are more
  * precise.
  */
-static void note_activity(af__exchange *exchange) {
+static void note_activity(afc__exchange *exchange) {
     if (exchange != NULL && exchange->transfer != NULL && !exchange->is_multiplexed) {
-        exchange->last_activity_us = af__loop_now(exchange->driver->loop);
+        exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
     }
 }
 
-static void forget_socket(af__driver *driver, af__socket *entry) {
-    if (entry->is_registered) af__loop_unwatch(driver->loop, &entry->watch);
+static void forget_socket(afc__driver *driver, afc__socket *entry) {
+    if (entry->is_registered) afc__loop_unwatch(driver->loop, &entry->watch);
     entry->is_registered = false;
     entry->wanted = entry->watched = 0;
     entry->exchange = NULL;
@@ -39,47 +39,47 @@ static void forget_socket(af__driver *driver, af__socket *entry) {
 }
 
 /** Calls libcurl for a ready socket or a timeout. */
-static void drive(af__driver *driver, curl_socket_t descriptor, int what) {
+static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
     int running;
-    af__driver_recheck(driver);
+    afc__driver_recheck(driver);
     CURLMcode code = curl_multi_socket_action(driver->multi, descriptor, what, &running);
     /* A socket couldn't be watched. libcurl fails every transfer, but each only when it runs. */
     if (code == CURLM_ABORTED_BY_CALLBACK) curl_multi_perform(driver->multi, &running);
-    af__driver_flush(driver);
+    afc__driver_flush(driver);
 }
 
-static void socket_is_ready(af__watch *watch, unsigned readiness) {
-    af__socket *entry = (af__socket *)(void *)watch;
-    af__driver *driver = entry->driver;
+static void socket_is_ready(afc__watch *watch, unsigned readiness) {
+    afc__socket *entry = (afc__socket *)(void *)watch;
+    afc__driver *driver = entry->driver;
     if (entry->wanted == 0) {
         /* Still watched from its last use; that it is writable isn't relevant. */
-        if (readiness == AF__WRITABLE &&
-            af__loop_watch(driver->loop, watch, AF__READABLE, false) == AF_OK) {
-            entry->watched = AF__READABLE;
+        if (readiness == AFC__WRITABLE &&
+            afc__loop_watch(driver->loop, watch, AFC__READABLE, false) == AFC_OK) {
+            entry->watched = AFC__READABLE;
             return;
         }
-        af__loop_unwatch(driver->loop, watch);
+        afc__loop_unwatch(driver->loop, watch);
         entry->is_registered = false;
         entry->watched = 0;
-        af__reuse_heard(entry);
+        afc__reuse_heard(entry);
         return;
     }
-    readiness = af__reading_filter(entry, readiness);
+    readiness = afc__reading_filter(entry, readiness);
     if (readiness == 0) return;
     note_activity(entry->exchange);
     int what = 0;
-    if (readiness & AF__READABLE) what |= CURL_CSELECT_IN;
-    if (readiness & AF__WRITABLE) what |= CURL_CSELECT_OUT;
-    if (readiness & AF__BROKEN) what |= CURL_CSELECT_ERR;
-    if (af__reading_is_mixed(entry)) what = 0;
+    if (readiness & AFC__READABLE) what |= CURL_CSELECT_IN;
+    if (readiness & AFC__WRITABLE) what |= CURL_CSELECT_OUT;
+    if (readiness & AFC__BROKEN) what |= CURL_CSELECT_ERR;
+    if (afc__reading_is_mixed(entry)) what = 0;
     drive(driver, watch->descriptor, what);
 }
 
-static af__socket *socket_entry(af__driver *driver, curl_socket_t descriptor) {
+static afc__socket *socket_entry(afc__driver *driver, curl_socket_t descriptor) {
     size_t index = (size_t)descriptor;
     if (index >= driver->socket_capacity) {
         size_t capacity = index + 64;
-        af__socket **sockets = af__realloc(driver->sockets, capacity * sizeof *sockets);
+        afc__socket **sockets = afc__realloc(driver->sockets, capacity * sizeof *sockets);
         if (sockets == NULL) return NULL;
         memset(sockets + driver->socket_capacity, 0,
                (capacity - driver->socket_capacity) * sizeof *sockets);
@@ -87,9 +87,9 @@ static af__socket *socket_entry(af__driver *driver, curl_socket_t descriptor) {
         driver->socket_capacity = capacity;
     }
     if (driver->sockets[index] == NULL) {
-        af__socket *entry = af__zalloc(sizeof *entry);
+        afc__socket *entry = afc__zalloc(sizeof *entry);
         if (entry == NULL) return NULL;
-        entry->watch = (af__watch){descriptor, socket_is_ready};
+        entry->watch = (afc__watch){descriptor, socket_is_ready};
         entry->driver = driver;
         driver->sockets[index] = entry;
     }
@@ -104,8 +104,8 @@ static af__socket *socket_entry(af__driver *driver, curl_socket_t descriptor) {
 static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *context,
                           void *assigned) {
     (void)assigned;
-    af__driver *driver = context;
-    af__socket *entry = socket_entry(driver, descriptor);
+    afc__driver *driver = context;
+    afc__socket *entry = socket_entry(driver, descriptor);
     if (entry == NULL) return -1;
     if (what == CURL_POLL_REMOVE) {
         entry->wanted = 0;
@@ -116,17 +116,17 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
         return 0;
     }
     unsigned wanted = 0;
-    if (what & CURL_POLL_IN) wanted |= AF__READABLE;
-    if (what & CURL_POLL_OUT) wanted |= AF__WRITABLE;
+    if (what & CURL_POLL_IN) wanted |= AFC__READABLE;
+    if (what & CURL_POLL_OUT) wanted |= AFC__WRITABLE;
     char *exchange = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
-    entry->exchange = entry->last = (af__exchange *)(void *)exchange;
+    entry->exchange = entry->last = (afc__exchange *)(void *)exchange;
     /* libcurl's own handles for DNS over HTTPS belong to no exchange of ours. */
     if (entry->last != NULL) entry->last_serial = entry->last->serial;
     if (!entry->is_own && !entry->is_registered) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     entry->wanted = wanted;
     if (entry->is_registered && entry->watched == wanted) return 0;
-    if (af__loop_watch(driver->loop, &entry->watch, wanted, !entry->is_registered) != AF_OK) {
+    if (afc__loop_watch(driver->loop, &entry->watch, wanted, !entry->is_registered) != AFC_OK) {
         return -1;
     }
     entry->is_registered = true;
@@ -134,64 +134,64 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     return 0;
 }
 
-curl_socket_t af__driver_open_socket(void *context, curlsocktype purpose,
-                                     struct curl_sockaddr *address) {
+curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
+                                      struct curl_sockaddr *address) {
     (void)purpose;
-    af__exchange *exchange = context;
+    afc__exchange *exchange = context;
     if (!exchange->is_reinjected) exchange->early_response.size = 0;
     exchange->tls_layers = 0;
     exchange->is_looking_up = false;
-    if (!af__exchange_may_connect(exchange, address)) return CURL_SOCKET_BAD;
+    if (!afc__exchange_may_connect(exchange, address)) return CURL_SOCKET_BAD;
     /*
      * Close-on-exec from the start, so that programs started by the host process don't inherit it.
      */
     curl_socket_t descriptor = exchange->is_reinjected
-                                   ? af__exchange_open_reinjection(exchange, address)
+                                   ? afc__exchange_open_reinjection(exchange, address)
                                    : socket(address->family, address->socktype | SOCK_CLOEXEC,
                                             address->protocol);
     if (descriptor < 0) {
         exchange->socket_error = errno;
         return CURL_SOCKET_BAD;
     }
-    if (!exchange->is_reinjected) af__exchange_trace_socket(exchange, address);
-    af__socket *entry = socket_entry(exchange->driver, descriptor);
+    if (!exchange->is_reinjected) afc__exchange_trace_socket(exchange, address);
+    afc__socket *entry = socket_entry(exchange->driver, descriptor);
     if (entry == NULL) {
         /* libcurl only knows that there is no socket, and would report a refused connection. */
-        af_failure failure = {0};
-        af__fail(&failure, AF_ENOMEM, "out of memory for a connection");
-        if (exchange->transfer != NULL) af__transfer_fail(exchange->transfer, &failure);
+        afc_failure failure = {0};
+        afc__fail(&failure, AFC_ENOMEM, "out of memory for a connection");
+        if (exchange->transfer != NULL) afc__transfer_fail(exchange->transfer, &failure);
         close(descriptor);
         return CURL_SOCKET_BAD;
     }
     entry->is_own = true;
-    af__reuse_opened(entry, exchange);
+    afc__reuse_opened(entry, exchange);
     entry->is_registered = false;
     entry->wanted = entry->watched = 0;
-    entry->name = af__name_of_connection(exchange);
-    af__exchange_names_are_loaded(exchange);
-    af__exchange_add_scope(exchange, address);
+    entry->name = afc__name_of_connection(exchange);
+    afc__exchange_names_are_loaded(exchange);
+    afc__exchange_add_scope(exchange, address);
     if (!exchange->was_connecting && exchange->transfer != NULL) {
         exchange->was_connecting = true;
         /* The lookup counts towards the timeout, the wait for a free connection doesn't. */
-        int64_t since = af__now_us() - exchange->hosts.waited_us;
+        int64_t since = afc__now_us() - exchange->hosts.waited_us;
         exchange->owner.connecting(exchange->owner.context, since);
     }
     return descriptor;
 }
 
-int af__driver_close_socket(void *context, curl_socket_t descriptor) {
-    af__driver *driver = context;
+int afc__driver_close_socket(void *context, curl_socket_t descriptor) {
+    afc__driver *driver = context;
     if (descriptor >= 0 && (size_t)descriptor < driver->socket_capacity &&
         driver->sockets[descriptor] != NULL) {
-        af__socket *entry = driver->sockets[descriptor];
+        afc__socket *entry = driver->sockets[descriptor];
         if (entry->last != NULL && entry->last->serial == entry->last_serial) {
-            af__exchange_recover_early_response(entry->last, descriptor);
+            afc__exchange_recover_early_response(entry->last, descriptor);
         }
         entry->last = NULL;
-        if (entry->name != NULL) af__name_connection_closed(driver, entry->name);
+        if (entry->name != NULL) afc__name_connection_closed(driver, entry->name);
         entry->name = NULL;
-        af__reuse_closing(entry);
-        if (entry->is_registered) af__loop_unwatch(driver->loop, &entry->watch);
+        afc__reuse_closing(entry);
+        if (entry->is_registered) afc__loop_unwatch(driver->loop, &entry->watch);
         entry->is_registered = entry->is_own = false;
         entry->wanted = entry->watched = 0;
         entry->exchange = NULL;
@@ -203,18 +203,18 @@ int af__driver_close_socket(void *context, curl_socket_t descriptor) {
 
 static int timer_changed(CURLM *multi, long timeout_ms, void *context) {
     (void)multi;
-    af__driver *driver = context;
+    afc__driver *driver = context;
     if (timeout_ms < 0) {
-        af__loop_disarm(driver->loop, &driver->alarm);
+        afc__loop_disarm(driver->loop, &driver->alarm);
     } else {
-        int64_t now = timeout_ms == 0 ? af__loop_now(driver->loop) : af__now_us();
-        af__loop_arm(driver->loop, &driver->alarm, now + timeout_ms * 1000);
+        int64_t now = timeout_ms == 0 ? afc__loop_now(driver->loop) : afc__now_us();
+        afc__loop_arm(driver->loop, &driver->alarm, now + timeout_ms * 1000);
     }
     return 0;
 }
 
-static void timer_rang(af__alarm *alarm) {
-    af__driver *driver = AF__OWNER(alarm, af__driver, alarm);
+static void timer_rang(afc__alarm *alarm) {
+    afc__driver *driver = AFC__OWNER(alarm, afc__driver, alarm);
     drive(driver, CURL_SOCKET_TIMEOUT, 0);
     if (alarm->timer.place != 0) return;
     /*
@@ -228,7 +228,7 @@ static void timer_rang(af__alarm *alarm) {
 
 /* ---- Of a driver --------------------------------------------------------------------------- */
 
-bool af__driver_use_loop(af__driver *driver) {
+bool afc__driver_use_loop(afc__driver *driver) {
     CURLM *multi = driver->multi;
     driver->alarm.callback = timer_rang;
     return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_changed) == CURLM_OK &&
@@ -237,9 +237,9 @@ bool af__driver_use_loop(af__driver *driver) {
            curl_multi_setopt(multi, CURLMOPT_TIMERDATA, driver) == CURLM_OK;
 }
 
-void af__driver_forget_exchange(af__driver *driver, const af__exchange *exchange) {
+void afc__driver_forget_exchange(afc__driver *driver, const afc__exchange *exchange) {
     for (size_t i = 0; i < driver->socket_capacity; i++) {
-        af__socket *entry = driver->sockets[i];
+        afc__socket *entry = driver->sockets[i];
         if (entry == NULL) continue;
         if (entry->last == exchange) entry->last = NULL;
         if (entry->opener == exchange) entry->opener = NULL;
@@ -247,16 +247,16 @@ void af__driver_forget_exchange(af__driver *driver, const af__exchange *exchange
     }
 }
 
-void af__driver_forget_last(af__driver *driver) {
+void afc__driver_forget_last(afc__driver *driver) {
     for (size_t i = 0; i < driver->socket_capacity; i++) {
         if (driver->sockets[i] != NULL) driver->sockets[i]->last = NULL;
     }
 }
 
-void af__driver_free_sockets(af__driver *driver) {
+void afc__driver_free_sockets(afc__driver *driver) {
     for (size_t i = 0; i < driver->socket_capacity; i++) {
-        if (driver->sockets[i] != NULL) af__tls_peer_release(driver->sockets[i]->proxy);
-        af_free(driver->sockets[i]);
+        if (driver->sockets[i] != NULL) afc__tls_peer_release(driver->sockets[i]->proxy);
+        afc_free(driver->sockets[i]);
     }
-    af_free(driver->sockets);
+    afc_free(driver->sockets);
 }

@@ -1,26 +1,26 @@
 /** libcurl's socket and timer callbacks, implemented on the loop. */
-#ifndef AF_CURL_SOCKETS_H
-#define AF_CURL_SOCKETS_H
+#ifndef AFC_CURL_SOCKETS_H
+#define AFC_CURL_SOCKETS_H
 
 #include "curl/driver_internal.h"
 
 /** CURLOPT_OPENSOCKETFUNCTION and CURLOPT_CLOSESOCKETFUNCTION. */
-curl_socket_t af__driver_open_socket(void *exchange, curlsocktype purpose,
-                                     struct curl_sockaddr *address);
-int af__driver_close_socket(void *driver, curl_socket_t descriptor);
+curl_socket_t afc__driver_open_socket(void *exchange, curlsocktype purpose,
+                                      struct curl_sockaddr *address);
+int afc__driver_close_socket(void *driver, curl_socket_t descriptor);
 
 /** Makes libcurl use the driver's loop. false: libcurl refuses. */
-bool af__driver_use_loop(af__driver *driver);
+bool afc__driver_use_loop(afc__driver *driver);
 
 /** Removes an exchange from all sockets, before it is freed. */
-void af__driver_forget_exchange(af__driver *driver, const af__exchange *exchange);
+void afc__driver_forget_exchange(afc__driver *driver, const afc__exchange *exchange);
 
 /**
  * Detaches all sockets from their exchanges: input left in them when they are closed is ignored.
  */
-void af__driver_forget_last(af__driver *driver);
+void afc__driver_forget_last(afc__driver *driver);
 
 /** Frees the sockets, after libcurl has closed all of them. */
-void af__driver_free_sockets(af__driver *driver);
+void afc__driver_free_sockets(afc__driver *driver);
 
 #endif

@@ -8,12 +8,12 @@
  * Prepares libcurl's own connection to the DNS over HTTPS server. HTTP/1.1: if the request behind
  * it is cancelled, libcurl 7 leaves an HTTP/2 stream to a handle that was freed.
  */
-static CURLcode prepare_doh(const af__exchange *exchange, void *ssl_context) {
-    const char *host = af__network_doh_host(exchange->driver->network);
-    af__tls_peer *peer = host != NULL ? af__tls_prepare(exchange->driver->tls, ssl_context, host)
-                                      : NULL;
-    af__tls_peer_release(peer);
-    bool is_ready = peer != NULL && af__tls_offer_http_1_1(ssl_context);
+static CURLcode prepare_doh(const afc__exchange *exchange, void *ssl_context) {
+    const char *host = afc__network_doh_host(exchange->driver->network);
+    afc__tls_peer *peer = host != NULL ? afc__tls_prepare(exchange->driver->tls, ssl_context, host)
+                                       : NULL;
+    afc__tls_peer_release(peer);
+    bool is_ready = peer != NULL && afc__tls_offer_http_1_1(ssl_context);
     return is_ready ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
 
@@ -22,11 +22,11 @@ static CURLcode prepare_doh(const af__exchange *exchange, void *ssl_context) {
  * name is sent to it. HTTP/1.1: libcurl 7 would use HTTP/2 with a forwarding proxy, which is
  * untested.
  */
-static CURLcode prepare_proxy(af__exchange *exchange, void *ssl_context) {
+static CURLcode prepare_proxy(afc__exchange *exchange, void *ssl_context) {
     const char *host = exchange->transfer->hop.proxy->host;
-    af__tls_peer_release(exchange->proxy_peer);
-    exchange->proxy_peer = af__tls_prepare(exchange->driver->proxy_tls, ssl_context, host);
-    bool is_ready = exchange->proxy_peer != NULL && af__tls_offer_http_1_1(ssl_context);
+    afc__tls_peer_release(exchange->proxy_peer);
+    exchange->proxy_peer = afc__tls_prepare(exchange->driver->proxy_tls, ssl_context, host);
+    bool is_ready = exchange->proxy_peer != NULL && afc__tls_offer_http_1_1(ssl_context);
     return is_ready ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
 
@@ -34,10 +34,10 @@ static CURLcode prepare_proxy(af__exchange *exchange, void *ssl_context) {
  * Returns whether this call is for the proxy. libcurl calls back for each TLS layer, the outer one
  * first.
  */
-static bool is_for_proxy(af__exchange *exchange) {
-    const af__proxy *via = exchange->transfer->hop.proxy;
+static bool is_for_proxy(afc__exchange *exchange) {
+    const afc__proxy *via = exchange->transfer->hop.proxy;
     bool is_outer = exchange->tls_layers++ == 0;
-    return is_outer && via != NULL && via->kind == AF__PROXY_HTTPS;
+    return is_outer && via != NULL && via->kind == AFC__PROXY_HTTPS;
 }
 
 /*
@@ -81,18 +81,18 @@ static CURLcode set_no_anchors(CURL *easy, anchor_options options) {
     return code;
 }
 
-CURLcode af__exchange_set_tls(af__exchange *exchange) {
+CURLcode afc__exchange_set_tls(afc__exchange *exchange) {
     const anchor_options options = {CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_CAINFO_BLOB};
     return set_no_anchors(exchange->easy, options);
 }
 
-bool af__can_ask_proxies_over_tls(void) {
+bool afc__can_ask_proxies_over_tls(void) {
     return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTPS_PROXY) != 0;
 }
 
-CURLcode af__exchange_set_proxy_tls(af__exchange *exchange) {
+CURLcode afc__exchange_set_proxy_tls(afc__exchange *exchange) {
     CURL *easy = exchange->easy;
-    if (!af__can_ask_proxies_over_tls()) return CURLE_OK;
+    if (!afc__can_ask_proxies_over_tls()) return CURLE_OK;
     CURLcode code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYPEER, 1L);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
     const anchor_options options = {CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH,
@@ -103,25 +103,25 @@ CURLcode af__exchange_set_proxy_tls(af__exchange *exchange) {
     return curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 }
 
-CURLcode af__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context) {
-    af__exchange *exchange = context;
+CURLcode afc__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context) {
+    afc__exchange *exchange = context;
     if (easy != exchange->easy) return prepare_doh(exchange, ssl_context);
     if (is_for_proxy(exchange)) return prepare_proxy(exchange, ssl_context);
-    af__tls_peer_release(exchange->peer);
-    char *host = af__copy_text(exchange->transfer->request.url.host);
-    exchange->peer = host != NULL ? af__tls_prepare(exchange->driver->tls, ssl_context, host)
+    afc__tls_peer_release(exchange->peer);
+    char *host = afc__copy_text(exchange->transfer->request.url.host);
+    exchange->peer = host != NULL ? afc__tls_prepare(exchange->driver->tls, ssl_context, host)
                                   : NULL;
-    af_free(host);
+    afc_free(host);
     return exchange->peer != NULL ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
 
-void af__exchange_attach_peer(af__exchange *exchange) {
+void afc__exchange_attach_peer(afc__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
-    exchange->is_multiplexed = exchange->transfer->version == AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
+    exchange->is_multiplexed = exchange->transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
     if (!exchange->transfer->request.url.is_https) return;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls == NULL || tls->internals == NULL) return;
-    af__tls_peer_release(exchange->peer);
-    exchange->peer = af__tls_peer_of(tls->internals);
-    exchange->is_multiplexed = af__tls_is_multiplexed(tls->internals);
+    afc__tls_peer_release(exchange->peer);
+    exchange->peer = afc__tls_peer_of(tls->internals);
+    exchange->is_multiplexed = afc__tls_is_multiplexed(tls->internals);
 }

@@ -20,7 +20,7 @@
 /** The end of a head. */
 static const char empty_line[] = "\r\n\r\n";
 
-static void forget_head(af__buffer *head) {
+static void forget_head(afc__buffer *head) {
     if (head->size > 0) explicit_bzero(head->bytes, head->size);
     head->size = 0;
 }
@@ -31,13 +31,13 @@ static void forget_head(af__buffer *head) {
  * Copies the remote address. Until the tunnel is established libcurl doesn't report it; the last
  * address tried is used.
  */
-static void copy_remote(const af__exchange *exchange, af_trace_connection *out) {
+static void copy_remote(const afc__exchange *exchange, afc_trace_connection *out) {
     const char *address = NULL;
     long port = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_PRIMARY_IP, &address);
     curl_easy_getinfo(exchange->easy, CURLINFO_PRIMARY_PORT, &port);
     bool is_known = exchange->is_ready && address != NULL && address[0] != '\0';
-    if (af__exchange_uses_socket(exchange)) return;
+    if (afc__exchange_uses_socket(exchange)) return;
     if (!is_known) {
         memcpy(out->remote_address, exchange->trace.address, sizeof out->remote_address);
         out->remote_port = exchange->trace.port;
@@ -47,46 +47,46 @@ static void copy_remote(const af__exchange *exchange, af_trace_connection *out) 
     out->remote_port = (uint16_t)port;
 }
 
-static bool is_reused(const af__exchange *exchange) {
+static bool is_reused(const afc__exchange *exchange) {
     long connections = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_NUM_CONNECTS, &connections);
     return connections == 0;
 }
 
-static void report_connection(af__exchange *exchange) {
-    const af__transfer *transfer = exchange->transfer;
+static void report_connection(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
     const struct curl_tlssessioninfo *tls = NULL;
     const void *ssl = NULL;
-    af__tls_facts facts = {0};
+    afc__tls_facts facts = {0};
     bool is_tunnel = !exchange->is_ready;
-    af_trace_connection connection = {.is_proxy = transfer->hop.proxy != NULL};
+    afc_trace_connection connection = {.is_proxy = transfer->hop.proxy != NULL};
     copy_remote(exchange, &connection);
     connection.is_reused = exchange->is_ready && is_reused(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls != NULL) ssl = tls->internals;
     /* Since 8.16.0 libcurl doesn't expose the SSL of a proxy. */
-    if (ssl == NULL) ssl = af__tls_peer_get_ssl(exchange->proxy_peer);
-    af_trust_report *report = NULL;
+    if (ssl == NULL) ssl = afc__tls_peer_get_ssl(exchange->proxy_peer);
+    afc_trust_report *report = NULL;
     if (ssl != NULL) {
-        af__tls_describe(ssl, &facts);
+        afc__tls_describe(ssl, &facts);
         bool is_origin = exchange->is_ready && transfer->request.url.is_https;
-        const af__tls_peer *peer = is_origin ? exchange->peer : exchange->proxy_peer;
-        af__verification *verification = af__tls_peer_copy_verification(peer);
-        if (verification != NULL) report = af__verification_report(verification);
-        af__verification_release(verification);
+        const afc__tls_peer *peer = is_origin ? exchange->peer : exchange->proxy_peer;
+        afc__verification *verification = afc__tls_peer_copy_verification(peer);
+        if (verification != NULL) report = afc__verification_report(verification);
+        afc__verification_release(verification);
         connection.tls_version = facts.version;
         connection.cipher = facts.cipher;
         if (facts.alpn[0] != '\0') connection.alpn = facts.alpn;
         if (report != NULL && report->chain_count > 0)
             connection.subject = report->chain[0].subject;
     }
-    af__transfer_trace_connection(exchange->transfer, &connection, is_tunnel);
-    af_trust_report_free(report);
+    afc__transfer_trace_connection(exchange->transfer, &connection, is_tunnel);
+    afc_trust_report_free(report);
 }
 
-void af__exchange_trace_socket(af__exchange *exchange, const struct curl_sockaddr *address) {
-    if (exchange->transfer == NULL || !af__transfer_is_traced(exchange->transfer)) return;
-    af__trace *trace = &exchange->trace;
+void afc__exchange_trace_socket(afc__exchange *exchange, const struct curl_sockaddr *address) {
+    if (exchange->transfer == NULL || !afc__transfer_is_traced(exchange->transfer)) return;
+    afc__trace *trace = &exchange->trace;
     trace->address[0] = '\0';
     trace->port = 0;
     if (address->family == AF_INET) {
@@ -100,13 +100,13 @@ void af__exchange_trace_socket(af__exchange *exchange, const struct curl_sockadd
         inet_ntop(AF_INET6, &six.sin6_addr, trace->address, sizeof trace->address);
         trace->port = ntohs(six.sin6_port);
     }
-    af__exchange_set_verbose(exchange, true);
+    afc__exchange_set_verbose(exchange, true);
 }
 
-void af__exchange_trace_ready(af__exchange *exchange) {
-    if (!af__transfer_is_traced(exchange->transfer)) return;
+void afc__exchange_trace_ready(afc__exchange *exchange) {
+    if (!afc__transfer_is_traced(exchange->transfer)) return;
     forget_head(&exchange->trace.head);
-    af__exchange_set_verbose(exchange, true);
+    afc__exchange_set_verbose(exchange, true);
     if (!exchange->is_reinjected) report_connection(exchange);
 }
 
@@ -116,65 +116,66 @@ void af__exchange_trace_ready(af__exchange *exchange) {
  * Collects a sent head, which the socket may accept in several pieces. An incomplete head is never
  * reported.
  */
-static void take_sent(af__exchange *exchange, af_slice bytes) {
-    af__buffer *head = &exchange->trace.head;
+static void take_sent(afc__exchange *exchange, afc_slice bytes) {
+    afc__buffer *head = &exchange->trace.head;
     bool is_tunnel = !exchange->is_ready;
     /*
      * The request on the connection to ourselves, which returns an early response, isn't reported.
      */
     if (exchange->is_reinjected) return;
     if (head->size == 0 && is_tunnel) report_connection(exchange);
-    if (af__buffer_append(head, bytes.bytes, bytes.size) != AF_OK) {
-        af_failure failure = {0};
-        af__fail(&failure, AF_ENOMEM, "out of memory for the trace");
-        af__transfer_fail(exchange->transfer, &failure);
+    if (afc__buffer_append(head, bytes.bytes, bytes.size) != AFC_OK) {
+        afc_failure failure = {0};
+        afc__fail(&failure, AFC_ENOMEM, "out of memory for the trace");
+        afc__transfer_fail(exchange->transfer, &failure);
         forget_head(head);
         return;
     }
     bool is_whole = head->size >= sizeof empty_line - 1 &&
                     memmem(head->bytes, head->size, empty_line, sizeof empty_line - 1) != NULL;
     if (!is_whole) return;
-    af__transfer_trace_request(exchange->transfer, (af_slice){head->bytes, head->size}, is_tunnel);
+    afc__transfer_trace_request(exchange->transfer, (afc_slice){head->bytes, head->size},
+                                is_tunnel);
     forget_head(head);
 }
 
 static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, void *context) {
-    af__exchange *exchange = context;
+    afc__exchange *exchange = context;
     /* libcurl's own handles for DNS over HTTPS belong to no exchange of ours. */
     if (easy != exchange->easy || exchange->transfer == NULL || size == 0) return 0;
-    if (type == CURLINFO_HEADER_IN) af__exchange_guard_line(exchange, bytes);
-    if (type == CURLINFO_TEXT) af__exchange_heed_excess(exchange, (af_slice){bytes, size});
-    if (!af__transfer_is_traced(exchange->transfer)) return 0;
-    if (type == CURLINFO_HEADER_OUT) take_sent(exchange, (af_slice){bytes, size});
+    if (type == CURLINFO_HEADER_IN) afc__exchange_guard_line(exchange, bytes);
+    if (type == CURLINFO_TEXT) afc__exchange_heed_excess(exchange, (afc_slice){bytes, size});
+    if (!afc__transfer_is_traced(exchange->transfer)) return 0;
+    if (type == CURLINFO_HEADER_OUT) take_sent(exchange, (afc_slice){bytes, size});
     return 0;
 }
 
-void af__exchange_trace_line(af__exchange *exchange, af_slice line) {
+void afc__exchange_trace_line(afc__exchange *exchange, afc_slice line) {
     /* CURLINFO_HEADER_IN omits trailers and the ends of interim heads (libcurl 7.88). */
-    if (!af__transfer_is_traced(exchange->transfer)) return;
-    af__transfer_trace_response(exchange->transfer, line, &exchange->trace.redaction,
-                                !exchange->is_ready);
+    if (!afc__transfer_is_traced(exchange->transfer)) return;
+    afc__transfer_trace_response(exchange->transfer, line, &exchange->trace.redaction,
+                                 !exchange->is_ready);
 }
 
-void af__exchange_init_trace(af__exchange *exchange) {
-    af__buffer_init(&exchange->trace.head, UINT32_MAX);
+void afc__exchange_init_trace(afc__exchange *exchange) {
+    afc__buffer_init(&exchange->trace.head, UINT32_MAX);
 }
 
-CURLcode af__exchange_set_trace(af__exchange *exchange) {
+CURLcode afc__exchange_set_trace(afc__exchange *exchange) {
     CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_DEBUGFUNCTION, take_debug);
     if (code != CURLE_OK) return code;
     return curl_easy_setopt(exchange->easy, CURLOPT_DEBUGDATA, exchange);
 }
 
-void af__exchange_pause_trace(af__exchange *exchange) {
-    af__exchange_set_verbose(exchange, false);
+void afc__exchange_pause_trace(afc__exchange *exchange) {
+    afc__exchange_set_verbose(exchange, false);
 }
 
-void af__exchange_end_trace(af__exchange *exchange) {
-    af__exchange_set_verbose(exchange, false);
+void afc__exchange_end_trace(afc__exchange *exchange) {
+    afc__exchange_set_verbose(exchange, false);
     forget_head(&exchange->trace.head);
-    af__buffer_clear(&exchange->trace.head);
-    exchange->trace.redaction = AF__REDACT_NOTHING;
+    afc__buffer_clear(&exchange->trace.head);
+    exchange->trace.redaction = AFC__REDACT_NOTHING;
     exchange->trace.address[0] = '\0';
     exchange->trace.port = 0;
 }

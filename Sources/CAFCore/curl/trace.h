@@ -1,24 +1,24 @@
 /** Reports the events of a traced hop. */
-#ifndef AF_CURL_TRACE_H
-#define AF_CURL_TRACE_H
+#ifndef AFC_CURL_TRACE_H
+#define AFC_CURL_TRACE_H
 
 #include "curl/driver_internal.h"
 
 /** Sets up tracing, once per handle. */
-void af__exchange_init_trace(af__exchange *exchange);
-CURLcode af__exchange_set_trace(af__exchange *exchange);
+void afc__exchange_init_trace(afc__exchange *exchange);
+CURLcode afc__exchange_set_trace(afc__exchange *exchange);
 
 /** Call it before a socket to this address is opened. */
-void af__exchange_trace_socket(af__exchange *exchange, const struct curl_sockaddr *address);
+void afc__exchange_trace_socket(afc__exchange *exchange, const struct curl_sockaddr *address);
 
 /** Call it when the hop's connection can be used. */
-void af__exchange_trace_ready(af__exchange *exchange);
+void afc__exchange_trace_ready(afc__exchange *exchange);
 
 /** Reports a line of a response, including the proxy's response to CONNECT. */
-void af__exchange_trace_line(af__exchange *exchange, af_slice line);
+void afc__exchange_trace_line(afc__exchange *exchange, afc_slice line);
 
 /** Call it before a name is looked up: stops verbose output. */
-void af__exchange_pause_trace(af__exchange *exchange);
-void af__exchange_end_trace(af__exchange *exchange);
+void afc__exchange_pause_trace(afc__exchange *exchange);
+void afc__exchange_end_trace(afc__exchange *exchange);
 
 #endif

@@ -9,27 +9,27 @@
 /** Returns the field value "Basic …" for `size` bytes. */
 static char *basic(const unsigned char *plain, size_t size) {
     static const char scheme[] = "Basic ";
-    char *field = af__alloc(sizeof scheme + AF__BASE64_SIZE(size));
+    char *field = afc__alloc(sizeof scheme + AFC__BASE64_SIZE(size));
     if (field == NULL) return NULL;
     memcpy(field, scheme, sizeof scheme - 1);
-    af__base64_encode(field + sizeof scheme - 1, plain, size);
+    afc__base64_encode(field + sizeof scheme - 1, plain, size);
     return field;
 }
 
-char *af__basic_credentials(const char *userinfo) {
+char *afc__basic_credentials(const char *userinfo) {
     size_t room = strlen(userinfo) + 2;
-    unsigned char *plain = af__alloc(room);
+    unsigned char *plain = afc__alloc(room);
     if (plain == NULL) return NULL;
-    size_t size = af__percent_decode(plain, userinfo);
+    size_t size = afc__percent_decode(plain, userinfo);
     if (strchr(userinfo, ':') == NULL) plain[size++] = ':';
     char *credentials = basic(plain, size);
-    af__free_secret(plain, room);
+    afc__free_secret(plain, room);
     return credentials;
 }
 
 static char *join(const char *first, const char *second, const char *third) {
     size_t sizes[] = {strlen(first), strlen(second), strlen(third)};
-    char *text = af__alloc(sizes[0] + sizes[1] + sizes[2] + 1);
+    char *text = afc__alloc(sizes[0] + sizes[1] + sizes[2] + 1);
     if (text == NULL) return NULL;
     memcpy(text, first, sizes[0]);
     memcpy(text + sizes[0], second, sizes[1]);
@@ -37,16 +37,16 @@ static char *join(const char *first, const char *second, const char *third) {
     return text;
 }
 
-char *af__basic_field(const char *user, const char *password) {
+char *afc__basic_field(const char *user, const char *password) {
     char *plain = join(user, ":", password);
     if (plain == NULL) return NULL;
     size_t size = strlen(plain);
     char *field = basic((const unsigned char *)plain, size);
-    af__free_secret(plain, size);
+    afc__free_secret(plain, size);
     return field;
 }
 
-char *af__bearer_field(const char *token) {
+char *afc__bearer_field(const char *token) {
     return join("Bearer ", token, "");
 }
 
@@ -54,20 +54,22 @@ char *af__bearer_field(const char *token) {
 
 enum {
     LONGEST_TEXT = 64 * 1024,
-    ALL_SCHEMES = AF_AUTH_BASIC | AF_AUTH_BEARER | AF_AUTH_DIGEST | AF_AUTH_NTLM | AF_AUTH_NEGOTIATE
+    ALL_SCHEMES = AFC_AUTH_BASIC | AFC_AUTH_BEARER | AFC_AUTH_DIGEST | AFC_AUTH_NTLM |
+                  AFC_AUTH_NEGOTIATE
 };
 
 /** `text` need not be NUL-terminated after decoding. */
-static af_status check_text(const char *text, size_t size, const char *what, af_failure *failure) {
+static afc_status check_text(const char *text, size_t size, const char *what,
+                             afc_failure *failure) {
     if (size > LONGEST_TEXT)
-        return af__fail(failure, AF_EINVAL, "the %s is longer than 64 KiB", what);
+        return afc__fail(failure, AFC_EINVAL, "the %s is longer than 64 KiB", what);
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c < ' ' || c == 0x7f) {
-            return af__fail(failure, AF_EINVAL, "the %s contains a control character", what);
+            return afc__fail(failure, AFC_EINVAL, "the %s contains a control character", what);
         }
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
 static char *put_text(char **room, const char *text) {
@@ -82,71 +84,71 @@ static size_t size_of(const char *text) {
     return text != NULL ? strlen(text) + 1 : 0;
 }
 
-static af_status copy_identity(af__identity **out, const af_credentials *from,
-                               af_failure *failure) {
+static afc_status copy_identity(afc__identity **out, const afc_credentials *from,
+                                afc_failure *failure) {
     const char *password = from->user != NULL && from->password == NULL ? "" : from->password;
     size_t size = sizeof **out + size_of(from->user) + size_of(password) + size_of(from->token);
-    af__identity *identity = *out = af__alloc(size);
-    if (identity == NULL) return af__fail_memory(failure);
+    afc__identity *identity = *out = afc__alloc(size);
+    if (identity == NULL) return afc__fail_memory(failure);
     char *room = identity->texts;
     identity->size = size;
     identity->credentials = *from;
     identity->credentials.user = put_text(&room, from->user);
     identity->credentials.password = put_text(&room, password);
     identity->credentials.token = put_text(&room, from->token);
-    return AF_OK;
+    return AFC_OK;
 }
 
 /** Copies user and password of a URL. They are split at the first colon before they are decoded. */
-static af_status copy_userinfo(af__identity **out, const af_credentials *credentials,
-                               const char *userinfo, af_failure *failure) {
+static afc_status copy_userinfo(afc__identity **out, const afc_credentials *credentials,
+                                const char *userinfo, afc_failure *failure) {
     size_t room = 2 * strlen(userinfo) + 3;
-    char *user = af__alloc(room);
-    if (user == NULL) return af__fail_memory(failure);
+    char *user = afc__alloc(room);
+    if (user == NULL) return afc__fail_memory(failure);
     const char *colon = strchr(userinfo, ':');
     size_t size = colon != NULL ? (size_t)(colon - userinfo) : strlen(userinfo);
     memcpy(user, userinfo, size);
     user[size] = '\0';
-    size = af__percent_decode((unsigned char *)user, user);
+    size = afc__percent_decode((unsigned char *)user, user);
     char *password = user + size + 1;
-    size_t password_size = colon != NULL ? af__percent_decode((unsigned char *)password, colon + 1)
+    size_t password_size = colon != NULL ? afc__percent_decode((unsigned char *)password, colon + 1)
                                          : 0;
     user[size] = password[password_size] = '\0';
-    af_credentials found = *credentials;
+    afc_credentials found = *credentials;
     found.user = user;
     found.password = password;
-    af_status status = check_text(user, size, "URL's user name", failure);
-    if (status == AF_OK) {
+    afc_status status = check_text(user, size, "URL's user name", failure);
+    if (status == AFC_OK) {
         status = check_text(password, password_size, "URL's password", failure);
     }
-    if (status == AF_OK) status = copy_identity(out, &found, failure);
-    af__free_secret(user, room);
+    if (status == AFC_OK) status = copy_identity(out, &found, failure);
+    afc__free_secret(user, room);
     return status;
 }
 
-static af_status check_given(const char *text, const char *what, af_failure *failure) {
-    return text != NULL ? check_text(text, strlen(text), what, failure) : AF_OK;
+static afc_status check_given(const char *text, const char *what, afc_failure *failure) {
+    return text != NULL ? check_text(text, strlen(text), what, failure) : AFC_OK;
 }
 
-af_status af__identity_new(af__identity **out, const af_credentials *credentials,
-                           const char *userinfo, af_failure *failure) {
+afc_status afc__identity_new(afc__identity **out, const afc_credentials *credentials,
+                             const char *userinfo, afc_failure *failure) {
     *out = NULL;
     if ((credentials->schemes & ~(unsigned)ALL_SCHEMES) != 0) {
-        return af__fail(failure, AF_EINVAL,
-                        "invalid authentication schemes: expected AF_AUTH_… bits");
+        return afc__fail(failure, AFC_EINVAL,
+                         "invalid authentication schemes: expected AFC_AUTH_… bits");
     }
     if (credentials->token != NULL && credentials->token[0] == '\0') {
-        return af__fail(failure, AF_EINVAL, "the token is empty");
+        return afc__fail(failure, AFC_EINVAL, "the token is empty");
     }
     if (credentials->user == NULL && credentials->token == NULL && userinfo != NULL) {
         return copy_userinfo(out, credentials, userinfo, failure);
     }
-    af_status status = check_given(credentials->user, "user name", failure);
-    if (status == AF_OK) status = check_given(credentials->password, "password", failure);
-    if (status == AF_OK) status = check_given(credentials->token, "token", failure);
-    return status == AF_OK ? copy_identity(out, credentials, failure) : status;
+    afc_status status = check_given(credentials->user, "user name", failure);
+    if (status == AFC_OK) status = check_given(credentials->password, "password", failure);
+    if (status == AFC_OK) status = check_given(credentials->token, "token", failure);
+    return status == AFC_OK ? copy_identity(out, credentials, failure) : status;
 }
 
-void af__identity_free(af__identity *identity) {
-    if (identity != NULL) af__free_secret(identity, identity->size);
+void afc__identity_free(afc__identity *identity) {
+    if (identity != NULL) afc__free_secret(identity, identity->size);
 }

@@ -22,13 +22,13 @@ static int days_of(int year, int month) {
     return days[month - 1] + (month == 2 && is_leap(year) ? 1 : 0);
 }
 
-static bool is_real(const af__date *date) {
+static bool is_real(const afc__date *date) {
     return date->year >= 1 && date->month >= 1 && date->month <= 12 && date->day >= 1 &&
            date->day <= days_of(date->year, date->month) && date->hour >= 0 && date->hour <= 23 &&
            date->minute >= 0 && date->minute <= 59 && date->second >= 0 && date->second <= 60;
 }
 
-static int64_t days_since_1970(const af__date *date) {
+static int64_t days_since_1970(const afc__date *date) {
     int64_t before = (int64_t)date->year - 1;
     int64_t days = before * 365 + before / 4 - before / 100 + before / 400 - DAYS_BEFORE_1970;
     for (int month = 1; month < date->month; month++) days += days_of(date->year, month);
@@ -36,12 +36,12 @@ static int64_t days_since_1970(const af__date *date) {
 }
 
 /** Returns the Unix time of a date that is valid except for its day, which may be beyond the end of the month. */
-static int64_t moment_of(const af__date *date) {
+static int64_t moment_of(const afc__date *date) {
     return days_since_1970(date) * SECONDS_OF_DAY + (int64_t)date->hour * 3600 +
            (int64_t)date->minute * 60 + date->second;
 }
 
-bool af__date_seconds(const af__date *date, int64_t *seconds) {
+bool afc__date_seconds(const afc__date *date, int64_t *seconds) {
     if (!is_real(date)) return false;
     *seconds = moment_of(date);
     return true;
@@ -54,11 +54,11 @@ static int64_t day_of(int64_t seconds) {
 }
 
 /** Returns the calendar date of a Unix time. */
-static af__date date_of(int64_t seconds) {
+static afc__date date_of(int64_t seconds) {
     int64_t days = day_of(seconds) + DAYS_BEFORE_1970;
     int rest = (int)(days % DAYS_OF_ERA),
         second = (int)(seconds - day_of(seconds) * SECONDS_OF_DAY);
-    af__date date = {
+    afc__date date = {
         (int)(days / DAYS_OF_ERA) * 400 + 1, 1, 1, second / 3600, second / 60 % 60, second % 60};
     for (int size; rest >= (size = is_leap(date.year) ? 366 : 365); date.year++) rest -= size;
     for (int size; rest >= (size = days_of(date.year, date.month)); date.month++) rest -= size;
@@ -119,13 +119,13 @@ static bool take_weekday(date_rest *rest, bool *is_long) {
     return false;
 }
 
-static bool take_time(date_rest *rest, af__date *out) {
+static bool take_time(date_rest *rest, afc__date *out) {
     return take_number(rest, 2, &out->hour) && take_text(rest, ":") &&
            take_number(rest, 2, &out->minute) && take_text(rest, ":") &&
            take_number(rest, 2, &out->second);
 }
 
-static bool take_fixdate(date_rest *rest, af__date *out) {
+static bool take_fixdate(date_rest *rest, afc__date *out) {
     return take_text(rest, ", ") && take_number(rest, 2, &out->day) && take_text(rest, " ") &&
            take_month(rest, &out->month) && take_text(rest, " ") &&
            take_number(rest, 4, &out->year) && take_text(rest, " ") && take_time(rest, out) &&
@@ -136,14 +136,14 @@ static bool take_fixdate(date_rest *rest, af__date *out) {
  * Chooses the century of a two-digit year (RFC 9110 5.6.7): a date that seems to be more than 50 years in the
  * future is in the most recent past year with the same two digits.
  */
-static void choose_century(af__date *date, int64_t now) {
-    af__date limit = date_of(now < earliest ? earliest : now > latest ? latest : now);
+static void choose_century(afc__date *date, int64_t now) {
+    afc__date limit = date_of(now < earliest ? earliest : now > latest ? latest : now);
     limit.year += 50;
     date->year += 9900;
     while (date->year >= 2000 && moment_of(date) > moment_of(&limit)) date->year -= 100;
 }
 
-static bool take_rfc850(date_rest *rest, af__date *out, int64_t now) {
+static bool take_rfc850(date_rest *rest, afc__date *out, int64_t now) {
     bool is_read = take_text(rest, ", ") && take_number(rest, 2, &out->day) &&
                    take_text(rest, "-") && take_month(rest, &out->month) && take_text(rest, "-") &&
                    take_number(rest, 2, &out->year) && take_text(rest, " ") &&
@@ -152,16 +152,16 @@ static bool take_rfc850(date_rest *rest, af__date *out, int64_t now) {
     return is_read;
 }
 
-static bool take_asctime(date_rest *rest, af__date *out) {
+static bool take_asctime(date_rest *rest, afc__date *out) {
     return take_text(rest, " ") && take_month(rest, &out->month) && take_text(rest, " ") &&
            take_padded_day(rest, &out->day) && take_text(rest, " ") && take_time(rest, out) &&
            take_text(rest, " ") && take_number(rest, 4, &out->year);
 }
 
-bool af_date_parse(af_slice text, int64_t now, int64_t *seconds) {
+bool afc_date_parse(afc_slice text, int64_t now, int64_t *seconds) {
     if (text.size == 0) return false;
     date_rest rest = {text.bytes, text.bytes + text.size};
-    af__date date = {0};
+    afc__date date = {0};
     bool is_long;
     if (!take_weekday(&rest, &is_long)) return false;
     bool is_read;
@@ -172,15 +172,15 @@ bool af_date_parse(af_slice text, int64_t now, int64_t *seconds) {
     } else {
         is_read = take_asctime(&rest, &date);
     }
-    return is_read && rest.at == rest.end && date.year >= 1900 && af__date_seconds(&date, seconds);
+    return is_read && rest.at == rest.end && date.year >= 1900 && afc__date_seconds(&date, seconds);
 }
 
-bool af_date_write(char out[AF_DATE_ROOM], int64_t seconds) {
+bool afc_date_write(char out[AFC_DATE_ROOM], int64_t seconds) {
     out[0] = '\0';
     if (seconds < earliest || seconds > latest) return false;
-    af__date date = date_of(seconds);
+    afc__date date = date_of(seconds);
     const char *weekday = weekdays[(day_of(seconds) + DAYS_BEFORE_1970) % 7];
-    snprintf(out, AF_DATE_ROOM, "%s, %02d %s %04d %02d:%02d:%02d GMT", weekday, date.day,
+    snprintf(out, AFC_DATE_ROOM, "%s, %02d %s %04d %02d:%02d:%02d GMT", weekday, date.day,
              months[date.month - 1], date.year, date.hour, date.minute, date.second);
     return true;
 }

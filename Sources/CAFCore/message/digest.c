@@ -8,17 +8,17 @@ static const struct {
     const char *name;
     size_t size;
 } kinds[] = {
-    [AF__DIGEST_NONE] = {"none", 0},
-    [AF__DIGEST_MD5] = {"md5", 16},
-    [AF__DIGEST_SHA_256] = {"sha-256", 32},
-    [AF__DIGEST_SHA_512] = {"sha-512", 64},
+    [AFC__DIGEST_NONE] = {"none", 0},
+    [AFC__DIGEST_MD5] = {"md5", 16},
+    [AFC__DIGEST_SHA_256] = {"sha-256", 32},
+    [AFC__DIGEST_SHA_512] = {"sha-512", 64},
 };
 
-const char *af__digest_name(af__digest_kind kind) {
+const char *afc__digest_name(afc__digest_kind kind) {
     return kinds[kind].name;
 }
 
-size_t af__digest_size(af__digest_kind kind) {
+size_t afc__digest_size(afc__digest_kind kind) {
     return kinds[kind].size;
 }
 
@@ -42,15 +42,15 @@ static void skip_spaces(field_cursor *cursor, bool tabs_too) {
     while (peek(cursor) == ' ' || (tabs_too && peek(cursor) == '\t')) cursor->at++;
 }
 
-static bool take_key(field_cursor *cursor, af_slice *out) {
+static bool take_key(field_cursor *cursor, afc_slice *out) {
     const char *start = cursor->at;
     for (; cursor->at < cursor->end; cursor->at++) {
         char c = *cursor->at;
         bool begins = (c >= 'a' && c <= 'z') || c == '*';
-        bool goes_on = af__is_digit(c) || c == '_' || c == '-' || c == '.';
+        bool goes_on = afc__is_digit(c) || c == '_' || c == '-' || c == '.';
         if (!begins && !(goes_on && cursor->at != start)) break;
     }
-    *out = (af_slice){start, (size_t)(cursor->at - start)};
+    *out = (afc_slice){start, (size_t)(cursor->at - start)};
     return out->size != 0;
 }
 
@@ -66,11 +66,11 @@ static bool skip_string(field_cursor *cursor) {
     return false;
 }
 
-static bool take_bytes(field_cursor *cursor, af_slice *out) {
+static bool take_bytes(field_cursor *cursor, afc_slice *out) {
     const char *start = cursor->at;
     const char *colon = memchr(start, ':', (size_t)(cursor->end - start));
     if (colon == NULL) return false;
-    *out = (af_slice){start, (size_t)(colon - start)};
+    *out = (afc_slice){start, (size_t)(colon - start)};
     cursor->at = colon + 1;
     return true;
 }
@@ -83,14 +83,14 @@ static bool skip_word(field_cursor *cursor) {
 }
 
 /** Takes a bare item (RFC 8941 3.3); `*bytes` is set if it is a byte sequence. */
-static bool take_bare_item(field_cursor *cursor, af_slice *bytes) {
+static bool take_bare_item(field_cursor *cursor, afc_slice *bytes) {
     if (take(cursor, ':')) return take_bytes(cursor, bytes);
     if (take(cursor, '"')) return skip_string(cursor);
     return skip_word(cursor);
 }
 
 static bool skip_parameters(field_cursor *cursor) {
-    af_slice ignored;
+    afc_slice ignored;
     while (take(cursor, ';')) {
         skip_spaces(cursor, false);
         if (!take_key(cursor, &ignored)) return false;
@@ -100,7 +100,7 @@ static bool skip_parameters(field_cursor *cursor) {
 }
 
 static bool skip_inner_list(field_cursor *cursor) {
-    af_slice ignored;
+    afc_slice ignored;
     for (;;) {
         skip_spaces(cursor, false);
         if (take(cursor, ')')) return true;
@@ -109,8 +109,8 @@ static bool skip_inner_list(field_cursor *cursor) {
     }
 }
 
-static bool take_member(field_cursor *cursor, af_slice *key, af_slice *bytes) {
-    *bytes = (af_slice){NULL, 0};
+static bool take_member(field_cursor *cursor, afc_slice *key, afc_slice *bytes) {
+    *bytes = (afc_slice){NULL, 0};
     if (!take_key(cursor, key)) return false;
     if (take(cursor, '=')) {
         bool is_read = take(cursor, '(') ? skip_inner_list(cursor) : take_bare_item(cursor, bytes);
@@ -119,25 +119,25 @@ static bool take_member(field_cursor *cursor, af_slice *key, af_slice *bytes) {
     return skip_parameters(cursor);
 }
 
-static af__digest_kind kind_of(af_slice name) {
-    for (size_t i = AF__DIGEST_MD5; i < sizeof kinds / sizeof *kinds; i++) {
-        if (af__same_name(name, kinds[i].name)) return (af__digest_kind)i;
+static afc__digest_kind kind_of(afc_slice name) {
+    for (size_t i = AFC__DIGEST_MD5; i < sizeof kinds / sizeof *kinds; i++) {
+        if (afc__same_name(name, kinds[i].name)) return (afc__digest_kind)i;
     }
-    return AF__DIGEST_NONE;
+    return AFC__DIGEST_NONE;
 }
 
 /** Reads a dictionary (RFC 8941 3.2). false: malformed, and nothing in it counts. */
-static bool read_dictionary(af_slice value, af__digest *out) {
+static bool read_dictionary(afc_slice value, afc__digest *out) {
     field_cursor cursor = {value.bytes, value.bytes + value.size};
-    af_slice key, bytes;
+    afc_slice key, bytes;
     for (;;) {
         skip_spaces(&cursor, true);
         if (!take_member(&cursor, &key, &bytes)) return false;
-        af__digest_kind kind = kind_of(key);
+        afc__digest_kind kind = kind_of(key);
         /* RFC 9530 deprecates md5, so it is ignored here. */
-        if (kind > AF__DIGEST_MD5 && kind >= out->kind && bytes.bytes != NULL) {
-            af__digest found = {.kind = kind};
-            if (!af__base64_decode(found.bytes, kinds[kind].size, bytes)) return false;
+        if (kind > AFC__DIGEST_MD5 && kind >= out->kind && bytes.bytes != NULL) {
+            afc__digest found = {.kind = kind};
+            if (!afc__base64_decode(found.bytes, kinds[kind].size, bytes)) return false;
             *out = found;
         }
         skip_spaces(&cursor, true);
@@ -148,39 +148,39 @@ static bool read_dictionary(af_slice value, af__digest *out) {
 
 /* ---- Promises ------------------------------------------------------------------------------ */
 
-af__digest af__digest_promised(const af_head *head, bool is_whole) {
-    af__digest best = {0};
+afc__digest afc__digest_promised(const afc_head *head, bool is_whole) {
+    afc__digest best = {0};
     for (size_t i = 0; i < head->header_count; i++) {
-        const af_header *field = &head->headers[i];
-        af__digest found = {0};
+        const afc_header *field = &head->headers[i];
+        afc__digest found = {0};
         if (field->value.size == 0) continue;
-        if (af__same_name(field->name, "Repr-Digest")) {
+        if (afc__same_name(field->name, "Repr-Digest")) {
             if (!read_dictionary(field->value, &found)) continue;
-        } else if (is_whole && af__same_name(field->name, "Content-MD5")) {
-            if (af__base64_decode(found.bytes, 16, field->value)) found.kind = AF__DIGEST_MD5;
+        } else if (is_whole && afc__same_name(field->name, "Content-MD5")) {
+            if (afc__base64_decode(found.bytes, 16, field->value)) found.kind = AFC__DIGEST_MD5;
         }
         if (found.kind > best.kind) best = found;
     }
     return best;
 }
 
-af_status af__digest_write(const af__digest *digest, af__buffer *out) {
-    char text[(AF__DIGEST_LONGEST + 2) / 3 * 4 + 1];
-    af__base64_encode(text, digest->bytes, af__digest_size(digest->kind));
-    af_status status = af__buffer_append_two(out, af_slice_of(af__digest_name(digest->kind)),
-                                             af_slice_of("="));
-    return status == AF_OK ? af__buffer_append(out, text, strlen(text)) : status;
+afc_status afc__digest_write(const afc__digest *digest, afc__buffer *out) {
+    char text[(AFC__DIGEST_LONGEST + 2) / 3 * 4 + 1];
+    afc__base64_encode(text, digest->bytes, afc__digest_size(digest->kind));
+    afc_status status = afc__buffer_append_two(out, afc_slice_of(afc__digest_name(digest->kind)),
+                                               afc_slice_of("="));
+    return status == AFC_OK ? afc__buffer_append(out, text, strlen(text)) : status;
 }
 
-bool af__digest_read(af_slice text, af__digest *out) {
-    *out = (af__digest){0};
+bool afc__digest_read(afc_slice text, afc__digest *out) {
+    *out = (afc__digest){0};
     const char *mark = text.size != 0 ? memchr(text.bytes, '=', text.size) : NULL;
     if (mark == NULL) return false;
-    af_slice name = {text.bytes, (size_t)(mark - text.bytes)};
-    af_slice value = {mark + 1, text.size - name.size - 1};
-    af__digest found = {.kind = kind_of(name)};
-    if (found.kind == AF__DIGEST_NONE) return false;
-    if (!af__base64_decode(found.bytes, af__digest_size(found.kind), value)) return false;
+    afc_slice name = {text.bytes, (size_t)(mark - text.bytes)};
+    afc_slice value = {mark + 1, text.size - name.size - 1};
+    afc__digest found = {.kind = kind_of(name)};
+    if (found.kind == AFC__DIGEST_NONE) return false;
+    if (!afc__base64_decode(found.bytes, afc__digest_size(found.kind), value)) return false;
     *out = found;
     return true;
 }

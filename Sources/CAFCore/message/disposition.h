@@ -1,8 +1,8 @@
 /**
  * The file name in Content-Disposition (RFC 6266, RFC 8187). Pure functions without allocations.
  */
-#ifndef AF_MESSAGE_DISPOSITION_H
-#define AF_MESSAGE_DISPOSITION_H
+#ifndef AFC_MESSAGE_DISPOSITION_H
+#define AFC_MESSAGE_DISPOSITION_H
 
 #include "message/file_name.h"
 
@@ -18,6 +18,6 @@
  * UTF-8, otherwise ISO-8859-1. A backslash before a letter or digit is a separator of a Windows path, not an
  * escape.
  */
-bool af__disposition_file_name(char name[AF_FILE_NAME_MAX + 1], af_slice value);
+bool afc__disposition_file_name(char name[AFC_FILE_NAME_MAX + 1], afc_slice value);
 
 #endif

@@ -6,17 +6,17 @@
 
 /* ---- Percent-encoding ---------------------------------------------------------------------- */
 
-int af__percent_octet(af_slice text) {
+int afc__percent_octet(afc_slice text) {
     if (text.size < 3 || text.bytes[0] != '%') return -1;
-    int high = af__hex_value(text.bytes[1]), low = af__hex_value(text.bytes[2]);
+    int high = afc__hex_value(text.bytes[1]), low = afc__hex_value(text.bytes[2]);
     return high >= 0 && low >= 0 ? high << 4 | low : -1;
 }
 
-size_t af__percent_decode(unsigned char *out, const char *text) {
+size_t afc__percent_decode(unsigned char *out, const char *text) {
     const char *end = text + strlen(text);
     size_t size = 0;
     while (text < end) {
-        int octet = af__percent_octet((af_slice){text, (size_t)(end - text)});
+        int octet = afc__percent_octet((afc_slice){text, (size_t)(end - text)});
         out[size++] = (unsigned char)(octet >= 0 ? octet : *text);
         text += octet >= 0 ? 3 : 1;
     }
@@ -25,7 +25,7 @@ size_t af__percent_decode(unsigned char *out, const char *text) {
 
 /* ---- Base64 -------------------------------------------------------------------------------- */
 
-void af__base64_encode(char *out, const unsigned char *octets, size_t size) {
+void afc__base64_encode(char *out, const unsigned char *octets, size_t size) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < size; i += 3) {
         size_t left = size - i;
@@ -48,8 +48,8 @@ static int base64_value(char c) {
     return c == '/' ? 63 : -1;
 }
 
-bool af__base64_decode(unsigned char *out, size_t size, af_slice text) {
-    size_t digits = (size * 8 + 5) / 6, padded = AF__BASE64_SIZE(size);
+bool afc__base64_decode(unsigned char *out, size_t size, afc_slice text) {
+    size_t digits = (size * 8 + 5) / 6, padded = AFC__BASE64_SIZE(size);
     if (text.size != digits && text.size != padded) return false;
     uint32_t bits = 0;
     unsigned held = 0;

@@ -1,25 +1,25 @@
 /** Encodes octets as text and decodes them: Base64 (RFC 4648 section 4), percent-encoding. Pure functions. */
-#ifndef AF_MESSAGE_ENCODING_H
-#define AF_MESSAGE_ENCODING_H
+#ifndef AFC_MESSAGE_ENCODING_H
+#define AFC_MESSAGE_ENCODING_H
 
 #include <afcore/base.h>
 
 /** Returns the octet of the "%XX" at the start of `text`; -1: none. */
-int af__percent_octet(af_slice text);
+int afc__percent_octet(afc_slice text);
 
 /**
  * Decodes a percent-encoded text; invalid escapes are kept. `out` has room for text.size bytes and may be the text
  * itself. Adds no NUL.
  */
-size_t af__percent_decode(unsigned char *out, const char *text);
+size_t afc__percent_decode(unsigned char *out, const char *text);
 
 /** Size of the Base64 of that many octets, without the NUL. */
-#define AF__BASE64_SIZE(octets) (((octets) + 2) / 3 * 4)
+#define AFC__BASE64_SIZE(octets) (((octets) + 2) / 3 * 4)
 
 /** Encodes with padding and a NUL. */
-void af__base64_encode(char *out, const unsigned char *octets, size_t size);
+void afc__base64_encode(char *out, const unsigned char *octets, size_t size);
 
 /** Decodes exactly `size` octets, with or without padding; unused bits must be 0. */
-bool af__base64_decode(unsigned char *out, size_t size, af_slice text);
+bool afc__base64_decode(unsigned char *out, size_t size, afc_slice text);
 
 #endif

@@ -9,113 +9,113 @@ enum { SMALLEST_CAPACITY = 16 };
 
 /* ---- Fields that were received ------------------------------------------------------------- */
 
-void af__fields_init(af__fields *fields, uint64_t limit) {
-    *fields = (af__fields){0};
-    af__buffer_init(&fields->text, limit);
+void afc__fields_init(afc__fields *fields, uint64_t limit) {
+    *fields = (afc__fields){0};
+    afc__buffer_init(&fields->text, limit);
 }
 
-void af__fields_use_storage(af__fields *fields, af__storage text, af_header *headers,
-                            size_t count) {
-    af__buffer_use_storage(&fields->text, text);
+void afc__fields_use_storage(afc__fields *fields, afc__storage text, afc_header *headers,
+                             size_t count) {
+    afc__buffer_use_storage(&fields->text, text);
     fields->headers = fields->header_room = headers;
     fields->capacity = count;
 }
 
-static bool is_in_room(const af__fields *fields) {
+static bool is_in_room(const afc__fields *fields) {
     return fields->headers != NULL && fields->headers == fields->header_room;
 }
 
-void af__fields_clear(af__fields *fields) {
-    af__buffer_clear(&fields->text);
-    if (!is_in_room(fields)) af_free(fields->headers);
+void afc__fields_clear(afc__fields *fields) {
+    afc__buffer_clear(&fields->text);
+    if (!is_in_room(fields)) afc_free(fields->headers);
     fields->headers = fields->header_room = NULL;
     fields->count = fields->capacity = 0;
 }
 
-void af__fields_restart(af__fields *fields) {
+void afc__fields_restart(afc__fields *fields) {
     fields->text.size = 0;
     fields->count = 0;
 }
 
-static af_status make_room(af__fields *fields) {
-    if (fields->count < fields->capacity) return AF_OK;
-    if (fields->capacity > SIZE_MAX / 2 / sizeof *fields->headers) return AF_ENOMEM;
+static afc_status make_room(afc__fields *fields) {
+    if (fields->count < fields->capacity) return AFC_OK;
+    if (fields->capacity > SIZE_MAX / 2 / sizeof *fields->headers) return AFC_ENOMEM;
     size_t capacity = fields->capacity != 0 ? fields->capacity * 2 : SMALLEST_CAPACITY;
     bool moves_out = is_in_room(fields);
-    af_header *headers = moves_out ? af__alloc(capacity * sizeof *headers)
-                                   : af__realloc(fields->headers, capacity * sizeof *headers);
-    if (headers == NULL) return AF_ENOMEM;
+    afc_header *headers = moves_out ? afc__alloc(capacity * sizeof *headers)
+                                    : afc__realloc(fields->headers, capacity * sizeof *headers);
+    if (headers == NULL) return AFC_ENOMEM;
     if (moves_out) memcpy(headers, fields->headers, fields->count * sizeof *headers);
     fields->headers = headers;
     fields->capacity = capacity;
-    return AF_OK;
+    return AFC_OK;
 }
 
-af_status af__fields_add(af__fields *fields, af_slice name, af_slice value) {
-    af_status status = make_room(fields);
-    if (status != AF_OK) return status;
-    status = af__buffer_append_two(&fields->text, name, value);
-    if (status != AF_OK) return status;
-    fields->headers[fields->count++] = (af_header){{NULL, name.size}, {NULL, value.size}, 0};
-    return AF_OK;
+afc_status afc__fields_add(afc__fields *fields, afc_slice name, afc_slice value) {
+    afc_status status = make_room(fields);
+    if (status != AFC_OK) return status;
+    status = afc__buffer_append_two(&fields->text, name, value);
+    if (status != AFC_OK) return status;
+    fields->headers[fields->count++] = (afc_header){{NULL, name.size}, {NULL, value.size}, 0};
+    return AFC_OK;
 }
 
-af_status af__fields_fold(af__fields *fields, af_slice more) {
-    if (more.size == 0) return AF_OK;
-    af_header *last = &fields->headers[fields->count - 1];
+afc_status afc__fields_fold(afc__fields *fields, afc_slice more) {
+    if (more.size == 0) return AFC_OK;
+    afc_header *last = &fields->headers[fields->count - 1];
     size_t before = fields->text.size;
-    af_status status = AF_OK;
-    if (last->value.size != 0) status = af__buffer_append(&fields->text, " ", 1);
-    if (status == AF_OK) status = af__buffer_append(&fields->text, more.bytes, more.size);
-    if (status != AF_OK) {
+    afc_status status = AFC_OK;
+    if (last->value.size != 0) status = afc__buffer_append(&fields->text, " ", 1);
+    if (status == AFC_OK) status = afc__buffer_append(&fields->text, more.bytes, more.size);
+    if (status != AFC_OK) {
         fields->text.size = before;
         return status;
     }
     last->value.size += fields->text.size - before;
-    return AF_OK;
+    return AFC_OK;
 }
 
-void af__fields_bind(af__fields *fields, size_t start) {
+void afc__fields_bind(afc__fields *fields, size_t start) {
     const char *at = fields->text.bytes;
     if (at == NULL) return;
     at += start;
     for (size_t i = 0; i < fields->count; i++) {
-        af_header *header = &fields->headers[i];
+        afc_header *header = &fields->headers[i];
         header->name.bytes = at;
         header->value.bytes = at + header->name.size;
         at = header->value.bytes + header->value.size;
     }
 }
 
-const af_header *af_head_find(const af_head *head, const char *name) {
+const afc_header *afc_head_find(const afc_head *head, const char *name) {
     for (size_t i = 0; i < head->header_count; i++) {
-        if (af__same_name(head->headers[i].name, name)) return &head->headers[i];
+        if (afc__same_name(head->headers[i].name, name)) return &head->headers[i];
     }
     return NULL;
 }
 
 /* ---- Parts of fields ----------------------------------------------------------------------- */
 
-af_slice af__trim(af_slice text) {
-    while (text.size != 0 && af__is_blank(text.bytes[text.size - 1])) text.size--;
-    while (text.size != 0 && af__is_blank(text.bytes[0])) {
+afc_slice afc__trim(afc_slice text) {
+    while (text.size != 0 && afc__is_blank(text.bytes[text.size - 1])) text.size--;
+    while (text.size != 0 && afc__is_blank(text.bytes[0])) {
         text.bytes++;
         text.size--;
     }
     return text;
 }
 
-bool af__next_member(af_slice *list, af_slice *member) {
+bool afc__next_member(afc_slice *list, afc_slice *member) {
     if (list->bytes == NULL) return false;
     const char *comma = memchr(list->bytes, ',', list->size);
     size_t size = comma != NULL ? (size_t)(comma - list->bytes) : list->size;
-    *member = af__trim((af_slice){list->bytes, size});
+    *member = afc__trim((afc_slice){list->bytes, size});
     /* The part after the last comma may be empty, so the end is marked by `bytes` and not by `size`. */
-    *list = comma != NULL ? (af_slice){comma + 1, list->size - size - 1} : (af_slice){NULL, 0};
+    *list = comma != NULL ? (afc_slice){comma + 1, list->size - size - 1} : (afc_slice){NULL, 0};
     return true;
 }
 
-bool af__parse_number(af_slice text, uint64_t largest, uint64_t *out) {
+bool afc__parse_number(afc_slice text, uint64_t largest, uint64_t *out) {
     uint64_t number = 0;
     for (size_t i = 0; i < text.size; i++) {
         if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
@@ -127,9 +127,9 @@ bool af__parse_number(af_slice text, uint64_t largest, uint64_t *out) {
     return text.size != 0;
 }
 
-bool af__parse_length(af_slice text, int64_t *out) {
+bool afc__parse_length(afc_slice text, int64_t *out) {
     uint64_t number;
-    if (!af__parse_number(text, INT64_MAX, &number)) return false;
+    if (!afc__parse_number(text, INT64_MAX, &number)) return false;
     *out = (int64_t)number;
     return true;
 }
@@ -155,14 +155,14 @@ static const bool is_token_octet[256] = {
 };
 // clang-format on
 
-size_t af_token_size(af_slice text) {
+size_t afc_token_size(afc_slice text) {
     size_t size = 0;
     while (size < text.size && is_token_octet[(unsigned char)text.bytes[size]]) size++;
     return size;
 }
 
-bool af__is_token(af_slice text) {
-    return text.size != 0 && af_token_size(text) == text.size;
+bool afc__is_token(afc_slice text) {
+    return text.size != 0 && afc_token_size(text) == text.size;
 }
 
 static bool has_forbidden(const char *bytes, size_t size) {
@@ -179,7 +179,7 @@ static bool has_low_octet(uint64_t octets) {
 }
 
 /* Called for every line of every head, so it tests eight octets at a time. */
-bool af__is_field_value(af_slice text) {
+bool afc__is_field_value(afc_slice text) {
     const char *at = text.bytes;
     size_t left = text.size;
     for (uint64_t octets; left >= sizeof octets; at += sizeof octets, left -= sizeof octets) {
@@ -189,7 +189,7 @@ bool af__is_field_value(af_slice text) {
     return !has_forbidden(at, left);
 }
 
-bool af__may_be_sent(af_slice text) {
+bool afc__may_be_sent(afc_slice text) {
     for (size_t i = 0; i < text.size; i++) {
         unsigned char c = (unsigned char)text.bytes[i];
         if ((c < 0x20 && c != '\t') || c == 0x7f) return false;
@@ -197,36 +197,37 @@ bool af__may_be_sent(af_slice text) {
     return true;
 }
 
-bool af__is_continue_expectation(const af_header *header) {
-    return (header->flags & AF_HEADER_REMOVE) == 0 && af__same_name(header->name, "Expect") &&
-           af__same_name(af__trim(header->value), "100-continue");
+bool afc__is_continue_expectation(const afc_header *header) {
+    return (header->flags & AFC_HEADER_REMOVE) == 0 && afc__same_name(header->name, "Expect") &&
+           afc__same_name(afc__trim(header->value), "100-continue");
 }
 
 /* ---- Fields to send ------------------------------------------------------------------------ */
 
-af_status af_header_check(const af_header *header, af_failure *failure) {
-    af_slice name = header->name;
+afc_status afc_header_check(const afc_header *header, afc_failure *failure) {
+    afc_slice name = header->name;
     /* The name isn't shown: it may be a whole "Name: value" with a secret. */
-    if (!af__is_token(name)) {
-        return af__fail(failure, AF_EINVAL, "the name of a header field is not a token");
+    if (!afc__is_token(name)) {
+        return afc__fail(failure, AFC_EINVAL, "the name of a header field is not a token");
     }
     int shown = name.size < 64 ? (int)name.size : 64;
-    if (af__same_name(name, "Content-Length") || af__same_name(name, "Transfer-Encoding")) {
-        return af__fail(failure, AF_EINVAL,
-                        "header %.*s can't be set: it is computed from the body", shown,
-                        name.bytes);
+    if (afc__same_name(name, "Content-Length") || afc__same_name(name, "Transfer-Encoding")) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "header %.*s can't be set: it is computed from the body", shown,
+                         name.bytes);
     }
-    if ((header->flags & AF_HEADER_REMOVE) != 0 || af__may_be_sent(header->value)) return AF_OK;
-    return af__fail(failure, AF_EINVAL, "the value of header %.*s contains a control character",
-                    shown, name.bytes);
+    if ((header->flags & AFC_HEADER_REMOVE) != 0 || afc__may_be_sent(header->value)) return AFC_OK;
+    return afc__fail(failure, AFC_EINVAL, "the value of header %.*s contains a control character",
+                     shown, name.bytes);
 }
 
-af_status af__check_request_headers(const af_header *headers, size_t count, af_failure *failure) {
+afc_status afc__check_request_headers(const afc_header *headers, size_t count,
+                                      afc_failure *failure) {
     for (size_t i = 0; i < count; i++) {
-        af_status status = af_header_check(&headers[i], failure);
-        if (status == AF_OK) continue;
-        if (af__is_token(headers[i].name)) return status;
-        return af__fail(failure, status, "the name of header field %zu isn't a token", i + 1);
+        afc_status status = afc_header_check(&headers[i], failure);
+        if (status == AFC_OK) continue;
+        if (afc__is_token(headers[i].name)) return status;
+        return afc__fail(failure, status, "the name of header field %zu isn't a token", i + 1);
     }
-    return AF_OK;
+    return AFC_OK;
 }

@@ -9,7 +9,7 @@ enum {
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-void af__name_text_add(af__name_text *text, unsigned char octet) {
+void afc__name_text_add(afc__name_text *text, unsigned char octet) {
     if (text->size == sizeof text->bytes) {
         text->is_too_long = true;
         return;
@@ -17,18 +17,18 @@ void af__name_text_add(af__name_text *text, unsigned char octet) {
     text->bytes[text->size++] = (char)octet;
 }
 
-static void add_character(af__name_text *text, uint32_t c) {
+static void add_character(afc__name_text *text, uint32_t c) {
     if (c < 0x80) {
-        af__name_text_add(text, (unsigned char)c);
+        afc__name_text_add(text, (unsigned char)c);
         return;
     }
     if (c < 0x800) {
-        af__name_text_add(text, (unsigned char)(0xC0 | c >> 6));
+        afc__name_text_add(text, (unsigned char)(0xC0 | c >> 6));
     } else {
-        af__name_text_add(text, (unsigned char)(0xE0 | c >> 12));
-        af__name_text_add(text, (unsigned char)(0x80 | (c >> 6 & 0x3F)));
+        afc__name_text_add(text, (unsigned char)(0xE0 | c >> 12));
+        afc__name_text_add(text, (unsigned char)(0x80 | (c >> 6 & 0x3F)));
     }
-    af__name_text_add(text, (unsigned char)(0x80 | (c & 0x3F)));
+    afc__name_text_add(text, (unsigned char)(0x80 | (c & 0x3F)));
 }
 
 /** Reads a UTF-8 character. Returns its size; 0 if it is ill-formed. */
@@ -48,7 +48,7 @@ static size_t read_character(const char *bytes, size_t size, uint32_t *out) {
     return length;
 }
 
-bool af__name_text_is_utf8(const af__name_text *text) {
+bool afc__name_text_is_utf8(const afc__name_text *text) {
     uint32_t c;
     for (size_t at = 0; at < text->size;) {
         size_t size = read_character(text->bytes + at, text->size - at, &c);
@@ -64,8 +64,8 @@ static const uint16_t western[32] = {
     0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
     0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
 
-void af__name_text_from_latin1(af__name_text *text) {
-    af__name_text from = *text;
+void afc__name_text_from_latin1(afc__name_text *text) {
+    afc__name_text from = *text;
     text->size = 0;
     for (size_t i = 0; i < from.size; i++) {
         unsigned char octet = (unsigned char)from.bytes[i];
@@ -85,7 +85,7 @@ static bool is_unwanted(uint32_t c) {
     return is_control || turns || c == 0xFEFF;
 }
 
-bool af__name_text_has_control(const af__name_text *text) {
+bool afc__name_text_has_control(const afc__name_text *text) {
     uint32_t c;
     for (size_t at = 0; at < text->size;) {
         size_t size = read_character(text->bytes + at, text->size - at, &c);
@@ -108,12 +108,12 @@ static bool is_device(const char *name, size_t size) {
     const char *dot = memchr(name, '.', size);
     if (dot != NULL) size = (size_t)(dot - name);
     while (size > 0 && name[size - 1] == ' ') size--;
-    af_slice stem = {name, size};
+    afc_slice stem = {name, size};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        if (af__same_name(stem, whole[i])) return true;
+        if (afc__same_name(stem, whole[i])) return true;
     }
-    if (!af__begins_with_name(stem, "COM") && !af__begins_with_name(stem, "LPT")) return false;
-    if (size == 4) return af__is_digit(name[3]);
+    if (!afc__begins_with_name(stem, "COM") && !afc__begins_with_name(stem, "LPT")) return false;
+    if (size == 4) return afc__is_digit(name[3]);
     for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
         if (size == 5 && memcmp(name + 3, digits[i], 2) == 0) return true;
     }
@@ -137,7 +137,7 @@ static size_t extension_size(const char *name, size_t size) {
 
 static void copy_name(char *out, const char *name, size_t size) {
     /* Leaves one byte free, in case truncation results in a device name. */
-    size_t room = AF_FILE_NAME_MAX - 1;
+    size_t room = AFC_FILE_NAME_MAX - 1;
     size_t extension = size > room ? extension_size(name, size) : 0;
     size_t stem = cut(name, size - extension, room - extension);
     if (extension == 0) {
@@ -155,8 +155,8 @@ static void copy_name(char *out, const char *name, size_t size) {
     }
 }
 
-bool af__safe_file_name(char name[AF_FILE_NAME_MAX + 1], const af__name_text *text) {
-    char kept[AF__FILE_NAME_SOURCE];
+bool afc__safe_file_name(char name[AFC_FILE_NAME_MAX + 1], const afc__name_text *text) {
+    char kept[AFC__FILE_NAME_SOURCE];
     size_t size = 0;
     uint32_t c;
     for (size_t at = 0; at < text->size;) {

@@ -1,37 +1,37 @@
 /**
  * Makes untrusted file names safe for any folder. Pure functions without allocations.
  */
-#ifndef AF_MESSAGE_FILE_NAME_H
-#define AF_MESSAGE_FILE_NAME_H
+#ifndef AFC_MESSAGE_FILE_NAME_H
+#define AFC_MESSAGE_FILE_NAME_H
 
 #include <afcore/message.h>
 
 /** Maximum size of the source text in bytes of UTF-8, the longest path of Linux. */
-enum { AF__FILE_NAME_SOURCE = 4096 };
+enum { AFC__FILE_NAME_SOURCE = 4096 };
 
 /** A buffer for a name that is being decoded. */
-typedef struct af__name_text {
-    char bytes[AF__FILE_NAME_SOURCE];
+typedef struct afc__name_text {
+    char bytes[AFC__FILE_NAME_SOURCE];
     size_t size;
     bool is_too_long;
-} af__name_text;
+} afc__name_text;
 
 /** Appends an octet. */
-void af__name_text_add(af__name_text *text, unsigned char octet);
+void afc__name_text_add(afc__name_text *text, unsigned char octet);
 
 /** Returns whether the text is well-formed UTF-8. */
-bool af__name_text_is_utf8(const af__name_text *text);
+bool afc__name_text_is_utf8(const afc__name_text *text);
 
 /** Returns whether the text has a C0 or C1 control or a bidirectional formatting character. */
-bool af__name_text_has_control(const af__name_text *text);
+bool afc__name_text_has_control(const afc__name_text *text);
 
 /** Converts from windows-1252, which is what ISO-8859-1 means on the web (WHATWG Encoding). */
-void af__name_text_from_latin1(af__name_text *text);
+void afc__name_text_from_latin1(afc__name_text *text);
 
 /**
- * Makes a safe name by the rules of af_suggest_file_name() from UTF-8; from a path, its last component. A name
+ * Makes a safe name by the rules of afc_suggest_file_name() from UTF-8; from a path, its last component. A name
  * that is too long keeps its extension. false: nothing is left.
  */
-bool af__safe_file_name(char name[AF_FILE_NAME_MAX + 1], const af__name_text *text);
+bool afc__safe_file_name(char name[AFC_FILE_NAME_MAX + 1], const afc__name_text *text);
 
 #endif

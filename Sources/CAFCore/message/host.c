@@ -7,11 +7,11 @@
 
 /** Octets that a host name may have, including "_" and those of internationalised names. */
 static bool is_host_octet(char c) {
-    return af__is_letter(c) || af__is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~' ||
+    return afc__is_letter(c) || afc__is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~' ||
            (unsigned char)c > 127;
 }
 
-bool af__is_dns_name(af_slice text) {
+bool afc__is_dns_name(afc_slice text) {
     char before = '.';
     for (size_t i = 0; i < text.size; i++) {
         char c = text.bytes[i];
@@ -19,37 +19,37 @@ bool af__is_dns_name(af_slice text) {
         if (!is_inner || (c == '.' && before == '.')) return false;
         before = c;
     }
-    return before != '.' && text.size <= AF__HOST_LONGEST;
+    return before != '.' && text.size <= AFC__HOST_LONGEST;
 }
 
-bool af__is_ipv6(af_slice text) {
-    af__ip ip;
-    return af__ip_parse(&ip, text) && ip.size == 16;
+bool afc__is_ipv6(afc_slice text) {
+    afc__ip ip;
+    return afc__ip_parse(&ip, text) && ip.size == 16;
 }
 
-bool af__port_parse(uint16_t *out, af_slice text) {
+bool afc__port_parse(uint16_t *out, afc_slice text) {
     uint64_t port;
-    if (!af__parse_number(text, UINT16_MAX, &port) || port == 0) return false;
+    if (!afc__parse_number(text, UINT16_MAX, &port) || port == 0) return false;
     *out = (uint16_t)port;
     return true;
 }
 
-static const char *find(af_slice text, char wanted) {
+static const char *find(afc_slice text, char wanted) {
     return text.size != 0 ? memchr(text.bytes, wanted, text.size) : NULL;
 }
 
 /** Returns the text before `end`. */
-static af_slice before(af_slice text, const char *end) {
-    return (af_slice){text.bytes, (size_t)(end - text.bytes)};
+static afc_slice before(afc_slice text, const char *end) {
+    return (afc_slice){text.bytes, (size_t)(end - text.bytes)};
 }
 
-static af_slice after(af_slice text, const char *mark) {
+static afc_slice after(afc_slice text, const char *mark) {
     size_t size = (size_t)(mark - text.bytes) + 1;
-    return (af_slice){mark + 1, text.size - size};
+    return (afc_slice){mark + 1, text.size - size};
 }
 
-void af__authority_cut(af__authority_text *out, af_slice text) {
-    *out = (af__authority_text){0};
+void afc__authority_cut(afc__authority_text *out, afc_slice text) {
+    *out = (afc__authority_text){0};
     const char *at = text.size != 0 ? memrchr(text.bytes, '@', text.size) : NULL;
     if (at != NULL) {
         out->userinfo = before(text, at);
@@ -60,11 +60,11 @@ void af__authority_cut(af__authority_text *out, af_slice text) {
     out->host = text;
     if (bracket != NULL) {
         out->is_bracketed = true;
-        out->host = (af_slice){text.bytes + 1, (size_t)(bracket - text.bytes) - 1};
+        out->host = (afc_slice){text.bytes + 1, (size_t)(bracket - text.bytes) - 1};
         text = after(text, bracket);
     }
     const char *colon = find(text, ':');
-    af_slice *rest = bracket != NULL ? &out->excess : &out->host;
+    afc_slice *rest = bracket != NULL ? &out->excess : &out->host;
     if (colon == NULL) {
         *rest = text;
         return;
@@ -73,72 +73,72 @@ void af__authority_cut(af__authority_text *out, af_slice text) {
     out->port = after(text, colon);
 }
 
-static af_status read_host(af__authority *authority, af_failure *failure) {
-    af_slice host = authority->host;
+static afc_status read_host(afc__authority *authority, afc_failure *failure) {
+    afc_slice host = authority->host;
     if (!authority->is_ipv6 && host.size != 0 && host.bytes[0] == '[') {
-        return af__fail(failure, AF_EINVAL, "the URL's host has no closing bracket");
+        return afc__fail(failure, AFC_EINVAL, "the URL's host has no closing bracket");
     }
     if (authority->is_ipv6) {
-        if (af__ip_parse(&authority->ip, host) && authority->ip.size == 16) return AF_OK;
+        if (afc__ip_parse(&authority->ip, host) && authority->ip.size == 16) return AFC_OK;
         if (find(host, '%') != NULL) {
             /* RFC 9844 obsoletes RFC 6874, which allowed zones in URLs; the URL Standard never did. */
-            return af__fail(failure, AF_EINVAL,
-                            "URLs have no IPv6 zones (RFC 9844): set the session's interface");
+            return afc__fail(failure, AFC_EINVAL,
+                             "URLs have no IPv6 zones (RFC 9844): set the session's interface");
         }
-        return af__fail(failure, AF_EINVAL, "the URL's host in brackets isn't an IPv6 address");
+        return afc__fail(failure, AFC_EINVAL, "the URL's host in brackets isn't an IPv6 address");
     }
-    if (host.size == 0) return af__fail(failure, AF_EINVAL, "the URL has no host");
-    if (host.size > AF__HOST_LONGEST) {
-        return af__fail(failure, AF_EINVAL, "the URL's host exceeds the limit of %d bytes",
-                        AF__HOST_LONGEST);
+    if (host.size == 0) return afc__fail(failure, AFC_EINVAL, "the URL has no host");
+    if (host.size > AFC__HOST_LONGEST) {
+        return afc__fail(failure, AFC_EINVAL, "the URL's host exceeds the limit of %d bytes",
+                         AFC__HOST_LONGEST);
     }
     for (size_t i = 0; i < host.size; i++) {
         if (is_host_octet(host.bytes[i])) continue;
-        return af__fail(failure, AF_EINVAL, "'%c' is not allowed in the host of a URL",
-                        host.bytes[i]);
+        return afc__fail(failure, AFC_EINVAL, "'%c' is not allowed in the host of a URL",
+                         host.bytes[i]);
     }
-    switch (af__ip_read_host(&authority->ip, host)) {
-    case AF__HOST_NAME:
-        authority->ip = (af__ip){.size = 0};
-        return AF_OK;
-    case AF__HOST_ADDRESS:
-        return AF_OK;
-    case AF__HOST_INVALID:
+    switch (afc__ip_read_host(&authority->ip, host)) {
+    case AFC__HOST_NAME:
+        authority->ip = (afc__ip){.size = 0};
+        return AFC_OK;
+    case AFC__HOST_ADDRESS:
+        return AFC_OK;
+    case AFC__HOST_INVALID:
         break;
     }
-    return af__fail(failure, AF_EINVAL,
-                    "the URL's host ends in a number but isn't an IPv4 address");
+    return afc__fail(failure, AFC_EINVAL,
+                     "the URL's host ends in a number but isn't an IPv4 address");
 }
 
-size_t af__authority_write_host(const af__authority *authority, char *out) {
-    char address[AF__IP_ROOM];
+size_t afc__authority_write_host(const afc__authority *authority, char *out) {
+    char address[AFC__IP_ROOM];
     if (authority->ip.size != 0) {
-        size_t size = af__ip_write(&authority->ip, address);
+        size_t size = afc__ip_write(&authority->ip, address);
         memcpy(out, address, size);
         return size;
     }
-    for (size_t i = 0; i < authority->host.size; i++) out[i] = af__lower(authority->host.bytes[i]);
+    for (size_t i = 0; i < authority->host.size; i++) out[i] = afc__lower(authority->host.bytes[i]);
     return authority->host.size;
 }
 
-af_status af__authority_split(af__authority *out, af_slice text, af_failure *failure) {
-    *out = (af__authority){0};
+afc_status afc__authority_split(afc__authority *out, afc_slice text, afc_failure *failure) {
+    *out = (afc__authority){0};
     if (find(text, '\\') != NULL) {
-        return af__fail(failure, AF_EINVAL, "the URL contains a backslash before its path");
+        return afc__fail(failure, AFC_EINVAL, "the URL contains a backslash before its path");
     }
-    af__authority_text parts;
-    af__authority_cut(&parts, text);
+    afc__authority_text parts;
+    afc__authority_cut(&parts, text);
     if (parts.excess.size != 0) {
-        return af__fail(failure, AF_EINVAL,
-                        "unexpected characters after the bracket of the URL's host");
+        return afc__fail(failure, AFC_EINVAL,
+                         "unexpected characters after the bracket of the URL's host");
     }
     out->userinfo = parts.userinfo;
     out->host = parts.host;
     out->is_ipv6 = parts.is_bracketed;
-    af_status status = read_host(out, failure);
-    if (status != AF_OK || parts.port.size == 0) return status;
-    if (af__port_parse(&out->port, parts.port)) return AF_OK;
+    afc_status status = read_host(out, failure);
+    if (status != AFC_OK || parts.port.size == 0) return status;
+    if (afc__port_parse(&out->port, parts.port)) return AFC_OK;
     /* Not shown: in "name:secret/rest@host" it is the start of a password. */
-    return af__fail(failure, AF_EINVAL,
-                    "invalid port in the URL: expected 1 to 65535 from 1 to 65535");
+    return afc__fail(failure, AFC_EINVAL,
+                     "invalid port in the URL: expected 1 to 65535 from 1 to 65535");
 }

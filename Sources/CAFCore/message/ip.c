@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool parse_ipv4(uint8_t *out, af_slice text) {
+static bool parse_ipv4(uint8_t *out, afc_slice text) {
     size_t at = 0;
     for (int part = 0; part < 4; part++) {
         if (part > 0 && (at == text.size || text.bytes[at++] != '.')) return false;
         size_t start = at;
         unsigned value = 0;
-        while (at < text.size && af__is_digit(text.bytes[at]) && at - start < 3) {
+        while (at < text.size && afc__is_digit(text.bytes[at]) && at - start < 3) {
             value = value * 10 + (unsigned)(text.bytes[at++] - '0');
         }
         bool has_leading_zero = at - start > 1 && text.bytes[start] == '0';
@@ -37,21 +37,21 @@ static bool put_group(ipv6_halves *halves, unsigned value) {
     return true;
 }
 
-static bool put_ipv4(ipv6_halves *halves, af_slice text) {
+static bool put_ipv4(ipv6_halves *halves, afc_slice text) {
     uint8_t bytes[4];
     return parse_ipv4(bytes, text) && put_group(halves, bytes[0] * 256u + bytes[1]) &&
            put_group(halves, bytes[2] * 256u + bytes[3]);
 }
 
-static bool read_groups(ipv6_halves *halves, af_slice text, size_t at) {
+static bool read_groups(ipv6_halves *halves, afc_slice text, size_t at) {
     while (at < text.size) {
         size_t start = at;
         unsigned value = 0;
-        for (; at < text.size && af__hex_value(text.bytes[at]) >= 0 && at - start < 4; at++) {
-            value = value * 16 + (unsigned)af__hex_value(text.bytes[at]);
+        for (; at < text.size && afc__hex_value(text.bytes[at]) >= 0 && at - start < 4; at++) {
+            value = value * 16 + (unsigned)afc__hex_value(text.bytes[at]);
         }
         if (at < text.size && text.bytes[at] == '.') {
-            return put_ipv4(halves, (af_slice){text.bytes + start, text.size - start});
+            return put_ipv4(halves, (afc_slice){text.bytes + start, text.size - start});
         }
         if (at == start || !put_group(halves, value)) return false;
         if (at == text.size) return true;
@@ -65,7 +65,7 @@ static bool read_groups(ipv6_halves *halves, af_slice text, size_t at) {
     return true;
 }
 
-static bool parse_ipv6(uint8_t *out, af_slice text) {
+static bool parse_ipv6(uint8_t *out, afc_slice text) {
     ipv6_halves halves = {.which = 0};
     bool begins_with_gap = text.size >= 2 && text.bytes[0] == ':' && text.bytes[1] == ':';
     if (begins_with_gap) halves.which = 1;
@@ -78,7 +78,7 @@ static bool parse_ipv6(uint8_t *out, af_slice text) {
     return true;
 }
 
-bool af__ip_parse(af__ip *out, af_slice text) {
+bool afc__ip_parse(afc__ip *out, afc_slice text) {
     memset(out, 0, sizeof *out);
     bool is_ipv4 = parse_ipv4(out->bytes, text);
     if (!is_ipv4 && !parse_ipv6(out->bytes, text)) return false;
@@ -89,12 +89,12 @@ bool af__ip_parse(af__ip *out, af_slice text) {
 /* ---- Hosts of URLs ------------------------------------------------------------------------- */
 
 /** Saturates: a number that is too large is invalid in every address. */
-static bool read_number(af_slice text, uint64_t *out) {
+static bool read_number(afc_slice text, uint64_t *out) {
     unsigned radix = 10;
     bool begins_with_zero = text.size > 1 && text.bytes[0] == '0';
-    if (begins_with_zero && af__lower(text.bytes[1]) == 'x') {
+    if (begins_with_zero && afc__lower(text.bytes[1]) == 'x') {
         radix = 16;
-        text = (af_slice){text.bytes + 2, text.size - 2};
+        text = (afc_slice){text.bytes + 2, text.size - 2};
     } else if (begins_with_zero) {
         radix = 8;
     } else if (text.size == 0) {
@@ -102,33 +102,33 @@ static bool read_number(af_slice text, uint64_t *out) {
     }
     *out = 0;
     for (size_t i = 0; i < text.size; i++) {
-        int digit = af__hex_value(text.bytes[i]);
+        int digit = afc__hex_value(text.bytes[i]);
         if (digit < 0 || (unsigned)digit >= radix) return false;
         if (*out <= UINT32_MAX) *out = *out * radix + (unsigned)digit;
     }
     return true;
 }
 
-static bool is_decimal(af_slice text) {
+static bool is_decimal(afc_slice text) {
     for (size_t i = 0; i < text.size; i++) {
-        if (!af__is_digit(text.bytes[i])) return false;
+        if (!afc__is_digit(text.bytes[i])) return false;
     }
     return text.size > 0;
 }
 
-static af_slice last_label(af_slice host) {
+static afc_slice last_label(afc_slice host) {
     const char *dot = host.size != 0 ? memrchr(host.bytes, '.', host.size) : NULL;
     size_t start = dot != NULL ? (size_t)(dot - host.bytes) + 1 : 0;
-    return (af_slice){host.bytes + start, host.size - start};
+    return (afc_slice){host.bytes + start, host.size - start};
 }
 
 /** Reads up to four numbers with dots; the last one fills the rest of the 32 bits (inet_aton()). */
-static bool read_short_ipv4(uint8_t *out, af_slice host) {
+static bool read_short_ipv4(uint8_t *out, afc_slice host) {
     for (int i = 0; i < 4; i++) {
         const char *dot = host.size != 0 ? memchr(host.bytes, '.', host.size) : NULL;
         size_t size = dot != NULL ? (size_t)(dot - host.bytes) : host.size;
         uint64_t number;
-        if (!read_number((af_slice){host.bytes, size}, &number)) return false;
+        if (!read_number((afc_slice){host.bytes, size}, &number)) return false;
         if (dot == NULL) {
             if (number >> 8 * (4 - i) != 0) return false;
             for (int k = 3; k >= i; k--, number >>= 8) out[k] = (uint8_t)number;
@@ -136,28 +136,28 @@ static bool read_short_ipv4(uint8_t *out, af_slice host) {
         }
         if (number > 255) return false;
         out[i] = (uint8_t)number;
-        host = (af_slice){dot + 1, host.size - size - 1};
+        host = (afc_slice){dot + 1, host.size - size - 1};
     }
     return false;
 }
 
-af__host_kind af__ip_read_host(af__ip *out, af_slice host) {
+afc__host_kind afc__ip_read_host(afc__ip *out, afc_slice host) {
     uint64_t ignored;
-    if (af__ip_parse(out, host)) return AF__HOST_ADDRESS;
+    if (afc__ip_parse(out, host)) return AFC__HOST_ADDRESS;
     if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
-    af_slice last = last_label(host);
-    if (!is_decimal(last) && !read_number(last, &ignored)) return AF__HOST_NAME;
+    afc_slice last = last_label(host);
+    if (!is_decimal(last) && !read_number(last, &ignored)) return AFC__HOST_NAME;
     memset(out, 0, sizeof *out);
     out->size = 4;
-    return read_short_ipv4(out->bytes, host) ? AF__HOST_ADDRESS : AF__HOST_INVALID;
+    return read_short_ipv4(out->bytes, host) ? AFC__HOST_ADDRESS : AFC__HOST_INVALID;
 }
 
-static unsigned group_of(const af__ip *ip, int index) {
+static unsigned group_of(const afc__ip *ip, int index) {
     return ip->bytes[2 * index] * 256u + ip->bytes[2 * index + 1];
 }
 
 /** Finds the first of the longest runs of at least two zero groups (RFC 5952 4.2). Returns its length, or 0. */
-static int longest_gap(const af__ip *ip, int *start) {
+static int longest_gap(const afc__ip *ip, int *start) {
     int longest = 0;
     for (int i = 0; i < 8; i++) {
         int end = i;
@@ -172,7 +172,7 @@ static int longest_gap(const af__ip *ip, int *start) {
 }
 
 /** Without snprintf(), which takes as long as the rest of a URL: every request to an address needs this. */
-static size_t write_v4(const af__ip *ip, char *out) {
+static size_t write_v4(const afc__ip *ip, char *out) {
     char *at = out;
     for (int i = 0; i < 4; i++) {
         unsigned value = ip->bytes[i];
@@ -185,7 +185,7 @@ static size_t write_v4(const af__ip *ip, char *out) {
     return (size_t)(at - out);
 }
 
-size_t af__ip_write(const af__ip *ip, char out[AF__IP_ROOM]) {
+size_t afc__ip_write(const afc__ip *ip, char out[AFC__IP_ROOM]) {
     if (ip->size == 4) return write_v4(ip, out);
     int gap = 0, gap_size = longest_gap(ip, &gap);
     size_t size = 0;
@@ -193,11 +193,12 @@ size_t af__ip_write(const af__ip *ip, char out[AF__IP_ROOM]) {
         bool is_gap = gap_size > 0 && i == gap;
         bool follows_gap = gap_size > 0 && i == gap + gap_size;
         if (is_gap) {
-            size += (size_t)snprintf(out + size, AF__IP_ROOM - size, "::");
+            size += (size_t)snprintf(out + size, AFC__IP_ROOM - size, "::");
             i += gap_size - 1;
         } else {
             const char *mark = i == 0 || follows_gap ? "" : ":";
-            size += (size_t)snprintf(out + size, AF__IP_ROOM - size, "%s%x", mark, group_of(ip, i));
+            size += (size_t)snprintf(out + size, AFC__IP_ROOM - size, "%s%x", mark,
+                                     group_of(ip, i));
         }
     }
     return size;
@@ -205,7 +206,7 @@ size_t af__ip_write(const af__ip *ip, char out[AF__IP_ROOM]) {
 
 /* ---- Networks ------------------------------------------------------------------------------ */
 
-bool af__ip_is_in(const af__ip *ip, const af__ip *network, unsigned prefix) {
+bool afc__ip_is_in(const afc__ip *ip, const afc__ip *network, unsigned prefix) {
     if (ip->size != network->size || prefix > ip->size * 8u) return false;
     size_t whole = prefix / 8;
     if (memcmp(ip->bytes, network->bytes, whole) != 0) return false;
@@ -215,7 +216,7 @@ bool af__ip_is_in(const af__ip *ip, const af__ip *network, unsigned prefix) {
     return ((ip->bytes[whole] ^ network->bytes[whole]) & mask) == 0;
 }
 
-bool af__ip_is_loopback(const af__ip *ip) {
+bool afc__ip_is_loopback(const afc__ip *ip) {
     static const uint8_t mapped[13] = {[10] = 0xff, [11] = 0xff, [12] = 127};
     static const uint8_t one[16] = {[15] = 1};
     if (ip->size == 4) return ip->bytes[0] == 127;
@@ -229,17 +230,17 @@ typedef struct ip_network {
     uint8_t prefix;
 } ip_network;
 
-static bool is_in_any(const af__ip *ip, const ip_network *networks, size_t count) {
+static bool is_in_any(const afc__ip *ip, const ip_network *networks, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        af__ip network = {.size = ip->size};
+        afc__ip network = {.size = ip->size};
         memcpy(network.bytes, networks[i].bytes, ip->size == 4 ? 4 : sizeof networks[i].bytes);
-        if (af__ip_is_in(ip, &network, networks[i].prefix)) return true;
+        if (afc__ip_is_in(ip, &network, networks[i].prefix)) return true;
     }
     return false;
 }
 
 /** Excludes special-purpose addresses (RFC 6890 and the IANA registry) and multicast. */
-static bool is_public_ipv4(const af__ip *ip) {
+static bool is_public_ipv4(const afc__ip *ip) {
     static const ip_network special[] = {
         {{0}, 8},
         {{10}, 8},
@@ -260,28 +261,28 @@ static bool is_public_ipv4(const af__ip *ip) {
 }
 
 /** Returns the IPv4 address that is embedded at byte `at`. */
-static af__ip embedded(const af__ip *ip, size_t at) {
-    af__ip inner = {.size = 4};
+static afc__ip embedded(const afc__ip *ip, size_t at) {
+    afc__ip inner = {.size = 4};
     memcpy(inner.bytes, ip->bytes + at, 4);
     return inner;
 }
 
-static bool begins_with(const af__ip *ip, const char *text, unsigned prefix) {
-    af__ip network;
-    return af__ip_parse(&network, af_slice_of(text)) && af__ip_is_in(ip, &network, prefix);
+static bool begins_with(const afc__ip *ip, const char *text, unsigned prefix) {
+    afc__ip network;
+    return afc__ip_parse(&network, afc_slice_of(text)) && afc__ip_is_in(ip, &network, prefix);
 }
 
-bool af__ip_is_public(const af__ip *ip) {
+bool afc__ip_is_public(const afc__ip *ip) {
     static const ip_network special[] = {
         {{0x20, 0x01, 0}, 23}, {{0x20, 0x01, 0x0d, 0xb8}, 32}, {{0x3f, 0xff}, 20}};
     static const ip_network unicast[] = {{{0x20}, 3}};
     if (ip->size == 4) return is_public_ipv4(ip);
     if (begins_with(ip, "::ffff:0:0", 96) || begins_with(ip, "64:ff9b::", 96)) {
-        af__ip inner = embedded(ip, 12);
+        afc__ip inner = embedded(ip, 12);
         return is_public_ipv4(&inner);
     }
     if (begins_with(ip, "2002::", 16)) {
-        af__ip inner = embedded(ip, 2);
+        afc__ip inner = embedded(ip, 2);
         return is_public_ipv4(&inner);
     }
     return is_in_any(ip, unicast, 1) && !is_in_any(ip, special, sizeof special / sizeof *special);

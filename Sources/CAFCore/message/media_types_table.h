@@ -1,16 +1,16 @@
 /**
  * Media types by extension and back, each sorted. Made by Scripts/generate-media-types from Scripts/media-types.txt.
  */
-#ifndef AF_MESSAGE_MEDIA_TYPES_TABLE_H
-#define AF_MESSAGE_MEDIA_TYPES_TABLE_H
+#ifndef AFC_MESSAGE_MEDIA_TYPES_TABLE_H
+#define AFC_MESSAGE_MEDIA_TYPES_TABLE_H
 
-typedef struct af__media_type {
+typedef struct afc__media_type {
     const char *extension;
     const char *type;
-} af__media_type;
+} afc__media_type;
 
 /* clang-format off */
-static const af__media_type media_types[] = {
+static const afc__media_type media_types[] = {
     {"123", "application/vnd.lotus-1-2-3"}, {"3ds", "image/x-3ds"}, {"3g2", "video/3gpp2"},
     {"3ga", "audio/3gpp2"}, {"3gp", "video/3gpp"}, {"3gpp", "video/3gpp"}, {"3mf", "model/3mf"},
     {"7z", "application/x-7z-compressed"}, {"a", "application/octet-stream"}, {"aac", "audio/aac"},
@@ -312,7 +312,7 @@ static const af__media_type media_types[] = {
 };
 
 /** The usual extension of each type. */
-static const af__media_type usual_extensions[] = {
+static const afc__media_type usual_extensions[] = {
     {"ez", "application/andrew-inset"}, {"atom", "application/atom+xml"},
     {"atomcat", "application/atomcat+xml"}, {"atomsvc", "application/atomsvc+xml"},
     {"jcal", "application/calendar+json"}, {"cbor", "application/cbor"},

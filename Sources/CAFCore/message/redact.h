@@ -1,22 +1,22 @@
 /**
  * Removes secrets from heads, for traces. Pure functions.
  */
-#ifndef AF_MESSAGE_REDACT_H
-#define AF_MESSAGE_REDACT_H
+#ifndef AFC_MESSAGE_REDACT_H
+#define AFC_MESSAGE_REDACT_H
 
 #include "base/buffer.h"
 
 #include <afcore/message.h>
 
 /** State between two lines of a head: whether a folded continuation line belongs to a secret. */
-typedef enum af__redaction { AF__REDACT_NOTHING = 0, AF__REDACT_FOLDED } af__redaction;
+typedef enum afc__redaction { AFC__REDACT_NOTHING = 0, AFC__REDACT_FOLDED } afc__redaction;
 
 /**
  * Appends a line of a head, with its line end. The values of credential fields, and of fields whose names are in
- * `own` with AF_HEADER_SECRET, become "<hidden>"; userinfo is removed from URLs. `*state` starts as
- * AF__REDACT_NOTHING. AF_ENOMEM, AF_ETOOBIG.
+ * `own` with AFC_HEADER_SECRET, become "<hidden>"; userinfo is removed from URLs. `*state` starts as
+ * AFC__REDACT_NOTHING. AFC_ENOMEM, AFC_ETOOBIG.
  */
-af_status af__redact_line(af__buffer *out, af__redaction *state, af_slice line,
-                          const af_header *own, size_t own_count);
+afc_status afc__redact_line(afc__buffer *out, afc__redaction *state, afc_slice line,
+                            const afc_header *own, size_t own_count);
 
 #endif

@@ -9,17 +9,17 @@ static bool is_redirect(int status) {
 }
 
 /** Finds the Location; empty if there is none. */
-static af_status find_location(const af_head *head, af_slice *out, af_failure *failure) {
-    *out = (af_slice){NULL, 0};
+static afc_status find_location(const afc_head *head, afc_slice *out, afc_failure *failure) {
+    *out = (afc_slice){NULL, 0};
     for (size_t i = 0; i < head->header_count; i++) {
-        const af_header *field = &head->headers[i];
-        if (!af__same_name(field->name, "Location")) continue;
-        if (out->bytes != NULL && !af__is_same(*out, field->value)) {
-            return af__fail(failure, AF_EREDIRECT, "the redirect has conflicting Locations");
+        const afc_header *field = &head->headers[i];
+        if (!afc__same_name(field->name, "Location")) continue;
+        if (out->bytes != NULL && !afc__is_same(*out, field->value)) {
+            return afc__fail(failure, AFC_EREDIRECT, "the redirect has conflicting Locations");
         }
         *out = field->value;
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
 static bool becomes_get(int status, const char *method) {
@@ -27,84 +27,84 @@ static bool becomes_get(int status, const char *method) {
     return (status == 301 || status == 302) && strcmp(method, "POST") == 0;
 }
 
-static af_status find_target(const af__redirect_question *question, af_slice location, af__url *out,
-                             af_failure *failure) {
-    af_failure reason;
-    af_status status = af__url_resolve(out, question->url, location, &reason);
-    if (status == AF_OK) {
-        status = af__url_use_a_labels(out, question->to_ascii, &reason);
-        if (status != AF_OK) af__url_clear(out);
+static afc_status find_target(const afc__redirect_question *question, afc_slice location,
+                              afc__url *out, afc_failure *failure) {
+    afc_failure reason;
+    afc_status status = afc__url_resolve(out, question->url, location, &reason);
+    if (status == AFC_OK) {
+        status = afc__url_use_a_labels(out, question->to_ascii, &reason);
+        if (status != AFC_OK) afc__url_clear(out);
     }
-    if (status == AF_ENOMEM) return af__fail(failure, status, "%s", reason.text);
-    if (status != AF_OK) {
-        return af__fail(failure, AF_EREDIRECT, "cannot follow the redirect: %s", reason.text);
+    if (status == AFC_ENOMEM) return afc__fail(failure, status, "%s", reason.text);
+    if (status != AFC_OK) {
+        return afc__fail(failure, AFC_EREDIRECT, "cannot follow the redirect: %s", reason.text);
     }
     if (!out->is_https && question->wants_https != NULL &&
         question->wants_https(question->context, out)) {
-        status = af__url_upgrade(out, failure);
-        if (status != AF_OK) {
-            af__url_clear(out);
+        status = afc__url_upgrade(out, failure);
+        if (status != AFC_OK) {
+            afc__url_clear(out);
             return status;
         }
     }
     if (question->url->is_https && !out->is_https && !question->allow_downgrade) {
-        af__url_clear(out);
-        return af__fail(failure, AF_EREDIRECT, "refused a redirect from https to http");
+        afc__url_clear(out);
+        return afc__fail(failure, AFC_EREDIRECT, "refused a redirect from https to http");
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
-af_status af__redirect_decide(const af__redirect_question *question, af__redirect_plan *out,
-                              af_failure *failure) {
-    *out = (af__redirect_plan){0};
+afc_status afc__redirect_decide(const afc__redirect_question *question, afc__redirect_plan *out,
+                                afc_failure *failure) {
+    *out = (afc__redirect_plan){0};
     int code = question->head->status;
-    if (!is_redirect(code) || question->limit < 0) return AF_OK;
-    af_slice location;
-    af_status status = find_location(question->head, &location, failure);
-    if (status != AF_OK || location.size == 0) return status;
+    if (!is_redirect(code) || question->limit < 0) return AFC_OK;
+    afc_slice location;
+    afc_status status = find_location(question->head, &location, failure);
+    if (status != AFC_OK || location.size == 0) return status;
     if (question->followed >= question->limit) {
-        return af__fail(failure, AF_EREDIRECT, "more than %d redirects", question->limit);
+        return afc__fail(failure, AFC_EREDIRECT, "more than %d redirects", question->limit);
     }
     status = find_target(question, location, &out->target, failure);
-    if (status != AF_OK) return status;
+    if (status != AFC_OK) return status;
     out->follow = true;
     out->method = becomes_get(code, question->method) ? "GET" : question->method;
     out->keeps_body = question->has_body && code != 303 && out->method == question->method;
-    out->crosses_origin = !af__url_same_origin(question->url, &out->target);
-    return AF_OK;
+    out->crosses_origin = !afc__url_same_origin(question->url, &out->target);
+    return AFC_OK;
 }
 
-static bool is_credential(const af_header *header) {
-    return (header->flags & AF_HEADER_SECRET) != 0 ||
-           af__begins_with_name(header->name, "Proxy-") ||
-           af__same_name(header->name, "Authorization") || af__same_name(header->name, "Cookie");
+static bool is_credential(const afc_header *header) {
+    return (header->flags & AFC_HEADER_SECRET) != 0 ||
+           afc__begins_with_name(header->name, "Proxy-") ||
+           afc__same_name(header->name, "Authorization") || afc__same_name(header->name, "Cookie");
 }
 
-static bool describes_body(af_slice name) {
-    return af__begins_with_name(name, "Content-") || af__same_name(name, "Digest") ||
-           af__same_name(name, "Repr-Digest") || af__same_name(name, "Expect") ||
-           af__same_name(name, "Trailer");
+static bool describes_body(afc_slice name) {
+    return afc__begins_with_name(name, "Content-") || afc__same_name(name, "Digest") ||
+           afc__same_name(name, "Repr-Digest") || afc__same_name(name, "Expect") ||
+           afc__same_name(name, "Trailer");
 }
 
-bool af__redirect_keeps_header(const af__redirect_plan *plan, const af_header *header) {
-    if ((header->flags & AF_HEADER_REMOVE) != 0) return true;
-    bool is_of_origin = is_credential(header) || af__same_name(header->name, "Host");
+bool afc__redirect_keeps_header(const afc__redirect_plan *plan, const afc_header *header) {
+    if ((header->flags & AFC_HEADER_REMOVE) != 0) return true;
+    bool is_of_origin = is_credential(header) || afc__same_name(header->name, "Host");
     if (plan->crosses_origin && is_of_origin) return false;
     return plan->keeps_body || !describes_body(header->name);
 }
 
-static bool is_among(const af_header *header, const af_header *old, size_t count) {
+static bool is_among(const afc_header *header, const afc_header *old, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (af__is_same(header->name, old[i].name) && af__is_same(header->value, old[i].value))
+        if (afc__is_same(header->name, old[i].name) && afc__is_same(header->value, old[i].value))
             return true;
     }
     return false;
 }
 
-bool af__redirect_keeps_edited(const af__redirect_plan *plan, const af__url *from,
-                               const af__url *edited, const af_header *header, const af_header *old,
-                               size_t old_count) {
-    if (plan->crosses_origin || af__url_same_origin(from, edited)) return true;
-    af__redirect_plan crossing = {.keeps_body = true, .crosses_origin = true};
-    return af__redirect_keeps_header(&crossing, header) || !is_among(header, old, old_count);
+bool afc__redirect_keeps_edited(const afc__redirect_plan *plan, const afc__url *from,
+                                const afc__url *edited, const afc_header *header,
+                                const afc_header *old, size_t old_count) {
+    if (plan->crosses_origin || afc__url_same_origin(from, edited)) return true;
+    afc__redirect_plan crossing = {.keeps_body = true, .crosses_origin = true};
+    return afc__redirect_keeps_header(&crossing, header) || !is_among(header, old, old_count);
 }

@@ -1,62 +1,62 @@
 /**
  * Decides whether a redirect is followed and which parts of the request are kept (RFC 9110 15.4). Pure functions.
  */
-#ifndef AF_MESSAGE_REDIRECT_H
-#define AF_MESSAGE_REDIRECT_H
+#ifndef AFC_MESSAGE_REDIRECT_H
+#define AFC_MESSAGE_REDIRECT_H
 
 #include "message/url.h"
 
 #include <afcore/message.h>
 
-typedef struct af__redirect_question {
-    const af_head *head;
-    const af__url *url;   /**< URL of the response. */
+typedef struct afc__redirect_question {
+    const afc_head *head;
+    const afc__url *url;  /**< URL of the response. */
     const char *method;   /**< Method of the request. */
     bool has_body;        /**< The request had a body. */
     int followed;         /**< Redirects followed so far. */
     int limit;            /**< Maximum number of redirects; negative: none is followed. */
     bool allow_downgrade; /**< Allow redirects from https to http. */
     /** Returns whether this http URL must be upgraded to https (HSTS). Called with `context`; NULL: never. */
-    bool (*wants_https)(const void *context, const af__url *url);
+    bool (*wants_https)(const void *context, const afc__url *url);
     const void *context;
-    af__to_ascii *
+    afc__to_ascii *
         to_ascii; /**< Converts hosts to A-labels, so that all spellings of a host are one origin. May be NULL. */
-} af__redirect_question;
+} afc__redirect_question;
 
-typedef struct af__redirect_plan {
+typedef struct afc__redirect_plan {
     bool follow;         /**< False: the redirect isn't followed, and nothing else is set. */
-    af__url target;      /**< Owned; af__url_clear(). */
+    afc__url target;     /**< Owned; afc__url_clear(). */
     const char *method;  /**< "GET" or the previous method. */
     bool keeps_body;     /**< The body is sent again. */
     bool crosses_origin; /**< Scheme, host or port differ. */
-} af__redirect_plan;
+} afc__redirect_plan;
 
 /**
  * Follows 301, 302, 303, 307 and 308 with a Location that isn't empty, unless the limit is negative; returns every
  * other response. 301 and 302: POST becomes GET. 303: all methods except HEAD become GET, without a body. 307 and
  * 308: method and body are kept.
  *
- * AF_EREDIRECT: more than `limit`; conflicting Locations; a target that isn't an http or https URL (see
- * af__url_resolve()); https to http unless allowed. The text never shows userinfo. AF_ENOMEM. After a failure
+ * AFC_EREDIRECT: more than `limit`; conflicting Locations; a target that isn't an http or https URL (see
+ * afc__url_resolve()); https to http unless allowed. The text never shows userinfo. AFC_ENOMEM. After a failure
  * `*out` is empty.
  */
-af_status af__redirect_decide(const af__redirect_question *question, af__redirect_plan *out,
-                              af_failure *failure);
+afc_status afc__redirect_decide(const afc__redirect_question *question, afc__redirect_plan *out,
+                                afc_failure *failure);
 
 /**
  * Returns whether a field of the old request is sent with the new one. To another origin these are not sent:
- * Authorization, Cookie, Proxy-*, Host and fields with AF_HEADER_SECRET. Without a body these are not sent:
+ * Authorization, Cookie, Proxy-*, Host and fields with AFC_HEADER_SECRET. Without a body these are not sent:
  * Content-*, Digest, Repr-Digest, Expect, Trailer. Entries that remove a field are always kept.
  */
-bool af__redirect_keeps_header(const af__redirect_plan *plan, const af_header *header);
+bool afc__redirect_keeps_header(const afc__redirect_plan *plan, const afc_header *header);
 
 /**
  * Returns whether a field of the callback's edited request is sent to its edited URL. A credential of the old
  * request that the callback only kept isn't sent if the plan stayed within the origin but the edited URL leaves
  * it. One that the callback set itself is sent.
  */
-bool af__redirect_keeps_edited(const af__redirect_plan *plan, const af__url *from,
-                               const af__url *edited, const af_header *header, const af_header *old,
-                               size_t old_count);
+bool afc__redirect_keeps_edited(const afc__redirect_plan *plan, const afc__url *from,
+                                const afc__url *edited, const afc_header *header,
+                                const afc_header *old, size_t old_count);
 
 #endif

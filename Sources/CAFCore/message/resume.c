@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 /** Returns whether this is a strong entity tag (RFC 9110 8.8.3). */
-static bool is_strong_tag(af_slice tag) {
-    if (tag.size < 2 || tag.size > AF__RESUME_VALIDATOR_LONGEST) return false;
+static bool is_strong_tag(afc_slice tag) {
+    if (tag.size < 2 || tag.size > AFC__RESUME_VALIDATOR_LONGEST) return false;
     if (tag.bytes[0] != '"' || tag.bytes[tag.size - 1] != '"') return false;
     for (size_t i = 1; i + 1 < tag.size; i++) {
         unsigned char c = (unsigned char)tag.bytes[i];
@@ -25,35 +25,35 @@ static bool is_strong_tag(af_slice tag) {
 
 /* ---- Tokens -------------------------------------------------------------------------------- */
 
-void af__resume_clear(af__resume_token *token) {
-    af_free(token->block);
-    *token = (af__resume_token){0};
+void afc__resume_clear(afc__resume_token *token) {
+    afc_free(token->block);
+    *token = (afc__resume_token){0};
 }
 
-bool af__resume_exists(const af__resume_token *token) {
+bool afc__resume_exists(const afc__resume_token *token) {
     return token->validator.size != 0;
 }
 
 typedef enum find_result { FOUND_NONE, FOUND_ONE, FOUND_DIFFERENT } find_result;
 
 /** Finds a field that may occur once, or several times with the same value. */
-static find_result find_one(const af_head *head, const char *name, af_slice *out) {
+static find_result find_one(const afc_head *head, const char *name, afc_slice *out) {
     find_result found = FOUND_NONE;
-    *out = (af_slice){NULL, 0};
+    *out = (afc_slice){NULL, 0};
     for (size_t i = 0; i < head->header_count; i++) {
-        const af_header *field = &head->headers[i];
-        if (!af__same_name(field->name, name)) continue;
-        if (found != FOUND_NONE && !af__is_same(*out, field->value)) return FOUND_DIFFERENT;
+        const afc_header *field = &head->headers[i];
+        if (!afc__same_name(field->name, name)) continue;
+        if (found != FOUND_NONE && !afc__is_same(*out, field->value)) return FOUND_DIFFERENT;
         *out = field->value;
         found = FOUND_ONE;
     }
     return found;
 }
 
-static bool refuses_ranges(const af_head *head) {
+static bool refuses_ranges(const afc_head *head) {
     for (size_t i = 0; i < head->header_count; i++) {
-        const af_header *field = &head->headers[i];
-        if (af__same_name(field->name, "Accept-Ranges") && af__same_name(field->value, "none")) {
+        const afc_header *field = &head->headers[i];
+        if (afc__same_name(field->name, "Accept-Ranges") && afc__same_name(field->value, "none")) {
             return true;
         }
     }
@@ -64,67 +64,68 @@ static bool refuses_ranges(const af_head *head) {
  * Finds the validator. Returns NULL, or why there is none. With an ETag, even a weak one, the date must not be
  * used (RFC 9110 13.1.5).
  */
-static const char *find_validator(const af_head *head, int64_t now, af_slice *out, bool *is_date) {
+static const char *find_validator(const afc_head *head, int64_t now, afc_slice *out,
+                                  bool *is_date) {
     *is_date = false;
     switch (find_one(head, "ETag", out)) {
     case FOUND_DIFFERENT:
         return "the server sent conflicting ETags";
     case FOUND_ONE:
         if (is_strong_tag(*out)) return NULL;
-        return af__begins_with(*out, "W/") ? "the server's ETag is weak"
-                                           : "the server's ETag is invalid";
+        return afc__begins_with(*out, "W/") ? "the server's ETag is weak"
+                                            : "the server's ETag is invalid";
     case FOUND_NONE:
         break;
     }
     *is_date = true;
-    af_slice date_text;
+    afc_slice date_text;
     if (find_one(head, "Last-Modified", out) != FOUND_ONE) {
         return "the server sent neither ETag nor Last-Modified";
     }
     int64_t modified, date;
-    if (!af_date_parse(*out, now, &modified)) return "the server's Last-Modified isn't a date";
-    if (find_one(head, "Date", &date_text) != FOUND_ONE || !af_date_parse(date_text, now, &date)) {
+    if (!afc_date_parse(*out, now, &modified)) return "the server's Last-Modified isn't a date";
+    if (find_one(head, "Date", &date_text) != FOUND_ONE || !afc_date_parse(date_text, now, &date)) {
         return "Last-Modified without a Date is a weak validator";
     }
-    if (date - modified < AF__RESUME_STRONG_AGE_S) {
+    if (date - modified < AFC__RESUME_STRONG_AGE_S) {
         return "Last-Modified is too close to Date to be a strong validator";
     }
     return NULL;
 }
 
-static const char *find_obstacle(const af_head *head, const af__framing *framing, int64_t now,
-                                 af_slice *validator, bool *is_date) {
+static const char *find_obstacle(const afc_head *head, const afc__framing *framing, int64_t now,
+                                 afc_slice *validator, bool *is_date) {
     if (head->status != 200) return "the response isn't the whole file";
     if (framing->is_encoded) return "the response is encoded";
     if (refuses_ranges(head)) return "the server accepts no ranges";
     return find_validator(head, now, validator, is_date);
 }
 
-af_status af__resume_make(af__resume_token *out, af_slice url, const af_head *head,
-                          const af__framing *framing, int64_t now, const char **reason) {
-    af_slice validator;
+afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_head *head,
+                            const afc__framing *framing, int64_t now, const char **reason) {
+    afc_slice validator;
     bool is_date;
-    *out = (af__resume_token){0};
+    *out = (afc__resume_token){0};
     *reason = find_obstacle(head, framing, now, &validator, &is_date);
-    if (*reason != NULL) return AF_OK;
-    char *block = af__alloc(url.size + validator.size);
-    if (block == NULL) return AF_ENOMEM;
+    if (*reason != NULL) return AFC_OK;
+    char *block = afc__alloc(url.size + validator.size);
+    if (block == NULL) return AFC_ENOMEM;
     memcpy(block, url.bytes, url.size);
     memcpy(block + url.size, validator.bytes, validator.size);
     out->block = block;
-    out->url = (af_slice){block, url.size};
-    out->validator = (af_slice){block + url.size, validator.size};
+    out->url = (afc_slice){block, url.size};
+    out->validator = (afc_slice){block + url.size, validator.size};
     out->is_date = is_date;
-    out->total = framing->kind == AF__FRAMING_LENGTH ? framing->length : AF_LENGTH_UNKNOWN;
-    out->digest = af__digest_promised(head, true);
-    return AF_OK;
+    out->total = framing->kind == AFC__FRAMING_LENGTH ? framing->length : AFC_LENGTH_UNKNOWN;
+    out->digest = afc__digest_promised(head, true);
+    return AFC_OK;
 }
 
 /* ---- The text ------------------------------------------------------------------------------ */
 
 static const char first_line[] = "afcore-resume 1";
 
-static bool is_printable(af_slice line) {
+static bool is_printable(afc_slice line) {
     for (size_t i = 0; i < line.size; i++) {
         unsigned char c = (unsigned char)line.bytes[i];
         if (c < 0x20 || c == 0x7F) return false;
@@ -132,176 +133,176 @@ static bool is_printable(af_slice line) {
     return true;
 }
 
-static bool next_line(af_slice *text, af_slice *line) {
+static bool next_line(afc_slice *text, afc_slice *line) {
     const char *end = text->size != 0 ? memchr(text->bytes, '\n', text->size) : NULL;
     if (end == NULL) return false;
-    *line = (af_slice){text->bytes, (size_t)(end - text->bytes)};
-    *text = (af_slice){end + 1, text->size - line->size - 1};
+    *line = (afc_slice){text->bytes, (size_t)(end - text->bytes)};
+    *text = (afc_slice){end + 1, text->size - line->size - 1};
     return is_printable(*line);
 }
 
 /** Returns the value of a line if it has this name. */
-static bool value_of(af_slice line, const char *name, af_slice *value) {
+static bool value_of(afc_slice line, const char *name, afc_slice *value) {
     size_t size = strlen(name);
-    if (!af__begins_with(line, name) || line.size <= size || line.bytes[size] != ' ') return false;
-    *value = (af_slice){line.bytes + size + 1, line.size - size - 1};
+    if (!afc__begins_with(line, name) || line.size <= size || line.bytes[size] != ' ') return false;
+    *value = (afc_slice){line.bytes + size + 1, line.size - size - 1};
     return true;
 }
 
-static bool take_value(af_slice *text, const char *name, af_slice *value) {
-    af_slice line;
+static bool take_value(afc_slice *text, const char *name, afc_slice *value) {
+    afc_slice line;
     return next_line(text, &line) && value_of(line, name, value);
 }
 
 /** Checks that a URL is normalised, as those of requests are. */
-static af_status check_url(af_slice text, bool *is_fine) {
-    af__url url = {0};
-    af_status status = af__url_parse(&url, text, NULL);
-    *is_fine = status == AF_OK && af__is_same(af_slice_of(url.text), text);
-    af__url_clear(&url);
-    return status == AF_ENOMEM ? status : AF_OK;
+static afc_status check_url(afc_slice text, bool *is_fine) {
+    afc__url url = {0};
+    afc_status status = afc__url_parse(&url, text, NULL);
+    *is_fine = status == AFC_OK && afc__is_same(afc_slice_of(url.text), text);
+    afc__url_clear(&url);
+    return status == AFC_ENOMEM ? status : AFC_OK;
 }
 
-static bool read_validator(af_slice *text, af__resume_token *out) {
-    af_slice line;
+static bool read_validator(afc_slice *text, afc__resume_token *out) {
+    afc_slice line;
     int64_t ignored;
     if (!next_line(text, &line)) return false;
     if (value_of(line, "etag", &out->validator)) return is_strong_tag(out->validator);
     out->is_date = true;
     /* It has to be a date; its century doesn't matter here. */
     return value_of(line, "modified", &out->validator) &&
-           af_date_parse(out->validator, 0, &ignored);
+           afc_date_parse(out->validator, 0, &ignored);
 }
 
-static bool read_lengths(af_slice *text, af__resume_token *out) {
-    af_slice value;
+static bool read_lengths(afc_slice *text, afc__resume_token *out) {
+    afc_slice value;
     if (!take_value(text, "total", &value)) return false;
-    if (af__is_same(value, af_slice_of("unknown"))) {
-        out->total = AF_LENGTH_UNKNOWN;
-    } else if (!af__parse_length(value, &out->total)) {
+    if (afc__is_same(value, afc_slice_of("unknown"))) {
+        out->total = AFC_LENGTH_UNKNOWN;
+    } else if (!afc__parse_length(value, &out->total)) {
         return false;
     }
-    if (!take_value(text, "received", &value) || !af__parse_length(value, &out->received))
+    if (!take_value(text, "received", &value) || !afc__parse_length(value, &out->received))
         return false;
-    return out->total == AF_LENGTH_UNKNOWN || out->received <= out->total;
+    return out->total == AFC_LENGTH_UNKNOWN || out->received <= out->total;
 }
 
-static bool take_word(af_slice *text, uint64_t *out) {
+static bool take_word(afc_slice *text, uint64_t *out) {
     const char *space = text->size != 0 ? memchr(text->bytes, ' ', text->size) : NULL;
     size_t size = space != NULL ? (size_t)(space - text->bytes) : text->size;
     /* A space must be followed by another word. */
-    bool is_read = af__parse_number((af_slice){text->bytes, size}, UINT64_MAX, out) &&
+    bool is_read = afc__parse_number((afc_slice){text->bytes, size}, UINT64_MAX, out) &&
                    size + 1 != text->size;
     size_t taken = space != NULL ? size + 1 : size;
-    *text = (af_slice){text->bytes + taken, text->size - taken};
+    *text = (afc_slice){text->bytes + taken, text->size - taken};
     return is_read;
 }
 
-static bool read_file(af_slice value, af__resume_token *out) {
+static bool read_file(afc_slice value, afc__resume_token *out) {
     return take_word(&value, &out->device) && take_word(&value, &out->inode) &&
            take_word(&value, &out->birth_time) && value.size == 0;
 }
 
 /** Returns what is damaged, or NULL. */
-static const char *read_rest(af_slice *text, af__resume_token *out) {
-    af_slice line, value;
+static const char *read_rest(afc_slice *text, afc__resume_token *out) {
+    afc_slice line, value;
     if (!read_validator(text, out)) return "invalid validator";
     if (!read_lengths(text, out)) return "invalid lengths";
     if (!next_line(text, &line)) return "truncated";
     if (value_of(line, "digest", &value)) {
-        if (!af__digest_read(value, &out->digest)) return "invalid digest";
+        if (!afc__digest_read(value, &out->digest)) return "invalid digest";
         if (!next_line(text, &line)) return "truncated";
     }
     if (!value_of(line, "file", &value) || !read_file(value, out)) return "invalid file";
-    if (!next_line(text, &line) || !af__is_same(line, af_slice_of("end"))) return "truncated";
+    if (!next_line(text, &line) || !afc__is_same(line, afc_slice_of("end"))) return "truncated";
     return text->size != 0 ? "unexpected text after the end" : NULL;
 }
 
-/** As af__resume_read(), with slices into `text`. */
-static af_status read_text(af__resume_token *out, af_slice text, af_failure *failure) {
+/** As afc__resume_read(), with slices into `text`. */
+static afc_status read_text(afc__resume_token *out, afc_slice text, afc_failure *failure) {
     static const char damaged[] = "the resume token is damaged: %s";
-    af_slice line;
-    if (text.size > AF__RESUME_LONGEST) {
-        return af__fail(failure, AF_EINVAL, damaged, "too long");
+    afc_slice line;
+    if (text.size > AFC__RESUME_LONGEST) {
+        return afc__fail(failure, AFC_EINVAL, damaged, "too long");
     }
-    if (!next_line(&text, &line) || !af__is_same(line, af_slice_of(first_line))) {
-        return af__fail(failure, AF_EINVAL, damaged, "unknown format");
+    if (!next_line(&text, &line) || !afc__is_same(line, afc_slice_of(first_line))) {
+        return afc__fail(failure, AFC_EINVAL, damaged, "unknown format");
     }
     bool is_fine = false;
-    if (take_value(&text, "url", &out->url) && check_url(out->url, &is_fine) != AF_OK) {
-        return af__fail_memory(failure);
+    if (take_value(&text, "url", &out->url) && check_url(out->url, &is_fine) != AFC_OK) {
+        return afc__fail_memory(failure);
     }
-    if (!is_fine) return af__fail(failure, AF_EINVAL, damaged, "invalid URL");
+    if (!is_fine) return afc__fail(failure, AFC_EINVAL, damaged, "invalid URL");
     const char *damage = read_rest(&text, out);
-    return damage == NULL ? AF_OK : af__fail(failure, AF_EINVAL, damaged, damage);
+    return damage == NULL ? AFC_OK : afc__fail(failure, AFC_EINVAL, damaged, damage);
 }
 
-af_status af__resume_read(af__resume_token *out, af_slice text, af_failure *failure) {
-    *out = (af__resume_token){0};
-    char *block = text.size <= AF__RESUME_LONGEST ? af__copy_text(text) : NULL;
-    if (block == NULL && text.size <= AF__RESUME_LONGEST) {
-        return af__fail_memory(failure);
+afc_status afc__resume_read(afc__resume_token *out, afc_slice text, afc_failure *failure) {
+    *out = (afc__resume_token){0};
+    char *block = text.size <= AFC__RESUME_LONGEST ? afc__copy_text(text) : NULL;
+    if (block == NULL && text.size <= AFC__RESUME_LONGEST) {
+        return afc__fail_memory(failure);
     }
     out->block = block;
-    af_slice copy = {block != NULL ? block : text.bytes, text.size};
-    af_status status = read_text(out, copy, failure);
-    if (status != AF_OK) af__resume_clear(out);
+    afc_slice copy = {block != NULL ? block : text.bytes, text.size};
+    afc_status status = read_text(out, copy, failure);
+    if (status != AFC_OK) afc__resume_clear(out);
     return status;
 }
 
-af_status af_resume_info_read(af_slice text, af_resume_info *out, af_failure *failure) {
-    af__resume_token token = {0};
-    *out = (af_resume_info){{NULL, 0}, {NULL, 0}, 0, 0};
-    if (failure != NULL) *failure = (af_failure){0};
-    af_status status = read_text(&token, text, failure);
-    if (status == AF_OK) {
-        *out = (af_resume_info){token.url, token.validator, token.received, token.total};
+afc_status afc_resume_info_read(afc_slice text, afc_resume_info *out, afc_failure *failure) {
+    afc__resume_token token = {0};
+    *out = (afc_resume_info){{NULL, 0}, {NULL, 0}, 0, 0};
+    if (failure != NULL) *failure = (afc_failure){0};
+    afc_status status = read_text(&token, text, failure);
+    if (status == AFC_OK) {
+        *out = (afc_resume_info){token.url, token.validator, token.received, token.total};
     }
     return status;
 }
 
-static af_status add_line(af__buffer *out, const char *name, af_slice value) {
-    af_status status = af__buffer_append_two(out, af_slice_of(name), af_slice_of(" "));
-    if (status == AF_OK) status = af__buffer_append_two(out, value, af_slice_of("\n"));
+static afc_status add_line(afc__buffer *out, const char *name, afc_slice value) {
+    afc_status status = afc__buffer_append_two(out, afc_slice_of(name), afc_slice_of(" "));
+    if (status == AFC_OK) status = afc__buffer_append_two(out, value, afc_slice_of("\n"));
     return status;
 }
 
-static af_status add_number(af__buffer *out, const char *name, int64_t number) {
+static afc_status add_number(afc__buffer *out, const char *name, int64_t number) {
     char text[24];
     snprintf(text, sizeof text, "%" PRId64, number);
-    return add_line(out, name, af_slice_of(number >= 0 ? text : "unknown"));
+    return add_line(out, name, afc_slice_of(number >= 0 ? text : "unknown"));
 }
 
-static af_status add_digest(af__buffer *out, const af__digest *digest) {
-    if (digest->kind == AF__DIGEST_NONE) return AF_OK;
-    af_status status = af__buffer_append(out, "digest ", 7);
-    if (status == AF_OK) status = af__digest_write(digest, out);
-    return status == AF_OK ? af__buffer_append(out, "\n", 1) : status;
+static afc_status add_digest(afc__buffer *out, const afc__digest *digest) {
+    if (digest->kind == AFC__DIGEST_NONE) return AFC_OK;
+    afc_status status = afc__buffer_append(out, "digest ", 7);
+    if (status == AFC_OK) status = afc__digest_write(digest, out);
+    return status == AFC_OK ? afc__buffer_append(out, "\n", 1) : status;
 }
 
-af_status af__resume_write(const af__resume_token *token, af__buffer *out) {
+afc_status afc__resume_write(const afc__resume_token *token, afc__buffer *out) {
     char file[72];
     snprintf(file, sizeof file, "%" PRIu64 " %" PRIu64 " %" PRIu64, token->device, token->inode,
              token->birth_time);
-    af_status status = af__buffer_append_two(out, af_slice_of(first_line), af_slice_of("\n"));
-    if (status == AF_OK) status = add_line(out, "url", token->url);
-    if (status == AF_OK) {
+    afc_status status = afc__buffer_append_two(out, afc_slice_of(first_line), afc_slice_of("\n"));
+    if (status == AFC_OK) status = add_line(out, "url", token->url);
+    if (status == AFC_OK) {
         status = add_line(out, token->is_date ? "modified" : "etag", token->validator);
     }
-    if (status == AF_OK) status = add_number(out, "total", token->total);
-    if (status == AF_OK) status = add_number(out, "received", token->received);
-    if (status == AF_OK) status = add_digest(out, &token->digest);
-    if (status == AF_OK) status = add_line(out, "file", af_slice_of(file));
-    return status == AF_OK ? af__buffer_append(out, "end\n", 4) : status;
+    if (status == AFC_OK) status = add_number(out, "total", token->total);
+    if (status == AFC_OK) status = add_number(out, "received", token->received);
+    if (status == AFC_OK) status = add_digest(out, &token->digest);
+    if (status == AFC_OK) status = add_line(out, "file", afc_slice_of(file));
+    return status == AFC_OK ? afc__buffer_append(out, "end\n", 4) : status;
 }
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-void af__resume_ask(const af__resume_token *token, int64_t offset,
-                    char range[AF__RESUME_RANGE_ROOM], af_header out[2]) {
-    snprintf(range, AF__RESUME_RANGE_ROOM, "bytes=%" PRId64 "-", offset);
-    out[0] = (af_header){af_slice_of("Range"), af_slice_of(range), 0};
-    out[1] = (af_header){af_slice_of("If-Range"), token->validator, 0};
+void afc__resume_ask(const afc__resume_token *token, int64_t offset,
+                     char range[AFC__RESUME_RANGE_ROOM], afc_header out[2]) {
+    snprintf(range, AFC__RESUME_RANGE_ROOM, "bytes=%" PRId64 "-", offset);
+    out[0] = (afc_header){afc_slice_of("Range"), afc_slice_of(range), 0};
+    out[1] = (afc_header){afc_slice_of("If-Range"), token->validator, 0};
 }
 
 /* ---- Judging ------------------------------------------------------------------------------- */
@@ -311,18 +312,18 @@ typedef struct content_range {
     int64_t first, last, total;
 } content_range;
 
-static bool parse_range(af_slice text, content_range *out) {
+static bool parse_range(afc_slice text, content_range *out) {
     const char *dash = memchr(text.bytes, '-', text.size);
     if (dash == NULL) return false;
-    af_slice first = {text.bytes, (size_t)(dash - text.bytes)};
-    af_slice last = {dash + 1, text.size - first.size - 1};
-    return af__parse_length(first, &out->first) && af__parse_length(last, &out->last) &&
+    afc_slice first = {text.bytes, (size_t)(dash - text.bytes)};
+    afc_slice last = {dash + 1, text.size - first.size - 1};
+    return afc__parse_length(first, &out->first) && afc__parse_length(last, &out->last) &&
            out->first <= out->last && (out->total < 0 || out->last < out->total);
 }
 
 /** Reads Content-Range. Returns NULL, or what is wrong with it. */
-static const char *read_content_range(const af_head *head, content_range *out) {
-    af_slice value;
+static const char *read_content_range(const afc_head *head, content_range *out) {
+    afc_slice value;
     *out = (content_range){-1, -1, -1};
     switch (find_one(head, "Content-Range", &value)) {
     case FOUND_NONE:
@@ -334,16 +335,16 @@ static const char *read_content_range(const af_head *head, content_range *out) {
     }
     const char *space = value.size != 0 ? memchr(value.bytes, ' ', value.size) : NULL;
     if (space == NULL) return "the server's Content-Range is invalid";
-    af_slice unit = {value.bytes, (size_t)(space - value.bytes)};
-    if (!af__same_name(unit, "bytes")) return "the server's Content-Range isn't in bytes";
-    af_slice rest = {space + 1, value.size - unit.size - 1};
+    afc_slice unit = {value.bytes, (size_t)(space - value.bytes)};
+    if (!afc__same_name(unit, "bytes")) return "the server's Content-Range isn't in bytes";
+    afc_slice rest = {space + 1, value.size - unit.size - 1};
     const char *slash = rest.size != 0 ? memchr(rest.bytes, '/', rest.size) : NULL;
     if (slash == NULL) return "the server's Content-Range is invalid";
-    af_slice range = {rest.bytes, (size_t)(slash - rest.bytes)};
-    af_slice total = {slash + 1, rest.size - range.size - 1};
-    bool is_any = af__is_same(range, af_slice_of("*")),
-         is_unknown = af__is_same(total, af_slice_of("*"));
-    bool is_valid = is_unknown ? !is_any : af__parse_length(total, &out->total);
+    afc_slice range = {rest.bytes, (size_t)(slash - rest.bytes)};
+    afc_slice total = {slash + 1, rest.size - range.size - 1};
+    bool is_any = afc__is_same(range, afc_slice_of("*")),
+         is_unknown = afc__is_same(total, afc_slice_of("*"));
+    bool is_valid = is_unknown ? !is_any : afc__parse_length(total, &out->total);
     if (is_valid && !is_any) is_valid = parse_range(range, out);
     return is_valid ? NULL : "the server's Content-Range is invalid";
 }
@@ -352,32 +353,33 @@ static const char *read_content_range(const af_head *head, content_range *out) {
  * Returns whether the response is for the same version of the file. A 206 must repeat the ETag (RFC 9110 15.3.7),
  * but not Last-Modified.
  */
-static bool is_same_version(const af__resume_token *token, const af_head *head, bool must_be_told) {
-    af_slice value;
+static bool is_same_version(const afc__resume_token *token, const afc_head *head,
+                            bool must_be_told) {
+    afc_slice value;
     switch (find_one(head, token->is_date ? "Last-Modified" : "ETag", &value)) {
     case FOUND_NONE:
         return token->is_date || !must_be_told;
     case FOUND_ONE:
-        return af__is_same(value, token->validator);
+        return afc__is_same(value, token->validator);
     case FOUND_DIFFERENT:
         break;
     }
     return false;
 }
 
-static bool is_in_many_parts(const af_head *head) {
+static bool is_in_many_parts(const afc_head *head) {
     static const char type[] = "multipart/byteranges";
-    const af_header *field = af_head_find(head, "Content-Type");
+    const afc_header *field = afc_head_find(head, "Content-Type");
     if (field == NULL || field->value.size < sizeof type - 1) return false;
-    return af__same_name((af_slice){field->value.bytes, sizeof type - 1}, type);
+    return afc__same_name((afc_slice){field->value.bytes, sizeof type - 1}, type);
 }
 
-static af__resume_answer refuse(const char *reason) {
-    return (af__resume_answer){AF__RESUME_REFUSE, 0, 0, reason};
+static afc__resume_answer refuse(const char *reason) {
+    return (afc__resume_answer){AFC__RESUME_REFUSE, 0, 0, reason};
 }
 
-static af__resume_answer judge_part(const af__resume_token *token, int64_t offset,
-                                    const af_head *head, const af__framing *framing) {
+static afc__resume_answer judge_part(const afc__resume_token *token, int64_t offset,
+                                     const afc_head *head, const afc__framing *framing) {
     content_range range;
     if (framing->is_encoded) return refuse("the server encoded the part");
     if (is_in_many_parts(head)) return refuse("the server sent several ranges");
@@ -386,31 +388,31 @@ static af__resume_answer judge_part(const af__resume_token *token, int64_t offse
     if (range.first < 0) return refuse("the server's Content-Range is invalid");
     if (range.first != offset) return refuse("the server sent another range");
     if (range.total < 0) return refuse("the server didn't send the file's length");
-    if (token->total != AF_LENGTH_UNKNOWN && range.total != token->total) {
+    if (token->total != AFC_LENGTH_UNKNOWN && range.total != token->total) {
         return refuse("the file's length has changed");
     }
-    if (framing->length != AF_LENGTH_UNKNOWN && framing->length != range.last - range.first + 1) {
+    if (framing->length != AFC_LENGTH_UNKNOWN && framing->length != range.last - range.first + 1) {
         return refuse("the server's Content-Length doesn't match its Content-Range");
     }
     if (!is_same_version(token, head, true)) return refuse("the file has changed");
-    return (af__resume_answer){AF__RESUME_APPEND, range.last + 1, range.total, NULL};
+    return (afc__resume_answer){AFC__RESUME_APPEND, range.last + 1, range.total, NULL};
 }
 
-static af__resume_answer judge_beyond(const af__resume_token *token, int64_t offset,
-                                      const af_head *head) {
+static afc__resume_answer judge_beyond(const afc__resume_token *token, int64_t offset,
+                                       const afc_head *head) {
     content_range range;
     const char *wrong = read_content_range(head, &range);
     if (wrong != NULL) return refuse(wrong);
     if (range.first >= 0 || range.total != offset) return refuse("the file is shorter now");
-    if (token->total != AF_LENGTH_UNKNOWN && token->total != range.total) {
+    if (token->total != AFC_LENGTH_UNKNOWN && token->total != range.total) {
         return refuse("the file's length has changed");
     }
     if (!is_same_version(token, head, false)) return refuse("the file has changed");
-    return (af__resume_answer){AF__RESUME_COMPLETE, offset, range.total, NULL};
+    return (afc__resume_answer){AFC__RESUME_COMPLETE, offset, range.total, NULL};
 }
 
-af__resume_answer af__resume_judge(const af__resume_token *token, int64_t offset,
-                                   const af_head *head, const af__framing *framing) {
+afc__resume_answer afc__resume_judge(const afc__resume_token *token, int64_t offset,
+                                     const afc_head *head, const afc__framing *framing) {
     switch (head->status) {
     case 206:
         return judge_part(token, offset, head, framing);
@@ -418,12 +420,12 @@ af__resume_answer af__resume_judge(const af__resume_token *token, int64_t offset
         return judge_beyond(token, offset, head);
     case 404:
     case 410:
-        return (af__resume_answer){AF__RESUME_GONE, 0, 0, "the file no longer exists"};
+        return (afc__resume_answer){AFC__RESUME_GONE, 0, 0, "the file no longer exists"};
     default:
         break;
     }
     if (head->status >= 200 && head->status <= 299) {
-        return (af__resume_answer){AF__RESUME_RESTART, 0, 0, "the server sent the whole file"};
+        return (afc__resume_answer){AFC__RESUME_RESTART, 0, 0, "the server sent the whole file"};
     }
-    return (af__resume_answer){AF__RESUME_KEEP, 0, 0, "the response doesn't contain the file"};
+    return (afc__resume_answer){AFC__RESUME_KEEP, 0, 0, "the response doesn't contain the file"};
 }

@@ -2,48 +2,48 @@
  * Resuming a download: the token, the fields of the request, and the meaning of the response (RFC 9110 8.8,
  * 13.1.5, 14, 15.3.7, 15.5.17). Pure functions.
  */
-#ifndef AF_MESSAGE_RESUME_H
-#define AF_MESSAGE_RESUME_H
+#ifndef AFC_MESSAGE_RESUME_H
+#define AFC_MESSAGE_RESUME_H
 
 #include "message/digest.h"
 #include "message/head.h"
 
 enum {
-    AF__RESUME_LONGEST = 72 * 1024, /**< Maximum size of a token's text in bytes. */
-    AF__RESUME_VALIDATOR_LONGEST = 1024,
+    AFC__RESUME_LONGEST = 72 * 1024, /**< Maximum size of a token's text in bytes. */
+    AFC__RESUME_VALIDATOR_LONGEST = 1024,
     /**
      * A Last-Modified counts as strong if it is this much older than the response, because clocks differ (RFC 9110
      * 8.8.2.2).
      */
-    AF__RESUME_STRONG_AGE_S = 60,
-    AF__RESUME_RANGE_ROOM = 32 /**< "bytes=9223372036854775807-" */
+    AFC__RESUME_STRONG_AGE_S = 60,
+    AFC__RESUME_RANGE_ROOM = 32 /**< "bytes=9223372036854775807-" */
 };
 
 /** A parsed token. Zeroed: none. The slices point into `block`. */
-typedef struct af__resume_token {
+typedef struct afc__resume_token {
     char *block;
-    af_slice url; /**< URL of the first request, before redirects. */
-    af_slice validator;
+    afc_slice url; /**< URL of the first request, before redirects. */
+    afc_slice validator;
     bool is_date;  /**< The validator is a Last-Modified, not an ETag. */
-    int64_t total; /**< Or AF_LENGTH_UNKNOWN. */
+    int64_t total; /**< Or AFC_LENGTH_UNKNOWN. */
     int64_t
         received; /**< Bytes received when the token was written; the file's size is decisive. */
-    af__digest digest; /**< Digest of the whole file. */
+    afc__digest digest; /**< Digest of the whole file. */
     /** Identify the partial file; creation time too, because inode numbers are reused. */
     uint64_t device, inode, birth_time;
-} af__resume_token;
+} afc__resume_token;
 
-void af__resume_clear(af__resume_token *token);
+void afc__resume_clear(afc__resume_token *token);
 
 /** Returns whether there is a token. */
-bool af__resume_exists(const af__resume_token *token);
+bool afc__resume_exists(const afc__resume_token *token);
 
 /**
  * Makes a token from the head of the first response, which was received at `now` (Unix time). If the download
- * can't be resumed, `*reason` says why and the token is none; otherwise `*reason` is NULL. AF_ENOMEM.
+ * can't be resumed, `*reason` says why and the token is none; otherwise `*reason` is NULL. AFC_ENOMEM.
  */
-af_status af__resume_make(af__resume_token *out, af_slice url, const af_head *head,
-                          const af__framing *framing, int64_t now, const char **reason);
+afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_head *head,
+                            const afc__framing *framing, int64_t now, const char **reason);
 
 /**
  * Parses a token's text. The format is strict: every line is required, in this order, and nothing else is
@@ -58,38 +58,38 @@ af_status af__resume_make(af__resume_token *out, af_slice url, const af_head *he
  *     file 2049 131072 1700000000000   device, inode, creation time
  *     end
  *
- * AF_EINVAL with a text that says what is damaged, AF_ENOMEM; `*out` is then zeroed.
+ * AFC_EINVAL with a text that says what is damaged, AFC_ENOMEM; `*out` is then zeroed.
  */
-af_status af__resume_read(af__resume_token *out, af_slice text, af_failure *failure);
+afc_status afc__resume_read(afc__resume_token *out, afc_slice text, afc_failure *failure);
 
-/** Appends the token's text to `out`. AF_ENOMEM, AF_ETOOBIG. */
-af_status af__resume_write(const af__resume_token *token, af__buffer *out);
+/** Appends the token's text to `out`. AFC_ENOMEM, AFC_ETOOBIG. */
+afc_status afc__resume_write(const afc__resume_token *token, afc__buffer *out);
 
 /**
  * Sets the two fields, Range and If-Range, of a request that resumes at `offset`. They point into the token and
  * `range`.
  */
-void af__resume_ask(const af__resume_token *token, int64_t offset,
-                    char range[AF__RESUME_RANGE_ROOM], af_header out[2]);
+void afc__resume_ask(const afc__resume_token *token, int64_t offset,
+                     char range[AFC__RESUME_RANGE_ROOM], afc_header out[2]);
 
-typedef enum af__resume_verdict {
-    AF__RESUME_APPEND,   /**< Append the body to the partial file. */
-    AF__RESUME_RESTART,  /**< The body is the whole file: discard the partial one. */
-    AF__RESUME_COMPLETE, /**< The partial file is complete. */
-    AF__RESUME_REFUSE,   /**< The body is unusable: request the whole file. */
-    AF__RESUME_KEEP,     /**< Another response, such as a 500: keep the partial file. */
-    AF__RESUME_GONE      /**< The resource is gone (404, 410): remove the partial file. */
-} af__resume_verdict;
+typedef enum afc__resume_verdict {
+    AFC__RESUME_APPEND,   /**< Append the body to the partial file. */
+    AFC__RESUME_RESTART,  /**< The body is the whole file: discard the partial one. */
+    AFC__RESUME_COMPLETE, /**< The partial file is complete. */
+    AFC__RESUME_REFUSE,   /**< The body is unusable: request the whole file. */
+    AFC__RESUME_KEEP,     /**< Another response, such as a 500: keep the partial file. */
+    AFC__RESUME_GONE      /**< The resource is gone (404, 410): remove the partial file. */
+} afc__resume_verdict;
 
-typedef struct af__resume_answer {
-    af__resume_verdict verdict;
+typedef struct afc__resume_answer {
+    afc__resume_verdict verdict;
     int64_t end;        /**< APPEND: offset after the last byte of the body. */
     int64_t total;      /**< APPEND, COMPLETE: size of the whole file. */
     const char *reason; /**< The reason, except for APPEND and COMPLETE. Static. */
-} af__resume_answer;
+} afc__resume_answer;
 
 /** Decides what the response to such a request means for a partial file of `offset` bytes. */
-af__resume_answer af__resume_judge(const af__resume_token *token, int64_t offset,
-                                   const af_head *head, const af__framing *framing);
+afc__resume_answer afc__resume_judge(const afc__resume_token *token, int64_t offset,
+                                     const afc_head *head, const afc__framing *framing);
 
 #endif

@@ -17,8 +17,8 @@ enum {
     LONGEST_LINK = 15 /* IFNAMSIZ is 16, with the NUL. */
 };
 
-static af_status out_of_memory(af_failure *failure) {
-    return af__fail_memory(failure);
+static afc_status out_of_memory(afc_failure *failure) {
+    return afc__fail_memory(failure);
 }
 
 /* ---- Overrides ----------------------------------------------------------------------------- */
@@ -28,82 +28,83 @@ static bool is_every_host(const char *host) {
 }
 
 /** In lower case, as libcurl's lookup expects. */
-static af_status append_host(af__buffer *text, af_slice host, af_failure *failure) {
-    af__authority authority;
+static afc_status append_host(afc__buffer *text, afc_slice host, afc_failure *failure) {
+    afc__authority authority;
     if (is_every_host(host.bytes)) {
-        return af__buffer_append(text, "*", 1) == AF_OK ? AF_OK : out_of_memory(failure);
+        return afc__buffer_append(text, "*", 1) == AFC_OK ? AFC_OK : out_of_memory(failure);
     }
     if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
-    bool is_name = af__authority_split(&authority, host, NULL) == AF_OK &&
+    bool is_name = afc__authority_split(&authority, host, NULL) == AFC_OK &&
                    authority.host.size == host.size;
     for (size_t i = 0; i < host.size; i++) is_name = is_name && (unsigned char)host.bytes[i] < 128;
     if (is_name) {
-        char written[AF__HOST_LONGEST + 1];
-        size_t size = af__authority_write_host(&authority, written);
-        return af__buffer_append(text, written, size) == AF_OK ? AF_OK : out_of_memory(failure);
+        char written[AFC__HOST_LONGEST + 1];
+        size_t size = afc__authority_write_host(&authority, written);
+        return afc__buffer_append(text, written, size) == AFC_OK ? AFC_OK : out_of_memory(failure);
     }
-    return af__fail(failure, AF_EINVAL, "invalid host in a host override: expected an ASCII name");
+    return afc__fail(failure, AFC_EINVAL,
+                     "invalid host in a host override: expected an ASCII name");
 }
 
-static af_status append_address(af__buffer *text, af_slice member, af_failure *failure) {
-    af__ip ip;
-    if (!af__ip_parse(&ip, member)) {
-        return af__fail(failure, AF_EINVAL, "invalid address \"%.*s\" in a host override",
-                        member.size < 64 ? (int)member.size : 64, member.bytes);
+static afc_status append_address(afc__buffer *text, afc_slice member, afc_failure *failure) {
+    afc__ip ip;
+    if (!afc__ip_parse(&ip, member)) {
+        return afc__fail(failure, AFC_EINVAL, "invalid address \"%.*s\" in a host override",
+                         member.size < 64 ? (int)member.size : 64, member.bytes);
     }
     bool is_ipv6 = ip.size == 16;
-    bool is_complete = (!is_ipv6 || af__buffer_append(text, "[", 1) == AF_OK) &&
-                       af__buffer_append(text, member.bytes, member.size) == AF_OK &&
-                       (!is_ipv6 || af__buffer_append(text, "]", 1) == AF_OK);
-    return is_complete ? AF_OK : out_of_memory(failure);
+    bool is_complete = (!is_ipv6 || afc__buffer_append(text, "[", 1) == AFC_OK) &&
+                       afc__buffer_append(text, member.bytes, member.size) == AFC_OK &&
+                       (!is_ipv6 || afc__buffer_append(text, "]", 1) == AFC_OK);
+    return is_complete ? AFC_OK : out_of_memory(failure);
 }
 
-static af_status append_addresses(af__buffer *text, const char *addresses, af_failure *failure) {
-    af_slice list = af_slice_of(addresses), member;
+static afc_status append_addresses(afc__buffer *text, const char *addresses, afc_failure *failure) {
+    afc_slice list = afc_slice_of(addresses), member;
     if (list.size > LONGEST_LIST) {
-        return af__fail(failure, AF_EINVAL, "too many addresses in a host override");
+        return afc__fail(failure, AFC_EINVAL, "too many addresses in a host override");
     }
     unsigned count = 0;
-    while (af__next_member(&list, &member)) {
+    while (afc__next_member(&list, &member)) {
         const char *mark = count == 0 ? ":" : ",";
         if (++count > MOST_ADDRESSES) {
-            return af__fail(failure, AF_EINVAL, "too many addresses in a host override");
+            return afc__fail(failure, AFC_EINVAL, "too many addresses in a host override");
         }
-        if (af__buffer_append(text, mark, 1) != AF_OK) return out_of_memory(failure);
-        af_status status = append_address(text, member, failure);
-        if (status != AF_OK) return status;
+        if (afc__buffer_append(text, mark, 1) != AFC_OK) return out_of_memory(failure);
+        afc_status status = append_address(text, member, failure);
+        if (status != AFC_OK) return status;
     }
-    return count != 0 ? AF_OK : af__fail(failure, AF_EINVAL, "a host override has no address");
+    return count != 0 ? AFC_OK : afc__fail(failure, AFC_EINVAL, "a host override has no address");
 }
 
-af_status af__route_write_override(char **out, const af_host_override *given, bool is_absolute,
-                                   af_failure *failure) {
+afc_status afc__route_write_override(char **out, const afc_host_override *given, bool is_absolute,
+                                     afc_failure *failure) {
     *out = NULL;
     if (given->host == NULL || given->addresses == NULL) {
-        return af__fail(failure, AF_EINVAL, "a host override has no host or no addresses");
+        return afc__fail(failure, AFC_EINVAL, "a host override has no host or no addresses");
     }
-    if (given->port == 0) return af__fail(failure, AF_EINVAL, "a host override has no port");
+    if (given->port == 0) return afc__fail(failure, AFC_EINVAL, "a host override has no port");
     char port[8];
-    af__buffer text;
-    af__buffer_init(&text, 2 * LONGEST_LIST);
+    afc__buffer text;
+    afc__buffer_init(&text, 2 * LONGEST_LIST);
     const char *dot = is_absolute && !is_every_host(given->host) ? "." : "";
     int size = snprintf(port, sizeof port, "%s:%u", dot, (unsigned)given->port);
-    af_status status = append_host(&text, af_slice_of(given->host), failure);
-    if (status == AF_OK && af__buffer_append(&text, port, (size_t)size) != AF_OK) {
+    afc_status status = append_host(&text, afc_slice_of(given->host), failure);
+    if (status == AFC_OK && afc__buffer_append(&text, port, (size_t)size) != AFC_OK) {
         status = out_of_memory(failure);
     }
-    if (status == AF_OK) status = append_addresses(&text, given->addresses, failure);
-    if (status == AF_OK) {
-        *out = af__copy_text((af_slice){text.bytes, text.size});
+    if (status == AFC_OK) status = append_addresses(&text, given->addresses, failure);
+    if (status == AFC_OK) {
+        *out = afc__copy_text((afc_slice){text.bytes, text.size});
         if (*out == NULL) status = out_of_memory(failure);
     }
-    af__buffer_clear(&text);
+    afc__buffer_clear(&text);
     return status;
 }
 
 /* ---- The way out --------------------------------------------------------------------------- */
 
-static bool is_link(af_slice name) {
+static bool is_link(afc_slice name) {
     if (name.size == 0 || name.size > LONGEST_LINK) return false;
     for (size_t i = 0; i < name.size; i++) {
         unsigned char c = (unsigned char)name.bytes[i];
@@ -112,80 +113,80 @@ static bool is_link(af_slice name) {
     return true;
 }
 
-static af_slice after(af_slice text, const char *mark) {
-    return (af_slice){text.bytes + strlen(mark), text.size - strlen(mark)};
+static afc_slice after(afc_slice text, const char *mark) {
+    return (afc_slice){text.bytes + strlen(mark), text.size - strlen(mark)};
 }
 
-af_status af__route_write_interface(char **out, const char *given, af_failure *failure) {
-    af__ip ip;
-    af_slice name = af_slice_of(given);
+afc_status afc__route_write_interface(char **out, const char *given, afc_failure *failure) {
+    afc__ip ip;
+    afc_slice name = afc_slice_of(given);
     *out = NULL;
-    bool is_named_link = af__begins_with(name, "if!");
-    bool is_named_address = af__begins_with(name, "host!");
+    bool is_named_link = afc__begins_with(name, "if!");
+    bool is_named_address = afc__begins_with(name, "host!");
     if (is_named_link) name = after(name, "if!");
     if (is_named_address) name = after(name, "host!");
-    bool is_address = !is_named_link && af__ip_parse(&ip, name);
+    bool is_address = !is_named_link && afc__ip_parse(&ip, name);
     if (is_named_address && !is_address) {
-        return af__fail(failure, AF_EINVAL,
-                        "invalid interface: expected an IP address after \"host!\"");
+        return afc__fail(failure, AFC_EINVAL,
+                         "invalid interface: expected an IP address after \"host!\"");
     }
     if (!is_address && !is_link(name)) {
-        return af__fail(failure, AF_EINVAL,
-                        "invalid interface: expected an IP address or the name of a link");
+        return afc__fail(failure, AFC_EINVAL,
+                         "invalid interface: expected an IP address or the name of a link");
     }
     size_t size = name.size + sizeof "host!";
-    *out = af__alloc(size);
+    *out = afc__alloc(size);
     if (*out == NULL) return out_of_memory(failure);
     snprintf(*out, size, "%s%s", is_address ? "host!" : "if!", name.bytes);
-    return AF_OK;
+    return AFC_OK;
 }
 
 /* ---- Who is asked for names ---------------------------------------------------------------- */
 
-af_status af__route_check_servers(const char *given, af_failure *failure) {
-    af_slice list = af_slice_of(given), member;
-    af__authority authority;
-    af__ip ip;
+afc_status afc__route_check_servers(const char *given, afc_failure *failure) {
+    afc_slice list = afc_slice_of(given), member;
+    afc__authority authority;
+    afc__ip ip;
     unsigned count = 0;
-    while (list.size <= LONGEST_LIST && af__next_member(&list, &member)) {
-        bool is_good = af__ip_parse(&ip, member) ||
-                       (af__authority_split(&authority, member, NULL) == AF_OK &&
-                        authority.userinfo.size == 0 && af__ip_parse(&ip, authority.host));
+    while (list.size <= LONGEST_LIST && afc__next_member(&list, &member)) {
+        bool is_good = afc__ip_parse(&ip, member) ||
+                       (afc__authority_split(&authority, member, NULL) == AFC_OK &&
+                        authority.userinfo.size == 0 && afc__ip_parse(&ip, authority.host));
         if (!is_good)
-            return af__fail(failure, AF_EINVAL, "invalid DNS server: expected an IP address");
+            return afc__fail(failure, AFC_EINVAL, "invalid DNS server: expected an IP address");
         count++;
     }
-    if (count != 0) return AF_OK;
-    return af__fail(failure, AF_EINVAL, "invalid DNS servers: the list is empty or too long");
+    if (count != 0) return AFC_OK;
+    return afc__fail(failure, AFC_EINVAL, "invalid DNS servers: the list is empty or too long");
 }
 
-af_status af__route_write_doh_host(char **out, const char *url, af_failure *failure) {
-    af__url parsed = {0};
+afc_status afc__route_write_doh_host(char **out, const char *url, afc_failure *failure) {
+    afc__url parsed = {0};
     *out = NULL;
-    af_status status = af__url_parse(&parsed, af_slice_of(url), failure);
-    if (status != AF_OK) return status;
+    afc_status status = afc__url_parse(&parsed, afc_slice_of(url), failure);
+    if (status != AFC_OK) return status;
     if (!parsed.is_https) {
-        status = af__fail(failure, AF_EINVAL, "invalid DNS-over-HTTPS URL: expected https");
+        status = afc__fail(failure, AFC_EINVAL, "invalid DNS-over-HTTPS URL: expected https");
     } else if (parsed.userinfo != NULL) {
-        status = af__fail(failure, AF_EINVAL, "invalid DNS-over-HTTPS URL: a user isn't allowed");
+        status = afc__fail(failure, AFC_EINVAL, "invalid DNS-over-HTTPS URL: a user isn't allowed");
     } else {
-        *out = af__copy_text(parsed.host);
+        *out = afc__copy_text(parsed.host);
         if (*out == NULL) status = out_of_memory(failure);
     }
-    af__url_clear(&parsed);
+    afc__url_clear(&parsed);
     return status;
 }
 
 /* ---- Sockets of this machine --------------------------------------------------------------- */
 
-af_status af__route_check_socket(const char *path, af_failure *failure) {
+afc_status afc__route_check_socket(const char *path, afc_failure *failure) {
     size_t size = strlen(path);
-    if (size > AF__SOCKET_PATH_LONGEST) {
-        return af__fail(failure, AF_EINVAL, "the path of the Unix-domain socket exceeds %d bytes",
-                        AF__SOCKET_PATH_LONGEST);
+    if (size > AFC__SOCKET_PATH_LONGEST) {
+        return afc__fail(failure, AFC_EINVAL, "the path of the Unix-domain socket exceeds %d bytes",
+                         AFC__SOCKET_PATH_LONGEST);
     }
     if (size == 1 && path[0] == '@') {
-        return af__fail(failure, AF_EINVAL, "the abstract Unix-domain socket has no name");
+        return afc__fail(failure, AFC_EINVAL, "the abstract Unix-domain socket has no name");
     }
-    return AF_OK;
+    return AFC_OK;
 }

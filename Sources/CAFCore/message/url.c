@@ -13,28 +13,29 @@
 /** The parts of the URL that is being built. */
 typedef struct url_parts {
     bool is_https;
-    af__authority authority;
-    af_slice directory; /**< Directory of the base, before `path`; empty if the path is absolute. */
-    af_slice path;
-    af_slice query;
+    afc__authority authority;
+    afc_slice
+        directory; /**< Directory of the base, before `path`; empty if the path is absolute. */
+    afc_slice path;
+    afc_slice query;
 } url_parts;
 
-static af_status check_octets(af_slice text, af_failure *failure) {
-    if (text.size > AF__URL_LONGEST) {
-        return af__fail(failure, AF_EINVAL, "the URL exceeds the limit of %d bytes",
-                        AF__URL_LONGEST);
+static afc_status check_octets(afc_slice text, afc_failure *failure) {
+    if (text.size > AFC__URL_LONGEST) {
+        return afc__fail(failure, AFC_EINVAL, "the URL exceeds the limit of %d bytes",
+                         AFC__URL_LONGEST);
     }
-    if (!af__has_control(text)) return AF_OK;
-    return af__fail(failure, AF_EINVAL, "the URL contains a control character");
+    if (!afc__has_control(text)) return AFC_OK;
+    return afc__fail(failure, AFC_EINVAL, "the URL contains a control character");
 }
 
-static af_status read_scheme(bool *is_https, af_slice scheme, af_failure *failure) {
-    if (scheme.size == 0) return af__fail(failure, AF_EINVAL, "the URL has no scheme");
-    *is_https = af__same_name(scheme, "https");
-    if (*is_https || af__same_name(scheme, "http")) return AF_OK;
+static afc_status read_scheme(bool *is_https, afc_slice scheme, afc_failure *failure) {
+    if (scheme.size == 0) return afc__fail(failure, AFC_EINVAL, "the URL has no scheme");
+    *is_https = afc__same_name(scheme, "https");
+    if (*is_https || afc__same_name(scheme, "http")) return AFC_OK;
     int shown = scheme.size < 32 ? (int)scheme.size : 32;
-    return af__fail(failure, AF_EINVAL, "the URL scheme \"%.*s\" is neither http nor https", shown,
-                    scheme.bytes);
+    return afc__fail(failure, AFC_EINVAL, "the URL scheme \"%.*s\" is neither http nor https",
+                     shown, scheme.bytes);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -58,7 +59,7 @@ static bool must_escape(char c) {
     }
 }
 
-static size_t escaped_size(af_slice text) {
+static size_t escaped_size(afc_slice text) {
     size_t size = text.size;
     for (size_t i = 0; i < text.size; i++) {
         if (must_escape(text.bytes[i])) size += 2;
@@ -71,7 +72,7 @@ static char *write_bytes(char *at, const char *bytes, size_t size) {
     return at + size;
 }
 
-static char *write_escaped(char *at, af_slice text) {
+static char *write_escaped(char *at, afc_slice text) {
     static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < text.size; i++) {
         unsigned char c = (unsigned char)text.bytes[i];
@@ -92,7 +93,7 @@ static char *write_scheme(char *at, bool is_https) {
 
 /** Writes the port, unless it is the scheme's default. */
 static char *write_port(char *at, uint16_t port, bool is_https) {
-    if (port == af__default_port(is_https)) return at;
+    if (port == afc__default_port(is_https)) return at;
     *at++ = ':';
     char digits[5];
     size_t size = 0;
@@ -101,149 +102,151 @@ static char *write_port(char *at, uint16_t port, bool is_https) {
     return at;
 }
 
-static char *write_authority(char *at, af__url *out, const af__authority *authority) {
+static char *write_authority(char *at, afc__url *out, const afc__authority *authority) {
     if (authority->is_ipv6) *at++ = '[';
-    out->host = (af_slice){at, af__authority_write_host(authority, at)};
+    out->host = (afc_slice){at, afc__authority_write_host(authority, at)};
     at += out->host.size;
     if (authority->is_ipv6) *at++ = ']';
-    out->port = authority->port != 0 ? authority->port : af__default_port(out->is_https);
+    out->port = authority->port != 0 ? authority->port : afc__default_port(out->is_https);
     return write_port(at, out->port, out->is_https);
 }
 
-static char *write_path(char *at, af__url *out, const url_parts *target) {
+static char *write_path(char *at, afc__url *out, const url_parts *target) {
     char *path = at;
     at = write_escaped(at, target->directory);
     at = write_escaped(at, target->path);
     if (at == path) *at++ = '/';
-    at = af__remove_dot_segments(path, at);
-    out->path = (af_slice){path, (size_t)(at - path)};
+    at = afc__remove_dot_segments(path, at);
+    out->path = (afc_slice){path, (size_t)(at - path)};
     return at;
 }
 
-static char *write_query(char *at, af__url *out, af_slice query) {
+static char *write_query(char *at, afc__url *out, afc_slice query) {
     if (query.bytes == NULL) return at;
     *at++ = '?';
     char *start = at;
     at = write_escaped(at, query);
-    out->query = (af_slice){start, (size_t)(at - start)};
+    out->query = (afc_slice){start, (size_t)(at - start)};
     return at;
 }
 
 /** Returns the maximum size of the URL, with a NUL; dot segments make it shorter. */
 static size_t room_of(const url_parts *target) {
     static const char fixed[] = "https://[]:65535/?";
-    return sizeof fixed + af__authority_host_room(&target->authority) +
+    return sizeof fixed + afc__authority_host_room(&target->authority) +
            escaped_size(target->directory) + escaped_size(target->path) +
            escaped_size(target->query);
 }
 
-static af_status write_url(af__url *out, const url_parts *target, af_failure *failure) {
-    af__url url = {.is_https = target->is_https, .text = af__alloc(room_of(target))};
-    if (url.text == NULL) return af__fail_memory(failure);
+static afc_status write_url(afc__url *out, const url_parts *target, afc_failure *failure) {
+    afc__url url = {.is_https = target->is_https, .text = afc__alloc(room_of(target))};
+    if (url.text == NULL) return afc__fail_memory(failure);
     char *at = write_scheme(url.text, url.is_https);
     at = write_authority(at, &url, &target->authority);
     at = write_path(at, &url, target);
     at = write_query(at, &url, target->query);
     *at = '\0';
-    if (at - url.text > AF__URL_LONGEST) {
-        af__url_clear(&url);
-        return af__fail(failure, AF_EINVAL,
-                        "the URL exceeds the limit of %d bytes after percent-encoding",
-                        AF__URL_LONGEST);
+    if (at - url.text > AFC__URL_LONGEST) {
+        afc__url_clear(&url);
+        return afc__fail(failure, AFC_EINVAL,
+                         "the URL exceeds the limit of %d bytes after percent-encoding",
+                         AFC__URL_LONGEST);
     }
     if (target->authority.userinfo.size != 0) {
-        url.userinfo = af__copy_text(target->authority.userinfo);
+        url.userinfo = afc__copy_text(target->authority.userinfo);
         if (url.userinfo == NULL) {
-            af__url_clear(&url);
-            return af__fail_memory(failure);
+            afc__url_clear(&url);
+            return afc__fail_memory(failure);
         }
     }
     *out = url;
-    return AF_OK;
+    return AFC_OK;
 }
 
 /* ---- The door ------------------------------------------------------------------------------ */
 
 /** Reads a URL, or a reference with a scheme, an authority or both. */
-static af_status read_own(url_parts *out, bool is_https, const af_url_parts *parts,
-                          af_failure *failure) {
+static afc_status read_own(url_parts *out, bool is_https, const afc_url_parts *parts,
+                           afc_failure *failure) {
     *out = (url_parts){.is_https = is_https, .path = parts->path, .query = parts->query};
-    if (parts->authority.bytes == NULL) return af__fail(failure, AF_EINVAL, "the URL has no host");
-    return af__authority_split(&out->authority, parts->authority, failure);
+    if (parts->authority.bytes == NULL)
+        return afc__fail(failure, AFC_EINVAL, "the URL has no host");
+    return afc__authority_split(&out->authority, parts->authority, failure);
 }
 
 /** Reads a reference without an authority. */
-static void read_below(url_parts *out, const af__url *base, const af_url_parts *parts) {
+static void read_below(url_parts *out, const afc__url *base, const afc_url_parts *parts) {
     *out = (url_parts){.is_https = base->is_https, .path = parts->path, .query = parts->query};
-    out->authority = (af__authority){
-        .userinfo = af_slice_of(base->userinfo),
+    out->authority = (afc__authority){
+        .userinfo = afc_slice_of(base->userinfo),
         .host = base->host,
         .is_ipv6 = memchr(base->host.bytes, ':', base->host.size) != NULL,
         .port = base->port,
     };
-    if (!af__ip_parse(&out->authority.ip, base->host)) out->authority.ip.size = 0;
+    if (!afc__ip_parse(&out->authority.ip, base->host)) out->authority.ip.size = 0;
     if (parts->path.size == 0) {
         out->path = base->path;
         if (parts->query.bytes == NULL) out->query = base->query;
     } else if (parts->path.bytes[0] != '/') {
-        out->directory = af__url_directory(base->path);
+        out->directory = afc__url_directory(base->path);
     }
 }
 
 /** `base` is NULL if the text must be absolute. */
-static af_status read_target(url_parts *out, const af__url *base, af_slice text,
-                             af_failure *failure) {
-    af_status status = check_octets(text, failure);
-    if (status != AF_OK) return status;
-    af_url_parts parts;
-    af_url_split(&parts, text);
+static afc_status read_target(url_parts *out, const afc__url *base, afc_slice text,
+                              afc_failure *failure) {
+    afc_status status = check_octets(text, failure);
+    if (status != AFC_OK) return status;
+    afc_url_parts parts;
+    afc_url_split(&parts, text);
     bool is_https = base != NULL && base->is_https;
     if (base == NULL || parts.scheme.bytes != NULL) {
         status = read_scheme(&is_https, parts.scheme, failure);
-        return status == AF_OK ? read_own(out, is_https, &parts, failure) : status;
+        return status == AFC_OK ? read_own(out, is_https, &parts, failure) : status;
     }
     if (parts.authority.bytes != NULL) return read_own(out, is_https, &parts, failure);
     read_below(out, base, &parts);
-    return AF_OK;
+    return AFC_OK;
 }
 
-af_status af__url_parse(af__url *out, af_slice text, af_failure *failure) {
-    return af__url_resolve(out, NULL, text, failure);
+afc_status afc__url_parse(afc__url *out, afc_slice text, afc_failure *failure) {
+    return afc__url_resolve(out, NULL, text, failure);
 }
 
-af_status af__url_resolve(af__url *out, const af__url *base, af_slice text, af_failure *failure) {
+afc_status afc__url_resolve(afc__url *out, const afc__url *base, afc_slice text,
+                            afc_failure *failure) {
     url_parts target;
-    *out = (af__url){0};
-    af_status status = read_target(&target, base, text, failure);
-    return status == AF_OK ? write_url(out, &target, failure) : status;
+    *out = (afc__url){0};
+    afc_status status = read_target(&target, base, text, failure);
+    return status == AFC_OK ? write_url(out, &target, failure) : status;
 }
 
-af_status af_url_check(af_slice text, af_failure *failure) {
+afc_status afc_url_check(afc_slice text, afc_failure *failure) {
     url_parts target;
-    af_status status = read_target(&target, NULL, text, failure);
-    if (status != AF_OK || room_of(&target) <= AF__URL_LONGEST) return status;
+    afc_status status = read_target(&target, NULL, text, failure);
+    if (status != AFC_OK || room_of(&target) <= AFC__URL_LONGEST) return status;
     /* The size is known only after writing. */
-    af__url url;
+    afc__url url;
     status = write_url(&url, &target, failure);
-    if (status == AF_OK) af__url_clear(&url);
+    if (status == AFC_OK) afc__url_clear(&url);
     return status;
 }
 
 /** Of several dots none is cut off: of ".6.." that would leave what ends in a number, and is no host. */
-static af_slice without_dot(af_slice host) {
+static afc_slice without_dot(afc_slice host) {
     size_t size = host.size;
     if (size > 1 && host.bytes[size - 1] == '.' && host.bytes[size - 2] != '.') host.size--;
     return host;
 }
 
-bool af__url_same_origin(const af__url *a, const af__url *b) {
-    af_slice host = without_dot(a->host), other = without_dot(b->host);
+bool afc__url_same_origin(const afc__url *a, const afc__url *b) {
+    afc_slice host = without_dot(a->host), other = without_dot(b->host);
     return a->is_https == b->is_https && a->port == b->port && host.size == other.size &&
            memcmp(host.bytes, other.bytes, host.size) == 0;
 }
 
-size_t af__url_write_origin(const af__url *url, char out[AF_URL_ORIGIN_ROOM]) {
-    af_slice host = without_dot(url->host);
+size_t afc__url_write_origin(const afc__url *url, char out[AFC_URL_ORIGIN_ROOM]) {
+    afc_slice host = without_dot(url->host);
     bool is_ipv6 = memchr(host.bytes, ':', host.size) != NULL;
     char *at = write_scheme(out, url->is_https);
     if (is_ipv6) *at++ = '[';
@@ -255,55 +258,55 @@ size_t af__url_write_origin(const af__url *url, char out[AF_URL_ORIGIN_ROOM]) {
 }
 
 /** Replaces the URL by another text, but keeps the userinfo. On failure `url` is unchanged. */
-static af_status replace_text(af__url *url, af_slice text, af_failure *failure) {
-    af__url other = {0};
-    af_status status = af__url_parse(&other, text, failure);
-    if (status != AF_OK) return status;
+static afc_status replace_text(afc__url *url, afc_slice text, afc_failure *failure) {
+    afc__url other = {0};
+    afc_status status = afc__url_parse(&other, text, failure);
+    if (status != AFC_OK) return status;
     other.userinfo = url->userinfo;
     url->userinfo = NULL;
-    af__url_clear(url);
+    afc__url_clear(url);
     *url = other;
-    return AF_OK;
+    return AFC_OK;
 }
 
 /** Replaces the text between `start` and `end`. */
-static af_status replace_part(af__url *url, const char *start, const char *end, af_slice part,
-                              af_failure *failure) {
+static afc_status replace_part(afc__url *url, const char *start, const char *end, afc_slice part,
+                               afc_failure *failure) {
     size_t before = (size_t)(start - url->text), behind = strlen(end);
-    char *text = af__alloc(before + part.size + behind);
-    if (text == NULL) return af__fail_memory(failure);
+    char *text = afc__alloc(before + part.size + behind);
+    if (text == NULL) return afc__fail_memory(failure);
     char *at = write_bytes(text, url->text, before);
     at = write_bytes(at, part.bytes, part.size);
     at = write_bytes(at, end, behind);
-    af_status status = replace_text(url, (af_slice){text, (size_t)(at - text)}, failure);
-    af_free(text);
+    afc_status status = replace_text(url, (afc_slice){text, (size_t)(at - text)}, failure);
+    afc_free(text);
     return status;
 }
 
-af_status af__url_upgrade(af__url *url, af_failure *failure) {
+afc_status afc__url_upgrade(afc__url *url, afc_failure *failure) {
     static const size_t old_size = sizeof "http" - 1;
-    return replace_part(url, url->text, url->text + old_size, af_slice_of("https"), failure);
+    return replace_part(url, url->text, url->text + old_size, afc_slice_of("https"), failure);
 }
 
-af_status af__url_set_host(af__url *url, af_slice host, af_failure *failure) {
+afc_status afc__url_set_host(afc__url *url, afc_slice host, afc_failure *failure) {
     const char *start = url->host.bytes;
     /* Of an "@" or a slash in it the URL would get another part. */
-    if (!af__is_dns_name(host)) {
-        return af__fail(failure, AF_EINVAL, "\"%.*s\" is not a valid host name", (int)host.size,
-                        host.bytes);
+    if (!afc__is_dns_name(host)) {
+        return afc__fail(failure, AFC_EINVAL, "\"%.*s\" is not a valid host name", (int)host.size,
+                         host.bytes);
     }
     return replace_part(url, start, start + url->host.size, host, failure);
 }
 
-af_status af__url_use_a_labels(af__url *url, af__to_ascii *to_ascii, af_failure *failure) {
-    char host[AF__HOST_LONGEST + 1];
-    if (to_ascii == NULL || af__is_ascii(url->host)) return AF_OK;
-    if (!to_ascii(host, sizeof host, url->host)) return AF_OK;
-    return af__url_set_host(url, af_slice_of(host), failure);
+afc_status afc__url_use_a_labels(afc__url *url, afc__to_ascii *to_ascii, afc_failure *failure) {
+    char host[AFC__HOST_LONGEST + 1];
+    if (to_ascii == NULL || afc__is_ascii(url->host)) return AFC_OK;
+    if (!to_ascii(host, sizeof host, url->host)) return AFC_OK;
+    return afc__url_set_host(url, afc_slice_of(host), failure);
 }
 
-void af__url_clear(af__url *url) {
-    af_free(url->text);
-    if (url->userinfo != NULL) af__free_secret(url->userinfo, strlen(url->userinfo));
-    *url = (af__url){0};
+void afc__url_clear(afc__url *url) {
+    afc_free(url->text);
+    if (url->userinfo != NULL) afc__free_secret(url->userinfo, strlen(url->userinfo));
+    *url = (afc__url){0};
 }

@@ -1,28 +1,28 @@
 /**
  * http and https URLs (RFC 3986): parsed, normalised for sending, resolved and compared. Pure functions.
  */
-#ifndef AF_MESSAGE_URL_H
-#define AF_MESSAGE_URL_H
+#ifndef AFC_MESSAGE_URL_H
+#define AFC_MESSAGE_URL_H
 
 #include <afcore/url.h>
 
 enum {
     /** Maximum size of a URL in bytes, as given and normalised. */
-    AF__URL_LONGEST = 64 * 1024,
+    AFC__URL_LONGEST = 64 * 1024,
     /** Maximum size of a host name in bytes (DNS). */
-    AF__HOST_LONGEST = 255
+    AFC__HOST_LONGEST = 255
 };
 
-/** A parsed URL. Zeroed: empty; af__url_clear() is then allowed. The slices point into `text`. */
-typedef struct af__url {
+/** A parsed URL. Zeroed: empty; afc__url_clear() is then allowed. The slices point into `text`. */
+typedef struct afc__url {
     char *text; /**< Absolute URL for sending, without userinfo and fragment; NUL-terminated. */
     bool is_https;
-    af_slice host;  /**< In lower case; addresses normalised, IPv6 without brackets. */
-    uint16_t port;  /**< Explicit, or the scheme's default, which `text` omits. */
-    af_slice path;  /**< At least "/". */
-    af_slice query; /**< Without "?"; `bytes` is NULL if missing. */
-    char *userinfo; /**< As written, percent-encoded; NULL if missing. A secret. */
-} af__url;
+    afc_slice host;  /**< In lower case; addresses normalised, IPv6 without brackets. */
+    uint16_t port;   /**< Explicit, or the scheme's default, which `text` omits. */
+    afc_slice path;  /**< At least "/". */
+    afc_slice query; /**< Without "?"; `bytes` is NULL if missing. */
+    char *userinfo;  /**< As written, percent-encoded; NULL if missing. A secret. */
+} afc__url;
 
 /**
  * Parses an absolute URL: scheme http or https in any case, a host, a port from 1 to 65535 (empty: the default).
@@ -31,56 +31,56 @@ typedef struct af__url {
  * becomes "/", the fragment is removed. A host that libcurl and resolvers treat as an IP address (`127.1`,
  * `0x7f.0.0.1`) is normalised to one, so that cookies, proxies, trust and the connection use the same host.
  *
- * AF_EINVAL, with a text that names the invalid part but never shows userinfo: control characters, a backslash
+ * AFC_EINVAL, with a text that names the invalid part but never shows userinfo: control characters, a backslash
  * in the authority, another scheme, a missing host, one with invalid characters, without its closing bracket,
- * or one that ends in a number but isn't an address, an invalid port, a URL that is too long. AF_ENOMEM.
+ * or one that ends in a number but isn't an address, an invalid port, a URL that is too long. AFC_ENOMEM.
  * `*out` is then empty.
  */
-af_status af__url_parse(af__url *out, af_slice text, af_failure *failure);
+afc_status afc__url_parse(afc__url *out, afc_slice text, afc_failure *failure);
 
 /**
- * Resolves a reference (Location) against a base (RFC 3986 5.2, strict). Fails as af__url_parse(). A reference
+ * Resolves a reference (Location) against a base (RFC 3986 5.2, strict). Fails as afc__url_parse(). A reference
  * without an authority keeps the base's userinfo. `out` must not be `base`.
  */
-af_status af__url_resolve(af__url *out, const af__url *base, af_slice reference,
-                          af_failure *failure);
+afc_status afc__url_resolve(afc__url *out, const afc__url *base, afc_slice reference,
+                            afc_failure *failure);
 
 /** Returns whether scheme, host (ignoring one trailing dot) and port are equal. */
-bool af__url_same_origin(const af__url *a, const af__url *b);
+bool afc__url_same_origin(const afc__url *a, const afc__url *b);
 
 /** Writes the origin as text (RFC 6454 6.2). Returns its size. */
-size_t af__url_write_origin(const af__url *url, char out[AF_URL_ORIGIN_ROOM]);
+size_t afc__url_write_origin(const afc__url *url, char out[AFC_URL_ORIGIN_ROOM]);
 
 /** Returns the default port of a scheme. */
-static inline uint16_t af__default_port(bool is_https) {
+static inline uint16_t afc__default_port(bool is_https) {
     return is_https ? 443 : 80;
 }
 
 /** Returns a path up to its last slash, "/" if there is none: the base of relative references (RFC 3986 5.2.3). */
-af_slice af__url_directory(af_slice path);
+afc_slice afc__url_directory(afc_slice path);
 
 /** Removes dot segments in place (RFC 3986 5.2.4). `path` starts with "/". Returns its new end. */
-char *af__remove_dot_segments(char *path, const char *end);
+char *afc__remove_dot_segments(char *path, const char *end);
 
 /**
- * Replaces the host by its A-labels; keeps the userinfo. AF_ENOMEM, AF_EINVAL as af__url_parse(); the URL is then
+ * Replaces the host by its A-labels; keeps the userinfo. AFC_ENOMEM, AFC_EINVAL as afc__url_parse(); the URL is then
  * unchanged.
  */
-af_status af__url_set_host(af__url *url, af_slice host, af_failure *failure);
+afc_status afc__url_set_host(afc__url *url, afc_slice host, afc_failure *failure);
 
 /** Writes a host as A-labels, NUL-terminated and without a trailing dot. false: invalid, or not supported. */
-typedef bool af__to_ascii(char *out, size_t size, af_slice host);
+typedef bool afc__to_ascii(char *out, size_t size, afc_slice host);
 
 /** Converts an internationalised host to A-labels; other hosts are unchanged. `to_ascii` may be NULL. */
-af_status af__url_use_a_labels(af__url *url, af__to_ascii *to_ascii, af_failure *failure);
+afc_status afc__url_use_a_labels(afc__url *url, afc__to_ascii *to_ascii, afc_failure *failure);
 
 /**
  * Upgrades an http URL to https: port 80 becomes 443, other ports are kept, as is the userinfo (RFC 6797 8.3).
- * AF_ENOMEM, AF_EINVAL if it becomes too long; the URL is then unchanged.
+ * AFC_ENOMEM, AFC_EINVAL if it becomes too long; the URL is then unchanged.
  */
-af_status af__url_upgrade(af__url *url, af_failure *failure);
+afc_status afc__url_upgrade(afc__url *url, afc_failure *failure);
 
 /** Frees the URL's memory and makes it empty. */
-void af__url_clear(af__url *url);
+void afc__url_clear(afc__url *url);
 
 #endif

@@ -8,63 +8,63 @@
 /* ---- Splitting ----------------------------------------------------------------------------- */
 
 /** Returns the number of bytes before the first `stop`, or the whole size. */
-static size_t span_until(af_slice text, char stop) {
+static size_t span_until(afc_slice text, char stop) {
     const char *found = text.size != 0 ? memchr(text.bytes, stop, text.size) : NULL;
     return found != NULL ? (size_t)(found - text.bytes) : text.size;
 }
 
-static af_slice from(af_slice text, size_t offset) {
-    return (af_slice){text.bytes + offset, text.size - offset};
+static afc_slice from(afc_slice text, size_t offset) {
+    return (afc_slice){text.bytes + offset, text.size - offset};
 }
 
 /** Splits off the text after the first `mark`; absent if there is none. */
-static af_slice cut_after(af_slice *text, char mark) {
+static afc_slice cut_after(afc_slice *text, char mark) {
     size_t size = span_until(*text, mark);
-    if (size == text->size) return (af_slice){NULL, 0};
-    af_slice tail = from(*text, size + 1);
+    if (size == text->size) return (afc_slice){NULL, 0};
+    afc_slice tail = from(*text, size + 1);
     text->size = size;
     return tail;
 }
 
 /** Returns the length of the scheme before its colon; 0 if there is none. */
-static size_t scheme_size(af_slice text) {
+static size_t scheme_size(afc_slice text) {
     for (size_t size = 0; size < text.size; size++) {
         char c = text.bytes[size];
         if (c == ':') return size;
-        bool is_inner = af__is_digit(c) || c == '+' || c == '-' || c == '.';
-        if (!af__is_letter(c) && (size == 0 || !is_inner)) return 0;
+        bool is_inner = afc__is_digit(c) || c == '+' || c == '-' || c == '.';
+        if (!afc__is_letter(c) && (size == 0 || !is_inner)) return 0;
     }
     return 0;
 }
 
-void af_url_split(af_url_parts *out, af_slice url) {
-    *out = (af_url_parts){0};
-    if (url.bytes == NULL) url = (af_slice){"", 0};
+void afc_url_split(afc_url_parts *out, afc_slice url) {
+    *out = (afc_url_parts){0};
+    if (url.bytes == NULL) url = (afc_slice){"", 0};
     out->fragment = cut_after(&url, '#');
     out->query = cut_after(&url, '?');
     size_t size = scheme_size(url);
     if (size != 0) {
-        out->scheme = (af_slice){url.bytes, size};
+        out->scheme = (afc_slice){url.bytes, size};
         url = from(url, size + 1);
     }
     out->path = url;
     if (url.size < 2 || url.bytes[0] != '/' || url.bytes[1] != '/') return;
     url = from(url, 2);
     size = span_until(url, '/');
-    out->authority = (af_slice){url.bytes, size};
+    out->authority = (afc_slice){url.bytes, size};
     out->path = from(url, size);
-    af__authority_text authority;
-    af__authority_cut(&authority, out->authority);
+    afc__authority_text authority;
+    afc__authority_cut(&authority, out->authority);
     out->userinfo = authority.userinfo;
     out->host = authority.host;
     out->port = authority.port;
 }
 
-uint16_t af_url_port(const af_url_parts *parts) {
+uint16_t afc_url_port(const afc_url_parts *parts) {
     uint16_t port;
-    if (parts->port.size > 0) return af__port_parse(&port, parts->port) ? port : 0;
-    bool is_https = af__same_name(parts->scheme, "https");
-    return is_https || af__same_name(parts->scheme, "http") ? af__default_port(is_https) : 0;
+    if (parts->port.size > 0) return afc__port_parse(&port, parts->port) ? port : 0;
+    bool is_https = afc__same_name(parts->scheme, "https");
+    return is_https || afc__same_name(parts->scheme, "http") ? afc__default_port(is_https) : 0;
 }
 
 /* ---- Joining ------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ typedef struct text_writer {
     size_t room, size;
 } text_writer;
 
-static void put(text_writer *writer, af_slice text) {
+static void put(text_writer *writer, afc_slice text) {
     if (text.size != 0 && writer->size + text.size <= writer->room) {
         memcpy(writer->out + writer->size, text.bytes, text.size);
     }
@@ -83,14 +83,14 @@ static void put(text_writer *writer, af_slice text) {
 }
 
 /** Writes `mark` and the part, unless it is absent. */
-static void put_after(text_writer *writer, const char *mark, af_slice part) {
+static void put_after(text_writer *writer, const char *mark, afc_slice part) {
     if (part.bytes == NULL) return;
-    put(writer, af_slice_of(mark));
+    put(writer, afc_slice_of(mark));
     put(writer, part);
 }
 
 /** Removes dot segments (RFC 3986 5.2.4). */
-char *af__remove_dot_segments(char *path, const char *end) {
+char *afc__remove_dot_segments(char *path, const char *end) {
     char *out = path;
     for (const char *in = path; in < end;) {
         const char *next = memchr(in + 1, '/', (size_t)(end - in) - 1);
@@ -114,34 +114,34 @@ char *af__remove_dot_segments(char *path, const char *end) {
 }
 
 /** Returns the directory of a path (RFC 3986 5.2.3). */
-af_slice af__url_directory(af_slice path) {
+afc_slice afc__url_directory(afc_slice path) {
     const char *slash = path.size != 0 ? memrchr(path.bytes, '/', path.size) : NULL;
-    if (slash == NULL) return (af_slice){"/", 1};
-    return (af_slice){path.bytes, (size_t)(slash - path.bytes) + 1};
+    if (slash == NULL) return (afc_slice){"/", 1};
+    return (afc_slice){path.bytes, (size_t)(slash - path.bytes) + 1};
 }
 
 /** Merges the reference's path with that of the base (RFC 3986 5.2.3). */
-static void put_merged(text_writer *writer, af_slice base_path, af_slice path) {
+static void put_merged(text_writer *writer, afc_slice base_path, afc_slice path) {
     size_t start = writer->size;
-    if (path.bytes[0] != '/') put(writer, af__url_directory(base_path));
+    if (path.bytes[0] != '/') put(writer, afc__url_directory(base_path));
     put(writer, path);
     if (writer->size > writer->room || writer->out[start] != '/') return;
-    const char *end = af__remove_dot_segments(writer->out + start, writer->out + writer->size);
+    const char *end = afc__remove_dot_segments(writer->out + start, writer->out + writer->size);
     writer->size = (size_t)(end - writer->out);
 }
 
-size_t af_url_resolve(char *out, size_t room, af_slice base_text, af_slice reference) {
-    af_url_parts base, parts;
+size_t afc_url_resolve(char *out, size_t room, afc_slice base_text, afc_slice reference) {
+    afc_url_parts base, parts;
     text_writer writer = {out, room, 0};
-    af_url_split(&base, base_text);
-    af_url_split(&parts, reference);
+    afc_url_split(&base, base_text);
+    afc_url_split(&parts, reference);
     if (parts.scheme.bytes != NULL) {
         put(&writer, reference);
         return writer.size;
     }
     if (base.scheme.bytes != NULL) {
         put(&writer, base.scheme);
-        put(&writer, af_slice_of(":"));
+        put(&writer, afc_slice_of(":"));
     }
     if (parts.authority.bytes != NULL) {
         put(&writer, reference);
@@ -159,18 +159,18 @@ size_t af_url_resolve(char *out, size_t room, af_slice base_text, af_slice refer
     return writer.size;
 }
 
-size_t af_url_append_query(char *out, size_t room, af_slice url, af_slice query) {
+size_t afc_url_append_query(char *out, size_t room, afc_slice url, afc_slice query) {
     text_writer writer = {out, room, 0};
-    af_slice address = url;
-    af_slice fragment = cut_after(&address, '#');
+    afc_slice address = url;
+    afc_slice fragment = cut_after(&address, '#');
     put(&writer, address);
-    af_slice former = cut_after(&address, '?');
+    afc_slice former = cut_after(&address, '?');
     if (query.size != 0) {
         bool is_open = former.size == 0 || former.bytes[former.size - 1] == '&';
         if (former.bytes == NULL)
-            put(&writer, af_slice_of("?"));
+            put(&writer, afc_slice_of("?"));
         else if (!is_open)
-            put(&writer, af_slice_of("&"));
+            put(&writer, afc_slice_of("&"));
         put(&writer, query);
     }
     put_after(&writer, "#", fragment);

@@ -10,154 +10,154 @@
 enum { LONGEST_HOST = 255 };
 
 /** Requires the lock. After a fork a monitor is detached from the thread, which is in the parent. */
-static void adopt(af_reach_monitor *monitor) {
-    if (monitor->generation == af__process_generation()) return;
-    monitor->generation = af__process_generation();
+static void adopt(afc_reach_monitor *monitor) {
+    if (monitor->generation == afc__process_generation()) return;
+    monitor->generation = afc__process_generation();
     atomic_store(&monitor->references, 1);
     monitor->is_wanted = monitor->is_waiting = monitor->is_active = monitor->is_looking_up = false;
-    monitor->waiting = monitor->active = (af__node){0};
-    monitor->lookup = (af__lookup){0};
-    monitor->retry.timer = (af__timer){0};
+    monitor->waiting = monitor->active = (afc__node){0};
+    monitor->lookup = (afc__lookup){0};
+    monitor->retry.timer = (afc__timer){0};
 }
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
 /** The addresses that stand for the internet: two DNS root servers, one per family, which are on no local network. */
-static size_t internet(af__reach_address *out) {
-    out[0] = (af__reach_address){.family = AF_INET, .bytes = {198, 41, 0, 4}};
-    out[1] = (af__reach_address){.family = AF_INET6,
-                                 .bytes = {0x20, 1, 5, 3, 0xba, 0x3e, [13] = 2, [15] = 0x30}};
+static size_t internet(afc__reach_address *out) {
+    out[0] = (afc__reach_address){.family = AF_INET, .bytes = {198, 41, 0, 4}};
+    out[1] = (afc__reach_address){.family = AF_INET6,
+                                  .bytes = {0x20, 1, 5, 3, 0xba, 0x3e, [13] = 2, [15] = 0x30}};
     return 2;
 }
 
-static af_status set_host(af_reach_monitor *monitor, const char *host, af_failure *failure) {
+static afc_status set_host(afc_reach_monitor *monitor, const char *host, afc_failure *failure) {
     if (host == NULL) {
         monitor->address_count = internet(monitor->addresses);
-        return AF_OK;
+        return AFC_OK;
     }
-    af_slice text = af_slice_of(host);
+    afc_slice text = afc_slice_of(host);
     if (text.size == 0 || text.size > LONGEST_HOST) {
-        return af__fail(failure, AF_EINVAL, "invalid host: expected 1 to %d bytes", LONGEST_HOST);
+        return afc__fail(failure, AFC_EINVAL, "invalid host: expected 1 to %d bytes", LONGEST_HOST);
     }
-    if (af__reach_parse(host, monitor->addresses)) {
+    if (afc__reach_parse(host, monitor->addresses)) {
         monitor->address_count = 1;
-        return AF_OK;
+        return AFC_OK;
     }
-    monitor->host = af__copy_text(text);
-    return monitor->host != NULL ? AF_OK : af__fail_memory(failure);
+    monitor->host = afc__copy_text(text);
+    return monitor->host != NULL ? AFC_OK : afc__fail_memory(failure);
 }
 
-af_status af_reach_monitor_new(af_reach_monitor **out, const af_reach_monitor_options *options,
-                               af_failure *failure) {
-    af_reach_monitor_options defaults = AF_REACH_MONITOR_OPTIONS_INIT;
-    af_failure ignored;
+afc_status afc_reach_monitor_new(afc_reach_monitor **out, const afc_reach_monitor_options *options,
+                                 afc_failure *failure) {
+    afc_reach_monitor_options defaults = AFC_REACH_MONITOR_OPTIONS_INIT;
+    afc_failure ignored;
     if (options == NULL) options = &defaults;
     if (failure == NULL) failure = &ignored;
     memset(failure, 0, sizeof *failure);
     *out = NULL;
     if (options->size != sizeof *options) {
-        return af__fail(failure, AF_EINVAL,
-                        "the options must be initialised with AF_REACH_MONITOR_OPTIONS_INIT");
+        return afc__fail(failure, AFC_EINVAL,
+                         "the options must be initialised with AFC_REACH_MONITOR_OPTIONS_INIT");
     }
-    af_reach_monitor *monitor = af__zalloc(sizeof *monitor);
-    if (monitor == NULL) return af__fail_memory(failure);
-    af_status status = set_host(monitor, options->host, failure);
-    if (status != AF_OK) {
-        af_free(monitor);
+    afc_reach_monitor *monitor = afc__zalloc(sizeof *monitor);
+    if (monitor == NULL) return afc__fail_memory(failure);
+    afc_status status = set_host(monitor, options->host, failure);
+    if (status != AFC_OK) {
+        afc_free(monitor);
         return status;
     }
-    af__reach_watch_forks();
+    afc__reach_watch_forks();
     atomic_init(&monitor->references, 1);
-    monitor->generation = af__process_generation();
+    monitor->generation = afc__process_generation();
     monitor->on_change = options->on_change;
     monitor->release = options->release;
     monitor->context = options->context;
-    monitor->state.status = AF_REACH_UNKNOWN;
+    monitor->state.status = AFC_REACH_UNKNOWN;
     *out = monitor;
-    return AF_OK;
+    return AFC_OK;
 }
 
 /* ---- Starting and stopping ----------------------------------------------------------------- */
 
 /** Requires the lock. */
-static void tell_thread(af__reach_thread *thread, af_reach_monitor *monitor) {
+static void tell_thread(afc__reach_thread *thread, afc_reach_monitor *monitor) {
     if (!monitor->is_waiting) {
         monitor->is_waiting = true;
         atomic_fetch_add(&monitor->references, 1);
-        af__list_append(&thread->waiting, &monitor->waiting);
+        afc__list_append(&thread->waiting, &monitor->waiting);
     }
     if (thread->is_posted) return;
     thread->is_posted = true;
-    af__loop_post(&thread->loop, &thread->post);
+    afc__loop_post(&thread->loop, &thread->post);
 }
 
-static af_status start(af_reach_monitor *monitor, af_failure *failure) {
+static afc_status start(afc_reach_monitor *monitor, afc_failure *failure) {
     adopt(monitor);
-    af__reach_thread *thread;
-    af_status status = af__reach_thread_get(&thread, failure);
-    if (status != AF_OK) return status;
+    afc__reach_thread *thread;
+    afc_status status = afc__reach_thread_get(&thread, failure);
+    if (status != AFC_OK) return status;
     if (!monitor->is_wanted) {
         monitor->is_wanted = true;
         thread->wanted++;
         if (thread->is_bound_to_end) {
             thread->is_bound_to_end = false;
-            af__thread_will_stay();
+            afc__thread_will_stay();
         }
     }
     monitor->serial++;
     tell_thread(thread, monitor);
-    return AF_OK;
+    return AFC_OK;
 }
 
-static void stop(af_reach_monitor *monitor) {
+static void stop(afc_reach_monitor *monitor) {
     adopt(monitor);
     if (!monitor->is_wanted) return;
-    af__reach_thread *thread = af__reach_thread_running();
+    afc__reach_thread *thread = afc__reach_thread_running();
     monitor->is_wanted = false;
     if (--thread->wanted == 0) {
         thread->is_bound_to_end = true;
-        af__thread_will_end();
+        afc__thread_will_end();
     }
     tell_thread(thread, monitor);
 }
 
-af_status af_reach_monitor_start(af_reach_monitor *monitor, af_failure *failure) {
-    af_failure ignored;
+afc_status afc_reach_monitor_start(afc_reach_monitor *monitor, afc_failure *failure) {
+    afc_failure ignored;
     if (failure == NULL) failure = &ignored;
     memset(failure, 0, sizeof *failure);
-    af__reach_lock();
-    af_status status = start(monitor, failure);
-    af__reach_unlock();
+    afc__reach_lock();
+    afc_status status = start(monitor, failure);
+    afc__reach_unlock();
     return status;
 }
 
-void af_reach_monitor_stop(af_reach_monitor *monitor) {
-    af__reach_lock();
+void afc_reach_monitor_stop(afc_reach_monitor *monitor) {
+    afc__reach_lock();
     stop(monitor);
-    af__reach_unlock();
+    afc__reach_unlock();
 }
 
-void af_reach_monitor_get_state(const af_reach_monitor *monitor, af_reachability *out) {
-    af__reach_lock();
+void afc_reach_monitor_get_state(const afc_reach_monitor *monitor, afc_reachability *out) {
+    afc__reach_lock();
     *out = monitor->state;
-    af__reach_unlock();
+    afc__reach_unlock();
 }
 
-void af_reach_monitor_free(af_reach_monitor *monitor) {
+void afc_reach_monitor_free(afc_reach_monitor *monitor) {
     if (monitor == NULL) return;
-    af_reach_monitor_stop(monitor);
-    af__reach_unreference(monitor);
+    afc_reach_monitor_stop(monitor);
+    afc__reach_unreference(monitor);
 }
 
-const char *af_reach_status_text(af_reach_status status) {
+const char *afc_reach_status_text(afc_reach_status status) {
     switch (status) {
-    case AF_REACH_NONE:
+    case AFC_REACH_NONE:
         return "Not Reachable";
-    case AF_REACH_VIA_WWAN:
+    case AFC_REACH_VIA_WWAN:
         return "Reachable via WWAN";
-    case AF_REACH_VIA_WIFI:
+    case AFC_REACH_VIA_WIFI:
         return "Reachable via WiFi";
-    case AF_REACH_UNKNOWN:
+    case AFC_REACH_UNKNOWN:
         break;
     }
     return "Unknown";

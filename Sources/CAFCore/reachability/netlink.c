@@ -17,7 +17,7 @@ static unsigned bit(unsigned group) {
     return 1u << (group - 1);
 }
 
-int af__reach_open(void) {
+int afc__reach_open(void) {
     int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
     if (descriptor < 0) return -errno;
     struct sockaddr_nl address = {.nl_family = AF_NETLINK,
@@ -31,7 +31,7 @@ int af__reach_open(void) {
     return -error;
 }
 
-bool af__reach_send(int descriptor, const af__reach_request *request) {
+bool afc__reach_send(int descriptor, const afc__reach_request *request) {
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     ssize_t sent;
     do {
@@ -41,7 +41,7 @@ bool af__reach_send(int descriptor, const af__reach_request *request) {
     return sent == (ssize_t)request->header.nlmsg_len;
 }
 
-ssize_t af__reach_receive(int descriptor, void *buffer, size_t size) {
+ssize_t afc__reach_receive(int descriptor, void *buffer, size_t size) {
     for (;;) {
         struct sockaddr_nl sender = {0};
         struct iovec piece = {buffer, size};
@@ -58,8 +58,8 @@ ssize_t af__reach_receive(int descriptor, void *buffer, size_t size) {
 
 /* ---- Routes -------------------------------------------------------------------------------- */
 
-bool af__reach_address_of(af__reach_address *out, const struct sockaddr *address) {
-    *out = (af__reach_address){0};
+bool afc__reach_address_of(afc__reach_address *out, const struct sockaddr *address) {
+    *out = (afc__reach_address){0};
     if (address->sa_family == AF_INET) {
         struct sockaddr_in v4;
         memcpy(&v4, address, sizeof v4);
@@ -76,7 +76,7 @@ bool af__reach_address_of(af__reach_address *out, const struct sockaddr *address
     return true;
 }
 
-static socklen_t fill(struct sockaddr_storage *out, const af__reach_address *address) {
+static socklen_t fill(struct sockaddr_storage *out, const afc__reach_address *address) {
     *out = (struct sockaddr_storage){0};
     if (address->family == AF_INET) {
         struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(PROBE_PORT)};
@@ -92,8 +92,8 @@ static socklen_t fill(struct sockaddr_storage *out, const af__reach_address *add
     return sizeof v6;
 }
 
-af__reach_route af__reach_probe(const af__reach_address *destination) {
-    af__reach_route route = {.destination = *destination};
+afc__reach_route afc__reach_probe(const afc__reach_address *destination) {
+    afc__reach_route route = {.destination = *destination};
     int descriptor = socket(destination->family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return route;
     struct sockaddr_storage address;
@@ -101,7 +101,7 @@ af__reach_route af__reach_probe(const af__reach_address *destination) {
     if (connect(descriptor, (struct sockaddr *)&address, size) == 0) {
         size = sizeof address;
         route.exists = getsockname(descriptor, (struct sockaddr *)&address, &size) == 0 &&
-                       af__reach_address_of(&route.source, (struct sockaddr *)&address);
+                       afc__reach_address_of(&route.source, (struct sockaddr *)&address);
     }
     close(descriptor);
     return route;
@@ -130,18 +130,18 @@ static bool has_folder(const char *class, const char *name, const char *folder) 
     return length > 0 && (size_t)length < sizeof path && stat(path, &status) == 0;
 }
 
-af_link_kind af__reach_medium(const char *class, int index, const char *name) {
+afc_link_kind afc__reach_medium(const char *class, int index, const char *name) {
     char text[512];
     /* The kernel refuses these names, too; they must not leave the folder. */
-    if (name[0] == 0 || name[0] == '.' || strchr(name, '/') != NULL) return AF_LINK_UNKNOWN;
+    if (name[0] == 0 || name[0] == '.' || strchr(name, '/') != NULL) return AFC_LINK_UNKNOWN;
     read_text(class, name, "ifindex", text, sizeof text);
-    if (strtol(text, NULL, 10) != index) return AF_LINK_UNKNOWN;
+    if (strtol(text, NULL, 10) != index) return AFC_LINK_UNKNOWN;
     read_text(class, name, "uevent", text, sizeof text);
     const char *type = strstr(text, "DEVTYPE=");
-    if (type != NULL && strncmp(type, "DEVTYPE=wwan\n", 13) == 0) return AF_LINK_CELLULAR;
-    if (type != NULL && strncmp(type, "DEVTYPE=wlan\n", 13) == 0) return AF_LINK_WIRELESS;
+    if (type != NULL && strncmp(type, "DEVTYPE=wwan\n", 13) == 0) return AFC_LINK_CELLULAR;
+    if (type != NULL && strncmp(type, "DEVTYPE=wlan\n", 13) == 0) return AFC_LINK_WIRELESS;
     if (has_folder(class, name, "wireless") || has_folder(class, name, "phy80211")) {
-        return AF_LINK_WIRELESS;
+        return AFC_LINK_WIRELESS;
     }
-    return AF_LINK_UNKNOWN;
+    return AFC_LINK_UNKNOWN;
 }

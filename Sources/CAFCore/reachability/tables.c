@@ -13,26 +13,26 @@ enum {
     FIRST_ROOM = 8
 };
 
-void af__link_table_init(af__link_table *table, af__reach_kind_of *kind_of, void *context) {
-    *table = (af__link_table){.kind_of = kind_of, .context = context};
+void afc__link_table_init(afc__link_table *table, afc__reach_kind_of *kind_of, void *context) {
+    *table = (afc__link_table){.kind_of = kind_of, .context = context};
 }
 
-void af__link_table_clear(af__link_table *table) {
-    af_free(table->links);
-    af_free(table->own);
-    af__link_table_init(table, table->kind_of, table->context);
+void afc__link_table_clear(afc__link_table *table) {
+    afc_free(table->links);
+    afc_free(table->own);
+    afc__link_table_init(table, table->kind_of, table->context);
 }
 
 /* ---- Reading everything -------------------------------------------------------------------- */
 
-bool af__link_table_ask(af__link_table *table, af__reach_request *request) {
-    bool wants_links = table->stage == AF__REACH_NOTHING;
-    if (!wants_links && table->stage != AF__REACH_HAS_LINKS) return false;
+bool afc__link_table_ask(afc__link_table *table, afc__reach_request *request) {
+    bool wants_links = table->stage == AFC__REACH_NOTHING;
+    if (!wants_links && table->stage != AFC__REACH_HAS_LINKS) return false;
     if (wants_links) {
         table->must_redump = false;
         table->round++;
     }
-    table->stage = wants_links ? AF__REACH_READING_LINKS : AF__REACH_READING_OWN;
+    table->stage = wants_links ? AFC__REACH_READING_LINKS : AFC__REACH_READING_OWN;
     memset(request, 0, sizeof *request);
     request->header.nlmsg_len = sizeof *request;
     request->header.nlmsg_type = wants_links ? RTM_GETLINK : RTM_GETADDR;
@@ -42,28 +42,28 @@ bool af__link_table_ask(af__link_table *table, af__reach_request *request) {
     return true;
 }
 
-static bool is_reading(const af__link_table *table) {
-    return table->stage == AF__REACH_READING_LINKS || table->stage == AF__REACH_READING_OWN;
+static bool is_reading(const afc__link_table *table) {
+    return table->stage == AFC__REACH_READING_LINKS || table->stage == AFC__REACH_READING_OWN;
 }
 
-void af__link_table_lose(af__link_table *table) {
+void afc__link_table_lose(afc__link_table *table) {
     table->must_redump = true;
     /* The kernel runs one dump per socket at a time: the current one has to finish first. */
-    if (!is_reading(table)) table->stage = AF__REACH_NOTHING;
+    if (!is_reading(table)) table->stage = AFC__REACH_NOTHING;
 }
 
-void af__link_table_restart(af__link_table *table) {
+void afc__link_table_restart(afc__link_table *table) {
     table->must_redump = true;
     table->refusals = 0;
-    table->stage = AF__REACH_NOTHING;
+    table->stage = AFC__REACH_NOTHING;
 }
 
-void af__link_table_refuse(af__link_table *table) {
-    table->stage = ++table->refusals < MOST_REFUSALS ? AF__REACH_NOTHING : AF__REACH_BROKEN;
+void afc__link_table_refuse(afc__link_table *table) {
+    table->stage = ++table->refusals < MOST_REFUSALS ? AFC__REACH_NOTHING : AFC__REACH_BROKEN;
 }
 
 /** Removes the entries that a complete dump didn't mention. */
-static void forget_old(af__link_table *table) {
+static void forget_old(afc__link_table *table) {
     size_t kept = 0;
     for (size_t i = 0; i < table->link_count; i++) {
         if (table->links[i].round == table->round) table->links[kept++] = table->links[i];
@@ -76,28 +76,28 @@ static void forget_old(af__link_table *table) {
     table->own_count = kept;
 }
 
-static void end_dump(af__link_table *table) {
+static void end_dump(afc__link_table *table) {
     table->refusals = 0;
     if (table->must_redump) {
-        table->stage = AF__REACH_NOTHING;
-    } else if (table->stage == AF__REACH_READING_LINKS) {
-        table->stage = AF__REACH_HAS_LINKS;
+        table->stage = AFC__REACH_NOTHING;
+    } else if (table->stage == AFC__REACH_READING_LINKS) {
+        table->stage = AFC__REACH_HAS_LINKS;
     } else {
-        table->stage = AF__REACH_KNOWN;
+        table->stage = AFC__REACH_KNOWN;
         forget_old(table);
     }
 }
 
 /** Makes room for one more entry. */
-static void *make_room(af__link_table *table, void *entries, size_t count, size_t *room,
+static void *make_room(afc__link_table *table, void *entries, size_t count, size_t *room,
                        size_t size) {
     if (count < *room) return entries;
     if (count >= MOST_ENTRIES) return NULL;
     size_t more = *room != 0 ? *room * 2 : FIRST_ROOM;
-    void *grown = af__realloc(entries, more * size);
+    void *grown = afc__realloc(entries, more * size);
     if (grown == NULL) {
         /* It is unknown what is missing, so everything is read again. */
-        af__link_table_lose(table);
+        afc__link_table_lose(table);
         return NULL;
     }
     *room = more;
@@ -106,42 +106,42 @@ static void *make_room(af__link_table *table, void *entries, size_t count, size_
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-static af__reach_link *find_link(const af__link_table *table, int index) {
+static afc__reach_link *find_link(const afc__link_table *table, int index) {
     for (size_t i = 0; i < table->link_count; i++) {
         if (table->links[i].index == index) return &table->links[i];
     }
     return NULL;
 }
 
-static void remove_own_of(af__link_table *table, int index) {
+static void remove_own_of(afc__link_table *table, int index) {
     for (size_t i = table->own_count; i > 0; i--) {
         if (table->own[i - 1].index == index) table->own[i - 1] = table->own[--table->own_count];
     }
 }
 
-static void remove_link(af__link_table *table, int index) {
-    af__reach_link *link = find_link(table, index);
+static void remove_link(afc__link_table *table, int index) {
+    afc__reach_link *link = find_link(table, index);
     if (link != NULL) *link = table->links[--table->link_count];
     remove_own_of(table, index);
 }
 
-static af_link_kind kind_of(const af__link_table *table, const struct ifinfomsg *info,
-                            const char *name) {
-    if (info->ifi_flags & IFF_LOOPBACK) return AF_LINK_LOOPBACK;
-    af_link_kind kind = table->kind_of(table->context, info->ifi_index, name);
-    if (kind != AF_LINK_UNKNOWN) return kind;
-    return info->ifi_type == ARPHRD_ETHER ? AF_LINK_WIRED : AF_LINK_OTHER;
+static afc_link_kind kind_of(const afc__link_table *table, const struct ifinfomsg *info,
+                             const char *name) {
+    if (info->ifi_flags & IFF_LOOPBACK) return AFC_LINK_LOOPBACK;
+    afc_link_kind kind = table->kind_of(table->context, info->ifi_index, name);
+    if (kind != AFC_LINK_UNKNOWN) return kind;
+    return info->ifi_type == ARPHRD_ETHER ? AFC_LINK_WIRED : AFC_LINK_OTHER;
 }
 
-static void put_link(af__link_table *table, const struct ifinfomsg *info, const char *name) {
-    af__reach_link *link = find_link(table, info->ifi_index);
+static void put_link(afc__link_table *table, const struct ifinfomsg *info, const char *name) {
+    afc__reach_link *link = find_link(table, info->ifi_index);
     if (link == NULL) {
         void *links = make_room(table, table->links, table->link_count, &table->link_room,
                                 sizeof *table->links);
         if (links == NULL) return;
         table->links = links;
         link = &table->links[table->link_count++];
-        *link = (af__reach_link){.index = info->ifi_index};
+        *link = (afc__reach_link){.index = info->ifi_index};
     }
     if (link->name[0] == 0 || (name[0] != 0 && strcmp(link->name, name) != 0)) {
         memcpy(link->name, name, sizeof link->name);
@@ -161,7 +161,7 @@ typedef struct link_attribute {
 } link_attribute;
 
 /** Reads the next attribute at `*rest`; false at the end, or if it is malformed. */
-static bool next_attribute(af_slice *rest, link_attribute *out) {
+static bool next_attribute(afc_slice *rest, link_attribute *out) {
     struct rtattr header;
     if (rest->size < sizeof header) return false;
     memcpy(&header, rest->bytes, sizeof header);
@@ -177,18 +177,18 @@ static bool next_attribute(af_slice *rest, link_attribute *out) {
 }
 
 /** Reads the fixed part of a message; false if it is truncated. */
-static bool read_fixed(af_slice message, void *fixed, size_t size, af_slice *attributes) {
+static bool read_fixed(afc_slice message, void *fixed, size_t size, afc_slice *attributes) {
     if (message.size < size) return false;
     memcpy(fixed, message.bytes, size);
     size_t aligned = NLMSG_ALIGN(size);
     if (aligned > message.size) aligned = message.size;
-    *attributes = (af_slice){message.bytes + aligned, message.size - aligned};
+    *attributes = (afc_slice){message.bytes + aligned, message.size - aligned};
     return true;
 }
 
-static void take_link(af__link_table *table, af_slice message, bool is_gone) {
+static void take_link(afc__link_table *table, afc_slice message, bool is_gone) {
     struct ifinfomsg info;
-    af_slice rest;
+    afc_slice rest;
     if (!read_fixed(message, &info, sizeof info, &rest)) return;
     /* A bridge sends similar messages about its ports (AF_BRIDGE), where a removed port is "deleted". */
     if (info.ifi_family != AF_UNSPEC || info.ifi_index <= 0) return;
@@ -196,7 +196,7 @@ static void take_link(af__link_table *table, af_slice message, bool is_gone) {
         remove_link(table, info.ifi_index);
         return;
     }
-    char name[AF_LINK_NAME_SIZE] = "";
+    char name[AFC_LINK_NAME_SIZE] = "";
     link_attribute attribute;
     while (next_attribute(&rest, &attribute)) {
         if (attribute.type != IFLA_IFNAME || attribute.size > sizeof name) continue;
@@ -212,18 +212,18 @@ static size_t size_of_family(uint8_t family) {
     return family == AF_INET ? 4 : 16;
 }
 
-static bool is_link_local(const af__reach_address *address) {
+static bool is_link_local(const afc__reach_address *address) {
     return address->family == AF_INET6 && address->bytes[0] == 0xfe &&
            (address->bytes[1] & 0xc0) == 0x80;
 }
 
-static bool same_address(const af__reach_address *a, const af__reach_address *b) {
+static bool same_address(const afc__reach_address *a, const afc__reach_address *b) {
     return a->family == b->family && memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-static void put_own(af__link_table *table, const af__reach_own *new) {
+static void put_own(afc__link_table *table, const afc__reach_own *new) {
     for (size_t i = 0; i < table->own_count; i++) {
-        af__reach_own *old = &table->own[i];
+        afc__reach_own *old = &table->own[i];
         if (old->index != new->index || !same_address(&old->address, &new->address)) continue;
         old->round = new->round;
         return;
@@ -235,21 +235,21 @@ static void put_own(af__link_table *table, const af__reach_own *new) {
     table->own[table->own_count++] = *new;
 }
 
-static void remove_own(af__link_table *table, const af__reach_own *gone) {
+static void remove_own(afc__link_table *table, const afc__reach_own *gone) {
     for (size_t i = table->own_count; i > 0; i--) {
-        af__reach_own *old = &table->own[i - 1];
+        afc__reach_own *old = &table->own[i - 1];
         if (old->index != gone->index || !same_address(&old->address, &gone->address)) continue;
         *old = table->own[--table->own_count];
     }
 }
 
-static void take_own(af__link_table *table, af_slice message, bool is_gone) {
+static void take_own(afc__link_table *table, afc_slice message, bool is_gone) {
     struct ifaddrmsg info;
-    af_slice rest;
+    afc_slice rest;
     if (!read_fixed(message, &info, sizeof info, &rest)) return;
     if (info.ifa_family != AF_INET && info.ifa_family != AF_INET6) return;
     if (info.ifa_index > INT32_MAX) return;
-    af__reach_own own = {.index = (int)info.ifa_index, .round = table->round};
+    afc__reach_own own = {.index = (int)info.ifa_index, .round = table->round};
     bool has_local = false;
     link_attribute attribute;
     while (next_attribute(&rest, &attribute)) {
@@ -272,7 +272,7 @@ static void take_own(af__link_table *table, af_slice message, bool is_gone) {
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
-static void take_message(af__link_table *table, const struct nlmsghdr *header, af_slice message) {
+static void take_message(afc__link_table *table, const struct nlmsghdr *header, afc_slice message) {
     bool is_answer = is_reading(table) && header->nlmsg_seq == table->sequence;
     if (header->nlmsg_flags & NLM_F_DUMP_INTR) table->must_redump = true;
     switch (header->nlmsg_type) {
@@ -280,10 +280,10 @@ static void take_message(af__link_table *table, const struct nlmsghdr *header, a
         if (is_answer) end_dump(table);
         break;
     case NLMSG_ERROR:
-        if (is_answer) af__link_table_refuse(table);
+        if (is_answer) afc__link_table_refuse(table);
         break;
     case NLMSG_OVERRUN:
-        af__link_table_lose(table);
+        afc__link_table_lose(table);
         break;
     case RTM_NEWLINK:
     case RTM_DELLINK:
@@ -298,18 +298,18 @@ static void take_message(af__link_table *table, const struct nlmsghdr *header, a
     }
 }
 
-void af__link_table_take(af__link_table *table, const void *datagram, size_t size) {
+void afc__link_table_take(afc__link_table *table, const void *datagram, size_t size) {
     const char *next = datagram;
     struct nlmsghdr header;
-    if (table->stage == AF__REACH_BROKEN) {
+    if (table->stage == AFC__REACH_BROKEN) {
         table->refusals = 0;
-        table->stage = AF__REACH_NOTHING;
+        table->stage = AFC__REACH_NOTHING;
     }
     while (size >= sizeof header) {
         memcpy(&header, next, sizeof header);
         if (header.nlmsg_len < sizeof header || header.nlmsg_len > size) break;
         take_message(table, &header,
-                     (af_slice){next + NLMSG_HDRLEN, header.nlmsg_len - (uint32_t)sizeof header});
+                     (afc_slice){next + NLMSG_HDRLEN, header.nlmsg_len - (uint32_t)sizeof header});
         size_t step = NLMSG_ALIGN((size_t)header.nlmsg_len);
         if (step > size) step = size;
         next += step;
@@ -319,59 +319,59 @@ void af__link_table_take(af__link_table *table, const void *datagram, size_t siz
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
-static bool is_usable(const af__reach_link *link) {
+static bool is_usable(const afc__reach_link *link) {
     return link != NULL && link->is_running;
 }
 
 /** Returns the link of the route's source address, preferably a running one; NULL if it is unknown. */
-static const af__reach_link *link_of_source(const af__link_table *table,
-                                            const af__reach_address *source) {
-    const af__reach_link *found = NULL;
+static const afc__reach_link *link_of_source(const afc__link_table *table,
+                                             const afc__reach_address *source) {
+    const afc__reach_link *found = NULL;
     for (size_t i = 0; i < table->own_count && !is_usable(found); i++) {
-        const af__reach_own *own = &table->own[i];
+        const afc__reach_own *own = &table->own[i];
         if (!same_address(&own->address, source)) continue;
         if (source->scope != 0 && source->scope != own->index) continue;
-        const af__reach_link *link = find_link(table, own->index);
+        const afc__reach_link *link = find_link(table, own->index);
         if (link != NULL) found = link;
     }
     return found;
 }
 
-static const af__reach_link *link_of_route(const af__link_table *table,
-                                           const af__reach_route *route) {
+static const afc__reach_link *link_of_route(const afc__link_table *table,
+                                            const afc__reach_route *route) {
     if (!same_address(&route->source, &route->destination)) {
         return link_of_source(table, &route->source);
     }
     /* Packets to a local address use the loopback link, whichever link has the address. */
     for (size_t i = 0; i < table->link_count; i++) {
-        if (table->links[i].kind == AF_LINK_LOOPBACK) return &table->links[i];
+        if (table->links[i].kind == AFC_LINK_LOOPBACK) return &table->links[i];
     }
     return NULL;
 }
 
-af_reachability af__reach_decide(const af__link_table *table, const af__reach_route *routes,
-                                 size_t count, bool *is_transient) {
+afc_reachability afc__reach_decide(const afc__link_table *table, const afc__reach_route *routes,
+                                   size_t count, bool *is_transient) {
     *is_transient = false;
     for (size_t i = 0; i < count; i++) {
         if (!routes[i].exists) continue;
-        const af__reach_link *link = link_of_route(table, &routes[i]);
+        const afc__reach_link *link = link_of_route(table, &routes[i]);
         if (link != NULL && !link->is_running) {
             if (!link->is_up) *is_transient = true;
             continue;
         }
-        af_reachability state = {AF_REACH_VIA_WIFI, AF_LINK_UNKNOWN, ""};
+        afc_reachability state = {AFC_REACH_VIA_WIFI, AFC_LINK_UNKNOWN, ""};
         if (link != NULL) {
-            if (link->kind == AF_LINK_CELLULAR) state.status = AF_REACH_VIA_WWAN;
+            if (link->kind == AFC_LINK_CELLULAR) state.status = AFC_REACH_VIA_WWAN;
             state.link = link->kind;
             memcpy(state.link_name, link->name, sizeof state.link_name);
         }
         *is_transient = false;
         return state;
     }
-    return (af_reachability){AF_REACH_NONE, AF_LINK_UNKNOWN, ""};
+    return (afc_reachability){AFC_REACH_NONE, AFC_LINK_UNKNOWN, ""};
 }
 
-static uint64_t hash(const af__reach_own *own) {
+static uint64_t hash(const afc__reach_own *own) {
     uint64_t value = 0xcbf29ce484222325u ^ (uint64_t)own->index;
     for (size_t i = 0; i < sizeof own->address.bytes; i++) {
         value = (value ^ own->address.bytes[i]) * 0x100000001b3u;
@@ -379,12 +379,12 @@ static uint64_t hash(const af__reach_own *own) {
     return value;
 }
 
-uint64_t af__reach_fingerprint(const af__link_table *table) {
+uint64_t afc__reach_fingerprint(const afc__link_table *table) {
     uint64_t fingerprint = 0;
     for (size_t i = 0; i < table->own_count; i++) {
-        const af__reach_own *own = &table->own[i];
-        const af__reach_link *link = find_link(table, own->index);
-        if (link == NULL || !link->is_running || link->kind == AF_LINK_LOOPBACK) continue;
+        const afc__reach_own *own = &table->own[i];
+        const afc__reach_link *link = find_link(table, own->index);
+        if (link == NULL || !link->is_running || link->kind == AFC_LINK_LOOPBACK) continue;
         /* A sum doesn't depend on the order. Link-local addresses are excluded: they change with every container. */
         if (!is_link_local(&own->address)) fingerprint += hash(own);
     }

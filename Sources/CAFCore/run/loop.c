@@ -14,11 +14,11 @@
 
 enum { BATCH = 32 };
 
-static _Thread_local const af__loop *current_loop;
+static _Thread_local const afc__loop *current_loop;
 
-af_status af__loop_init(af__loop *loop, af__loop_owner owner, af_failure *failure) {
-    *loop = (af__loop){.event_descriptor = -1, .epoll_descriptor = -1, .owner = owner};
-    af__timers_init(&loop->timers);
+afc_status afc__loop_init(afc__loop *loop, afc__loop_owner owner, afc_failure *failure) {
+    *loop = (afc__loop){.event_descriptor = -1, .epoll_descriptor = -1, .owner = owner};
+    afc__timers_init(&loop->timers);
     loop->epoll_descriptor = epoll_create1(EPOLL_CLOEXEC);
     loop->event_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     /* Edge-triggered: each write is one event, and the counter need not be read. */
@@ -26,27 +26,27 @@ af_status af__loop_init(af__loop *loop, af__loop_owner owner, af_failure *failur
     if (loop->epoll_descriptor < 0 || loop->event_descriptor < 0 ||
         epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, loop->event_descriptor, &event) != 0) {
         int error = errno;
-        af__loop_clear(loop);
-        af_status status = af__fail(failure, AF_EINTERNAL, "cannot create the loop: %s",
-                                    strerror(error));
+        afc__loop_clear(loop);
+        afc_status status = afc__fail(failure, AFC_EINTERNAL, "cannot create the loop: %s",
+                                      strerror(error));
         if (failure != NULL) failure->system_error = error;
         return status;
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
-static void close_descriptors(af__loop *loop) {
+static void close_descriptors(afc__loop *loop) {
     if (loop->epoll_descriptor >= 0) close(loop->epoll_descriptor);
     if (loop->event_descriptor >= 0) close(loop->event_descriptor);
     loop->epoll_descriptor = loop->event_descriptor = -1;
 }
 
-void af__loop_clear(af__loop *loop) {
+void afc__loop_clear(afc__loop *loop) {
     close_descriptors(loop);
-    af__timers_clear(&loop->timers);
+    afc__timers_clear(&loop->timers);
 }
 
-void af__loop_close(af__loop *loop) {
+void afc__loop_close(afc__loop *loop) {
     /*
      * A thread that is about to write may not have done so; after close() its descriptor number could be another
      * file.
@@ -62,7 +62,7 @@ void af__loop_close(af__loop *loop) {
     close_descriptors(loop);
 }
 
-bool af__loop_is_current(const af__loop *loop) {
+bool afc__loop_is_current(const afc__loop *loop) {
     return current_loop == loop;
 }
 
@@ -71,8 +71,8 @@ bool af__loop_is_current(const af__loop *loop) {
  * node first and then reads "asleep". Both orders are sequentially consistent, so at least one of the two sees the
  * other. The thread that resets "asleep" writes the eventfd: one write for any number of posts.
  */
-void af__loop_post(af__loop *loop, af__post *post) {
-    af__post *first = atomic_load_explicit(&loop->inbox, memory_order_relaxed);
+void afc__loop_post(afc__loop *loop, afc__post *post) {
+    afc__post *first = atomic_load_explicit(&loop->inbox, memory_order_relaxed);
     do {
         post->next = first;
     } while (!atomic_compare_exchange_weak(&loop->inbox, &first, post));
@@ -85,12 +85,12 @@ void af__loop_post(af__loop *loop, af__post *post) {
 }
 
 /** Returns false if nothing was posted. */
-static bool drain_inbox(af__loop *loop) {
-    af__post *newest = atomic_exchange(&loop->inbox, NULL);
+static bool drain_inbox(afc__loop *loop) {
+    afc__post *newest = atomic_exchange(&loop->inbox, NULL);
     if (newest == NULL) return false;
-    af__post *oldest = NULL;
+    afc__post *oldest = NULL;
     while (newest != NULL) {
-        af__post *next = newest->next;
+        afc__post *next = newest->next;
         newest->next = oldest;
         oldest = newest;
         newest = next;
@@ -99,39 +99,39 @@ static bool drain_inbox(af__loop *loop) {
     return true;
 }
 
-static int timeout_ms(const af__loop *loop) {
-    const af__timer *first = af__timers_first(&loop->timers);
+static int timeout_ms(const afc__loop *loop) {
+    const afc__timer *first = afc__timers_first(&loop->timers);
     if (first == NULL) return -1;
-    int64_t left = first->deadline - af__now_us();
+    int64_t left = first->deadline - afc__now_us();
     if (left <= 0) return 0;
     /* Rounded up: waking before the deadline would only spin until then. */
     int64_t milliseconds = (left + 999) / 1000;
     return milliseconds > INT_MAX ? INT_MAX : (int)milliseconds;
 }
 
-static void ring_alarms(af__loop *loop) {
-    af__timer *first = af__timers_first(&loop->timers);
+static void ring_alarms(afc__loop *loop) {
+    afc__timer *first = afc__timers_first(&loop->timers);
     if (first == NULL) return;
-    int64_t now = af__now_us();
+    int64_t now = afc__now_us();
     /* Alarms that are armed during these calls wait for the next turn, so that sockets are handled in between. */
     for (size_t left = loop->timers.count; left > 0; left--) {
-        first = af__timers_first(&loop->timers);
+        first = afc__timers_first(&loop->timers);
         if (first == NULL || first->deadline > now) return;
-        af__timers_disarm(&loop->timers, first);
-        af__alarm *alarm = (af__alarm *)(void *)first;
+        afc__timers_disarm(&loop->timers, first);
+        afc__alarm *alarm = (afc__alarm *)(void *)first;
         alarm->callback(alarm);
     }
 }
 
 static unsigned readiness_of(uint32_t events) {
     unsigned readiness = 0;
-    if (events & EPOLLIN) readiness |= AF__READABLE;
-    if (events & EPOLLOUT) readiness |= AF__WRITABLE;
-    if (events & (EPOLLERR | EPOLLHUP)) readiness |= AF__BROKEN;
+    if (events & EPOLLIN) readiness |= AFC__READABLE;
+    if (events & EPOLLOUT) readiness |= AFC__WRITABLE;
+    if (events & (EPOLLERR | EPOLLHUP)) readiness |= AFC__BROKEN;
     return readiness;
 }
 
-static int sleep_until_ready(af__loop *loop, struct epoll_event *batch) {
+static int sleep_until_ready(afc__loop *loop, struct epoll_event *batch) {
     atomic_store(&loop->is_asleep, true);
     int timeout = atomic_load(&loop->inbox) != NULL ? 0 : timeout_ms(loop);
     int count = epoll_wait(loop->epoll_descriptor, batch, BATCH, timeout);
@@ -140,17 +140,17 @@ static int sleep_until_ready(af__loop *loop, struct epoll_event *batch) {
 }
 
 /** Returns false if no socket was ready. */
-static bool take_events(af__loop *loop, struct epoll_event *batch, bool may_sleep) {
-    af__fork_gate_leave(loop->section);
+static bool take_events(afc__loop *loop, struct epoll_event *batch, bool may_sleep) {
+    afc__fork_gate_leave(loop->section);
     int count = may_sleep ? sleep_until_ready(loop, batch)
                           : epoll_wait(loop->epoll_descriptor, batch, BATCH, 0);
-    af__fork_gate_enter(loop->section);
-    loop->now_us = af__now_us();
+    afc__fork_gate_enter(loop->section);
+    loop->now_us = afc__now_us();
     loop->batch = batch;
     loop->batch_count = count > 0 ? count : 0;
     for (loop->batch_next = 0; loop->batch_next < loop->batch_count;) {
         struct epoll_event *event = &batch[loop->batch_next++];
-        af__watch *watch = event->data.ptr;
+        afc__watch *watch = event->data.ptr;
         /* NULL: the eventfd, which only wakes the loop, or a watch that was removed meanwhile. */
         if (watch == NULL) continue;
         watch->ready(watch, readiness_of(event->events));
@@ -161,45 +161,45 @@ static bool take_events(af__loop *loop, struct epoll_event *batch, bool may_slee
 }
 
 static void run(void *context) {
-    af__loop *loop = context;
+    afc__loop *loop = context;
     struct epoll_event batch[BATCH];
-    af__fork_section section;
-    af__fork_gate_add(&section);
-    af__fork_gate_enter(&section);
+    afc__fork_section section;
+    afc__fork_gate_add(&section);
+    afc__fork_gate_enter(&section);
     loop->section = &section;
     current_loop = loop;
-    af__turn next = AF__TURN_SLEEP;
+    afc__turn next = AFC__TURN_SLEEP;
     do {
-        bool has_events = take_events(loop, batch, next == AF__TURN_SLEEP);
+        bool has_events = take_events(loop, batch, next == AFC__TURN_SLEEP);
         /* Posts first: what they start arms an alarm that is due in this turn. */
         bool has_posts = drain_inbox(loop);
         ring_alarms(loop);
         atomic_fetch_add_explicit(&loop->turns, 1, memory_order_relaxed);
         next = loop->owner.finish_turn(loop->owner.context, !has_events && !has_posts);
-    } while (next != AF__TURN_END);
+    } while (next != AFC__TURN_END);
     current_loop = NULL;
     loop->owner.ended(loop->owner.context);
-    af__fork_gate_leave(&section);
-    af__fork_gate_remove(&section);
+    afc__fork_gate_leave(&section);
+    afc__fork_gate_remove(&section);
 }
 
-af_status af__loop_start(af__loop *loop, af_failure *failure) {
-    int error = af__thread_start(loop->owner.name, run, loop);
-    if (error == 0) return AF_OK;
-    af_status status = af__fail(failure, AF_EINTERNAL, "cannot start the loop's thread: %s",
-                                strerror(error));
+afc_status afc__loop_start(afc__loop *loop, afc_failure *failure) {
+    int error = afc__thread_start(loop->owner.name, run, loop);
+    if (error == 0) return AFC_OK;
+    afc_status status = afc__fail(failure, AFC_EINTERNAL, "cannot start the loop's thread: %s",
+                                  strerror(error));
     if (failure != NULL) failure->system_error = error;
     return status;
 }
 
-int64_t af__loop_now(const af__loop *loop) {
+int64_t afc__loop_now(const afc__loop *loop) {
     return loop->now_us;
 }
 
-af_status af__loop_watch(af__loop *loop, af__watch *watch, unsigned readiness, bool is_new) {
+afc_status afc__loop_watch(afc__loop *loop, afc__watch *watch, unsigned readiness, bool is_new) {
     struct epoll_event event = {.data.ptr = watch};
-    if (readiness & AF__READABLE) event.events |= EPOLLIN;
-    if (readiness & AF__WRITABLE) event.events |= EPOLLOUT;
+    if (readiness & AFC__READABLE) event.events |= EPOLLIN;
+    if (readiness & AFC__WRITABLE) event.events |= EPOLLOUT;
     int operation = is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     int result = epoll_ctl(loop->epoll_descriptor, operation, watch->descriptor, &event);
     if (result != 0 && errno == EEXIST) {
@@ -208,11 +208,11 @@ af_status af__loop_watch(af__loop *loop, af__watch *watch, unsigned readiness, b
     } else if (result != 0 && errno == ENOENT) {
         result = epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, watch->descriptor, &event);
     }
-    if (result == 0) return AF_OK;
-    return errno == ENOMEM || errno == ENOSPC ? AF_ENOMEM : AF_EINTERNAL;
+    if (result == 0) return AFC_OK;
+    return errno == ENOMEM || errno == ENOSPC ? AFC_ENOMEM : AFC_EINTERNAL;
 }
 
-void af__loop_unwatch(af__loop *loop, af__watch *watch) {
+void afc__loop_unwatch(afc__loop *loop, afc__watch *watch) {
     /* Fails if the descriptor was closed first, which removed it from epoll. */
     epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_DEL, watch->descriptor, NULL);
     for (int i = loop->batch_next; i < loop->batch_count; i++) {
@@ -222,18 +222,18 @@ void af__loop_unwatch(af__loop *loop, af__watch *watch) {
     }
 }
 
-af_status af__loop_reserve_alarms(af__loop *loop, size_t count) {
-    return af__timers_reserve(&loop->timers, count);
+afc_status afc__loop_reserve_alarms(afc__loop *loop, size_t count) {
+    return afc__timers_reserve(&loop->timers, count);
 }
 
-void af__loop_release_alarms(af__loop *loop, size_t count) {
-    af__timers_shrink(&loop->timers, count);
+void afc__loop_release_alarms(afc__loop *loop, size_t count) {
+    afc__timers_shrink(&loop->timers, count);
 }
 
-void af__loop_arm(af__loop *loop, af__alarm *alarm, int64_t deadline_us) {
-    af__timers_arm(&loop->timers, &alarm->timer, deadline_us);
+void afc__loop_arm(afc__loop *loop, afc__alarm *alarm, int64_t deadline_us) {
+    afc__timers_arm(&loop->timers, &alarm->timer, deadline_us);
 }
 
-void af__loop_disarm(af__loop *loop, af__alarm *alarm) {
-    af__timers_disarm(&loop->timers, &alarm->timer);
+void afc__loop_disarm(afc__loop *loop, afc__alarm *alarm) {
+    afc__timers_disarm(&loop->timers, &alarm->timer);
 }

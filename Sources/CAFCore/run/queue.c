@@ -22,18 +22,18 @@ enum {
 };
 
 typedef struct queue_lane {
-    af__list levels; /**< First entry of each rank, highest rank first. */
+    afc__list levels; /**< First entry of each rank, highest rank first. */
     uint32_t running;
 } queue_lane;
 
-struct af__queue_host {
-    af__queue_host *next; /**< Next in its bucket. */
-    af__node turn;        /**< In `streaming`, `connecting`, `unused` or none. */
-    queue_lane lanes[AF__LANES];
+struct afc__queue_host {
+    afc__queue_host *next; /**< Next in its bucket. */
+    afc__node turn;        /**< In `streaming`, `connecting`, `unused` or none. */
+    queue_lane lanes[AFC__LANES];
     size_t entries;       /**< Waiting or running. */
     uint32_t unconnected; /**< Running in the shared lane without a connection. */
     uint32_t in_a_row;    /**< Started in the shared lane since it was last empty. */
-    af__sharing sharing;
+    afc__sharing sharing;
     uint64_t hash;
     uint16_t port;
     bool has_socket;
@@ -43,12 +43,12 @@ struct af__queue_host {
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
-static af__entry *first_of(const queue_lane *lane) {
-    af__node *level = af__list_first(&lane->levels);
-    return level != NULL ? AF__OWNER(level, af__entry, level) : NULL;
+static afc__entry *first_of(const queue_lane *lane) {
+    afc__node *level = afc__list_first(&lane->levels);
+    return level != NULL ? AFC__OWNER(level, afc__entry, level) : NULL;
 }
 
-static void insert_before(af__node *node, af__node *next) {
+static void insert_before(afc__node *node, afc__node *next) {
     node->next = next;
     node->previous = next->previous;
     next->previous->next = node;
@@ -56,12 +56,12 @@ static void insert_before(af__node *node, af__node *next) {
 }
 
 /** A linear search: few ranks are in use at a time, at most one per priority. */
-static void push(queue_lane *lane, af__entry *entry) {
-    af__node *head = &lane->levels.head, *level = head->next;
-    while (level != head && AF__OWNER(level, af__entry, level)->rank > entry->rank) {
+static void push(queue_lane *lane, afc__entry *entry) {
+    afc__node *head = &lane->levels.head, *level = head->next;
+    while (level != head && AFC__OWNER(level, afc__entry, level)->rank > entry->rank) {
         level = level->next;
     }
-    af__entry *leader = level != head ? AF__OWNER(level, af__entry, level) : NULL;
+    afc__entry *leader = level != head ? AFC__OWNER(level, afc__entry, level) : NULL;
     if (leader != NULL && leader->rank == entry->rank) {
         insert_before(&entry->node, &leader->node);
         return;
@@ -70,62 +70,62 @@ static void push(queue_lane *lane, af__entry *entry) {
     insert_before(&entry->level, level);
 }
 
-static void pull(af__entry *entry) {
+static void pull(afc__entry *entry) {
     bool is_leader = entry->level.next != NULL;
     bool is_last = entry->node.next == &entry->node;
     if (is_leader && !is_last) {
-        af__entry *heir = AF__OWNER(entry->node.next, af__entry, node);
+        afc__entry *heir = AFC__OWNER(entry->node.next, afc__entry, node);
         insert_before(&heir->level, &entry->level);
     }
-    af__list_remove(&entry->level);
-    af__list_remove(&entry->node);
+    afc__list_remove(&entry->level);
+    afc__list_remove(&entry->node);
 }
 
 /* ---- Hosts --------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(const af__queue *queue, const af__queue_key *key) {
-    uint64_t hash = af__keyed_hash(&queue->seed, key->host);
+static uint64_t hash_of(const afc__queue *queue, const afc__queue_key *key) {
+    uint64_t hash = afc__keyed_hash(&queue->seed, key->host);
     if (key->socket != NULL) {
-        uint64_t socket = af__keyed_hash(&queue->seed, af_slice_of(key->socket));
+        uint64_t socket = afc__keyed_hash(&queue->seed, afc_slice_of(key->socket));
         hash ^= socket << 1 | socket >> 63;
     }
     return hash + key->port;
 }
 
-static bool is_host(const af__queue_host *host, const af__queue_key *key) {
+static bool is_host(const afc__queue_host *host, const afc__queue_key *key) {
     if (host->port != key->port || host->host_size != key->host.size) return false;
     if (host->has_socket != (key->socket != NULL)) return false;
     if (memcmp(host->text, key->host.bytes, key->host.size) != 0) return false;
     return key->socket == NULL || strcmp(host->text + host->host_size + 1, key->socket) == 0;
 }
 
-static af__queue_host **bucket_of(const af__queue *queue, uint64_t hash) {
+static afc__queue_host **bucket_of(const afc__queue *queue, uint64_t hash) {
     return &queue->buckets[hash & (queue->bucket_count - 1)];
 }
 
 /** Resizes the table. When out of memory, the old one stays. */
-static void resize(af__queue *queue, size_t count) {
-    af__queue_host **old = queue->buckets, **buckets = af__zalloc(count * sizeof *buckets);
+static void resize(afc__queue *queue, size_t count) {
+    afc__queue_host **old = queue->buckets, **buckets = afc__zalloc(count * sizeof *buckets);
     if (buckets == NULL) return;
     size_t old_count = queue->bucket_count;
     queue->buckets = buckets;
     queue->bucket_count = count;
     for (size_t i = 0; i < old_count; i++) {
-        for (af__queue_host *host = old[i], *next; host != NULL; host = next) {
-            af__queue_host **bucket = bucket_of(queue, host->hash);
+        for (afc__queue_host *host = old[i], *next; host != NULL; host = next) {
+            afc__queue_host **bucket = bucket_of(queue, host->hash);
             next = host->next;
             host->next = *bucket;
             *bucket = host;
         }
     }
-    af_free(old);
+    afc_free(old);
 }
 
-static af__queue_host *make_host(af__queue *queue, const af__queue_key *key, uint64_t hash) {
+static afc__queue_host *make_host(afc__queue *queue, const afc__queue_key *key, uint64_t hash) {
     size_t socket_size = key->socket != NULL ? strlen(key->socket) + 1 : 0;
-    af__queue_host *host = af__zalloc(sizeof *host + key->host.size + 1 + socket_size);
+    afc__queue_host *host = afc__zalloc(sizeof *host + key->host.size + 1 + socket_size);
     if (host == NULL) return NULL;
-    for (size_t i = 0; i < AF__LANES; i++) af__list_init(&host->lanes[i].levels);
+    for (size_t i = 0; i < AFC__LANES; i++) afc__list_init(&host->lanes[i].levels);
     host->hash = hash;
     host->port = key->port;
     host->host_size = key->host.size;
@@ -133,27 +133,27 @@ static af__queue_host *make_host(af__queue *queue, const af__queue_key *key, uin
     memcpy(host->text, key->host.bytes, key->host.size);
     if (socket_size > 0) memcpy(host->text + key->host.size + 1, key->socket, socket_size);
     if (queue->host_count >= queue->bucket_count) resize(queue, queue->bucket_count * 2);
-    af__queue_host **bucket = bucket_of(queue, hash);
+    afc__queue_host **bucket = bucket_of(queue, hash);
     host->next = *bucket;
     *bucket = host;
     queue->host_count++;
     return host;
 }
 
-static af__queue_host *find_host(af__queue *queue, const af__queue_key *key) {
+static afc__queue_host *find_host(afc__queue *queue, const afc__queue_key *key) {
     uint64_t hash = hash_of(queue, key);
-    for (af__queue_host *host = *bucket_of(queue, hash); host != NULL; host = host->next) {
+    for (afc__queue_host *host = *bucket_of(queue, hash); host != NULL; host = host->next) {
         if (host->hash == hash && is_host(host, key)) return host;
     }
     return make_host(queue, key, hash);
 }
 
-static void free_host(af__queue *queue, af__queue_host *host) {
-    af__queue_host **link = bucket_of(queue, host->hash);
+static void free_host(afc__queue *queue, afc__queue_host *host) {
+    afc__queue_host **link = bucket_of(queue, host->hash);
     while (*link != host) link = &(*link)->next;
     *link = host->next;
-    af__list_remove(&host->turn);
-    af_free(host);
+    afc__list_remove(&host->turn);
+    afc_free(host);
     queue->host_count--;
     bool is_sparse = queue->bucket_count > FIRST_BUCKETS &&
                      queue->host_count < queue->bucket_count / 8;
@@ -161,37 +161,37 @@ static void free_host(af__queue *queue, af__queue_host *host) {
 }
 
 /** Keeps a host without entries: whether it multiplexes is useful for the next task. */
-static void put_aside(af__queue *queue, af__queue_host *host) {
-    af__list_append(&queue->unused, &host->turn);
+static void put_aside(afc__queue *queue, afc__queue_host *host) {
+    afc__list_append(&queue->unused, &host->turn);
     if (++queue->unused_count <= MOST_UNUSED) return;
     queue->unused_count--;
-    free_host(queue, AF__OWNER(af__list_first(&queue->unused), af__queue_host, turn));
+    free_host(queue, AFC__OWNER(afc__list_first(&queue->unused), afc__queue_host, turn));
 }
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
 /** Connections known to be in use: streams may use several. */
-static uint32_t connections_of(const af__queue_host *host) {
-    uint32_t shared = host->lanes[AF__LANE_SHARED].running;
-    if (host->sharing == AF__SHARING_STREAMS && shared > 0) shared = 1;
-    return shared + host->lanes[AF__LANE_ALONE].running;
+static uint32_t connections_of(const afc__queue_host *host) {
+    uint32_t shared = host->lanes[AFC__LANE_SHARED].running;
+    if (host->sharing == AFC__SHARING_STREAMS && shared > 0) shared = 1;
+    return shared + host->lanes[AFC__LANE_ALONE].running;
 }
 
-static bool has_connection_left(const af__queue *queue, const af__queue_host *host) {
+static bool has_connection_left(const afc__queue *queue, const afc__queue_host *host) {
     return queue->limits.per_host == 0 || connections_of(host) < queue->limits.per_host;
 }
 
 /** Returns whether one more stream may start on the existing connections. */
-static bool has_stream_left(const af__queue *queue, const af__queue_host *host) {
-    uint32_t shared = host->lanes[AF__LANE_SHARED].running;
-    uint32_t alone = host->lanes[AF__LANE_ALONE].running;
-    if (host->sharing != AF__SHARING_STREAMS || shared == 0) return false;
+static bool has_stream_left(const afc__queue *queue, const afc__queue_host *host) {
+    uint32_t shared = host->lanes[AFC__LANE_SHARED].running;
+    uint32_t alone = host->lanes[AFC__LANE_ALONE].running;
+    if (host->sharing != AFC__SHARING_STREAMS || shared == 0) return false;
     if (queue->limits.per_host == 0) return true;
     uint32_t most = queue->limits.per_host > alone ? queue->limits.per_host - alone : 1;
     return shared / queue->limits.streams < most;
 }
 
-static bool comes_before(const af__entry *a, const af__entry *b) {
+static bool comes_before(const afc__entry *a, const afc__entry *b) {
     return a->rank != b->rank ? a->rank > b->rank : a->serial < b->serial;
 }
 
@@ -199,47 +199,48 @@ static bool comes_before(const af__entry *a, const af__entry *b) {
  * Returns whether a host must give up its connection: endless streams must not keep the last one from an entry
  * that needs a connection alone.
  */
-static bool must_make_way(const af__queue *queue, const af__queue_host *host) {
-    const af__entry *alone = first_of(&host->lanes[AF__LANE_ALONE]);
-    return alone != NULL && host->lanes[AF__LANE_ALONE].running == 0 &&
+static bool must_make_way(const afc__queue *queue, const afc__queue_host *host) {
+    const afc__entry *alone = first_of(&host->lanes[AFC__LANE_ALONE]);
+    return alone != NULL && host->lanes[AFC__LANE_ALONE].running == 0 &&
            !has_connection_left(queue, host) &&
-           comes_before(alone, first_of(&host->lanes[AF__LANE_SHARED]));
+           comes_before(alone, first_of(&host->lanes[AFC__LANE_SHARED]));
 }
 
 /** Returns the first entry of the shared lane if it may run without another connection. */
-static af__entry *next_stream(const af__queue *queue, const af__queue_host *host) {
-    af__entry *entry = first_of(&host->lanes[AF__LANE_SHARED]);
+static afc__entry *next_stream(const afc__queue *queue, const afc__queue_host *host) {
+    afc__entry *entry = first_of(&host->lanes[AFC__LANE_SHARED]);
     bool may = entry != NULL && host->unconnected < MOST_UNCONNECTED &&
                has_stream_left(queue, host) && !must_make_way(queue, host);
     return may ? entry : NULL;
 }
 
 /** Returns the first entry that may run with one more connection. */
-static af__entry *next_connection(const af__queue *queue, const af__queue_host *host) {
+static afc__entry *next_connection(const afc__queue *queue, const afc__queue_host *host) {
     if (!has_connection_left(queue, host)) return NULL;
-    af__entry *shared = first_of(&host->lanes[AF__LANE_SHARED]);
-    af__entry *alone = first_of(&host->lanes[AF__LANE_ALONE]);
-    bool streams = host->sharing == AF__SHARING_STREAMS && host->lanes[AF__LANE_SHARED].running > 0;
+    afc__entry *shared = first_of(&host->lanes[AFC__LANE_SHARED]);
+    afc__entry *alone = first_of(&host->lanes[AFC__LANE_ALONE]);
+    bool streams = host->sharing == AFC__SHARING_STREAMS &&
+                   host->lanes[AFC__LANE_SHARED].running > 0;
     bool has_shared = shared != NULL && !streams &&
-                      (host->sharing == AF__SHARING_NONE || host->unconnected < MOST_UNCONNECTED);
+                      (host->sharing == AFC__SHARING_NONE || host->unconnected < MOST_UNCONNECTED);
     if (!has_shared) return alone;
     return alone != NULL && comes_before(alone, shared) ? alone : shared;
 }
 
 /** Moves a host to the end of the list that it now belongs to. */
-static void take_turn(af__queue *queue, af__queue_host *host) {
-    af__list_remove(&host->turn);
+static void take_turn(afc__queue *queue, afc__queue_host *host) {
+    afc__list_remove(&host->turn);
     if (host->entries == 0) {
         put_aside(queue, host);
     } else if (next_stream(queue, host) != NULL) {
-        af__list_append(&queue->streaming, &host->turn);
+        afc__list_append(&queue->streaming, &host->turn);
     } else if (next_connection(queue, host) != NULL) {
-        af__list_append(&queue->connecting, &host->turn);
+        afc__list_append(&queue->connecting, &host->turn);
     }
 }
 
 /** Updates the list of a host after a change; it keeps its turn if it stays in the same list. */
-static void update(af__queue *queue, af__queue_host *host, bool was_streaming) {
+static void update(afc__queue *queue, afc__queue_host *host, bool was_streaming) {
     bool is_streaming = next_stream(queue, host) != NULL;
     bool may_run = is_streaming || next_connection(queue, host) != NULL;
     bool had_turn = host->turn.next != NULL;
@@ -249,121 +250,121 @@ static void update(af__queue *queue, af__queue_host *host, bool was_streaming) {
 
 /* ---- Entries ------------------------------------------------------------------------------- */
 
-af_status af__queue_init(af__queue *queue, af__queue_limits limits) {
-    *queue = (af__queue){.limits = limits};
-    af__list_init(&queue->streaming);
-    af__list_init(&queue->connecting);
-    af__list_init(&queue->unused);
-    if (!af__hash_seed_make(&queue->seed)) return AF_EINTERNAL;
-    queue->buckets = af__zalloc(FIRST_BUCKETS * sizeof *queue->buckets);
-    if (queue->buckets == NULL) return AF_ENOMEM;
+afc_status afc__queue_init(afc__queue *queue, afc__queue_limits limits) {
+    *queue = (afc__queue){.limits = limits};
+    afc__list_init(&queue->streaming);
+    afc__list_init(&queue->connecting);
+    afc__list_init(&queue->unused);
+    if (!afc__hash_seed_make(&queue->seed)) return AFC_EINTERNAL;
+    queue->buckets = afc__zalloc(FIRST_BUCKETS * sizeof *queue->buckets);
+    if (queue->buckets == NULL) return AFC_ENOMEM;
     queue->bucket_count = FIRST_BUCKETS;
-    return AF_OK;
+    return AFC_OK;
 }
 
-void af__queue_clear(af__queue *queue) {
-    af__node *node;
+void afc__queue_clear(afc__queue *queue) {
+    afc__node *node;
     if (queue->buckets == NULL) return;
-    while ((node = af__list_first(&queue->unused)) != NULL) {
-        free_host(queue, AF__OWNER(node, af__queue_host, turn));
+    while ((node = afc__list_first(&queue->unused)) != NULL) {
+        free_host(queue, AFC__OWNER(node, afc__queue_host, turn));
     }
-    af_free(queue->buckets);
+    afc_free(queue->buckets);
     queue->buckets = NULL;
 }
 
-af_status af__queue_add(af__queue *queue, af__entry *entry, const af__queue_key *key, af__lane lane,
-                        unsigned rank) {
-    af__queue_host *host = find_host(queue, key);
-    if (host == NULL) return AF_ENOMEM;
+afc_status afc__queue_add(afc__queue *queue, afc__entry *entry, const afc__queue_key *key,
+                          afc__lane lane, unsigned rank) {
+    afc__queue_host *host = find_host(queue, key);
+    if (host == NULL) return AFC_ENOMEM;
     if (host->entries == 0) {
         if (host->turn.next != NULL) queue->unused_count--;
-        af__list_remove(&host->turn);
+        afc__list_remove(&host->turn);
     }
     bool was_streaming = next_stream(queue, host) != NULL;
-    *entry = (af__entry){.host = host,
-                         .serial = queue->next_serial++,
-                         .rank = (uint16_t)rank,
-                         .state = AF__ENTRY_WAITING,
-                         .lane = (uint8_t)lane};
+    *entry = (afc__entry){.host = host,
+                          .serial = queue->next_serial++,
+                          .rank = (uint16_t)rank,
+                          .state = AFC__ENTRY_WAITING,
+                          .lane = (uint8_t)lane};
     push(&host->lanes[lane], entry);
     host->entries++;
     queue->waiting++;
     update(queue, host, was_streaming);
-    return AF_OK;
+    return AFC_OK;
 }
 
 /** Counts an entry as running or as no longer running. */
-static void count_running(af__queue *queue, af__entry *entry, bool runs) {
-    af__queue_host *host = entry->host;
+static void count_running(afc__queue *queue, afc__entry *entry, bool runs) {
+    afc__queue_host *host = entry->host;
     queue_lane *lane = &host->lanes[entry->lane];
     queue->connections -= connections_of(host);
     if (runs) {
         lane->running++;
         queue->running++;
-        if (entry->lane == AF__LANE_SHARED) host->unconnected++;
+        if (entry->lane == AFC__LANE_SHARED) host->unconnected++;
     } else {
         lane->running--;
         queue->running--;
-        if (entry->lane == AF__LANE_SHARED && !entry->is_connected) host->unconnected--;
+        if (entry->lane == AFC__LANE_SHARED && !entry->is_connected) host->unconnected--;
     }
-    if (entry->lane == AF__LANE_SHARED) {
+    if (entry->lane == AFC__LANE_SHARED) {
         host->in_a_row = lane->running > 0 ? host->in_a_row + (runs ? 1 : 0) : 0;
     }
     queue->connections += connections_of(host);
 }
 
-void af__queue_remove(af__queue *queue, af__entry *entry) {
-    af__queue_host *host = entry->host;
-    if (entry->state == AF__ENTRY_OUT) return;
+void afc__queue_remove(afc__queue *queue, afc__entry *entry) {
+    afc__queue_host *host = entry->host;
+    if (entry->state == AFC__ENTRY_OUT) return;
     bool was_streaming = next_stream(queue, host) != NULL;
-    if (entry->state == AF__ENTRY_WAITING) {
+    if (entry->state == AFC__ENTRY_WAITING) {
         pull(entry);
         queue->waiting--;
     } else {
         count_running(queue, entry, false);
     }
     host->entries--;
-    *entry = (af__entry){0};
+    *entry = (afc__entry){0};
     update(queue, host, was_streaming);
 }
 
-static af__entry *run(af__queue *queue, af__entry *entry) {
+static afc__entry *run(afc__queue *queue, afc__entry *entry) {
     pull(entry);
     queue->waiting--;
-    entry->state = AF__ENTRY_RUNNING;
+    entry->state = AFC__ENTRY_RUNNING;
     count_running(queue, entry, true);
     take_turn(queue, entry->host);
     return entry;
 }
 
 /** Returns whether other entries have waited long enough for a connection of this host. */
-static bool must_yield(const af__queue *queue, const af__queue_host *host, bool is_full) {
+static bool must_yield(const afc__queue *queue, const afc__queue_host *host, bool is_full) {
     return is_full && host->in_a_row >= MOST_STREAMS_IN_A_ROW &&
-           !af__list_is_empty(&queue->connecting);
+           !afc__list_is_empty(&queue->connecting);
 }
 
 /** Chooses among hosts with streams; when the total limit is reached, their number is at most that limit. */
-static af__entry *choose_streaming(const af__queue *queue, bool is_full) {
-    const af__node *head = &queue->streaming.head;
-    for (const af__node *node = head->next; node != head; node = node->next) {
-        const af__queue_host *host = AF__OWNER(node, af__queue_host, turn);
+static afc__entry *choose_streaming(const afc__queue *queue, bool is_full) {
+    const afc__node *head = &queue->streaming.head;
+    for (const afc__node *node = head->next; node != head; node = node->next) {
+        const afc__queue_host *host = AFC__OWNER(node, afc__queue_host, turn);
         if (must_yield(queue, host, is_full)) continue;
-        af__entry *stream = next_stream(queue, host);
-        af__entry *other = is_full ? NULL : next_connection(queue, host);
+        afc__entry *stream = next_stream(queue, host);
+        afc__entry *other = is_full ? NULL : next_connection(queue, host);
         return other != NULL && comes_before(other, stream) ? other : stream;
     }
     return NULL;
 }
 
-static af__entry *choose_connecting(const af__queue *queue, bool is_full) {
-    af__node *node = is_full ? NULL : af__list_first(&queue->connecting);
-    return node != NULL ? next_connection(queue, AF__OWNER(node, af__queue_host, turn)) : NULL;
+static afc__entry *choose_connecting(const afc__queue *queue, bool is_full) {
+    afc__node *node = is_full ? NULL : afc__list_first(&queue->connecting);
+    return node != NULL ? next_connection(queue, AFC__OWNER(node, afc__queue_host, turn)) : NULL;
 }
 
-af__entry *af__queue_next(af__queue *queue) {
+afc__entry *afc__queue_next(afc__queue *queue) {
     bool is_full = queue->limits.total != 0 && queue->connections >= queue->limits.total;
-    af__entry *entry = queue->prefers_connecting ? choose_connecting(queue, is_full)
-                                                 : choose_streaming(queue, is_full);
+    afc__entry *entry = queue->prefers_connecting ? choose_connecting(queue, is_full)
+                                                  : choose_streaming(queue, is_full);
     if (entry == NULL) {
         entry = queue->prefers_connecting ? choose_streaming(queue, is_full)
                                           : choose_connecting(queue, is_full);
@@ -372,28 +373,28 @@ af__entry *af__queue_next(af__queue *queue) {
     return entry != NULL ? run(queue, entry) : NULL;
 }
 
-bool af__queue_keeps_place(const af__entry *entry, const af__queue_key *key, af__lane lane) {
-    return entry->state == AF__ENTRY_RUNNING && entry->lane == (uint8_t)lane &&
+bool afc__queue_keeps_place(const afc__entry *entry, const afc__queue_key *key, afc__lane lane) {
+    return entry->state == AFC__ENTRY_RUNNING && entry->lane == (uint8_t)lane &&
            is_host(entry->host, key);
 }
 
-void af__queue_connecting(af__queue *queue, af__entry *entry) {
-    if (entry->state != AF__ENTRY_RUNNING || !entry->is_connected) return;
-    af__queue_host *host = entry->host;
+void afc__queue_connecting(afc__queue *queue, afc__entry *entry) {
+    if (entry->state != AFC__ENTRY_RUNNING || !entry->is_connected) return;
+    afc__queue_host *host = entry->host;
     bool was_streaming = next_stream(queue, host) != NULL;
     entry->is_connected = false;
-    if (entry->lane == AF__LANE_SHARED) host->unconnected++;
+    if (entry->lane == AFC__LANE_SHARED) host->unconnected++;
     update(queue, host, was_streaming);
 }
 
-void af__queue_connected(af__queue *queue, af__entry *entry, af__sharing sharing) {
-    if (entry->state != AF__ENTRY_RUNNING) return;
-    af__queue_host *host = entry->host;
+void afc__queue_connected(afc__queue *queue, afc__entry *entry, afc__sharing sharing) {
+    if (entry->state != AFC__ENTRY_RUNNING) return;
+    afc__queue_host *host = entry->host;
     bool was_streaming = next_stream(queue, host) != NULL;
     queue->connections -= connections_of(host);
-    if (!entry->is_connected && entry->lane == AF__LANE_SHARED) host->unconnected--;
+    if (!entry->is_connected && entry->lane == AFC__LANE_SHARED) host->unconnected--;
     entry->is_connected = true;
-    if (sharing != AF__SHARING_UNKNOWN) host->sharing = sharing;
+    if (sharing != AFC__SHARING_UNKNOWN) host->sharing = sharing;
     queue->connections += connections_of(host);
     update(queue, host, was_streaming);
 }

@@ -24,14 +24,14 @@ typedef enum name_state {
 } name_state;
 
 /** A name and an address family. In the table, except for fresh lookups. */
-typedef struct af__resolver_name {
-    af__text_entry entry;
-    af__node node; /* In `queue` or in `known`. */
+typedef struct afc__resolver_name {
+    afc__text_entry entry;
+    afc__node node; /* In `queue` or in `known`. */
     name_state state;
-    af__lookup_kind kind;
+    afc__lookup_kind kind;
     int family;
-    af__list lookups; /* Lookups that wait for it. */
-    af__addresses *found;
+    afc__list lookups; /* Lookups that wait for it. */
+    afc__addresses *found;
     char text[]; /* The key: a character for the family, then the host. */
 } resolved_name;
 
@@ -42,13 +42,13 @@ typedef struct af__resolver_name {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t has_work;
-    af__resolver_settings settings;
+    afc__resolver_settings settings;
     bool is_ready;
     unsigned generation; /* The process that the other fields belong to. */
-    af__text_table table;
-    af__text_entry *buckets[BUCKETS];
-    af__list queue; /* Oldest first. */
-    af__list known; /* Oldest first, which is also the order of their expiry. */
+    afc__text_table table;
+    afc__text_entry *buckets[BUCKETS];
+    afc__list queue; /* Oldest first. */
+    afc__list known; /* Oldest first, which is also the order of their expiry. */
     size_t queued, known_count;
     unsigned clients;
     unsigned threads; /* Threads, without dismissed ones. */
@@ -60,18 +60,18 @@ static struct {
 
 /* ---- Addresses ----------------------------------------------------------------------------- */
 
-af__addresses *af__addresses_retain(af__addresses *addresses) {
+afc__addresses *afc__addresses_retain(afc__addresses *addresses) {
     atomic_fetch_add_explicit(&addresses->references, 1, memory_order_relaxed);
     return addresses;
 }
 
-void af__addresses_release(af__addresses *addresses) {
+void afc__addresses_release(afc__addresses *addresses) {
     if (addresses == NULL || atomic_fetch_sub(&addresses->references, 1) != 1) return;
-    af_free(addresses);
+    afc_free(addresses);
 }
 
-static bool read_address(af__address *out, const struct sockaddr *address) {
-    *out = (af__address){.family = address->sa_family};
+static bool read_address(afc__address *out, const struct sockaddr *address) {
+    *out = (afc__address){.family = address->sa_family};
     if (address->sa_family == AF_INET) {
         struct sockaddr_in in;
         memcpy(&in, address, sizeof in);
@@ -88,28 +88,28 @@ static bool read_address(af__address *out, const struct sockaddr *address) {
 }
 
 /** Copies the addresses. NULL: out of memory, or no address (`*error` is then EAI_NONAME). */
-static af__addresses *collect(const struct addrinfo *results, int64_t lifetime_us, int *error) {
+static afc__addresses *collect(const struct addrinfo *results, int64_t lifetime_us, int *error) {
     size_t count = 0, counts[2] = {0, 0};
     for (const struct addrinfo *next = results; next != NULL; next = next->ai_next) count++;
-    if (count > (size_t)2 * AF__RESOLVER_MOST_ADDRESSES) {
-        count = (size_t)2 * AF__RESOLVER_MOST_ADDRESSES;
+    if (count > (size_t)2 * AFC__RESOLVER_MOST_ADDRESSES) {
+        count = (size_t)2 * AFC__RESOLVER_MOST_ADDRESSES;
     }
-    af__addresses *found = af__alloc(sizeof *found + count * sizeof *found->list);
+    afc__addresses *found = afc__alloc(sizeof *found + count * sizeof *found->list);
     *error = EAI_MEMORY;
     if (found == NULL) return NULL;
     atomic_init(&found->references, 1);
     found->count = 0;
     for (; results != NULL && found->count < count; results = results->ai_next) {
         size_t *same = &counts[results->ai_family == AF_INET6];
-        if (*same >= AF__RESOLVER_MOST_ADDRESSES) continue;
+        if (*same >= AFC__RESOLVER_MOST_ADDRESSES) continue;
         if (!read_address(&found->list[found->count], results->ai_addr)) continue;
         ++*same;
         found->count++;
     }
-    found->expires_us = af__now_us() + lifetime_us;
+    found->expires_us = afc__now_us() + lifetime_us;
     *error = 0;
     if (found->count > 0) return found;
-    af_free(found);
+    afc_free(found);
     *error = EAI_NONAME;
     return NULL;
 }
@@ -120,8 +120,8 @@ static bool has_ipv6(void) {
     return descriptor >= 0;
 }
 
-static af__addresses *look_up(const resolved_name *name, af__resolver_settings settings, int *error,
-                              int *system_error) {
+static afc__addresses *look_up(const resolved_name *name, afc__resolver_settings settings,
+                               int *error, int *system_error) {
     struct addrinfo hints = {.ai_family = name->family, .ai_socktype = SOCK_STREAM};
     struct addrinfo *results = NULL;
     /* Without IPv6, AAAA queries are useless. */
@@ -130,82 +130,82 @@ static af__addresses *look_up(const resolved_name *name, af__resolver_settings s
     *error = settings.look_up(name->text + 1, NULL, &hints, &results);
     *system_error = *error == EAI_SYSTEM ? errno : 0;
     if (*error != 0) return NULL;
-    af__addresses *found = collect(results, settings.lifetime_us, error);
+    afc__addresses *found = collect(results, settings.lifetime_us, error);
     freeaddrinfo(results);
     return found;
 }
 
 /* ---- Names, under the lock ----------------------------------------------------------------- */
 
-static resolved_name *owner_of(af__node *node) {
-    return AF__OWNER(node, resolved_name, node);
+static resolved_name *owner_of(afc__node *node) {
+    return AFC__OWNER(node, resolved_name, node);
 }
 
 static void free_name(resolved_name *name) {
-    if (name->kind == AF__LOOKUP_SHARED) af__text_table_remove(&shared.table, &name->entry);
+    if (name->kind == AFC__LOOKUP_SHARED) afc__text_table_remove(&shared.table, &name->entry);
     if (name->state == NAME_QUEUED) shared.queued--;
     if (name->state == NAME_KNOWN) shared.known_count--;
-    af__list_remove(&name->node);
-    af__addresses_release(name->found);
-    af_free(name);
+    afc__list_remove(&name->node);
+    afc__addresses_release(name->found);
+    afc_free(name);
 }
 
-static resolved_name *new_name(const char *text, size_t size, int family, af__lookup_kind kind) {
-    resolved_name *name = af__zalloc(sizeof *name + size + 1);
+static resolved_name *new_name(const char *text, size_t size, int family, afc__lookup_kind kind) {
+    resolved_name *name = afc__zalloc(sizeof *name + size + 1);
     if (name == NULL) return NULL;
     memcpy(name->text, text, size + 1);
-    name->entry.key = (af_slice){name->text, size};
+    name->entry.key = (afc_slice){name->text, size};
     name->family = family;
     name->kind = kind;
     name->state = NAME_QUEUED;
-    af__list_init(&name->lookups);
-    if (kind == AF__LOOKUP_SHARED) af__text_table_add(&shared.table, &name->entry);
-    af__list_append(&shared.queue, &name->node);
+    afc__list_init(&name->lookups);
+    if (kind == AFC__LOOKUP_SHARED) afc__text_table_add(&shared.table, &name->entry);
+    afc__list_append(&shared.queue, &name->node);
     shared.queued++;
     return name;
 }
 
-static void end_lookup(af__lookup *lookup, af__addresses *found, int error, int system_error) {
-    af__resolver_client *client = lookup->client;
-    af__list_remove(&lookup->node);
+static void end_lookup(afc__lookup *lookup, afc__addresses *found, int error, int system_error) {
+    afc__resolver_client *client = lookup->client;
+    afc__list_remove(&lookup->node);
     lookup->name = NULL;
-    lookup->found = found != NULL ? af__addresses_retain(found) : NULL;
+    lookup->found = found != NULL ? afc__addresses_retain(found) : NULL;
     lookup->error = error;
     lookup->system_error = system_error;
-    af__list_append(&client->ended, &lookup->node);
+    afc__list_append(&client->ended, &lookup->node);
     if (client->is_posted) return;
     client->is_posted = true;
-    af__loop_post(client->loop, &client->post);
+    afc__loop_post(client->loop, &client->post);
 }
 
 /** Completes a name's lookups. Takes `found`. */
-static void end_name(resolved_name *name, af__addresses *found, int error, int system_error) {
-    af__node *node;
-    while ((node = af__list_first(&name->lookups)) != NULL) {
-        end_lookup(AF__OWNER(node, af__lookup, node), found, error, system_error);
+static void end_name(resolved_name *name, afc__addresses *found, int error, int system_error) {
+    afc__node *node;
+    while ((node = afc__list_first(&name->lookups)) != NULL) {
+        end_lookup(AFC__OWNER(node, afc__lookup, node), found, error, system_error);
     }
-    if (found == NULL || name->kind == AF__LOOKUP_FRESH || shared.clients == 0) {
-        af__addresses_release(found);
+    if (found == NULL || name->kind == AFC__LOOKUP_FRESH || shared.clients == 0) {
+        afc__addresses_release(found);
         free_name(name);
         return;
     }
     name->state = NAME_KNOWN;
     name->found = found;
-    af__list_append(&shared.known, &name->node);
-    if (++shared.known_count > AF__RESOLVER_MOST_KNOWN) {
-        free_name(owner_of(af__list_first(&shared.known)));
+    afc__list_append(&shared.known, &name->node);
+    if (++shared.known_count > AFC__RESOLVER_MOST_KNOWN) {
+        free_name(owner_of(afc__list_first(&shared.known)));
     }
 }
 
 static void forget_known(void) {
-    af__node *node;
-    while ((node = af__list_first(&shared.known)) != NULL) free_name(owner_of(node));
+    afc__node *node;
+    while ((node = afc__list_first(&shared.known)) != NULL) free_name(owner_of(node));
 }
 
 /** Fails all queued names, because no thread could be started. */
 static void fail_queued(int error) {
-    af__node *node;
-    while ((node = af__list_first(&shared.queue)) != NULL) {
+    afc__node *node;
+    while ((node = afc__list_first(&shared.queue)) != NULL) {
         end_name(owner_of(node), NULL, EAI_SYSTEM, error);
     }
 }
@@ -236,29 +236,29 @@ static void reset_in_child(void) {
 
 static void register_handlers(void) {
     make_condition();
-    af__list_init(&shared.queue);
-    af__list_init(&shared.known);
-    shared.generation = af__process_generation();
-    af__threads_watch_forks();
+    afc__list_init(&shared.queue);
+    afc__list_init(&shared.known);
+    shared.generation = afc__process_generation();
+    afc__threads_watch_forks();
     pthread_atfork(lock_shared, unlock_shared, reset_in_child);
 }
 
-void af__resolver_watch_forks(void) {
+void afc__resolver_watch_forks(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_handlers);
 }
 
 /** Requires the lock. Resets the state in a child: lookups, threads and clients belong to the parent. */
 static void leave_parent(void) {
-    if (shared.generation == af__process_generation()) return;
-    shared.generation = af__process_generation();
-    af__text_entry *entry;
+    if (shared.generation == afc__process_generation()) return;
+    shared.generation = afc__process_generation();
+    afc__text_entry *entry;
     size_t place = 0;
-    while ((entry = af__text_table_drain(&shared.table, &place)) != NULL) {
-        free_name(AF__OWNER(entry, resolved_name, entry));
+    while ((entry = afc__text_table_drain(&shared.table, &place)) != NULL) {
+        free_name(AFC__OWNER(entry, resolved_name, entry));
     }
-    af__node *node;
-    while ((node = af__list_first(&shared.queue)) != NULL) free_name(owner_of(node));
+    afc__node *node;
+    while ((node = afc__list_first(&shared.queue)) != NULL) free_name(owner_of(node));
     shared.clients = shared.threads = shared.idle = 0;
 }
 
@@ -280,19 +280,19 @@ static resolved_name *next_name(void) {
     while (shared.queued == 0 && shared.clients != 0 && round == shared.round && error == 0) {
         error = pthread_cond_timedwait(&shared.has_work, &shared.lock, &until);
     }
-    /* af__resolver_close() has announced the end of this thread and no longer counts it. */
+    /* afc__resolver_close() has announced the end of this thread and no longer counts it. */
     if (round != shared.round) return NULL;
     shared.idle--;
-    af__node *node = af__list_first(&shared.queue);
+    afc__node *node = afc__list_first(&shared.queue);
     if (node != NULL) {
         resolved_name *name = owner_of(node);
-        af__list_remove(&name->node);
+        afc__list_remove(&name->node);
         shared.queued--;
         name->state = NAME_RUNNING;
         return name;
     }
     shared.threads--;
-    af__thread_will_end();
+    afc__thread_will_end();
     return NULL;
 }
 
@@ -302,9 +302,9 @@ static void run(void *context) {
     resolved_name *name;
     while ((name = next_name()) != NULL) {
         int error, system_error;
-        af__resolver_settings settings = shared.settings;
+        afc__resolver_settings settings = shared.settings;
         unlock_shared();
-        af__addresses *found = look_up(name, settings, &error, &system_error);
+        afc__addresses *found = look_up(name, settings, &error, &system_error);
         lock_shared();
         end_name(name, found, error, system_error);
     }
@@ -315,7 +315,7 @@ static void run(void *context) {
 static void start_thread(void) {
     shared.threads++;
     unlock_shared();
-    int error = af__thread_start("af-names", run, NULL);
+    int error = afc__thread_start("af-names", run, NULL);
     lock_shared();
     if (error == 0) return;
     /* Existing threads will handle the queue sooner or later, even if they hang now; without any, nothing would. */
@@ -324,13 +324,13 @@ static void start_thread(void) {
 
 /* ---- For loops ----------------------------------------------------------------------------- */
 
-af_status af__resolver_open(af__resolver_client *client, af__loop *loop, af_failure *failure) {
-    af__resolver_watch_forks();
-    *client = (af__resolver_client){.loop = loop};
-    af__list_init(&client->ended);
+afc_status afc__resolver_open(afc__resolver_client *client, afc__loop *loop, afc_failure *failure) {
+    afc__resolver_watch_forks();
+    *client = (afc__resolver_client){.loop = loop};
+    afc__list_init(&client->ended);
     lock_shared();
     if (!shared.is_ready) {
-        shared.is_ready = af__text_table_init(&shared.table, shared.buckets, BUCKETS);
+        shared.is_ready = afc__text_table_init(&shared.table, shared.buckets, BUCKETS);
     }
     if (shared.is_ready) {
         leave_parent();
@@ -338,19 +338,19 @@ af_status af__resolver_open(af__resolver_client *client, af__loop *loop, af_fail
     }
     bool is_ready = shared.is_ready;
     unlock_shared();
-    if (is_ready) return AF_OK;
+    if (is_ready) return AFC_OK;
     client->loop = NULL;
-    return af__fail(failure, AF_EINTERNAL, "the system has no random bytes");
+    return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
 }
 
-void af__resolver_close(af__resolver_client *client) {
+void afc__resolver_close(afc__resolver_client *client) {
     if (client->loop == NULL) return;
     client->loop = NULL;
     lock_shared();
     if (--shared.clients == 0) {
         forget_known();
         /* A thread in getaddrinfo() announces its end when it returns, which may never happen. */
-        for (unsigned i = 0; i < shared.idle; i++) af__thread_will_end();
+        for (unsigned i = 0; i < shared.idle; i++) afc__thread_will_end();
         shared.round++;
         shared.threads -= shared.idle;
         shared.idle = 0;
@@ -359,22 +359,23 @@ void af__resolver_close(af__resolver_client *client) {
     unlock_shared();
 }
 
-static bool end_at_once(af__lookup *lookup, af__addresses *found, int error) {
-    lookup->found = found != NULL ? af__addresses_retain(found) : NULL;
+static bool end_at_once(afc__lookup *lookup, afc__addresses *found, int error) {
+    lookup->found = found != NULL ? afc__addresses_retain(found) : NULL;
     lookup->error = error;
     return true;
 }
 
 /** Requires the lock. */
-static bool begin(af__lookup *lookup, const char *text, size_t size, int family,
-                  af__lookup_kind kind) {
-    af__text_entry *entry = NULL;
-    if (kind == AF__LOOKUP_SHARED) {
-        entry = af__text_table_find(&shared.table, (af_slice){text, size});
+static bool begin(afc__lookup *lookup, const char *text, size_t size, int family,
+                  afc__lookup_kind kind) {
+    afc__text_entry *entry = NULL;
+    if (kind == AFC__LOOKUP_SHARED) {
+        entry = afc__text_table_find(&shared.table, (afc_slice){text, size});
     }
-    resolved_name *name = entry != NULL ? AF__OWNER(entry, struct af__resolver_name, entry) : NULL;
+    resolved_name *name = entry != NULL ? AFC__OWNER(entry, struct afc__resolver_name, entry)
+                                        : NULL;
     if (name != NULL && name->state == NAME_KNOWN) {
-        if (af__now_us() < name->found->expires_us) return end_at_once(lookup, name->found, 0);
+        if (afc__now_us() < name->found->expires_us) return end_at_once(lookup, name->found, 0);
         free_name(name);
         name = NULL;
     }
@@ -382,21 +383,21 @@ static bool begin(af__lookup *lookup, const char *text, size_t size, int family,
     if (is_new) name = new_name(text, size, family, kind);
     if (name == NULL) return end_at_once(lookup, NULL, EAI_MEMORY);
     lookup->name = name;
-    af__list_append(&name->lookups, &lookup->node);
+    afc__list_append(&name->lookups, &lookup->node);
     if (!is_new) return false;
     if (shared.queued <= shared.idle) {
         pthread_cond_signal(&shared.has_work);
-    } else if (shared.threads < AF__RESOLVER_MOST_THREADS) {
+    } else if (shared.threads < AFC__RESOLVER_MOST_THREADS) {
         start_thread();
     }
     return false;
 }
 
-bool af__resolver_begin(af__lookup *lookup, af__resolver_client *client, const char *host,
-                        int family, af__lookup_kind kind) {
+bool afc__resolver_begin(afc__lookup *lookup, afc__resolver_client *client, const char *host,
+                         int family, afc__lookup_kind kind) {
     char text[NI_MAXHOST + 1];
     size_t size = strlen(host);
-    *lookup = (af__lookup){.client = client};
+    *lookup = (afc__lookup){.client = client};
     if (size >= sizeof text - 1) return end_at_once(lookup, NULL, EAI_NONAME);
     text[0] = family == AF_INET ? '4' : family == AF_INET6 ? '6' : '*';
     memcpy(text + 1, host, size + 1);
@@ -406,35 +407,35 @@ bool af__resolver_begin(af__lookup *lookup, af__resolver_client *client, const c
     return has_ended;
 }
 
-void af__resolver_cancel(af__lookup *lookup) {
+void afc__resolver_cancel(afc__lookup *lookup) {
     if (lookup->client == NULL) return;
     lock_shared();
     resolved_name *name = lookup->name;
-    af__list_remove(&lookup->node);
+    afc__list_remove(&lookup->node);
     bool is_needless = name != NULL && name->state == NAME_QUEUED &&
-                       af__list_is_empty(&name->lookups);
+                       afc__list_is_empty(&name->lookups);
     if (is_needless) free_name(name);
     unlock_shared();
-    af__addresses_release(lookup->found);
-    *lookup = (af__lookup){0};
+    afc__addresses_release(lookup->found);
+    *lookup = (afc__lookup){0};
 }
 
-af__lookup *af__resolver_take_ended(af__resolver_client *client) {
+afc__lookup *afc__resolver_take_ended(afc__resolver_client *client) {
     lock_shared();
-    af__node *node = af__list_first(&client->ended);
+    afc__node *node = afc__list_first(&client->ended);
     if (node != NULL) {
-        af__list_remove(node);
+        afc__list_remove(node);
     } else {
         /* Not earlier: the node must not be posted a second time while it is in the inbox. */
         client->is_posted = false;
     }
     unlock_shared();
-    return node != NULL ? AF__OWNER(node, af__lookup, node) : NULL;
+    return node != NULL ? AFC__OWNER(node, afc__lookup, node) : NULL;
 }
 
-af__resolver_settings af__resolver_configure(const af__resolver_settings *settings) {
+afc__resolver_settings afc__resolver_configure(const afc__resolver_settings *settings) {
     lock_shared();
-    af__resolver_settings before = shared.settings;
+    afc__resolver_settings before = shared.settings;
     if (settings != NULL) shared.settings = *settings;
     unlock_shared();
     return before;

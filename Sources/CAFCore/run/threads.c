@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 typedef struct thread {
-    af__node node;
+    afc__node node;
     pthread_t id;
     const char *name;
     void (*body)(void *context);
@@ -24,7 +24,7 @@ typedef struct thread {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    af__list ended;
+    afc__list ended;
     unsigned ending; /* Threads that will end but aren't in `ended` yet. */
 } registry = {PTHREAD_MUTEX_INITIALIZER,
               PTHREAD_COND_INITIALIZER,
@@ -43,7 +43,7 @@ static void unlock_in_parent(void) {
 
 static void reset_in_child(void) {
     /* Ended and ending threads belong to the parent. */
-    af__list_init(&registry.ended);
+    afc__list_init(&registry.ended);
     registry.ending = 0;
     atomic_fetch_add(&generation, 1);
     pthread_mutex_unlock(&registry.lock);
@@ -53,25 +53,25 @@ static void register_handlers(void) {
     pthread_atfork(lock_before_fork, unlock_in_parent, reset_in_child);
 }
 
-void af__threads_watch_forks(void) {
+void afc__threads_watch_forks(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_handlers);
 }
 
-unsigned af__process_generation(void) {
+unsigned afc__process_generation(void) {
     return atomic_load_explicit(&generation, memory_order_relaxed);
 }
 
 static void join_ended(void) {
     for (;;) {
         pthread_mutex_lock(&registry.lock);
-        af__node *node = af__list_first(&registry.ended);
-        if (node != NULL) af__list_remove(node);
+        afc__node *node = afc__list_first(&registry.ended);
+        if (node != NULL) afc__list_remove(node);
         pthread_mutex_unlock(&registry.lock);
         if (node == NULL) return;
-        thread *ended = AF__OWNER(node, thread, node);
+        thread *ended = AFC__OWNER(node, thread, node);
         pthread_join(ended->id, NULL);
-        af_free(ended);
+        afc_free(ended);
     }
 }
 
@@ -81,17 +81,17 @@ static void *run(void *argument) {
     self->body(self->context);
     pthread_mutex_lock(&registry.lock);
     self->id = pthread_self();
-    af__list_append(&registry.ended, &self->node);
+    afc__list_append(&registry.ended, &self->node);
     registry.ending--;
     pthread_cond_broadcast(&registry.changed);
     pthread_mutex_unlock(&registry.lock);
     return NULL;
 }
 
-int af__thread_start(const char *name, void (*body)(void *context), void *context) {
-    af__threads_watch_forks();
+int afc__thread_start(const char *name, void (*body)(void *context), void *context) {
+    afc__threads_watch_forks();
     join_ended();
-    thread *self = af__zalloc(sizeof *self);
+    thread *self = afc__zalloc(sizeof *self);
     if (self == NULL) return ENOMEM;
     self->name = name;
     self->body = body;
@@ -103,26 +103,26 @@ int af__thread_start(const char *name, void (*body)(void *context), void *contex
     int error = pthread_create(&id, NULL, run, self);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
-        af_free(self);
+        afc_free(self);
         return error;
     }
     return 0;
 }
 
-void af__thread_will_end(void) {
+void afc__thread_will_end(void) {
     pthread_mutex_lock(&registry.lock);
     registry.ending++;
     pthread_mutex_unlock(&registry.lock);
 }
 
-void af__thread_will_stay(void) {
+void afc__thread_will_stay(void) {
     pthread_mutex_lock(&registry.lock);
     registry.ending--;
     pthread_cond_broadcast(&registry.changed);
     pthread_mutex_unlock(&registry.lock);
 }
 
-void af_join_closed_sessions(void) {
+void afc_join_closed_sessions(void) {
     pthread_mutex_lock(&registry.lock);
     while (registry.ending > 0) pthread_cond_wait(&registry.changed, &registry.lock);
     pthread_mutex_unlock(&registry.lock);

@@ -1,31 +1,31 @@
 /**
  * The library's threads: how they start, and how they are joined.
  */
-#ifndef AF_RUN_THREADS_H
-#define AF_RUN_THREADS_H
+#ifndef AFC_RUN_THREADS_H
+#define AFC_RUN_THREADS_H
 
 /**
  * Runs `body(context)` on a new thread with all signals blocked, so that a write to a closed socket is an error
  * and not SIGPIPE. Returns 0 or an errno.
  */
-int af__thread_start(const char *name, void (*body)(void *context), void *context);
+int afc__thread_start(const char *name, void (*body)(void *context), void *context);
 
 /**
  * Called once by the owner of a thread, running or about to be started, when the thread is certain to end by
  * itself.
  */
-void af__thread_will_end(void);
+void afc__thread_will_end(void);
 
 /** Reverts that: the thread got more work, or couldn't be started. */
-void af__thread_will_stay(void);
+void afc__thread_will_stay(void);
 
 /**
  * Registers this file's fork handlers before those of the caller. Callers that start threads while they hold a
  * lock must use it, because fork handlers take locks in the reverse order of registration.
  */
-void af__threads_watch_forks(void);
+void afc__threads_watch_forks(void);
 
 /** Returns a number that differs in a forked child, where the parent's threads don't exist. */
-unsigned af__process_generation(void);
+unsigned afc__process_generation(void);
 
 #endif

@@ -5,37 +5,37 @@
 
 #include <pthread.h>
 
-struct af__writer {
+struct afc__writer {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    af__list jobs;
+    afc__list jobs;
     bool is_ending;
     void (*ended)(void *context);
     void *context;
 };
 
-static void free_writer(af__writer *writer) {
+static void free_writer(afc__writer *writer) {
     pthread_cond_destroy(&writer->changed);
     pthread_mutex_destroy(&writer->lock);
-    af_free(writer);
+    afc_free(writer);
 }
 
 static void run(void *context) {
-    af__writer *writer = context;
+    afc__writer *writer = context;
     pthread_mutex_lock(&writer->lock);
     for (;;) {
-        af__node *node = af__list_first(&writer->jobs);
+        afc__node *node = afc__list_first(&writer->jobs);
         if (node == NULL && writer->is_ending) break;
         if (node == NULL) {
             pthread_cond_wait(&writer->changed, &writer->lock);
             continue;
         }
-        af__list_remove(node);
+        afc__list_remove(node);
         pthread_mutex_unlock(&writer->lock);
-        af__job *job = AF__OWNER(node, af__job, node);
+        afc__job *job = AFC__OWNER(node, afc__job, node);
         bool goes_on = job->run(job);
         pthread_mutex_lock(&writer->lock);
-        if (goes_on) af__list_append(&writer->jobs, &job->node);
+        if (goes_on) afc__list_append(&writer->jobs, &job->node);
     }
     pthread_mutex_unlock(&writer->lock);
     void (*ended)(void *) = writer->ended;
@@ -44,28 +44,28 @@ static void run(void *context) {
     if (ended != NULL) ended(owner);
 }
 
-af__writer *af__writer_new(void (*ended)(void *context), void *context) {
-    af__writer *writer = af__zalloc(sizeof *writer);
+afc__writer *afc__writer_new(void (*ended)(void *context), void *context) {
+    afc__writer *writer = afc__zalloc(sizeof *writer);
     if (writer == NULL) return NULL;
     writer->ended = ended;
     writer->context = context;
     pthread_mutex_init(&writer->lock, NULL);
     pthread_cond_init(&writer->changed, NULL);
-    af__list_init(&writer->jobs);
-    if (af__thread_start("af-writer", run, writer) == 0) return writer;
+    afc__list_init(&writer->jobs);
+    if (afc__thread_start("af-writer", run, writer) == 0) return writer;
     free_writer(writer);
     return NULL;
 }
 
-void af__writer_take(af__writer *writer, af__job *job) {
+void afc__writer_take(afc__writer *writer, afc__job *job) {
     pthread_mutex_lock(&writer->lock);
-    af__list_append(&writer->jobs, &job->node);
+    afc__list_append(&writer->jobs, &job->node);
     pthread_cond_signal(&writer->changed);
     pthread_mutex_unlock(&writer->lock);
 }
 
-void af__writer_end(af__writer *writer) {
-    af__thread_will_end();
+void afc__writer_end(afc__writer *writer) {
+    afc__thread_will_end();
     pthread_mutex_lock(&writer->lock);
     writer->is_ending = true;
     pthread_cond_signal(&writer->changed);

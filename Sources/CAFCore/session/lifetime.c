@@ -5,57 +5,57 @@
 #include "session/session_internal.h"
 
 /** A busy program makes one for each request. */
-static af__freelist freelist = AF__FREELIST_INIT(sizeof(af_task), AF__RESULT_SPARES);
+static afc__freelist freelist = AFC__FREELIST_INIT(sizeof(afc_task), AFC__RESULT_SPARES);
 
 /* ---- Sessions ------------------------------------------------------------------------------ */
 
-void af__session_reference(af_session *session) {
+void afc__session_reference(afc_session *session) {
     atomic_fetch_add_explicit(&session->references, 1, memory_order_relaxed);
 }
 
-void af__session_unreference(af_session *session) {
+void afc__session_unreference(afc_session *session) {
     if (atomic_fetch_sub(&session->references, 1) != 1) return;
-    af__loop_clear(&session->loop);
-    af__session_clear_store(session);
-    af_free(session);
+    afc__loop_clear(&session->loop);
+    afc__session_clear_store(session);
+    afc_free(session);
     /* Another session, if there is one, soon has its own again. */
-    af__freelist_empty(&freelist);
-    af__result_free_kept();
+    afc__freelist_empty(&freelist);
+    afc__result_free_kept();
 }
 
-void af__session_keep_alive(af_session *session) {
+void afc__session_keep_alive(afc_session *session) {
     atomic_fetch_add_explicit(&session->holders, 1, memory_order_relaxed);
 }
 
-void af__session_post(af_session *session, unsigned what) {
+void afc__session_post(afc_session *session, unsigned what) {
     if (atomic_fetch_or(&session->requests, what) != 0) return;
     atomic_fetch_add_explicit(&session->posts, 1, memory_order_relaxed);
-    af__loop_post(&session->loop, &session->post);
+    afc__loop_post(&session->loop, &session->post);
 }
 
-void af__session_drop_keep_alive(af_session *session) {
+void afc__session_drop_keep_alive(afc_session *session) {
     if (atomic_fetch_sub(&session->holders, 1) != 1) return;
     /* In a forked child there is no thread to end, and its sockets are the parent's. */
-    if (session->generation != af__process_generation()) return;
-    af__session_post(session, AF__SESSION_CLOSE);
-    af__session_unreference(session);
+    if (session->generation != afc__process_generation()) return;
+    afc__session_post(session, AFC__SESSION_CLOSE);
+    afc__session_unreference(session);
 }
 
 static void writer_ended(void *context) {
-    af__session_unreference(context);
+    afc__session_unreference(context);
 }
 
-static void start_writer(af_session *session) {
+static void start_writer(afc_session *session) {
     /* The end of its last job may still be on its way into the loop when all tasks have gone. */
-    af__session_reference(session);
-    session->writer = af__writer_new(writer_ended, session);
-    if (session->writer == NULL) af__session_unreference(session);
+    afc__session_reference(session);
+    session->writer = afc__writer_new(writer_ended, session);
+    if (session->writer == NULL) afc__session_unreference(session);
 }
 
-void af__session_work(af_session *session, af__job *job) {
+void afc__session_work(afc_session *session, afc__job *job) {
     if (session->writer == NULL) start_writer(session);
     if (session->writer != NULL) {
-        af__writer_take(session->writer, job);
+        afc__writer_take(session->writer, job);
     } else {
         while (job->run(job)) {}
     }
@@ -63,48 +63,48 @@ void af__session_work(af_session *session, af__job *job) {
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
 
-void af__task_post(af_task *task, unsigned what) {
+void afc__task_post(afc_task *task, unsigned what) {
     unsigned before = atomic_fetch_or(&task->requests, what);
     if (before != 0) return;
-    af_session *session = task->session;
+    afc_session *session = task->session;
     /* A forked child shares the eventfd with its parent, whose loop counts the writes. */
-    if (session->generation != af__process_generation()) return;
+    if (session->generation != afc__process_generation()) return;
     atomic_fetch_add_explicit(&session->posts, 1, memory_order_relaxed);
-    af_task_retain(task);
-    af__loop_post(&session->loop, &task->post);
+    afc_task_retain(task);
+    afc__loop_post(&session->loop, &task->post);
 }
 
-af_task *af__task_take_spare(void) {
-    return af__freelist_take(&freelist);
+afc_task *afc__task_take_spare(void) {
+    return afc__freelist_take(&freelist);
 }
 
-void af__task_give_spare(af_task *task) {
-    af__freelist_give(&freelist, task);
+void afc__task_give_spare(afc_task *task) {
+    afc__freelist_give(&freelist, task);
 }
 
-af_task *af_task_retain(af_task *task) {
+afc_task *afc_task_retain(afc_task *task) {
     atomic_fetch_add_explicit(&task->references, 1, memory_order_relaxed);
     return task;
 }
 
-void af__reply_free(af__reply *reply) {
+void afc__reply_free(afc__reply *reply) {
     if (reply == NULL) return;
-    af__identity_free(reply->identity);
-    af_free(reply);
+    afc__identity_free(reply->identity);
+    afc_free(reply);
 }
 
-void af_task_release(af_task *task) {
+void afc_task_release(afc_task *task) {
     if (task == NULL || atomic_fetch_sub(&task->references, 1) != 1) return;
-    af_session *session = task->session;
+    afc_session *session = task->session;
     bool was_started = atomic_load(&task->was_started);
     void (*release)(void *) = task->transfer.events.release;
     void *context = task->transfer.events.context;
-    af__transfer_clear(&task->transfer);
-    af__reply_free(atomic_load(&task->reply));
-    af__freelist_give(&freelist, task);
+    afc__transfer_clear(&task->transfer);
+    afc__reply_free(atomic_load(&task->reply));
+    afc__freelist_give(&freelist, task);
     if (!was_started) {
         if (release != NULL) release(context);
-        af__session_drop_keep_alive(session);
+        afc__session_drop_keep_alive(session);
     }
-    af__session_unreference(session);
+    afc__session_unreference(session);
 }

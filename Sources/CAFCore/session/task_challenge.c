@@ -4,49 +4,49 @@
 #include "session/session_internal.h"
 #include "transfer/auth.h"
 
-static af_status make_reply(af__reply **out, uint32_t number, af_challenge_answer answer,
-                            const af_credentials *credentials) {
+static afc_status make_reply(afc__reply **out, uint32_t number, afc_challenge_answer answer,
+                             const afc_credentials *credentials) {
     *out = NULL;
-    bool has_credentials = credentials != NULL || answer != AF_CHALLENGE_USE;
-    if ((unsigned)answer >= AF_CHALLENGE_LATER || !has_credentials) return AF_EINVAL;
-    af__reply *new = af__zalloc(sizeof *new);
-    if (new == NULL) return AF_ENOMEM;
+    bool has_credentials = credentials != NULL || answer != AFC_CHALLENGE_USE;
+    if ((unsigned)answer >= AFC_CHALLENGE_LATER || !has_credentials) return AFC_EINVAL;
+    afc__reply *new = afc__zalloc(sizeof *new);
+    if (new == NULL) return AFC_ENOMEM;
     new->number = number;
     new->answer = answer;
-    af_status status = AF_OK;
-    if (answer == AF_CHALLENGE_USE) {
-        status = af__identity_new(&new->identity, credentials, NULL, NULL);
+    afc_status status = AFC_OK;
+    if (answer == AFC_CHALLENGE_USE) {
+        status = afc__identity_new(&new->identity, credentials, NULL, NULL);
     }
-    if (status == AF_OK) {
+    if (status == AFC_OK) {
         *out = new;
     } else {
-        af__reply_free(new);
+        afc__reply_free(new);
     }
     return status;
 }
 
-af_status af_task_answer_challenge(af_task *task, uint32_t number, af_challenge_answer answer,
-                                   const af_credentials *credentials) {
-    af__reply *reply;
-    af_status status = make_reply(&reply, number, answer, credentials);
-    if (status != AF_OK) return status;
+afc_status afc_task_answer_challenge(afc_task *task, uint32_t number, afc_challenge_answer answer,
+                                     const afc_credentials *credentials) {
+    afc__reply *reply;
+    afc_status status = make_reply(&reply, number, answer, credentials);
+    if (status != AFC_OK) return status;
     unsigned expected = number;
     if (number == 0 || !atomic_compare_exchange_strong(&task->transfer.awaited, &expected, 0)) {
-        af__reply_free(reply);
-        return AF_EINVAL;
+        afc__reply_free(reply);
+        return AFC_EINVAL;
     }
     /* Of an earlier challenge, which the callback then answered itself. */
-    af__reply_free(atomic_exchange(&task->reply, reply));
-    af__task_post(task, AF__TASK_ANSWERED);
-    return AF_OK;
+    afc__reply_free(atomic_exchange(&task->reply, reply));
+    afc__task_post(task, AFC__TASK_ANSWERED);
+    return AFC_OK;
 }
 
-bool af__task_take_answer(af_task *task) {
-    af__reply *reply = atomic_exchange(&task->reply, NULL);
+bool afc__task_take_answer(afc_task *task) {
+    afc__reply *reply = atomic_exchange(&task->reply, NULL);
     if (reply == NULL) return false;
-    bool was_awaited = af__transfer_on_answer(&task->transfer, reply->number, reply->answer,
-                                              reply->identity);
+    bool was_awaited = afc__transfer_on_answer(&task->transfer, reply->number, reply->answer,
+                                               reply->identity);
     reply->identity = NULL;
-    af__reply_free(reply);
+    afc__reply_free(reply);
     return was_awaited;
 }

@@ -13,31 +13,31 @@ enum {
 };
 
 /** Lives until its monitor is dropped, and holds the task until then. */
-struct af__network_wait {
-    af_task *task;
-    af_reach_monitor *monitor;
-    af_failure failure;
+struct afc__network_wait {
+    afc_task *task;
+    afc_reach_monitor *monitor;
+    afc_failure failure;
     atomic_bool is_told, is_reachable, was_absent;
 };
 
-typedef struct af__network_wait network_wait;
+typedef struct afc__network_wait network_wait;
 
 /* ---- On the monitors' thread --------------------------------------------------------------- */
 
-static void on_change(void *context, const af_reachability *state) {
+static void on_change(void *context, const afc_reachability *state) {
     network_wait *wait = context;
-    bool is_reachable = state->status == AF_REACH_VIA_WWAN || state->status == AF_REACH_VIA_WIFI;
+    bool is_reachable = state->status == AFC_REACH_VIA_WWAN || state->status == AFC_REACH_VIA_WIFI;
     if (!is_reachable) atomic_store(&wait->was_absent, true);
     atomic_store(&wait->is_reachable, is_reachable);
     atomic_store(&wait->is_told, true);
-    af__task_post(wait->task, AF__TASK_NETWORK);
+    afc__task_post(wait->task, AFC__TASK_NETWORK);
 }
 
 static void release_wait(void *context) {
     network_wait *wait = context;
-    af_task *task = wait->task;
-    af_free(wait);
-    af_task_release(task);
+    afc_task *task = wait->task;
+    afc_free(wait);
+    afc_task_release(task);
 }
 
 /* ---- On the loop --------------------------------------------------------------------------- */
@@ -46,76 +46,76 @@ static void release_wait(void *context) {
  * The host of this hop, or its proxy; NULL: the internet, for a name that was not found: while the internet is
  * reachable, such a name is wrong.
  */
-static const char *watched_host(const af_task *task, const af_failure *failure, char *room,
+static const char *watched_host(const afc_task *task, const afc_failure *failure, char *room,
                                 size_t size) {
-    if (failure->status == AF_EDNS) return NULL;
-    const af__transfer *transfer = &task->transfer;
-    af_slice host = transfer->request.url.host;
-    if (transfer->hop.proxy != NULL) host = af_slice_of(transfer->hop.proxy->host);
+    if (failure->status == AFC_EDNS) return NULL;
+    const afc__transfer *transfer = &task->transfer;
+    afc_slice host = transfer->request.url.host;
+    if (transfer->hop.proxy != NULL) host = afc_slice_of(transfer->hop.proxy->host);
     if (host.size >= size) return NULL;
     memcpy(room, host.bytes, host.size);
     room[host.size] = 0;
     return room;
 }
 
-static af_status watch(network_wait *wait) {
+static afc_status watch(network_wait *wait) {
     char room[256];
-    af_reach_monitor_options options = AF_REACH_MONITOR_OPTIONS_INIT;
+    afc_reach_monitor_options options = AFC_REACH_MONITOR_OPTIONS_INIT;
     options.host = watched_host(wait->task, &wait->failure, room, sizeof room);
     options.on_change = on_change;
     options.release = release_wait;
     options.context = wait;
-    return af_reach_monitor_new(&wait->monitor, &options, NULL);
+    return afc_reach_monitor_new(&wait->monitor, &options, NULL);
 }
 
-af__network_answer af__task_await_network(af_task *task, const af_failure *failure) {
-    network_wait *wait = af__zalloc(sizeof *wait);
-    if (wait == NULL) return AF__NETWORK_FAIL;
-    wait->task = af_task_retain(task);
+afc__network_answer afc__task_await_network(afc_task *task, const afc_failure *failure) {
+    network_wait *wait = afc__zalloc(sizeof *wait);
+    if (wait == NULL) return AFC__NETWORK_FAIL;
+    wait->task = afc_task_retain(task);
     wait->failure = *failure;
-    if (watch(wait) != AF_OK) {
-        af_free(wait);
-        af_task_release(task);
-        return AF__NETWORK_FAIL;
+    if (watch(wait) != AFC_OK) {
+        afc_free(wait);
+        afc_task_release(task);
+        return AFC__NETWORK_FAIL;
     }
     task->network = wait;
-    if (af_reach_monitor_start(wait->monitor, NULL) == AF_OK) return AF__NETWORK_WAIT;
-    af__task_forget_network(task);
-    return AF__NETWORK_FAIL;
+    if (afc_reach_monitor_start(wait->monitor, NULL) == AFC_OK) return AFC__NETWORK_WAIT;
+    afc__task_forget_network(task);
+    return AFC__NETWORK_FAIL;
 }
 
 /** The network came back between the failure and the question, or just before. */
-static bool deserves_retry(const af_task *task, const af_failure *failure) {
+static bool deserves_retry(const afc_task *task, const afc_failure *failure) {
     if (task->network_retries >= MOST_RETRIES) return false;
-    if (failure->status == AF_EDNS) return task->network_came;
+    if (failure->status == AFC_EDNS) return task->network_came;
     return failure->system_error == ENETUNREACH || failure->system_error == ENETDOWN ||
            failure->system_error == EADDRNOTAVAIL;
 }
 
-af__network_answer af__task_judge_network(af_task *task) {
+afc__network_answer afc__task_judge_network(afc_task *task) {
     network_wait *wait = task->network;
-    if (wait == NULL || task->network_retry_us != 0) return AF__NETWORK_WAIT;
-    if (!atomic_load(&wait->is_told) || !atomic_load(&wait->is_reachable)) return AF__NETWORK_WAIT;
+    if (wait == NULL || task->network_retry_us != 0) return AFC__NETWORK_WAIT;
+    if (!atomic_load(&wait->is_told) || !atomic_load(&wait->is_reachable)) return AFC__NETWORK_WAIT;
     if (atomic_load(&wait->was_absent)) {
         task->network_came = true;
         task->network_retries = 0;
-        return AF__NETWORK_RETRY;
+        return AFC__NETWORK_RETRY;
     }
-    if (!deserves_retry(task, &wait->failure)) return AF__NETWORK_FAIL;
+    if (!deserves_retry(task, &wait->failure)) return AFC__NETWORK_FAIL;
     int64_t delay = (int64_t)FIRST_RETRY_US << task->network_retries++;
-    task->network_retry_us = af__now_us() + delay;
-    return AF__NETWORK_WAIT;
+    task->network_retry_us = afc__now_us() + delay;
+    return AFC__NETWORK_WAIT;
 }
 
-const af_failure *af__task_network_failure(const af_task *task) {
+const afc_failure *afc__task_network_failure(const afc_task *task) {
     return &task->network->failure;
 }
 
-void af__task_forget_network(af_task *task) {
+void afc__task_forget_network(afc_task *task) {
     network_wait *wait = task->network;
     task->network_retry_us = 0;
     if (wait == NULL) return;
     task->network = NULL;
     /* Its release callback releases the task; that is not the last reference, as the loop has one. */
-    af_reach_monitor_free(wait->monitor);
+    afc_reach_monitor_free(wait->monitor);
 }

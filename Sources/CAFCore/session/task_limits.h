@@ -1,30 +1,30 @@
 /** When a time limit of a task is reached, and when its alarm rings next. Loop thread. */
-#ifndef AF_SESSION_TASK_LIMITS_H
-#define AF_SESSION_TASK_LIMITS_H
+#ifndef AFC_SESSION_TASK_LIMITS_H
+#define AFC_SESSION_TASK_LIMITS_H
 
 #include "session/session_internal.h"
 
 /** What has to happen now. */
-typedef enum af__due {
-    AF__DUE_NOTHING,
-    AF__DUE_BYTES, /**< A rate, or a reader, lets a direction move on. */
-    AF__DUE_HOP,   /**< The same hop once more, as the network may be back. */
-    AF__DUE_END    /**< A limit is reached. */
-} af__due;
+typedef enum afc__due {
+    AFC__DUE_NOTHING,
+    AFC__DUE_BYTES, /**< A rate, or a reader, lets a direction move on. */
+    AFC__DUE_HOP,   /**< The same hop once more, as the network may be back. */
+    AFC__DUE_END    /**< A limit is reached. */
+} afc__due;
 
 /** Suspended by the caller, whatever its state? */
-bool af__task_is_suspended(const af_task *task);
+bool afc__task_is_suspended(const afc_task *task);
 
 /** What is due at `now`; for END, `failure` is about the limit that passed. */
-af__due af__task_due(const af_task *task, int64_t now, af_failure *failure);
+afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure);
 
 /** The failure of a task whose total limit is reached. */
-void af__task_say_incomplete(const af_task *task, af_failure *failure);
+void afc__task_say_incomplete(const afc_task *task, afc_failure *failure);
 
 /** Forget the moments that have passed; a direction that must still wait sets its own again. */
-void af__task_stop_waiting(af_task *task, int64_t now);
+void afc__task_stop_waiting(afc_task *task, int64_t now);
 
 /** Let the alarm ring for whatever is due next. */
-void af__task_arm(af_task *task);
+void afc__task_arm(afc_task *task);
 
 #endif

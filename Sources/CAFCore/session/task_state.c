@@ -1,6 +1,6 @@
 #include "session/task_state.h"
 
-#define TO(state) (1u << AF__STATE_##state)
+#define TO(state) (1u << AFC__STATE_##state)
 
 enum {
     /* Also to end at once: a failure has no hop to wait for. */
@@ -9,21 +9,21 @@ enum {
                TO(WAITING_FOR_CREDENTIALS) | TO_NEXT_HOP
 };
 
-static const unsigned followers[AF__TASK_STATES] = {
-    [AF__STATE_NEW] = TO_NEXT_HOP,
-    [AF__STATE_QUEUED] = TO(IN_HOP) | TO(SUSPENDED) | TO(WRITING),
-    [AF__STATE_IN_HOP] = FROM_HOP,
-    [AF__STATE_CONNECTING] = FROM_HOP,
-    [AF__STATE_CONNECTED] = FROM_HOP,
-    [AF__STATE_SUSPENDED] = TO_NEXT_HOP,
-    [AF__STATE_WAITING_FOR_NETWORK] = TO(WAITING_FOR_NETWORK) | TO_NEXT_HOP,
-    [AF__STATE_WAITING_FOR_CREDENTIALS] = TO_NEXT_HOP,
-    [AF__STATE_WRITING] = TO(WRITING) | TO(COMPLETED),
-    [AF__STATE_COMPLETED] = TO(LEAVING) | TO(DETACHED),
-    [AF__STATE_LEAVING] = TO(DETACHED),
-    [AF__STATE_DETACHED] = 0,
+static const unsigned followers[AFC__TASK_STATES] = {
+    [AFC__STATE_NEW] = TO_NEXT_HOP,
+    [AFC__STATE_QUEUED] = TO(IN_HOP) | TO(SUSPENDED) | TO(WRITING),
+    [AFC__STATE_IN_HOP] = FROM_HOP,
+    [AFC__STATE_CONNECTING] = FROM_HOP,
+    [AFC__STATE_CONNECTED] = FROM_HOP,
+    [AFC__STATE_SUSPENDED] = TO_NEXT_HOP,
+    [AFC__STATE_WAITING_FOR_NETWORK] = TO(WAITING_FOR_NETWORK) | TO_NEXT_HOP,
+    [AFC__STATE_WAITING_FOR_CREDENTIALS] = TO_NEXT_HOP,
+    [AFC__STATE_WRITING] = TO(WRITING) | TO(COMPLETED),
+    [AFC__STATE_COMPLETED] = TO(LEAVING) | TO(DETACHED),
+    [AFC__STATE_LEAVING] = TO(DETACHED),
+    [AFC__STATE_DETACHED] = 0,
 };
 
-bool af__task_may_enter(af__task_state from, af__task_state to) {
+bool afc__task_may_enter(afc__task_state from, afc__task_state to) {
     return (followers[from] >> to & 1) != 0;
 }

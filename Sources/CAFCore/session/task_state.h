@@ -1,6 +1,6 @@
 /** What a task is doing, and which state may follow which. Pure. */
-#ifndef AF_SESSION_TASK_STATE_H
-#define AF_SESSION_TASK_STATE_H
+#ifndef AFC_SESSION_TASK_STATE_H
+#define AFC_SESSION_TASK_STATE_H
 
 #include <stdbool.h>
 
@@ -20,23 +20,23 @@
  *     LEAVING                       DETACHED
  *     DETACHED                      nothing
  */
-typedef enum af__task_state {
-    AF__STATE_NEW,        /**< Not started, or its start is in the inbox. */
-    AF__STATE_QUEUED,     /**< Waits until its host has a connection for its next hop. */
-    AF__STATE_IN_HOP,     /**< Has an exchange, which has no connection yet. */
-    AF__STATE_CONNECTING, /**< A connection is being made for the exchange. */
-    AF__STATE_CONNECTED,  /**< The exchange has its connection. */
-    AF__STATE_SUSPENDED,  /**< Between two hops until it is resumed; af_task.next follows. */
-    AF__STATE_WAITING_FOR_NETWORK,     /**< Between two hops until there is a route to its host. */
-    AF__STATE_WAITING_FOR_CREDENTIALS, /**< Between two hops until a challenge is answered. */
-    AF__STATE_WRITING,                 /**< No hop is left; the writer may have work to finish. */
-    AF__STATE_COMPLETED,               /**< Its on_done is due. */
-    AF__STATE_LEAVING, /**< on_done was called; an operation is still in the inbox. */
-    AF__STATE_DETACHED /**< The loop has let go of it. */
-} af__task_state;
+typedef enum afc__task_state {
+    AFC__STATE_NEW,        /**< Not started, or its start is in the inbox. */
+    AFC__STATE_QUEUED,     /**< Waits until its host has a connection for its next hop. */
+    AFC__STATE_IN_HOP,     /**< Has an exchange, which has no connection yet. */
+    AFC__STATE_CONNECTING, /**< A connection is being made for the exchange. */
+    AFC__STATE_CONNECTED,  /**< The exchange has its connection. */
+    AFC__STATE_SUSPENDED,  /**< Between two hops until it is resumed; afc_task.next follows. */
+    AFC__STATE_WAITING_FOR_NETWORK,     /**< Between two hops until there is a route to its host. */
+    AFC__STATE_WAITING_FOR_CREDENTIALS, /**< Between two hops until a challenge is answered. */
+    AFC__STATE_WRITING,                 /**< No hop is left; the writer may have work to finish. */
+    AFC__STATE_COMPLETED,               /**< Its on_done is due. */
+    AFC__STATE_LEAVING, /**< on_done was called; an operation is still in the inbox. */
+    AFC__STATE_DETACHED /**< The loop has let go of it. */
+} afc__task_state;
 
-enum { AF__TASK_STATES = AF__STATE_DETACHED + 1 };
+enum { AFC__TASK_STATES = AFC__STATE_DETACHED + 1 };
 
-bool af__task_may_enter(af__task_state from, af__task_state to);
+bool afc__task_may_enter(afc__task_state from, afc__task_state to);
 
 #endif

@@ -29,40 +29,42 @@ static bool starts(const char *line, const char *mark) {
     return strncmp(line, mark, strlen(mark)) == 0;
 }
 
-static af_same_site read_same_site(const char *line) {
+static afc_same_site read_same_site(const char *line) {
     const char *value = line + sizeof same_site_mark - 1;
-    for (int i = AF_SAME_SITE_NONE; i <= AF_SAME_SITE_STRICT; i++) {
-        if (strcmp(value, same_sites[i]) == 0) return (af_same_site)i;
+    for (int i = AFC_SAME_SITE_NONE; i <= AFC_SAME_SITE_STRICT; i++) {
+        if (strcmp(value, same_sites[i]) == 0) return (afc_same_site)i;
     }
-    return AF_SAME_SITE_UNSET;
+    return AFC_SAME_SITE_UNSET;
 }
 
-static af_status read_cookie(af_cookie_jar *jar, char *line, af_same_site same_site, int64_t now) {
+static afc_status read_cookie(afc_cookie_jar *jar, char *line, afc_same_site same_site,
+                              int64_t now) {
     const char *fields[FIELDS] = {NULL}, *why;
-    af_cookie cookie = AF_COOKIE_INIT;
+    afc_cookie cookie = AFC_COOKIE_INIT;
     cookie.is_http_only = starts(line, http_only_mark);
     if (cookie.is_http_only) line += sizeof http_only_mark - 1;
     size_t count = split(line, fields);
     uint64_t expires_s;
-    if (count < FIELDS - 1) return AF_OK;
-    if (!af__parse_number(af_slice_of(fields[4]), AF_COOKIE_SESSION - 1, &expires_s)) return AF_OK;
+    if (count < FIELDS - 1) return AFC_OK;
+    if (!afc__parse_number(afc_slice_of(fields[4]), AFC_COOKIE_SESSION - 1, &expires_s))
+        return AFC_OK;
     cookie.is_host_only = strcmp(fields[1], "TRUE") != 0;
     cookie.domain = fields[0][0] == '.' ? fields[0] + 1 : fields[0];
     cookie.path = fields[2];
     cookie.is_secure = strcmp(fields[3], "TRUE") == 0;
-    cookie.expires_s = expires_s != 0 ? (int64_t)expires_s : AF_COOKIE_SESSION;
+    cookie.expires_s = expires_s != 0 ? (int64_t)expires_s : AFC_COOKIE_SESSION;
     cookie.name = fields[5];
     cookie.value = count == FIELDS ? fields[6] : "";
     cookie.same_site = same_site;
-    af_status status = af__cookie_jar_put(jar, &cookie, now, &why);
-    return status == AF_ENOMEM ? status : AF_OK;
+    afc_status status = afc__cookie_jar_put(jar, &cookie, now, &why);
+    return status == AFC_ENOMEM ? status : AFC_OK;
 }
 
-static af_status read_lines(af_cookie_jar *jar, af_slice rest, int64_t now) {
+static afc_status read_lines(afc_cookie_jar *jar, afc_slice rest, int64_t now) {
     char line[LONGEST_LINE];
-    af_same_site same_site = AF_SAME_SITE_UNSET;
-    af_status status = AF_OK;
-    while (rest.size > 0 && status == AF_OK) {
+    afc_same_site same_site = AFC_SAME_SITE_UNSET;
+    afc_status status = AFC_OK;
+    while (rest.size > 0 && status == AFC_OK) {
         const char *end = memchr(rest.bytes, '\n', rest.size);
         size_t size = end != NULL ? (size_t)(end - rest.bytes) : rest.size;
         bool is_line = size < sizeof line && memchr(rest.bytes, '\0', size) == NULL;
@@ -75,35 +77,35 @@ static af_status read_lines(af_cookie_jar *jar, af_slice rest, int64_t now) {
             same_site = read_same_site(line);
         } else if (is_line && (line[0] != '#' || starts(line, http_only_mark))) {
             status = read_cookie(jar, line, same_site, now);
-            same_site = AF_SAME_SITE_UNSET;
+            same_site = AFC_SAME_SITE_UNSET;
         }
         size_t step = end != NULL ? size + 1 : size;
-        rest = (af_slice){rest.bytes + step, rest.size - step};
+        rest = (afc_slice){rest.bytes + step, rest.size - step};
     }
     return status;
 }
 
-af_status af__cookie_file_load(af_cookie_jar *jar, const char *path, int64_t now,
-                               af_failure *failure) {
-    af__buffer text;
-    af__buffer_init(&text, LONGEST_FILE);
-    af_status status = af__file_load(&text, path, failure);
-    if (status == AF_OK && text.size > 0) {
-        status = read_lines(jar, (af_slice){text.bytes, text.size}, now);
-        if (status != AF_OK) af__fail(failure, status, "out of memory");
+afc_status afc__cookie_file_load(afc_cookie_jar *jar, const char *path, int64_t now,
+                                 afc_failure *failure) {
+    afc__buffer text;
+    afc__buffer_init(&text, LONGEST_FILE);
+    afc_status status = afc__file_load(&text, path, failure);
+    if (status == AFC_OK && text.size > 0) {
+        status = read_lines(jar, (afc_slice){text.bytes, text.size}, now);
+        if (status != AFC_OK) afc__fail(failure, status, "out of memory");
         memset(text.bytes, 0, text.size);
     }
-    af__buffer_clear(&text);
+    afc__buffer_clear(&text);
     return status;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-static af_status append(af__buffer *text, const char *part) {
-    return af__buffer_append(text, part, strlen(part));
+static afc_status append(afc__buffer *text, const char *part) {
+    return afc__buffer_append(text, part, strlen(part));
 }
 
-static af_status write_cookie(af__buffer *text, const af_cookie *cookie) {
+static afc_status write_cookie(afc__buffer *text, const afc_cookie *cookie) {
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)cookie->expires_s);
     const char *site = same_sites[cookie->same_site];
@@ -122,28 +124,30 @@ static af_status write_cookie(af__buffer *text, const af_cookie *cookie) {
                            "\t",
                            cookie->value,
                            "\n"};
-    af_status status = AF_OK;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == AF_OK; i++) {
+    afc_status status = AFC_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == AFC_OK; i++) {
         status = append(text, parts[i]);
     }
     return status;
 }
 
 /** Writes the oldest cookie first: the order is the file's only information about creation times. */
-af_status af__cookie_file_save(const af_cookie_list *list, const char *path, af_failure *failure) {
-    af__buffer text;
-    af__buffer_init(&text, LONGEST_FILE);
-    af_status status = append(&text, "# Netscape HTTP Cookie File\n");
-    for (size_t i = 0; i < list->count && status == AF_OK; i++) {
-        const af_cookie *cookie = &list->cookies[i];
-        if (cookie->expires_s != AF_COOKIE_SESSION) status = write_cookie(&text, cookie);
+afc_status afc__cookie_file_save(const afc_cookie_list *list, const char *path,
+                                 afc_failure *failure) {
+    afc__buffer text;
+    afc__buffer_init(&text, LONGEST_FILE);
+    afc_status status = append(&text, "# Netscape HTTP Cookie File\n");
+    for (size_t i = 0; i < list->count && status == AFC_OK; i++) {
+        const afc_cookie *cookie = &list->cookies[i];
+        if (cookie->expires_s != AFC_COOKIE_SESSION) status = write_cookie(&text, cookie);
     }
-    if (status == AF_ETOOBIG) status = af__fail(failure, AF_EFILE, "too many cookies for a file");
-    if (status == AF_ENOMEM) af__fail_memory(failure);
-    if (status == AF_OK) {
-        status = af__file_save(path, (af_slice){text.bytes, text.size}, failure);
+    if (status == AFC_ETOOBIG)
+        status = afc__fail(failure, AFC_EFILE, "too many cookies for a file");
+    if (status == AFC_ENOMEM) afc__fail_memory(failure);
+    if (status == AFC_OK) {
+        status = afc__file_save(path, (afc_slice){text.bytes, text.size}, failure);
     }
     if (text.size > 0) memset(text.bytes, 0, text.size);
-    af__buffer_clear(&text);
+    afc__buffer_clear(&text);
     return status;
 }

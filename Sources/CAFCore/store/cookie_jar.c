@@ -11,17 +11,17 @@
 
 /* ---- Cookies in the jar -------------------------------------------------------------------- */
 
-static size_t bucket_of(const af_cookie_jar *jar, af_slice site) {
-    return (size_t)(af__keyed_hash(&jar->seed, site) % AF__COOKIE_BUCKETS);
+static size_t bucket_of(const afc_cookie_jar *jar, afc_slice site) {
+    return (size_t)(afc__keyed_hash(&jar->seed, site) % AFC__COOKIE_BUCKETS);
 }
 
 /** Returns the bucket of a NUL-terminated domain. */
-static size_t bucket_of_domain(const af_cookie_jar *jar, af_slice domain) {
-    return bucket_of(jar, af__suffixes_site(domain.bytes));
+static size_t bucket_of_domain(const afc_cookie_jar *jar, afc_slice domain) {
+    return bucket_of(jar, afc__suffixes_site(domain.bytes));
 }
 
-static af_slice place(char **room, af_slice text) {
-    af_slice placed = {*room, text.size};
+static afc_slice place(char **room, afc_slice text) {
+    afc_slice placed = {*room, text.size};
     if (text.size > 0) memcpy(*room, text.bytes, text.size);
     (*room)[text.size] = '\0';
     *room += text.size + 1;
@@ -29,9 +29,9 @@ static af_slice place(char **room, af_slice text) {
 }
 
 /** Copies a cookie, with its texts in the same block. */
-static af__jar_cookie *copy(const af__jar_cookie *from) {
+static afc__jar_cookie *copy(const afc__jar_cookie *from) {
     size_t size = from->name.size + from->value.size + from->domain.size + from->path.size + 4;
-    af__jar_cookie *cookie = af__alloc(sizeof *cookie + size);
+    afc__jar_cookie *cookie = afc__alloc(sizeof *cookie + size);
     if (cookie == NULL) return NULL;
     char *room = (char *)(cookie + 1);
     *cookie = *from;
@@ -39,43 +39,43 @@ static af__jar_cookie *copy(const af__jar_cookie *from) {
     cookie->value = place(&room, from->value);
     cookie->domain = place(&room, from->domain);
     cookie->path = place(&room, from->path);
-    cookie->site = af__suffixes_site(cookie->domain.bytes);
+    cookie->site = afc__suffixes_site(cookie->domain.bytes);
     return cookie;
 }
 
 /** Overwrites the cookie before freeing it: values are secrets. */
-static void drop(af__jar_cookie *cookie) {
+static void drop(afc__jar_cookie *cookie) {
     size_t size = cookie->name.size + cookie->value.size + cookie->domain.size + cookie->path.size +
                   4;
-    af__free_secret(cookie, sizeof *cookie + size);
+    afc__free_secret(cookie, sizeof *cookie + size);
 }
 
-static void take_out(af_cookie_jar *jar, af__jar_cookie **link) {
-    af__jar_cookie *cookie = *link;
+static void take_out(afc_cookie_jar *jar, afc__jar_cookie **link) {
+    afc__jar_cookie *cookie = *link;
     *link = cookie->next;
-    af__list_remove(&cookie->use);
+    afc__list_remove(&cookie->use);
     jar->count--;
-    if (cookie->expires_s != AF_COOKIE_SESSION) jar->has_changed = true;
+    if (cookie->expires_s != AFC_COOKIE_SESSION) jar->has_changed = true;
     drop(cookie);
 }
 
-static void touch(af_cookie_jar *jar, af__jar_cookie *cookie) {
+static void touch(afc_cookie_jar *jar, afc__jar_cookie *cookie) {
     cookie->used = ++jar->clock;
-    af__list_remove(&cookie->use);
-    af__list_append(&jar->by_use, &cookie->use);
+    afc__list_remove(&cookie->use);
+    afc__list_append(&jar->by_use, &cookie->use);
 }
 
-static bool has_expired(const af__jar_cookie *cookie, int64_t now) {
+static bool has_expired(const afc__jar_cookie *cookie, int64_t now) {
     return cookie->expires_s <= now;
 }
 
 /* ---- Making room --------------------------------------------------------------------------- */
 
-static void take_out_expired(af_cookie_jar *jar, int64_t now) {
+static void take_out_expired(afc_cookie_jar *jar, int64_t now) {
     if (jar->earliest_expiry > now) return;
     jar->earliest_expiry = INT64_MAX;
-    for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
-        af__jar_cookie **link = &jar->buckets[i];
+    for (size_t i = 0; i < AFC__COOKIE_BUCKETS; i++) {
+        afc__jar_cookie **link = &jar->buckets[i];
         while (*link != NULL) {
             if (has_expired(*link, now)) {
                 take_out(jar, link);
@@ -90,33 +90,33 @@ static void take_out_expired(af_cookie_jar *jar, int64_t now) {
 }
 
 /** Returns whether `a` is evicted before `b`: first cookies without Secure, then the least recently used. */
-static bool goes_before(const af__jar_cookie *a, const af__jar_cookie *b) {
+static bool goes_before(const afc__jar_cookie *a, const afc__jar_cookie *b) {
     if (a->is_secure != b->is_secure) return !a->is_secure;
     return a->used < b->used;
 }
 
-static uint32_t count_in(const af_cookie_jar *jar, af_slice site) {
+static uint32_t count_in(const afc_cookie_jar *jar, afc_slice site) {
     uint32_t count = 0;
-    for (const af__jar_cookie *cookie = jar->buckets[bucket_of(jar, site)]; cookie != NULL;
+    for (const afc__jar_cookie *cookie = jar->buckets[bucket_of(jar, site)]; cookie != NULL;
          cookie = cookie->next) {
-        if (af__is_same(cookie->site, site)) count++;
+        if (afc__is_same(cookie->site, site)) count++;
     }
     return count;
 }
 
-static void take_out_of_site(af_cookie_jar *jar, af_slice site) {
-    af__jar_cookie **first = NULL;
-    for (af__jar_cookie **link = &jar->buckets[bucket_of(jar, site)]; *link != NULL;
+static void take_out_of_site(afc_cookie_jar *jar, afc_slice site) {
+    afc__jar_cookie **first = NULL;
+    for (afc__jar_cookie **link = &jar->buckets[bucket_of(jar, site)]; *link != NULL;
          link = &(*link)->next) {
-        if (!af__is_same((*link)->site, site)) continue;
+        if (!afc__is_same((*link)->site, site)) continue;
         if (first == NULL || goes_before(*link, *first)) first = link;
     }
     if (first != NULL) take_out(jar, first);
 }
 
-static void take_out_of_all(af_cookie_jar *jar) {
-    af__jar_cookie *first = AF__OWNER(af__list_first(&jar->by_use), af__jar_cookie, use);
-    af__jar_cookie **link = &jar->buckets[bucket_of(jar, first->site)];
+static void take_out_of_all(afc_cookie_jar *jar) {
+    afc__jar_cookie *first = AFC__OWNER(afc__list_first(&jar->by_use), afc__jar_cookie, use);
+    afc__jar_cookie **link = &jar->buckets[bucket_of(jar, first->site)];
     while (*link != first) link = &(*link)->next;
     take_out(jar, link);
 }
@@ -125,7 +125,7 @@ static void take_out_of_all(af_cookie_jar *jar) {
  * Evicts cookies of a full site. The limit is per site, because with a limit per domain a server with many
  * subdomains could evict all other cookies by a few redirects.
  */
-static void make_room(af_cookie_jar *jar, af_slice site, int64_t now) {
+static void make_room(afc_cookie_jar *jar, afc_slice site, int64_t now) {
     bool is_full = jar->count >= jar->max_cookies ||
                    count_in(jar, site) >= jar->max_cookies_per_site;
     if (!is_full) return;
@@ -136,14 +136,14 @@ static void make_room(af_cookie_jar *jar, af_slice site, int64_t now) {
 
 /* ---- Putting in ---------------------------------------------------------------------------- */
 
-static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
-    for (af__jar_cookie **link = &jar->buckets[bucket_of_domain(jar, wanted->domain)];
+static afc__jar_cookie **find(afc_cookie_jar *jar, const afc__jar_cookie *wanted) {
+    for (afc__jar_cookie **link = &jar->buckets[bucket_of_domain(jar, wanted->domain)];
          *link != NULL; link = &(*link)->next) {
-        const af__jar_cookie *cookie = *link;
+        const afc__jar_cookie *cookie = *link;
         if (cookie->is_host_only == wanted->is_host_only &&
-            af__is_same(cookie->name, wanted->name) &&
-            af__is_same(cookie->domain, wanted->domain) &&
-            af__is_same(cookie->path, wanted->path)) {
+            afc__is_same(cookie->name, wanted->name) &&
+            afc__is_same(cookie->domain, wanted->domain) &&
+            afc__is_same(cookie->path, wanted->path)) {
             return link;
         }
     }
@@ -151,27 +151,27 @@ static af__jar_cookie **find(af_cookie_jar *jar, const af__jar_cookie *wanted) {
 }
 
 /** An attacker on http must not replace or shadow a Secure cookie (RFC 6265bis 5.7). */
-static bool would_shadow_secure(const af_cookie_jar *jar, const af__jar_cookie *new) {
-    for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
-        for (const af__jar_cookie *old = jar->buckets[i]; old != NULL; old = old->next) {
-            bool is_near = old->is_secure && af__is_same(old->name, new->name) &&
-                           (af__cookie_domain_matches(old->domain, new->domain) ||
-                            af__cookie_domain_matches(new->domain, old->domain));
-            if (is_near && af__cookie_path_matches(new->path, old->path)) return true;
+static bool would_shadow_secure(const afc_cookie_jar *jar, const afc__jar_cookie *new) {
+    for (size_t i = 0; i < AFC__COOKIE_BUCKETS; i++) {
+        for (const afc__jar_cookie *old = jar->buckets[i]; old != NULL; old = old->next) {
+            bool is_near = old->is_secure && afc__is_same(old->name, new->name) &&
+                           (afc__cookie_domain_matches(old->domain, new->domain) ||
+                            afc__cookie_domain_matches(new->domain, old->domain));
+            if (is_near && afc__cookie_path_matches(new->path, old->path)) return true;
         }
     }
     return false;
 }
 
-static af_status insert(af_cookie_jar *jar, af__jar_cookie *new, int64_t now) {
-    af__jar_cookie *cookie = copy(new);
-    if (cookie == NULL) return AF_ENOMEM;
-    af__jar_cookie **old = find(jar, new);
+static afc_status insert(afc_cookie_jar *jar, afc__jar_cookie *new, int64_t now) {
+    afc__jar_cookie *cookie = copy(new);
+    if (cookie == NULL) return AFC_ENOMEM;
+    afc__jar_cookie **old = find(jar, new);
     cookie->created = old != NULL ? (*old)->created : jar->clock + 1;
     if (old != NULL) take_out(jar, old);
     if (has_expired(cookie, now)) {
         drop(cookie);
-        return AF_OK;
+        return AFC_OK;
     }
     make_room(jar, cookie->site, now);
     size_t bucket = bucket_of(jar, cookie->site);
@@ -180,17 +180,17 @@ static af_status insert(af_cookie_jar *jar, af__jar_cookie *new, int64_t now) {
     touch(jar, cookie);
     if (cookie->expires_s < jar->earliest_expiry) jar->earliest_expiry = cookie->expires_s;
     jar->count++;
-    if (cookie->expires_s != AF_COOKIE_SESSION) jar->has_changed = true;
-    return AF_OK;
+    if (cookie->expires_s != AFC_COOKIE_SESSION) jar->has_changed = true;
+    return AFC_OK;
 }
 
-static bool has_tab(af_slice text) {
+static bool has_tab(afc_slice text) {
     return text.size > 0 && memchr(text.bytes, '\t', text.size) != NULL;
 }
 
 /** Checks that apply to every cookie, from servers, programs and files. */
-static bool is_good(const af__jar_cookie *cookie, const char **why) {
-    if (!af__cookie_is_clean(cookie->name, cookie->value, why)) return false;
+static bool is_good(const afc__jar_cookie *cookie, const char **why) {
+    if (!afc__cookie_is_clean(cookie->name, cookie->value, why)) return false;
     /* Tabs separate the fields of a cookie file. */
     if (has_tab(cookie->name) || has_tab(cookie->path)) {
         *why = "the cookie's name or path contains a tab";
@@ -198,36 +198,36 @@ static bool is_good(const af__jar_cookie *cookie, const char **why) {
     if (cookie->path.size == 0 || cookie->path.bytes[0] != '/') {
         *why = "the cookie's path doesn't begin with a slash";
     }
-    af_slice promise = cookie->name.size > 0 ? cookie->name : cookie->value;
+    afc_slice promise = cookie->name.size > 0 ? cookie->name : cookie->value;
     bool is_kept = cookie->name.size > 0
-                       ? af__cookie_prefix_ok(promise, cookie->is_secure, cookie->is_host_only,
-                                              cookie->path)
-                       : af__cookie_prefix_ok(promise, false, false, cookie->path);
+                       ? afc__cookie_prefix_ok(promise, cookie->is_secure, cookie->is_host_only,
+                                               cookie->path)
+                       : afc__cookie_prefix_ok(promise, false, false, cookie->path);
     if (!is_kept) *why = "the cookie doesn't meet the conditions of its name prefix";
     return *why == NULL;
 }
 
 /** Determines a cookie's domain: the Domain attribute in lower case, stored in `room`, or the host. */
-static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, char *room,
+static bool choose_domain(afc__jar_cookie *out, afc_slice wish, const char *host, char *room,
                           const char **why) {
-    af_slice own = af_slice_of(host);
+    afc_slice own = afc_slice_of(host);
     for (size_t i = 0; i < wish.size; i++) {
         char c = wish.bytes[i];
         room[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
     }
     /* A trailing dot is kept, so that no host matches (RFC 6265 5.1.3). */
     room[wish.size] = '\0';
-    af_slice domain = {room, wish.size};
-    bool is_own = af__is_same(domain, own);
+    afc_slice domain = {room, wish.size};
+    bool is_own = afc__is_same(domain, own);
     out->is_host_only = wish.size == 0;
     out->domain = out->is_host_only ? own : domain;
     if (out->is_host_only) return true;
-    if (!af__cookie_domain_matches(own, domain)) {
+    if (!afc__cookie_domain_matches(own, domain)) {
         *why = "the cookie's domain doesn't match its host";
         return false;
     }
-    af__ip ip;
-    bool is_narrow = af__ip_parse(&ip, own) || af__is_public_suffix(room);
+    afc__ip ip;
+    bool is_narrow = afc__ip_parse(&ip, own) || afc__is_public_suffix(room);
     if (is_narrow && !is_own) {
         *why = "the cookie's domain is a public suffix";
         return false;
@@ -236,79 +236,79 @@ static bool choose_domain(af__jar_cookie *out, af_slice wish, const char *host, 
     return true;
 }
 
-af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, af_slice line,
-                              int64_t now, const char **why) {
-    af__cookie_line read;
-    char room[AF__COOKIE_LONGEST_ATTRIBUTE + 1];
+afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *site, afc_slice line,
+                                int64_t now, const char **why) {
+    afc__cookie_line read;
+    char room[AFC__COOKIE_LONGEST_ATTRIBUTE + 1];
     *why = NULL;
-    if (!af__cookie_read(&read, line, now, why)) return AF_EINVAL;
-    af__jar_cookie new = {.name = read.name,
-                          .value = read.value,
-                          .path = read.path,
-                          .expires_s = read.expires_s,
-                          .is_secure = read.is_secure,
-                          .is_http_only = read.is_http_only,
-                          .same_site = read.same_site};
-    if (read.path.size == 0 || has_tab(read.path)) new.path = af__cookie_default_path(site->path);
+    if (!afc__cookie_read(&read, line, now, why)) return AFC_EINVAL;
+    afc__jar_cookie new = {.name = read.name,
+                           .value = read.value,
+                           .path = read.path,
+                           .expires_s = read.expires_s,
+                           .is_secure = read.is_secure,
+                           .is_http_only = read.is_http_only,
+                           .same_site = read.same_site};
+    if (read.path.size == 0 || has_tab(read.path)) new.path = afc__cookie_default_path(site->path);
     /*
      * Default paths are limited too: URLs have up to 64 KiB, and a few hundred of them would be too large for a
      * file.
      */
-    if (new.path.size > AF__COOKIE_LONGEST_ATTRIBUTE) {
+    if (new.path.size > AFC__COOKIE_LONGEST_ATTRIBUTE) {
         *why = "the cookie's path is too long";
-        return AF_EINVAL;
+        return AFC_EINVAL;
     }
-    if (!choose_domain(&new, read.domain, site->host, room, why)) return AF_EINVAL;
+    if (!choose_domain(&new, read.domain, site->host, room, why)) return AFC_EINVAL;
     if (new.is_secure && !site->is_secure) *why = "a Secure cookie was set over http";
-    if (*why != NULL || !is_good(&new, why)) return AF_EINVAL;
+    if (*why != NULL || !is_good(&new, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
     bool is_covered = !new.is_secure && !site->is_secure &&would_shadow_secure(jar, &new);
-    af_status status = is_covered ? AF_EINVAL : insert(jar, &new, now);
+    afc_status status = is_covered ? AFC_EINVAL : insert(jar, &new, now);
     pthread_mutex_unlock(&jar->lock);
     if (is_covered) *why = "a cookie set over http would shadow a Secure one";
     return status;
 }
 
-static bool is_name(af_slice text) {
+static bool is_name(afc_slice text) {
     for (size_t i = 0; i < text.size; i++) {
         if (text.bytes[i] >= 'A' && text.bytes[i] <= 'Z') return false;
     }
-    return af__is_dns_name(text);
+    return afc__is_dns_name(text);
 }
 
 /** Reads a domain: an address in the normal form of URLs, stored in `room`, or a name. false: neither. */
-static bool read_domain(af_slice *domain, bool *is_address, char room[AF__IP_ROOM]) {
-    af__ip ip;
-    af__host_kind kind = af__ip_read_host(&ip, *domain);
-    *is_address = kind == AF__HOST_ADDRESS;
-    if (*is_address) *domain = (af_slice){room, af__ip_write(&ip, room)};
-    return *is_address || (kind == AF__HOST_NAME && is_name(*domain));
+static bool read_domain(afc_slice *domain, bool *is_address, char room[AFC__IP_ROOM]) {
+    afc__ip ip;
+    afc__host_kind kind = afc__ip_read_host(&ip, *domain);
+    *is_address = kind == AFC__HOST_ADDRESS;
+    if (*is_address) *domain = (afc_slice){room, afc__ip_write(&ip, room)};
+    return *is_address || (kind == AFC__HOST_NAME && is_name(*domain));
 }
 
-af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t now,
-                             const char **why) {
-    char room[AF__IP_ROOM];
+afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *given, int64_t now,
+                               const char **why) {
+    char room[AFC__IP_ROOM];
     bool is_address = false;
     *why = NULL;
     if (given->name == NULL || given->value == NULL || given->domain == NULL ||
-        given->path == NULL || (unsigned)given->same_site > AF_SAME_SITE_STRICT) {
+        given->path == NULL || (unsigned)given->same_site > AFC_SAME_SITE_STRICT) {
         *why = "the cookie has no name, value, domain or path, or an invalid same_site";
-        return AF_EINVAL;
+        return AFC_EINVAL;
     }
-    af__jar_cookie new = {.name = af_slice_of(given->name),
-                          .value = af_slice_of(given->value),
-                          .domain = af_slice_of(given->domain),
-                          .path = af_slice_of(given->path),
-                          .expires_s = given->expires_s,
-                          .is_host_only = given->is_host_only,
-                          .is_secure = given->is_secure,
-                          .is_http_only = given->is_http_only,
-                          .same_site = given->same_site};
-    if (new.path.size > AF__COOKIE_LONGEST_ATTRIBUTE) *why = "the cookie's path is too long";
+    afc__jar_cookie new = {.name = afc_slice_of(given->name),
+                           .value = afc_slice_of(given->value),
+                           .domain = afc_slice_of(given->domain),
+                           .path = afc_slice_of(given->path),
+                           .expires_s = given->expires_s,
+                           .is_host_only = given->is_host_only,
+                           .is_secure = given->is_secure,
+                           .is_http_only = given->is_http_only,
+                           .same_site = given->same_site};
+    if (new.path.size > AFC__COOKIE_LONGEST_ATTRIBUTE) *why = "the cookie's path is too long";
     if (!read_domain(&new.domain, &is_address, room))
         *why = "invalid cookie domain: expected an address or a lower-case ASCII name";
     bool is_wide = *why == NULL && !new.is_host_only;
-    if (is_wide && (is_address || af__is_public_suffix(given->domain))) {
+    if (is_wide && (is_address || afc__is_public_suffix(given->domain))) {
         *why = "the cookie's domain is a public suffix";
     }
     /* A semicolon would be sent as the start of another cookie. */
@@ -320,9 +320,9 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
             *why = "the cookie contains a control character";
     }
-    if (*why != NULL || !is_good(&new, why)) return AF_EINVAL;
+    if (*why != NULL || !is_good(&new, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
-    af_status status = insert(jar, &new, now);
+    afc_status status = insert(jar, &new, now);
     pthread_mutex_unlock(&jar->lock);
     return status;
 }
@@ -330,15 +330,15 @@ af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *given, int64_t
 /* ---- Taking along -------------------------------------------------------------------------- */
 
 typedef struct cookie_selection {
-    af__jar_cookie **cookies;
+    afc__jar_cookie **cookies;
     size_t count, capacity;
     bool lacks_memory;
 } cookie_selection;
 
-static void select_cookie(cookie_selection *selection, af__jar_cookie *cookie) {
+static void select_cookie(cookie_selection *selection, afc__jar_cookie *cookie) {
     if (selection->count == selection->capacity) {
         size_t capacity = selection->capacity * 2 + 16;
-        af__jar_cookie **cookies = af__realloc(selection->cookies, capacity * sizeof *cookies);
+        afc__jar_cookie **cookies = afc__realloc(selection->cookies, capacity * sizeof *cookies);
         if (cookies == NULL) {
             selection->lacks_memory = true;
             return;
@@ -349,94 +349,94 @@ static void select_cookie(cookie_selection *selection, af__jar_cookie *cookie) {
     selection->cookies[selection->count++] = cookie;
 }
 
-static void select_domain(const af_cookie_jar *jar, const af__cookie_site *site, af_slice domain,
+static void select_domain(const afc_cookie_jar *jar, const afc__cookie_site *site, afc_slice domain,
                           bool is_host, int64_t now, cookie_selection *out) {
-    for (af__jar_cookie *cookie = jar->buckets[bucket_of_domain(jar, domain)]; cookie != NULL;
+    for (afc__jar_cookie *cookie = jar->buckets[bucket_of_domain(jar, domain)]; cookie != NULL;
          cookie = cookie->next) {
-        bool is_sent = af__is_same(cookie->domain, domain) && (is_host || !cookie->is_host_only) &&
+        bool is_sent = afc__is_same(cookie->domain, domain) && (is_host || !cookie->is_host_only) &&
                        (site->is_secure || !cookie->is_secure) && !has_expired(cookie, now) &&
-                       af__cookie_path_matches(site->path, cookie->path);
+                       afc__cookie_path_matches(site->path, cookie->path);
         if (is_sent) select_cookie(out, cookie);
     }
 }
 
 /** Orders cookies for sending: longer paths first, then older ones (RFC 6265bis 5.8.3). */
 static int compare(const void *left, const void *right) {
-    const af__jar_cookie *a = *(af__jar_cookie *const *)left;
-    const af__jar_cookie *b = *(af__jar_cookie *const *)right;
+    const afc__jar_cookie *a = *(afc__jar_cookie *const *)left;
+    const afc__jar_cookie *b = *(afc__jar_cookie *const *)right;
     if (a->path.size != b->path.size) return a->path.size > b->path.size ? -1 : 1;
     if (a->created == b->created) return 0;
     return a->created < b->created ? -1 : 1;
 }
 
 /** Requires the lock. */
-static void select_for(const af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
+static void select_for(const afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
                        cookie_selection *out) {
-    af__ip ip;
+    afc__ip ip;
     if (site == NULL) {
-        for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
-            for (af__jar_cookie *cookie = jar->buckets[i]; cookie != NULL; cookie = cookie->next) {
+        for (size_t i = 0; i < AFC__COOKIE_BUCKETS; i++) {
+            for (afc__jar_cookie *cookie = jar->buckets[i]; cookie != NULL; cookie = cookie->next) {
                 if (!has_expired(cookie, now)) select_cookie(out, cookie);
             }
         }
     } else {
-        af_slice host = af_slice_of(site->host);
-        bool is_address = af__ip_parse(&ip, host);
+        afc_slice host = afc_slice_of(site->host);
+        bool is_address = afc__ip_parse(&ip, host);
         select_domain(jar, site, host, true, now, out);
         const char *dot = host.bytes;
         while (!is_address && (dot = strchr(dot, '.')) != NULL) {
-            select_domain(jar, site, af_slice_of(++dot), false, now, out);
+            select_domain(jar, site, afc_slice_of(++dot), false, now, out);
         }
     }
     if (out->count > 1) qsort(out->cookies, out->count, sizeof *out->cookies, compare);
 }
 
-static af_status write_selection(af_cookie_jar *jar, const cookie_selection *selection,
-                                 char **out) {
-    af__buffer text;
-    af__buffer_init(&text, AF__COOKIES_LONGEST + 1);
-    af_status status = AF_OK;
-    size_t count = selection->count < AF__COOKIES_MOST ? selection->count : AF__COOKIES_MOST;
-    for (size_t i = 0; i < count && status == AF_OK; i++) {
-        af__jar_cookie *cookie = selection->cookies[i];
+static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *selection,
+                                  char **out) {
+    afc__buffer text;
+    afc__buffer_init(&text, AFC__COOKIES_LONGEST + 1);
+    afc_status status = AFC_OK;
+    size_t count = selection->count < AFC__COOKIES_MOST ? selection->count : AFC__COOKIES_MOST;
+    for (size_t i = 0; i < count && status == AFC_OK; i++) {
+        afc__jar_cookie *cookie = selection->cookies[i];
         size_t before = text.size;
-        if (before > 0) status = af__buffer_append(&text, "; ", 2);
-        if (status == AF_OK && cookie->name.size > 0) {
-            status = af__buffer_append_two(&text, cookie->name, (af_slice){"=", 1});
+        if (before > 0) status = afc__buffer_append(&text, "; ", 2);
+        if (status == AFC_OK && cookie->name.size > 0) {
+            status = afc__buffer_append_two(&text, cookie->name, (afc_slice){"=", 1});
         }
-        if (status == AF_OK) {
-            status = af__buffer_append(&text, cookie->value.bytes, cookie->value.size);
+        if (status == AFC_OK) {
+            status = afc__buffer_append(&text, cookie->value.bytes, cookie->value.size);
         }
         touch(jar, cookie);
         /* This cookie exceeds the remaining space; shorter ones may fit. */
-        if (status == AF_ETOOBIG) {
+        if (status == AFC_ETOOBIG) {
             text.size = before;
-            status = AF_OK;
+            status = AFC_OK;
         }
     }
-    if (status == AF_OK && text.size > 0) {
-        *out = af__copy_text((af_slice){text.bytes, text.size});
-        if (*out == NULL) status = AF_ENOMEM;
+    if (status == AFC_OK && text.size > 0) {
+        *out = afc__copy_text((afc_slice){text.bytes, text.size});
+        if (*out == NULL) status = AFC_ENOMEM;
     }
     if (text.size > 0) memset(text.bytes, 0, text.size);
-    af__buffer_clear(&text);
+    afc__buffer_clear(&text);
     return status;
 }
 
-af_status af__cookie_jar_write(af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
-                               char **out) {
+afc_status afc__cookie_jar_write(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
+                                 char **out) {
     cookie_selection selection = {0};
     *out = NULL;
     pthread_mutex_lock(&jar->lock);
     select_for(jar, site, now, &selection);
-    af_status status = selection.lacks_memory ? AF_ENOMEM : write_selection(jar, &selection, out);
+    afc_status status = selection.lacks_memory ? AFC_ENOMEM : write_selection(jar, &selection, out);
     pthread_mutex_unlock(&jar->lock);
-    af_free(selection.cookies);
+    afc_free(selection.cookies);
     return status;
 }
 
-static af_cookie tell(const af__jar_cookie *cookie, char **room) {
-    af_cookie public_cookie = AF_COOKIE_INIT;
+static afc_cookie tell(const afc__jar_cookie *cookie, char **room) {
+    afc_cookie public_cookie = AFC_COOKIE_INIT;
     public_cookie.name = place(room, cookie->name).bytes;
     public_cookie.value = place(room, cookie->value).bytes;
     public_cookie.domain = place(room, cookie->domain).bytes;
@@ -449,45 +449,45 @@ static af_cookie tell(const af__jar_cookie *cookie, char **room) {
     return public_cookie;
 }
 
-static af_cookie_list *make_list(const cookie_selection *selection) {
-    size_t count = selection->count, size = sizeof(af_cookie_list) + count * sizeof(af_cookie);
+static afc_cookie_list *make_list(const cookie_selection *selection) {
+    size_t count = selection->count, size = sizeof(afc_cookie_list) + count * sizeof(afc_cookie);
     for (size_t i = 0; i < count; i++) {
-        const af__jar_cookie *cookie = selection->cookies[i];
+        const afc__jar_cookie *cookie = selection->cookies[i];
         size += cookie->name.size + cookie->value.size + cookie->domain.size + cookie->path.size;
     }
-    af_cookie_list *list = af__alloc(size + count * 4);
+    afc_cookie_list *list = afc__alloc(size + count * 4);
     if (list == NULL) return NULL;
-    af_cookie *cookies = (af_cookie *)(void *)(list + 1);
+    afc_cookie *cookies = (afc_cookie *)(void *)(list + 1);
     char *room = (char *)(cookies + count);
     for (size_t i = 0; i < count; i++) cookies[i] = tell(selection->cookies[i], &room);
-    *list = (af_cookie_list){cookies, count};
+    *list = (afc_cookie_list){cookies, count};
     return list;
 }
 
-af_status af__cookie_jar_list(af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
-                              af_cookie_list **out) {
+afc_status afc__cookie_jar_list(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
+                                afc_cookie_list **out) {
     cookie_selection selection = {0};
     *out = NULL;
     pthread_mutex_lock(&jar->lock);
     select_for(jar, site, now, &selection);
     if (!selection.lacks_memory) *out = make_list(&selection);
     pthread_mutex_unlock(&jar->lock);
-    af_free(selection.cookies);
-    return *out != NULL ? AF_OK : AF_ENOMEM;
+    afc_free(selection.cookies);
+    return *out != NULL ? AFC_OK : AFC_ENOMEM;
 }
 
-static bool is_meant(af_slice text, const char *wanted) {
-    return wanted == NULL || af__is_same(text, af_slice_of(wanted));
+static bool is_meant(afc_slice text, const char *wanted) {
+    return wanted == NULL || afc__is_same(text, afc_slice_of(wanted));
 }
 
-size_t af_cookie_jar_remove(af_cookie_jar *jar, const char *name, const char *domain,
-                            const char *path) {
+size_t afc_cookie_jar_remove(afc_cookie_jar *jar, const char *name, const char *domain,
+                             const char *path) {
     size_t count = 0;
     pthread_mutex_lock(&jar->lock);
-    for (size_t i = 0; i < AF__COOKIE_BUCKETS; i++) {
-        af__jar_cookie **link = &jar->buckets[i];
+    for (size_t i = 0; i < AFC__COOKIE_BUCKETS; i++) {
+        afc__jar_cookie **link = &jar->buckets[i];
         while (*link != NULL) {
-            const af__jar_cookie *cookie = *link;
+            const afc__jar_cookie *cookie = *link;
             if (is_meant(cookie->name, name) && is_meant(cookie->domain, domain) &&
                 is_meant(cookie->path, path)) {
                 take_out(jar, link);

@@ -2,8 +2,8 @@
  * The cookie jar: which cookies are stored, replaced, evicted and sent (RFC 6265bis 5.7 and 5.8). Any thread;
  * nothing that could block is done while the jar's lock is held.
  */
-#ifndef AF_STORE_COOKIE_JAR_H
-#define AF_STORE_COOKIE_JAR_H
+#ifndef AFC_STORE_COOKIE_JAR_H
+#define AFC_STORE_COOKIE_JAR_H
 
 #include "base/keyed_hash.h"
 #include "base/list.h"
@@ -13,70 +13,71 @@
 #include <stdatomic.h>
 
 /** The target of a request. */
-typedef struct af__cookie_site {
+typedef struct afc__cookie_site {
     const char *host; /**< ASCII in lower case, without a trailing dot; NUL-terminated. */
-    af_slice path;    /**< Path of the URL, without its query. */
+    afc_slice path;   /**< Path of the URL, without its query. */
     bool is_secure;
-} af__cookie_site;
+} afc__cookie_site;
 
 enum {
     /** Maximum size and number of the cookies of one request, as common servers accept them. */
-    AF__COOKIES_LONGEST = 8190,
-    AF__COOKIES_MOST = 150,
-    AF__COOKIE_BUCKETS = 256
+    AFC__COOKIES_LONGEST = 8190,
+    AFC__COOKIES_MOST = 150,
+    AFC__COOKIE_BUCKETS = 256
 };
 
 /** A stored cookie, followed by its texts. */
-typedef struct af__jar_cookie {
-    struct af__jar_cookie *next;
-    af__node use;                       /**< Position in the jar's order of use. */
-    af_slice name, value, domain, path; /**< All NUL-terminated. */
-    af_slice site;                      /**< The registrable domain: the end of `domain`. */
+typedef struct afc__jar_cookie {
+    struct afc__jar_cookie *next;
+    afc__node use;                       /**< Position in the jar's order of use. */
+    afc_slice name, value, domain, path; /**< All NUL-terminated. */
+    afc_slice site;                      /**< The registrable domain: the end of `domain`. */
     int64_t expires_s;
     uint64_t created, used; /**< Times on the jar's logical clock, for ordering. */
     bool is_host_only, is_secure, is_http_only;
-    af_same_site same_site;
-} af__jar_cookie;
+    afc_same_site same_site;
+} afc__jar_cookie;
 
-struct af_cookie_jar {
+struct afc_cookie_jar {
     atomic_uint references;
     pthread_mutex_t lock;
     char *path; /**< NULL: none. */
     uint32_t max_cookies_per_site, max_cookies;
-    af__hash_seed seed;
+    afc__hash_seed seed;
     /* Under the lock. */
-    af__jar_cookie *buckets[AF__COOKIE_BUCKETS]; /**< Hashed by site. */
-    af__list by_use;                             /**< Least recently used first. */
+    afc__jar_cookie *buckets[AFC__COOKIE_BUCKETS]; /**< Hashed by site. */
+    afc__list by_use;                              /**< Least recently used first. */
     size_t count;
     int64_t earliest_expiry; /**< No cookie expires before this time. */
     uint64_t clock;
     bool has_changed; /**< Since the file was saved. */
 };
 
-/** Stores a cookie that `site` has set. AF_EINVAL: refused, `*why` is the reason; AF_ENOMEM. */
-af_status af__cookie_jar_keep(af_cookie_jar *jar, const af__cookie_site *site, af_slice line,
-                              int64_t now, const char **why);
+/** Stores a cookie that `site` has set. AFC_EINVAL: refused, `*why` is the reason; AFC_ENOMEM. */
+afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *site, afc_slice line,
+                                int64_t now, const char **why);
 
 /** Stores a cookie from a program or a file. */
-af_status af__cookie_jar_put(af_cookie_jar *jar, const af_cookie *cookie, int64_t now,
-                             const char **why);
+afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *cookie, int64_t now,
+                               const char **why);
 
 /**
  * Writes the value of the Cookie field for `site`, owned by the caller; NULL if there is nothing to send.
- * AF_ENOMEM.
+ * AFC_ENOMEM.
  */
-af_status af__cookie_jar_write(af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
-                               char **out);
+afc_status afc__cookie_jar_write(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
+                                 char **out);
 
-/** Copies the cookies for `site`, or all for NULL, as af_cookie_jar_copy() does. */
-af_status af__cookie_jar_list(af_cookie_jar *jar, const af__cookie_site *site, int64_t now,
-                              af_cookie_list **out);
+/** Copies the cookies for `site`, or all for NULL, as afc_cookie_jar_copy() does. */
+afc_status afc__cookie_jar_list(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
+                                afc_cookie_list **out);
 
 /** Loads a file into the jar. Invalid lines are skipped. */
-af_status af__cookie_file_load(af_cookie_jar *jar, const char *path, int64_t now,
-                               af_failure *failure);
+afc_status afc__cookie_file_load(afc_cookie_jar *jar, const char *path, int64_t now,
+                                 afc_failure *failure);
 
 /** Saves the persistent cookies of the list. */
-af_status af__cookie_file_save(const af_cookie_list *list, const char *path, af_failure *failure);
+afc_status afc__cookie_file_save(const afc_cookie_list *list, const char *path,
+                                 afc_failure *failure);
 
 #endif

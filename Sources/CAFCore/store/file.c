@@ -10,41 +10,41 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static af_status fail(af_failure *failure, const char *what, const char *path) {
+static afc_status fail(afc_failure *failure, const char *what, const char *path) {
     int error = errno;
-    af__fail(failure, AF_EFILE, "cannot %s %s: %s", what, path, strerror(error));
+    afc__fail(failure, AFC_EFILE, "cannot %s %s: %s", what, path, strerror(error));
     if (failure != NULL) failure->system_error = error;
-    return AF_EFILE;
+    return AFC_EFILE;
 }
 
-af_status af__file_load(af__buffer *out, const char *path, af_failure *failure) {
-    af_failure found;
-    af_status status = af__read_file(out, path, AF__FILE_REGULAR, &found);
-    if (status == AF_OK || found.system_error == ENOENT) return AF_OK;
-    if (status != AF_ENOMEM) found.status = AF_EFILE;
+afc_status afc__file_load(afc__buffer *out, const char *path, afc_failure *failure) {
+    afc_failure found;
+    afc_status status = afc__read_file(out, path, AFC__FILE_REGULAR, &found);
+    if (status == AFC_OK || found.system_error == ENOENT) return AFC_OK;
+    if (status != AFC_ENOMEM) found.status = AFC_EFILE;
     if (failure != NULL) *failure = found;
     return found.status;
 }
 
-af_status af__file_save(const char *path, af_slice bytes, af_failure *failure) {
+afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failure) {
     static const char suffix[] = ".XXXXXX";
     size_t size = strlen(path) + sizeof suffix;
-    char *temporary = af__alloc(size);
-    if (temporary == NULL) return af__fail_memory(failure);
+    char *temporary = afc__alloc(size);
+    if (temporary == NULL) return afc__fail_memory(failure);
     snprintf(temporary, size, "%s%s", path, suffix);
-    af_status status = AF_OK;
+    afc_status status = AFC_OK;
     /* Created with mode 0600. */
     int descriptor = mkostemp(temporary, O_CLOEXEC);
     if (descriptor < 0) {
         status = fail(failure, "write", path);
-        af_free(temporary);
+        afc_free(temporary);
         return status;
     }
-    errno = af__write_all(descriptor, bytes.bytes, bytes.size);
+    errno = afc__write_all(descriptor, bytes.bytes, bytes.size);
     if (errno != 0 || fsync(descriptor) != 0) status = fail(failure, "write", path);
-    if (close(descriptor) != 0 && status == AF_OK) status = fail(failure, "write", path);
-    if (status == AF_OK && rename(temporary, path) != 0) status = fail(failure, "replace", path);
-    if (status != AF_OK) unlink(temporary);
-    af_free(temporary);
+    if (close(descriptor) != 0 && status == AFC_OK) status = fail(failure, "write", path);
+    if (status == AFC_OK && rename(temporary, path) != 0) status = fail(failure, "replace", path);
+    if (status != AFC_OK) unlink(temporary);
+    afc_free(temporary);
     return status;
 }

@@ -31,22 +31,22 @@ static const int64_t LONGEST_AGE = INT64_C(100) * 366 * 86400;
 
 typedef struct hsts_entry {
     struct hsts_entry *next;
-    af__timer end; /**< Expiry in Unix time; the deadline of a timer heap. */
+    afc__timer end; /**< Expiry in Unix time; the deadline of a timer heap. */
     bool includes_subdomains;
     size_t site_at; /**< Offset in `host` of the registrable domain. */
     char host[];
 } hsts_entry;
 
-struct af_hsts {
+struct afc_hsts {
     atomic_uint references;
     pthread_mutex_t lock;
     char *path; /* NULL: none. */
     uint32_t max_hosts;
-    af__hash_seed seed;
+    afc__hash_seed seed;
     /* Under the lock. */
     hsts_entry **buckets;
     size_t bucket_count;
-    af__timers ends;  /* Orders all entries by expiry. */
+    afc__timers ends; /* Orders all entries by expiry. */
     bool has_changed; /* Since the file was saved. */
 };
 
@@ -56,12 +56,12 @@ static int64_t current(void) {
 
 /* ---- The field ----------------------------------------------------------------------------- */
 
-static af_slice without_quotes(af_slice text) {
+static afc_slice without_quotes(afc_slice text) {
     bool is_quoted = text.size >= 2 && text.bytes[0] == '"' && text.bytes[text.size - 1] == '"';
-    return is_quoted ? (af_slice){text.bytes + 1, text.size - 2} : text;
+    return is_quoted ? (afc_slice){text.bytes + 1, text.size - 2} : text;
 }
 
-static bool read_age(af_slice text, int64_t *out) {
+static bool read_age(afc_slice text, int64_t *out) {
     int64_t age = 0;
     if (text.size == 0) return false;
     for (size_t i = 0; i < text.size; i++) {
@@ -72,25 +72,25 @@ static bool read_age(af_slice text, int64_t *out) {
     return true;
 }
 
-bool af__hsts_read(af__hsts_field *out, af_slice value) {
+bool afc__hsts_read(afc__hsts_field *out, afc_slice value) {
     bool has_age = false;
-    *out = (af__hsts_field){0};
+    *out = (afc__hsts_field){0};
     while (value.size > 0) {
         const char *end = memchr(value.bytes, ';', value.size);
         size_t size = end != NULL ? (size_t)(end - value.bytes) : value.size;
-        af_slice directive = af__trim((af_slice){value.bytes, size});
+        afc_slice directive = afc__trim((afc_slice){value.bytes, size});
         size_t step = end != NULL ? size + 1 : size;
-        value = (af_slice){value.bytes + step, value.size - step};
+        value = (afc_slice){value.bytes + step, value.size - step};
         const char *equals = directive.size > 0 ? memchr(directive.bytes, '=', directive.size)
                                                 : NULL;
         size_t name_size = equals != NULL ? (size_t)(equals - directive.bytes) : directive.size;
-        af_slice name = af__trim((af_slice){directive.bytes, name_size});
-        if (af__same_name(name, "max-age")) {
+        afc_slice name = afc__trim((afc_slice){directive.bytes, name_size});
+        if (afc__same_name(name, "max-age")) {
             if (has_age || equals == NULL) return false;
-            af_slice age = {equals + 1, directive.size - name_size - 1};
-            if (!read_age(without_quotes(af__trim(age)), &out->age)) return false;
+            afc_slice age = {equals + 1, directive.size - name_size - 1};
+            if (!read_age(without_quotes(afc__trim(age)), &out->age)) return false;
             has_age = true;
-        } else if (af__same_name(name, "includeSubDomains")) {
+        } else if (afc__same_name(name, "includeSubDomains")) {
             if (out->includes_subdomains || equals != NULL) return false;
             out->includes_subdomains = true;
         }
@@ -101,31 +101,31 @@ bool af__hsts_read(af__hsts_field *out, af_slice value) {
 /* ---- The table ----------------------------------------------------------------------------- */
 
 /** Returns the bucket of a site; all its entries are in one bucket. */
-static hsts_entry **bucket_of(const af_hsts *hsts, af_slice site) {
-    uint64_t hash = af__keyed_hash(&hsts->seed, site);
+static hsts_entry **bucket_of(const afc_hsts *hsts, afc_slice site) {
+    uint64_t hash = afc__keyed_hash(&hsts->seed, site);
     return &hsts->buckets[hash % hsts->bucket_count];
 }
 
-static af_slice site_of(const hsts_entry *entry) {
-    return af_slice_of(entry->host + entry->site_at);
+static afc_slice site_of(const hsts_entry *entry) {
+    return afc_slice_of(entry->host + entry->site_at);
 }
 
-static hsts_entry **find(const af_hsts *hsts, const char *host) {
-    hsts_entry **link = bucket_of(hsts, af__suffixes_site(host));
+static hsts_entry **find(const afc_hsts *hsts, const char *host) {
+    hsts_entry **link = bucket_of(hsts, afc__suffixes_site(host));
     while (*link != NULL && strcmp((*link)->host, host) != 0) link = &(*link)->next;
     return link;
 }
 
-static hsts_entry *entry_at(const af_hsts *hsts, size_t index) {
-    return AF__OWNER(hsts->ends.heap[index], hsts_entry, end);
+static hsts_entry *entry_at(const afc_hsts *hsts, size_t index) {
+    return AFC__OWNER(hsts->ends.heap[index], hsts_entry, end);
 }
 
 /** Grows the table. When out of memory, lookups take longer. */
-static void grow(af_hsts *hsts) {
+static void grow(afc_hsts *hsts) {
     size_t bucket_count = hsts->bucket_count * 2;
-    hsts_entry **buckets = af__zalloc(bucket_count * sizeof *buckets);
+    hsts_entry **buckets = afc__zalloc(bucket_count * sizeof *buckets);
     if (buckets == NULL) return;
-    af_free(hsts->buckets);
+    afc_free(hsts->buckets);
     hsts->buckets = buckets;
     hsts->bucket_count = bucket_count;
     for (size_t i = 0; i < hsts->ends.count; i++) {
@@ -135,30 +135,30 @@ static void grow(af_hsts *hsts) {
     }
 }
 
-static void take_out(af_hsts *hsts, hsts_entry **link) {
+static void take_out(afc_hsts *hsts, hsts_entry **link) {
     hsts_entry *entry = *link;
     *link = entry->next;
-    af__timers_disarm(&hsts->ends, &entry->end);
+    afc__timers_disarm(&hsts->ends, &entry->end);
     hsts->has_changed = true;
-    af_free(entry);
+    afc_free(entry);
 }
 
-static void clear(af_hsts *hsts) {
+static void clear(afc_hsts *hsts) {
     while (hsts->ends.count > 0) {
         take_out(hsts, find(hsts, entry_at(hsts, hsts->ends.count - 1)->host));
     }
 }
 
-static bool is_full(const af_hsts *hsts) {
+static bool is_full(const afc_hsts *hsts) {
     return hsts->ends.count >= hsts->max_hosts;
 }
 
 /** Returns the site's entry that expires first if the site is at its limit; NULL otherwise. */
-static hsts_entry *crowded_out(const af_hsts *hsts, af_slice site) {
+static hsts_entry *crowded_out(const afc_hsts *hsts, afc_slice site) {
     size_t count = 0, max_of_site = hsts->max_hosts / SITE_PART + 1;
     hsts_entry *first = NULL;
     for (hsts_entry *entry = *bucket_of(hsts, site); entry != NULL; entry = entry->next) {
-        af_slice other = site_of(entry);
+        afc_slice other = site_of(entry);
         if (other.size != site.size || memcmp(other.bytes, site.bytes, site.size) != 0) continue;
         count++;
         if (first == NULL || entry->end.deadline < first->end.deadline) first = entry;
@@ -167,24 +167,24 @@ static hsts_entry *crowded_out(const af_hsts *hsts, af_slice site) {
 }
 
 /** Changes the entry of this exact host only, never those of parents and subdomains. */
-static af_status put(af_hsts *hsts, const char *host, int64_t expires_s, bool includes_subdomains,
-                     int64_t now) {
+static afc_status put(afc_hsts *hsts, const char *host, int64_t expires_s, bool includes_subdomains,
+                      int64_t now) {
     size_t size = strlen(host) + 1;
     hsts_entry **link = find(hsts, host), *old = *link;
     if (expires_s <= now) {
         if (old != NULL) take_out(hsts, link);
-        return AF_OK;
+        return AFC_OK;
     }
     if (old != NULL) {
         hsts->has_changed = true;
-        af__timers_arm(&hsts->ends, &old->end, expires_s);
+        afc__timers_arm(&hsts->ends, &old->end, expires_s);
         old->includes_subdomains = includes_subdomains;
-        return AF_OK;
+        return AFC_OK;
     }
-    if (af__timers_reserve(&hsts->ends, hsts->ends.count + 1) != AF_OK) return AF_ENOMEM;
-    hsts_entry *new = af__zalloc(sizeof *new + size);
-    if (new == NULL) return AF_ENOMEM;
-    af_slice site = af__suffixes_site(host);
+    if (afc__timers_reserve(&hsts->ends, hsts->ends.count + 1) != AFC_OK) return AFC_ENOMEM;
+    hsts_entry *new = afc__zalloc(sizeof *new + size);
+    if (new == NULL) return AFC_ENOMEM;
+    afc_slice site = afc__suffixes_site(host);
     hsts_entry *crowded = crowded_out(hsts, site);
     if (crowded != NULL) take_out(hsts, find(hsts, crowded->host));
     /* Evicts the entry that expires first; expired ones are included. */
@@ -196,24 +196,25 @@ static af_status put(af_hsts *hsts, const char *host, int64_t expires_s, bool in
     new->next = *link;
     *link = new;
     new->includes_subdomains = includes_subdomains;
-    af__timers_arm(&hsts->ends, &new->end, expires_s);
+    afc__timers_arm(&hsts->ends, &new->end, expires_s);
     hsts->has_changed = true;
-    return AF_OK;
+    return AFC_OK;
 }
 
-af_status af__hsts_keep(af_hsts *hsts, const char *host, const af__hsts_field *field, int64_t now) {
-    af__ip ip;
-    if (af__ip_parse(&ip, af_slice_of(host))) return AF_OK;
+afc_status afc__hsts_keep(afc_hsts *hsts, const char *host, const afc__hsts_field *field,
+                          int64_t now) {
+    afc__ip ip;
+    if (afc__ip_parse(&ip, afc_slice_of(host))) return AFC_OK;
     int64_t expires_s = field->age > 0 ? now + field->age : 0;
     pthread_mutex_lock(&hsts->lock);
-    af_status status = put(hsts, host, expires_s, field->includes_subdomains, now);
+    afc_status status = put(hsts, host, expires_s, field->includes_subdomains, now);
     pthread_mutex_unlock(&hsts->lock);
     return status;
 }
 
-bool af__hsts_wants(af_hsts *hsts, const char *host, int64_t now) {
-    af__ip ip;
-    if (af__ip_parse(&ip, af_slice_of(host))) return false;
+bool afc__hsts_wants(afc_hsts *hsts, const char *host, int64_t now) {
+    afc__ip ip;
+    if (afc__ip_parse(&ip, afc_slice_of(host))) return false;
     pthread_mutex_lock(&hsts->lock);
     bool is_wanted = false;
     for (const char *name = hsts->ends.count > 0 ? host : NULL; name != NULL && !is_wanted;) {
@@ -231,36 +232,36 @@ bool af__hsts_wants(af_hsts *hsts, const char *host, int64_t now) {
 
 /** Reads a host in lower case without a trailing dot. false: not a name. */
 static bool read_host(const char *text, char out[LONGEST_HOST + 1]) {
-    af__ip ip;
+    afc__ip ip;
     size_t size = strlen(text);
     if (size > 1 && text[size - 1] == '.') size--;
-    if (size > LONGEST_HOST || !af__is_dns_name((af_slice){text, size})) return false;
+    if (size > LONGEST_HOST || !afc__is_dns_name((afc_slice){text, size})) return false;
     for (size_t i = 0; i < size; i++) {
         out[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + 32) : text[i];
     }
     out[size] = '\0';
-    return af__ip_read_host(&ip, af_slice_of(out)) == AF__HOST_NAME;
+    return afc__ip_read_host(&ip, afc_slice_of(out)) == AFC__HOST_NAME;
 }
 
-af_status af_hsts_add(af_hsts *hsts, const char *host, int64_t expires_s, bool include_subdomains,
-                      af_failure *failure) {
+afc_status afc_hsts_add(afc_hsts *hsts, const char *host, int64_t expires_s,
+                        bool include_subdomains, afc_failure *failure) {
     char name[LONGEST_HOST + 1];
     if (failure != NULL) memset(failure, 0, sizeof *failure);
     if (host == NULL || !read_host(host, name)) {
-        return af__fail(failure, AF_EINVAL, "invalid host: expected an ASCII name");
+        return afc__fail(failure, AFC_EINVAL, "invalid host: expected an ASCII name");
     }
     pthread_mutex_lock(&hsts->lock);
-    af_status status = put(hsts, name, expires_s, include_subdomains, current());
+    afc_status status = put(hsts, name, expires_s, include_subdomains, current());
     pthread_mutex_unlock(&hsts->lock);
-    return status == AF_OK ? AF_OK : af__fail(failure, status, "out of memory");
+    return status == AFC_OK ? AFC_OK : afc__fail(failure, status, "out of memory");
 }
 
-bool af_hsts_has(af_hsts *hsts, const char *host) {
+bool afc_hsts_has(afc_hsts *hsts, const char *host) {
     char name[LONGEST_HOST + 1];
-    return read_host(host, name) && af__hsts_wants(hsts, name, current());
+    return read_host(host, name) && afc__hsts_wants(hsts, name, current());
 }
 
-size_t af_hsts_remove(af_hsts *hsts, const char *host) {
+size_t afc_hsts_remove(afc_hsts *hsts, const char *host) {
     char name[LONGEST_HOST + 1];
     if (host != NULL && !read_host(host, name)) return 0;
     pthread_mutex_lock(&hsts->lock);
@@ -282,7 +283,7 @@ static bool read_moment(const char *text, int64_t *out) {
     struct tm parts = {0};
     int used = 0;
     if (strcmp(text, "\"unlimited\"") == 0) {
-        *out = AF_HSTS_FOREVER;
+        *out = AFC_HSTS_FOREVER;
         return true;
     }
     int count = sscanf(text, "\"%4d%2d%2d %2d:%2d:%2d\"%n", &parts.tm_year, &parts.tm_mon,
@@ -298,84 +299,84 @@ static bool read_moment(const char *text, int64_t *out) {
  * Returns whether an entry of a file fits into the store: the order of lines has no meaning, so a later line
  * doesn't evict an entry that expires later.
  */
-static bool can_stay(const af_hsts *hsts, const char *host, int64_t expires_s) {
+static bool can_stay(const afc_hsts *hsts, const char *host, int64_t expires_s) {
     if (*find(hsts, host) != NULL) return true;
-    const hsts_entry *crowded = crowded_out(hsts, af__suffixes_site(host));
+    const hsts_entry *crowded = crowded_out(hsts, afc__suffixes_site(host));
     if (crowded != NULL) return expires_s > crowded->end.deadline;
     return !is_full(hsts) || expires_s > entry_at(hsts, 0)->end.deadline;
 }
 
-static af_status read_line(af_hsts *hsts, char *line, int64_t now) {
+static afc_status read_line(afc_hsts *hsts, char *line, int64_t now) {
     char name[LONGEST_HOST + 1];
     int64_t expires_s;
     bool includes_subdomains = line[0] == '.';
     char *space = strchr(line, ' ');
-    if (line[0] == '#' || space == NULL) return AF_OK;
+    if (line[0] == '#' || space == NULL) return AFC_OK;
     *space = '\0';
     bool is_good = read_host(line + (includes_subdomains ? 1 : 0), name) &&
                    read_moment(space + 1, &expires_s) && can_stay(hsts, name, expires_s);
-    return is_good ? put(hsts, name, expires_s, includes_subdomains, now) : AF_OK;
+    return is_good ? put(hsts, name, expires_s, includes_subdomains, now) : AFC_OK;
 }
 
-static af_status load(af_hsts *hsts, const char *path, af_failure *failure) {
+static afc_status load(afc_hsts *hsts, const char *path, afc_failure *failure) {
     char line[LONGEST_LINE];
     int64_t now = current();
-    af__buffer text;
-    af__buffer_init(&text, LONGEST_FILE);
-    af_status status = af__file_load(&text, path, failure);
-    af_slice rest = {text.bytes, text.size};
-    while (status == AF_OK && rest.size > 0) {
+    afc__buffer text;
+    afc__buffer_init(&text, LONGEST_FILE);
+    afc_status status = afc__file_load(&text, path, failure);
+    afc_slice rest = {text.bytes, text.size};
+    while (status == AFC_OK && rest.size > 0) {
         const char *end = memchr(rest.bytes, '\n', rest.size);
         size_t size = end != NULL ? (size_t)(end - rest.bytes) : rest.size;
         if (size < sizeof line && memchr(rest.bytes, '\0', size) == NULL) {
             memcpy(line, rest.bytes, size);
             line[size] = '\0';
             status = read_line(hsts, line, now);
-            if (status != AF_OK) af__fail(failure, status, "out of memory");
+            if (status != AFC_OK) afc__fail(failure, status, "out of memory");
         }
         size_t step = end != NULL ? size + 1 : size;
-        rest = (af_slice){rest.bytes + step, rest.size - step};
+        rest = (afc_slice){rest.bytes + step, rest.size - step};
     }
-    af__buffer_clear(&text);
+    afc__buffer_clear(&text);
     return status;
 }
 
-static af_status write_entry(af__buffer *text, const hsts_entry *entry) {
+static afc_status write_entry(afc__buffer *text, const hsts_entry *entry) {
     char line[LONGEST_LINE], moment[64] = "unlimited";
     time_t expires_s = (time_t)entry->end.deadline;
     struct tm parts;
-    bool is_year = entry->end.deadline < AF_HSTS_FOREVER && gmtime_r(&expires_s, &parts) != NULL &&
+    bool is_year = entry->end.deadline < AFC_HSTS_FOREVER && gmtime_r(&expires_s, &parts) != NULL &&
                    parts.tm_year < 8100;
     if (is_year) strftime(moment, sizeof moment, "%Y%m%d %H:%M:%S", &parts);
     int size = snprintf(line, sizeof line, "%s%s \"%s\"\n", entry->includes_subdomains ? "." : "",
                         entry->host, moment);
-    return af__buffer_append(text, line, (size_t)size);
+    return afc__buffer_append(text, line, (size_t)size);
 }
 
-af_status af_hsts_save(af_hsts *hsts, const char *path, af_failure *failure) {
+afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure) {
     static const char head[] = "# Hosts that want https, one a line; a dot: and those below\n";
-    af__buffer text;
+    afc__buffer text;
     const char *target = path != NULL ? path : hsts->path;
     if (failure != NULL) memset(failure, 0, sizeof *failure);
-    if (target == NULL) return af__fail(failure, AF_EINVAL, "no path: the store has no file");
-    af__buffer_init(&text, LONGEST_FILE);
-    af_status status = af__buffer_append(&text, head, sizeof head - 1);
+    if (target == NULL) return afc__fail(failure, AFC_EINVAL, "no path: the store has no file");
+    afc__buffer_init(&text, LONGEST_FILE);
+    afc_status status = afc__buffer_append(&text, head, sizeof head - 1);
     int64_t now = current();
     pthread_mutex_lock(&hsts->lock);
-    for (size_t i = 0; i < hsts->ends.count && status == AF_OK; i++) {
+    for (size_t i = 0; i < hsts->ends.count && status == AFC_OK; i++) {
         const hsts_entry *entry = entry_at(hsts, i);
         if (entry->end.deadline > now) status = write_entry(&text, entry);
     }
     bool had_changed = hsts->has_changed;
     if (path == NULL) hsts->has_changed = false;
     pthread_mutex_unlock(&hsts->lock);
-    if (status == AF_ETOOBIG) status = af__fail(failure, AF_EFILE, "too many hosts for a file");
-    if (status == AF_ENOMEM) af__fail_memory(failure);
-    if (status == AF_OK) {
-        status = af__file_save(target, (af_slice){text.bytes, text.size}, failure);
+    if (status == AFC_ETOOBIG) status = afc__fail(failure, AFC_EFILE, "too many hosts for a file");
+    if (status == AFC_ENOMEM) afc__fail_memory(failure);
+    if (status == AFC_OK) {
+        status = afc__file_save(target, (afc_slice){text.bytes, text.size}, failure);
     }
-    af__buffer_clear(&text);
-    if (status == AF_OK || path != NULL || !had_changed) return status;
+    afc__buffer_clear(&text);
+    if (status == AFC_OK || path != NULL || !had_changed) return status;
     pthread_mutex_lock(&hsts->lock);
     hsts->has_changed = true;
     pthread_mutex_unlock(&hsts->lock);
@@ -384,60 +385,60 @@ af_status af_hsts_save(af_hsts *hsts, const char *path, af_failure *failure) {
 
 /* ---- Making and ending --------------------------------------------------------------------- */
 
-static void free_store(af_hsts *hsts) {
+static void free_store(afc_hsts *hsts) {
     clear(hsts);
-    af__timers_clear(&hsts->ends);
+    afc__timers_clear(&hsts->ends);
     pthread_mutex_destroy(&hsts->lock);
-    af_free(hsts->buckets);
-    af_free(hsts->path);
-    af_free(hsts);
+    afc_free(hsts->buckets);
+    afc_free(hsts->path);
+    afc_free(hsts);
 }
 
-static af_status begin(af_hsts *hsts, const char *path, af_failure *failure) {
-    if (!af__hash_seed_make(&hsts->seed)) {
-        return af__fail(failure, AF_EINTERNAL, "the system has no random bytes");
+static afc_status begin(afc_hsts *hsts, const char *path, afc_failure *failure) {
+    if (!afc__hash_seed_make(&hsts->seed)) {
+        return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
     }
-    hsts->buckets = af__zalloc(FIRST_BUCKETS * sizeof *hsts->buckets);
-    if (hsts->buckets == NULL) return af__fail_memory(failure);
+    hsts->buckets = afc__zalloc(FIRST_BUCKETS * sizeof *hsts->buckets);
+    if (hsts->buckets == NULL) return afc__fail_memory(failure);
     hsts->bucket_count = FIRST_BUCKETS;
-    if (path == NULL) return AF_OK;
-    hsts->path = af__copy_text(af_slice_of(path));
-    if (hsts->path == NULL) return af__fail_memory(failure);
-    af_status status = load(hsts, path, failure);
+    if (path == NULL) return AFC_OK;
+    hsts->path = afc__copy_text(afc_slice_of(path));
+    if (hsts->path == NULL) return afc__fail_memory(failure);
+    afc_status status = load(hsts, path, failure);
     hsts->has_changed = false;
     return status;
 }
 
-af_status af_hsts_new(af_hsts **out, const af_hsts_options *options, af_failure *failure) {
-    af_hsts_options defaults = AF_HSTS_OPTIONS_INIT;
+afc_status afc_hsts_new(afc_hsts **out, const afc_hsts_options *options, afc_failure *failure) {
+    afc_hsts_options defaults = AFC_HSTS_OPTIONS_INIT;
     if (failure != NULL) memset(failure, 0, sizeof *failure);
     if (options == NULL) options = &defaults;
     *out = NULL;
     if (options->size != sizeof *options) {
-        return af__fail(failure, AF_EINVAL,
-                        "the options must be initialised with AF_HSTS_OPTIONS_INIT");
+        return afc__fail(failure, AFC_EINVAL,
+                         "the options must be initialised with AFC_HSTS_OPTIONS_INIT");
     }
-    af_hsts *hsts = af__zalloc(sizeof *hsts);
-    if (hsts == NULL) return af__fail_memory(failure);
+    afc_hsts *hsts = afc__zalloc(sizeof *hsts);
+    if (hsts == NULL) return afc__fail_memory(failure);
     atomic_init(&hsts->references, 1);
     pthread_mutex_init(&hsts->lock, NULL);
     hsts->max_hosts = options->max_hosts != 0 ? options->max_hosts : MOST;
-    af_status status = begin(hsts, options->path, failure);
-    if (status != AF_OK) {
+    afc_status status = begin(hsts, options->path, failure);
+    if (status != AFC_OK) {
         free_store(hsts);
         return status;
     }
     *out = hsts;
-    return AF_OK;
+    return AFC_OK;
 }
 
-af_hsts *af_hsts_retain(af_hsts *hsts) {
+afc_hsts *afc_hsts_retain(afc_hsts *hsts) {
     atomic_fetch_add_explicit(&hsts->references, 1, memory_order_relaxed);
     return hsts;
 }
 
-void af_hsts_release(af_hsts *hsts) {
+void afc_hsts_release(afc_hsts *hsts) {
     if (hsts == NULL || atomic_fetch_sub(&hsts->references, 1) != 1) return;
-    if (hsts->path != NULL && hsts->has_changed) af_hsts_save(hsts, NULL, NULL);
+    if (hsts->path != NULL && hsts->has_changed) afc_hsts_save(hsts, NULL, NULL);
     free_store(hsts);
 }

@@ -33,29 +33,29 @@ static void load(void) {
     if (list == NULL && find(library, "psl_builtin", &builtin, sizeof builtin)) list = builtin();
 }
 
-bool af__suffixes_are_known(void) {
+bool afc__suffixes_are_known(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
     return list != NULL;
 }
 
-bool af__is_public_suffix(const char *domain) {
-    return !af__suffixes_are_known() || is_suffix(list, domain) != 0;
+bool afc__is_public_suffix(const char *domain) {
+    return !afc__suffixes_are_known() || is_suffix(list, domain) != 0;
 }
 
 /** Returns the registrable domain; NULL: none. */
 static const char *registered(const char *host) {
-    af__ip ip;
-    if (af__ip_parse(&ip, af_slice_of(host)) || !af__suffixes_are_known()) return NULL;
+    afc__ip ip;
+    if (afc__ip_parse(&ip, afc_slice_of(host)) || !afc__suffixes_are_known()) return NULL;
     return registrable_domain(list, host);
 }
 
-af_slice af__suffixes_site(const char *host) {
+afc_slice afc__suffixes_site(const char *host) {
     const char *site = registered(host);
-    return af_slice_of(site != NULL ? site : host);
+    return afc_slice_of(site != NULL ? site : host);
 }
 
-bool af__is_same_site(const char *host, const char *other) {
+bool afc__is_same_site(const char *host, const char *other) {
     if (strcmp(host, other) == 0) return true;
     const char *first = registered(host), *second = registered(other);
     return first != NULL && second != NULL && strcmp(first, second) == 0;

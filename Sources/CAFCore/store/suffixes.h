@@ -3,24 +3,24 @@
  * libcurl is linked with. Without libpsl every name counts as a public suffix, so that no cookie reaches another
  * host. Any thread.
  */
-#ifndef AF_STORE_SUFFIXES_H
-#define AF_STORE_SUFFIXES_H
+#ifndef AFC_STORE_SUFFIXES_H
+#define AFC_STORE_SUFFIXES_H
 
 #include <afcore/base.h>
 
 /** Returns whether a list is available. */
-bool af__suffixes_are_known(void);
+bool afc__suffixes_are_known(void);
 
 /** Returns whether `domain` is a public suffix. NUL-terminated, ASCII in lower case. */
-bool af__is_public_suffix(const char *domain);
+bool afc__is_public_suffix(const char *domain);
 
 /**
  * Returns the registrable domain of a host: "example.co.uk" for "a.b.example.co.uk". For an address, a public
  * suffix, or without a list: the whole host. `host` as above; the result points into it.
  */
-af_slice af__suffixes_site(const char *host);
+afc_slice afc__suffixes_site(const char *host);
 
 /** Returns whether both hosts belong to the same site: they are equal or have the same registrable domain. */
-bool af__is_same_site(const char *host, const char *other);
+bool afc__is_same_site(const char *host, const char *other);
 
 #endif

@@ -1,11 +1,11 @@
 /** A server's request for a client certificate, as the program's callback sees it. */
-#ifndef AF_TLS_CERTIFICATE_REQUEST_H
-#define AF_TLS_CERTIFICATE_REQUEST_H
+#ifndef AFC_TLS_CERTIFICATE_REQUEST_H
+#define AFC_TLS_CERTIFICATE_REQUEST_H
 
 #include <afcore/tls.h>
 #include <openssl/ssl.h>
 
-struct af_certificate_request {
+struct afc_certificate_request {
     SSL *ssl;
     const char *host;
     bool is_answered; /**< No certificate of the options is sent. */

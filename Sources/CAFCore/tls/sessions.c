@@ -14,18 +14,18 @@ static uint64_t next_number(void) {
     return (uint64_t)atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
 }
 
-bool af__tls_sessions_add(af__tls_sessions *sessions, SSL *ssl, af__verification *verification) {
+bool afc__tls_sessions_add(afc__tls_sessions *sessions, SSL *ssl, afc__verification *verification) {
     uint64_t number = next_number();
     SSL_SESSION *session = SSL_get0_session(ssl);
     if (SSL_SESSION_set1_ticket_appdata(session, &number, sizeof number) != 1) return false;
-    struct af__tls_session *entry = &sessions->entries[sessions->next];
-    af__verification_release(entry->verification);
-    *entry = (struct af__tls_session){number, af__verification_retain(verification)};
-    sessions->next = (sessions->next + 1) % AF__TLS_SESSIONS;
+    struct afc__tls_session *entry = &sessions->entries[sessions->next];
+    afc__verification_release(entry->verification);
+    *entry = (struct afc__tls_session){number, afc__verification_retain(verification)};
+    sessions->next = (sessions->next + 1) % AFC__TLS_SESSIONS;
     return true;
 }
 
-af__verification *af__tls_sessions_find(const af__tls_sessions *sessions, const SSL *ssl) {
+afc__verification *afc__tls_sessions_find(const afc__tls_sessions *sessions, const SSL *ssl) {
     SSL_SESSION *session = SSL_get0_session(ssl);
     void *data = NULL;
     size_t size = 0;
@@ -33,15 +33,15 @@ af__verification *af__tls_sessions_find(const af__tls_sessions *sessions, const 
     if (session == NULL || SSL_SESSION_get0_ticket_appdata(session, &data, &size) != 1) return NULL;
     if (size != sizeof number) return NULL;
     memcpy(&number, data, sizeof number);
-    for (size_t i = 0; i < AF__TLS_SESSIONS; i++) {
-        const struct af__tls_session *entry = &sessions->entries[i];
+    for (size_t i = 0; i < AFC__TLS_SESSIONS; i++) {
+        const struct afc__tls_session *entry = &sessions->entries[i];
         if (entry->number == number) return entry->verification;
     }
     return NULL;
 }
 
-void af__tls_sessions_clear(af__tls_sessions *sessions) {
-    for (size_t i = 0; i < AF__TLS_SESSIONS; i++) {
-        af__verification_release(sessions->entries[i].verification);
+void afc__tls_sessions_clear(afc__tls_sessions *sessions) {
+    for (size_t i = 0; i < AFC__TLS_SESSIONS; i++) {
+        afc__verification_release(sessions->entries[i].verification);
     }
 }

@@ -15,30 +15,30 @@
 #include <pthread.h>
 #include <string.h>
 
-struct af__tls {
-    af_trust_policy *policy;
+struct afc__tls {
+    afc_trust_policy *policy;
     int min_version, max_version;
     char *ciphers, *cipher_suites; /* NULL: the defaults. */
     bool write_key_log;
-    af__tls_identity *identities;
+    afc__tls_identity *identities;
     size_t identity_count;
-    af_certificate_hook hook; /* Asked before them. */
-    af__tls_sessions sessions;
+    afc_certificate_hook hook; /* Asked before them. */
+    afc__tls_sessions sessions;
 };
 
-struct af__tls_peer {
+struct afc__tls_peer {
     unsigned references; /* Loop thread only. */
-    af__tls *tls;
-    af__verification *verification; /* What was judged; NULL: nothing yet. */
-    bool lacked_memory;             /* So that nothing could be judged. */
-    bool got_close_notify;          /* The server sent close_notify. */
-    bool is_closing;                /* libcurl sent close_notify. */
-    bool has_ended;                 /* Before that the server did, or reading or writing failed. */
-    bool spoke_last;  /* Before that libcurl wrote something since it read something. */
-    unsigned writes;  /* Since it read something. */
-    af_status choice; /* AF_OK, unless the hook wanted no handshake. */
-    int last_alert;   /* The alert by which it ended the connection; 0: none. */
-    const SSL *ssl;   /* Once the handshake is done; lives as long as the connection. */
+    afc__tls *tls;
+    afc__verification *verification; /* What was judged; NULL: nothing yet. */
+    bool lacked_memory;              /* So that nothing could be judged. */
+    bool got_close_notify;           /* The server sent close_notify. */
+    bool is_closing;                 /* libcurl sent close_notify. */
+    bool has_ended;                  /* Before that the server did, or reading or writing failed. */
+    bool spoke_last;   /* Before that libcurl wrote something since it read something. */
+    unsigned writes;   /* Since it read something. */
+    afc_status choice; /* AFC_OK, unless the hook wanted no handshake. */
+    int last_alert;    /* The alert by which it ended the connection; 0: none. */
+    const SSL *ssl;    /* Once the handshake is done; lives as long as the connection. */
     char host[];
 };
 
@@ -49,20 +49,20 @@ static int context_index = -1;
 static void forget_peer(void *parent, void *data, CRYPTO_EX_DATA *all, int index, long number,
                         void *pointer) {
     (void)parent, (void)all, (void)index, (void)number, (void)pointer;
-    af__tls_peer_release(data);
+    afc__tls_peer_release(data);
 }
 
 static void prepare_once(void) {
-    af__tls_guard_init();
+    afc__tls_guard_init();
     context_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, forget_peer);
 }
 
-void af__tls_init_library(void) {
-    af__openssl_begin();
+void afc__tls_init_library(void) {
+    afc__openssl_begin();
 }
 
 /** Sets the options that are the same for every connection. false: OpenSSL refuses one. */
-static bool configure(const af__tls *tls, SSL_CTX *context) {
+static bool configure(const afc__tls *tls, SSL_CTX *context) {
     if (tls->policy->security_level != 0) {
         SSL_CTX_set_security_level(context, tls->policy->security_level);
     }
@@ -73,50 +73,52 @@ static bool configure(const af__tls *tls, SSL_CTX *context) {
             SSL_CTX_set_ciphersuites(context, tls->cipher_suites) == 1);
 }
 
-static af_status read_versions(af__tls *tls, const af_tls_options *options, af_failure *failure) {
+static afc_status read_versions(afc__tls *tls, const afc_tls_options *options,
+                                afc_failure *failure) {
     int lowest = options->min_version != 0 ? (int)options->min_version : TLS1_2_VERSION;
     int highest = (int)options->max_version;
     bool is_good = (lowest == TLS1_2_VERSION || lowest == TLS1_3_VERSION) &&
                    (highest == 0 || (highest >= lowest && highest <= TLS1_3_VERSION));
     if (!is_good)
-        return af__fail(
-            failure, AF_EINVAL,
+        return afc__fail(
+            failure, AFC_EINVAL,
             "invalid TLS versions: expected TLS 1.2 and 1.3, min_version up to max_version");
     tls->min_version = lowest;
     tls->max_version = highest;
-    return AF_OK;
+    return AFC_OK;
 }
 
-static af_status read_identities(af__tls *tls, const af_tls_options *options, af_failure *failure) {
+static afc_status read_identities(afc__tls *tls, const afc_tls_options *options,
+                                  afc_failure *failure) {
     size_t count = options->client_certificate_count;
-    if (count == 0) return AF_OK;
+    if (count == 0) return AFC_OK;
     if (count < SIZE_MAX / sizeof *tls->identities) {
-        tls->identities = af__zalloc(count * sizeof *tls->identities);
+        tls->identities = afc__zalloc(count * sizeof *tls->identities);
     }
-    if (tls->identities == NULL) return af__fail_memory(failure);
-    af_status status = AF_OK;
-    for (size_t i = 0; i < count && status == AF_OK; i++) {
-        status = af__tls_identity_read(&tls->identities[i], &options->client_certificates[i],
-                                       failure);
-        if (status == AF_OK) tls->identity_count++;
+    if (tls->identities == NULL) return afc__fail_memory(failure);
+    afc_status status = AFC_OK;
+    for (size_t i = 0; i < count && status == AFC_OK; i++) {
+        status = afc__tls_identity_read(&tls->identities[i], &options->client_certificates[i],
+                                        failure);
+        if (status == AFC_OK) tls->identity_count++;
     }
     return status;
 }
 
 /** Tests the options, so that errors are reported now rather than on the first connection. */
-static af_status try_out(const af__tls *tls, af_failure *failure) {
+static afc_status try_out(const afc__tls *tls, afc_failure *failure) {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-    if (context == NULL) return af__fail_memory(failure);
-    af_status status = AF_OK;
+    if (context == NULL) return afc__fail_memory(failure);
+    afc_status status = AFC_OK;
     if (!configure(tls, context)) {
-        status = af__fail(failure, AF_EINVAL, "invalid ciphers: OpenSSL supports none of them");
+        status = afc__fail(failure, AFC_EINVAL, "invalid ciphers: OpenSSL supports none of them");
     }
     SSL *ssl = SSL_new(context);
-    if (ssl == NULL && status == AF_OK) status = af__fail_memory(failure);
-    for (size_t i = 0; i < tls->identity_count && status == AF_OK; i++) {
-        if (af__tls_identity_show(&tls->identities[i], ssl)) continue;
-        status = af__fail(failure, AF_EINVAL, "OpenSSL refused the client certificate: %s",
-                          ERR_reason_error_string(ERR_peek_last_error()));
+    if (ssl == NULL && status == AFC_OK) status = afc__fail_memory(failure);
+    for (size_t i = 0; i < tls->identity_count && status == AFC_OK; i++) {
+        if (afc__tls_identity_show(&tls->identities[i], ssl)) continue;
+        status = afc__fail(failure, AFC_EINVAL, "OpenSSL refused the client certificate: %s",
+                           ERR_reason_error_string(ERR_peek_last_error()));
     }
     SSL_free(ssl);
     SSL_CTX_free(context);
@@ -124,54 +126,55 @@ static af_status try_out(const af__tls *tls, af_failure *failure) {
     return status;
 }
 
-static af_status read_options(af__tls *tls, const af_tls_options *options, af_failure *failure) {
-    af_status status = read_versions(tls, options, failure);
-    if (status != AF_OK) return status;
+static afc_status read_options(afc__tls *tls, const afc_tls_options *options,
+                               afc_failure *failure) {
+    afc_status status = read_versions(tls, options, failure);
+    if (status != AFC_OK) return status;
     tls->write_key_log = options->write_key_log;
     tls->hook = options->certificate_hook;
-    if (options->ciphers != NULL) tls->ciphers = af__copy_text(af_slice_of(options->ciphers));
+    if (options->ciphers != NULL) tls->ciphers = afc__copy_text(afc_slice_of(options->ciphers));
     if (options->cipher_suites != NULL) {
-        tls->cipher_suites = af__copy_text(af_slice_of(options->cipher_suites));
+        tls->cipher_suites = afc__copy_text(afc_slice_of(options->cipher_suites));
     }
     bool is_complete = (options->ciphers == NULL || tls->ciphers != NULL) &&
                        (options->cipher_suites == NULL || tls->cipher_suites != NULL);
-    if (!is_complete) return af__fail_memory(failure);
+    if (!is_complete) return afc__fail_memory(failure);
     status = read_identities(tls, options, failure);
     bool is_default = tls->ciphers == NULL && tls->cipher_suites == NULL &&
                       tls->identity_count == 0;
-    return status == AF_OK && !is_default ? try_out(tls, failure) : status;
+    return status == AFC_OK && !is_default ? try_out(tls, failure) : status;
 }
 
-af_status af__tls_new(af__tls **out, af_trust_policy *policy, const af_tls_options *options,
-                      af_failure *failure) {
+afc_status afc__tls_new(afc__tls **out, afc_trust_policy *policy, const afc_tls_options *options,
+                        afc_failure *failure) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, prepare_once);
     *out = NULL;
-    af__tls *tls = context_index >= 0 ? af__zalloc(sizeof *tls) : NULL;
-    if (tls == NULL) return af__fail_memory(failure);
-    af_status status = AF_OK;
+    afc__tls *tls = context_index >= 0 ? afc__zalloc(sizeof *tls) : NULL;
+    if (tls == NULL) return afc__fail_memory(failure);
+    afc_status status = AFC_OK;
     if (policy != NULL)
-        tls->policy = af_trust_policy_retain(policy);
+        tls->policy = afc_trust_policy_retain(policy);
     else
-        status = af_trust_policy_new(&tls->policy, NULL, failure);
-    if (status == AF_OK) status = read_options(tls, options, failure);
-    if (status != AF_OK) {
-        af__tls_free(tls);
+        status = afc_trust_policy_new(&tls->policy, NULL, failure);
+    if (status == AFC_OK) status = read_options(tls, options, failure);
+    if (status != AFC_OK) {
+        afc__tls_free(tls);
         return status;
     }
     *out = tls;
-    return AF_OK;
+    return AFC_OK;
 }
 
-void af__tls_free(af__tls *tls) {
+void afc__tls_free(afc__tls *tls) {
     if (tls == NULL) return;
-    for (size_t i = 0; i < tls->identity_count; i++) af__tls_identity_clear(&tls->identities[i]);
-    af_free(tls->identities);
-    af_free(tls->ciphers);
-    af_free(tls->cipher_suites);
-    af_trust_policy_release(tls->policy);
-    af__tls_sessions_clear(&tls->sessions);
-    af_free(tls);
+    for (size_t i = 0; i < tls->identity_count; i++) afc__tls_identity_clear(&tls->identities[i]);
+    afc_free(tls->identities);
+    afc_free(tls->ciphers);
+    afc_free(tls->cipher_suites);
+    afc_trust_policy_release(tls->policy);
+    afc__tls_sessions_clear(&tls->sessions);
+    afc_free(tls);
 }
 
 /* ---- The verdict --------------------------------------------------------------------------- */
@@ -180,7 +183,7 @@ void af__tls_free(af__tls *tls) {
  * Returns the host name for comparison with certificates. For an internationalised name only
  * libcurl knows the A-labels, which it has just sent to the server (SNI).
  */
-static const char *host_of(const af__tls_peer *peer, const SSL *ssl) {
+static const char *host_of(const afc__tls_peer *peer, const SSL *ssl) {
     bool is_ascii = true;
     for (const char *at = peer->host; *at != '\0'; at++) {
         if ((unsigned char)*at > 127) is_ascii = false;
@@ -191,17 +194,17 @@ static const char *host_of(const af__tls_peer *peer, const SSL *ssl) {
 
 /**
  * Verifies the chain of a full handshake. Resumed sessions were verified in theirs, by the same
- * policy: they never leave the af_session.
+ * policy: they never leave the afc_session.
  */
 static int verify(X509_STORE_CTX *context, void *argument) {
-    af__tls_peer *peer = argument;
-    const af_trust_policy *policy = peer->tls->policy;
+    afc__tls_peer *peer = argument;
+    const afc_trust_policy *policy = peer->tls->policy;
     SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
-    af__trust_case shown = {host_of(peer, ssl), X509_STORE_CTX_get0_cert(context),
-                            X509_STORE_CTX_get0_untrusted(context)};
-    af__verification_release(peer->verification);
-    af__verification *verification = peer->verification = af__trust_evaluate(policy, &shown);
-    if (verification == NULL || !af__trust_run_callback(policy, verification)) {
+    afc__trust_case shown = {host_of(peer, ssl), X509_STORE_CTX_get0_cert(context),
+                             X509_STORE_CTX_get0_untrusted(context)};
+    afc__verification_release(peer->verification);
+    afc__verification *verification = peer->verification = afc__trust_evaluate(policy, &shown);
+    if (verification == NULL || !afc__trust_run_callback(policy, verification)) {
         peer->lacked_memory = true;
         X509_STORE_CTX_set_error(context, X509_V_ERR_OUT_OF_MEM);
         return 0;
@@ -209,7 +212,7 @@ static int verify(X509_STORE_CTX *context, void *argument) {
     /* OpenSSL and libcurl use the error in the context. */
     X509_STORE_CTX_set_error(context, verification->verdict.error);
     if (!verification->verdict.is_accepted) return 0;
-    if (af__tls_sessions_add(&peer->tls->sessions, ssl, verification)) return 1;
+    if (afc__tls_sessions_add(&peer->tls->sessions, ssl, verification)) return 1;
     peer->lacked_memory = true;
     X509_STORE_CTX_set_error(context, X509_V_ERR_OUT_OF_MEM);
     return 0;
@@ -220,32 +223,32 @@ static int verify(X509_STORE_CTX *context, void *argument) {
  * Not called for a resumed session, which was checked in its full handshake.
  */
 static int check_staple(SSL *ssl, void *argument) {
-    af__tls_peer *peer = argument;
-    const af_trust_policy *policy = peer->tls->policy;
+    afc__tls_peer *peer = argument;
+    const afc_trust_policy *policy = peer->tls->policy;
     const char *bytes = NULL;
     long size = SSL_get_tlsext_status_ocsp_resp(ssl, &bytes);
     if (peer->verification == NULL) return 0;
-    af_slice response = {bytes, bytes != NULL && size > 0 ? (size_t)size : 0};
-    af__trust_check_ocsp(policy, peer->verification, response);
+    afc_slice response = {bytes, bytes != NULL && size > 0 ? (size_t)size : 0};
+    afc__trust_check_ocsp(policy, peer->verification, response);
     if (peer->verification->verdict.is_accepted) return 1;
-    peer->lacked_memory = !af__trust_run_callback(policy, peer->verification);
+    peer->lacked_memory = !afc__trust_run_callback(policy, peer->verification);
     return peer->verification->verdict.is_accepted ? 1 : 0;
 }
 
 /** Handles the server's request for a client certificate. */
 static int show_identity(SSL *ssl, void *argument) {
-    af__tls_peer *peer = argument;
-    const af__tls *tls = peer->tls;
+    afc__tls_peer *peer = argument;
+    const afc__tls *tls = peer->tls;
     if (tls->hook.choose != NULL) {
-        af_certificate_request request = {ssl, host_of(peer, ssl), false};
+        afc_certificate_request request = {ssl, host_of(peer, ssl), false};
         peer->choice = tls->hook.choose(tls->hook.context, &request);
-        if (peer->choice != AF_OK || request.is_answered) return peer->choice == AF_OK;
+        if (peer->choice != AFC_OK || request.is_answered) return peer->choice == AFC_OK;
     }
-    af__trust_host host;
-    if (!af__trust_host_read(&host, host_of(peer, ssl))) return 1;
-    const af__tls_identity *identity = af__tls_identity_for(tls->identities, tls->identity_count,
-                                                            &host);
-    return identity == NULL || af__tls_identity_show(identity, ssl) ? 1 : 0;
+    afc__trust_host host;
+    if (!afc__trust_host_read(&host, host_of(peer, ssl))) return 1;
+    const afc__tls_identity *identity = afc__tls_identity_for(tls->identities, tls->identity_count,
+                                                              &host);
+    return identity == NULL || afc__tls_identity_show(identity, ssl) ? 1 : 0;
 }
 
 /** Alerts that servers send about a client certificate, or a missing one. */
@@ -260,8 +263,9 @@ static bool ends_connection(int alert) {
  * Refuses to resume a session whose verification isn't known here: verify() then runs in a full
  * handshake.
  */
-static void check_session(const af__tls_peer *peer, const SSL *ssl) {
-    if (SSL_get0_session(ssl) == NULL || af__tls_sessions_find(&peer->tls->sessions, ssl) != NULL) {
+static void check_session(const afc__tls_peer *peer, const SSL *ssl) {
+    if (SSL_get0_session(ssl) == NULL ||
+        afc__tls_sessions_find(&peer->tls->sessions, ssl) != NULL) {
         return;
     }
     SSL_set_session((SSL *)(uintptr_t)ssl, NULL);
@@ -271,7 +275,7 @@ static void check_session(const af__tls_peer *peer, const SSL *ssl) {
  * Records that libcurl found the connection ended. Since 8.10.0 it sends close_notify and waits for
  * the server's end, which doesn't tell why the connection is closed.
  */
-static void note_end(af__tls_peer *peer) {
+static void note_end(afc__tls_peer *peer) {
     if (!peer->is_closing) peer->has_ended = true;
 }
 
@@ -281,7 +285,7 @@ static long watch_transport(BIO *bio, int operation, const char *bytes, size_t s
     (void)bytes, (void)size, (void)argument, (void)number, (void)processed;
     bool is_over = operation == (BIO_CB_READ | BIO_CB_RETURN) ||
                    operation == (BIO_CB_WRITE | BIO_CB_RETURN);
-    af__tls_peer *peer = (af__tls_peer *)(void *)BIO_get_callback_arg(bio);
+    afc__tls_peer *peer = (afc__tls_peer *)(void *)BIO_get_callback_arg(bio);
     if (!is_over) return result;
     if (result > 0)
         peer->writes = operation == (BIO_CB_READ | BIO_CB_RETURN) ? 0 : peer->writes + 1;
@@ -290,7 +294,7 @@ static long watch_transport(BIO *bio, int operation, const char *bytes, size_t s
 }
 
 /** The SSL_CTX has a reference to the peer, and the SSL, whose BIO this is, one to the SSL_CTX. */
-static void begin_watching_transport(af__tls_peer *peer, const SSL *ssl) {
+static void begin_watching_transport(afc__tls_peer *peer, const SSL *ssl) {
     BIO *bio = SSL_get_rbio(ssl);
     if (bio == NULL) return;
     BIO_set_callback_arg(bio, (char *)peer);
@@ -303,8 +307,8 @@ static void begin_watching_transport(af__tls_peer *peer, const SSL *ssl) {
  */
 static void watch(const SSL *ssl, int where, int value) {
     bool is_done = where == SSL_CB_HANDSHAKE_DONE;
-    if (is_done && !af__tls_is_multiplexed(ssl)) af__tls_guard((SSL *)(uintptr_t)ssl);
-    af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
+    if (is_done && !afc__tls_is_multiplexed(ssl)) afc__tls_guard((SSL *)(uintptr_t)ssl);
+    afc__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
     if (peer == NULL) return;
     if (where == SSL_CB_HANDSHAKE_START) check_session(peer, ssl);
     if (where == SSL_CB_HANDSHAKE_DONE) {
@@ -325,16 +329,16 @@ static void watch(const SSL *ssl, int where, int value) {
     if (ends_connection(alert)) peer->last_alert = value;
 }
 
-af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host) {
+afc__tls_peer *afc__tls_prepare(afc__tls *tls, void *ssl_context, const char *host) {
     SSL_CTX *context = ssl_context;
     size_t size = strlen(host) + 1;
-    af__tls_peer *peer = af__zalloc(sizeof *peer + size);
+    afc__tls_peer *peer = afc__zalloc(sizeof *peer + size);
     if (peer == NULL) return NULL;
     memcpy(peer->host, host, size);
     peer->tls = tls;
     peer->references = 1;
     if (SSL_CTX_set_ex_data(context, context_index, peer) != 1) {
-        af__tls_peer_release(peer);
+        afc__tls_peer_release(peer);
         return NULL;
     }
     peer->references++;
@@ -343,7 +347,7 @@ af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host)
     /* A body that ends with the connection is complete only if the peer sent close_notify. */
     SSL_CTX_clear_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_info_callback(context, watch);
-    if (tls->policy->ocsp != AF_OCSP_IGNORE) {
+    if (tls->policy->ocsp != AFC_OCSP_IGNORE) {
         SSL_CTX_set_tlsext_status_type(context, TLSEXT_STATUSTYPE_ocsp);
         SSL_CTX_set_tlsext_status_cb(context, check_staple);
         SSL_CTX_set_tlsext_status_arg(context, peer);
@@ -354,102 +358,102 @@ af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host)
     /* libcurl writes key logs to SSLKEYLOGFILE by default. */
     if (!tls->write_key_log) SSL_CTX_set_keylog_callback(context, NULL);
     if (configure(tls, context)) return peer;
-    af__tls_peer_release(peer);
+    afc__tls_peer_release(peer);
     return NULL;
 }
 
-af__tls_peer *af__tls_peer_of(void *ssl) {
-    af__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
+afc__tls_peer *afc__tls_peer_of(void *ssl) {
+    afc__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
     if (peer == NULL) return NULL;
     if (peer->verification == NULL && SSL_session_reused(ssl)) {
-        peer->verification = af__verification_retain(
-            af__tls_sessions_find(&peer->tls->sessions, ssl));
+        peer->verification = afc__verification_retain(
+            afc__tls_sessions_find(&peer->tls->sessions, ssl));
     }
     peer->references++;
     return peer;
 }
 
-bool af__tls_is_multiplexed(const void *ssl) {
+bool afc__tls_is_multiplexed(const void *ssl) {
     const unsigned char *protocol;
     unsigned size;
     SSL_get0_alpn_selected(ssl, &protocol, &size);
     return size == 2 && memcmp(protocol, "h2", 2) == 0;
 }
 
-void af__tls_describe(const void *ssl, af__tls_facts *out) {
+void afc__tls_describe(const void *ssl, afc__tls_facts *out) {
     const unsigned char *protocol;
     unsigned size;
-    *out = (af__tls_facts){.version = SSL_get_version(ssl), .cipher = SSL_get_cipher_name(ssl)};
+    *out = (afc__tls_facts){.version = SSL_get_version(ssl), .cipher = SSL_get_cipher_name(ssl)};
     SSL_get0_alpn_selected(ssl, &protocol, &size);
     if (size >= sizeof out->alpn) size = sizeof out->alpn - 1;
     if (size > 0) memcpy(out->alpn, protocol, size);
 }
 
-bool af__tls_has_input(const void *ssl) {
+bool afc__tls_has_input(const void *ssl) {
     return SSL_has_pending(ssl) == 1;
 }
 
-bool af__tls_peer_has_input(const af__tls_peer *peer) {
-    return peer != NULL && peer->ssl != NULL && af__tls_has_input(peer->ssl);
+bool afc__tls_peer_has_input(const afc__tls_peer *peer) {
+    return peer != NULL && peer->ssl != NULL && afc__tls_has_input(peer->ssl);
 }
 
-const void *af__tls_peer_get_ssl(const af__tls_peer *peer) {
+const void *afc__tls_peer_get_ssl(const afc__tls_peer *peer) {
     return peer != NULL ? peer->ssl : NULL;
 }
 
-bool af__tls_offer_http_1_1(void *ssl_context) {
+bool afc__tls_offer_http_1_1(void *ssl_context) {
     static const unsigned char protocols[] = "\x08http/1.1";
     return SSL_CTX_set_alpn_protos(ssl_context, protocols, sizeof protocols - 1) == 0;
 }
 
-bool af__tls_peer_got_close_notify(const af__tls_peer *peer) {
+bool afc__tls_peer_got_close_notify(const afc__tls_peer *peer) {
     return peer != NULL && peer->got_close_notify;
 }
 
-bool af__tls_peer_has_ended(const af__tls_peer *peer) {
+bool afc__tls_peer_has_ended(const afc__tls_peer *peer) {
     return peer->has_ended;
 }
 
-bool af__tls_peer_spoke_last(const af__tls_peer *peer) {
+bool afc__tls_peer_spoke_last(const afc__tls_peer *peer) {
     return peer->is_closing ? peer->spoke_last : peer->writes > 0;
 }
 
-const char *af__tls_peer_get_alert(const af__tls_peer *peer) {
+const char *afc__tls_peer_get_alert(const afc__tls_peer *peer) {
     if (peer == NULL || peer->last_alert == 0) return NULL;
     /* OpenSSL 3.0 has no text for this alert. */
     if ((peer->last_alert & 0xFF) == SSL_AD_CERTIFICATE_REQUIRED) return "certificate required";
     return SSL_alert_desc_string_long(peer->last_alert);
 }
 
-af__verification *af__tls_peer_copy_verification(const af__tls_peer *peer) {
-    return peer != NULL ? af__verification_retain(peer->verification) : NULL;
+afc__verification *afc__tls_peer_copy_verification(const afc__tls_peer *peer) {
+    return peer != NULL ? afc__verification_retain(peer->verification) : NULL;
 }
 
-af__tls_peer *af__tls_peer_retain(af__tls_peer *peer) {
+afc__tls_peer *afc__tls_peer_retain(afc__tls_peer *peer) {
     if (peer != NULL) peer->references++;
     return peer;
 }
 
-void af__tls_peer_release(af__tls_peer *peer) {
+void afc__tls_peer_release(afc__tls_peer *peer) {
     if (peer == NULL || --peer->references != 0) return;
-    af__verification_release(peer->verification);
-    af_free(peer);
+    afc__verification_release(peer->verification);
+    afc_free(peer);
 }
 
-af_status af__tls_peer_get_verdict(const af__tls_peer *peer, af_trust_reason *reason,
-                                   const char **text) {
-    *reason = AF_TRUST_OTHER;
-    if (peer == NULL) return AF_OK;
+afc_status afc__tls_peer_get_verdict(const afc__tls_peer *peer, afc_trust_reason *reason,
+                                     const char **text) {
+    *reason = AFC_TRUST_OTHER;
+    if (peer == NULL) return AFC_OK;
     if (peer->lacked_memory) {
         *text = "out of memory for the certificate chain";
-        return AF_ENOMEM;
+        return AFC_ENOMEM;
     }
-    if (peer->choice != AF_OK) {
+    if (peer->choice != AFC_OK) {
         *text = "the callback chose no client certificate";
         return peer->choice;
     }
-    if (peer->verification == NULL || peer->verification->verdict.is_accepted) return AF_OK;
+    if (peer->verification == NULL || peer->verification->verdict.is_accepted) return AFC_OK;
     *reason = peer->verification->verdict.reason;
     *text = peer->verification->verdict.text;
-    return AF_EUNTRUSTED;
+    return AFC_EUNTRUSTED;
 }

@@ -1,94 +1,94 @@
 /** Configures OpenSSL for each connection: the session's certificates and its verification. */
-#ifndef AF_TLS_TLS_H
-#define AF_TLS_TLS_H
+#ifndef AFC_TLS_TLS_H
+#define AFC_TLS_TLS_H
 
 #include "trust/verification.h"
 
 #include <afcore/tls.h>
 
-typedef struct af__tls af__tls;
+typedef struct afc__tls afc__tls;
 
 /** The result of a connection's handshake. Shared by the connection and its first exchange. */
-typedef struct af__tls_peer af__tls_peer;
+typedef struct afc__tls_peer afc__tls_peer;
 
 /**
  * Asks OpenSSL not to clean up when the process exits, because loop threads may still use it then.
  * Call it before anything else initialises OpenSSL.
  */
-void af__tls_init_library(void);
+void afc__tls_init_library(void);
 
 /**
- * Makes the TLS settings of a session. `policy` NULL: the default. AF_EINVAL and AF_EFILE for
- * `options`, AF_ENOMEM.
+ * Makes the TLS settings of a session. `policy` NULL: the default. AFC_EINVAL and AFC_EFILE for
+ * `options`, AFC_ENOMEM.
  */
-af_status af__tls_new(af__tls **out, af_trust_policy *policy, const af_tls_options *options,
-                      af_failure *failure);
-void af__tls_free(af__tls *tls);
+afc_status afc__tls_new(afc__tls **out, afc_trust_policy *policy, const afc_tls_options *options,
+                        afc_failure *failure);
+void afc__tls_free(afc__tls *tls);
 
 /**
  * Sets up a connection: `ssl_context` is libcurl's SSL_CTX. The caller owns the reference to the
  * peer. NULL when out of memory: don't make the connection then.
  */
-af__tls_peer *af__tls_prepare(af__tls *tls, void *ssl_context, const char *host);
-af__tls_peer *af__tls_peer_retain(af__tls_peer *peer);
-void af__tls_peer_release(af__tls_peer *peer);
+afc__tls_peer *afc__tls_prepare(afc__tls *tls, void *ssl_context, const char *host);
+afc__tls_peer *afc__tls_peer_retain(afc__tls_peer *peer);
+void afc__tls_peer_release(afc__tls_peer *peer);
 
 /** Returns the peer of a connection, retained; `ssl` is its SSL. NULL if it has none. */
-af__tls_peer *af__tls_peer_of(void *ssl);
+afc__tls_peer *afc__tls_peer_of(void *ssl);
 
 /** Returns whether several exchanges share the connection at a time. `ssl` is its SSL. */
-bool af__tls_is_multiplexed(const void *ssl);
+bool afc__tls_is_multiplexed(const void *ssl);
 
 /** The negotiated parameters. Texts live as long as the connection, or forever. */
-typedef struct af__tls_facts {
+typedef struct afc__tls_facts {
     const char *version, *cipher;
     char alpn[32]; /**< Empty: none; a longer name is truncated. */
-} af__tls_facts;
+} afc__tls_facts;
 
 /** `ssl` is the connection's SSL. */
-void af__tls_describe(const void *ssl, af__tls_facts *out);
+void afc__tls_describe(const void *ssl, afc__tls_facts *out);
 
 /** Returns whether received bytes haven't been read yet. `ssl` is the connection's SSL. */
-bool af__tls_has_input(const void *ssl);
+bool afc__tls_has_input(const void *ssl);
 
 /** Does the same, for the peer of an open connection. NULL: returns false. */
-bool af__tls_peer_has_input(const af__tls_peer *peer);
+bool afc__tls_peer_has_input(const afc__tls_peer *peer);
 
 /** Returns the SSL of an open connection; NULL: it has none, or the handshake isn't complete. */
-const void *af__tls_peer_get_ssl(const af__tls_peer *peer);
+const void *afc__tls_peer_get_ssl(const afc__tls_peer *peer);
 
 /** Offers only HTTP/1.1 with ALPN. Call it before the connection is made. false: out of memory. */
-bool af__tls_offer_http_1_1(void *ssl_context);
+bool afc__tls_offer_http_1_1(void *ssl_context);
 
 /** Returns whether the server sent close_notify. Without it, an end is a truncation. */
-bool af__tls_peer_got_close_notify(const af__tls_peer *peer);
+bool afc__tls_peer_got_close_notify(const afc__tls_peer *peer);
 
 /**
  * Returns whether libcurl found the connection ended before it closed it: by close_notify, the end
  * of the stream, or a read or write error. An end that it hasn't read doesn't count. `peer` isn't
  * NULL.
  */
-bool af__tls_peer_has_ended(const af__tls_peer *peer);
+bool afc__tls_peer_has_ended(const afc__tls_peer *peer);
 
 /**
  * Returns whether libcurl has sent anything but close_notify since it last read. `peer` isn't NULL.
  */
-bool af__tls_peer_spoke_last(const af__tls_peer *peer);
+bool afc__tls_peer_spoke_last(const afc__tls_peer *peer);
 
 /**
  * Returns the server's alert, if it ended TLS because of our client certificate, for example a
  * missing or rejected one; NULL otherwise. Lives forever.
  */
-const char *af__tls_peer_get_alert(const af__tls_peer *peer);
+const char *afc__tls_peer_get_alert(const afc__tls_peer *peer);
 
 /** Returns the verification of the peer, retained; NULL if there is none, or no peer. */
-af__verification *af__tls_peer_copy_verification(const af__tls_peer *peer);
+afc__verification *afc__tls_peer_copy_verification(const afc__tls_peer *peer);
 
 /**
- * Returns the result of verifying the chain: AF_OK, or AF_EUNTRUSTED and AF_ENOMEM, with the reason
+ * Returns the result of verifying the chain: AFC_OK, or AFC_EUNTRUSTED and AFC_ENOMEM, with the reason
  * in `*reason` and `*text`.
  */
-af_status af__tls_peer_get_verdict(const af__tls_peer *peer, af_trust_reason *reason,
-                                   const char **text);
+afc_status afc__tls_peer_get_verdict(const afc__tls_peer *peer, afc_trust_reason *reason,
+                                     const char **text);
 
 #endif

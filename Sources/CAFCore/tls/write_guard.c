@@ -28,7 +28,7 @@ static int guard_create(BIO *bio) {
     return 1;
 }
 
-void af__tls_guard_init(void) {
+void afc__tls_guard_init(void) {
     guard_type = BIO_get_new_index() | BIO_TYPE_FILTER;
     BIO_METHOD *method = BIO_meth_new(guard_type, "af write guard");
     if (method == NULL) return;
@@ -38,7 +38,7 @@ void af__tls_guard_init(void) {
     guard_method = method;
 }
 
-void af__tls_guard(SSL *ssl) {
+void afc__tls_guard(SSL *ssl) {
     BIO *next = SSL_get_wbio(ssl);
     /* Tickets that arrive later also count as the end of a handshake. */
     bool is_guarded = next == NULL || BIO_method_type(next) == guard_type;

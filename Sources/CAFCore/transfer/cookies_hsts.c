@@ -14,157 +14,157 @@
 /* Of one response; the rest is ignored. */
 enum { MOST_SET_COOKIES = 50 };
 
-typedef char host_room[AF__HOST_LONGEST + 1];
+typedef char host_room[AFC__HOST_LONGEST + 1];
 
 /** A host as everybody compares it: A-labels, without a dot at its end. URLs have it in lower case. */
-static bool read_host(const af__store *store, af_slice host, host_room out) {
-    if (host.size > AF__HOST_LONGEST) return false;
-    if (!af__is_ascii(host)) return store->to_ascii(out, sizeof(host_room), host);
+static bool read_host(const afc__store *store, afc_slice host, host_room out) {
+    if (host.size > AFC__HOST_LONGEST) return false;
+    if (!afc__is_ascii(host)) return store->to_ascii(out, sizeof(host_room), host);
     if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
     memcpy(out, host.bytes, host.size);
     out[host.size] = '\0';
     return true;
 }
 
-af__to_ascii *af__transfer_to_ascii(const af__transfer *transfer) {
+afc__to_ascii *afc__transfer_to_ascii(const afc__transfer *transfer) {
     return transfer->store != NULL ? transfer->store->to_ascii : NULL;
 }
 
 /* ---- The request's part -------------------------------------------------------------------- */
 
-af_status af__transfer_init_store(af__transfer *transfer, const af_request *request,
-                                  af_failure *failure) {
-    af__url url = {0};
+afc_status afc__transfer_init_store(afc__transfer *transfer, const afc_request *request,
+                                    afc_failure *failure) {
+    afc__url url = {0};
     transfer->ignores_cookies = request->ignore_cookies;
-    if (request->main_document_url == NULL) return AF_OK;
-    af_status status = af__url_parse(&url, af_slice_of(request->main_document_url), failure);
-    if (status == AF_EINVAL) af__fail(failure, status, "invalid URL of the main document");
-    if (status != AF_OK) return status;
-    transfer->document_host = af__copy_text(url.host);
-    af__url_clear(&url);
-    if (transfer->document_host != NULL) return AF_OK;
-    return af__fail_memory(failure);
+    if (request->main_document_url == NULL) return AFC_OK;
+    afc_status status = afc__url_parse(&url, afc_slice_of(request->main_document_url), failure);
+    if (status == AFC_EINVAL) afc__fail(failure, status, "invalid URL of the main document");
+    if (status != AFC_OK) return status;
+    transfer->document_host = afc__copy_text(url.host);
+    afc__url_clear(&url);
+    if (transfer->document_host != NULL) return AFC_OK;
+    return afc__fail_memory(failure);
 }
 
-void af__transfer_clear_store(af__transfer *transfer) {
-    af_free(transfer->document_host);
+void afc__transfer_clear_store(afc__transfer *transfer) {
+    afc_free(transfer->document_host);
     transfer->document_host = NULL;
 }
 
 /* ---- Https only ---------------------------------------------------------------------------- */
 
-bool af__transfer_wants_https(const void *context, const af__url *url) {
-    const af__transfer *transfer = context;
+bool afc__transfer_wants_https(const void *context, const afc__url *url) {
+    const afc__transfer *transfer = context;
     host_room host;
     if (transfer->store == NULL || transfer->store->hsts == NULL) return false;
     /* A host without A-labels can't be looked up, so it may be one of the store. */
     if (!read_host(transfer->store, url->host, host)) return true;
-    return af__hsts_wants(transfer->store->hsts, host, (int64_t)time(NULL));
+    return afc__hsts_wants(transfer->store->hsts, host, (int64_t)time(NULL));
 }
 
-bool af__transfer_upgrade(af__transfer *transfer) {
-    af_failure failure = {0};
-    af__url *url = &transfer->request.url;
-    if (transfer->store == NULL || url->is_https || !af__transfer_wants_https(transfer, url)) {
+bool afc__transfer_upgrade(afc__transfer *transfer) {
+    afc_failure failure = {0};
+    afc__url *url = &transfer->request.url;
+    if (transfer->store == NULL || url->is_https || !afc__transfer_wants_https(transfer, url)) {
         return true;
     }
-    return af__url_upgrade(url, &failure) == AF_OK || af__transfer_fail(transfer, &failure);
+    return afc__url_upgrade(url, &failure) == AFC_OK || afc__transfer_fail(transfer, &failure);
 }
 
-void af__transfer_store_hsts(af__transfer *transfer, const af__verification *verification) {
+void afc__transfer_store_hsts(afc__transfer *transfer, const afc__verification *verification) {
     host_room host;
-    af__hsts_field field;
-    const af_head *head = &transfer->hop.reader->head;
+    afc__hsts_field field;
+    const afc_head *head = &transfer->hop.reader->head;
     bool is_asked = transfer->store != NULL && transfer->store->hsts != NULL &&
                     transfer->request.url.is_https;
-    if (!is_asked || transfer->hop.reader->state != AF__HEAD_DONE) return;
-    if (!af__verification_is_faultless(verification)) return;
+    if (!is_asked || transfer->hop.reader->state != AFC__HEAD_DONE) return;
+    if (!afc__verification_is_faultless(verification)) return;
     for (size_t i = 0; i < head->header_count; i++) {
-        if (!af__same_name(head->headers[i].name, "Strict-Transport-Security")) continue;
+        if (!afc__same_name(head->headers[i].name, "Strict-Transport-Security")) continue;
         /* The first one counts. Without memory this time is as if it had not been said. */
-        bool is_read = af__hsts_read(&field, head->headers[i].value) &&
+        bool is_read = afc__hsts_read(&field, head->headers[i].value) &&
                        read_host(transfer->store, transfer->request.url.host, host);
-        if (is_read) af__hsts_keep(transfer->store->hsts, host, &field, (int64_t)time(NULL));
+        if (is_read) afc__hsts_keep(transfer->store->hsts, host, &field, (int64_t)time(NULL));
         return;
     }
 }
 
 /* ---- Cookies ------------------------------------------------------------------------------- */
 
-static bool uses_cookies(const af__transfer *transfer) {
+static bool uses_cookies(const afc__transfer *transfer) {
     return transfer->store != NULL && transfer->store->cookies != NULL &&
            !transfer->ignores_cookies;
 }
 
 /** By the URL alone: a Host that the caller gives chooses nothing. */
-static bool read_site(const af__transfer *transfer, host_room room, af__cookie_site *out) {
-    const af__url *url = &transfer->request.url;
-    af_slice path = url->path;
+static bool read_site(const afc__transfer *transfer, host_room room, afc__cookie_site *out) {
+    const afc__url *url = &transfer->request.url;
+    afc_slice path = url->path;
     const char *mark = memchr(path.bytes, '?', path.size);
     if (mark != NULL) path.size = (size_t)(mark - path.bytes);
-    *out = (af__cookie_site){room, path, url->is_https};
+    *out = (afc__cookie_site){room, path, url->is_https};
     return read_host(transfer->store, url->host, room);
 }
 
-static bool choose_cookies(af__transfer *transfer) {
+static bool choose_cookies(afc__transfer *transfer) {
     host_room room;
-    af__cookie_site site;
-    if (af__request_head_mentions(&transfer->request, "Cookie")) return true;
+    afc__cookie_site site;
+    if (afc__request_head_mentions(&transfer->request, "Cookie")) return true;
     if (!read_site(transfer, room, &site)) return true;
-    af_status status = af__cookie_jar_write(transfer->store->cookies, &site, (int64_t)time(NULL),
-                                            &transfer->hop.cookies);
-    return status == AF_OK || af__transfer_fail_text(transfer, status, "out of memory");
+    afc_status status = afc__cookie_jar_write(transfer->store->cookies, &site, (int64_t)time(NULL),
+                                              &transfer->hop.cookies);
+    return status == AFC_OK || afc__transfer_fail_text(transfer, status, "out of memory");
 }
 
-bool af__transfer_apply_cookies_and_hsts(af__transfer *transfer) {
+bool afc__transfer_apply_cookies_and_hsts(afc__transfer *transfer) {
     if (transfer->store == NULL) return true;
-    if (!af__transfer_upgrade(transfer)) return false;
+    if (!afc__transfer_upgrade(transfer)) return false;
     return !uses_cookies(transfer) || choose_cookies(transfer);
 }
 
 /** Of the same site as the main document, which is the first URL of the task unless it is named. */
-static bool is_of_document(const af__transfer *transfer, const char *host) {
+static bool is_of_document(const afc__transfer *transfer, const char *host) {
     host_room document;
     return transfer->document_host != NULL &&
-           read_host(transfer->store, af_slice_of(transfer->document_host), document) &&
-           af__is_same_site(host, document);
+           read_host(transfer->store, afc_slice_of(transfer->document_host), document) &&
+           afc__is_same_site(host, document);
 }
 
-static bool keeps_cookies(const af__transfer *transfer, const char *host) {
+static bool keeps_cookies(const afc__transfer *transfer, const char *host) {
     switch (transfer->store->cookie_policy) {
-    case AF_COOKIES_ALWAYS:
+    case AFC_COOKIES_ALWAYS:
         return true;
-    case AF_COOKIES_MAIN_DOCUMENT:
+    case AFC_COOKIES_MAIN_DOCUMENT:
         return is_of_document(transfer, host);
-    case AF_COOKIES_NEVER:
+    case AFC_COOKIES_NEVER:
         break;
     }
     return false;
 }
 
-static bool remember_document(af__transfer *transfer) {
-    bool is_asked = transfer->store->cookie_policy == AF_COOKIES_MAIN_DOCUMENT;
+static bool remember_document(afc__transfer *transfer) {
+    bool is_asked = transfer->store->cookie_policy == AFC_COOKIES_MAIN_DOCUMENT;
     if (!is_asked || transfer->document_host != NULL) return true;
-    transfer->document_host = af__copy_text(transfer->request.url.host);
-    return transfer->document_host != NULL || af__transfer_fail_memory(transfer);
+    transfer->document_host = afc__copy_text(transfer->request.url.host);
+    return transfer->document_host != NULL || afc__transfer_fail_memory(transfer);
 }
 
-bool af__transfer_save_cookies(af__transfer *transfer) {
+bool afc__transfer_save_cookies(afc__transfer *transfer) {
     host_room room;
-    af__cookie_site site;
+    afc__cookie_site site;
     const char *why;
     unsigned count = 0;
-    const af_head *head = &transfer->hop.reader->head;
+    const afc_head *head = &transfer->hop.reader->head;
     if (!uses_cookies(transfer)) return true;
     if (!remember_document(transfer)) return false;
     if (!read_site(transfer, room, &site) || !keeps_cookies(transfer, room)) return true;
     for (size_t i = 0; i < head->header_count && count < MOST_SET_COOKIES; i++) {
-        const af_header *field = &head->headers[i];
-        if (!af__same_name(field->name, "Set-Cookie")) continue;
+        const afc_header *field = &head->headers[i];
+        if (!afc__same_name(field->name, "Set-Cookie")) continue;
         count++;
-        af_status status = af__cookie_jar_keep(transfer->store->cookies, &site, field->value,
-                                               (int64_t)time(NULL), &why);
-        if (status == AF_ENOMEM) return af__transfer_fail_text(transfer, status, "out of memory");
+        afc_status status = afc__cookie_jar_keep(transfer->store->cookies, &site, field->value,
+                                                 (int64_t)time(NULL), &why);
+        if (status == AFC_ENOMEM) return afc__transfer_fail_text(transfer, status, "out of memory");
     }
     return true;
 }

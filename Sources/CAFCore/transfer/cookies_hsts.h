@@ -2,32 +2,32 @@
  * What a session remembers of its servers, applied to a transfer: cookies, hosts that want https. Loop
  * thread.
  */
-#ifndef AF_TRANSFER_COOKIES_HSTS_H
-#define AF_TRANSFER_COOKIES_HSTS_H
+#ifndef AFC_TRANSFER_COOKIES_HSTS_H
+#define AFC_TRANSFER_COOKIES_HSTS_H
 
 #include "transfer/transfer.h"
 
-/** Copy what the request sets for it. AF_EINVAL, AF_ENOMEM. */
-af_status af__transfer_init_store(af__transfer *transfer, const af_request *request,
-                                  af_failure *failure);
-void af__transfer_clear_store(af__transfer *transfer);
+/** Copy what the request sets for it. AFC_EINVAL, AFC_ENOMEM. */
+afc_status afc__transfer_init_store(afc__transfer *transfer, const afc_request *request,
+                                    afc_failure *failure);
+void afc__transfer_clear_store(afc__transfer *transfer);
 
 /** How the session converts hosts; NULL: it doesn't. */
-af__to_ascii *af__transfer_to_ascii(const af__transfer *transfer);
+afc__to_ascii *afc__transfer_to_ascii(const afc__transfer *transfer);
 
-/** Must this http URL be an https one? `transfer` is an af__transfer. */
-bool af__transfer_wants_https(const void *transfer, const af__url *url);
+/** Must this http URL be an https one? `transfer` is an afc__transfer. */
+bool afc__transfer_wants_https(const void *transfer, const afc__url *url);
 
 /** A hop has ended; what its server has shown of itself over TLS may be NULL. */
-void af__transfer_store_hsts(af__transfer *transfer, const af__verification *verification);
+void afc__transfer_store_hsts(afc__transfer *transfer, const afc__verification *verification);
 
 /** Before a hop is sent. A failure is the transfer's. */
-bool af__transfer_apply_cookies_and_hsts(af__transfer *transfer);
+bool afc__transfer_apply_cookies_and_hsts(afc__transfer *transfer);
 
 /** Make the next hop's URL an https one if its host wants that. false: the transfer has failed. */
-bool af__transfer_upgrade(af__transfer *transfer);
+bool afc__transfer_upgrade(afc__transfer *transfer);
 
 /** Store the cookies of a final head, of a redirect as well. A failure is the transfer's. */
-bool af__transfer_save_cookies(af__transfer *transfer);
+bool afc__transfer_save_cookies(afc__transfer *transfer);
 
 #endif

@@ -3,44 +3,44 @@
 
 #include <string.h>
 
-static void forget_next(af__hop *hop) {
-    if (hop->next != NULL) af__request_head_clear(hop->next);
-    af_free(hop->next);
+static void forget_next(afc__hop *hop) {
+    if (hop->next != NULL) afc__request_head_clear(hop->next);
+    afc_free(hop->next);
     hop->next = NULL;
 }
 
-void af__hop_clear(af__hop *hop) {
-    if (hop->cookies != NULL) af__free_secret(hop->cookies, strlen(hop->cookies));
-    af__buffer_clear(&hop->kept);
+void afc__hop_clear(afc__hop *hop) {
+    if (hop->cookies != NULL) afc__free_secret(hop->cookies, strlen(hop->cookies));
+    afc__buffer_clear(&hop->kept);
     forget_next(hop);
-    af_free(hop->location);
+    afc_free(hop->location);
     memset(hop, 0, sizeof *hop);
 }
 
-af__request_head *af__hop_make_next(af__hop *hop) {
+afc__request_head *afc__hop_make_next(afc__hop *hop) {
     forget_next(hop);
-    hop->next = af__zalloc(sizeof *hop->next);
+    hop->next = afc__zalloc(sizeof *hop->next);
     return hop->next;
 }
 
-int64_t af__hop_bytes_missing(const af__transfer *transfer, int64_t received) {
+int64_t afc__hop_bytes_missing(const afc__transfer *transfer, int64_t received) {
     switch (transfer->hop.framing.kind) {
-    case AF__FRAMING_NONE:
+    case AFC__FRAMING_NONE:
         return 0;
-    case AF__FRAMING_LENGTH:
+    case AFC__FRAMING_LENGTH:
         return transfer->hop.framing.length - received;
-    case AF__FRAMING_CHUNKED:
-    case AF__FRAMING_CLOSE:
+    case AFC__FRAMING_CHUNKED:
+    case AFC__FRAMING_CLOSE:
         break;
     }
     return INT64_MAX;
 }
 
-bool af__hop_is_whole(const af__transfer *transfer) {
-    const af__hop *hop = &transfer->hop;
-    bool is_discarded = hop->phase == AF__PHASE_DISCARDING || hop->phase == AF__PHASE_CHALLENGED;
-    if (!is_discarded && hop->phase != AF__PHASE_BODY) return false;
-    if (hop->framing.kind != AF__FRAMING_NONE && !af__hop_has_plain_body(transfer)) return false;
+bool afc__hop_is_whole(const afc__transfer *transfer) {
+    const afc__hop *hop = &transfer->hop;
+    bool is_discarded = hop->phase == AFC__PHASE_DISCARDING || hop->phase == AFC__PHASE_CHALLENGED;
+    if (!is_discarded && hop->phase != AFC__PHASE_BODY) return false;
+    if (hop->framing.kind != AFC__FRAMING_NONE && !afc__hop_has_plain_body(transfer)) return false;
     uint64_t taken = is_discarded ? hop->discarded : hop->decoded;
-    return af__hop_bytes_missing(transfer, (int64_t)taken) == 0;
+    return afc__hop_bytes_missing(transfer, (int64_t)taken) == 0;
 }

@@ -6,43 +6,43 @@
 #include <strings.h>
 
 /** The next line of `rest`, with its end. */
-static af_slice next_line(af_slice *rest) {
+static afc_slice next_line(afc_slice *rest) {
     const char *end = memchr(rest->bytes, '\n', rest->size);
     size_t size = end != NULL ? (size_t)(end - rest->bytes) + 1 : rest->size;
-    af_slice line = {rest->bytes, size};
-    *rest = (af_slice){rest->bytes + size, rest->size - size};
+    afc_slice line = {rest->bytes, size};
+    *rest = (afc_slice){rest->bytes + size, rest->size - size};
     return line;
 }
 
-static void report(af__transfer *transfer, const af_trace *trace) {
-    af_trace complete = *trace;
+static void report(afc__transfer *transfer, const afc_trace *trace) {
+    afc_trace complete = *trace;
     complete.hop = transfer->result->hop_count;
-    af__transfer_count_event(transfer);
+    afc__transfer_count_event(transfer);
     transfer->events.on_trace(transfer->events.context, &complete);
 }
 
-void af__transfer_trace_connection(af__transfer *transfer, const af_trace_connection *connection,
-                                   bool is_tunnel) {
-    report(
-        transfer,
-        &(af_trace){.kind = AF_TRACE_CONNECTION, .is_tunnel = is_tunnel, .connection = connection});
+void afc__transfer_trace_connection(afc__transfer *transfer, const afc_trace_connection *connection,
+                                    bool is_tunnel) {
+    report(transfer, &(afc_trace){.kind = AFC_TRACE_CONNECTION,
+                                  .is_tunnel = is_tunnel,
+                                  .connection = connection});
 }
 
-static void report_bytes(af__transfer *transfer, af_trace_kind kind, af__buffer *text,
-                         bool is_tunnel, af_status status) {
-    if (status == AF_OK) {
+static void report_bytes(afc__transfer *transfer, afc_trace_kind kind, afc__buffer *text,
+                         bool is_tunnel, afc_status status) {
+    if (status == AFC_OK) {
         report(
             transfer,
-            &(af_trace){.kind = kind, .is_tunnel = is_tunnel, .bytes = {text->bytes, text->size}});
+            &(afc_trace){.kind = kind, .is_tunnel = is_tunnel, .bytes = {text->bytes, text->size}});
     } else {
-        af__transfer_fail_text(transfer, status, "out of memory for the trace");
+        afc__transfer_fail_text(transfer, status, "out of memory for the trace");
     }
-    af__buffer_clear(text);
+    afc__buffer_clear(text);
 }
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-static bool is_http_2(af_slice request_line) {
+static bool is_http_2(afc_slice request_line) {
     static const char version[] = " HTTP/2\r\n";
     size_t size = sizeof version - 1;
     return request_line.size >= size &&
@@ -50,18 +50,18 @@ static bool is_http_2(af_slice request_line) {
 }
 
 /** RFC 9113 8.2.2: fields about the connection, which libcurl doesn't send over HTTP/2. */
-static bool is_sent_over_http_2(af_slice line) {
+static bool is_sent_over_http_2(afc_slice line) {
     static const char *const unsent[] = {"Connection", "Keep-Alive", "Proxy-Connection",
                                          "Transfer-Encoding", "Upgrade"};
     const char *colon = memchr(line.bytes, ':', line.size);
     if (colon == NULL) return true;
-    af_slice name = {line.bytes, (size_t)(colon - line.bytes)};
+    afc_slice name = {line.bytes, (size_t)(colon - line.bytes)};
     for (size_t i = 0; i < sizeof unsent / sizeof *unsent; i++) {
-        if (af__same_name(name, unsent[i])) return false;
+        if (afc__same_name(name, unsent[i])) return false;
     }
-    if (!af__same_name(name, "TE")) return true;
-    af_slice value = {colon + 1, line.size - name.size - 1};
-    return af__same_name(af__trim(value), "trailers\r\n");
+    if (!afc__same_name(name, "TE")) return true;
+    afc_slice value = {colon + 1, line.size - name.size - 1};
+    return afc__same_name(afc__trim(value), "trailers\r\n");
 }
 
 static void lower_name(char *line, size_t size) {
@@ -70,33 +70,33 @@ static void lower_name(char *line, size_t size) {
     }
 }
 
-void af__transfer_trace_request(af__transfer *transfer, af_slice head, bool is_tunnel) {
-    const af__request_head *request = &transfer->request;
-    af__redaction state = AF__REDACT_NOTHING;
-    af__buffer text;
-    af__buffer_init(&text, UINT32_MAX);
-    af_slice line = next_line(&head);
+void afc__transfer_trace_request(afc__transfer *transfer, afc_slice head, bool is_tunnel) {
+    const afc__request_head *request = &transfer->request;
+    afc__redaction state = AFC__REDACT_NOTHING;
+    afc__buffer text;
+    afc__buffer_init(&text, UINT32_MAX);
+    afc_slice line = next_line(&head);
     bool is_two = is_http_2(line);
     /* The target of a request line holds no userinfo, and "//" in it is part of a path. */
-    af_status status = af__buffer_append(&text, line.bytes, line.size);
-    while (head.size > 0 && status == AF_OK) {
+    afc_status status = afc__buffer_append(&text, line.bytes, line.size);
+    while (head.size > 0 && status == AFC_OK) {
         line = next_line(&head);
         if (is_two && !is_sent_over_http_2(line)) continue;
         size_t start = text.size;
-        status = af__redact_line(&text, &state, line, request->headers, request->header_count);
-        if (is_two && status == AF_OK) lower_name(text.bytes + start, text.size - start);
+        status = afc__redact_line(&text, &state, line, request->headers, request->header_count);
+        if (is_two && status == AFC_OK) lower_name(text.bytes + start, text.size - start);
     }
-    report_bytes(transfer, AF_TRACE_REQUEST, &text, is_tunnel, status);
+    report_bytes(transfer, AFC_TRACE_REQUEST, &text, is_tunnel, status);
 }
 
 /* ---- Responses ----------------------------------------------------------------------------- */
 
-void af__transfer_trace_response(af__transfer *transfer, af_slice lines, af__redaction *state,
-                                 bool is_tunnel) {
+void afc__transfer_trace_response(afc__transfer *transfer, afc_slice lines, afc__redaction *state,
+                                  bool is_tunnel) {
     while (lines.size > 0) {
-        af__buffer text;
-        af__buffer_init(&text, UINT32_MAX);
-        af_status status = af__redact_line(&text, state, next_line(&lines), NULL, 0);
-        report_bytes(transfer, AF_TRACE_RESPONSE, &text, is_tunnel, status);
+        afc__buffer text;
+        afc__buffer_init(&text, UINT32_MAX);
+        afc_status status = afc__redact_line(&text, state, next_line(&lines), NULL, 0);
+        report_bytes(transfer, AFC_TRACE_RESPONSE, &text, is_tunnel, status);
     }
 }

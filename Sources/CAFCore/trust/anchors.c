@@ -61,14 +61,14 @@ static void load_system_store(void) {
     ERR_clear_error();
 }
 
-X509_STORE *af__anchors_system(void) {
+X509_STORE *afc__anchors_system(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load_system_store);
     return system_store;
 }
 
-X509_STORE *af__anchors_new(STACK_OF(X509) *certificates, STACK_OF(X509_CRL) *crls,
-                            bool has_system) {
+X509_STORE *afc__anchors_new(STACK_OF(X509) *certificates, STACK_OF(X509_CRL) *crls,
+                             bool has_system) {
     X509_STORE *store = X509_STORE_new();
     if (store == NULL) return NULL;
     bool is_complete = true;

@@ -1,17 +1,17 @@
 /**
  * Trust anchors: the system's, and those of a policy.
  */
-#ifndef AF_TRUST_ANCHORS_H
-#define AF_TRUST_ANCHORS_H
+#ifndef AFC_TRUST_ANCHORS_H
+#define AFC_TRUST_ANCHORS_H
 
 #include <openssl/x509_vfy.h>
 #include <stdbool.h>
 
 /** Returns the system's store, which is created once per process and shared; borrowed. NULL when out of memory. */
-X509_STORE *af__anchors_system(void);
+X509_STORE *afc__anchors_system(void);
 
 /** Creates a store from two lists; each may be NULL and remains the caller's. NULL when out of memory. */
-X509_STORE *af__anchors_new(STACK_OF(X509) *certificates, STACK_OF(X509_CRL) *crls,
-                            bool has_system);
+X509_STORE *afc__anchors_new(STACK_OF(X509) *certificates, STACK_OF(X509_CRL) *crls,
+                             bool has_system);
 
 #endif

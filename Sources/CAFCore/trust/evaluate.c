@@ -20,25 +20,25 @@ enum { DEFAULT_LEVEL = 2 };
 static const unsigned host_flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
 
-static bool names_host(X509 *leaf, const af__trust_host *host) {
+static bool names_host(X509 *leaf, const afc__trust_host *host) {
     if (host->is_address) return X509_check_ip_asc(leaf, host->text, 0) == 1;
     return X509_check_host(leaf, host->text, strlen(host->text), host_flags, NULL) == 1;
 }
 
 /** The state of one evaluation. */
 typedef struct judgement {
-    const af_trust_policy *policy;
-    const af__trust_rule *rule;
-    const af__trust_host *host; /**< NULL: no name is compared. */
+    const afc_trust_policy *policy;
+    const afc__trust_rule *rule;
+    const afc__trust_host *host; /**< NULL: no name is compared. */
     X509 *leaf;
     STACK_OF(X509) *untrusted;
-    af__verdict *verdict;
+    afc__verdict *verdict;
     STACK_OF(X509) *chain; /**< The verified path; owned. */
     bool is_blamed;        /**< There is a path to the pins, but it has an error. */
 } judgement;
 
 static bool prepare(const judgement *judged, bool is_partial, X509_STORE_CTX *context) {
-    const af_trust_policy *policy = judged->policy;
+    const afc_trust_policy *policy = judged->policy;
     if (X509_STORE_CTX_set_default(context, "ssl_server") != 1) return false;
     X509_VERIFY_PARAM *parameters = X509_STORE_CTX_get0_param(context);
     /* Without the last two flags OpenSSL treats a delta CRL as a complete one. */
@@ -51,7 +51,7 @@ static bool prepare(const judgement *judged, bool is_partial, X509_STORE_CTX *co
     int level = policy->security_level != 0 ? policy->security_level : DEFAULT_LEVEL;
     X509_VERIFY_PARAM_set_auth_level(parameters, level);
     if (policy->time_s != 0) X509_VERIFY_PARAM_set_time(parameters, (time_t)policy->time_s);
-    const af__trust_host *host = judged->host;
+    const afc__trust_host *host = judged->host;
     if (host == NULL) return true;
     X509_VERIFY_PARAM_set_hostflags(parameters, host_flags);
     if (host->is_address) return X509_VERIFY_PARAM_set1_ip_asc(parameters, host->text) == 1;
@@ -83,17 +83,17 @@ static int verify(judgement *judged, X509_STORE *store, bool is_partial, int *de
 
 /* ---- Pins ---------------------------------------------------------------------------------- */
 
-static bool holds_key(const af__trust_rule *rule, const X509 *certificate) {
-    af__key_hash digest;
-    if (rule->key_count == 0 || !af__key_hash_of(&digest, certificate)) return false;
+static bool holds_key(const afc__trust_rule *rule, const X509 *certificate) {
+    afc__key_hash digest;
+    if (rule->key_count == 0 || !afc__key_hash_of(&digest, certificate)) return false;
     for (size_t i = 0; i < rule->key_count; i++) {
         if (memcmp(rule->keys[i].bytes, digest.bytes, sizeof digest.bytes) == 0) return true;
     }
     return false;
 }
 
-static bool holds_certificate(const af__trust_rule *rule, const X509 *certificate) {
-    if (rule->mode != AF_PINNING_CERTIFICATE || rule->certificates == NULL) return false;
+static bool holds_certificate(const afc__trust_rule *rule, const X509 *certificate) {
+    if (rule->mode != AFC_PINNING_CERTIFICATE || rule->certificates == NULL) return false;
     for (int i = 0; i < sk_X509_num(rule->certificates); i++) {
         if (X509_cmp(sk_X509_value(rule->certificates, i), certificate) == 0) return true;
     }
@@ -101,7 +101,7 @@ static bool holds_certificate(const af__trust_rule *rule, const X509 *certificat
 }
 
 /** Returns whether a certificate is pinned, by its key or as a whole. */
-static bool pins_hold(const af__trust_rule *rule, const X509 *certificate) {
+static bool pins_hold(const afc__trust_rule *rule, const X509 *certificate) {
     return holds_key(rule, certificate) || holds_certificate(rule, certificate);
 }
 
@@ -109,44 +109,44 @@ static bool pins_hold(const af__trust_rule *rule, const X509 *certificate) {
  * Returns whether the pins match as the rule requires. `chain` is the verified path. NULL: there is none, and only
  * the key of `leaf` is compared, because whole certificates are compared by verification.
  */
-static bool pins_match(const af__trust_rule *rule, X509 *leaf, STACK_OF(X509) *chain) {
+static bool pins_match(const afc__trust_rule *rule, X509 *leaf, STACK_OF(X509) *chain) {
     if (chain == NULL) return holds_key(rule, leaf);
-    int count = rule->match == AF_PIN_MATCH_LEAF ? 1 : sk_X509_num(chain), held = 0;
+    int count = rule->match == AFC_PIN_MATCH_LEAF ? 1 : sk_X509_num(chain), held = 0;
     for (int i = 0; i < count; i++) held += pins_hold(rule, sk_X509_value(chain, i));
-    return rule->match == AF_PIN_MATCH_ALL ? held == count && count > 0 : held > 0;
+    return rule->match == AFC_PIN_MATCH_ALL ? held == count && count > 0 : held > 0;
 }
 
 /* ---- Verdicts ------------------------------------------------------------------------------ */
 
-static void say(af__verdict *verdict, af_trust_reason reason, int error, const char *text) {
+static void say(afc__verdict *verdict, afc_trust_reason reason, int error, const char *text) {
     verdict->reason = reason;
     verdict->error = error != X509_V_OK ? error : X509_V_ERR_APPLICATION_VERIFICATION;
     snprintf(verdict->text, sizeof verdict->text, "%s", text);
 }
 
-static void blame(af__verdict *verdict, int error, int depth) {
+static void blame(afc__verdict *verdict, int error, int depth) {
     verdict->depth = depth;
-    say(verdict, af__trust_reason_of(error), error, X509_verify_cert_error_string(error));
+    say(verdict, afc__trust_reason_of(error), error, X509_verify_cert_error_string(error));
 }
 
-static void miss_pins(af__verdict *verdict) {
+static void miss_pins(afc__verdict *verdict) {
     verdict->depth = 0;
-    verdict->pins = AF_PINS_MISSED;
-    say(verdict, AF_TRUST_PIN, X509_V_ERR_APPLICATION_VERIFICATION,
+    verdict->pins = AFC_PINS_MISSED;
+    say(verdict, AFC_TRUST_PIN, X509_V_ERR_APPLICATION_VERIFICATION,
         "no pin for this host matches the certificate chain");
 }
 
-static int64_t time_of(const af_trust_policy *policy) {
+static int64_t time_of(const afc_trust_policy *policy) {
     return policy->time_s != 0 ? policy->time_s : (int64_t)time(NULL);
 }
 
 /** Returns whether a pin mismatch is accepted: pins expired, or report only. */
 static bool forgives(const judgement *judged) {
-    const af__trust_rule *rule = judged->rule;
+    const afc__trust_rule *rule = judged->rule;
     bool is_over = rule->expires_s != 0 && time_of(judged->policy) >= rule->expires_s;
     if (!is_over && !rule->report_only) return false;
     miss_pins(judged->verdict);
-    judged->verdict->pins = is_over ? AF_PINS_EXPIRED : AF_PINS_REPORTED;
+    judged->verdict->pins = is_over ? AFC_PINS_EXPIRED : AFC_PINS_REPORTED;
     return true;
 }
 
@@ -156,41 +156,41 @@ static bool forgives(const judgement *judged) {
  */
 static bool verify_by_pins(judgement *judged) {
     STACK_OF(X509) *chain = judged->chain;
-    af__verdict *verdict = judged->verdict;
+    afc__verdict *verdict = judged->verdict;
     int depth;
     judged->chain = NULL;
     int error = verify(judged, judged->rule->store, true, &depth);
     if (error != X509_V_OK) {
         judged->chain = chain;
         /* A path without an anchor misses the pins; any other error is that of a path to them. */
-        judged->is_blamed = !verdict->is_verified && !af__trust_lacks_anchor(error);
+        judged->is_blamed = !verdict->is_verified && !afc__trust_lacks_anchor(error);
         if (judged->is_blamed) blame(verdict, error, depth);
         return false;
     }
     sk_X509_pop_free(chain, X509_free);
     verdict->is_verified = true;
-    verdict->reason = AF_TRUST_ACCEPTED;
+    verdict->reason = AFC_TRUST_ACCEPTED;
     verdict->text[0] = '\0';
     verdict->depth = 0;
     return true;
 }
 
 static bool match_pins(judgement *judged) {
-    const af__trust_rule *rule = judged->rule;
+    const afc__trust_rule *rule = judged->rule;
     bool was_verified = judged->verdict->is_verified;
     if (pins_match(rule, judged->leaf, was_verified ? judged->chain : NULL)) return true;
     if (rule->store == NULL) return false;
     /* The end of such a path is pinned; other matches were checked above. */
-    if (was_verified && rule->match != AF_PIN_MATCH_ANY) return false;
-    if (rule->match != AF_PIN_MATCH_ANY && !pins_hold(rule, judged->leaf)) return false;
+    if (was_verified && rule->match != AFC_PIN_MATCH_ANY) return false;
+    if (rule->match != AFC_PIN_MATCH_ANY && !pins_hold(rule, judged->leaf)) return false;
     return verify_by_pins(judged);
 }
 
 static void judge_pins(judgement *judged) {
-    af__verdict *verdict = judged->verdict;
+    afc__verdict *verdict = judged->verdict;
     verdict->is_accepted = false;
     if (match_pins(judged)) {
-        verdict->pins = AF_PINS_MATCHED;
+        verdict->pins = AFC_PINS_MATCHED;
         verdict->is_accepted = true;
     } else if (verdict->is_verified && forgives(judged)) {
         verdict->is_accepted = true;
@@ -200,9 +200,9 @@ static void judge_pins(judgement *judged) {
 }
 
 static void judge(judgement *judged) {
-    af__verdict *verdict = judged->verdict;
-    const af__trust_rule *rule = judged->rule;
-    int depth, error = verify(judged, af__policy_store(judged->policy),
+    afc__verdict *verdict = judged->verdict;
+    const afc__trust_rule *rule = judged->rule;
+    int depth, error = verify(judged, afc__policy_store(judged->policy),
                               judged->policy->has_own_anchors, &depth);
     verdict->is_verified = error == X509_V_OK;
     verdict->error = error;
@@ -214,19 +214,19 @@ static void judge(judgement *judged) {
          * compared.
          */
         if (judged->host != NULL && !names_host(judged->leaf, judged->host)) {
-            say(verdict, AF_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
+            say(verdict, AFC_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
                 "the certificate isn't valid for this host");
             return;
         }
     }
     verdict->is_accepted = true;
-    if (rule->mode != AF_PINNING_NONE) judge_pins(judged);
+    if (rule->mode != AFC_PINNING_NONE) judge_pins(judged);
 }
 
 /* ---- Verification ------------------------------------------------------------------------------ */
 
 /** Joins the peer's and the policy's certificates; NULL when out of memory. */
-static STACK_OF(X509) *gather(const af_trust_policy *policy, const af__trust_case *trust_case) {
+static STACK_OF(X509) *gather(const afc_trust_policy *policy, const afc__trust_case *trust_case) {
     STACK_OF(X509) *all = trust_case->sent != NULL ? sk_X509_dup(trust_case->sent)
                                                    : sk_X509_new_null();
     int count = policy->intermediates != NULL ? sk_X509_num(policy->intermediates) : 0;
@@ -239,7 +239,7 @@ static STACK_OF(X509) *gather(const af_trust_policy *policy, const af__trust_cas
 }
 
 /** Lists the certificates that were sent, the leaf first. */
-static STACK_OF(X509) *list_sent(const af__trust_case *trust_case) {
+static STACK_OF(X509) *list_sent(const afc__trust_case *trust_case) {
     STACK_OF(X509) *list = sk_X509_new_null();
     bool is_good = list != NULL && X509_add_cert(list, trust_case->leaf, X509_ADD_FLAG_UP_REF) == 1;
     for (int i = 0; is_good && trust_case->sent != NULL && i < sk_X509_num(trust_case->sent); i++) {
@@ -252,28 +252,28 @@ static STACK_OF(X509) *list_sent(const af__trust_case *trust_case) {
     return NULL;
 }
 
-af__verification *af__trust_evaluate(const af_trust_policy *policy,
-                                     const af__trust_case *trust_case) {
-    af__verification *verification = af__zalloc(sizeof *verification);
+afc__verification *afc__trust_evaluate(const afc_trust_policy *policy,
+                                       const afc__trust_case *trust_case) {
+    afc__verification *verification = afc__zalloc(sizeof *verification);
     if (verification == NULL) return NULL;
     atomic_init(&verification->references, 1);
     bool has_host = trust_case->host != NULL;
-    bool is_host = has_host && af__trust_host_read(&verification->host, trust_case->host);
+    bool is_host = has_host && afc__trust_host_read(&verification->host, trust_case->host);
     judgement judged = {.policy = policy,
-                        .rule = af__policy_rule_for(policy, is_host ? &verification->host : NULL),
+                        .rule = afc__policy_rule_for(policy, is_host ? &verification->host : NULL),
                         .leaf = trust_case->leaf,
                         .verdict = &verification->verdict};
     if (has_host && !judged.rule->skip_host_check) judged.host = &verification->host;
     if (has_host && !is_host) {
         /* Without a valid host no rule can be found, so even a policy that compares no names must refuse. */
         verification->host.text[0] = '\0';
-        say(&verification->verdict, AF_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
+        say(&verification->verdict, AFC_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
             "invalid host: a certificate can't name it");
     } else {
         judged.untrusted = gather(policy, trust_case);
-        say(&verification->verdict, AF_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
+        say(&verification->verdict, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
         if (judged.untrusted != NULL) {
-            verification->verdict = (af__verdict){0};
+            verification->verdict = (afc__verdict){0};
             judge(&judged);
         }
         sk_X509_free(judged.untrusted);
@@ -281,57 +281,57 @@ af__verification *af__trust_evaluate(const af_trust_policy *policy,
     verification->chain = judged.chain != NULL ? judged.chain : list_sent(trust_case);
     if (verification->verdict.is_accepted) verification->verdict.error = X509_V_OK;
     if (verification->chain != NULL) return verification;
-    af__verification_release(verification);
+    afc__verification_release(verification);
     return NULL;
 }
 
-void af__verification_refuse(af__verification *verification, af_trust_reason reason, int error,
-                             const char *text) {
+void afc__verification_refuse(afc__verification *verification, afc_trust_reason reason, int error,
+                              const char *text) {
     verification->verdict.is_accepted = false;
     verification->verdict.depth = 0;
     say(&verification->verdict, reason, error, text);
 }
 
-bool af__trust_run_callback(const af_trust_policy *policy, af__verification *verification) {
-    af__verdict *verdict = &verification->verdict;
+bool afc__trust_run_callback(const afc_trust_policy *policy, afc__verification *verification) {
+    afc__verdict *verdict = &verification->verdict;
     if (policy->hook.decide == NULL) return true;
-    af_trust_report *report = af__verification_report(verification);
+    afc_trust_report *report = afc__verification_report(verification);
     if (report == NULL) {
-        af__verification_refuse(verification, AF_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM,
-                                "out of memory");
+        afc__verification_refuse(verification, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM,
+                                 "out of memory");
         return false;
     }
-    af_trust_answer answer = policy->hook.decide(policy->hook.context, report);
-    af_trust_report_free(report);
-    if (answer == AF_TRUST_ANSWER_REFUSE && verdict->is_accepted) {
-        af__verification_refuse(verification, AF_TRUST_HOOK, X509_V_ERR_APPLICATION_VERIFICATION,
-                                "refused by the policy's hook");
-    } else if (answer == AF_TRUST_ANSWER_ACCEPT) {
+    afc_trust_answer answer = policy->hook.decide(policy->hook.context, report);
+    afc_trust_report_free(report);
+    if (answer == AFC_TRUST_ANSWER_REFUSE && verdict->is_accepted) {
+        afc__verification_refuse(verification, AFC_TRUST_HOOK, X509_V_ERR_APPLICATION_VERIFICATION,
+                                 "refused by the policy's hook");
+    } else if (answer == AFC_TRUST_ANSWER_ACCEPT) {
         verdict->is_accepted = true;
         verdict->error = X509_V_OK;
     }
     return true;
 }
 
-af__verification *af__verification_retain(af__verification *verification) {
+afc__verification *afc__verification_retain(afc__verification *verification) {
     if (verification != NULL) {
         atomic_fetch_add_explicit(&verification->references, 1, memory_order_relaxed);
     }
     return verification;
 }
 
-void af__verification_release(af__verification *verification) {
+void afc__verification_release(afc__verification *verification) {
     if (verification == NULL || atomic_fetch_sub(&verification->references, 1) != 1) return;
-    af__fork_gate_enter(NULL);
+    afc__fork_gate_enter(NULL);
     sk_X509_pop_free(verification->chain, X509_free);
-    af__fork_gate_leave(NULL);
-    af_free(verification);
+    afc__fork_gate_leave(NULL);
+    afc_free(verification);
 }
 
 /* ---- Without a network --------------------------------------------------------------------- */
 
 /** Parses DER. NULL: invalid, or followed by other bytes. */
-static X509 *parse_der(af_slice der) {
+static X509 *parse_der(afc_slice der) {
     if (der.size == 0 || der.size > LONG_MAX) return NULL;
     const unsigned char *at = (const unsigned char *)der.bytes;
     X509 *certificate = d2i_X509(NULL, &at, (long)der.size);
@@ -343,55 +343,55 @@ static X509 *parse_der(af_slice der) {
     return certificate;
 }
 
-static af_status parse_chain(STACK_OF(X509) *list, const af_slice *chain, size_t count,
-                             af_failure *failure) {
+static afc_status parse_chain(STACK_OF(X509) *list, const afc_slice *chain, size_t count,
+                              afc_failure *failure) {
     for (size_t i = 0; i < count; i++) {
         X509 *certificate = parse_der(chain[i]);
         if (certificate == NULL) {
-            af__fail(failure, AF_EINVAL, "certificate number %zu of the chain is invalid", i + 1);
-            return AF_EINVAL;
+            afc__fail(failure, AFC_EINVAL, "certificate number %zu of the chain is invalid", i + 1);
+            return AFC_EINVAL;
         }
         if (sk_X509_push(list, certificate) > 0) continue;
         X509_free(certificate);
-        return af__fail_memory(failure);
+        return afc__fail_memory(failure);
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
-static af_status judge_chain(af_trust_report **out, const af_trust_policy *policy,
-                             STACK_OF(X509) *list, const char *host, af_failure *failure) {
-    af__trust_case trust_case = {host, sk_X509_value(list, 0), list};
-    af__verification *verification = af__trust_evaluate(policy, &trust_case);
-    if (verification == NULL) return af__fail_memory(failure);
-    af_status status = AF_ENOMEM;
-    const af__verdict *verdict = &verification->verdict;
-    if (!af__trust_run_callback(policy, verification) || verdict->error == X509_V_ERR_OUT_OF_MEM) {
-        af__fail_memory(failure);
-    } else if (out != NULL && (*out = af__verification_report(verification)) == NULL) {
-        af__fail_memory(failure);
+static afc_status judge_chain(afc_trust_report **out, const afc_trust_policy *policy,
+                              STACK_OF(X509) *list, const char *host, afc_failure *failure) {
+    afc__trust_case trust_case = {host, sk_X509_value(list, 0), list};
+    afc__verification *verification = afc__trust_evaluate(policy, &trust_case);
+    if (verification == NULL) return afc__fail_memory(failure);
+    afc_status status = AFC_ENOMEM;
+    const afc__verdict *verdict = &verification->verdict;
+    if (!afc__trust_run_callback(policy, verification) || verdict->error == X509_V_ERR_OUT_OF_MEM) {
+        afc__fail_memory(failure);
+    } else if (out != NULL && (*out = afc__verification_report(verification)) == NULL) {
+        afc__fail_memory(failure);
     } else if (!verdict->is_accepted) {
-        status = af__fail(failure, AF_EUNTRUSTED, "%s", verdict->text);
+        status = afc__fail(failure, AFC_EUNTRUSTED, "%s", verdict->text);
         if (failure != NULL) failure->trust = verdict->reason;
     } else {
-        status = AF_OK;
+        status = AFC_OK;
     }
-    af__verification_release(verification);
+    afc__verification_release(verification);
     return status;
 }
 
-af_status af_trust_evaluate(af_trust_report **out, const af_trust_policy *policy,
-                            const af_slice *chain, size_t count, const char *host,
-                            af_failure *failure) {
+afc_status afc_trust_evaluate(afc_trust_report **out, const afc_trust_policy *policy,
+                              const afc_slice *chain, size_t count, const char *host,
+                              afc_failure *failure) {
     if (out != NULL) *out = NULL;
     if (failure != NULL) memset(failure, 0, sizeof *failure);
-    if (count == 0) return af__fail(failure, AF_EINVAL, "the chain is empty");
-    af_status status = af__fork_gate_check(failure);
-    if (status != AF_OK) return status;
-    af__fork_gate_enter(NULL);
+    if (count == 0) return afc__fail(failure, AFC_EINVAL, "the chain is empty");
+    afc_status status = afc__fork_gate_check(failure);
+    if (status != AFC_OK) return status;
+    afc__fork_gate_enter(NULL);
     STACK_OF(X509) *list = sk_X509_new_null();
-    status = list != NULL ? parse_chain(list, chain, count, failure) : af__fail_memory(failure);
-    if (status == AF_OK) status = judge_chain(out, policy, list, host, failure);
+    status = list != NULL ? parse_chain(list, chain, count, failure) : afc__fail_memory(failure);
+    if (status == AFC_OK) status = judge_chain(out, policy, list, host, failure);
     sk_X509_pop_free(list, X509_free);
-    af__fork_gate_leave(NULL);
+    afc__fork_gate_leave(NULL);
     return status;
 }

@@ -20,36 +20,36 @@
 /* Several times the size of all public root certificates. */
 static const uint64_t MAX_FILE = UINT64_C(16) * 1024 * 1024;
 
-static af_status fail_file(af_failure *failure, const char *path, int error) {
-    af_status status = af__fail(failure, AF_EFILE, "%s: %s", path, strerror(error));
+static afc_status fail_file(afc_failure *failure, const char *path, int error) {
+    afc_status status = afc__fail(failure, AFC_EFILE, "%s: %s", path, strerror(error));
     if (failure != NULL) failure->system_error = error;
     return status;
 }
 
 /** Appends the certificates of a file to `pem`. */
-static af_status add_file(BIO *pem, const char *path, af__file_kind kind, af_failure *failure) {
+static afc_status add_file(BIO *pem, const char *path, afc__file_kind kind, afc_failure *failure) {
     STACK_OF(X509) *certificates = NULL;
-    af__buffer text;
-    af__buffer_init(&text, MAX_FILE);
+    afc__buffer text;
+    afc__buffer_init(&text, MAX_FILE);
     /* A single path may be a pipe. */
-    af_status status = af__read_file(&text, path, kind, failure);
-    if (status == AF_ETOOBIG) {
-        status = af__fail(failure, AF_EINVAL, "%s: too large for a file of certificates", path);
+    afc_status status = afc__read_file(&text, path, kind, failure);
+    if (status == AFC_ETOOBIG) {
+        status = afc__fail(failure, AFC_EINVAL, "%s: too large for a file of certificates", path);
     }
-    if (status == AF_OK && text.size == 0) {
-        status = af__fail(failure, AF_EINVAL, "%s: empty file", path);
+    if (status == AFC_OK && text.size == 0) {
+        status = afc__fail(failure, AFC_EINVAL, "%s: empty file", path);
     }
-    if (status == AF_OK) {
-        status = af__certificates_parse(&certificates, (af_slice){text.bytes, text.size}, path,
-                                        failure);
+    if (status == AFC_OK) {
+        status = afc__certificates_parse(&certificates, (afc_slice){text.bytes, text.size}, path,
+                                         failure);
     }
-    for (int i = 0; status == AF_OK && i < sk_X509_num(certificates); i++) {
+    for (int i = 0; status == AFC_OK && i < sk_X509_num(certificates); i++) {
         if (PEM_write_bio_X509(pem, sk_X509_value(certificates, i)) != 1) {
-            status = af__fail_memory(failure);
+            status = afc__fail_memory(failure);
         }
     }
     sk_X509_pop_free(certificates, X509_free);
-    af__buffer_clear(&text);
+    afc__buffer_clear(&text);
     return status;
 }
 
@@ -66,10 +66,10 @@ typedef struct path_list {
 
 static bool add_path(path_list *list, const char *folder, const char *name) {
     size_t size = strlen(folder) + strlen(name) + 2;
-    char **paths = af__realloc(list->paths, (list->count + 1) * sizeof *paths);
+    char **paths = afc__realloc(list->paths, (list->count + 1) * sizeof *paths);
     if (paths == NULL) return false;
     list->paths = paths;
-    paths[list->count] = af__alloc(size);
+    paths[list->count] = afc__alloc(size);
     if (paths[list->count] == NULL) return false;
     snprintf(paths[list->count++], size, "%s/%s", folder, name);
     return true;
@@ -79,7 +79,7 @@ static int compare_paths(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static af_status list_folder(path_list *list, const char *folder, af_failure *failure) {
+static afc_status list_folder(path_list *list, const char *folder, afc_failure *failure) {
     DIR *directory = opendir(folder);
     if (directory == NULL) return fail_file(failure, folder, errno);
     bool is_complete = true;
@@ -90,52 +90,52 @@ static af_status list_folder(path_list *list, const char *folder, af_failure *fa
         }
     }
     closedir(directory);
-    if (!is_complete) return af__fail_memory(failure);
+    if (!is_complete) return afc__fail_memory(failure);
     /* Sorted, so that the result doesn't depend on the order of readdir(). */
     if (list->count > 1) qsort(list->paths, list->count, sizeof *list->paths, compare_paths);
-    return AF_OK;
+    return AFC_OK;
 }
 
-static af_status add_folder(BIO *pem, const char *path, af_failure *failure) {
+static afc_status add_folder(BIO *pem, const char *path, afc_failure *failure) {
     path_list list = {NULL, 0};
-    af_status status = list_folder(&list, path, failure);
+    afc_status status = list_folder(&list, path, failure);
     for (size_t i = 0; i < list.count; i++) {
-        if (status == AF_OK) status = add_file(pem, list.paths[i], AF__FILE_REGULAR, failure);
-        af_free(list.paths[i]);
+        if (status == AFC_OK) status = add_file(pem, list.paths[i], AFC__FILE_REGULAR, failure);
+        afc_free(list.paths[i]);
     }
-    af_free(list.paths);
+    afc_free(list.paths);
     return status;
 }
 
-static af_status read_certificates(af_bytes *out, const char *path, af_failure *failure) {
+static afc_status read_certificates(afc_bytes *out, const char *path, afc_failure *failure) {
     struct stat info;
-    af__openssl_begin();
+    afc__openssl_begin();
     if (stat(path, &info) != 0) return fail_file(failure, path, errno);
     BIO *pem = BIO_new(BIO_s_mem());
-    if (pem == NULL) return af__fail_memory(failure);
-    af_status status = S_ISDIR(info.st_mode) ? add_folder(pem, path, failure)
-                                             : add_file(pem, path, AF__FILE_ANY, failure);
-    if (status == AF_OK) {
+    if (pem == NULL) return afc__fail_memory(failure);
+    afc_status status = S_ISDIR(info.st_mode) ? add_folder(pem, path, failure)
+                                              : add_file(pem, path, AFC__FILE_ANY, failure);
+    if (status == AFC_OK) {
         char *bytes = NULL;
         long size = BIO_get_mem_data(pem, &bytes);
-        out->bytes = af__copy_text((af_slice){bytes, (size_t)size});
+        out->bytes = afc__copy_text((afc_slice){bytes, (size_t)size});
         if (out->bytes != NULL)
             out->size = (size_t)size;
         else
-            status = af__fail_memory(failure);
+            status = afc__fail_memory(failure);
     }
     BIO_free(pem);
     ERR_clear_error();
     return status;
 }
 
-af_status af_certificates_read(af_bytes *out, const char *path, af_failure *failure) {
-    *out = (af_bytes){NULL, 0};
+afc_status afc_certificates_read(afc_bytes *out, const char *path, afc_failure *failure) {
+    *out = (afc_bytes){NULL, 0};
     if (failure != NULL) memset(failure, 0, sizeof *failure);
-    af_status status = af__fork_gate_check(failure);
-    if (status != AF_OK) return status;
-    af__fork_gate_enter(NULL);
+    afc_status status = afc__fork_gate_check(failure);
+    if (status != AFC_OK) return status;
+    afc__fork_gate_enter(NULL);
     status = read_certificates(out, path, failure);
-    af__fork_gate_leave(NULL);
+    afc__fork_gate_leave(NULL);
     return status;
 }

@@ -21,7 +21,7 @@ static bool must_staple(const X509 *certificate) {
 }
 
 /** Returns the status of the chain's first certificate; V_OCSP_CERTSTATUS_UNKNOWN if the response is unusable. */
-static int read_status(OCSP_BASICRESP *basic, const af__verification *verification,
+static int read_status(OCSP_BASICRESP *basic, const afc__verification *verification,
                        X509_STORE *store) {
     ASN1_GENERALIZEDTIME *revoked_at, *this_update, *next_update;
     int status, reason, found = V_OCSP_CERTSTATUS_UNKNOWN;
@@ -46,8 +46,8 @@ static int read_status(OCSP_BASICRESP *basic, const af__verification *verificati
     return found;
 }
 
-static int judge(const af_trust_policy *policy, const af__verification *verification,
-                 af_slice response) {
+static int judge(const afc_trust_policy *policy, const afc__verification *verification,
+                 afc_slice response) {
     int status = V_OCSP_CERTSTATUS_UNKNOWN;
     const unsigned char *at = (const unsigned char *)response.bytes;
     OCSP_RESPONSE *answer = response.size <= LONG_MAX
@@ -56,7 +56,7 @@ static int judge(const af_trust_policy *policy, const af__verification *verifica
     bool is_good = answer != NULL &&
                    OCSP_response_status(answer) == OCSP_RESPONSE_STATUS_SUCCESSFUL;
     OCSP_BASICRESP *basic = is_good ? OCSP_response_get1_basic(answer) : NULL;
-    X509_STORE *store = af__policy_store(policy);
+    X509_STORE *store = afc__policy_store(policy);
     if (basic != NULL && store != NULL) status = read_status(basic, verification, store);
     OCSP_BASICRESP_free(basic);
     OCSP_RESPONSE_free(answer);
@@ -64,28 +64,28 @@ static int judge(const af_trust_policy *policy, const af__verification *verifica
     return status;
 }
 
-void af__trust_check_ocsp(const af_trust_policy *policy, af__verification *verification,
-                          af_slice response) {
-    if (policy->ocsp == AF_OCSP_IGNORE || !verification->verdict.is_accepted) return;
+void afc__trust_check_ocsp(const afc_trust_policy *policy, afc__verification *verification,
+                           afc_slice response) {
+    if (policy->ocsp == AFC_OCSP_IGNORE || !verification->verdict.is_accepted) return;
     /* A chain that was accepted without a verified path has no issuer who could sign the response. */
     if (!verification->verdict.is_verified) return;
     if (response.size == 0) {
-        bool is_missed = policy->ocsp == AF_OCSP_REQUIRE ||
+        bool is_missed = policy->ocsp == AFC_OCSP_REQUIRE ||
                          must_staple(sk_X509_value(verification->chain, 0));
         if (!is_missed) return;
-        af__verification_refuse(verification, AF_TRUST_UNKNOWN_REVOCATION,
-                                X509_V_ERR_OCSP_VERIFY_NEEDED,
-                                "the server sent no OCSP response, but one is required");
+        afc__verification_refuse(verification, AFC_TRUST_UNKNOWN_REVOCATION,
+                                 X509_V_ERR_OCSP_VERIFY_NEEDED,
+                                 "the server sent no OCSP response, but one is required");
         return;
     }
     int status = judge(policy, verification, response);
     if (status == V_OCSP_CERTSTATUS_GOOD) return;
     if (status == V_OCSP_CERTSTATUS_REVOKED) {
-        af__verification_refuse(verification, AF_TRUST_REVOKED, X509_V_ERR_CERT_REVOKED,
-                                "the certificate is revoked, according to its OCSP response");
+        afc__verification_refuse(verification, AFC_TRUST_REVOKED, X509_V_ERR_CERT_REVOKED,
+                                 "the certificate is revoked, according to its OCSP response");
     } else {
-        af__verification_refuse(verification, AF_TRUST_UNKNOWN_REVOCATION,
-                                X509_V_ERR_OCSP_CERT_UNKNOWN,
-                                "the server's OCSP response doesn't confirm its certificate");
+        afc__verification_refuse(verification, AFC_TRUST_UNKNOWN_REVOCATION,
+                                 X509_V_ERR_OCSP_CERT_UNKNOWN,
+                                 "the server's OCSP response doesn't confirm its certificate");
     }
 }

@@ -13,92 +13,94 @@ enum { STRONGEST_LEVEL = 5 };
 
 /* ---- Rules --------------------------------------------------------------------------------- */
 
-static bool is_pinning(const af_trust_rule *rule) {
+static bool is_pinning(const afc_trust_rule *rule) {
     return rule->certificates.size > 0 || rule->pin_count > 0;
 }
 
-static af_status check_rule(const af_trust_rule *rule, af_failure *failure) {
-    if ((unsigned)rule->mode > AF_PINNING_CERTIFICATE || (unsigned)rule->match > AF_PIN_MATCH_ALL) {
-        return af__fail(failure, AF_EINVAL, "invalid pinning mode or match");
+static afc_status check_rule(const afc_trust_rule *rule, afc_failure *failure) {
+    if ((unsigned)rule->mode > AFC_PINNING_CERTIFICATE ||
+        (unsigned)rule->match > AFC_PIN_MATCH_ALL) {
+        return afc__fail(failure, AFC_EINVAL, "invalid pinning mode or match");
     }
-    if (rule->mode == AF_PINNING_NONE && is_pinning(rule)) {
-        return af__fail(failure, AF_EINVAL, "pins are set but the mode is none; use publicKey");
+    if (rule->mode == AFC_PINNING_NONE && is_pinning(rule)) {
+        return afc__fail(failure, AFC_EINVAL, "pins are set but the mode is none; use publicKey");
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
 /** Reads the pins of a rule, and allocates room for the keys of its certificates. */
-static af_status read_pins(af__trust_rule *out, const af_trust_rule *rule, af_failure *failure) {
-    bool pins_keys = out->mode == AF_PINNING_PUBLIC_KEY;
+static afc_status read_pins(afc__trust_rule *out, const afc_trust_rule *rule,
+                            afc_failure *failure) {
+    bool pins_keys = out->mode == AFC_PINNING_PUBLIC_KEY;
     int certificates = pins_keys && out->certificates != NULL ? sk_X509_num(out->certificates) : 0;
     size_t capacity = rule->pin_count + (size_t)certificates;
-    if (capacity == 0) return AF_OK;
-    out->keys = capacity <= SIZE_MAX / sizeof *out->keys ? af__alloc(capacity * sizeof *out->keys)
+    if (capacity == 0) return AFC_OK;
+    out->keys = capacity <= SIZE_MAX / sizeof *out->keys ? afc__alloc(capacity * sizeof *out->keys)
                                                          : NULL;
-    if (out->keys == NULL) return af__fail_memory(failure);
+    if (out->keys == NULL) return afc__fail_memory(failure);
     for (size_t i = 0; i < rule->pin_count; i++) {
-        af_status status = af__pin_parse(&out->keys[out->key_count], rule->pins[i], failure);
-        if (status != AF_OK) return status;
+        afc_status status = afc__pin_parse(&out->keys[out->key_count], rule->pins[i], failure);
+        if (status != AFC_OK) return status;
         out->key_count++;
     }
     for (int i = 0; i < certificates; i++) {
-        if (!af__key_hash_of(&out->keys[out->key_count], sk_X509_value(out->certificates, i))) {
-            return af__fail_memory(failure);
+        if (!afc__key_hash_of(&out->keys[out->key_count], sk_X509_value(out->certificates, i))) {
+            return afc__fail_memory(failure);
         }
         out->key_count++;
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
-static af_status read_rule(af__trust_rule *out, const af_trust_rule *rule, STACK_OF(X509_CRL) *crls,
-                           af_failure *failure) {
-    af_status status = check_rule(rule, failure);
-    if (status != AF_OK) return status;
+static afc_status read_rule(afc__trust_rule *out, const afc_trust_rule *rule,
+                            STACK_OF(X509_CRL) *crls, afc_failure *failure) {
+    afc_status status = check_rule(rule, failure);
+    if (status != AFC_OK) return status;
     out->mode = rule->mode;
     out->match = rule->match;
     out->expires_s = rule->expires_s;
     out->report_only = rule->report_only;
     out->allow_invalid_certificates = rule->allow_invalid_certificates;
     out->skip_host_check = rule->skip_host_check;
-    status = af__certificates_parse(&out->certificates, rule->certificates,
-                                    "the pinned certificates", failure);
-    if (status == AF_OK) status = read_pins(out, rule, failure);
-    if (status == AF_OK && out->mode == AF_PINNING_CERTIFICATE && out->certificates != NULL) {
-        out->store = af__anchors_new(out->certificates, crls, false);
-        if (out->store == NULL) status = af__fail_memory(failure);
+    status = afc__certificates_parse(&out->certificates, rule->certificates,
+                                     "the pinned certificates", failure);
+    if (status == AFC_OK) status = read_pins(out, rule, failure);
+    if (status == AFC_OK && out->mode == AFC_PINNING_CERTIFICATE && out->certificates != NULL) {
+        out->store = afc__anchors_new(out->certificates, crls, false);
+        if (out->store == NULL) status = afc__fail_memory(failure);
     }
     return status;
 }
 
-static af_status read_host(af__trust_rule *out, const af_trust_policy *policy,
-                           const af_trust_rule *rule, af_failure *failure) {
+static afc_status read_host(afc__trust_rule *out, const afc_trust_policy *policy,
+                            const afc_trust_rule *rule, afc_failure *failure) {
     if (rule->host == NULL ||
-        !af__host_pattern_read(&out->pattern, rule->host, rule->include_subdomains)) {
-        return af__fail(failure, AF_EINVAL,
-                        "invalid host in trust rule: expected an ASCII name or an address");
+        !afc__host_pattern_read(&out->pattern, rule->host, rule->include_subdomains)) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "invalid host in trust rule: expected an ASCII name or an address");
     }
-    for (const af__trust_rule *other = policy->rules + 1; other < out; other++) {
+    for (const afc__trust_rule *other = policy->rules + 1; other < out; other++) {
         bool is_same = other->pattern.kind == out->pattern.kind &&
                        strcmp(other->pattern.host.text, out->pattern.host.text) == 0;
         if (is_same) {
-            return af__fail(failure, AF_EINVAL, "duplicate trust rule for %s", rule->host);
+            return afc__fail(failure, AFC_EINVAL, "duplicate trust rule for %s", rule->host);
         }
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
-static void clear_rule(af__trust_rule *rule) {
+static void clear_rule(afc__trust_rule *rule) {
     sk_X509_pop_free(rule->certificates, X509_free);
     X509_STORE_free(rule->store);
-    af_free(rule->keys);
+    afc_free(rule->keys);
 }
 
-const af__trust_rule *af__policy_rule_for(const af_trust_policy *policy,
-                                          const af__trust_host *host) {
-    const af__trust_rule *best = &policy->rules[0];
+const afc__trust_rule *afc__policy_rule_for(const afc_trust_policy *policy,
+                                            const afc__trust_host *host) {
+    const afc__trust_rule *best = &policy->rules[0];
     unsigned best_specificity = 0;
     for (size_t i = 1; host != NULL && i < policy->rule_count; i++) {
-        unsigned specificity = af__host_pattern_specificity(&policy->rules[i].pattern, host);
+        unsigned specificity = afc__host_pattern_specificity(&policy->rules[i].pattern, host);
         if (specificity <= best_specificity) continue;
         best = &policy->rules[i];
         best_specificity = specificity;
@@ -108,117 +110,117 @@ const af__trust_rule *af__policy_rule_for(const af_trust_policy *policy,
 
 /* ---- Policies ------------------------------------------------------------------------------ */
 
-static af_status read_rules(af_trust_policy *policy, const af_trust_options *options,
-                            STACK_OF(X509_CRL) *crls, af_failure *failure) {
+static afc_status read_rules(afc_trust_policy *policy, const afc_trust_options *options,
+                             STACK_OF(X509_CRL) *crls, afc_failure *failure) {
     size_t count = options->rule_count + 1;
     policy->rules = options->rule_count < SIZE_MAX / sizeof *policy->rules - 1
-                        ? af__zalloc(count * sizeof *policy->rules)
+                        ? afc__zalloc(count * sizeof *policy->rules)
                         : NULL;
-    if (policy->rules == NULL) return af__fail_memory(failure);
+    if (policy->rules == NULL) return afc__fail_memory(failure);
     if (options->everywhere.host != NULL) {
-        return af__fail(failure, AF_EINVAL, "the default rule must not have a host");
+        return afc__fail(failure, AFC_EINVAL, "the default rule must not have a host");
     }
     policy->rule_count = 1;
-    af_status status = read_rule(&policy->rules[0], &options->everywhere, crls, failure);
-    for (size_t i = 0; i < options->rule_count && status == AF_OK; i++) {
-        af__trust_rule *rule = &policy->rules[policy->rule_count];
+    afc_status status = read_rule(&policy->rules[0], &options->everywhere, crls, failure);
+    for (size_t i = 0; i < options->rule_count && status == AFC_OK; i++) {
+        afc__trust_rule *rule = &policy->rules[policy->rule_count];
         status = read_host(rule, policy, &options->rules[i], failure);
         policy->rule_count++;
-        if (status == AF_OK) status = read_rule(rule, &options->rules[i], crls, failure);
+        if (status == AFC_OK) status = read_rule(rule, &options->rules[i], crls, failure);
     }
     return status;
 }
 
-static af_status read_anchors(af_trust_policy *policy, const af_trust_options *options,
-                              STACK_OF(X509_CRL) *crls, af_failure *failure) {
+static afc_status read_anchors(afc_trust_policy *policy, const afc_trust_options *options,
+                               STACK_OF(X509_CRL) *crls, afc_failure *failure) {
     STACK_OF(X509) *anchors;
-    af_status status = af__certificates_parse(&anchors, options->anchors, "the anchors", failure);
-    if (status != AF_OK) return status;
+    afc_status status = afc__certificates_parse(&anchors, options->anchors, "the anchors", failure);
+    if (status != AFC_OK) return status;
     policy->has_own_anchors = anchors != NULL;
     if (anchors != NULL || crls != NULL) {
         bool has_system = anchors == NULL || options->keep_system_anchors;
-        policy->store = af__anchors_new(anchors, crls, has_system);
-        if (policy->store == NULL) status = af__fail_memory(failure);
+        policy->store = afc__anchors_new(anchors, crls, has_system);
+        if (policy->store == NULL) status = afc__fail_memory(failure);
     }
     sk_X509_pop_free(anchors, X509_free);
     return status;
 }
 
-static af_status read_options(af_trust_policy *policy, const af_trust_options *options,
-                              af_failure *failure) {
+static afc_status read_options(afc_trust_policy *policy, const afc_trust_options *options,
+                               afc_failure *failure) {
     STACK_OF(X509_CRL) *crls = NULL;
     if (options->security_level < 0 || options->security_level > STRONGEST_LEVEL) {
-        return af__fail(failure, AF_EINVAL, "invalid security level: expected 1 to 5");
+        return afc__fail(failure, AFC_EINVAL, "invalid security level: expected 1 to 5");
     }
     policy->security_level = options->security_level;
     policy->time_s = options->time_s;
     policy->ocsp = options->ocsp;
     policy->check_authorities = options->check_authorities;
-    af_status status = af__certificates_parse(&policy->intermediates, options->intermediates,
-                                              "the intermediates", failure);
-    if (status == AF_OK) status = af__crls_parse(&crls, options->crls, failure);
+    afc_status status = afc__certificates_parse(&policy->intermediates, options->intermediates,
+                                                "the intermediates", failure);
+    if (status == AFC_OK) status = afc__crls_parse(&crls, options->crls, failure);
     policy->has_crls = crls != NULL;
-    if (status == AF_OK) status = read_anchors(policy, options, crls, failure);
-    if (status == AF_OK) status = read_rules(policy, options, crls, failure);
+    if (status == AFC_OK) status = read_anchors(policy, options, crls, failure);
+    if (status == AFC_OK) status = read_rules(policy, options, crls, failure);
     sk_X509_CRL_pop_free(crls, X509_CRL_free);
     ERR_clear_error();
     return status;
 }
 
-void af__openssl_begin(void) {
+void afc__openssl_begin(void) {
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
-af_status af_trust_policy_new(af_trust_policy **out, const af_trust_options *options,
-                              af_failure *failure) {
-    static const af_trust_options defaults = AF_TRUST_OPTIONS_INIT;
-    af_failure ignored;
+afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options *options,
+                                afc_failure *failure) {
+    static const afc_trust_options defaults = AFC_TRUST_OPTIONS_INIT;
+    afc_failure ignored;
     if (options == NULL) options = &defaults;
     if (failure == NULL) failure = &ignored;
     memset(failure, 0, sizeof *failure);
     *out = NULL;
     if (options->size != sizeof *options) {
-        return af__fail(failure, AF_EINVAL,
-                        "the options must be initialised with AF_TRUST_OPTIONS_INIT");
+        return afc__fail(failure, AFC_EINVAL,
+                         "the options must be initialised with AFC_TRUST_OPTIONS_INIT");
     }
-    af_trust_policy *policy = af__zalloc(sizeof *policy);
-    af_status status = AF_ENOMEM;
+    afc_trust_policy *policy = afc__zalloc(sizeof *policy);
+    afc_status status = AFC_ENOMEM;
     if (policy != NULL) {
         atomic_init(&policy->references, 1);
         policy->hook = options->hook;
-        status = af__fork_gate_check(failure);
-        af__fork_gate_enter(NULL);
-        af__openssl_begin();
-        if (status == AF_OK) status = read_options(policy, options, failure);
-        af__fork_gate_leave(NULL);
+        status = afc__fork_gate_check(failure);
+        afc__fork_gate_enter(NULL);
+        afc__openssl_begin();
+        if (status == AFC_OK) status = read_options(policy, options, failure);
+        afc__fork_gate_leave(NULL);
     } else {
-        af__fail_memory(failure);
+        afc__fail_memory(failure);
         if (options->hook.release != NULL) options->hook.release(options->hook.context);
     }
-    if (status == AF_OK)
+    if (status == AFC_OK)
         *out = policy;
     else
-        af_trust_policy_release(policy);
+        afc_trust_policy_release(policy);
     return status;
 }
 
-af_trust_policy *af_trust_policy_retain(af_trust_policy *policy) {
+afc_trust_policy *afc_trust_policy_retain(afc_trust_policy *policy) {
     atomic_fetch_add_explicit(&policy->references, 1, memory_order_relaxed);
     return policy;
 }
 
-void af_trust_policy_release(af_trust_policy *policy) {
+void afc_trust_policy_release(afc_trust_policy *policy) {
     if (policy == NULL || atomic_fetch_sub(&policy->references, 1) != 1) return;
     for (size_t i = 0; i < policy->rule_count; i++) clear_rule(&policy->rules[i]);
-    af_free(policy->rules);
-    af__fork_gate_enter(NULL);
+    afc_free(policy->rules);
+    afc__fork_gate_enter(NULL);
     sk_X509_pop_free(policy->intermediates, X509_free);
     X509_STORE_free(policy->store);
-    af__fork_gate_leave(NULL);
+    afc__fork_gate_leave(NULL);
     if (policy->hook.release != NULL) policy->hook.release(policy->hook.context);
-    af_free(policy);
+    afc_free(policy);
 }
 
-X509_STORE *af__policy_store(const af_trust_policy *policy) {
-    return policy->store != NULL ? policy->store : af__anchors_system();
+X509_STORE *afc__policy_store(const afc_trust_policy *policy) {
+    return policy->store != NULL ? policy->store : afc__anchors_system();
 }

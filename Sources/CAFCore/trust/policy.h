@@ -1,8 +1,8 @@
 /**
  * A parsed, immutable trust policy: rules and their certificates.
  */
-#ifndef AF_TRUST_POLICY_H
-#define AF_TRUST_POLICY_H
+#ifndef AFC_TRUST_POLICY_H
+#define AFC_TRUST_POLICY_H
 
 #include "trust/hostname.h"
 #include "trust/x509_parse.h"
@@ -15,45 +15,45 @@
  * Initialises OpenSSL before anything else does, and tells it not to clean up at exit, because loop threads may
  * still use it then.
  */
-void af__openssl_begin(void);
+void afc__openssl_begin(void);
 
-typedef struct af__trust_rule {
-    af__host_pattern pattern; /**< Unused in the first rule, the default one. */
-    af_pinning_mode mode;
-    af_pin_match match;
-    STACK_OF(X509) *certificates; /**< For AF_PINNING_CERTIFICATE: the pinned certificates. */
+typedef struct afc__trust_rule {
+    afc__host_pattern pattern; /**< Unused in the first rule, the default one. */
+    afc_pinning_mode mode;
+    afc_pin_match match;
+    STACK_OF(X509) *certificates; /**< For AFC_PINNING_CERTIFICATE: the pinned certificates. */
     X509_STORE
-    *store; /**< For AF_PINNING_CERTIFICATE: a store with only these. NULL: there are none. */
-    af__key_hash *keys; /**< Pinned keys. */
+    *store; /**< For AFC_PINNING_CERTIFICATE: a store with only these. NULL: there are none. */
+    afc__key_hash *keys; /**< Pinned keys. */
     size_t key_count;
     int64_t expires_s;
     bool report_only;
     bool allow_invalid_certificates;
     bool skip_host_check;
-} af__trust_rule;
+} afc__trust_rule;
 
-struct af_trust_policy {
+struct afc_trust_policy {
     atomic_uint references;
     X509_STORE *store; /**< NULL: the system's, which is loaded on demand. */
     bool has_own_anchors;
     STACK_OF(X509) *intermediates;
     bool has_crls, check_authorities;
-    af_ocsp_mode ocsp;
+    afc_ocsp_mode ocsp;
     int security_level; /**< 0: the default. */
     int64_t time_s;
-    af_trust_hook hook;
-    af__trust_rule *rules; /**< The first one is the default rule. */
+    afc_trust_hook hook;
+    afc__trust_rule *rules; /**< The first one is the default rule. */
     size_t rule_count;
 };
 
 /** Returns the rule for a host, which may be NULL. */
-const af__trust_rule *af__policy_rule_for(const af_trust_policy *policy,
-                                          const af__trust_host *host);
+const afc__trust_rule *afc__policy_rule_for(const afc_trust_policy *policy,
+                                            const afc__trust_host *host);
 
 /**
  * Returns the store of trust anchors, borrowed. The system's are loaded by the first call in the process, so that
  * programs without TLS don't pay for them. NULL when out of memory.
  */
-X509_STORE *af__policy_store(const af_trust_policy *policy);
+X509_STORE *afc__policy_store(const afc_trust_policy *policy);
 
 #endif

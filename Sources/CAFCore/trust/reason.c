@@ -2,62 +2,62 @@
 
 #include <openssl/x509_vfy.h>
 
-bool af__trust_lacks_anchor(int error) {
-    switch (af__trust_reason_of(error)) {
-    case AF_TRUST_SELF_SIGNED:
-    case AF_TRUST_UNTRUSTED_ROOT:
-    case AF_TRUST_UNKNOWN_ISSUER:
+bool afc__trust_lacks_anchor(int error) {
+    switch (afc__trust_reason_of(error)) {
+    case AFC_TRUST_SELF_SIGNED:
+    case AFC_TRUST_UNTRUSTED_ROOT:
+    case AFC_TRUST_UNKNOWN_ISSUER:
         return true;
     default:
         return false;
     }
 }
 
-af_trust_reason af__trust_reason_of(int error) {
+afc_trust_reason afc__trust_reason_of(int error) {
     switch (error) {
     case X509_V_OK:
-        return AF_TRUST_ACCEPTED;
+        return AFC_TRUST_ACCEPTED;
     case X509_V_ERR_CERT_HAS_EXPIRED:
-        return AF_TRUST_EXPIRED;
+        return AFC_TRUST_EXPIRED;
     case X509_V_ERR_CERT_NOT_YET_VALID:
-        return AF_TRUST_NOT_YET_VALID;
+        return AFC_TRUST_NOT_YET_VALID;
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-        return AF_TRUST_WRONG_HOST;
+        return AFC_TRUST_WRONG_HOST;
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-        return AF_TRUST_SELF_SIGNED;
+        return AFC_TRUST_SELF_SIGNED;
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-        return AF_TRUST_UNTRUSTED_ROOT;
+        return AFC_TRUST_UNTRUSTED_ROOT;
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_CERT_UNTRUSTED:
-        return AF_TRUST_UNKNOWN_ISSUER;
+        return AFC_TRUST_UNKNOWN_ISSUER;
     case X509_V_ERR_CERT_REVOKED:
-        return AF_TRUST_REVOKED;
+        return AFC_TRUST_REVOKED;
     case X509_V_ERR_EE_KEY_TOO_SMALL:
     case X509_V_ERR_CA_KEY_TOO_SMALL:
     case X509_V_ERR_CA_MD_TOO_WEAK:
-        return AF_TRUST_WEAK;
+        return AFC_TRUST_WEAK;
     case X509_V_ERR_PERMITTED_VIOLATION:
     case X509_V_ERR_EXCLUDED_VIOLATION:
     case X509_V_ERR_SUBTREE_MINMAX:
     case X509_V_ERR_UNSUPPORTED_CONSTRAINT_TYPE:
     case X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX:
     case X509_V_ERR_UNSUPPORTED_NAME_SYNTAX:
-        return AF_TRUST_NAME_CONSTRAINT;
+        return AFC_TRUST_NAME_CONSTRAINT;
     case X509_V_ERR_INVALID_PURPOSE:
-        return AF_TRUST_PURPOSE;
+        return AFC_TRUST_PURPOSE;
     case X509_V_ERR_PATH_LENGTH_EXCEEDED:
     case X509_V_ERR_CERT_CHAIN_TOO_LONG:
-        return AF_TRUST_PATH_LENGTH;
+        return AFC_TRUST_PATH_LENGTH;
     case X509_V_ERR_INVALID_CA:
     case X509_V_ERR_INVALID_NON_CA:
     case X509_V_ERR_KEYUSAGE_NO_CERTSIGN:
-        return AF_TRUST_NOT_AN_AUTHORITY;
+        return AFC_TRUST_NOT_AN_AUTHORITY;
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
     case X509_V_ERR_UNABLE_TO_DECRYPT_CERT_SIGNATURE:
-        return AF_TRUST_BAD_SIGNATURE;
+        return AFC_TRUST_BAD_SIGNATURE;
     case X509_V_ERR_UNABLE_TO_GET_CRL:
     case X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER:
     case X509_V_ERR_CRL_HAS_EXPIRED:
@@ -66,15 +66,15 @@ af_trust_reason af__trust_reason_of(int error) {
     case X509_V_ERR_CRL_PATH_VALIDATION_ERROR:
     case X509_V_ERR_DIFFERENT_CRL_SCOPE:
     case X509_V_ERR_KEYUSAGE_NO_CRL_SIGN:
-        return AF_TRUST_UNKNOWN_REVOCATION;
+        return AFC_TRUST_UNKNOWN_REVOCATION;
     case X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION:
     case X509_V_ERR_INVALID_EXTENSION:
     case X509_V_ERR_EC_KEY_EXPLICIT_PARAMS:
     case X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD:
     case X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD:
     case X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY:
-        return AF_TRUST_MALFORMED;
+        return AFC_TRUST_MALFORMED;
     default:
-        return AF_TRUST_OTHER;
+        return AFC_TRUST_OTHER;
     }
 }

@@ -11,8 +11,8 @@
 #include <time.h>
 
 typedef struct report_block {
-    af_trust_report report; /* First member: callers have a pointer to it. */
-    af_trust_certificate *chain;
+    afc_trust_report report; /* First member: callers have a pointer to it. */
+    afc_trust_certificate *chain;
     char *text, *host;
 } report_block;
 
@@ -27,10 +27,10 @@ static char *take_text(BIO *bio) {
     char *bytes = NULL;
     long written = BIO_get_mem_data(bio, &bytes);
     size_t size = written > 0 ? (size_t)written : 0, controls = 0;
-    for (size_t i = 0; i < size; i++) controls += af__is_control(bytes[i]);
-    char *text = af__alloc(size + 3 * controls + 1), *at = text;
+    for (size_t i = 0; i < size; i++) controls += afc__is_control(bytes[i]);
+    char *text = afc__alloc(size + 3 * controls + 1), *at = text;
     for (size_t i = 0; i < size && text != NULL; i++) {
-        if (af__is_control(bytes[i])) {
+        if (afc__is_control(bytes[i])) {
             at += snprintf(at, 5, "\\x%02x", (unsigned)(unsigned char)bytes[i]);
         } else {
             *at++ = bytes[i];
@@ -119,21 +119,21 @@ static int64_t seconds_of(const ASN1_TIME *time) {
     return (int64_t)timegm(&parts);
 }
 
-static bool copy_der(af_trust_certificate *out, X509 *certificate) {
+static bool copy_der(afc_trust_certificate *out, X509 *certificate) {
     unsigned char *der = NULL;
     int size = i2d_X509(certificate, &der);
     if (size > 0) {
-        out->der.bytes = af__copy_text((af_slice){(const char *)der, (size_t)size});
+        out->der.bytes = afc__copy_text((afc_slice){(const char *)der, (size_t)size});
         out->der.size = (size_t)size;
     }
     OPENSSL_free(der);
     return size > 0 && out->der.bytes != NULL;
 }
 
-static bool add_names(af_trust_certificate *out, BIO *bio, X509 *certificate) {
+static bool add_names(afc_trust_certificate *out, BIO *bio, X509 *certificate) {
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
     int count = names != NULL ? sk_GENERAL_NAME_num(names) : 0;
-    const char **texts = count > 0 ? af__zalloc((size_t)count * sizeof *texts) : NULL;
+    const char **texts = count > 0 ? afc__zalloc((size_t)count * sizeof *texts) : NULL;
     bool is_complete = count == 0 || texts != NULL;
     out->names = texts;
     for (int i = 0; i < count && is_complete; i++) {
@@ -145,19 +145,19 @@ static bool add_names(af_trust_certificate *out, BIO *bio, X509 *certificate) {
     return is_complete;
 }
 
-static bool add_digests(af_trust_certificate *out, X509 *certificate) {
-    af__key_hash key;
-    unsigned char print[AF__DIGEST_SIZE];
-    if (!af__key_hash_of(&key, certificate)) return false;
-    af__pin_write(out->pin, &key);
+static bool add_digests(afc_trust_certificate *out, X509 *certificate) {
+    afc__key_hash key;
+    unsigned char print[AFC__DIGEST_SIZE];
+    if (!afc__key_hash_of(&key, certificate)) return false;
+    afc__pin_write(out->pin, &key);
     if (X509_digest(certificate, EVP_sha256(), print, NULL) != 1) return false;
-    for (int i = 0; i < AF__DIGEST_SIZE; i++) {
+    for (int i = 0; i < AFC__DIGEST_SIZE; i++) {
         snprintf(out->fingerprint + 2 * i, 3, "%02x", print[i]);
     }
     return true;
 }
 
-static bool describe(af_trust_certificate *out, BIO *bio, X509 *certificate) {
+static bool describe(afc_trust_certificate *out, BIO *bio, X509 *certificate) {
     out->not_before_s = seconds_of(X509_get0_notBefore(certificate));
     out->not_after_s = seconds_of(X509_get0_notAfter(certificate));
     return copy_der(out, certificate) && add_digests(out, certificate) &&
@@ -170,12 +170,12 @@ static bool describe(af_trust_certificate *out, BIO *bio, X509 *certificate) {
 }
 
 static void free_text(const char *text) {
-    af_free((char *)(uintptr_t)text);
+    afc_free((char *)(uintptr_t)text);
 }
 
-static void forget(af_trust_certificate *certificate) {
+static void forget(afc_trust_certificate *certificate) {
     for (size_t i = 0; i < certificate->name_count; i++) free_text(certificate->names[i]);
-    af_free((void *)(uintptr_t)certificate->names);
+    afc_free((void *)(uintptr_t)certificate->names);
     free_text(certificate->der.bytes);
     free_text(certificate->subject);
     free_text(certificate->issuer);
@@ -186,14 +186,14 @@ static void forget(af_trust_certificate *certificate) {
 
 /* ---- Reports ------------------------------------------------------------------------------- */
 
-static bool fill(report_block *block, const af__verification *verification) {
-    const af__verdict *verdict = &verification->verdict;
-    af_trust_report *report = &block->report;
+static bool fill(report_block *block, const afc__verification *verification) {
+    const afc__verdict *verdict = &verification->verdict;
+    afc_trust_report *report = &block->report;
     size_t count = (size_t)sk_X509_num(verification->chain);
     BIO *bio = BIO_new(BIO_s_mem());
-    block->chain = af__zalloc(count * sizeof *block->chain);
-    block->text = af__copy_text(af_slice_of(verdict->text));
-    block->host = af__copy_text(af_slice_of(verification->host.text));
+    block->chain = afc__zalloc(count * sizeof *block->chain);
+    block->text = afc__copy_text(afc_slice_of(verdict->text));
+    block->host = afc__copy_text(afc_slice_of(verification->host.text));
     bool is_complete = bio != NULL && block->chain != NULL && block->text != NULL &&
                        block->host != NULL;
     report->is_accepted = verdict->is_accepted;
@@ -213,28 +213,28 @@ static bool fill(report_block *block, const af__verification *verification) {
     return is_complete;
 }
 
-bool af__verification_is_faultless(const af__verification *verification) {
+bool afc__verification_is_faultless(const afc__verification *verification) {
     return verification != NULL && verification->verdict.is_accepted &&
-           verification->verdict.is_verified && verification->verdict.reason == AF_TRUST_ACCEPTED;
+           verification->verdict.is_verified && verification->verdict.reason == AFC_TRUST_ACCEPTED;
 }
 
-af_trust_report *af__verification_report(const af__verification *verification) {
-    report_block *block = af__zalloc(sizeof *block);
+afc_trust_report *afc__verification_report(const afc__verification *verification) {
+    report_block *block = afc__zalloc(sizeof *block);
     if (block == NULL) return NULL;
-    af__fork_gate_enter(NULL);
+    afc__fork_gate_enter(NULL);
     bool is_filled = fill(block, verification);
-    af__fork_gate_leave(NULL);
+    afc__fork_gate_leave(NULL);
     if (is_filled) return &block->report;
-    af_trust_report_free(&block->report);
+    afc_trust_report_free(&block->report);
     return NULL;
 }
 
-void af_trust_report_free(af_trust_report *report) {
+void afc_trust_report_free(afc_trust_report *report) {
     if (report == NULL) return;
     report_block *block = (report_block *)(void *)report;
     for (size_t i = 0; i < report->chain_count; i++) forget(&block->chain[i]);
-    af_free(block->chain);
-    af_free(block->text);
-    af_free(block->host);
-    af_free(block);
+    afc_free(block->chain);
+    afc_free(block->text);
+    afc_free(block->host);
+    afc_free(block);
 }

@@ -17,7 +17,7 @@ enum { BASE64_SIZE = 44 }; /* Size of a digest. */
 /* ---- Certificates and revocation lists ----------------------------------------------------- */
 
 /** DER starts with the tag of a SEQUENCE, which PEM text can't start with. */
-static bool is_der(af_slice text) {
+static bool is_der(afc_slice text) {
     return text.size > 0 && text.bytes[0] == 0x30;
 }
 
@@ -36,12 +36,12 @@ static bool is_at_end(bool is_pem) {
            ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
 }
 
-/** Reads everything into `out`. AF_EINVAL: nothing found, or one item is invalid. */
-static af_status read_all(OPENSSL_STACK *out, BIO *bio, bool is_pem, bool is_crl) {
+/** Reads everything into `out`. AFC_EINVAL: nothing found, or one item is invalid. */
+static afc_status read_all(OPENSSL_STACK *out, BIO *bio, bool is_pem, bool is_crl) {
     while (is_pem || BIO_pending(bio) > 0) {
         void *one = read_one(bio, is_pem, is_crl);
         if (one == NULL) {
-            if (!is_at_end(is_pem)) return AF_EINVAL;
+            if (!is_at_end(is_pem)) return AFC_EINVAL;
             break;
         }
         if (OPENSSL_sk_push(out, one) > 0) continue;
@@ -49,9 +49,9 @@ static af_status read_all(OPENSSL_STACK *out, BIO *bio, bool is_pem, bool is_crl
             X509_CRL_free(one);
         else
             X509_free(one);
-        return AF_ENOMEM;
+        return AFC_ENOMEM;
     }
-    return OPENSSL_sk_num(out) > 0 ? AF_OK : AF_EINVAL;
+    return OPENSSL_sk_num(out) > 0 ? AFC_OK : AFC_EINVAL;
 }
 
 static void free_certificate(void *certificate) {
@@ -62,56 +62,56 @@ static void free_crl(void *crl) {
     X509_CRL_free(crl);
 }
 
-static af_status parse(OPENSSL_STACK **out, af_slice text, bool is_crl, const char *what,
-                       af_failure *failure) {
+static afc_status parse(OPENSSL_STACK **out, afc_slice text, bool is_crl, const char *what,
+                        afc_failure *failure) {
     *out = NULL;
-    if (text.size == 0) return AF_OK;
-    if (text.size > INT_MAX) return af__fail(failure, AF_EINVAL, "%s: too long", what);
+    if (text.size == 0) return AFC_OK;
+    if (text.size > INT_MAX) return afc__fail(failure, AFC_EINVAL, "%s: too long", what);
     ERR_clear_error();
     BIO *bio = BIO_new_mem_buf(text.bytes, (int)text.size);
     OPENSSL_STACK *all = OPENSSL_sk_new_null();
-    af_status status = AF_ENOMEM;
+    afc_status status = AFC_ENOMEM;
     if (bio != NULL && all != NULL) status = read_all(all, bio, !is_der(text), is_crl);
     BIO_free(bio);
     ERR_clear_error();
-    if (status == AF_OK) {
+    if (status == AFC_OK) {
         *out = all;
-        return AF_OK;
+        return AFC_OK;
     }
     int count = all != NULL ? OPENSSL_sk_num(all) : 0;
     OPENSSL_sk_pop_free(all, is_crl ? free_crl : free_certificate);
-    if (status == AF_ENOMEM) return af__fail_memory(failure);
+    if (status == AFC_ENOMEM) return afc__fail_memory(failure);
     const char *kind = is_crl ? "revocation list" : "certificate";
-    if (count == 0) return af__fail(failure, AF_EINVAL, "%s: no valid %s found", what, kind);
-    return af__fail(failure, AF_EINVAL, "%s: %s number %d is invalid", what, kind, count + 1);
+    if (count == 0) return afc__fail(failure, AFC_EINVAL, "%s: no valid %s found", what, kind);
+    return afc__fail(failure, AFC_EINVAL, "%s: %s number %d is invalid", what, kind, count + 1);
 }
 
-af_status af__certificates_parse(STACK_OF(X509) **out, af_slice text, const char *what,
-                                 af_failure *failure) {
+afc_status afc__certificates_parse(STACK_OF(X509) **out, afc_slice text, const char *what,
+                                   afc_failure *failure) {
     OPENSSL_STACK *all;
-    af_status status = parse(&all, text, false, what, failure);
+    afc_status status = parse(&all, text, false, what, failure);
     *out = (STACK_OF(X509) *)all;
     /*
      * OpenSSL parses a certificate's extensions at its first use and caches them in it. Done here, no other thread
      * has the certificate yet; otherwise the loops of several sessions would do it at the same time.
      */
-    for (int i = 0; status == AF_OK && i < sk_X509_num(*out); i++) {
+    for (int i = 0; status == AFC_OK && i < sk_X509_num(*out); i++) {
         X509_check_purpose(sk_X509_value(*out, i), -1, 0);
     }
     ERR_clear_error();
     return status;
 }
 
-af_status af__crls_parse(STACK_OF(X509_CRL) **out, af_slice text, af_failure *failure) {
+afc_status afc__crls_parse(STACK_OF(X509_CRL) **out, afc_slice text, afc_failure *failure) {
     OPENSSL_STACK *all;
-    af_status status = parse(&all, text, true, "the revocation lists", failure);
+    afc_status status = parse(&all, text, true, "the revocation lists", failure);
     *out = (STACK_OF(X509_CRL) *)all;
     return status;
 }
 
 /* ---- Pins ---------------------------------------------------------------------------------- */
 
-bool af__key_hash_of(af__key_hash *out, const X509 *certificate) {
+bool afc__key_hash_of(afc__key_hash *out, const X509 *certificate) {
     unsigned char *key = NULL;
     int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key);
     bool is_done = size > 0 &&
@@ -120,27 +120,27 @@ bool af__key_hash_of(af__key_hash *out, const X509 *certificate) {
     return is_done;
 }
 
-void af__pin_write(char out[53], const af__key_hash *digest) {
+void afc__pin_write(char out[53], const afc__key_hash *digest) {
     memcpy(out, pin_scheme, sizeof pin_scheme - 1);
-    EVP_EncodeBlock((unsigned char *)out + sizeof pin_scheme - 1, digest->bytes, AF__DIGEST_SIZE);
+    EVP_EncodeBlock((unsigned char *)out + sizeof pin_scheme - 1, digest->bytes, AFC__DIGEST_SIZE);
 }
 
-af_status af__pin_parse(af__key_hash *out, const char *text, af_failure *failure) {
+afc_status afc__pin_parse(afc__key_hash *out, const char *text, afc_failure *failure) {
     unsigned char plain[BASE64_SIZE];
     char again[53];
     size_t scheme = sizeof pin_scheme - 1;
     bool is_pin = text != NULL && strlen(text) == scheme + BASE64_SIZE &&
                   memcmp(text, pin_scheme, scheme) == 0 &&
                   EVP_DecodeBlock(plain, (const unsigned char *)text + scheme, BASE64_SIZE) ==
-                      AF__DIGEST_SIZE + 1;
+                      AFC__DIGEST_SIZE + 1;
     ERR_clear_error();
     if (is_pin) {
-        memcpy(out->bytes, plain, AF__DIGEST_SIZE);
-        af__pin_write(again, out);
+        memcpy(out->bytes, plain, AFC__DIGEST_SIZE);
+        afc__pin_write(again, out);
         /* Refuses spaces and unused bits, which the decoder accepts. */
         is_pin = strcmp(again, text) == 0;
     }
-    if (is_pin) return AF_OK;
-    return af__fail(failure, AF_EINVAL,
-                    "invalid pin: expected \"sha256//\" and the base64 of 32 bytes");
+    if (is_pin) return AFC_OK;
+    return afc__fail(failure, AFC_EINVAL,
+                     "invalid pin: expected \"sha256//\" and the base64 of 32 bytes");
 }

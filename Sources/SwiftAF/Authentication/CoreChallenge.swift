@@ -9,15 +9,15 @@ struct ChallengeReply: Sendable {
     /// Passes the decision to the core, which may no longer wait for it.
     func send(to task: OpaquePointer) {
         switch disposition {
-        case .performDefaultHandling: af_task_answer_challenge(task, number, AF_CHALLENGE_DEFAULT, nil)
-        case .cancel: af_task_answer_challenge(task, number, AF_CHALLENGE_CANCEL, nil)
-        case .fail: af_task_answer_challenge(task, number, AF_CHALLENGE_FAIL, nil)
+        case .performDefaultHandling: afc_task_answer_challenge(task, number, AFC_CHALLENGE_DEFAULT, nil)
+        case .cancel: afc_task_answer_challenge(task, number, AFC_CHALLENGE_CANCEL, nil)
+        case .fail: afc_task_answer_challenge(task, number, AFC_CHALLENGE_FAIL, nil)
         case .useCredential(let credential):
             let arena = CoreArena()
             let core = try? arena.copy(credential)
-            let status = af_task_answer_challenge(task, number, AF_CHALLENGE_USE, core)
+            let status = afc_task_answer_challenge(task, number, AFC_CHALLENGE_USE, core)
             // Nothing has changed, so the core still waits.
-            if status != .AF_OK { af_task_answer_challenge(task, number, AF_CHALLENGE_FAIL, nil) }
+            if status != .AFC_OK { afc_task_answer_challenge(task, number, AFC_CHALLENGE_FAIL, nil) }
             withExtendedLifetime(arena) {}
         }
     }
@@ -37,7 +37,7 @@ struct ChallengeReply: Sendable {
 }
 
 extension AuthenticationChallenge {
-    init?(_ core: af_challenge) {
+    init?(_ core: afc_challenge) {
         guard let host = core.host, let realm = core.realm, let url = core.url, let head = core.head else { return nil }
         self.init(
             protectionSpace: ProtectionSpace(
@@ -53,7 +53,7 @@ extension AuthenticationChallenge {
 
 extension Credential {
     /// The credential of a request in the core.
-    fileprivate init(_ core: af_credentials) {
+    fileprivate init(_ core: afc_credentials) {
         let schemes = core.schemes == 0 ? AuthenticationSchemes.any : AuthenticationSchemes(rawValue: core.schemes)
         if let token = core.token {
             self.init(bearerToken: String(cString: token))

@@ -14,7 +14,7 @@ final class CoreCache: @unchecked Sendable {
         keepsExactOrder: Bool, onEviction: OnEviction?
     ) {
         relay = EvictionRelay(tell: onEviction)
-        var options = af_cache_options.initial
+        var options = afc_cache_options.initial
         options.capacity = UInt64(capacity)
         options.purge_to = UInt64(purgeTo)
         options.max_cost = UInt64(max(0, maximumEntryCost ?? 0))
@@ -24,20 +24,20 @@ final class CoreCache: @unchecked Sendable {
         options.context = Unmanaged.passUnretained(relay).toOpaque()
         if onEviction != nil { options.on_evict = EvictionRelay.onEvict }
         var raw: OpaquePointer?
-        guard af_cache_new(&raw, &options) == .AF_OK, let raw else { return nil }
+        guard afc_cache_new(&raw, &options) == .AFC_OK, let raw else { return nil }
         self.raw = raw
     }
 
     deinit {
-        af_cache_free(raw)
+        afc_cache_free(raw)
     }
 
     func object(for key: UnsafeRawBufferPointer) -> AnyObject? {
-        Self.object(af_cache_copy(raw, af_slice(key)))
+        Self.object(afc_cache_copy(raw, afc_slice(key)))
     }
 
     func removeObject(for key: UnsafeRawBufferPointer) -> AnyObject? {
-        Self.object(af_cache_take(raw, af_slice(key)))
+        Self.object(afc_cache_take(raw, afc_slice(key)))
     }
 
     /// Takes over the reference that the core returns.
@@ -48,33 +48,33 @@ final class CoreCache: @unchecked Sendable {
     /// Inserts an object. Returns whether it was kept.
     func insert(_ object: AnyObject, for key: UnsafeRawBufferPointer, cost: Int) -> Bool {
         let value = Unmanaged.passRetained(object).toOpaque()
-        return af_cache_put(raw, af_slice(key), value, UInt64(max(0, cost))) == .AF_OK
+        return afc_cache_put(raw, afc_slice(key), value, UInt64(max(0, cost))) == .AFC_OK
     }
 
     func removeAll() -> Int {
-        Int(af_cache_remove_all(raw))
+        Int(afc_cache_remove_all(raw))
     }
 
     func trim(toCost cost: Int) -> Int {
-        Int(af_cache_trim(raw, UInt64(max(0, cost)), .AF_CACHE_COST))
+        Int(afc_cache_trim(raw, UInt64(max(0, cost)), .AFC_CACHE_COST))
     }
 
-    var cost: Int { Int(af_cache_get_cost(raw)) }
+    var cost: Int { Int(afc_cache_get_cost(raw)) }
 
     var statistics: LRUCacheStatistics {
-        var counters = af_cache_statistics()
-        af_cache_get_statistics(raw, &counters)
+        var counters = afc_cache_statistics()
+        afc_cache_get_statistics(raw, &counters)
         return LRUCacheStatistics(
             hits: Int(counters.hits), misses: Int(counters.misses), insertions: Int(counters.puts),
             evictions: Int(counters.evictions), count: Int(counters.count), cost: Int(counters.cost))
     }
 
     func watchMemoryPressure(keeping cost: Int) throws(SessionError) {
-        var options = af_pressure_options(
-            size: MemoryLayout<af_pressure_options>.size, stall_us: 150_000, window_us: 2_000_000, path: nil,
+        var options = afc_pressure_options(
+            size: MemoryLayout<afc_pressure_options>.size, stall_us: 150_000, window_us: 2_000_000, path: nil,
             keep: UInt64(max(0, cost)))
-        let status = af_cache_watch_pressure(raw, &options, nil)
-        guard status == .AF_OK else {
+        let status = afc_cache_watch_pressure(raw, &options, nil)
+        guard status == .AFC_OK else {
             throw SessionError(SessionError.Code(status), message: "the memory pressure can't be watched")
         }
     }
@@ -89,7 +89,7 @@ private final class EvictionRelay: Sendable {
     }
 
     static let onEvict:
-        @convention(c) (UnsafeMutableRawPointer?, af_slice, UnsafeMutableRawPointer?, af_cache_reason) ->
+        @convention(c) (UnsafeMutableRawPointer?, afc_slice, UnsafeMutableRawPointer?, afc_cache_reason) ->
             Void = { context, _, value, reason in
                 guard let context, let value else { return }
                 let relay = Unmanaged<EvictionRelay>.fromOpaque(context).takeUnretainedValue()
@@ -98,22 +98,22 @@ private final class EvictionRelay: Sendable {
 }
 
 extension LRUCacheEviction {
-    fileprivate init(_ reason: af_cache_reason) {
+    fileprivate init(_ reason: afc_cache_reason) {
         self =
             switch reason {
-            case .AF_CACHE_COUNT: .count
-            case .AF_CACHE_EXPIRED: .expired
-            case .AF_CACHE_PRESSURE: .memoryPressure
+            case .AFC_CACHE_COUNT: .count
+            case .AFC_CACHE_EXPIRED: .expired
+            case .AFC_CACHE_PRESSURE: .memoryPressure
             default: .cost
             }
     }
 }
 
-extension af_cache_options {
-    /// The macro AF_CACHE_INIT, with callbacks that retain and release the objects.
-    fileprivate static var initial: af_cache_options {
-        var options = af_cache_options()
-        options.size = MemoryLayout<af_cache_options>.size
+extension afc_cache_options {
+    /// The macro AFC_CACHE_INIT, with callbacks that retain and release the objects.
+    fileprivate static var initial: afc_cache_options {
+        var options = afc_cache_options()
+        options.size = MemoryLayout<afc_cache_options>.size
         options.retain = { _, value in
             if let value { _ = Unmanaged<AnyObject>.fromOpaque(value).retain() }
         }

@@ -8,28 +8,28 @@ final class CoreCookieJar: @unchecked Sendable {
     init(_ path: String?, maximumCount: Int, maximumCountPerDomain: Int) throws(SessionError) {
         var raw: OpaquePointer?
         try CoreArena.call { (arena, failure) throws(SessionError) in
-            var options = af_cookie_jar_options()
-            options.size = MemoryLayout<af_cookie_jar_options>.stride
+            var options = afc_cookie_jar_options()
+            options.size = MemoryLayout<afc_cookie_jar_options>.stride
             options.path = try arena.copy(path, "the path of the cookies")
             options.max_cookies = UInt32(clamping: max(1, maximumCount))
             options.max_cookies_per_site = UInt32(clamping: max(1, maximumCountPerDomain))
-            return af_cookie_jar_new(&raw, &options, &failure)
+            return afc_cookie_jar_new(&raw, &options, &failure)
         }
         guard let raw else { throw SessionError(.outOfMemory) }
         self.raw = raw
     }
 
     deinit {
-        af_cookie_jar_release(raw)
+        afc_cookie_jar_release(raw)
     }
 
     /// - Parameter url: Selects the cookies sent to it; nil selects all.
     func cookies(for url: String? = nil) throws(SessionError) -> [HTTPCookie] {
-        var list: UnsafeMutablePointer<af_cookie_list>?
+        var list: UnsafeMutablePointer<afc_cookie_list>?
         try CoreArena.call { (arena, failure) throws(SessionError) in
-            af_cookie_jar_copy(raw, try arena.copy(url, "the URL"), &list, &failure)
+            afc_cookie_jar_copy(raw, try arena.copy(url, "the URL"), &list, &failure)
         }
-        defer { af_cookie_list_free(list) }
+        defer { afc_cookie_list_free(list) }
         return list.map { UnsafeBufferPointer(start: $0.pointee.cookies, count: $0.pointee.count).map(HTTPCookie.init) }
             ?? []
     }
@@ -37,7 +37,7 @@ final class CoreCookieJar: @unchecked Sendable {
     func set(_ cookie: HTTPCookie) throws(SessionError) {
         try CoreArena.call { (arena, failure) throws(SessionError) in
             var core = try arena.core(cookie)
-            return af_cookie_jar_set(raw, &core, &failure)
+            return afc_cookie_jar_set(raw, &core, &failure)
         }
     }
 
@@ -46,7 +46,7 @@ final class CoreCookieJar: @unchecked Sendable {
             let address = try arena.copy(url, "the URL")
             var text = setCookie
             return text.withUTF8 { bytes in
-                af_cookie_jar_receive(raw, address, af_slice(UnsafeRawBufferPointer(bytes)), &failure)
+                afc_cookie_jar_receive(raw, address, afc_slice(UnsafeRawBufferPointer(bytes)), &failure)
             }
         }
     }
@@ -59,20 +59,20 @@ final class CoreCookieJar: @unchecked Sendable {
         guard let name = try? arena.copy(name, ""), let domain = try? arena.copy(domain, ""),
             let path = try? arena.copy(path, "")
         else { return 0 }
-        return af_cookie_jar_remove(raw, name, domain, path)
+        return afc_cookie_jar_remove(raw, name, domain, path)
     }
 
     func save(to path: String?) throws(SessionError) {
         try CoreArena.call { (arena, failure) throws(SessionError) in
-            af_cookie_jar_save(raw, try arena.copy(path, "the path of the cookies"), &failure)
+            afc_cookie_jar_save(raw, try arena.copy(path, "the path of the cookies"), &failure)
         }
     }
 }
 
 extension CoreArena {
-    fileprivate func core(_ cookie: HTTPCookie) throws(SessionError) -> af_cookie {
-        var core = af_cookie()
-        core.size = MemoryLayout<af_cookie>.stride
+    fileprivate func core(_ cookie: HTTPCookie) throws(SessionError) -> afc_cookie {
+        var core = afc_cookie()
+        core.size = MemoryLayout<afc_cookie>.stride
         core.name = try copy(cookie.name, "the name of the cookie")
         core.value = try copy(cookie.value, "the value of the cookie")
         core.domain = try copy(cookie.domain, "the domain of the cookie")
@@ -83,17 +83,17 @@ extension CoreArena {
         core.is_http_only = cookie.isHTTPOnly
         core.same_site =
             switch cookie.sameSite {
-            case nil: .AF_SAME_SITE_UNSET
-            case .some(.none): .AF_SAME_SITE_NONE
-            case .lax: .AF_SAME_SITE_LAX
-            case .strict: .AF_SAME_SITE_STRICT
+            case nil: .AFC_SAME_SITE_UNSET
+            case .some(.none): .AFC_SAME_SITE_NONE
+            case .lax: .AFC_SAME_SITE_LAX
+            case .strict: .AFC_SAME_SITE_STRICT
             }
         return core
     }
 }
 
 extension HTTPCookie {
-    fileprivate init(_ core: af_cookie) {
+    fileprivate init(_ core: afc_cookie) {
         self.init(
             name: String(cString: core.name), value: String(cString: core.value), domain: String(cString: core.domain),
             path: String(cString: core.path),
@@ -101,9 +101,9 @@ extension HTTPCookie {
             isHostOnly: core.is_host_only, isSecure: core.is_secure, isHTTPOnly: core.is_http_only)
         sameSite =
             switch core.same_site {
-            case .AF_SAME_SITE_NONE: SameSite.none
-            case .AF_SAME_SITE_LAX: .lax
-            case .AF_SAME_SITE_STRICT: .strict
+            case .AFC_SAME_SITE_NONE: SameSite.none
+            case .AFC_SAME_SITE_LAX: .lax
+            case .AFC_SAME_SITE_STRICT: .strict
             default: nil
             }
     }
@@ -116,13 +116,13 @@ extension Int64 {
     }
 }
 
-extension af_cookie_policy {
+extension afc_cookie_policy {
     init(_ policy: HTTPCookie.AcceptPolicy) {
         self =
             switch policy {
-            case .always: .AF_COOKIES_ALWAYS
-            case .never: .AF_COOKIES_NEVER
-            case .onlyFromMainDocumentDomain: .AF_COOKIES_MAIN_DOCUMENT
+            case .always: .AFC_COOKIES_ALWAYS
+            case .never: .AFC_COOKIES_NEVER
+            case .onlyFromMainDocumentDomain: .AFC_COOKIES_MAIN_DOCUMENT
             }
     }
 }

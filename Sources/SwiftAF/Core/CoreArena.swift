@@ -16,13 +16,13 @@ final class CoreArena {
 
     /// Calls the core with copies that live until it returns; throws the core's error.
     static func call(
-        _ body: (CoreArena, inout af_failure) throws(SessionError) -> af_status
+        _ body: (CoreArena, inout afc_failure) throws(SessionError) -> afc_status
     ) throws(SessionError) {
         let arena = CoreArena()
-        var failure = af_failure()
+        var failure = afc_failure()
         let status = try body(arena, &failure)
         withExtendedLifetime(arena) {}
-        guard status == .AF_OK else { throw SessionError(failure) }
+        guard status == .AFC_OK else { throw SessionError(failure) }
     }
 
     /// Copies a string; nil for nil.
@@ -37,10 +37,10 @@ final class CoreArena {
         return UnsafePointer(block.baseAddress?.assumingMemoryBound(to: CChar.self))
     }
 
-    func copy(_ data: Data) -> af_slice {
+    func copy(_ data: Data) -> afc_slice {
         let block = reserve(data.count)
         data.withUnsafeBytes { block.copyMemory(from: $0) }
-        return af_slice(UnsafeRawBufferPointer(block))
+        return afc_slice(UnsafeRawBufferPointer(block))
     }
 
     func copy<Element: BitwiseCopyable>(_ elements: [Element]) -> UnsafePointer<Element>? {
@@ -51,16 +51,16 @@ final class CoreArena {
     }
 
     /// Copies the fields, as the replacement headers of a redirect.
-    func copy(_ headers: HTTPHeaders) -> UnsafeBufferPointer<af_header> {
-        let stride = MemoryLayout<af_header>.stride
+    func copy(_ headers: HTTPHeaders) -> UnsafeBufferPointer<afc_header> {
+        let stride = MemoryLayout<afc_header>.stride
         let core = reserve((headers.fields.count + headers.removedDefaults.count) * stride)
-            .bindMemory(to: af_header.self)
+            .bindMemory(to: afc_header.self)
         var texts = CStringArena(reserve(CStringArena.size(of: headers)).bindMemory(to: UInt8.self))
         return UnsafeBufferPointer(start: core.baseAddress, count: texts.put(headers, into: core))
     }
 
-    func copy(_ credential: Credential) throws(SessionError) -> UnsafePointer<af_credentials>? {
-        var core = af_credentials()
+    func copy(_ credential: Credential) throws(SessionError) -> UnsafePointer<afc_credentials>? {
+        var core = afc_credentials()
         core.user = try copy(credential.user, "a credential")
         core.password = try copy(credential.password, "a credential")
         core.token = try copy(credential.token, "a credential")
@@ -69,13 +69,13 @@ final class CoreArena {
         return copy([core])
     }
 
-    func copy(_ proxies: ProxyConfiguration) throws(SessionError) -> af_proxies {
-        var core = af_proxies()
+    func copy(_ proxies: ProxyConfiguration) throws(SessionError) -> afc_proxies {
+        var core = afc_proxies()
         core.source =
             switch proxies.source {
-            case .environment: .AF_PROXIES_ENVIRONMENT
-            case .given: .AF_PROXIES_GIVEN
-            case .none: .AF_PROXIES_NONE
+            case .environment: .AFC_PROXIES_ENVIRONMENT
+            case .given: .AFC_PROXIES_GIVEN
+            case .none: .AFC_PROXIES_NONE
             }
         core.http = try copy(proxies.http, "a proxy")
         core.https = try copy(proxies.https, "a proxy")

@@ -15,19 +15,19 @@ class CoreBodySource: @unchecked Sendable {
     /// The error of the source. Safe to read once the task has finished.
     var failure: (any Error)? { nil }
 
-    /// Reads into the buffer. Returns the number of bytes, or one of the AF_READ_… codes.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { AF_READ_END }
+    /// Reads into the buffer. Returns the number of bytes, or one of the AFC_READ_… codes.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { AFC_READ_END }
     func rewind() -> Bool { false }
     /// Called when the core no longer needs the body.
     func close() {}
 
     /// Returns the body as a core value. Call once: the core takes ownership of what it borrows, even if it rejects the
     /// request.
-    func makeBody() -> af_body {
-        var body = af_body()
-        body.kind = AF_BODY_READER
-        body.length = length ?? AF_LENGTH_UNKNOWN_VALUE
-        body.reader = af_reader(self)
+    func makeBody() -> afc_body {
+        var body = afc_body()
+        body.kind = AFC_BODY_READER
+        body.length = length ?? AFC_LENGTH_UNKNOWN_VALUE
+        body.reader = afc_reader(self)
         return body
     }
 }
@@ -45,8 +45,8 @@ final class BorrowedData {
     }
 
     /// Lends more than ``largestCopy`` bytes. ``giveBack`` must be called once with the returned context.
-    static func lend(_ data: Data) -> (bytes: af_slice, context: UnsafeMutableRawPointer) {
-        (data.withUnsafeBytes { af_slice($0) }, Unmanaged.passRetained(BorrowedData(data)).toOpaque())
+    static func lend(_ data: Data) -> (bytes: afc_slice, context: UnsafeMutableRawPointer) {
+        (data.withUnsafeBytes { afc_slice($0) }, Unmanaged.passRetained(BorrowedData(data)).toOpaque())
     }
 
     /// Ends a loan.
@@ -63,22 +63,22 @@ extension CoreRequest {
     }
 
     /// Returns the body as a core value. The core takes ownership of what it borrows, even if it rejects the request.
-    func makeBody(_ source: CoreBodySource?, _ texts: inout CStringArena) -> af_body {
-        var body = af_body()
+    func makeBody(_ source: CoreBodySource?, _ texts: inout CStringArena) -> afc_body {
+        var body = afc_body()
         switch http.body.content {
         case .none:
             break
         case .data(let data) where data.count <= BorrowedData.largestCopy:
-            body.kind = AF_BODY_BYTES
+            body.kind = AFC_BODY_BYTES
             body.bytes = texts.put(data)
         case .data(let data):
             let loan = BorrowedData.lend(data)
-            body.kind = AF_BODY_BYTES
+            body.kind = AFC_BODY_BYTES
             body.bytes = loan.bytes
             body.context = loan.context
             body.release = BorrowedData.giveBack
         case .file(let path):
-            body.kind = AF_BODY_FILE
+            body.kind = AFC_BODY_FILE
             body.path = texts.put(path)
         case .stream, .form:
             if let source { body = source.makeBody() }
@@ -88,10 +88,10 @@ extension CoreRequest {
 
 }
 
-/// The value of AF_LENGTH_UNKNOWN, a macro with a cast, which Swift doesn't import.
-let AF_LENGTH_UNKNOWN_VALUE: Int64 = -1
+/// The value of AFC_LENGTH_UNKNOWN, a macro with a cast, which Swift doesn't import.
+let AFC_LENGTH_UNKNOWN_VALUE: Int64 = -1
 
-extension af_reader {
+extension afc_reader {
     private static func source(_ context: UnsafeMutableRawPointer?) -> CoreBodySource? {
         context.map { Unmanaged<CoreBodySource>.fromOpaque($0).takeUnretainedValue() }
     }
@@ -101,11 +101,11 @@ extension af_reader {
         self.init()
         context = Unmanaged.passRetained(source).toOpaque()
         read = { context, buffer, size in
-            guard let source = af_reader.source(context), let buffer else { return AF_READ_FAILED }
+            guard let source = afc_reader.source(context), let buffer else { return AFC_READ_FAILED }
             return source.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
         }
         if source.isReplayable {
-            rewind = { context in af_reader.source(context)?.rewind() ?? false }
+            rewind = { context in afc_reader.source(context)?.rewind() ?? false }
         }
         release = { context in
             guard let context else { return }

@@ -2,11 +2,11 @@ internal import CAFCore
 
 extension CoreArena {
     /// Returns the core's options, which live as long as the arena.
-    func options(_ network: NetworkOptions) throws(SessionError) -> af_network_options {
-        var options = af_network_options()
-        var overrides: [af_host_override] = []
+    func options(_ network: NetworkOptions) throws(SessionError) -> afc_network_options {
+        var options = afc_network_options()
+        var overrides: [afc_host_override] = []
         for override in network.hostOverrides {
-            var core = af_host_override()
+            var core = afc_host_override()
             core.host = try copy(override.host, "the host of an override")
             core.port = override.port
             core.addresses = try copy(override.addresses.joined(separator: ","), "an address of an override")
@@ -20,9 +20,9 @@ extension CoreArena {
         options.doh_url = try copy(network.dnsOverHTTPS, "the URL for names")
         options.ip_version =
             switch network.ipVersion {
-            case .any: .AF_IP_ANY
-            case .v4: .AF_IP_V4
-            case .v6: .AF_IP_V6
+            case .any: .AFC_IP_ANY
+            case .v4: .AFC_IP_V4
+            case .v6: .AFC_IP_V6
             }
         options.happy_eyeballs_ms = network.happyEyeballsDelay?.coreMilliseconds ?? 0
         options.interface = try copy(network.interface, "the interface")

@@ -53,13 +53,13 @@ final class CoreRequest: Sendable {
     ///
     /// - Parameter body: The source of a body that the core reads through callbacks.
     func withRequest<Result>(
-        body source: CoreBodySource?, _ use: (UnsafePointer<af_request>) -> Result
+        body source: CoreBodySource?, _ use: (UnsafePointer<afc_request>) -> Result
     ) -> Result {
         // An arena only if it is needed. The credentials are already validated, so copying them can't fail.
         let arena = http.credential == nil && http.proxyCredential == nil ? nil : CoreArena()
         defer { withExtendedLifetime(arena) {} }
         let fields = http.headers.fields.count + http.headers.removedDefaults.count
-        return withUnsafeTemporaryAllocation(of: af_header.self, capacity: fields) { headers in
+        return withUnsafeTemporaryAllocation(of: afc_header.self, capacity: fields) { headers in
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: textSize) { memory in
                 var texts = CStringArena(memory)
                 var core = coreRequest(&texts)
@@ -95,26 +95,26 @@ final class CoreRequest: Sendable {
         return size
     }
 
-    private func coreRequest(_ texts: inout CStringArena) -> af_request {
-        var core = af_request()
-        core.size = MemoryLayout<af_request>.stride
+    private func coreRequest(_ texts: inout CStringArena) -> afc_request {
+        var core = afc_request()
+        core.size = MemoryLayout<afc_request>.stride
         core.method = texts.put(http.method.rawValue)
         core.url = texts.put(http.url)
         switch sink {
-        case .memory: core.sink.kind = AF_SINK_MEMORY
-        case .events: core.sink.kind = AF_SINK_CALLBACK
+        case .memory: core.sink.kind = AFC_SINK_MEMORY
+        case .events: core.sink.kind = AFC_SINK_CALLBACK
         case .file(let file): core.sink = file.sink(&texts)
         }
         core.timeouts = timeouts
         core.limits = limits
-        core.version = af_http_version_preference(http.httpVersion ?? session.configuration.httpVersion)
+        core.version = afc_http_version_preference(http.httpVersion ?? session.configuration.httpVersion)
         core.keep_encoding = !(http.decompressesBody ?? session.configuration.decompressesBodies)
         core.allow_downgrade = redirectPolicy.allowsInsecureDowngrade
         core.priority = http.priority.map { UInt8(1 + $0 * 254) } ?? 0
         core.max_send_rate = UInt64(clamping: http.rateLimit.sending ?? session.configuration.rateLimit.sending ?? 0)
         core.max_receive_rate = UInt64(
             clamping: http.rateLimit.receiving ?? session.configuration.rateLimit.receiving ?? 0)
-        core.expect = af_expect(http.continueExpectation ?? session.configuration.continueExpectation)
+        core.expect = afc_expect(http.continueExpectation ?? session.configuration.continueExpectation)
         core.proxy = http.proxy.flatMap { texts.put($0.coreText) }
         core.ignore_cookies = !http.handlesCookies
         core.main_document_url = http.mainDocumentURL.flatMap { texts.put($0) }
@@ -123,17 +123,17 @@ final class CoreRequest: Sendable {
         return core
     }
 
-    private var timeouts: af_timeouts {
+    private var timeouts: afc_timeouts {
         let (own, defaults) = (http.timeouts, session.configuration.timeouts)
-        return af_timeouts(
+        return afc_timeouts(
             connect_ms: (own.connect ?? defaults.connect)?.coreMilliseconds ?? 0,
             idle_ms: (own.idle ?? defaults.idle)?.coreMilliseconds ?? 0,
             total_ms: (own.total ?? defaults.total)?.coreMilliseconds ?? 0)
     }
 
-    private var limits: af_limits {
+    private var limits: afc_limits {
         let (own, defaults) = (http.limits, session.configuration.limits)
-        var limits = af_limits()
+        var limits = afc_limits()
         // For the core, 0 means its default, which is unlimited for files and callbacks.
         if let body = own.maximumBodySize ?? (sink == .memory ? defaults.maximumBodySize : nil) {
             limits.body = max(1, UInt64(clamping: body))
@@ -152,26 +152,26 @@ final class CoreRequest: Sendable {
     var refusesRedirects: Bool { redirectPolicy.followsRedirects && redirectPolicy.maximumCount == 0 }
 }
 
-extension af_http_version_preference {
+extension afc_http_version_preference {
     fileprivate init(_ preference: HTTPVersionPreference) {
         self =
             switch preference {
-            case .http1_1: AF_HTTP_PREFER_1_1
-            case .http2: AF_HTTP_PREFER_2
-            case .http2PriorKnowledge: AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE
-            case .http3: AF_HTTP_PREFER_3
-            default: AF_HTTP_PREFER_AUTOMATIC
+            case .http1_1: AFC_HTTP_PREFER_1_1
+            case .http2: AFC_HTTP_PREFER_2
+            case .http2PriorKnowledge: AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE
+            case .http3: AFC_HTTP_PREFER_3
+            default: AFC_HTTP_PREFER_AUTOMATIC
             }
     }
 }
 
-extension af_expect {
+extension afc_expect {
     fileprivate init(_ expectation: HTTPRequest.ContinueExpectation) {
         self =
             switch expectation {
-            case .automatic: AF_EXPECT_AUTOMATIC
-            case .always: AF_EXPECT_ALWAYS
-            case .never: AF_EXPECT_NEVER
+            case .automatic: AFC_EXPECT_AUTOMATIC
+            case .always: AFC_EXPECT_ALWAYS
+            case .never: AFC_EXPECT_NEVER
             }
     }
 }

@@ -39,7 +39,7 @@ struct CoreResult: @unchecked Sendable {
     }
 
     func discard() {
-        af_result_free(raw)
+        afc_result_free(raw)
     }
 
     /// Converts the result to Swift values and frees it. The body isn't copied, unless it is short.
@@ -51,14 +51,14 @@ struct CoreResult: @unchecked Sendable {
     func take(
         for url: String, reportsTrust: Bool, bodyFailure: @autoclosure () -> (any Error)?
     ) -> CoreOutcome {
-        defer { af_result_free(raw) }
+        defer { afc_result_free(raw) }
         let url = lastURL(expecting: url)
         let metrics = metrics(lastURL: url)
-        let response = af_result_get_head(raw).map { makeResponse($0, url: url, metrics) }
+        let response = afc_result_get_head(raw).map { makeResponse($0, url: url, metrics) }
         let body = takeBody()
-        let download = af_result_get_download(raw).flatMap { CoreDownload($0.pointee) }
+        let download = afc_result_get_download(raw).flatMap { CoreDownload($0.pointee) }
         let trust = reportsTrust ? trust : nil
-        guard let failure = af_result_get_failure(raw), failure.pointee.status != .AF_OK else {
+        guard let failure = afc_result_get_failure(raw), failure.pointee.status != .AFC_OK else {
             return CoreOutcome(response: response, body: body, download: download, trust: trust)
         }
         var error = SessionError(failure.pointee, url: url, response: response, body: response == nil ? nil : body)
@@ -70,23 +70,23 @@ struct CoreResult: @unchecked Sendable {
     }
 
     private var trust: SharedTrustReport? {
-        af_result_get_trust(raw).map { SharedTrustReport(TrustReport($0.pointee)) }
+        afc_result_get_trust(raw).map { SharedTrustReport(TrustReport($0.pointee)) }
     }
 
     /// Returns head and body of a transfer that succeeded without a file, and frees the result; nil for any other.
     func takeResponse(for url: String) -> (HTTPResponse, Data)? {
-        let failure = af_result_get_failure(raw)
-        guard failure == nil || failure?.pointee.status == .AF_OK, af_result_get_download(raw) == nil,
-            let head = af_result_get_head(raw)
+        let failure = afc_result_get_failure(raw)
+        guard failure == nil || failure?.pointee.status == .AFC_OK, afc_result_get_download(raw) == nil,
+            let head = afc_result_get_head(raw)
         else { return nil }
-        defer { af_result_free(raw) }
+        defer { afc_result_free(raw) }
         let url = lastURL(expecting: url)
         return (makeResponse(head, url: url, metrics(lastURL: url)), takeBody())
     }
 
     /// Returns the URL of the last request: usually the given one, whose string is then reused.
     private func lastURL(expecting url: String) -> String {
-        guard let last = af_result_get_url(raw), last.pointee != 0 else { return url }
+        guard let last = afc_result_get_url(raw), last.pointee != 0 else { return url }
         var url = url
         let size = strlen(last)
         let isExpected = url.withUTF8 { bytes in
@@ -98,16 +98,16 @@ struct CoreResult: @unchecked Sendable {
 
     /// Returns the body. Short bodies are copied, which is cheaper than keeping the core's memory for them.
     private func takeBody() -> Data {
-        let bytes = af_result_get_body(raw)
-        guard bytes.size > Int(AF_BODY_SHORT) else { return Data(bytes.buffer) }
-        return Data(taking: af_result_take_body(raw))
+        let bytes = afc_result_get_body(raw)
+        guard bytes.size > Int(AFC_BODY_SHORT) else { return Data(bytes.buffer) }
+        return Data(taking: afc_result_take_body(raw))
     }
 
     private func makeResponse(
-        _ head: UnsafePointer<af_head>, url: String, _ metrics: ResponseMetrics
+        _ head: UnsafePointer<afc_head>, url: String, _ metrics: ResponseMetrics
     ) -> HTTPResponse {
         var trailerCount = 0
-        let trailers = af_result_get_trailers(raw, &trailerCount)
+        let trailers = afc_result_get_trailers(raw, &trailerCount)
         var response = HTTPResponse(head.pointee, url: url, metrics: metrics)
         if trailerCount > 0 { response.trailers = HTTPHeaders(trailers, trailerCount) }
         return response
@@ -115,7 +115,7 @@ struct CoreResult: @unchecked Sendable {
 
     private func metrics(lastURL: String) -> ResponseMetrics {
         var count = 0
-        guard let hops = af_result_get_hops(raw, &count), count > 0 else { return ResponseMetrics() }
+        guard let hops = afc_result_get_hops(raw, &count), count > 0 else { return ResponseMetrics() }
         guard count > 1 else { return ResponseMetrics(CoreHop(hops.pointee, url: lastURL)) }
         return ResponseMetrics(
             hops: UnsafeBufferPointer(start: hops, count: count).map { hop in
@@ -127,10 +127,10 @@ struct CoreResult: @unchecked Sendable {
 /// The hop of a task with a single one; the common case.
 private final class CoreHop: HopRecord, @unchecked Sendable {
     /// The hop without its strings, which are freed.
-    private let hop: af_hop
+    private let hop: afc_hop
     private let url: String
 
-    init(_ hop: af_hop, url: String) {
+    init(_ hop: afc_hop, url: String) {
         var hop = hop
         // A single hop only has a location if the redirect could not be sent.
         location = hop.location.map { String(cString: $0) }
@@ -167,18 +167,18 @@ extension SessionError {
 
 extension Data {
     /// Takes ownership of the core's bytes, which are freed with the last copy.
-    fileprivate init(taking bytes: af_bytes) {
+    fileprivate init(taking bytes: afc_bytes) {
         guard let start = bytes.bytes, bytes.size > 0 else {
-            af_free(bytes.bytes)
+            afc_free(bytes.bytes)
             self.init()
             return
         }
-        self.init(bytesNoCopy: start, count: bytes.size, deallocator: .custom { memory, _ in af_free(memory) })
+        self.init(bytesNoCopy: start, count: bytes.size, deallocator: .custom { memory, _ in afc_free(memory) })
     }
 }
 
 extension HTTPResponse {
-    init(_ head: af_head, url: String, metrics: ResponseMetrics = ResponseMetrics()) {
+    init(_ head: afc_head, url: String, metrics: ResponseMetrics = ResponseMetrics()) {
         self.init(
             status: Int(head.status), version: HTTPVersion(head.version) ?? .http1_1, reason: head.reason.text,
             headers: HTTPHeaders(head.headers, head.header_count), url: url, metrics: metrics)
@@ -186,7 +186,7 @@ extension HTTPResponse {
 }
 
 extension HTTPHeaders {
-    init(_ headers: UnsafePointer<af_header>?, _ count: Int) {
+    init(_ headers: UnsafePointer<afc_header>?, _ count: Int) {
         guard let headers, count > 0 else {
             self.init()
             return
@@ -196,19 +196,19 @@ extension HTTPHeaders {
 }
 
 extension HTTPVersion {
-    fileprivate init?(_ version: af_http_version) {
+    fileprivate init?(_ version: afc_http_version) {
         switch version {
-        case AF_HTTP_1_0: self = .http1_0
-        case AF_HTTP_1_1: self = .http1_1
-        case AF_HTTP_2: self = .http2
-        case AF_HTTP_3: self = .http3
+        case AFC_HTTP_1_0: self = .http1_0
+        case AFC_HTTP_1_1: self = .http1_1
+        case AFC_HTTP_2: self = .http2
+        case AFC_HTTP_3: self = .http3
         default: return nil
         }
     }
 }
 
 extension HopMetrics {
-    fileprivate init(_ hop: af_hop, url: String) {
+    fileprivate init(_ hop: afc_hop, url: String) {
         self.init(
             url: url,
             status: Int(hop.status),
@@ -246,16 +246,16 @@ extension SocketAddress {
 }
 
 extension RedirectProposal {
-    init(_ redirect: af_redirect) {
+    init(_ redirect: afc_redirect) {
         let method = redirect.method.map { String(cString: $0) } ?? ""
         let url = redirect.url.map { String(cString: $0) } ?? ""
         let from = redirect.from.map { String(cString: $0) } ?? ""
         var headers = HTTPHeaders()
         for header in UnsafeBufferPointer(start: redirect.headers, count: redirect.header_count) {
-            if header.flags & UInt32(AF_HEADER_REMOVE) != 0 {
+            if header.flags & UInt32(AFC_HEADER_REMOVE) != 0 {
                 headers.removeDefault(header.name.text)
             } else {
-                let isSecret = header.flags & UInt32(AF_HEADER_SECRET) != 0
+                let isSecret = header.flags & UInt32(AFC_HEADER_SECRET) != 0
                 headers.add(name: header.name.text, value: header.value.text, secret: isSecret)
             }
         }

@@ -23,8 +23,8 @@ final class CoreSession: @unchecked Sendable {
         let proxyPolicy =
             configuration.proxySecurity == .default ? nil : try CoreTrustPolicy(configuration.proxySecurity)
         let arena = CoreArena()
-        var options = af_session_options()
-        options.size = MemoryLayout<af_session_options>.stride
+        var options = afc_session_options()
+        options.size = MemoryLayout<afc_session_options>.stride
         options.max_connections_per_host = UInt32(clamping: configuration.maximumConnectionsPerHost)
         options.max_connections = UInt32(clamping: configuration.maximumConnections)
         options.max_idle_connections = UInt32(clamping: configuration.maximumIdleConnections)
@@ -38,16 +38,16 @@ final class CoreSession: @unchecked Sendable {
         options.proxies = try arena.copy(configuration.proxies)
         options.network = try arena.options(configuration.network)
         options.cookies = configuration.cookieStorage?.core.raw
-        options.cookie_policy = af_cookie_policy(configuration.cookieAcceptPolicy)
+        options.cookie_policy = afc_cookie_policy(configuration.cookieAcceptPolicy)
         options.hsts = configuration.hsts?.core.raw
         let handler = configuration.tls.clientCertificateHandler
         options.keep(handler)
-        var failure = af_failure()
+        var failure = afc_failure()
         var raw: OpaquePointer?
-        let status = af_session_new(&raw, &options, &failure)
+        let status = afc_session_new(&raw, &options, &failure)
         // Keeps alive what the options point to.
         withExtendedLifetime((arena, policy, proxyPolicy)) {}
-        guard status == .AF_OK, let raw else {
+        guard status == .AFC_OK, let raw else {
             if let handler { Unmanaged.passUnretained(handler).release() }
             throw SessionError(failure)
         }
@@ -56,18 +56,18 @@ final class CoreSession: @unchecked Sendable {
     }
 
     deinit {
-        af_session_release(raw)
+        afc_session_release(raw)
     }
 
     /// Cancels every started task, and work that waits to start another.
     func cancelAll() {
         for handler in cancellations.withLock({ $0.close() }) { handler() }
-        af_session_cancel_all(raw)
+        afc_session_cancel_all(raw)
     }
 
     var statistics: SessionStatistics {
-        var core = af_session_statistics()
-        af_session_get_statistics(raw, &core)
+        var core = afc_session_statistics()
+        afc_session_get_statistics(raw, &core)
         return SessionStatistics(
             tasks: core.tasks, posts: core.posts, wakeups: core.wakeups, turns: core.turns, events: core.events,
             connections: core.connections)
@@ -75,7 +75,7 @@ final class CoreSession: @unchecked Sendable {
 
     /// Waits until the threads of all released sessions have ended.
     static func joinClosed() {
-        af_join_closed_sessions()
+        afc_join_closed_sessions()
     }
 }
 
@@ -95,7 +95,7 @@ package struct SessionStatistics: Hashable, Sendable {
     package var connections: UInt64
 }
 
-extension af_session_options {
+extension afc_session_options {
     /// Retains the handler until the session has ended, including its handshakes.
     fileprivate mutating func keep(_ handler: ClientCertificateHandler?) {
         guard let handler else { return }
@@ -106,7 +106,7 @@ extension af_session_options {
     }
 }
 
-extension af_slice {
+extension afc_slice {
     /// Makes a view of bytes without owning them.
     init(_ bytes: UnsafeRawBufferPointer) {
         self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), size: bytes.count)

@@ -35,9 +35,9 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
         waiter?.resume(returning: true)
         return switch result {
         case .bytes(let count): count
-        case .end: AF_READ_END
-        case .notYet: AF_READ_AGAIN
-        case .failed: AF_READ_FAILED
+        case .end: AFC_READ_END
+        case .notYet: AFC_READ_AGAIN
+        case .failed: AFC_READ_FAILED
         }
     }
 

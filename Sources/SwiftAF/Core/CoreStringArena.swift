@@ -38,22 +38,22 @@ struct CStringArena {
     }
 
     /// Returns a copy of bytes.
-    mutating func put(_ data: Data) -> af_slice {
+    mutating func put(_ data: Data) -> afc_slice {
         data.withUnsafeBytes { append($0) }
     }
 
     /// Copies the fields, followed by the names of removed defaults. Returns the number of headers written.
-    mutating func put(_ headers: HTTPHeaders, into core: UnsafeMutableBufferPointer<af_header>) -> Int {
+    mutating func put(_ headers: HTTPHeaders, into core: UnsafeMutableBufferPointer<afc_header>) -> Int {
         var count = 0
         for field in headers.fields {
             let name = append(field.name)
             let value = field.isLatin1 ? append(field.rawValue) : append(field.value)
-            let flags = field.isSecret ? UInt32(AF_HEADER_SECRET) : 0
-            core.initializeElement(at: count, to: af_header(name: name, value: value, flags: flags))
+            let flags = field.isSecret ? UInt32(AFC_HEADER_SECRET) : 0
+            core.initializeElement(at: count, to: afc_header(name: name, value: value, flags: flags))
             count += 1
         }
         for name in headers.removedDefaults {
-            let header = af_header(name: append(name), value: af_slice(), flags: UInt32(AF_HEADER_REMOVE))
+            let header = afc_header(name: append(name), value: afc_slice(), flags: UInt32(AFC_HEADER_REMOVE))
             core.initializeElement(at: count, to: header)
             count += 1
         }
@@ -61,21 +61,21 @@ struct CStringArena {
     }
 
     /// Returns a copy that may contain NUL.
-    mutating func append(_ text: String) -> af_slice {
+    mutating func append(_ text: String) -> afc_slice {
         var text = text
         return text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
-    mutating func append(_ bytes: [UInt8]) -> af_slice {
+    mutating func append(_ bytes: [UInt8]) -> afc_slice {
         bytes.withUnsafeBytes { append($0) }
     }
 
-    private mutating func append(_ bytes: UnsafeRawBufferPointer) -> af_slice {
-        guard let start = next else { return af_slice() }
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) -> afc_slice {
+        guard let start = next else { return afc_slice() }
         if let source = bytes.baseAddress {
             UnsafeMutableRawPointer(start).copyMemory(from: source, byteCount: bytes.count)
         }
         next = start + bytes.count
-        return af_slice(UnsafeRawBufferPointer(start: start, count: bytes.count))
+        return afc_slice(UnsafeRawBufferPointer(start: start, count: bytes.count))
     }
 }

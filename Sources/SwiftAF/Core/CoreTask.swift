@@ -45,7 +45,7 @@ class CoreTask: @unchecked Sendable {
 
     deinit {
         state.withLock { state in
-            if let raw = state.raw { af_task_release(raw) }
+            if let raw = state.raw { afc_task_release(raw) }
         }
     }
 
@@ -68,16 +68,16 @@ class CoreTask: @unchecked Sendable {
         return state.withLock { state in
             guard !state.isCancelled, state.raw == nil else { return cancelled }
             var events = events()
-            var failure = af_failure()
+            var failure = afc_failure()
             let status = request.withRequest(body: body) { core in
                 events.context = Unmanaged.passRetained(self).toOpaque()
-                return af_task_begin(&state.raw, request.session.raw, core, &events, &failure)
+                return afc_task_begin(&state.raw, request.session.raw, core, &events, &failure)
             }
-            guard status == .AF_OK, let raw = state.raw else {
+            guard status == .AFC_OK, let raw = state.raw else {
                 body = nil
                 return SessionError(failure, url: request.http.url)
             }
-            if state.isSuspended { af_task_suspend(raw) }
+            if state.isSuspended { afc_task_suspend(raw) }
             return nil
         }
     }
@@ -90,14 +90,14 @@ class CoreTask: @unchecked Sendable {
     final func cancel() {
         state.withLock { state in
             state.isCancelled = true
-            if let raw = state.raw { af_task_cancel(raw) }
+            if let raw = state.raw { afc_task_cancel(raw) }
         }
     }
 
     /// Resumes reading of the request body, or delivers the deferred piece of the response body.
     final func wake() {
         state.withLock { state in
-            if let raw = state.raw { af_task_wake(raw) }
+            if let raw = state.raw { afc_task_wake(raw) }
         }
     }
 
@@ -105,7 +105,7 @@ class CoreTask: @unchecked Sendable {
     final func suspend() {
         state.withLock { state in
             state.isSuspended = true
-            if let raw = state.raw { af_task_suspend(raw) }
+            if let raw = state.raw { afc_task_suspend(raw) }
         }
     }
 
@@ -113,7 +113,7 @@ class CoreTask: @unchecked Sendable {
     final func resume() {
         state.withLock { state in
             state.isSuspended = false
-            if let raw = state.raw { af_task_resume(raw) }
+            if let raw = state.raw { afc_task_resume(raw) }
         }
     }
 
@@ -195,11 +195,11 @@ extension CoreTask {
     }
 
     /// Every event except the end costs a call into Swift, so only the required ones are set.
-    private func events() -> af_task_events {
+    private func events() -> afc_task_events {
         let handlers = request.handlers
         let isMonitored = handlers.monitors != nil
-        var events = af_task_events()
-        events.size = MemoryLayout<af_task_events>.stride
+        var events = afc_task_events()
+        events.size = MemoryLayout<afc_task_events>.stride
         events.on_done = { context, result in
             guard let result, let task = CoreTask.from(context) else { return }
             if task.request.handlers.answersChallenges { task.state.withLock { $0.answering }?.cancel() }
@@ -217,13 +217,13 @@ extension CoreTask {
         }
         if handlers.redirect != nil || request.refusesRedirects || isMonitored {
             events.on_redirect = { context, redirect in
-                guard let redirect, let task = CoreTask.from(context) else { return AF_REDIRECT_FAIL }
+                guard let redirect, let task = CoreTask.from(context) else { return AFC_REDIRECT_FAIL }
                 return task.decide(redirect)
             }
         }
         if handlers.answersChallenges {
             events.on_challenge = { context, challenge, _ in
-                guard let challenge, let task = CoreTask.from(context) else { return AF_CHALLENGE_FAIL }
+                guard let challenge, let task = CoreTask.from(context) else { return AFC_CHALLENGE_FAIL }
                 return task.answer(challenge.pointee)
             }
         }
@@ -243,15 +243,15 @@ extension CoreTask {
         }
         if handlers.response != nil || isMonitored || request.sink == .events {
             events.on_head = { context, response in
-                guard let response, let task = CoreTask.from(context) else { return .AF_EINTERNAL }
+                guard let response, let task = CoreTask.from(context) else { return .AFC_EINTERNAL }
                 return task.receiveHead(response)
             }
         }
         if request.sink == .events {
             events.on_body = { context, chunk in
-                guard let task = CoreTask.from(context) else { return .AF_EINTERNAL }
+                guard let task = CoreTask.from(context) else { return .AFC_EINTERNAL }
                 let bytes = UnsafeRawBufferPointer(start: chunk.bytes, count: chunk.size)
-                return task.didReceiveBody(bytes) ? .AF_OK : .AF_EAGAIN
+                return task.didReceiveBody(bytes) ? .AFC_OK : .AFC_EAGAIN
             }
             events.on_wake = { CoreTask.from($0)?.didWake() }
         }
@@ -259,8 +259,8 @@ extension CoreTask {
     }
 
     /// Answers asynchronously, because a handler may take time and the loop must not block.
-    private func answer(_ challenge: af_challenge) -> af_challenge_answer {
-        guard let asked = AuthenticationChallenge(challenge) else { return AF_CHALLENGE_DEFAULT }
+    private func answer(_ challenge: afc_challenge) -> afc_challenge_answer {
+        guard let asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
         let number = challenge.number
         let answering = Task {
             let reply = ChallengeReply(number: number, disposition: await request.handlers.answer(asked))
@@ -270,19 +270,19 @@ extension CoreTask {
             }
         }
         state.withLock { $0.answering = answering }
-        return AF_CHALLENGE_LATER
+        return AFC_CHALLENGE_LATER
     }
 
-    private func receiveHead(_ response: UnsafeMutablePointer<af_response>) -> af_status {
-        guard let head = response.pointee.head, let url = response.pointee.url else { return .AF_EINTERNAL }
+    private func receiveHead(_ response: UnsafeMutablePointer<afc_response>) -> afc_status {
+        guard let head = response.pointee.head, let url = response.pointee.url else { return .AFC_EINTERNAL }
         if request.http.reportsTrust {
-            headTrust = af_response_get_trust(response).map { SharedTrustReport(TrustReport($0.pointee)) }
+            headTrust = afc_response_get_trust(response).map { SharedTrustReport(TrustReport($0.pointee)) }
         }
         switch didReceiveHead(HTTPResponse(head.pointee, url: String(cString: url))) {
         case .allow:
-            return .AF_OK
+            return .AFC_OK
         case .cancel:
-            return .AF_ECANCELED
+            return .AFC_ECANCELED
         case .download(let path, let options):
             let arena = CoreArena()
             decision = arena
@@ -290,40 +290,40 @@ extension CoreTask {
             // one.
             response.pointee.path = (try? arena.copy(path, "")) ?? (try? arena.copy("", ""))
             response.pointee.flags = options.coreFlags
-            return .AF_OK
+            return .AFC_OK
         }
     }
 
-    private func decide(_ redirect: UnsafeMutablePointer<af_redirect>) -> af_redirect_answer {
+    private func decide(_ redirect: UnsafeMutablePointer<afc_redirect>) -> afc_redirect_answer {
         let proposal = RedirectProposal(redirect.pointee)
         let handlers = request.handlers
         let answer = request.refusesRedirects ? .fail : handlers.redirect?(proposal) ?? .follow
         handlers.events?.tell(.redirected(proposal, answer))
         switch answer {
         case .follow:
-            return AF_REDIRECT_FOLLOW
+            return AFC_REDIRECT_FOLLOW
         case .stop:
-            return AF_REDIRECT_STOP
+            return AFC_REDIRECT_STOP
         case .fail:
-            return AF_REDIRECT_FAIL
+            return AFC_REDIRECT_FAIL
         case .replace(let next):
             let arena = CoreArena()
             guard (try? next.validate()) != nil, let method = try? arena.copy(next.method.rawValue, ""),
                 let url = try? arena.copy(next.url, "")
-            else { return AF_REDIRECT_FAIL }
+            else { return AFC_REDIRECT_FAIL }
             let headers = arena.copy(next.headers)
             decision = arena
             redirect.pointee.method = method
             redirect.pointee.url = url
             redirect.pointee.headers = headers.baseAddress
             redirect.pointee.header_count = headers.count
-            return AF_REDIRECT_FOLLOW
+            return AFC_REDIRECT_FOLLOW
         }
     }
 }
 
 extension TransferProgress {
-    fileprivate init(_ progress: af_progress) {
+    fileprivate init(_ progress: afc_progress) {
         self.init(
             sent: progress.sent, sentTotal: progress.sent_total < 0 ? nil : progress.sent_total,
             received: progress.received, receivedTotal: progress.received_total < 0 ? nil : progress.received_total,

@@ -15,9 +15,9 @@ struct CoreFile: Equatable, Sendable {
             + (token.map { CStringArena.size(of: $0.text) } ?? 0)
     }
 
-    func sink(_ texts: inout CStringArena) -> af_sink {
-        var sink = af_sink()
-        sink.kind = AF_SINK_FILE
+    func sink(_ texts: inout CStringArena) -> afc_sink {
+        var sink = afc_sink()
+        sink.kind = AFC_SINK_FILE
         if let rawPath { sink.path = texts.put(rawPath) } else if let path { sink.path = texts.put(path) }
         if let token { sink.resume_token = texts.put(token.text) }
         sink.flags = options.coreFlags
@@ -28,13 +28,13 @@ struct CoreFile: Equatable, Sendable {
 extension DownloadOptions {
     var coreFlags: UInt32 {
         var flags: UInt32 = 0
-        if !contains(.replacesFile) { flags |= UInt32(AF_SINK_NO_REPLACE) }
-        if contains(.createsFolders) { flags |= UInt32(AF_SINK_MAKE_FOLDERS) }
-        if contains(.keepsPartialFile) { flags |= UInt32(AF_SINK_KEEP_PARTIAL) }
-        if contains(.resumes) { flags |= UInt32(AF_SINK_RESUME) }
-        if contains(.synchronizes) { flags |= UInt32(AF_SINK_SYNC) }
-        if contains(.followsLinks) { flags |= UInt32(AF_SINK_FOLLOW_LINKS) }
-        if contains(.keepsPermissions) { flags |= UInt32(AF_SINK_KEEP_MODE) }
+        if !contains(.replacesFile) { flags |= UInt32(AFC_SINK_NO_REPLACE) }
+        if contains(.createsFolders) { flags |= UInt32(AFC_SINK_MAKE_FOLDERS) }
+        if contains(.keepsPartialFile) { flags |= UInt32(AFC_SINK_KEEP_PARTIAL) }
+        if contains(.resumes) { flags |= UInt32(AFC_SINK_RESUME) }
+        if contains(.synchronizes) { flags |= UInt32(AFC_SINK_SYNC) }
+        if contains(.followsLinks) { flags |= UInt32(AFC_SINK_FOLLOW_LINKS) }
+        if contains(.keepsPermissions) { flags |= UInt32(AFC_SINK_KEEP_MODE) }
         return flags
     }
 }
@@ -49,7 +49,7 @@ struct CoreDownload: Sendable {
     var token: ResumeToken?
 
     /// Nil if there is no file.
-    init?(_ download: af_download) {
+    init?(_ download: afc_download) {
         guard let path = download.path else { return nil }
         self.path = String(cString: path)
         resumption = DownloadResponse.Resumption(download.resumption)
@@ -61,12 +61,12 @@ struct CoreDownload: Sendable {
 }
 
 extension DownloadResponse.Resumption {
-    fileprivate init(_ resumption: af_resumption) {
+    fileprivate init(_ resumption: afc_resumption) {
         self =
             switch resumption {
-            case AF_RESUMPTION_RESUMED: .continued
-            case AF_RESUMPTION_RESTARTED: .restarted
-            case AF_RESUMPTION_COMPLETE: .alreadyComplete
+            case AFC_RESUMPTION_RESUMED: .continued
+            case AFC_RESUMPTION_RESTARTED: .restarted
+            case AFC_RESUMPTION_COMPLETE: .alreadyComplete
             default: .none
             }
     }

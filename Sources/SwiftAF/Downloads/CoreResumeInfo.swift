@@ -9,18 +9,18 @@ struct CoreResumeInfo {
 
     init(_ text: String) throws(SessionError) {
         var text = text
-        var failure = af_failure()
+        var failure = afc_failure()
         // The URL is a part of the text.
         let info: CoreResumeInfo? = text.withUTF8 { bytes in
-            var info = af_resume_info()
-            let status = af_resume_info_read(af_slice(UnsafeRawBufferPointer(bytes)), &info, &failure)
-            return status == .AF_OK ? CoreResumeInfo(info) : nil
+            var info = afc_resume_info()
+            let status = afc_resume_info_read(afc_slice(UnsafeRawBufferPointer(bytes)), &info, &failure)
+            return status == .AFC_OK ? CoreResumeInfo(info) : nil
         }
         guard let info else { throw SessionError(failure) }
         self = info
     }
 
-    private init(_ info: af_resume_info) {
+    private init(_ info: afc_resume_info) {
         url = info.url.text
         received = info.received
         total = info.total < 0 ? nil : info.total

@@ -10,7 +10,7 @@ package enum HTTPDate {
     package static func parse(_ text: String, now: Date = .now) -> Date? {
         var seconds: Int64 = 0
         let now = Int64(exactly: now.timeIntervalSince1970.rounded(.down)) ?? 0
-        guard text.withCoreSlice({ af_date_parse($0, now, &seconds) }) else { return nil }
+        guard text.withCoreSlice({ afc_date_parse($0, now, &seconds) }) else { return nil }
         return Date(timeIntervalSince1970: TimeInterval(seconds))
     }
 }

@@ -6,32 +6,32 @@ enum CoreField {
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` with the header's name, never its value.
     static func check(_ field: HTTPHeaders.Field) throws(SessionError) {
-        guard check(field, nil) != .AF_OK else { return }
-        var failure = af_failure()
+        guard check(field, nil) != .AFC_OK else { return }
+        var failure = afc_failure()
         _ = check(field, &failure)
         throw SessionError(failure)
     }
 
     private static func check(
-        _ field: HTTPHeaders.Field, _ failure: UnsafeMutablePointer<af_failure>?
-    ) -> af_status {
+        _ field: HTTPHeaders.Field, _ failure: UnsafeMutablePointer<afc_failure>?
+    ) -> afc_status {
         field.name.withCoreSlice { name in
             field.value.withCoreSlice { value in
-                var header = af_header(name: name, value: value, flags: 0)
-                return af_header_check(&header, failure)
+                var header = afc_header(name: name, value: value, flags: 0)
+                return afc_header_check(&header, failure)
             }
         }
     }
 
     /// Whether a text is a token (RFC 9110, section 5.6.2), as methods and header names are.
     static func isToken(_ text: String) -> Bool {
-        !text.isEmpty && text.withCoreSlice { af_token_size($0) == $0.size }
+        !text.isEmpty && text.withCoreSlice { afc_token_size($0) == $0.size }
     }
 
     /// Returns the token at the start of a text; empty if there is none.
     static func token(atStartOf text: Substring) -> Substring {
         var text = text
-        let size = text.withUTF8 { af_token_size(af_slice(UnsafeRawBufferPointer($0))) }
+        let size = text.withUTF8 { afc_token_size(afc_slice(UnsafeRawBufferPointer($0))) }
         return Substring(text.utf8.prefix(size))
     }
 }

@@ -9,14 +9,14 @@ extension HTTPResponse {
                 $0.isNamed(HTTPHeaders.Name.contentDisposition) || $0.isNamed(HTTPHeaders.Name.contentType)
             })
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CStringArena.size(of: fields)) { memory in
-            withUnsafeTemporaryAllocation(of: af_header.self, capacity: fields.fields.count) { core in
+            withUnsafeTemporaryAllocation(of: afc_header.self, capacity: fields.fields.count) { core in
                 var texts = CStringArena(memory)
-                var head = af_head()
+                var head = afc_head()
                 head.header_count = texts.put(fields, into: core)
                 head.headers = UnsafePointer(core.baseAddress)
-                return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AF_FILE_NAME_MAX) + 1) { name in
+                return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_FILE_NAME_MAX) + 1) { name in
                     guard let start = name.baseAddress else { return "download" }
-                    af_suggest_file_name(start, &head, url)
+                    afc_suggest_file_name(start, &head, url)
                     return String(cString: start)
                 }
             }
@@ -28,7 +28,7 @@ extension MediaType {
     /// The result of ``of(pathExtension:)`` as text.
     static func coreType(ofPathExtension pathExtension: String) -> String? {
         var text = pathExtension
-        return text.withUTF8 { af_media_type_of_extension(af_slice(UnsafeRawBufferPointer($0))) }
+        return text.withUTF8 { afc_media_type_of_extension(afc_slice(UnsafeRawBufferPointer($0))) }
             .map { String(cString: $0) }
     }
 }

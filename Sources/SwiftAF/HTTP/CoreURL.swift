@@ -7,9 +7,9 @@ package enum CoreURL {
     /// - Throws: ``SessionError/Code/invalidInput``, with a message that names the invalid part.
     static func check(_ url: String) throws(SessionError) {
         // First without an error, whose struct is large and rarely needed.
-        if url.withCoreSlice({ af_url_check($0, nil) }) == .AF_OK { return }
-        var failure = af_failure()
-        _ = url.withCoreSlice { af_url_check($0, &failure) }
+        if url.withCoreSlice({ afc_url_check($0, nil) }) == .AFC_OK { return }
+        var failure = afc_failure()
+        _ = url.withCoreSlice { afc_url_check($0, &failure) }
         throw SessionError(failure, url: url)
     }
 
@@ -18,7 +18,7 @@ package enum CoreURL {
         base.withCoreSlice { base in
             reference.withCoreSlice { reference in
                 // The size of both texts and of the separators between them.
-                write(base.size + reference.size + 2) { af_url_resolve($0, $1, base, reference) }
+                write(base.size + reference.size + 2) { afc_url_resolve($0, $1, base, reference) }
             }
         }
     }
@@ -27,16 +27,16 @@ package enum CoreURL {
     package static func append(query: String, to url: String) -> String {
         url.withCoreSlice { url in
             query.withCoreSlice { query in
-                write(url.size + query.size + 1) { af_url_append_query($0, $1, url, query) }
+                write(url.size + query.size + 1) { afc_url_append_query($0, $1, url, query) }
             }
         }
     }
 
     /// Returns the serialized origin (RFC 6454, section 6.2); nil if the URL isn't valid for a request.
     static func origin(of url: String) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AF_URL_ORIGIN_ROOM)) { room in
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_URL_ORIGIN_ROOM)) { room in
             guard let start = room.baseAddress,
-                url.withCoreSlice({ af_url_write_origin(start, $0, nil) }) == .AF_OK
+                url.withCoreSlice({ afc_url_write_origin(start, $0, nil) }) == .AFC_OK
             else { return nil }
             return String(cString: start)
         }
@@ -46,11 +46,11 @@ package enum CoreURL {
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if the URL has none.
     package static func fileName(of url: String) throws(SessionError) -> String {
-        var failure = af_failure()
-        let name = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AF_FILE_NAME_MAX) + 1) {
+        var failure = afc_failure()
+        let name = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_FILE_NAME_MAX) + 1) {
             room -> String? in
             guard let start = room.baseAddress,
-                url.withCoreSlice({ af_url_file_name(start, $0, &failure) }) == .AF_OK
+                url.withCoreSlice({ afc_url_file_name(start, $0, &failure) }) == .AFC_OK
             else { return nil }
             return String(cString: start)
         }
@@ -72,15 +72,15 @@ extension URLText {
     /// Splits a URL or a relative reference.
     package init(_ url: String) {
         self = url.withCoreSlice { text in
-            var parts = af_url_parts()
-            af_url_split(&parts, text)
+            var parts = afc_url_parts()
+            afc_url_split(&parts, text)
             /// Returns the same bytes of `url`. All delimiters are ASCII, so no character is split.
-            func part(_ slice: af_slice) -> Substring? {
+            func part(_ slice: afc_slice) -> Substring? {
                 guard let start = slice.bytes, let base = text.bytes, !url.isEmpty else { return nil }
                 let first = url.utf8.index(url.startIndex, offsetBy: start - base)
                 return url[first..<url.utf8.index(first, offsetBy: slice.size)]
             }
-            let port = af_url_port(&parts)
+            let port = afc_url_port(&parts)
             return URLText(
                 text: url, scheme: part(parts.scheme), userInfo: part(parts.userinfo), host: part(parts.host),
                 portText: part(parts.port), port: port == 0 ? nil : Int(port), path: part(parts.path) ?? "",
@@ -91,8 +91,8 @@ extension URLText {
 
 extension String {
     /// Calls `body` with a view of the text, valid during the call. The text may contain NUL.
-    func withCoreSlice<Result>(_ body: (af_slice) -> Result) -> Result {
+    func withCoreSlice<Result>(_ body: (afc_slice) -> Result) -> Result {
         var text = self
-        return text.withUTF8 { body(af_slice(UnsafeRawBufferPointer($0))) }
+        return text.withUTF8 { body(afc_slice(UnsafeRawBufferPointer($0))) }
     }
 }

@@ -1,15 +1,15 @@
 internal import CAFCore
 
 extension WireTrace {
-    init?(_ trace: af_trace) {
+    init?(_ trace: afc_trace) {
         let bytes = Array(UnsafeRawBufferPointer(start: trace.bytes.bytes, count: trace.bytes.size))
         let event: Event
         switch trace.kind {
-        case AF_TRACE_CONNECTION:
+        case AFC_TRACE_CONNECTION:
             guard let connection = trace.connection else { return nil }
             event = .connection(Connection(connection.pointee))
-        case AF_TRACE_REQUEST: event = .requestHead(bytes)
-        case AF_TRACE_RESPONSE: event = .responseLine(bytes)
+        case AFC_TRACE_REQUEST: event = .requestHead(bytes)
+        case AFC_TRACE_RESPONSE: event = .responseLine(bytes)
         default: return nil
         }
         self.init(event, hop: trace.hop, isTunnel: trace.is_tunnel)
@@ -17,7 +17,7 @@ extension WireTrace {
 }
 
 extension WireTrace.Connection {
-    fileprivate init(_ connection: af_trace_connection) {
+    fileprivate init(_ connection: afc_trace_connection) {
         let address = withUnsafeBytes(of: connection.remote_address) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }

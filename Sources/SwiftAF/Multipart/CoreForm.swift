@@ -3,39 +3,39 @@ import FoundationEssentials
 
 /// Owns a form of the core until a request takes it. Not thread-safe.
 final class CoreForm {
-    static let mostParts = Int(AF_MULTIPART_PARTS_MAX)
+    static let mostParts = Int(AFC_MULTIPART_PARTS_MAX)
 
     /// The form; nil once taken.
     private var raw: OpaquePointer?
 
     /// Makes an empty form.
     private init(_ boundary: String?) throws(SessionError) {
-        var failure = af_failure()
+        var failure = afc_failure()
         guard boundary?.utf8.contains(0) != true else {
             throw SessionError(.invalidInput, message: "the boundary contains NUL")
         }
         let status =
             if let boundary {
-                boundary.withCString { af_multipart_new(&raw, $0, &failure) }
+                boundary.withCString { afc_multipart_new(&raw, $0, &failure) }
             } else {
-                af_multipart_new(&raw, nil, &failure)
+                afc_multipart_new(&raw, nil, &failure)
             }
-        guard status == .AF_OK else { throw SessionError(failure) }
+        guard status == .AFC_OK else { throw SessionError(failure) }
     }
 
     /// Makes the core's form.
     ///
     /// - Parameter reader: Returns the reader of a part that is a stream. The form takes ownership of it.
-    convenience init(_ form: BodyForm, reader: (BodyStream) -> af_reader) throws(SessionError) {
+    convenience init(_ form: BodyForm, reader: (BodyStream) -> afc_reader) throws(SessionError) {
         try self.init(form.boundary)
-        if !form.isBoundaryChosen { af_multipart_trust_boundary(raw) }
+        if !form.isBoundaryChosen { afc_multipart_trust_boundary(raw) }
         for part in form.parts { try add(part, reader, lending: true) }
         guard let throttle = form.throttle else { return }
-        af_multipart_throttle(raw, max(0, throttle.packetSize), throttle.delay.coreMilliseconds)
+        afc_multipart_throttle(raw, max(0, throttle.packetSize), throttle.delay.coreMilliseconds)
     }
 
     deinit {
-        af_multipart_free(raw)
+        afc_multipart_free(raw)
     }
 
     /// Checks a part like the core when it is added, without keeping anything of it.
@@ -59,9 +59,9 @@ final class CoreForm {
 
     // The form is freed with this object, which must outlive each call. Don't use `raw` from outside.
 
-    private var length: Int64? { Self.known(af_multipart_get_length(raw)) }
+    private var length: Int64? { Self.known(afc_multipart_get_length(raw)) }
 
-    private var firstPartLength: Int64? { Self.known(af_multipart_get_part_length(raw, 0)) }
+    private var firstPartLength: Int64? { Self.known(afc_multipart_get_part_length(raw, 0)) }
 
     private static func known(_ length: Int64) -> Int64? {
         length < 0 ? nil : length
@@ -73,28 +73,28 @@ final class CoreForm {
         return raw
     }
 
-    /// Writes up to `size` bytes to a file. Returns their number or one of the AF_READ_… codes.
-    func write(_ size: Int, to descriptor: Int32, _ failure: inout af_failure) -> Int {
-        af_multipart_write(raw, descriptor, size, &failure)
+    /// Writes up to `size` bytes to a file. Returns their number or one of the AFC_READ_… codes.
+    func write(_ size: Int, to descriptor: Int32, _ failure: inout afc_failure) -> Int {
+        afc_multipart_write(raw, descriptor, size, &failure)
     }
 
     /// - Parameter lending: Whether the form outlives this call, so that bytes must be retained for it.
     private func add(
-        _ part: BodyForm.Part, _ reader: (BodyStream) -> af_reader, lending: Bool
+        _ part: BodyForm.Part, _ reader: (BodyStream) -> afc_reader, lending: Bool
     ) throws(SessionError) {
-        var failure = af_failure()
-        let status: af_status
+        var failure = afc_failure()
+        let status: afc_status
         switch part {
         case .data(let data, let heading):
             status = heading.withPart { part in
                 Self.withBytes(data, lending: lending) {
-                    af_multipart_add_bytes(raw, part, $0, $1, $2, &failure)
+                    afc_multipart_add_bytes(raw, part, $0, $1, $2, &failure)
                 }
             }
         case .raw(let data, let headers):
             status = headers.withCore { fields, count, _ in
                 Self.withBytes(data, lending: lending) {
-                    af_multipart_add_raw(raw, fields, count, $0, $1, $2, &failure)
+                    afc_multipart_add_raw(raw, fields, count, $0, $1, $2, &failure)
                 }
             }
         case .file(let file, let heading):
@@ -102,16 +102,16 @@ final class CoreForm {
                 throw SessionError(.invalidInput, message: "the path of a part's file contains NUL")
             }
             status = heading.withPart { part in
-                file.withCore { af_multipart_add_file(raw, part, $0, &failure) }
+                file.withCore { afc_multipart_add_file(raw, part, $0, &failure) }
             }
         case .stream(let stream, let heading):
             status = heading.withPart { part in
                 var reader = reader(stream)
-                return af_multipart_add_reader(
-                    raw, part, &reader, stream.length ?? AF_LENGTH_UNKNOWN_VALUE, &failure)
+                return afc_multipart_add_reader(
+                    raw, part, &reader, stream.length ?? AFC_LENGTH_UNKNOWN_VALUE, &failure)
             }
         }
-        guard status == .AF_OK else { throw SessionError(failure) }
+        guard status == .AFC_OK else { throw SessionError(failure) }
     }
 
     private typealias GiveBack = @convention(c) (UnsafeMutableRawPointer?) -> Void
@@ -119,10 +119,12 @@ final class CoreForm {
     /// Passes bytes to the core: small ones are copied, others are lent. For a check they are lent for the duration of
     /// the call.
     private static func withBytes(
-        _ data: Data, lending: Bool, _ use: (af_slice, GiveBack?, UnsafeMutableRawPointer?) -> af_status
-    ) -> af_status {
-        guard lending else { return data.withUnsafeBytes { use(af_slice($0), { _ in }, nil) } }
-        guard data.count > BorrowedData.largestCopy else { return data.withUnsafeBytes { use(af_slice($0), nil, nil) } }
+        _ data: Data, lending: Bool, _ use: (afc_slice, GiveBack?, UnsafeMutableRawPointer?) -> afc_status
+    ) -> afc_status {
+        guard lending else { return data.withUnsafeBytes { use(afc_slice($0), { _ in }, nil) } }
+        guard data.count > BorrowedData.largestCopy else {
+            return data.withUnsafeBytes { use(afc_slice($0), nil, nil) }
+        }
         let loan = BorrowedData.lend(data)
         return use(loan.bytes, BorrowedData.giveBack, loan.context)
     }
@@ -138,16 +140,16 @@ final class CoreFormSource: CoreBodySource, @unchecked Sendable {
         self.form = try CoreForm(form) { stream in
             let source = CoreStreamSource(stream, for: task)
             streams.append(source)
-            return af_reader(source)
+            return afc_reader(source)
         }
         self.streams = streams
     }
 
     override var failure: (any Error)? { streams.lazy.compactMap(\.failure).first }
 
-    override func makeBody() -> af_body {
-        var body = af_body()
-        body.kind = AF_BODY_MULTIPART
+    override func makeBody() -> afc_body {
+        var body = afc_body()
+        body.kind = AFC_BODY_MULTIPART
         body.form = form.take()
         return body
     }
@@ -155,13 +157,13 @@ final class CoreFormSource: CoreBodySource, @unchecked Sendable {
 
 extension BodyForm.Heading {
     /// Calls `use` with the heading as a core value, valid during the call.
-    fileprivate func withPart<Result>(_ use: (UnsafePointer<af_part>) -> Result) -> Result {
+    fileprivate func withPart<Result>(_ use: (UnsafePointer<afc_part>) -> Result) -> Result {
         let nameBytes = rawName ?? Array(name.utf8)
         let fileNameBytes = rawFileName ?? fileName.map { Array($0.utf8) }
         let size = nameBytes.count + (fileNameBytes?.count ?? 0) + (mediaType?.utf8.count ?? 0)
         return headers.withCore(moreText: size) { fields, count, texts in
-            var part = af_part()
-            part.size = MemoryLayout<af_part>.stride
+            var part = afc_part()
+            part.size = MemoryLayout<afc_part>.stride
             part.name = texts.append(nameBytes)
             if let fileNameBytes { part.file_name = texts.append(fileNameBytes) }
             if let mediaType { part.content_type = texts.append(mediaType) }
@@ -176,9 +178,9 @@ extension HTTPHeaders {
     /// Calls the closure with the fields as core values, valid during the call, and with memory for `moreText` bytes of
     /// other strings.
     fileprivate func withCore<Result>(
-        moreText: Int = 0, _ use: (UnsafePointer<af_header>?, Int, inout CStringArena) -> Result
+        moreText: Int = 0, _ use: (UnsafePointer<afc_header>?, Int, inout CStringArena) -> Result
     ) -> Result {
-        withUnsafeTemporaryAllocation(of: af_header.self, capacity: fields.count + removedDefaults.count) { memory in
+        withUnsafeTemporaryAllocation(of: afc_header.self, capacity: fields.count + removedDefaults.count) { memory in
             // One more byte, so that an empty string has an address, too.
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CStringArena.size(of: self) + moreText + 1) {
                 text in
@@ -191,20 +193,20 @@ extension HTTPHeaders {
 }
 
 extension BodyForm.File {
-    fileprivate func withCore<Result>(_ use: (UnsafePointer<af_part_file>) -> Result) -> Result {
+    fileprivate func withCore<Result>(_ use: (UnsafePointer<afc_part_file>) -> Result) -> Result {
         path.withCString { path in
-            var file = af_part_file(
+            var file = afc_part_file(
                 path: path, offset: range?.lowerBound ?? 0,
-                length: range.map { $0.upperBound - $0.lowerBound } ?? AF_LENGTH_UNKNOWN_VALUE,
-                size: size ?? AF_LENGTH_UNKNOWN_VALUE)
+                length: range.map { $0.upperBound - $0.lowerBound } ?? AFC_LENGTH_UNKNOWN_VALUE,
+                size: size ?? AFC_LENGTH_UNKNOWN_VALUE)
             return use(&file)
         }
     }
 }
 
-extension af_reader {
+extension afc_reader {
     /// A reader without bytes and without a release callback, for forms that are only measured.
-    fileprivate static var empty: af_reader {
-        af_reader(context: nil, read: { _, _, _ in AF_READ_END }, rewind: nil, release: nil)
+    fileprivate static var empty: afc_reader {
+        afc_reader(context: nil, read: { _, _, _ in AFC_READ_END }, rewind: nil, release: nil)
     }
 }

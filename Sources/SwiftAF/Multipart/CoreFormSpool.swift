@@ -57,22 +57,22 @@ final class CoreFormSpool: Sendable {
         let core = try CoreForm(form) { [signal] stream in
             let source = CoreStreamSource(stream, wake: { signal.send() })
             streams.append(source)
-            return af_reader(source)
+            return afc_reader(source)
         }
         let step = Step(form: core)
         while true {
             guard !Task.isCancelled else { throw SessionError(.cancelled) }
             let (count, failure) = await step.run(on: queue, descriptor)
             switch count {
-            case AF_READ_END:
+            case AFC_READ_END:
                 return
-            case AF_READ_AGAIN:
+            case AFC_READ_AGAIN:
                 await withTaskCancellationHandler {
                     await signal.wait()
                 } onCancel: {
                     signal.send()
                 }
-            case AF_READ_FAILED:
+            case AFC_READ_FAILED:
                 let error = SessionError(failure)
                 let cause = streams.lazy.compactMap(\.failure).first
                 throw cause.map { error.replacing(by: $0) } ?? error
@@ -86,10 +86,10 @@ final class CoreFormSpool: Sendable {
     private struct Step: @unchecked Sendable {
         let form: CoreForm
 
-        func run(on queue: DispatchQueue, _ descriptor: Int32) async -> (count: Int, failure: af_failure) {
+        func run(on queue: DispatchQueue, _ descriptor: Int32) async -> (count: Int, failure: afc_failure) {
             await withCheckedContinuation { continuation in
                 queue.async {
-                    var failure = af_failure()
+                    var failure = afc_failure()
                     let count = form.write(CoreFormSpool.bytesAtOnce, to: descriptor, &failure)
                     continuation.resume(returning: (count, failure))
                 }

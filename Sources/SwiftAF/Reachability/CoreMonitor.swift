@@ -23,8 +23,8 @@ final class CoreMonitor: @unchecked Sendable {
         if let host, host.utf8.contains(0) {
             throw SessionError(.invalidInput, message: "the host contains NUL")
         }
-        var options = af_reach_monitor_options()
-        options.size = MemoryLayout<af_reach_monitor_options>.stride
+        var options = afc_reach_monitor_options()
+        options.size = MemoryLayout<afc_reach_monitor_options>.stride
         options.on_change = { context, state in
             guard let context, let state else { return }
             Unmanaged<Target>.fromOpaque(context).takeUnretainedValue().receive(NetworkReachability(state.pointee))
@@ -33,12 +33,12 @@ final class CoreMonitor: @unchecked Sendable {
         let target = Unmanaged.passRetained(Target(receive))
         options.context = target.toOpaque()
         var raw: OpaquePointer?
-        var failure = af_failure()
+        var failure = afc_failure()
         let status = Self.withText(host) { text in
             options.host = text
-            return af_reach_monitor_new(&raw, &options, &failure)
+            return afc_reach_monitor_new(&raw, &options, &failure)
         }
-        guard status == .AF_OK, let raw else {
+        guard status == .AFC_OK, let raw else {
             target.release()
             throw SessionError(failure)
         }
@@ -46,18 +46,18 @@ final class CoreMonitor: @unchecked Sendable {
     }
 
     deinit {
-        af_reach_monitor_free(raw)
+        afc_reach_monitor_free(raw)
     }
 
     /// Starts or restarts monitoring. The current state is reported again.
     func start() throws(SessionError) {
-        var failure = af_failure()
-        guard af_reach_monitor_start(raw, &failure) == .AF_OK else { throw SessionError(failure) }
+        var failure = afc_failure()
+        guard afc_reach_monitor_start(raw, &failure) == .AFC_OK else { throw SessionError(failure) }
     }
 
     /// Stops monitoring. A callback that is already running may still deliver a state.
     func stop() {
-        af_reach_monitor_stop(raw)
+        afc_reach_monitor_stop(raw)
     }
 
     /// Whether a string is an IPv4 or IPv6 address, with or without a zone.
@@ -79,12 +79,12 @@ final class CoreMonitor: @unchecked Sendable {
 extension NetworkReachabilityStatus {
     /// The text of ``description``.
     var coreText: String {
-        String(cString: af_reach_status_text(af_reach_status(rawValue: Int32(rawValue)) ?? .AF_REACH_UNKNOWN))
+        String(cString: afc_reach_status_text(afc_reach_status(rawValue: Int32(rawValue)) ?? .AFC_REACH_UNKNOWN))
     }
 }
 
 extension NetworkReachability {
-    fileprivate init(_ core: af_reachability) {
+    fileprivate init(_ core: afc_reachability) {
         self.init(NetworkReachabilityStatus(core.status), link: NetworkLink(core.link))
         linkName = withUnsafeBytes(of: core.link_name) { name in
             String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
@@ -93,21 +93,21 @@ extension NetworkReachability {
 }
 
 extension NetworkReachabilityStatus {
-    fileprivate init(_ core: af_reach_status) {
+    fileprivate init(_ core: afc_reach_status) {
         self = NetworkReachabilityStatus(rawValue: Int(core.rawValue)) ?? .unknown
     }
 }
 
 extension NetworkLink {
-    fileprivate init(_ core: af_link_kind) {
+    fileprivate init(_ core: afc_link_kind) {
         self =
             switch core {
-            case .AF_LINK_LOOPBACK: .loopback
-            case .AF_LINK_WIRED: .wired
-            case .AF_LINK_WIRELESS: .wireless
-            case .AF_LINK_CELLULAR: .cellular
-            case .AF_LINK_OTHER: .other
-            case .AF_LINK_UNKNOWN: .unknown
+            case .AFC_LINK_LOOPBACK: .loopback
+            case .AFC_LINK_WIRED: .wired
+            case .AFC_LINK_WIRELESS: .wireless
+            case .AFC_LINK_CELLULAR: .cellular
+            case .AFC_LINK_OTHER: .other
+            case .AFC_LINK_UNKNOWN: .unknown
             @unknown default: .unknown
             }
     }

@@ -8,44 +8,44 @@ final class CoreHSTS: @unchecked Sendable {
     init(_ path: String?, maximumCount: Int) throws(SessionError) {
         var raw: OpaquePointer?
         try CoreArena.call { (arena, failure) throws(SessionError) in
-            var options = af_hsts_options()
-            options.size = MemoryLayout<af_hsts_options>.stride
+            var options = afc_hsts_options()
+            options.size = MemoryLayout<afc_hsts_options>.stride
             options.path = try arena.copy(path, "the path of the store")
             options.max_hosts = UInt32(clamping: max(1, maximumCount))
-            return af_hsts_new(&raw, &options, &failure)
+            return afc_hsts_new(&raw, &options, &failure)
         }
         guard let raw else { throw SessionError(.outOfMemory) }
         self.raw = raw
     }
 
     deinit {
-        af_hsts_release(raw)
+        afc_hsts_release(raw)
     }
 
     func insert(_ host: String, until date: Date?, includingSubdomains: Bool) throws(SessionError) {
         let seconds = date.map { $0.timeIntervalSince1970.rounded(.down) }
         let end = seconds.map { Int64(exactly: $0) ?? ($0 > 0 ? .max : 0) } ?? .max
         try CoreArena.call { (arena, failure) throws(SessionError) in
-            af_hsts_add(raw, try arena.copy(host, "the host"), end, includingSubdomains, &failure)
+            afc_hsts_add(raw, try arena.copy(host, "the host"), end, includingSubdomains, &failure)
         }
     }
 
     func contains(_ host: String) -> Bool {
-        !host.utf8.contains(0) && host.withCString { af_hsts_has(raw, $0) }
+        !host.utf8.contains(0) && host.withCString { afc_hsts_has(raw, $0) }
     }
 
     func remove(_ host: String) {
         guard !host.utf8.contains(0) else { return }
-        _ = host.withCString { af_hsts_remove(raw, $0) }
+        _ = host.withCString { afc_hsts_remove(raw, $0) }
     }
 
     func removeAll() {
-        af_hsts_remove(raw, nil)
+        afc_hsts_remove(raw, nil)
     }
 
     func save(to path: String?) throws(SessionError) {
         try CoreArena.call { (arena, failure) throws(SessionError) in
-            af_hsts_save(raw, try arena.copy(path, "the path of the store"), &failure)
+            afc_hsts_save(raw, try arena.copy(path, "the path of the store"), &failure)
         }
     }
 }

@@ -3,14 +3,14 @@ import FoundationEssentials
 
 extension CoreArena {
     /// The core's options; valid as long as the arena.
-    func options(_ tls: TLSOptions) throws(SessionError) -> af_tls_options {
-        var options = af_tls_options()
+    func options(_ tls: TLSOptions) throws(SessionError) -> afc_tls_options {
+        var options = afc_tls_options()
         options.min_version = tls.minimumVersion.core
-        options.max_version = tls.maximumVersion?.core ?? AF_TLS_DEFAULT
+        options.max_version = tls.maximumVersion?.core ?? AFC_TLS_DEFAULT
         options.ciphers = try copy(tls.ciphers, "the cipher list")
         options.cipher_suites = try copy(tls.cipherSuites, "the list of cipher suites")
         options.write_key_log = tls.logsKeys
-        var certificates: [af_client_certificate] = []
+        var certificates: [afc_client_certificate] = []
         for certificate in tls.clientCertificates { certificates.append(try core(certificate)) }
         options.client_certificates = copy(certificates)
         options.client_certificate_count = certificates.count
@@ -18,8 +18,8 @@ extension CoreArena {
         return options
     }
 
-    fileprivate func core(_ certificate: ClientCertificate) throws(SessionError) -> af_client_certificate {
-        var core = af_client_certificate()
+    fileprivate func core(_ certificate: ClientCertificate) throws(SessionError) -> afc_client_certificate {
+        var core = afc_client_certificate()
         core.host = try copy(certificate.host, "the host of a client certificate")
         core.include_subdomains = certificate.includesSubdomains
         core.password = try copy(certificate.password, "the password of a client certificate")
@@ -37,25 +37,25 @@ extension CoreArena {
 
 extension ClientCertificateHandler {
     /// Unretained: the session's owner keeps the handler alive.
-    fileprivate var hook: af_certificate_hook {
-        af_certificate_hook(
+    fileprivate var hook: afc_certificate_hook {
+        afc_certificate_hook(
             context: Unmanaged.passUnretained(self).toOpaque(),
             choose: { context, request in
-                guard let context, let request else { return .AF_EINTERNAL }
+                guard let context, let request else { return .AFC_EINTERNAL }
                 let handler = Unmanaged<ClientCertificateHandler>.fromOpaque(context).takeUnretainedValue()
                 switch handler.decide(ClientCertificateRequest(request)) {
                 case .performDefaultHandling:
-                    return .AF_OK
+                    return .AFC_OK
                 case .show(let certificate):
                     // Read before the arena is freed.
                     let arena = CoreArena()
-                    guard var core = try? arena.core(certificate) else { return .AF_EINVAL }
-                    return withExtendedLifetime(arena) { af_certificate_request_show(request, &core, nil) }
+                    guard var core = try? arena.core(certificate) else { return .AFC_EINVAL }
+                    return withExtendedLifetime(arena) { afc_certificate_request_show(request, &core, nil) }
                 case .decline:
-                    af_certificate_request_decline(request)
-                    return .AF_OK
+                    afc_certificate_request_decline(request)
+                    return .AFC_OK
                 case .cancel:
-                    return .AF_ECANCELED
+                    return .AFC_ECANCELED
                 }
             })
     }
@@ -63,25 +63,25 @@ extension ClientCertificateHandler {
 
 extension ClientCertificateRequest {
     fileprivate init(_ request: OpaquePointer) {
-        let count = af_certificate_request_get_authority_count(request)
+        let count = afc_certificate_request_get_authority_count(request)
         self.init(
-            host: String(cString: af_certificate_request_get_host(request)),
+            host: String(cString: afc_certificate_request_get_host(request)),
             authorities: (0..<count).compactMap { index in
                 var text: UnsafeMutablePointer<CChar>?
-                guard af_certificate_request_copy_authority(request, index, &text) == .AF_OK, let text else {
+                guard afc_certificate_request_copy_authority(request, index, &text) == .AFC_OK, let text else {
                     return nil
                 }
-                defer { af_free(text) }
+                defer { afc_free(text) }
                 return String(cString: text)
             })
     }
 }
 
 extension TLSOptions.Version {
-    fileprivate var core: af_tls_protocol {
+    fileprivate var core: afc_tls_protocol {
         switch self {
-        case .v1_2: AF_TLS_1_2
-        case .v1_3: AF_TLS_1_3
+        case .v1_2: AFC_TLS_1_2
+        case .v1_3: AFC_TLS_1_3
         }
     }
 }

@@ -11,14 +11,14 @@ final class CoreTrustPolicy: @unchecked Sendable {
         var raw: OpaquePointer?
         try CoreArena.call { (arena, failure) throws(SessionError) in
             var options = try arena.options(policy)
-            return af_trust_policy_new(&raw, &options, &failure)
+            return afc_trust_policy_new(&raw, &options, &failure)
         }
         guard let raw else { throw SessionError(.outOfMemory) }
         self.raw = raw
     }
 
     deinit {
-        af_trust_policy_release(raw)
+        afc_trust_policy_release(raw)
     }
 }
 
@@ -29,13 +29,13 @@ extension SecurityPolicy {
         let arena = CoreArena()
         let name = try arena.copy(host, "the host")
         let slices = chain.map { arena.copy($0) }
-        var failure = af_failure()
-        var report: UnsafeMutablePointer<af_trust_report>?
+        var failure = afc_failure()
+        var report: UnsafeMutablePointer<afc_trust_report>?
         let status = withExtendedLifetime((policy, arena)) {
-            af_trust_evaluate(&report, policy.raw, slices, slices.count, name, &failure)
+            afc_trust_evaluate(&report, policy.raw, slices, slices.count, name, &failure)
         }
-        defer { af_trust_report_free(report) }
-        if status == .AF_OK, let report { return TrustReport(report.pointee) }
+        defer { afc_trust_report_free(report) }
+        if status == .AFC_OK, let report { return TrustReport(report.pointee) }
         var error = SessionError(failure)
         error.trust = report.map { TrustReport($0.pointee) }
         throw error
@@ -48,9 +48,9 @@ extension SecurityPolicy {
 }
 
 extension CoreArena {
-    fileprivate func options(_ policy: SecurityPolicy) throws(SessionError) -> af_trust_options {
-        var options = af_trust_options()
-        options.size = MemoryLayout<af_trust_options>.stride
+    fileprivate func options(_ policy: SecurityPolicy) throws(SessionError) -> afc_trust_options {
+        var options = afc_trust_options()
+        options.size = MemoryLayout<afc_trust_options>.stride
         options.anchors = copy(try policy.anchors.bytes())
         options.keep_system_anchors = policy.keepsSystemAnchors
         options.intermediates = copy(Data(joining: policy.intermediates, as: "CERTIFICATE"))
@@ -58,9 +58,9 @@ extension CoreArena {
         options.check_authorities = policy.checksRevocationOfAuthorities
         options.ocsp =
             switch policy.ocsp {
-            case .ignored: AF_OCSP_IGNORE
-            case .checked: AF_OCSP_CHECK
-            case .required: AF_OCSP_REQUIRE
+            case .ignored: AFC_OCSP_IGNORE
+            case .checked: AFC_OCSP_CHECK
+            case .required: AFC_OCSP_REQUIRE
             }
         if let level = policy.securityLevel {
             guard 1...5 ~= level else {
@@ -71,7 +71,7 @@ extension CoreArena {
         options.time_s = policy.verificationDate.map { max(1, Int64(unixTime: $0)) } ?? 0
         options.everywhere = try rule(
             policy.pinning, policy.allowsInvalidCertificates, policy.validatesDomainName)
-        var rules: [af_trust_rule] = []
+        var rules: [afc_trust_rule] = []
         for rule in policy.rules {
             var core = try self.rule(rule.pinning, rule.allowsInvalidCertificates, rule.validatesDomainName)
             core.host = try copy(rule.host, "the host of a rule")
@@ -86,19 +86,19 @@ extension CoreArena {
 
     private func rule(
         _ pinning: SecurityPolicy.Pinning, _ allowsInvalid: Bool, _ validatesName: Bool
-    ) throws(SessionError) -> af_trust_rule {
-        var rule = af_trust_rule()
+    ) throws(SessionError) -> afc_trust_rule {
+        var rule = afc_trust_rule()
         rule.mode =
             switch pinning.mode {
-            case .none: AF_PINNING_NONE
-            case .publicKey: AF_PINNING_PUBLIC_KEY
-            case .certificate: AF_PINNING_CERTIFICATE
+            case .none: AFC_PINNING_NONE
+            case .publicKey: AFC_PINNING_PUBLIC_KEY
+            case .certificate: AFC_PINNING_CERTIFICATE
             }
         rule.match =
             switch pinning.match {
-            case .any: AF_PIN_MATCH_ANY
-            case .leaf: AF_PIN_MATCH_LEAF
-            case .all: AF_PIN_MATCH_ALL
+            case .any: AFC_PIN_MATCH_ANY
+            case .leaf: AFC_PIN_MATCH_LEAF
+            case .all: AFC_PIN_MATCH_ALL
             }
         rule.certificates = copy(Data(joining: Array(pinning.certificates), as: "CERTIFICATE"))
         var pins: [UnsafePointer<CChar>?] = []
@@ -115,16 +115,16 @@ extension CoreArena {
 
 extension TrustHandler {
     /// Retains the object; the policy releases it.
-    fileprivate var hook: af_trust_hook {
-        af_trust_hook(
+    fileprivate var hook: afc_trust_hook {
+        afc_trust_hook(
             context: Unmanaged.passRetained(self).toOpaque(),
             decide: { context, report in
-                guard let context, let report else { return AF_TRUST_ANSWER_KEEP }
+                guard let context, let report else { return AFC_TRUST_ANSWER_KEEP }
                 let handler = Unmanaged<TrustHandler>.fromOpaque(context).takeUnretainedValue()
                 switch handler.decide(TrustReport(report.pointee)) {
-                case .keep: return AF_TRUST_ANSWER_KEEP
-                case .accept: return AF_TRUST_ANSWER_ACCEPT
-                case .refuse: return AF_TRUST_ANSWER_REFUSE
+                case .keep: return AFC_TRUST_ANSWER_KEEP
+                case .accept: return AFC_TRUST_ANSWER_ACCEPT
+                case .refuse: return AFC_TRUST_ANSWER_REFUSE
                 }
             },
             release: { context in
@@ -155,11 +155,11 @@ extension TrustAnchors {
 extension Data {
     /// Returns the certificates of a file, or of a folder's `.cer` files, as PEM.
     fileprivate init(certificatesAt path: String) throws(SessionError) {
-        var bytes = af_bytes()
+        var bytes = afc_bytes()
         try CoreArena.call { (arena, failure) throws(SessionError) in
-            af_certificates_read(&bytes, try arena.copy(path, "a path"), &failure)
+            afc_certificates_read(&bytes, try arena.copy(path, "a path"), &failure)
         }
-        defer { af_free(bytes.bytes) }
+        defer { afc_free(bytes.bytes) }
         self.init(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.size))
     }
 

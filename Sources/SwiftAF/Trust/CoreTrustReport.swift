@@ -2,7 +2,7 @@ internal import CAFCore
 import FoundationEssentials
 
 extension TrustReport {
-    init(_ report: af_trust_report) {
+    init(_ report: afc_trust_report) {
         self.init(
             isAccepted: report.is_accepted,
             reason: SessionError.Reason(report.reason),
@@ -16,20 +16,20 @@ extension TrustReport {
 }
 
 extension TrustReport.PinOutcome {
-    fileprivate init(_ outcome: af_pin_outcome) {
+    fileprivate init(_ outcome: afc_pin_outcome) {
         switch outcome {
-        case .AF_PINS_NONE: self = .none
-        case .AF_PINS_MATCHED: self = .matched
-        case .AF_PINS_MISSED: self = .missed
-        case .AF_PINS_EXPIRED: self = .expired
-        case .AF_PINS_REPORTED: self = .reported
+        case .AFC_PINS_NONE: self = .none
+        case .AFC_PINS_MATCHED: self = .matched
+        case .AFC_PINS_MISSED: self = .missed
+        case .AFC_PINS_EXPIRED: self = .expired
+        case .AFC_PINS_REPORTED: self = .reported
         @unknown default: self = .none
         }
     }
 }
 
 extension TrustCertificate {
-    fileprivate init(_ one: af_trust_certificate) {
+    fileprivate init(_ one: afc_trust_certificate) {
         let names = UnsafeBufferPointer(start: one.names, count: one.name_count)
         self.init(
             der: Data(one.der.buffer),

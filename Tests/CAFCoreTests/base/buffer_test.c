@@ -8,47 +8,47 @@
 
 static void allocations_fail_on_order(void **state) {
     (void)state;
-    af__alloc_fail_at(2);
-    void *first = af__alloc(10), *second = af__zalloc(10), *third = af__alloc(10);
+    afc__alloc_fail_at(2);
+    void *first = afc__alloc(10), *second = afc__zalloc(10), *third = afc__alloc(10);
     assert_non_null(first);
     assert_null(second);
     assert_non_null(third);
-    assert_int_equal(af__alloc_fail_at(1), 3);
-    assert_null(af__realloc(first, 20));
-    assert_int_equal(af__alloc_fail_at(0), 1);
-    af_free(first);
-    af_free(third);
+    assert_int_equal(afc__alloc_fail_at(1), 3);
+    assert_null(afc__realloc(first, 20));
+    assert_int_equal(afc__alloc_fail_at(0), 1);
+    afc_free(first);
+    afc_free(third);
 }
 
 static void allocations_count_only_while_armed(void **state) {
     (void)state;
-    af__alloc_fail_at(0);
-    af_free(af__alloc(1));
-    assert_int_equal(af__alloc_fail_at(SIZE_MAX), 0);
-    af_free(af__alloc(1));
-    assert_int_equal(af__alloc_fail_at(0), 1);
+    afc__alloc_fail_at(0);
+    afc_free(afc__alloc(1));
+    assert_int_equal(afc__alloc_fail_at(SIZE_MAX), 0);
+    afc_free(afc__alloc(1));
+    assert_int_equal(afc__alloc_fail_at(0), 1);
 }
 
 static void nothing_is_memory_too(void **state) {
     (void)state;
-    void *none = af__alloc(0);
+    void *none = afc__alloc(0);
     assert_non_null(none);
-    none = af__realloc(none, 0);
+    none = afc__realloc(none, 0);
     assert_non_null(none);
-    af_free(none);
-    char *text = af__copy_text((af_slice){NULL, 0});
+    afc_free(none);
+    char *text = afc__copy_text((afc_slice){NULL, 0});
     assert_string_equal(text, "");
-    af__free_secret(text, 1);
-    af__free_secret(NULL, 0);
-    af_free(NULL);
+    afc__free_secret(text, 1);
+    afc__free_secret(NULL, 0);
+    afc_free(NULL);
 }
 
 static void zeroed_memory_is_zero(void **state) {
     (void)state;
     unsigned char zero[64] = {0};
-    void *memory = af__zalloc(sizeof zero);
+    void *memory = afc__zalloc(sizeof zero);
     assert_memory_equal(memory, zero, sizeof zero);
-    af_free(memory);
+    afc_free(memory);
 }
 
 static void pieces_of_any_size_add_up(void **state) {
@@ -58,71 +58,71 @@ static void pieces_of_any_size_add_up(void **state) {
     assert_non_null(all);
     for (size_t i = 0; i < SIZE; i++) all[i] = (char)(i * 31 + i / 256);
     CHOPPED(size) {
-        af__buffer buffer;
-        af__buffer_init(&buffer, SIZE);
-        for (af_slice rest = {all, SIZE}; rest.size != 0;) {
-            af_slice piece = chop(&rest, size);
-            check_status(af__buffer_append(&buffer, piece.bytes, piece.size), AF_OK);
+        afc__buffer buffer;
+        afc__buffer_init(&buffer, SIZE);
+        for (afc_slice rest = {all, SIZE}; rest.size != 0;) {
+            afc_slice piece = chop(&rest, size);
+            check_status(afc__buffer_append(&buffer, piece.bytes, piece.size), AFC_OK);
         }
-        af_bytes taken = af__buffer_take(&buffer);
+        afc_bytes taken = afc__buffer_take(&buffer);
         assert_int_equal(taken.size, SIZE);
         assert_memory_equal(taken.bytes, all, SIZE);
         assert_int_equal(buffer.size, 0);
         assert_null(buffer.bytes);
-        af_free(taken.bytes);
+        afc_free(taken.bytes);
     }
     free(all);
 }
 
 static void growth_needs_few_allocations(void **state) {
     (void)state;
-    af__buffer buffer;
-    af__buffer_init(&buffer, 1 << 20);
-    af__alloc_fail_at(SIZE_MAX);
-    for (size_t i = 0; i < 1 << 20; i++) af__buffer_append(&buffer, "x", 1);
-    assert_in_range(af__alloc_fail_at(0), 1, 24);
-    af__buffer_clear(&buffer);
+    afc__buffer buffer;
+    afc__buffer_init(&buffer, 1 << 20);
+    afc__alloc_fail_at(SIZE_MAX);
+    for (size_t i = 0; i < 1 << 20; i++) afc__buffer_append(&buffer, "x", 1);
+    assert_in_range(afc__alloc_fail_at(0), 1, 24);
+    afc__buffer_clear(&buffer);
 }
 
 static void the_limit_holds_to_the_byte(void **state) {
     (void)state;
-    af__buffer buffer;
-    af__buffer_init(&buffer, 1000);
+    afc__buffer buffer;
+    afc__buffer_init(&buffer, 1000);
     char bytes[1001] = {0};
-    check_status(af__buffer_append(&buffer, bytes, 1001), AF_ETOOBIG);
-    check_status(af__buffer_append(&buffer, bytes, 999), AF_OK);
-    check_status(af__buffer_append(&buffer, bytes, 2), AF_ETOOBIG);
-    check_status(af__buffer_append(&buffer, bytes, SIZE_MAX), AF_ETOOBIG);
-    check_status(af__buffer_append(&buffer, bytes, 1), AF_OK);
-    check_status(af__buffer_append(&buffer, bytes, 1), AF_ETOOBIG);
-    check_status(af__buffer_append(&buffer, NULL, 0), AF_OK);
+    check_status(afc__buffer_append(&buffer, bytes, 1001), AFC_ETOOBIG);
+    check_status(afc__buffer_append(&buffer, bytes, 999), AFC_OK);
+    check_status(afc__buffer_append(&buffer, bytes, 2), AFC_ETOOBIG);
+    check_status(afc__buffer_append(&buffer, bytes, SIZE_MAX), AFC_ETOOBIG);
+    check_status(afc__buffer_append(&buffer, bytes, 1), AFC_OK);
+    check_status(afc__buffer_append(&buffer, bytes, 1), AFC_ETOOBIG);
+    check_status(afc__buffer_append(&buffer, NULL, 0), AFC_OK);
     assert_int_equal(buffer.size, 1000);
     assert_in_range(buffer.capacity, 1000, 1000);
-    af__buffer_clear(&buffer);
+    afc__buffer_clear(&buffer);
 }
 
 static void sizes_do_not_overflow(void **state) {
     (void)state;
-    af__buffer buffer;
-    af__buffer_init(&buffer, UINT64_MAX);
-    check_status(af__buffer_append(&buffer, "x", 1), AF_OK);
-    check_status(af__buffer_append(&buffer, "x", SIZE_MAX), AF_ETOOBIG);
+    afc__buffer buffer;
+    afc__buffer_init(&buffer, UINT64_MAX);
+    check_status(afc__buffer_append(&buffer, "x", 1), AFC_OK);
+    check_status(afc__buffer_append(&buffer, "x", SIZE_MAX), AFC_ETOOBIG);
     assert_int_equal(buffer.size, 1);
-    af__buffer_clear(&buffer);
+    afc__buffer_clear(&buffer);
     assert_int_equal(buffer.limit, UINT64_MAX);
 }
 
 static void reserving_is_a_hint_below_the_limit(void **state) {
     (void)state;
-    af__buffer buffer;
-    af__buffer_init(&buffer, 5000);
-    check_status(af__buffer_reserve(&buffer, UINT64_MAX), AF_OK);
+    afc__buffer buffer;
+    afc__buffer_init(&buffer, 5000);
+    check_status(afc__buffer_reserve(&buffer, UINT64_MAX), AFC_OK);
     assert_int_equal(buffer.capacity, 5000);
     const char *before = buffer.bytes;
-    check_status(af__buffer_reserve(&buffer, 10), AF_OK);
-    check_status(af__buffer_append(&buffer, "abc", 3), AF_OK);
+    check_status(afc__buffer_reserve(&buffer, 10), AFC_OK);
+    check_status(afc__buffer_append(&buffer, "abc", 3), AFC_OK);
     assert_ptr_equal(buffer.bytes, before);
-    af__buffer_clear(&buffer);
+    afc__buffer_clear(&buffer);
 }
 
 static void taking_gives_back_much_unused_room(void **state) {
@@ -137,25 +137,25 @@ static void taking_gives_back_much_unused_room(void **state) {
     char *bytes = calloc(1, 100000);
     assert_non_null(bytes);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__buffer buffer;
-        af__buffer_init(&buffer, 1 << 20);
-        check_status(af__buffer_reserve(&buffer, cases[i].reserved), AF_OK);
-        check_status(af__buffer_append(&buffer, bytes, cases[i].used), AF_OK);
-        af__alloc_fail_at(SIZE_MAX);
-        af_bytes taken = af__buffer_take(&buffer);
-        assert_int_equal(af__alloc_fail_at(0), cases[i].shrinks ? 1 : 0);
+        afc__buffer buffer;
+        afc__buffer_init(&buffer, 1 << 20);
+        check_status(afc__buffer_reserve(&buffer, cases[i].reserved), AFC_OK);
+        check_status(afc__buffer_append(&buffer, bytes, cases[i].used), AFC_OK);
+        afc__alloc_fail_at(SIZE_MAX);
+        afc_bytes taken = afc__buffer_take(&buffer);
+        assert_int_equal(afc__alloc_fail_at(0), cases[i].shrinks ? 1 : 0);
         assert_int_equal(taken.size, cases[i].used);
-        af_free(taken.bytes);
+        afc_free(taken.bytes);
     }
     free(bytes);
 }
 
 static void taking_nothing_gives_nothing(void **state) {
     (void)state;
-    af__buffer buffer;
-    af__buffer_init(&buffer, 100);
-    check_status(af__buffer_reserve(&buffer, 100), AF_OK);
-    af_bytes taken = af__buffer_take(&buffer);
+    afc__buffer buffer;
+    afc__buffer_init(&buffer, 100);
+    check_status(afc__buffer_reserve(&buffer, 100), AFC_OK);
+    afc_bytes taken = afc__buffer_take(&buffer);
     assert_null(taken.bytes);
     assert_int_equal(taken.size, 0);
     assert_null(buffer.bytes);
@@ -164,83 +164,83 @@ static void taking_nothing_gives_nothing(void **state) {
 static void a_buffer_begins_in_the_room_it_is_lent(void **state) {
     (void)state;
     char room[16];
-    af__buffer buffer;
-    af__buffer_init(&buffer, 100);
-    af__buffer_use_storage(&buffer, (af__storage){room, sizeof room});
-    af__alloc_fail_at(SIZE_MAX);
-    check_status(af__buffer_reserve(&buffer, sizeof room), AF_OK);
-    check_status(af__buffer_append(&buffer, "0123456789abcdef", 16), AF_OK);
-    assert_int_equal(af__alloc_fail_at(0), 0);
+    afc__buffer buffer;
+    afc__buffer_init(&buffer, 100);
+    afc__buffer_use_storage(&buffer, (afc__storage){room, sizeof room});
+    afc__alloc_fail_at(SIZE_MAX);
+    check_status(afc__buffer_reserve(&buffer, sizeof room), AFC_OK);
+    check_status(afc__buffer_append(&buffer, "0123456789abcdef", 16), AFC_OK);
+    assert_int_equal(afc__alloc_fail_at(0), 0);
     assert_ptr_equal(buffer.bytes, room);
-    check_status(af__buffer_append(&buffer, "g", 1), AF_OK);
+    check_status(afc__buffer_append(&buffer, "g", 1), AFC_OK);
     assert_ptr_not_equal(buffer.bytes, room);
     assert_int_equal(buffer.size, 17);
     assert_memory_equal(buffer.bytes, "0123456789abcdefg", 17);
-    af__buffer_clear(&buffer);
+    afc__buffer_clear(&buffer);
     assert_ptr_equal(buffer.bytes, room);
-    check_status(af__buffer_append(&buffer, "again", 5), AF_OK);
+    check_status(afc__buffer_append(&buffer, "again", 5), AFC_OK);
     assert_ptr_equal(buffer.bytes, room);
-    af__buffer_clear(&buffer);
+    afc__buffer_clear(&buffer);
 }
 
 static void the_room_is_no_larger_than_the_limit(void **state) {
     (void)state;
     char room[16];
-    af__buffer buffer;
-    af__buffer_init(&buffer, 4);
-    af__buffer_use_storage(&buffer, (af__storage){room, sizeof room});
-    check_status(af__buffer_append(&buffer, "12345", 5), AF_ETOOBIG);
-    check_status(af__buffer_append(&buffer, "1234", 4), AF_OK);
+    afc__buffer buffer;
+    afc__buffer_init(&buffer, 4);
+    afc__buffer_use_storage(&buffer, (afc__storage){room, sizeof room});
+    check_status(afc__buffer_append(&buffer, "12345", 5), AFC_ETOOBIG);
+    check_status(afc__buffer_append(&buffer, "1234", 4), AFC_OK);
     assert_ptr_equal(buffer.bytes, room);
-    af__buffer_clear(&buffer);
+    afc__buffer_clear(&buffer);
 }
 
 static void what_is_taken_does_not_lie_in_a_room(void **state) {
     (void)state;
     char room[16];
-    af__buffer buffer;
-    af__buffer_init(&buffer, 100);
-    af__buffer_use_storage(&buffer, (af__storage){room, sizeof room});
-    check_status(af__buffer_append(&buffer, "short", 5), AF_OK);
-    af__alloc_fail_at(1);
-    af_bytes taken = af__buffer_take(&buffer);
-    af__alloc_fail_at(0);
+    afc__buffer buffer;
+    afc__buffer_init(&buffer, 100);
+    afc__buffer_use_storage(&buffer, (afc__storage){room, sizeof room});
+    check_status(afc__buffer_append(&buffer, "short", 5), AFC_OK);
+    afc__alloc_fail_at(1);
+    afc_bytes taken = afc__buffer_take(&buffer);
+    afc__alloc_fail_at(0);
     assert_null(taken.bytes);
     assert_int_equal(buffer.size, 5);
-    taken = af__buffer_take(&buffer);
+    taken = afc__buffer_take(&buffer);
     memset(room, 'x', sizeof room);
     assert_int_equal(taken.size, 5);
     assert_memory_equal(taken.bytes, "short", 5);
     assert_int_equal(buffer.size, 0);
-    af_free(taken.bytes);
+    afc_free(taken.bytes);
     /* What has moved out is handed over as it is, and the room is there again. */
-    check_status(af__buffer_append(&buffer, "longer than sixteen", 19), AF_OK);
+    check_status(afc__buffer_append(&buffer, "longer than sixteen", 19), AFC_OK);
     char *outside = buffer.bytes;
-    taken = af__buffer_take(&buffer);
+    taken = afc__buffer_take(&buffer);
     assert_ptr_equal(taken.bytes, outside);
-    af_free(taken.bytes);
-    check_status(af__buffer_append(&buffer, "back", 4), AF_OK);
+    afc_free(taken.bytes);
+    check_status(afc__buffer_append(&buffer, "back", 4), AFC_OK);
     assert_ptr_equal(buffer.bytes, room);
-    af__buffer_clear(&buffer);
+    afc__buffer_clear(&buffer);
 }
 
 static void out_of_memory_loses_nothing(void **state) {
     (void)state;
     TORTURE(n) {
-        af__buffer buffer;
-        af__buffer_init(&buffer, 1 << 16);
+        afc__buffer buffer;
+        afc__buffer_init(&buffer, 1 << 16);
         size_t added = 0;
         for (int i = 0; i < 3000; i++) {
-            af_status status = af__buffer_append(&buffer, "0123456789", 10);
-            assert_true(status == AF_OK || status == AF_ENOMEM);
-            if (status == AF_OK) added += 10;
+            afc_status status = afc__buffer_append(&buffer, "0123456789", 10);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM);
+            if (status == AFC_OK) added += 10;
         }
         assert_int_equal(buffer.size, added);
         assert_true(added >= 2999 * 10);
-        af_bytes taken = af__buffer_take(&buffer);
+        afc_bytes taken = afc__buffer_take(&buffer);
         assert_int_equal(taken.size, added);
         assert_memory_equal(taken.bytes, "0123456789", 10);
-        af_free(taken.bytes);
+        afc_free(taken.bytes);
     }
 }
 

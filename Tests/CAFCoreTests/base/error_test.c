@@ -8,32 +8,32 @@ static void every_status_has_a_name_and_a_text_of_its_own(void **state) {
         const char *name, *text;
     } all[] = {
 #define ROW(identifier, number, name, text) {number, name, text},
-        AF_STATUS_MAP(ROW)
+        AFC_STATUS_MAP(ROW)
 #undef ROW
     };
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         assert_int_equal(all[i].number, -(int)i);
-        assert_string_equal(af_status_name((af_status)all[i].number), all[i].name);
-        assert_string_equal(af_status_text((af_status)all[i].number), all[i].text);
+        assert_string_equal(afc_status_name((afc_status)all[i].number), all[i].name);
+        assert_string_equal(afc_status_text((afc_status)all[i].number), all[i].text);
         for (size_t j = 0; j < i; j++) assert_string_not_equal(all[i].name, all[j].name);
     }
 }
 
 static void numbers_stay(void **state) {
     (void)state;
-    assert_int_equal(AF_OK, 0);
-    assert_int_equal(AF_ECANCELED, -3);
-    assert_int_equal(AF_ETIMEOUT, -10);
-    assert_int_equal(AF_EINTERNAL, -21);
-    assert_string_equal(af_status_name(AF_EINVAL), "invalidInput");
-    assert_string_equal(af_status_name(AF_EREPLAY), "bodyNotReplayable");
+    assert_int_equal(AFC_OK, 0);
+    assert_int_equal(AFC_ECANCELED, -3);
+    assert_int_equal(AFC_ETIMEOUT, -10);
+    assert_int_equal(AFC_EINTERNAL, -21);
+    assert_string_equal(afc_status_name(AFC_EINVAL), "invalidInput");
+    assert_string_equal(afc_status_name(AFC_EREPLAY), "bodyNotReplayable");
 }
 
 static void foreign_numbers_are_named_as_such(void **state) {
     (void)state;
-    assert_string_equal(af_status_name((af_status)1), "unknown");
-    assert_string_equal(af_status_text((af_status)-1000), "unknown status");
-    assert_string_equal(af_trust_reason_name((af_trust_reason)77), "other");
+    assert_string_equal(afc_status_name((afc_status)1), "unknown");
+    assert_string_equal(afc_status_text((afc_status)-1000), "unknown status");
+    assert_string_equal(afc_trust_reason_name((afc_trust_reason)77), "other");
 }
 
 static void every_trust_reason_has_a_name(void **state) {
@@ -46,60 +46,60 @@ static void every_trust_reason_has_a_name(void **state) {
                                         "badSignature", "unknownRevocation", "malformed",
                                         "hook"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        assert_string_equal(af_trust_reason_name((af_trust_reason)i), names[i]);
+        assert_string_equal(afc_trust_reason_name((afc_trust_reason)i), names[i]);
     }
 }
 
 static void a_failure_says_what_and_nothing_old(void **state) {
     (void)state;
-    af_failure failure;
+    afc_failure failure;
     memset(&failure, 0xAA, sizeof failure);
-    check_status(af__fail(&failure, AF_EDNS, "no %s for %d", "address", 7), AF_EDNS);
-    check_status(failure.status, AF_EDNS);
+    check_status(afc__fail(&failure, AFC_EDNS, "no %s for %d", "address", 7), AFC_EDNS);
+    check_status(failure.status, AFC_EDNS);
     assert_string_equal(failure.text, "no address for 7");
-    assert_int_equal(failure.timeout, AF_TIMEOUT_NONE);
-    assert_int_equal(failure.trust, AF_TRUST_ACCEPTED);
+    assert_int_equal(failure.timeout, AFC_TIMEOUT_NONE);
+    assert_int_equal(failure.trust, AFC_TRUST_ACCEPTED);
     assert_int_equal(failure.curl_code, 0);
     assert_int_equal(failure.system_error, 0);
-    check_status(af__fail(NULL, AF_EFILE, "%s", "nobody listens"), AF_EFILE);
+    check_status(afc__fail(NULL, AFC_EFILE, "%s", "nobody listens"), AFC_EFILE);
 }
 
 static void a_failure_can_be_wrapped_in_place(void **state) {
     (void)state;
-    af_failure failure;
-    af__fail(&failure, AF_EINVAL, "the inner one");
-    af__fail(&failure, AF_EREDIRECT, "outer: %s", failure.text);
+    afc_failure failure;
+    afc__fail(&failure, AFC_EINVAL, "the inner one");
+    afc__fail(&failure, AFC_EREDIRECT, "outer: %s", failure.text);
     assert_string_equal(failure.text, "outer: the inner one");
 }
 
 static void control_characters_do_not_get_through(void **state) {
     (void)state;
-    af_failure failure;
-    af__fail(&failure, AF_EINVAL, "%s", "a\r\nb\x1b[31m\x7f\tc");
+    afc_failure failure;
+    afc__fail(&failure, AFC_EINVAL, "%s", "a\r\nb\x1b[31m\x7f\tc");
     assert_string_equal(failure.text, "a??b?[31m??c");
-    af__fail(&failure, AF_EINVAL, "%s", "csi \xC2\x9B, \xC3\xA4, \xC2\xA0, end \xC2");
+    afc__fail(&failure, AFC_EINVAL, "%s", "csi \xC2\x9B, \xC3\xA4, \xC2\xA0, end \xC2");
     assert_string_equal(failure.text, "csi ??, \xC3\xA4, \xC2\xA0, end \xC2");
 }
 
 static void long_texts_end_at_a_whole_character(void **state) {
     (void)state;
-    enum { ROOM = AF_FAILURE_TEXT_SIZE - 1 };
+    enum { ROOM = AFC_FAILURE_TEXT_SIZE - 1 };
     static const struct {
         const char *character;
         size_t size;
     } cases[] = {{"x", 1}, {"\xC3\xA4", 2}, {"\xE2\x82\xAC", 3}, {"\xF0\x9F\x98\x80", 4}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         for (size_t lead = 0; lead < 5; lead++) {
-            char text[2 * AF_FAILURE_TEXT_SIZE];
+            char text[2 * AFC_FAILURE_TEXT_SIZE];
             memset(text, '-', lead);
             size_t size = lead;
-            while (size <= AF_FAILURE_TEXT_SIZE) {
+            while (size <= AFC_FAILURE_TEXT_SIZE) {
                 memcpy(text + size, cases[i].character, cases[i].size);
                 size += cases[i].size;
             }
             text[size] = '\0';
-            af_failure failure;
-            af__fail(&failure, AF_EINVAL, "%s", text);
+            afc_failure failure;
+            afc__fail(&failure, AFC_EINVAL, "%s", text);
             size_t whole = (ROOM - lead) / cases[i].size;
             assert_int_equal(strlen(failure.text), lead + whole * cases[i].size);
             assert_memory_equal(failure.text, text, strlen(failure.text));

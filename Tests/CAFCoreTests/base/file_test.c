@@ -21,20 +21,20 @@ static void files_are_read_up_to_the_limit(void **state) {
     const size_t sizes[] = {0, 1, 1023, 1024, 1025, sizeof bytes};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         size_t size = sizes[i];
-        write_file(path, (af_slice){bytes, size});
+        write_file(path, (afc_slice){bytes, size});
         for (size_t limit = size > 0 ? size - 1 : 0; limit <= size + 1; limit++) {
-            af__buffer text;
-            af_failure failure = {0};
-            af__buffer_init(&text, limit);
-            af_status status = af__read_file(&text, path, AF__FILE_REGULAR, &failure);
-            check_status(status, limit >= size ? AF_OK : AF_ETOOBIG);
-            if (status == AF_OK) {
+            afc__buffer text;
+            afc_failure failure = {0};
+            afc__buffer_init(&text, limit);
+            afc_status status = afc__read_file(&text, path, AFC__FILE_REGULAR, &failure);
+            check_status(status, limit >= size ? AFC_OK : AFC_ETOOBIG);
+            if (status == AFC_OK) {
                 assert_int_equal(text.size, size);
                 if (size > 0) assert_memory_equal(text.bytes, bytes, size);
             } else {
                 check_contains(failure.text, path);
             }
-            af__buffer_clear(&text);
+            afc__buffer_clear(&text);
         }
     }
     folder_remove(&folder);
@@ -46,12 +46,12 @@ static void what_was_read_before_stays_in_front(void **state) {
     folder_make(&folder);
     const char *path = path_in(&folder, "file");
     write_file(path, S("behind"));
-    af__buffer text;
-    af__buffer_init(&text, 100);
-    check_status(af__buffer_append(&text, "before ", 7), AF_OK);
-    check_status(af__read_file(&text, path, AF__FILE_REGULAR, NULL), AF_OK);
-    check_slice(((af_slice){text.bytes, text.size}), "before behind");
-    af__buffer_clear(&text);
+    afc__buffer text;
+    afc__buffer_init(&text, 100);
+    check_status(afc__buffer_append(&text, "before ", 7), AFC_OK);
+    check_status(afc__read_file(&text, path, AFC__FILE_REGULAR, NULL), AFC_OK);
+    check_slice(((afc_slice){text.bytes, text.size}), "before behind");
+    afc__buffer_clear(&text);
     folder_remove(&folder);
 }
 
@@ -64,27 +64,27 @@ static void what_is_no_file_is_refused(void **state) {
     assert_int_equal(mkfifo(pipe, 0600), 0);
     const struct {
         const char *path;
-        af__file_kind kind;
-        af_status status;
+        afc__file_kind kind;
+        afc_status status;
         int error;
     } rows[] = {
-        {path_in(&folder, "none"), AF__FILE_REGULAR, AF_EFILE, ENOENT},
-        {path_in(&folder, "none"), AF__FILE_ANY, AF_EFILE, ENOENT},
-        {folder.path, AF__FILE_REGULAR, AF_EINVAL, 0},
-        {folder.path, AF__FILE_ANY, AF_EINVAL, 0},
-        {pipe, AF__FILE_REGULAR, AF_EINVAL, 0},
-        {"/dev/null", AF__FILE_REGULAR, AF_EINVAL, 0},
+        {path_in(&folder, "none"), AFC__FILE_REGULAR, AFC_EFILE, ENOENT},
+        {path_in(&folder, "none"), AFC__FILE_ANY, AFC_EFILE, ENOENT},
+        {folder.path, AFC__FILE_REGULAR, AFC_EINVAL, 0},
+        {folder.path, AFC__FILE_ANY, AFC_EINVAL, 0},
+        {pipe, AFC__FILE_REGULAR, AFC_EINVAL, 0},
+        {"/dev/null", AFC__FILE_REGULAR, AFC_EINVAL, 0},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af__buffer text;
-        af_failure failure = {0};
-        af__buffer_init(&text, 100);
-        af_status status = af__read_file(&text, rows[i].path, rows[i].kind, &failure);
+        afc__buffer text;
+        afc_failure failure = {0};
+        afc__buffer_init(&text, 100);
+        afc_status status = afc__read_file(&text, rows[i].path, rows[i].kind, &failure);
         check_status(status, rows[i].status);
         assert_int_equal(failure.system_error, rows[i].error);
         check_contains(failure.text, rows[i].path);
-        check_status(af__read_file(&text, rows[i].path, rows[i].kind, NULL), status);
-        af__buffer_clear(&text);
+        check_status(afc__read_file(&text, rows[i].path, rows[i].kind, NULL), status);
+        afc__buffer_clear(&text);
     }
     folder_remove(&folder);
 }
@@ -97,15 +97,15 @@ static void pipes_are_read_where_any_kind_will_do(void **state) {
     memset(bytes, 'x', sizeof bytes);
     for (size_t limit = sizeof bytes - 1; limit <= sizeof bytes; limit++) {
         assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-        assert_int_equal(af__write_all(ends[1], bytes, sizeof bytes), 0);
+        assert_int_equal(afc__write_all(ends[1], bytes, sizeof bytes), 0);
         close(ends[1]);
         snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
-        af__buffer text;
-        af__buffer_init(&text, limit);
-        af_status status = af__read_file(&text, path, AF__FILE_ANY, NULL);
-        check_status(status, limit == sizeof bytes ? AF_OK : AF_ETOOBIG);
-        if (status == AF_OK) assert_int_equal(text.size, sizeof bytes);
-        af__buffer_clear(&text);
+        afc__buffer text;
+        afc__buffer_init(&text, limit);
+        afc_status status = afc__read_file(&text, path, AFC__FILE_ANY, NULL);
+        check_status(status, limit == sizeof bytes ? AFC_OK : AFC_ETOOBIG);
+        if (status == AFC_OK) assert_int_equal(text.size, sizeof bytes);
+        afc__buffer_clear(&text);
         close(ends[0]);
     }
 }
@@ -114,10 +114,10 @@ static void writing_says_what_failed(void **state) {
     (void)state;
     int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     assert_true(full >= 0);
-    assert_int_equal(af__write_all(full, "x", 1), ENOSPC);
-    assert_int_equal(af__write_all(full, NULL, 0), 0);
+    assert_int_equal(afc__write_all(full, "x", 1), ENOSPC);
+    assert_int_equal(afc__write_all(full, NULL, 0), 0);
     close(full);
-    assert_int_equal(af__write_all(-1, "x", 1), EBADF);
+    assert_int_equal(afc__write_all(-1, "x", 1), EBADF);
 }
 
 static void memory_may_run_out(void **state) {
@@ -127,11 +127,11 @@ static void memory_may_run_out(void **state) {
     const char *path = path_in(&folder, "file");
     write_file(path, S("text"));
     TORTURE(round) {
-        af__buffer text;
-        af__buffer_init(&text, 100);
-        af_status status = af__read_file(&text, path, AF__FILE_REGULAR, NULL);
-        assert_true(status == AF_OK || (status == AF_ENOMEM && text.size == 0));
-        af__buffer_clear(&text);
+        afc__buffer text;
+        afc__buffer_init(&text, 100);
+        afc_status status = afc__read_file(&text, path, AFC__FILE_REGULAR, NULL);
+        assert_true(status == AFC_OK || (status == AFC_ENOMEM && text.size == 0));
+        afc__buffer_clear(&text);
     }
     folder_remove(&folder);
 }

@@ -12,54 +12,54 @@ enum { SIZE = 4000, MOST = 8, THREADS = 4, TURNS = 20000, HELD = 6 };
 
 static void the_newest_block_comes_back_first(void **state) {
     (void)state;
-    if (!AF__KEEPS_FREELISTS) skip();
-    af__freelist freelist = AF__FREELIST_INIT(SIZE, MOST);
-    void *a = af__freelist_take(&freelist), *b = af__freelist_take(&freelist);
+    if (!AFC__KEEPS_FREELISTS) skip();
+    afc__freelist freelist = AFC__FREELIST_INIT(SIZE, MOST);
+    void *a = afc__freelist_take(&freelist), *b = afc__freelist_take(&freelist);
     assert_true(a != NULL && b != NULL && a != b);
-    af__freelist_give(&freelist, a);
-    af__freelist_give(&freelist, b);
-    af__freelist_give(&freelist, NULL);
-    assert_ptr_equal(af__freelist_take(&freelist), b);
-    assert_ptr_equal(af__freelist_take(&freelist), a);
+    afc__freelist_give(&freelist, a);
+    afc__freelist_give(&freelist, b);
+    afc__freelist_give(&freelist, NULL);
+    assert_ptr_equal(afc__freelist_take(&freelist), b);
+    assert_ptr_equal(afc__freelist_take(&freelist), a);
     assert_int_equal(atomic_load(&freelist.count), 0);
-    af__freelist_give(&freelist, a);
-    af__freelist_give(&freelist, b);
-    af__freelist_empty(&freelist);
+    afc__freelist_give(&freelist, a);
+    afc__freelist_give(&freelist, b);
+    afc__freelist_empty(&freelist);
     assert_null(atomic_load(&freelist.newest));
 }
 
 static void no_more_are_kept_than_wanted(void **state) {
     (void)state;
-    af__freelist freelist = AF__FREELIST_INIT(SIZE, MOST);
+    afc__freelist freelist = AFC__FREELIST_INIT(SIZE, MOST);
     void *blocks[MOST * 2];
     for (size_t i = 0; i < MOST * 2; i++) {
-        blocks[i] = af__freelist_take(&freelist);
+        blocks[i] = afc__freelist_take(&freelist);
         assert_non_null(blocks[i]);
         memset(blocks[i], 0xAF, SIZE);
     }
-    for (size_t i = 0; i < MOST * 2; i++) af__freelist_give(&freelist, blocks[i]);
-    assert_int_equal(atomic_load(&freelist.count), AF__KEEPS_FREELISTS ? MOST : 0);
-    af__freelist_empty(&freelist);
+    for (size_t i = 0; i < MOST * 2; i++) afc__freelist_give(&freelist, blocks[i]);
+    assert_int_equal(atomic_load(&freelist.count), AFC__KEEPS_FREELISTS ? MOST : 0);
+    afc__freelist_empty(&freelist);
     assert_int_equal(atomic_load(&freelist.count), 0);
 }
 
 static void a_block_that_is_kept_counts_as_an_allocation_too(void **state) {
     (void)state;
-    af__freelist freelist = AF__FREELIST_INIT(SIZE, MOST);
-    af__freelist_give(&freelist, af__freelist_take(&freelist));
-    af__alloc_fail_at(1);
-    void *refused = af__freelist_take(&freelist);
-    af__alloc_fail_at(0);
+    afc__freelist freelist = AFC__FREELIST_INIT(SIZE, MOST);
+    afc__freelist_give(&freelist, afc__freelist_take(&freelist));
+    afc__alloc_fail_at(1);
+    void *refused = afc__freelist_take(&freelist);
+    afc__alloc_fail_at(0);
     assert_null(refused);
-    void *block = af__freelist_take(&freelist);
+    void *block = afc__freelist_take(&freelist);
     assert_non_null(block);
-    af__freelist_give(&freelist, block);
-    af__freelist_empty(&freelist);
+    afc__freelist_give(&freelist, block);
+    afc__freelist_empty(&freelist);
 }
 
 typedef struct worker {
     pthread_t id;
-    af__freelist *freelist;
+    afc__freelist *freelist;
     uint64_t random;
     size_t strangers; /**< Blocks that somebody else wrote to while they were ours. */
 } worker;
@@ -72,20 +72,20 @@ static void *take_and_give(void *context) {
         uint64_t mark = (uint64_t)(uintptr_t)&held[at];
         if (held[at] != NULL) {
             if (held[at][1] != mark) worker->strangers++;
-            af__freelist_give(worker->freelist, held[at]);
+            afc__freelist_give(worker->freelist, held[at]);
             held[at] = NULL;
-        } else if ((held[at] = af__freelist_take(worker->freelist)) != NULL) {
+        } else if ((held[at] = afc__freelist_take(worker->freelist)) != NULL) {
             held[at][0] = turn;
             held[at][1] = mark;
         }
     }
-    for (size_t i = 0; i < HELD; i++) af__freelist_give(worker->freelist, held[i]);
+    for (size_t i = 0; i < HELD; i++) afc__freelist_give(worker->freelist, held[i]);
     return NULL;
 }
 
 static void a_block_belongs_to_one_thread_at_a_time(void **state) {
     (void)state;
-    af__freelist freelist = AF__FREELIST_INIT(SIZE, MOST);
+    afc__freelist freelist = AFC__FREELIST_INIT(SIZE, MOST);
     worker workers[THREADS];
     for (size_t i = 0; i < THREADS; i++) {
         workers[i] = (worker){.freelist = &freelist, .random = i + 1};
@@ -96,7 +96,7 @@ static void a_block_belongs_to_one_thread_at_a_time(void **state) {
         assert_int_equal(workers[i].strangers, 0);
     }
     assert_true(atomic_load(&freelist.count) <= MOST + THREADS);
-    af__freelist_empty(&freelist);
+    afc__freelist_empty(&freelist);
     assert_int_equal(atomic_load(&freelist.count), 0);
 }
 
@@ -117,28 +117,28 @@ static struct curl_slist *copied(size_t size) {
 
 static void what_libcurl_frees_on_a_loop_thread_is_used_again(void **state) {
     (void)state;
-    if (!AF__KEEPS_FREELISTS) skip();
+    if (!AFC__KEEPS_FREELISTS) skip();
     enum { MANY = 200, FEW = 32, EACH = 16 * 1024, MOST_BYTES = 1024 * 1024 };
     static struct curl_slist *many[MANY];
     struct curl_slist *elsewhere = copied(3000);
-    af__memory *memory = af__memory_new();
+    afc__memory *memory = afc__memory_new();
     assert_non_null(memory);
-    af__memory_use(memory);
+    afc__memory_use(memory);
     for (size_t i = 0; i < MANY; i++) many[i] = copied(EACH);
-    assert_int_equal(af__memory_kept(memory), 0);
+    assert_int_equal(afc__memory_kept(memory), 0);
     for (size_t i = 0; i < MANY; i++) curl_slist_free_all(many[i]);
-    size_t kept = af__memory_kept(memory);
+    size_t kept = afc__memory_kept(memory);
     assert_in_range(kept, MOST_BYTES - 2 * EACH, MOST_BYTES);
     for (size_t i = 0; i < FEW; i++) many[i] = copied(EACH);
-    assert_true(af__memory_kept(memory) <= kept - (size_t)FEW * EACH);
+    assert_true(afc__memory_kept(memory) <= kept - (size_t)FEW * EACH);
     for (size_t i = 0; i < FEW; i++) curl_slist_free_all(many[i]);
-    assert_in_range(af__memory_kept(memory), MOST_BYTES - 2 * EACH, MOST_BYTES);
+    assert_in_range(afc__memory_kept(memory), MOST_BYTES - 2 * EACH, MOST_BYTES);
     /* A block from elsewhere is as good, and so is any size. */
     curl_slist_free_all(elsewhere);
     curl_slist_free_all(copied(1));
     curl_slist_free_all(copied(100 * 1024));
-    assert_in_range(af__memory_kept(memory), MOST_BYTES - 2 * EACH, MOST_BYTES);
-    af__memory_free(memory);
+    assert_in_range(afc__memory_kept(memory), MOST_BYTES - 2 * EACH, MOST_BYTES);
+    afc__memory_free(memory);
     curl_slist_free_all(copied(EACH));
 }
 
@@ -156,23 +156,23 @@ static void escape(void) {
 
 static void what_grows_leaves_its_former_blocks_for_the_next_time(void **state) {
     (void)state;
-    if (!AF__KEEPS_FREELISTS) skip();
+    if (!AFC__KEEPS_FREELISTS) skip();
     enum { TIMES = 100 };
     escape();
-    af__memory *memory = af__memory_new();
+    afc__memory *memory = afc__memory_new();
     assert_non_null(memory);
-    af__memory_use(memory);
+    afc__memory_use(memory);
     escape();
-    size_t kept = af__memory_kept(memory);
+    size_t kept = afc__memory_kept(memory);
     assert_true(kept > 0);
     for (size_t i = 0; i < TIMES; i++) escape();
-    assert_int_equal(af__memory_kept(memory), kept);
-    af__memory_free(memory);
+    assert_int_equal(afc__memory_kept(memory), kept);
+    afc__memory_free(memory);
 }
 
 static int init_libcurl(void **state) {
     (void)state;
-    return af__memory_init_libcurl() == CURLE_OK ? 0 : -1;
+    return afc__memory_init_libcurl() == CURLE_OK ? 0 : -1;
 }
 
 static int clean_up_libcurl(void **state) {

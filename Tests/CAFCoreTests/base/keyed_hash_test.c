@@ -12,7 +12,7 @@ static void siphash_is_that_of_others(void **state) {
     char bytes[200];
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)i;
     const struct {
-        af_slice text;
+        afc_slice text;
         uint64_t hash;
     } rows[] = {
         {S("a"), UINT64_C(0x407448d2b89b1813)},
@@ -23,25 +23,25 @@ static void siphash_is_that_of_others(void **state) {
         {{bytes, 200}, UINT64_C(0x7176378efd9e8a23)},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_true(af__siphash13((uint64_t[2]){0, 0}, rows[i].text) == rows[i].hash);
+        assert_true(afc__siphash13((uint64_t[2]){0, 0}, rows[i].text) == rows[i].hash);
     }
 }
 
 /** In memory of its own, so that a sanitizer sees a read beyond it. */
-static uint64_t hash_of(const af__hash_seed *seed, const char *bytes, size_t size) {
+static uint64_t hash_of(const afc__hash_seed *seed, const char *bytes, size_t size) {
     char *copy = malloc(size != 0 ? size : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
-    uint64_t hash = af__keyed_hash(seed, (af_slice){copy, size});
+    uint64_t hash = afc__keyed_hash(seed, (afc_slice){copy, size});
     free(copy);
     return hash;
 }
 
 static void every_bit_and_the_size_change_the_hash(void **state) {
     (void)state;
-    enum { LONGEST = 2 * AF__HASH_SHORT };
-    af__hash_seed seed, other;
-    assert_true(af__hash_seed_make(&seed) && af__hash_seed_make(&other));
+    enum { LONGEST = 2 * AFC__HASH_SHORT };
+    afc__hash_seed seed, other;
+    assert_true(afc__hash_seed_make(&seed) && afc__hash_seed_make(&other));
     static char bytes[LONGEST];
     for (size_t size = 0; size < LONGEST; size++) {
         uint64_t hash = hash_of(&seed, bytes, size);
@@ -65,9 +65,9 @@ static void hashes_fall_evenly(void **state) {
     (void)state;
     enum { COUNT = 1 << 16, PARTS = 256, PART = COUNT / PARTS };
     /* The same in every run: of the seeds there are, some spread these keys worse than what is asked below. */
-    uint64_t random = 7, words[sizeof(af__hash_seed) / sizeof(uint64_t)];
+    uint64_t random = 7, words[sizeof(afc__hash_seed) / sizeof(uint64_t)];
     for (size_t i = 0; i < COUNT_OF(words); i++) words[i] = next_random(&random);
-    af__hash_seed seed;
+    afc__hash_seed seed;
     memcpy(&seed, words, sizeof seed);
     uint64_t *hashes = calloc(COUNT, sizeof *hashes);
     assert_non_null(hashes);
@@ -75,7 +75,7 @@ static void hashes_fall_evenly(void **state) {
     for (size_t i = 0; i < COUNT; i++) {
         char key[64];
         int size = snprintf(key, sizeof key, "https://www.example.org/%zu/%zu.jpg", i % 7, i);
-        hashes[i] = af__keyed_hash(&seed, (af_slice){key, (size_t)size});
+        hashes[i] = afc__keyed_hash(&seed, (afc_slice){key, (size_t)size});
         low[hashes[i] % PARTS]++;
         middle[hashes[i] >> 24 & (PARTS - 1)]++;
         high[hashes[i] >> 56]++;

@@ -16,46 +16,46 @@ enum { RATE = 100000, SIZE = 40000, SECOND_US = 1000000 };
 
 static void without_a_limit_nothing_waits(void **state) {
     (void)state;
-    af__rate rate = {0};
-    af__rate_spend(&rate, UINT64_MAX, 5);
-    assert_false(af__rate_is_throttled(&rate, 5));
-    assert_int_equal(af__rate_piece(&rate, SIZE_MAX), SIZE_MAX);
+    afc__rate rate = {0};
+    afc__rate_spend(&rate, UINT64_MAX, 5);
+    assert_false(afc__rate_is_throttled(&rate, 5));
+    assert_int_equal(afc__rate_piece(&rate, SIZE_MAX), SIZE_MAX);
 }
 
 static void pieces_are_at_least_a_byte(void **state) {
     (void)state;
-    assert_int_equal(af__rate_piece(&(af__rate){.per_second = 800}, 1000), 100);
-    assert_int_equal(af__rate_piece(&(af__rate){.per_second = 800}, 10), 10);
-    assert_int_equal(af__rate_piece(&(af__rate){.per_second = 1}, 1000), 1);
-    assert_int_equal(af__rate_piece(&(af__rate){.per_second = UINT64_MAX}, 1000), 1000);
+    assert_int_equal(afc__rate_piece(&(afc__rate){.per_second = 800}, 1000), 100);
+    assert_int_equal(afc__rate_piece(&(afc__rate){.per_second = 800}, 10), 10);
+    assert_int_equal(afc__rate_piece(&(afc__rate){.per_second = 1}, 1000), 1);
+    assert_int_equal(afc__rate_piece(&(afc__rate){.per_second = UINT64_MAX}, 1000), 1000);
 }
 
 static void bytes_are_paid_for_with_time(void **state) {
     (void)state;
-    af__rate rate = {.per_second = 1000};
-    assert_false(af__rate_is_throttled(&rate, 7));
-    af__rate_spend(&rate, 500, 7);
-    assert_true(af__rate_is_throttled(&rate, 500006));
+    afc__rate rate = {.per_second = 1000};
+    assert_false(afc__rate_is_throttled(&rate, 7));
+    afc__rate_spend(&rate, 500, 7);
+    assert_true(afc__rate_is_throttled(&rate, 500006));
     assert_int_equal(rate.wakeup_us, 500007);
-    assert_false(af__rate_is_throttled(&rate, 500007));
+    assert_false(afc__rate_is_throttled(&rate, 500007));
     assert_int_equal(rate.wakeup_us, 0);
     /* Late by 50 ms, which is made up for; then by a second, of which 100 ms are. */
-    af__rate_spend(&rate, 500, 550007);
+    afc__rate_spend(&rate, 500, 550007);
     assert_int_equal(rate.next_allowed_us, 1000007);
-    af__rate_spend(&rate, 500, 2000007);
+    afc__rate_spend(&rate, 500, 2000007);
     assert_int_equal(rate.next_allowed_us, 2400007);
-    af__rate_spend(&rate, 0, 9000000);
+    afc__rate_spend(&rate, 0, 9000000);
     assert_int_equal(rate.next_allowed_us, 2400007);
 }
 
 static void what_was_counted_is_paid_once(void **state) {
     (void)state;
-    af__rate rate = {.per_second = 1000};
+    afc__rate rate = {.per_second = 1000};
     static const struct {
         int64_t count, next_allowed_us;
     } rows[] = {{0, 0}, {500, 500007}, {500, 500007}, {600, 600007}, {100, 700007}, {0, 700007}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af__rate_spend_count(&rate, rows[i].count, 7);
+        afc__rate_spend_count(&rate, rows[i].count, 7);
         assert_int_equal(rate.next_allowed_us, rows[i].next_allowed_us);
     }
 }
@@ -65,10 +65,10 @@ static void numbers_at_the_edges_do_not_overflow(void **state) {
     static const uint64_t edges[] = {1, 2, 1000, INT64_MAX, UINT64_MAX / 1000000, UINT64_MAX};
     for (size_t i = 0; i < COUNT_OF(edges); i++) {
         for (size_t j = 0; j < COUNT_OF(edges); j++) {
-            af__rate rate = {.per_second = edges[i]};
+            afc__rate rate = {.per_second = edges[i]};
             int64_t now = INT64_C(1) << 50;
             for (int n = 0; n < 3; n++) {
-                af__rate_spend(&rate, edges[j], now);
+                afc__rate_spend(&rate, edges[j], now);
                 assert_true(rate.next_allowed_us >= now - SECOND_US);
                 now = rate.next_allowed_us > now ? rate.next_allowed_us : now;
             }
@@ -80,10 +80,10 @@ static void numbers_at_the_edges_do_not_overflow(void **state) {
 
 /** Runs a call whose `size` bytes may take no less than the rate says, short of the last piece. */
 static void check_slow(call *call, int64_t size, int64_t last_piece) {
-    int64_t start = af__now_us();
+    int64_t start = afc__now_us();
     call_perform(call);
-    int64_t took = af__now_us() - start;
-    check_ended(call, AF_OK);
+    int64_t took = afc__now_us() - start;
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 200);
     assert_true(took >= (size - last_piece) * SECOND_US / RATE);
 }
@@ -101,14 +101,15 @@ static void answers_come_slowly_into_every_sink(void **state) {
     folder_make(&folder);
     serve_zeros(world, "/", SIZE);
     const char *path = path_in(&folder, "a");
-    const af_sink sinks[] = {
-        {.kind = AF_SINK_MEMORY}, {.kind = AF_SINK_CALLBACK}, {.kind = AF_SINK_FILE, .path = path}};
+    const afc_sink sinks[] = {{.kind = AFC_SINK_MEMORY},
+                              {.kind = AFC_SINK_CALLBACK},
+                              {.kind = AFC_SINK_FILE, .path = path}};
     for (size_t i = 0; i < COUNT_OF(sinks); i++) {
         call *call = call_new(world, "/");
         call->request.sink = sinks[i];
         call->request.max_receive_rate = RATE;
         check_slow(call, SIZE, RATE / 8);
-        assert_int_equal(af_result_get_body_size(call->result), SIZE);
+        assert_int_equal(afc_result_get_body_size(call->result), SIZE);
         call_free(call);
     }
     folder_remove(&folder);
@@ -121,21 +122,21 @@ static void bodies_go_slowly_from_every_source(void **state) {
     const char *path = path_in(&folder, "a");
     char *bytes = calloc(1, SIZE);
     assert_non_null(bytes);
-    write_file(path, (af_slice){bytes, SIZE});
+    write_file(path, (afc_slice){bytes, SIZE});
     serve(world, "/", answer(200, NULL, "ok"));
-    for (int kind = AF_BODY_BYTES; kind <= AF_BODY_MULTIPART; kind++) {
+    for (int kind = AFC_BODY_BYTES; kind <= AFC_BODY_MULTIPART; kind++) {
         script_reader script = {.bytes = {bytes, SIZE}};
         call *call = call_new(world, "/");
         call->request.method = "POST";
         call->request.max_send_rate = RATE;
-        call->request.body.kind = (af_body_kind)kind;
-        call->request.body.bytes = (af_slice){bytes, SIZE};
-        if (kind == AF_BODY_FILE) call->request.body.path = path;
-        if (kind == AF_BODY_READER) {
+        call->request.body.kind = (afc_body_kind)kind;
+        call->request.body.bytes = (afc_slice){bytes, SIZE};
+        if (kind == AFC_BODY_FILE) call->request.body.path = path;
+        if (kind == AFC_BODY_READER) {
             call->request.body.reader = reader_of(&script);
-            call->request.body.length = AF_LENGTH_UNKNOWN;
+            call->request.body.length = AFC_LENGTH_UNKNOWN;
         }
-        if (kind == AF_BODY_MULTIPART) {
+        if (kind == AFC_BODY_MULTIPART) {
             call->request.body.form = form_new();
             form_add_file(call->request.body.form, "f", path);
         }
@@ -159,7 +160,7 @@ static void both_ways_have_their_own_limit(void **state) {
     afts_respond_repeated(script, 200, NULL, bytes, SIZE / 4, 1);
     serve(world, "/", script);
     call *call = call_new(world, "/");
-    call_send(call, "PUT", (af_slice){bytes, SIZE});
+    call_send(call, "PUT", (afc_slice){bytes, SIZE});
     call->request.max_send_rate = RATE;
     call->request.max_receive_rate = RATE;
     check_slow(call, SIZE + SIZE / 4, RATE / 4);
@@ -174,11 +175,11 @@ static void a_limit_does_not_reach_the_next_request(void **state) {
     serve_zeros(world, "/", SIZE);
     for (int limited = 1; limited >= 0; limited--) {
         call *call = call_new(world, "/");
-        call_send(call, "PUT", (af_slice){bytes, SIZE});
+        call_send(call, "PUT", (afc_slice){bytes, SIZE});
         call->request.max_receive_rate = call->request.max_send_rate = limited ? RATE * 10 : 0;
         call->request.timeouts.total_ms = PATIENCE_MS;
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->body.size, SIZE);
         call_free(call);
     }
@@ -189,16 +190,16 @@ static void a_slow_task_can_be_cancelled_and_suspended(void **state) {
     world *world = *state;
     serve_zeros(world, "/", SIZE);
     call *call = call_new(world, "/");
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->request.max_receive_rate = 1;
     call_start(call);
     call_wait_for(call, &call->body_count, 1);
-    af_task_suspend(call->task);
-    af_task_resume(call->task);
-    af_task_wake(call->task);
-    af_task_cancel(call->task);
+    afc_task_suspend(call->task);
+    afc_task_resume(call->task);
+    afc_task_wake(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
@@ -211,11 +212,11 @@ static void the_total_limit_goes_on_counting(void **state) {
         serve_zeros(world, "/", SIZE);
         if (way == 0) call->request.max_receive_rate = 1;
         if (way == 1) call->request.max_send_rate = 1;
-        if (way == 1) call_send(call, "PUT", (af_slice){body, sizeof body});
-        call->request.timeouts = (af_timeouts){0, 0, 200};
+        if (way == 1) call_send(call, "PUT", (afc_slice){body, sizeof body});
+        call->request.timeouts = (afc_timeouts){0, 0, 200};
         call_perform(call);
-        check_ended(call, AF_ETIMEOUT);
-        assert_int_equal(call->failure.timeout, AF_TIMEOUT_TOTAL);
+        check_ended(call, AFC_ETIMEOUT);
+        assert_int_equal(call->failure.timeout, AFC_TIMEOUT_TOTAL);
         call_free(call);
     }
 }
@@ -227,9 +228,9 @@ static void waiting_for_the_rate_is_not_idle(void **state) {
     call_send(call, "PUT", S("abc"));
     call->request.max_send_rate = 1;
     call->request.max_receive_rate = 1000;
-    call->request.timeouts = (af_timeouts){0, 900, 0};
+    call->request.timeouts = (afc_timeouts){0, 900, 0};
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, 3000);
     call_free(call);
 }
@@ -241,7 +242,7 @@ static void a_redirect_sends_the_body_at_the_same_rate(void **state) {
     serve(world, "/", answer(307, "Location: /there", ""));
     serve(world, "/there", answer(200, NULL, "ok"));
     call *call = call_new(world, "/");
-    call_send(call, "PUT", (af_slice){bytes, SIZE});
+    call_send(call, "PUT", (afc_slice){bytes, SIZE});
     call->request.max_send_rate = RATE;
     check_slow(call, 2 * SIZE, RATE / 8);
     call_free(call);

@@ -7,48 +7,48 @@
 enum { BUCKETS = 8, COUNT = 100 };
 
 typedef struct word {
-    af__text_entry entry;
+    afc__text_entry entry;
     char text[16];
 } word;
 
 static void entries_are_found_by_their_text_until_removed(void **state) {
     (void)state;
     static word words[COUNT];
-    af__text_entry *buckets[BUCKETS] = {NULL};
-    af__text_table table;
-    assert_true(af__text_table_init(&table, buckets, BUCKETS));
+    afc__text_entry *buckets[BUCKETS] = {NULL};
+    afc__text_table table;
+    assert_true(afc__text_table_init(&table, buckets, BUCKETS));
     for (size_t i = 0; i < COUNT; i++) {
         snprintf(words[i].text, sizeof words[i].text, "word%zu", i);
-        words[i].entry.key = af_slice_of(words[i].text);
-        assert_null(af__text_table_find(&table, words[i].entry.key));
-        af__text_table_add(&table, &words[i].entry);
+        words[i].entry.key = afc_slice_of(words[i].text);
+        assert_null(afc__text_table_find(&table, words[i].entry.key));
+        afc__text_table_add(&table, &words[i].entry);
     }
-    for (size_t i = 0; i < COUNT; i += 2) af__text_table_remove(&table, &words[i].entry);
+    for (size_t i = 0; i < COUNT; i += 2) afc__text_table_remove(&table, &words[i].entry);
     for (size_t i = 0; i < COUNT; i++) {
         char copy[16];
         snprintf(copy, sizeof copy, "word%zu", i);
-        af__text_entry *found = af__text_table_find(&table, af_slice_of(copy));
+        afc__text_entry *found = afc__text_table_find(&table, afc_slice_of(copy));
         assert_ptr_equal(found, i % 2 == 0 ? NULL : &words[i].entry);
     }
-    assert_null(af__text_table_find(&table, S("word")));
-    assert_null(af__text_table_find(&table, S("")));
+    assert_null(afc__text_table_find(&table, S("word")));
+    assert_null(afc__text_table_find(&table, S("")));
 }
 
 static void draining_returns_every_entry_once(void **state) {
     (void)state;
     static word words[COUNT];
-    af__text_entry *buckets[BUCKETS] = {NULL};
-    af__text_table table;
-    assert_true(af__text_table_init(&table, buckets, BUCKETS));
+    afc__text_entry *buckets[BUCKETS] = {NULL};
+    afc__text_table table;
+    assert_true(afc__text_table_init(&table, buckets, BUCKETS));
     for (size_t i = 0; i < COUNT; i++) {
         snprintf(words[i].text, sizeof words[i].text, "%zu", i);
-        words[i].entry.key = af_slice_of(words[i].text);
-        af__text_table_add(&table, &words[i].entry);
+        words[i].entry.key = afc_slice_of(words[i].text);
+        afc__text_table_add(&table, &words[i].entry);
     }
     size_t place = 0, count = 0;
-    af__text_entry *entry;
-    while ((entry = af__text_table_drain(&table, &place)) != NULL) {
-        af__text_table_remove(&table, entry);
+    afc__text_entry *entry;
+    while ((entry = afc__text_table_drain(&table, &place)) != NULL) {
+        afc__text_table_remove(&table, entry);
         count++;
     }
     assert_int_equal(count, COUNT);

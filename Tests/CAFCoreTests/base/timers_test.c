@@ -6,7 +6,7 @@
 
 enum { MANY = 500 };
 
-static void check_heap(const af__timers *timers) {
+static void check_heap(const afc__timers *timers) {
     for (size_t i = 0; i < timers->count; i++) {
         assert_int_equal(timers->heap[i]->place, i + 1);
         if (i == 0) continue;
@@ -16,122 +16,122 @@ static void check_heap(const af__timers *timers) {
 
 static void an_empty_heap_has_no_first(void **state) {
     (void)state;
-    af__timers timers;
-    af__timers_init(&timers);
-    assert_null(af__timers_first(&timers));
-    af__timer timer = {0};
-    af__timers_disarm(&timers, &timer);
-    af__timers_clear(&timers);
+    afc__timers timers;
+    afc__timers_init(&timers);
+    assert_null(afc__timers_first(&timers));
+    afc__timer timer = {0};
+    afc__timers_disarm(&timers, &timer);
+    afc__timers_clear(&timers);
 }
 
 static void the_first_is_the_earliest(void **state) {
     (void)state;
-    af__timers timers;
-    af__timers_init(&timers);
-    check_status(af__timers_reserve(&timers, 3), AF_OK);
-    af__timer a = {0}, b = {0}, c = {0};
-    af__timers_arm(&timers, &a, 30);
-    af__timers_arm(&timers, &b, 10);
-    af__timers_arm(&timers, &c, 20);
-    assert_ptr_equal(af__timers_first(&timers), &b);
-    af__timers_arm(&timers, &b, 40);
-    assert_ptr_equal(af__timers_first(&timers), &c);
-    af__timers_arm(&timers, &a, INT64_MIN);
-    assert_ptr_equal(af__timers_first(&timers), &a);
-    af__timers_disarm(&timers, &a);
-    af__timers_disarm(&timers, &a);
-    assert_ptr_equal(af__timers_first(&timers), &c);
+    afc__timers timers;
+    afc__timers_init(&timers);
+    check_status(afc__timers_reserve(&timers, 3), AFC_OK);
+    afc__timer a = {0}, b = {0}, c = {0};
+    afc__timers_arm(&timers, &a, 30);
+    afc__timers_arm(&timers, &b, 10);
+    afc__timers_arm(&timers, &c, 20);
+    assert_ptr_equal(afc__timers_first(&timers), &b);
+    afc__timers_arm(&timers, &b, 40);
+    assert_ptr_equal(afc__timers_first(&timers), &c);
+    afc__timers_arm(&timers, &a, INT64_MIN);
+    assert_ptr_equal(afc__timers_first(&timers), &a);
+    afc__timers_disarm(&timers, &a);
+    afc__timers_disarm(&timers, &a);
+    assert_ptr_equal(afc__timers_first(&timers), &c);
     assert_int_equal(a.place, 0);
-    af__timers_clear(&timers);
+    afc__timers_clear(&timers);
     assert_int_equal(b.place, 0);
     assert_int_equal(c.place, 0);
 }
 
 static void any_order_of_operations_keeps_the_heap(void **state) {
     (void)state;
-    af__timers timers;
-    af__timers_init(&timers);
-    check_status(af__timers_reserve(&timers, MANY), AF_OK);
-    static af__timer owned[MANY];
+    afc__timers timers;
+    afc__timers_init(&timers);
+    check_status(afc__timers_reserve(&timers, MANY), AFC_OK);
+    static afc__timer owned[MANY];
     uint64_t random = 42;
     for (int step = 0; step < 20000; step++) {
-        af__timer *timer = &owned[next_random(&random) % MANY];
+        afc__timer *timer = &owned[next_random(&random) % MANY];
         if (next_random(&random) % 3 == 0) {
-            af__timers_disarm(&timers, timer);
+            afc__timers_disarm(&timers, timer);
         } else {
-            af__timers_arm(&timers, timer, (int64_t)(next_random(&random) % 1000));
+            afc__timers_arm(&timers, timer, (int64_t)(next_random(&random) % 1000));
         }
         if (step % 64 == 0) check_heap(&timers);
     }
     int64_t last = INT64_MIN;
-    for (af__timer *first; (first = af__timers_first(&timers)) != NULL;) {
+    for (afc__timer *first; (first = afc__timers_first(&timers)) != NULL;) {
         assert_true(first->deadline >= last);
         last = first->deadline;
-        af__timers_disarm(&timers, first);
+        afc__timers_disarm(&timers, first);
         check_heap(&timers);
     }
     for (size_t i = 0; i < MANY; i++) assert_int_equal(owned[i].place, 0);
-    af__timers_clear(&timers);
+    afc__timers_clear(&timers);
 }
 
 static void room_is_made_before_it_is_needed(void **state) {
     (void)state;
     TORTURE(n) {
-        af__timers timers;
-        af__timers_init(&timers);
-        af__timer owned[40] = {{0}};
+        afc__timers timers;
+        afc__timers_init(&timers);
+        afc__timer owned[40] = {{0}};
         for (size_t i = 0; i < COUNT_OF(owned); i++) {
-            if (af__timers_reserve(&timers, timers.count + 1) != AF_OK) continue;
-            af__timers_arm(&timers, &owned[i], -(int64_t)i);
+            if (afc__timers_reserve(&timers, timers.count + 1) != AFC_OK) continue;
+            afc__timers_arm(&timers, &owned[i], -(int64_t)i);
         }
         check_heap(&timers);
         assert_true(timers.count >= COUNT_OF(owned) - 1);
-        af__timers_clear(&timers);
+        afc__timers_clear(&timers);
     }
-    af__timers timers;
-    af__timers_init(&timers);
-    check_status(af__timers_reserve(&timers, SIZE_MAX), AF_ENOMEM);
-    af__timers_clear(&timers);
+    afc__timers timers;
+    afc__timers_init(&timers);
+    check_status(afc__timers_reserve(&timers, SIZE_MAX), AFC_ENOMEM);
+    afc__timers_clear(&timers);
 }
 
 static void reserving_one_by_one_allocates_rarely(void **state) {
     (void)state;
-    af__timers timers;
-    af__timers_init(&timers);
-    af__alloc_fail_at(SIZE_MAX);
-    for (size_t i = 1; i <= 10000; i++) check_status(af__timers_reserve(&timers, i), AF_OK);
-    assert_in_range(af__alloc_fail_at(0), 1, 24);
-    af__timers_clear(&timers);
+    afc__timers timers;
+    afc__timers_init(&timers);
+    afc__alloc_fail_at(SIZE_MAX);
+    for (size_t i = 1; i <= 10000; i++) check_status(afc__timers_reserve(&timers, i), AFC_OK);
+    assert_in_range(afc__alloc_fail_at(0), 1, 24);
+    afc__timers_clear(&timers);
 }
 
 static void shrinking_keeps_what_is_armed(void **state) {
     (void)state;
-    af__timers timers;
-    af__timer armed[MANY] = {0};
-    af__timers_init(&timers);
-    check_status(af__timers_reserve(&timers, 10000), AF_OK);
-    for (int64_t i = 0; i < MANY; i++) af__timers_arm(&timers, &armed[i], MANY - i);
-    af__timers_shrink(&timers, 64);
+    afc__timers timers;
+    afc__timer armed[MANY] = {0};
+    afc__timers_init(&timers);
+    check_status(afc__timers_reserve(&timers, 10000), AFC_OK);
+    for (int64_t i = 0; i < MANY; i++) afc__timers_arm(&timers, &armed[i], MANY - i);
+    afc__timers_shrink(&timers, 64);
     assert_int_equal(timers.capacity, MANY);
     check_heap(&timers);
-    assert_ptr_equal(af__timers_first(&timers), &armed[MANY - 1]);
-    for (int64_t i = 0; i < MANY; i++) af__timers_disarm(&timers, &armed[i]);
-    af__alloc_fail_at(1);
-    af__timers_shrink(&timers, 64);
-    af__alloc_fail_at(0);
-    af__timers_shrink(&timers, 64);
+    assert_ptr_equal(afc__timers_first(&timers), &armed[MANY - 1]);
+    for (int64_t i = 0; i < MANY; i++) afc__timers_disarm(&timers, &armed[i]);
+    afc__alloc_fail_at(1);
+    afc__timers_shrink(&timers, 64);
+    afc__alloc_fail_at(0);
+    afc__timers_shrink(&timers, 64);
     assert_int_equal(timers.capacity, 64);
-    af__timers_shrink(&timers, 100);
+    afc__timers_shrink(&timers, 100);
     assert_int_equal(timers.capacity, 64);
-    af__timers_clear(&timers);
+    afc__timers_clear(&timers);
 }
 
 static void the_clock_goes_forward(void **state) {
     (void)state;
-    int64_t last = af__now_us();
+    int64_t last = afc__now_us();
     assert_true(last > 0);
     for (int i = 0; i < 1000; i++) {
-        int64_t now = af__now_us();
+        int64_t now = afc__now_us();
         assert_true(now >= last);
         last = now;
     }

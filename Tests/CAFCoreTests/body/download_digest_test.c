@@ -22,11 +22,11 @@ static void a_right_digest_is_no_obstacle(void **state) {
     scene *scene = *state;
     for (size_t i = 0; i < COUNT_OF(promises); i++) {
         scene->origin.fields = digest_field(scene, promises[i].type(), promises[i].form, false);
-        check_done(scene, download(scene, BOTH), AF_RESUMPTION_NONE);
+        check_done(scene, download(scene, BOTH), AFC_RESUMPTION_NONE);
         break_off(scene);
         /* What was promised first still counts when the part itself says nothing. */
         if (i % 2 == 0) scene->origin.fields = NULL;
-        check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
+        check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
     }
 }
 
@@ -37,9 +37,9 @@ static void a_wrong_digest_leaves_nothing(void **state) {
             scene->origin.fields = digest_field(scene, promises[i].type(), promises[i].form, true);
             if (breaks) break_off(scene);
             call *call = download(scene, BOTH);
-            check_ended(call, AF_EPROTOCOL);
+            check_ended(call, AFC_EPROTOCOL);
             check_contains(call->failure.text, "digest");
-            assert_string_equal(af_result_get_resume_token(call->result), "");
+            assert_string_equal(afc_result_get_resume_token(call->result), "");
             call_free(call);
             assert_int_equal(count_files(&scene->folder), 0);
         }
@@ -55,7 +55,7 @@ static void damage_on_the_disk_is_noticed(void **state) {
     fputc(scene->content[0] ^ 1, file);
     fclose(file);
     call *call = download(scene, BOTH);
-    check_ended(call, AF_EPROTOCOL);
+    check_ended(call, AFC_EPROTOCOL);
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 0);
 }
@@ -72,18 +72,18 @@ static void what_is_all_there_is_still_checked(void **state) {
         fclose(file);
         call *call = download(scene, BOTH);
         if (!is_damaged) {
-            check_done(scene, call, AF_RESUMPTION_COMPLETE);
+            check_done(scene, call, AFC_RESUMPTION_COMPLETE);
             continue;
         }
-        check_ended(call, AF_EPROTOCOL);
+        check_ended(call, AFC_EPROTOCOL);
         call_free(call);
         assert_int_equal(count_files(&scene->folder), 0);
     }
 }
 
-static void cancel_at_end(void *context, const af_progress *progress) {
+static void cancel_at_end(void *context, const afc_progress *progress) {
     call *call = context;
-    if (progress->received == 1) af_task_cancel(call->task);
+    if (progress->received == 1) afc_task_cancel(call->task);
 }
 
 static void cancelled_at_the_last_byte_it_is_all_there(void **state) {
@@ -93,17 +93,17 @@ static void cancelled_at_the_last_byte_it_is_all_there(void **state) {
     scene->origin.fields = field;
     scene->origin.stops_after = LARGE - 1;
     call *call = download(scene, BOTH);
-    check_ended(call, AF_ETRUNCATED);
+    check_ended(call, AFC_ETRUNCATED);
     call_free(call);
     scene->origin.stops_after = WHOLE;
     call = prepare(scene, "/file", BOTH);
     call->request.progress_ms = 1;
     call->events.on_progress = cancel_at_end;
     call_perform(call);
-    check_ended(call, AF_ECANCELED);
-    assert_int_equal(af_result_get_download(call->result)->size, LARGE);
+    check_ended(call, AFC_ECANCELED);
+    assert_int_equal(afc_result_get_download(call->result)->size, LARGE);
     call_free(call);
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_COMPLETE);
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_COMPLETE);
 }
 
 /* ---- Out of memory ------------------------------------------------------------------------- */
@@ -111,17 +111,17 @@ static void cancelled_at_the_last_byte_it_is_all_there(void **state) {
 /** One round; false once the task made fewer than `n` allocations. */
 static bool fail_allocation(scene *scene, size_t n) {
     call *call = prepare(scene, "/file", BOTH);
-    af__alloc_fail_at(n);
-    af_failure failure;
-    af_status status = af_task_begin(&call->task, call->session, &call->request, &call->events,
-                                     &failure);
-    if (status == AF_OK) {
+    afc__alloc_fail_at(n);
+    afc_failure failure;
+    afc_status status = afc_task_begin(&call->task, call->session, &call->request, &call->events,
+                                       &failure);
+    if (status == AFC_OK) {
         call_wait(call);
         status = call->failure.status;
     }
-    size_t made = af__alloc_fail_at(0);
-    if (status != AF_OK && status != AF_ENOMEM) print_error("%s\n", call->failure.text);
-    assert_true(status == AF_OK || status == AF_ENOMEM);
+    size_t made = afc__alloc_fail_at(0);
+    if (status != AFC_OK && status != AFC_ENOMEM) print_error("%s\n", call->failure.text);
+    assert_true(status == AFC_OK || status == AFC_ENOMEM);
     call_free(call);
     return made >= n;
 }
@@ -138,9 +138,9 @@ static void a_lack_of_memory_costs_no_bytes(void **state) {
             bool goes_on = fail_allocation(scene, n);
             if (!file_exists(scene->path)) {
                 call *call = download(scene, BOTH);
-                check_done(scene, call, AF_RESUMPTION_RESUMED);
+                check_done(scene, call, AFC_RESUMPTION_RESUMED);
             } else {
-                check_file(scene->path, (af_slice){scene->content, LARGE});
+                check_file(scene->path, (afc_slice){scene->content, LARGE});
                 assert_int_equal(unlink(scene->path), 0);
             }
             if (!goes_on) break;

@@ -24,7 +24,7 @@ static void wait_for_bytes(scene *scene) {
 }
 
 static void check_refused(scene *scene, call *call, int error, size_t files) {
-    check_ended(call, AF_EFILE);
+    check_ended(call, AFC_EFILE);
     assert_int_equal(call->failure.system_error, error);
     check_contains(call->failure.text, scene->path);
     call_free(call);
@@ -57,7 +57,7 @@ static void link_note(scene *scene) {
 static void copy_part(scene *scene) {
     char other[160];
     snprintf(other, sizeof other, "%s.copy", scene->part);
-    write_file(other, (af_slice){scene->content, 100});
+    write_file(other, (afc_slice){scene->content, 100});
     assert_int_equal(chmod(other, 0600), 0);
     assert_int_equal(rename(other, scene->part), 0);
 }
@@ -97,13 +97,13 @@ static void a_foreign_part_is_never_gone_on_with(void **state) {
         ways[i](scene);
         call *call = download(scene, BOTH);
         assert_string_equal(origin_range(&scene->origin), "");
-        check_done(scene, call, AF_RESUMPTION_NONE);
+        check_done(scene, call, AFC_RESUMPTION_NONE);
     }
     break_off(scene);
     link_note(scene);
     call *call = download(scene, BOTH);
     assert_string_equal(origin_range(&scene->origin), "");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 2);
 }
@@ -115,7 +115,7 @@ static void another_name_of_the_part_keeps_its_bytes(void **state) {
     write_file(other, S("precious"));
     assert_int_equal(link(other, scene->part), 0);
     call *call = download(scene, BOTH);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_file(other, S("precious"));
     assert_int_equal(unlink(other), 0);
@@ -123,7 +123,7 @@ static void another_name_of_the_part_keeps_its_bytes(void **state) {
 
 static void what_is_no_file_is_not_touched(void **state) {
     scene *scene = *state;
-    static const unsigned flags[] = {BOTH, AF_SINK_KEEP_PARTIAL};
+    static const unsigned flags[] = {BOTH, AFC_SINK_KEEP_PARTIAL};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         assert_int_equal(symlink("/etc/passwd", scene->part), 0);
         check_refused(scene, download(scene, flags[i]), ELOOP, 1);
@@ -144,22 +144,22 @@ static void a_token_works_without_the_one_beside_the_file(void **state) {
     scene->origin.stops_after = WHOLE;
     remove_note(scene);
     call *call = prepare(scene, "/file", BOTH);
-    call->request.sink.resume_token = af_result_get_resume_token(first->result);
+    call->request.sink.resume_token = afc_result_get_resume_token(first->result);
     call_perform(call);
-    check_done(scene, call, AF_RESUMPTION_RESUMED);
+    check_done(scene, call, AFC_RESUMPTION_RESUMED);
     /* It is void now; that beside the file is not. */
     break_off(scene);
     call = prepare(scene, "/file", BOTH);
-    call->request.sink.resume_token = af_result_get_resume_token(first->result);
+    call->request.sink.resume_token = afc_result_get_resume_token(first->result);
     call_perform(call);
-    check_done(scene, call, AF_RESUMPTION_RESUMED);
+    check_done(scene, call, AFC_RESUMPTION_RESUMED);
     call_free(first);
 }
 
 static void check_invalid(call *call, const char *text) {
-    af_failure failure;
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, &failure),
-                 AF_EINVAL);
+    afc_failure failure;
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, &failure),
+                 AFC_EINVAL);
     check_contains(failure.text, text);
     call_free(call);
 }
@@ -169,9 +169,9 @@ static void wrong_wishes_are_refused(void **state) {
     call *call = prepare(scene, "/file", BOTH);
     call->request.sink.resume_token = "afcore-resume 1\nrubbish\n";
     check_invalid(call, "damaged");
-    call = prepare(scene, "/file", AF_SINK_KEEP_PARTIAL);
+    call = prepare(scene, "/file", AFC_SINK_KEEP_PARTIAL);
     call->request.sink.resume_token = "x";
-    check_invalid(call, "AF_SINK_RESUME");
+    check_invalid(call, "AFC_SINK_RESUME");
     call = prepare(scene, "/file", 1u << 9);
     check_invalid(call, "flags");
     call = prepare(scene, "/file", 0);
@@ -181,7 +181,7 @@ static void wrong_wishes_are_refused(void **state) {
     call = prepare(scene, "/file", 0);
     call->request.sink.path = "/tmp/folder/";
     check_invalid(call, "folder");
-    af_header fields[] = {{S("range"), S("bytes=0-"), 0}, {S("If-Range"), S(TAG), 0}};
+    afc_header fields[] = {{S("range"), S("bytes=0-"), 0}, {S("If-Range"), S(TAG), 0}};
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         call = prepare(scene, "/file", BOTH);
         call->request.headers = &fields[i];
@@ -196,8 +196,8 @@ static void only_a_get_can_be_gone_on_with(void **state) {
     call *call = prepare(scene, "/file", BOTH);
     call_send(call, "POST", S("question"));
     call_perform(call);
-    check_ended(call, AF_ETRUNCATED);
-    assert_string_equal(af_result_get_resume_token(call->result), "");
+    check_ended(call, AFC_ETRUNCATED);
+    assert_string_equal(afc_result_get_resume_token(call->result), "");
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 0);
 }
@@ -210,13 +210,13 @@ static void two_downloads_to_one_path_never_mix(void **state) {
     call_start(first);
     wait_for_bytes(scene);
     check_refused(scene, download(scene, BOTH), EBUSY, 2);
-    check_refused(scene, download(scene, AF_SINK_KEEP_PARTIAL), EBUSY, 2);
-    af_task_cancel(first->task);
+    check_refused(scene, download(scene, AFC_SINK_KEEP_PARTIAL), EBUSY, 2);
+    afc_task_cancel(first->task);
     call_wait(first);
-    check_ended(first, AF_ECANCELED);
+    check_ended(first, AFC_ECANCELED);
     call_free(first);
     scene->origin.stops_after = WHOLE;
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
 }
 
 /* ---- Where it goes ------------------------------------------------------------------------- */
@@ -226,11 +226,11 @@ static void a_destination_that_is_there_can_be_kept(void **state) {
     static const unsigned flags[] = {0, BOTH};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         write_file(scene->path, S("old"));
-        check_refused(scene, download(scene, flags[i] | AF_SINK_NO_REPLACE), EEXIST, 1);
+        check_refused(scene, download(scene, flags[i] | AFC_SINK_NO_REPLACE), EEXIST, 1);
         check_file(scene->path, S("old"));
         assert_int_equal(unlink(scene->path), 0);
-        check_done(scene, download(scene, flags[i] | AF_SINK_NO_REPLACE | AF_SINK_SYNC),
-                   AF_RESUMPTION_NONE);
+        check_done(scene, download(scene, flags[i] | AFC_SINK_NO_REPLACE | AFC_SINK_SYNC),
+                   AFC_RESUMPTION_NONE);
     }
 }
 
@@ -238,18 +238,18 @@ static void one_that_appears_meanwhile_is_kept_too(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
     scene->origin.waits = true;
-    call *call = prepare(scene, "/file", BOTH | AF_SINK_NO_REPLACE);
+    call *call = prepare(scene, "/file", BOTH | AFC_SINK_NO_REPLACE);
     call_start(call);
     wait_for_bytes(scene);
     write_file(scene->path, S("somebody was faster"));
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
     call_free(call);
     scene->origin.stops_after = WHOLE;
-    check_refused(scene, download(scene, BOTH | AF_SINK_NO_REPLACE), EEXIST, 3);
+    check_refused(scene, download(scene, BOTH | AFC_SINK_NO_REPLACE), EEXIST, 3);
     check_file(scene->path, S("somebody was faster"));
     assert_int_equal(unlink(scene->path), 0);
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
 }
 
 static void missing_folders_are_made_on_demand(void **state) {
@@ -261,15 +261,15 @@ static void missing_folders_are_made_on_demand(void **state) {
         call *call = prepare(scene, "/file", flags[i]);
         call->request.sink.path = path;
         call_perform(call);
-        check_ended(call, AF_EFILE);
+        check_ended(call, AFC_EFILE);
         assert_int_equal(call->failure.system_error, ENOENT);
         call_free(call);
-        call = prepare(scene, "/file", flags[i] | AF_SINK_MAKE_FOLDERS);
+        call = prepare(scene, "/file", flags[i] | AFC_SINK_MAKE_FOLDERS);
         call->request.sink.path = path;
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
-        check_file(path, (af_slice){scene->content, LARGE});
+        check_file(path, (afc_slice){scene->content, LARGE});
         assert_int_equal(unlink(path), 0);
         assert_int_equal(rmdir(path_in(&scene->folder, "a/b")), 0);
         assert_int_equal(rmdir(path_in(&scene->folder, "a")), 0);
@@ -300,7 +300,7 @@ static void a_device_is_written_to_and_stays_one(void **state) {
         call *call = prepare(scene, "/short", flags[i]);
         assert_int_equal(symlink(name, scene->path), 0);
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         assert_int_equal(read(terminal, got, sizeof got), 11);
         assert_memory_equal(got, "to a device", 11);
@@ -332,14 +332,14 @@ static void a_folder_that_vanishes_is_an_error(void **state) {
         call_start(call);
         call_wait_for(call, &call->head_count, 1);
         /* Without flags it has no name that could be seen; it is open once the loop does something else. */
-        check_fetch(scene->world, "/other", AF_OK);
+        check_fetch(scene->world, "/other", AFC_OK);
         while (flags[i] != 0 && count_files(&inner) < 2) sched_yield();
         assert_int_equal(rename(inner.path, moved.path), 0);
         afts_release(scene->world->server, "half", 1);
         call_wait(call);
-        check_ended(call, AF_EFILE);
+        check_ended(call, AFC_EFILE);
         assert_int_equal(call->failure.system_error, ENOENT);
-        assert_string_equal(af_result_get_resume_token(call->result), "");
+        assert_string_equal(afc_result_get_resume_token(call->result), "");
         call_free(call);
         folder_remove(&moved);
     }
@@ -361,10 +361,10 @@ static void a_full_disk_keeps_what_fits(void **state) {
     scene->origin.chunks = true;
     check_refused(scene, download(scene, 0), EFBIG, 0);
     call *call = download(scene, BOTH);
-    assert_int_equal(af_result_get_download(call->result)->size, BROKEN_AT);
+    assert_int_equal(afc_result_get_download(call->result)->size, BROKEN_AT);
     check_refused(scene, call, EFBIG, 2);
     set_file_limit(before.rlim_cur, NULL);
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
     signal(SIGXFSZ, SIG_DFL);
 }
 
@@ -377,10 +377,10 @@ static void what_no_disk_can_hold_is_refused_at_once(void **state) {
     serve(scene->world, "/huge", script);
     call *call = prepare(scene, "/huge", BOTH);
     call_perform(call);
-    check_ended(call, AF_EFILE);
+    check_ended(call, AFC_EFILE);
     int error = call->failure.system_error;
     assert_true(error == EFBIG || error == ENOSPC);
-    assert_int_equal(af_result_get_download(call->result)->size, 0);
+    assert_int_equal(afc_result_get_download(call->result)->size, 0);
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 0);
 }
@@ -391,12 +391,12 @@ static void the_limit_counts_what_was_there(void **state) {
     call *call = prepare(scene, "/file", BOTH);
     call->request.limits.body = LARGE - 1;
     call_perform(call);
-    check_ended(call, AF_ETOOBIG);
+    check_ended(call, AFC_ETOOBIG);
     call_free(call);
     call = prepare(scene, "/file", BOTH);
     call->request.limits.body = LARGE;
     call_perform(call);
-    check_done(scene, call, AF_RESUMPTION_RESUMED);
+    check_done(scene, call, AFC_RESUMPTION_RESUMED);
 }
 
 int main(void) {

@@ -32,14 +32,14 @@ static const char *program;
 static int download(const char *url, const char *path) {
     /* Not to outlive a test that failed. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    af_session *session;
-    if (af_session_new(&session, NULL, NULL) != AF_OK) return 2;
-    af_request request = AF_REQUEST_INIT;
+    afc_session *session;
+    if (afc_session_new(&session, NULL, NULL) != AFC_OK) return 2;
+    afc_request request = AFC_REQUEST_INIT;
     request.url = url;
-    request.sink.kind = AF_SINK_FILE;
+    request.sink.kind = AFC_SINK_FILE;
     request.sink.path = path;
-    request.sink.flags = AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME;
-    if (af_task_begin(NULL, session, &request, NULL, NULL) != AF_OK) return 3;
+    request.sink.flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME;
+    if (afc_task_begin(NULL, session, &request, NULL, NULL) != AFC_OK) return 3;
     for (;;) pause();
 }
 
@@ -85,7 +85,7 @@ static void kill_at(origin *origin, const char *url, const char *path, int64_t b
 }
 
 /** What is there is the beginning of one version, and its token is beside it. */
-static void check_pair(const char *part, const char *note, const af_slice versions[2]) {
+static void check_pair(const char *part, const char *note, const afc_slice versions[2]) {
     if (!file_exists(part)) return;
     FILE *file = fopen(part, "rb");
     assert_non_null(file);
@@ -102,10 +102,10 @@ static void check_pair(const char *part, const char *note, const af_slice versio
 
 static call *finish_download(world *world, const char *path) {
     call *call = call_new(world, "/file");
-    call->request.sink = (af_sink){
-        .kind = AF_SINK_FILE, .path = path, .flags = AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME};
+    call->request.sink = (afc_sink){
+        .kind = AFC_SINK_FILE, .path = path, .flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME};
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     return call;
 }
 
@@ -120,7 +120,7 @@ static void run_rounds(bool changes) {
     snprintf(note, sizeof note, "%s", path_in(&folder, "got.part.resume"));
     snprintf(url, sizeof url, "%s", url_of(world, "/file"));
     origin origin;
-    af_slice versions[] = {{old, SIZE}, {new, SIZE}};
+    afc_slice versions[] = {{old, SIZE}, {new, SIZE}};
     const char *tags[] = {OLD_TAG, NEW_TAG};
     origin_serve(&origin, world, "/file", versions[0], tags[0]);
     uint64_t random = 20240229;
@@ -141,8 +141,8 @@ static void run_rounds(bool changes) {
             if (changes) version ^= 1;
         }
         call *call = finish_download(world, path);
-        const af_download *done = af_result_get_download(call->result);
-        if (done->resumption == AF_RESUMPTION_RESUMED) continued++;
+        const afc_download *done = afc_result_get_download(call->result);
+        if (done->resumption == AFC_RESUMPTION_RESUMED) continued++;
         call_free(call);
         check_file(path, versions[version]);
         assert_int_equal(count_files(&folder), 1);

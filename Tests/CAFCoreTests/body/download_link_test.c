@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLLOW = AF_SINK_FOLLOW_LINKS, KEEP = AF_SINK_KEEP_MODE };
+enum { FOLLOW = AFC_SINK_FOLLOW_LINKS, KEEP = AFC_SINK_KEEP_MODE };
 
 static mode_t mode_of(const char *path) {
     struct stat facts;
@@ -25,7 +25,7 @@ static void link_to(scene *scene, const char *target) {
     assert_int_equal(symlink(target, scene->path), 0);
 }
 
-static void fetch(scene *scene, unsigned flags, af_status expected) {
+static void fetch(scene *scene, unsigned flags, afc_status expected) {
     call *call = download(scene, flags);
     check_ended(call, expected);
     call_free(call);
@@ -42,10 +42,10 @@ static void replaces_the_file_that_links_lead_to(void **state) {
         for (int exists = 0; exists <= 1; exists++) {
             unlink(target);
             if (exists) write_file(target, S("old"));
-            fetch(scene, kinds[i], AF_OK);
+            fetch(scene, kinds[i], AFC_OK);
             assert_true(is_link(scene->path));
             assert_true(is_link(between));
-            check_file(target, (af_slice){scene->content, LARGE});
+            check_file(target, (afc_slice){scene->content, LARGE});
             assert_int_equal(count_files(&scene->folder), 3);
         }
     }
@@ -56,7 +56,7 @@ static void replaces_the_link_itself_without_the_flag(void **state) {
     const char *target = path_in(&scene->folder, "target");
     write_file(target, S("old"));
     link_to(scene, "target");
-    fetch(scene, 0, AF_OK);
+    fetch(scene, 0, AFC_OK);
     assert_false(is_link(scene->path));
     check_file(target, S("old"));
 }
@@ -84,14 +84,14 @@ static void refuses_links_in_a_circle_and_to_folders(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         link_to(scene, cases[i].target);
         call *call = prepare(scene, "/file", FOLLOW);
-        af_failure failure = {0};
-        af_status status = af_task_begin(&call->task, call->session, &call->request, &call->events,
-                                         &failure);
-        if (status == AF_OK) {
+        afc_failure failure = {0};
+        afc_status status = afc_task_begin(&call->task, call->session, &call->request,
+                                           &call->events, &failure);
+        if (status == AFC_OK) {
             call_wait(call);
             failure = call->failure;
         }
-        check_status(failure.status, AF_EFILE);
+        check_status(failure.status, AFC_EFILE);
         assert_int_equal(failure.system_error, cases[i].error);
         call_free(call);
         assert_true(is_link(scene->path));
@@ -107,9 +107,9 @@ static void keeps_permissions_of_the_file_that_is_replaced(void **state) {
         for (size_t j = 0; j < COUNT_OF(kinds); j++) {
             write_file(scene->path, S("old"));
             assert_int_equal(chmod(scene->path, modes[i]), 0);
-            fetch(scene, kinds[j], AF_OK);
+            fetch(scene, kinds[j], AFC_OK);
             assert_int_equal(mode_of(scene->path), modes[i] & 0777);
-            check_file(scene->path, (af_slice){scene->content, LARGE});
+            check_file(scene->path, (afc_slice){scene->content, LARGE});
             assert_int_equal(unlink(scene->path), 0);
         }
     }
@@ -118,9 +118,9 @@ static void keeps_permissions_of_the_file_that_is_replaced(void **state) {
 static void new_files_have_the_permissions_of_new_files(void **state) {
     scene *scene = *state;
     mode_t former = umask(027);
-    fetch(scene, KEEP | FOLLOW, AF_OK);
+    fetch(scene, KEEP | FOLLOW, AFC_OK);
     assert_int_equal(mode_of(scene->path), 0640);
-    fetch(scene, KEEP | FOLLOW | BOTH, AF_OK);
+    fetch(scene, KEEP | FOLLOW | BOTH, AFC_OK);
     assert_int_equal(mode_of(scene->path), 0640);
     umask(former);
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LARGE = 600000, BROKEN_AT = 250000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME };
+enum { LARGE = 600000, BROKEN_AT = 250000, BOTH = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME };
 
 #define OLD_TAG "\"one\""
 #define NEW_TAG "\"two\""
@@ -25,12 +25,12 @@ typedef struct scene {
     const char *path, *part, *note;
 } scene;
 
-static af_slice old_of(const scene *scene) {
-    return (af_slice){scene->old, LARGE};
+static afc_slice old_of(const scene *scene) {
+    return (afc_slice){scene->old, LARGE};
 }
 
-static af_slice new_of(const scene *scene) {
-    return (af_slice){scene->new, LARGE};
+static afc_slice new_of(const scene *scene) {
+    return (afc_slice){scene->new, LARGE};
 }
 
 static int scene_setup(void **state) {
@@ -65,7 +65,7 @@ static int scene_teardown(void **state) {
 
 static call *prepare(scene *scene, const char *path, unsigned flags) {
     call *call = call_new(scene->world, path);
-    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = scene->path, .flags = flags};
+    call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = scene->path, .flags = flags};
     return call;
 }
 
@@ -79,26 +79,26 @@ static call *download(scene *scene, unsigned flags) {
 static void break_off(scene *scene) {
     scene->origin.stops_after = BROKEN_AT;
     call *call = download(scene, BOTH);
-    check_ended(call, AF_ETRUNCATED);
+    check_ended(call, AFC_ETRUNCATED);
     call_free(call);
     scene->origin.stops_after = WHOLE;
     assert_true(file_exists(scene->part) && file_exists(scene->note));
     assert_false(file_exists(scene->path));
 }
 
-static const af_download *download_of(const call *call) {
-    const af_download *download = af_result_get_download(call->result);
+static const afc_download *download_of(const call *call) {
+    const afc_download *download = afc_result_get_download(call->result);
     assert_non_null(download);
     return download;
 }
 
 /** It succeeded, and nothing but the file is there. */
-static void check_done(scene *scene, call *call, af_slice content, af_resumption resumption) {
-    check_ended(call, AF_OK);
+static void check_done(scene *scene, call *call, afc_slice content, afc_resumption resumption) {
+    check_ended(call, AFC_OK);
     assert_int_equal(download_of(call)->resumption, resumption);
     assert_int_equal(download_of(call)->size, content.size);
     assert_string_equal(download_of(call)->path, scene->path);
-    assert_string_equal(af_result_get_resume_token(call->result), "");
+    assert_string_equal(afc_result_get_resume_token(call->result), "");
     call_free(call);
     check_file(scene->path, content);
     assert_int_equal(count_files(&scene->folder), 1);
@@ -116,10 +116,10 @@ static void a_broken_download_goes_on(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
     call *call = download(scene, BOTH);
-    check_ended(call, AF_ETRUNCATED);
-    const char *token = af_result_get_resume_token(call->result);
-    af_resume_info info;
-    check_status(af_resume_info_read(af_slice_of(token), &info, NULL), AF_OK);
+    check_ended(call, AFC_ETRUNCATED);
+    const char *token = afc_result_get_resume_token(call->result);
+    afc_resume_info info;
+    check_status(afc_resume_info_read(afc_slice_of(token), &info, NULL), AFC_OK);
     assert_int_equal(info.received, BROKEN_AT);
     assert_int_equal(info.total, LARGE);
     check_slice(info.validator, OLD_TAG);
@@ -127,7 +127,7 @@ static void a_broken_download_goes_on(void **state) {
     assert_string_equal(download_of(call)->resume_token, token);
     assert_int_equal(download_of(call)->size, BROKEN_AT);
     call_free(call);
-    check_file(scene->part, (af_slice){scene->old, BROKEN_AT});
+    check_file(scene->part, (afc_slice){scene->old, BROKEN_AT});
     struct stat facts;
     assert_int_equal(stat(scene->part, &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0600);
@@ -143,8 +143,8 @@ static void a_broken_download_goes_on(void **state) {
     assert_int_equal(download_of(call)->offset, BROKEN_AT);
     assert_int_equal(call->progress.offset, BROKEN_AT);
     assert_int_equal(call->progress.received, LARGE - BROKEN_AT);
-    assert_int_equal(af_result_get_body_size(call->result), LARGE - BROKEN_AT);
-    check_done(scene, call, old_of(scene), AF_RESUMPTION_RESUMED);
+    assert_int_equal(afc_result_get_body_size(call->result), LARGE - BROKEN_AT);
+    check_done(scene, call, old_of(scene), AFC_RESUMPTION_RESUMED);
     assert_string_equal(seen_header(scene->world, 0, "Accept-Encoding"), "identity");
 }
 
@@ -153,19 +153,19 @@ static void it_goes_on_as_often_as_it_breaks(void **state) {
     scene->origin.stops_after = 100001;
     for (int i = 0; i < 5; i++) {
         call *call = download(scene, BOTH);
-        check_ended(call, AF_ETRUNCATED);
+        check_ended(call, AFC_ETRUNCATED);
         assert_int_equal(download_of(call)->size, 100001 * (i + 1));
         call_free(call);
     }
     call *call = download(scene, BOTH);
-    check_done(scene, call, old_of(scene), AF_RESUMPTION_RESUMED);
+    check_done(scene, call, old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
 static void an_unknown_length_can_be_gone_on_with(void **state) {
     scene *scene = *state;
     scene->origin.chunks = true;
     break_off(scene);
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
 static void a_date_is_a_validator_too(void **state) {
@@ -177,7 +177,7 @@ static void a_date_is_a_validator_too(void **state) {
     break_off(scene);
     call *call = download(scene, BOTH);
     assert_string_equal(origin_condition(&scene->origin), "Sun, 06 Nov 1994 08:49:37 GMT");
-    check_done(scene, call, old_of(scene), AF_RESUMPTION_RESUMED);
+    check_done(scene, call, old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
 static void without_a_strong_validator_nothing_is_kept(void **state) {
@@ -195,32 +195,32 @@ static void without_a_strong_validator_nothing_is_kept(void **state) {
         scene->origin.fields = rows[i].fields;
         scene->origin.stops_after = BROKEN_AT;
         call *call = download(scene, BOTH);
-        check_ended(call, AF_ETRUNCATED);
-        assert_string_equal(af_result_get_resume_token(call->result), "");
+        check_ended(call, AFC_ETRUNCATED);
+        assert_string_equal(afc_result_get_resume_token(call->result), "");
         check_contains(download_of(call)->reason, rows[i].reason);
         call_free(call);
         assert_int_equal(count_files(&scene->folder), 0);
         scene->origin.stops_after = WHOLE;
-        check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_NONE);
+        check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_NONE);
     }
 }
 
 static void only_who_asks_for_it_keeps_a_part(void **state) {
     scene *scene = *state;
-    static const unsigned flags[] = {0, AF_SINK_RESUME, AF_SINK_SYNC};
+    static const unsigned flags[] = {0, AFC_SINK_RESUME, AFC_SINK_SYNC};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         scene->origin.stops_after = BROKEN_AT;
         call *call = download(scene, flags[i]);
-        check_ended(call, AF_ETRUNCATED);
-        assert_string_equal(af_result_get_resume_token(call->result), "");
+        check_ended(call, AFC_ETRUNCATED);
+        assert_string_equal(afc_result_get_resume_token(call->result), "");
         call_free(call);
         assert_int_equal(count_files(&scene->folder), 0);
     }
     /* Nor does one who doesn't ask for it go on. */
     break_off(scene);
-    call *call = download(scene, AF_SINK_KEEP_PARTIAL);
+    call *call = download(scene, AFC_SINK_KEEP_PARTIAL);
     assert_string_equal(origin_range(&scene->origin), "");
-    check_done(scene, call, old_of(scene), AF_RESUMPTION_NONE);
+    check_done(scene, call, old_of(scene), AFC_RESUMPTION_NONE);
 }
 
 static void cancelling_keeps_what_came(void **state) {
@@ -232,22 +232,22 @@ static void cancelling_keeps_what_came(void **state) {
     call_start(call);
     origin_wait_stopped(&scene->origin, 1);
     call_wait_for(call, &call->head_count, 1);
-    af_task_suspend(call->task);
-    af_task_resume(call->task);
-    af_task_cancel(call->task);
+    afc_task_suspend(call->task);
+    afc_task_resume(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     int64_t size = download_of(call)->size;
     if (size > 0) {
-        check_file(scene->part, (af_slice){scene->old, (size_t)size});
-        assert_true(af_result_get_resume_token(call->result)[0] != '\0');
+        check_file(scene->part, (afc_slice){scene->old, (size_t)size});
+        assert_true(afc_result_get_resume_token(call->result)[0] != '\0');
     } else {
         assert_int_equal(count_files(&scene->folder), 0);
     }
     call_free(call);
     scene->origin.stops_after = WHOLE;
     check_done(scene, download(scene, BOTH), old_of(scene),
-               size > 0 ? AF_RESUMPTION_RESUMED : AF_RESUMPTION_NONE);
+               size > 0 ? AFC_RESUMPTION_RESUMED : AFC_RESUMPTION_NONE);
 }
 
 static void a_suspended_download_goes_on_where_it_was(void **state) {
@@ -259,16 +259,16 @@ static void a_suspended_download_goes_on_where_it_was(void **state) {
     call_start(call);
     origin_wait_stopped(&scene->origin, 2);
     for (int i = 0; i < 20; i++) {
-        af_task_suspend(call->task);
-        af_task_resume(call->task);
+        afc_task_suspend(call->task);
+        afc_task_resume(call->task);
     }
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
-    check_file(scene->part, (af_slice){scene->old, (size_t)download_of(call)->size});
+    check_ended(call, AFC_ECANCELED);
+    check_file(scene->part, (afc_slice){scene->old, (size_t)download_of(call)->size});
     call_free(call);
     scene->origin.stops_after = WHOLE;
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
 /* ---- Answers to a range -------------------------------------------------------------------- */
@@ -281,7 +281,7 @@ static void a_changed_file_comes_anew(void **state) {
     assert_int_equal(status_of(call), 200);
     assert_int_equal(call->hop_count, 1);
     check_contains(download_of(call)->reason, "whole");
-    check_done(scene, call, new_of(scene), AF_RESUMPTION_RESTARTED);
+    check_done(scene, call, new_of(scene), AFC_RESUMPTION_RESTARTED);
 }
 
 static void a_changed_part_is_refused(void **state) {
@@ -297,14 +297,14 @@ static void a_changed_part_is_refused(void **state) {
     assert_int_equal(atomic_load(&call->head_count), 1);
     assert_string_equal(origin_range(&scene->origin), "");
     check_contains(download_of(call)->reason, "has changed");
-    check_done(scene, call, new_of(scene), AF_RESUMPTION_RESTARTED);
+    check_done(scene, call, new_of(scene), AFC_RESUMPTION_RESTARTED);
 }
 
 static void a_server_without_ranges_sends_it_all(void **state) {
     scene *scene = *state;
     break_off(scene);
     scene->origin.ignores_ranges = true;
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESTARTED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESTARTED);
 }
 
 static void a_restart_can_break_off_too(void **state) {
@@ -313,12 +313,12 @@ static void a_restart_can_break_off_too(void **state) {
     origin_change(&scene->origin, new_of(scene), NEW_TAG);
     scene->origin.stops_after = 1000;
     call *call = download(scene, BOTH);
-    check_ended(call, AF_ETRUNCATED);
+    check_ended(call, AFC_ETRUNCATED);
     assert_int_equal(download_of(call)->size, 1000);
     call_free(call);
-    check_file(scene->part, (af_slice){scene->new, 1000});
+    check_file(scene->part, (afc_slice){scene->new, 1000});
     scene->origin.stops_after = WHOLE;
-    check_done(scene, download(scene, BOTH), new_of(scene), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), new_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
 /** Everything came, but the end of it was not noticed. */
@@ -337,18 +337,18 @@ static void what_is_complete_is_not_fetched_again(void **state) {
     assert_int_equal(status_of(call), 416);
     assert_string_equal(origin_range(&scene->origin), "bytes=600000-");
     assert_int_equal(call->body.size, 0);
-    check_done(scene, call, old_of(scene), AF_RESUMPTION_COMPLETE);
+    check_done(scene, call, old_of(scene), AFC_RESUMPTION_COMPLETE);
 }
 
 static void what_is_longer_now_comes_anew(void **state) {
     scene *scene = *state;
     make_all_there(scene);
     scene->origin.ignores_condition = true;
-    origin_change(&scene->origin, (af_slice){scene->new, 1000}, NEW_TAG);
+    origin_change(&scene->origin, (afc_slice){scene->new, 1000}, NEW_TAG);
     call *call = download(scene, BOTH);
     assert_int_equal(call->hop_count, 2);
     assert_int_equal(call->hops[0].status, 416);
-    check_done(scene, call, (af_slice){scene->new, 1000}, AF_RESUMPTION_RESTARTED);
+    check_done(scene, call, (afc_slice){scene->new, 1000}, AFC_RESUMPTION_RESTARTED);
 }
 
 static void a_part_of_no_use_is_asked_for_once_more_as_a_whole(void **state) {
@@ -372,7 +372,7 @@ static void a_part_of_no_use_is_asked_for_once_more_as_a_whole(void **state) {
         call *call = download(scene, BOTH);
         assert_int_equal(call->hop_count, 2);
         assert_string_equal(origin_range(&scene->origin), "");
-        check_done(scene, call, old_of(scene), AF_RESUMPTION_RESTARTED);
+        check_done(scene, call, old_of(scene), AFC_RESUMPTION_RESTARTED);
     }
 }
 
@@ -382,12 +382,12 @@ static void after_a_refusal_an_error_keeps_what_is_there(void **state) {
     serve_once(scene->world, "/file", answer(206, NULL, "x"));
     serve_once(scene->world, "/file", answer(503, NULL, "busy"));
     call *call = download(scene, BOTH);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 503);
     check_slice(call->body, "busy");
-    assert_true(af_result_get_resume_token(call->result)[0] != '\0');
+    assert_true(afc_result_get_resume_token(call->result)[0] != '\0');
     call_free(call);
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
 static void a_server_that_only_sends_parts_breaks_the_protocol(void **state) {
@@ -395,7 +395,7 @@ static void a_server_that_only_sends_parts_breaks_the_protocol(void **state) {
     serve(scene->world, "/part", answer(206, "Content-Range: bytes 0-0/9", "x"));
     call *call = prepare(scene, "/part", BOTH);
     call_perform(call);
-    check_ended(call, AF_EPROTOCOL);
+    check_ended(call, AFC_EPROTOCOL);
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 0);
 }
@@ -408,10 +408,10 @@ static void less_than_the_rest_is_kept(void **state) {
                  scene->old + BROKEN_AT, 10);
     serve_once(scene->world, "/file", script);
     call *call = download(scene, BOTH);
-    check_ended(call, AF_ETRUNCATED);
+    check_ended(call, AFC_ETRUNCATED);
     assert_int_equal(download_of(call)->size, BROKEN_AT + 10);
     call_free(call);
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
 static void more_than_the_rest_voids_it(void **state) {
@@ -425,7 +425,7 @@ static void more_than_the_rest_voids_it(void **state) {
     afts_last_chunk(script, NULL);
     serve_once(scene->world, "/file", script);
     call *call = download(scene, BOTH);
-    check_ended(call, AF_EPROTOCOL);
+    check_ended(call, AFC_EPROTOCOL);
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 0);
 }
@@ -437,27 +437,27 @@ static void a_missing_file_leaves_nothing_other_errors_leave_it(void **state) {
         break_off(scene);
         serve_once(scene->world, "/file", answer(keeping[i], NULL, ""));
         call *call = download(scene, BOTH);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), keeping[i]);
-        assert_true(af_result_get_resume_token(call->result)[0] != '\0');
+        assert_true(afc_result_get_resume_token(call->result)[0] != '\0');
         call_free(call);
-        check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
+        check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
     }
     static const int removing[] = {404, 410};
     for (size_t i = 0; i < COUNT_OF(removing); i++) {
         break_off(scene);
         serve_once(scene->world, "/file", answer(removing[i], NULL, "no such thing"));
         call *call = download(scene, BOTH);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         check_slice(call->body, "no such thing");
-        assert_string_equal(af_result_get_resume_token(call->result), "");
+        assert_string_equal(afc_result_get_resume_token(call->result), "");
         call_free(call);
         assert_int_equal(count_files(&scene->folder), 0);
     }
     serve(scene->world, "/missing", answer(404, NULL, "no such thing"));
     call *call = prepare(scene, "/missing", BOTH);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "no such thing");
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 0);
@@ -465,21 +465,21 @@ static void a_missing_file_leaves_nothing_other_errors_leave_it(void **state) {
 
 static void no_answer_leaves_it(void **state) {
     scene *scene = *state;
-    static const unsigned flags[] = {BOTH, AF_SINK_RESUME};
+    static const unsigned flags[] = {BOTH, AFC_SINK_RESUME};
     break_off(scene);
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         afts_script *script = afts_script_new();
         afts_reset(script);
         serve_once(scene->world, "/file", script);
         call *call = download(scene, flags[i]);
-        check_ended(call, AF_ELOST);
-        af_resume_info info;
-        const char *token = af_result_get_resume_token(call->result);
-        check_status(af_resume_info_read(af_slice_of(token), &info, NULL), AF_OK);
+        check_ended(call, AFC_ELOST);
+        afc_resume_info info;
+        const char *token = afc_result_get_resume_token(call->result);
+        check_status(afc_resume_info_read(afc_slice_of(token), &info, NULL), AFC_OK);
         assert_int_equal(info.received, BROKEN_AT);
         call_free(call);
     }
-    check_done(scene, download(scene, BOTH), old_of(scene), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
 static void redirects_take_the_range_along(void **state) {
@@ -492,10 +492,10 @@ static void redirects_take_the_range_along(void **state) {
     elsewhere.stops_after = BROKEN_AT;
     call *call = prepare(scene, "/start", BOTH);
     call_perform(call);
-    check_ended(call, AF_ETRUNCATED);
-    af_resume_info info;
-    const char *token = af_result_get_resume_token(call->result);
-    check_status(af_resume_info_read(af_slice_of(token), &info, NULL), AF_OK);
+    check_ended(call, AFC_ETRUNCATED);
+    afc_resume_info info;
+    const char *token = afc_result_get_resume_token(call->result);
+    check_status(afc_resume_info_read(afc_slice_of(token), &info, NULL), AFC_OK);
     check_slice(info.url, call->request.url);
     call_free(call);
     elsewhere.stops_after = WHOLE;
@@ -503,7 +503,7 @@ static void redirects_take_the_range_along(void **state) {
     call_perform(call);
     assert_string_equal(origin_range(&elsewhere), "bytes=250000-");
     assert_string_equal(origin_condition(&elsewhere), OLD_TAG);
-    check_done(scene, call, old_of(scene), AF_RESUMPTION_RESUMED);
+    check_done(scene, call, old_of(scene), AFC_RESUMPTION_RESUMED);
     world_free(other);
 }
 
@@ -522,7 +522,7 @@ static void encoded_content_is_not_gone_on_with(void **state) {
     serve_once(scene->world, "/file", script);
     call *call = download(scene, BOTH);
     check_contains(download_of(call)->reason, "encoded");
-    check_done(scene, call, S("hello"), AF_RESUMPTION_RESTARTED);
+    check_done(scene, call, S("hello"), AFC_RESUMPTION_RESTARTED);
 }
 
 int main(void) {

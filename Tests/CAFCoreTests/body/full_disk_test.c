@@ -43,19 +43,19 @@ static bool mount_disk(const char *path) {
 
 /** What a task has to say, and to leave, when its file can't be written. */
 static void check_failed(scene *scene, call *call, int error, bool is_kept) {
-    check_ended(call, AF_EFILE);
+    check_ended(call, AFC_EFILE);
     assert_int_equal(call->failure.system_error, error);
     check_contains(call->failure.text, strerror(error));
     assert_int_equal(atomic_load(&call->done_count), 1);
-    const af_download *file = af_result_get_download(call->result);
-    bool has_token = af_result_get_resume_token(call->result)[0] != '\0';
+    const afc_download *file = afc_result_get_download(call->result);
+    bool has_token = afc_result_get_resume_token(call->result)[0] != '\0';
     assert_int_equal(has_token, is_kept);
     assert_int_equal(file_exists(scene->part), is_kept);
     assert_int_equal(file_exists(scene->note), is_kept);
     assert_false(file_exists(scene->path));
     if (is_kept) {
         assert_true(file->size > 0 && file->size < LARGE);
-        check_file(scene->part, (af_slice){scene->content, (size_t)file->size});
+        check_file(scene->part, (afc_slice){scene->content, (size_t)file->size});
     }
     call_free(call);
 }
@@ -67,11 +67,16 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    {0, LARGE, false},           {0, LARGE, true},
-    {0, SMALL, false},           {0, SMALL, true},
-    {BOTH, LARGE, false},        {BOTH, LARGE, true},
-    {BOTH, SMALL, false},        {BOTH, SMALL, true},
-    {AF_SINK_SYNC, SMALL, true}, {AF_SINK_SYNC | AF_SINK_KEEP_PARTIAL, LARGE, true},
+    {0, LARGE, false},
+    {0, LARGE, true},
+    {0, SMALL, false},
+    {0, SMALL, true},
+    {BOTH, LARGE, false},
+    {BOTH, LARGE, true},
+    {BOTH, SMALL, false},
+    {BOTH, SMALL, true},
+    {AFC_SINK_SYNC, SMALL, true},
+    {AFC_SINK_SYNC | AFC_SINK_KEEP_PARTIAL, LARGE, true},
 };
 
 /** `is_told`: room for what is announced is asked for before the first byte, so nothing is begun. */
@@ -79,7 +84,7 @@ static void check_rows(scene *scene, int error, bool is_told) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         scene->origin.content.size = rows[i].size;
         scene->origin.chunks = rows[i].chunks;
-        bool is_kept = (rows[i].flags & AF_SINK_KEEP_PARTIAL) != 0 && (rows[i].chunks || !is_told);
+        bool is_kept = (rows[i].flags & AFC_SINK_KEEP_PARTIAL) != 0 && (rows[i].chunks || !is_told);
         check_failed(scene, download(scene, rows[i].flags), error, is_kept);
         unlink(scene->part);
         unlink(scene->note);
@@ -95,16 +100,16 @@ static void a_full_disk_is_an_error(void **state) {
     /* So that a small file finds no room either. */
     char *filler = calloc(1, FILLER);
     assert_non_null(filler);
-    write_file(path_in(&scene->folder, "filler"), (af_slice){filler, FILLER});
+    write_file(path_in(&scene->folder, "filler"), (afc_slice){filler, FILLER});
     free(filler);
     check_rows(scene, ENOSPC, true);
     /* With room again it all comes. */
     assert_int_equal(unlink(path_in(&scene->folder, "filler")), 0);
     scene->origin.content.size = SMALL;
     call *call = download(scene, BOTH);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
-    check_file(scene->path, (af_slice){scene->content, SMALL});
+    check_file(scene->path, (afc_slice){scene->content, SMALL});
     assert_int_equal(umount2(scene->folder.path, MNT_DETACH), 0);
 }
 
@@ -117,7 +122,7 @@ static void a_full_disk_is_gone_on_with_elsewhere(void **state) {
     scene->origin.chunks = true;
     check_failed(scene, download(scene, BOTH), ENOSPC, true);
     assert_int_equal(mount("none", scene->folder.path, "none", MS_REMOUNT, "size=8m"), 0);
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
     assert_int_equal(umount2(scene->folder.path, MNT_DETACH), 0);
 }
 
@@ -132,7 +137,7 @@ static void a_file_that_may_not_grow_is_an_error(void **state) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     scene->origin.content.size = LARGE;
     scene->origin.chunks = false;
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_NONE);
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_NONE);
 }
 
 int main(void) {

@@ -17,7 +17,7 @@ static void serve_large(world *world, const char *path) {
     serve(world, path, script);
 }
 
-static bool is_all(af_slice bytes, char c) {
+static bool is_all(afc_slice bytes, char c) {
     for (size_t i = 0; i < bytes.size; i++) {
         if (bytes.bytes[i] != c) return false;
     }
@@ -30,19 +30,19 @@ static void memory_collects_the_whole_body(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_fetch(world, "/large");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, LARGE);
     assert_true(is_all(call->body, 'a'));
-    assert_int_equal(af_result_get_body_size(call->result), LARGE);
+    assert_int_equal(afc_result_get_body_size(call->result), LARGE);
     assert_int_equal(call->progress.received, LARGE);
     assert_int_equal(call->progress.received_total, LARGE);
-    af_bytes taken = af_result_take_body(call->result);
+    afc_bytes taken = afc_result_take_body(call->result);
     assert_int_equal(taken.size, LARGE);
-    assert_int_equal(af_result_get_body(call->result).size, 0);
-    assert_int_equal(af_result_take_body(call->result).size, 0);
+    assert_int_equal(afc_result_get_body(call->result).size, 0);
+    assert_int_equal(afc_result_take_body(call->result).size, 0);
     call_free(call);
-    assert_true(is_all((af_slice){taken.bytes, taken.size}, 'a'));
-    af_free(taken.bytes);
+    assert_true(is_all((afc_slice){taken.bytes, taken.size}, 'a'));
+    afc_free(taken.bytes);
 }
 
 /** Around the size up to which a body lies in its result. */
@@ -58,13 +58,13 @@ static void a_body_of_any_size_outlives_its_result(void **state) {
         serve(world, "/sized", script);
         free(bytes);
         call *call = call_fetch(world, "/sized");
-        check_ended(call, AF_OK);
-        af_bytes taken = af_result_take_body(call->result);
-        assert_int_equal(af_result_get_body(call->result).size, 0);
+        check_ended(call, AFC_OK);
+        afc_bytes taken = afc_result_take_body(call->result);
+        assert_int_equal(afc_result_get_body(call->result).size, 0);
         call_free(call);
         assert_int_equal(taken.size, sizes[i]);
-        assert_true(is_all((af_slice){taken.bytes, taken.size}, 'b'));
-        af_free(taken.bytes);
+        assert_true(is_all((afc_slice){taken.bytes, taken.size}, 'b'));
+        afc_free(taken.bytes);
     }
 }
 
@@ -72,11 +72,11 @@ static void an_empty_body_is_empty(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, ""));
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, 0);
-    af_bytes taken = af_result_take_body(call->result);
+    afc_bytes taken = afc_result_take_body(call->result);
     assert_int_equal(taken.size, 0);
-    af_free(taken.bytes);
+    afc_free(taken.bytes);
     call_free(call);
 }
 
@@ -84,7 +84,7 @@ static void an_empty_body_is_empty(void **state) {
 
 static call *download(world *world, const char *path, const char *to) {
     call *call = call_new(world, path);
-    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = to};
+    call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = to};
     call_perform(call);
     return call;
 }
@@ -97,15 +97,15 @@ static void a_file_appears_with_the_whole_body(void **state) {
     serve(world, "/empty", answer(200, NULL, ""));
     const char *path = path_in(&folder, "got");
     call *call = download(world, "/large", path);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, 0);
-    assert_int_equal(af_result_get_body_size(call->result), LARGE);
+    assert_int_equal(afc_result_get_body_size(call->result), LARGE);
     struct stat facts;
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(facts.st_size, LARGE);
     call_free(call);
     call = download(world, "/empty", path);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_file(path, S(""));
     assert_int_equal(count_files(&folder), 1);
@@ -114,10 +114,10 @@ static void a_file_appears_with_the_whole_body(void **state) {
 
 static bool seen_while_running;
 
-static af_status look_for_file(call *call, af_response *response) {
+static afc_status look_for_file(call *call, afc_response *response) {
     (void)response;
     seen_while_running = file_exists(call->payload);
-    return AF_OK;
+    return AFC_OK;
 }
 
 static void a_file_appears_only_when_it_is_complete(void **state) {
@@ -133,7 +133,7 @@ static void a_file_appears_only_when_it_is_complete(void **state) {
     serve(world, "/", script);
     const char *path = path_in(&folder, "got");
     call *call = call_new(world, "/");
-    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path};
+    call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path};
     call->at_head = look_for_file;
     call->payload = (void *)(uintptr_t)path;
     call_start(call);
@@ -142,7 +142,7 @@ static void a_file_appears_only_when_it_is_complete(void **state) {
     assert_false(file_exists(path));
     afts_release(world->server, "half", 1);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_false(seen_while_running);
     call_free(call);
     check_file(path, S("firstsecond"));
@@ -161,18 +161,18 @@ static void an_old_file_is_replaced_or_left_as_it_was(void **state) {
     const char *path = path_in(&folder, "got");
     write_file(path, S("an older and longer one"));
     call *call = download(world, "/missing", path);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 404);
     check_slice(call->body, "no such thing");
     call_free(call);
     check_file(path, S("an older and longer one"));
     call = download(world, "/half", path);
-    check_ended(call, AF_ETRUNCATED);
+    check_ended(call, AFC_ETRUNCATED);
     assert_int_equal(status_of(call), 200);
     call_free(call);
     check_file(path, S("an older and longer one"));
     call = download(world, "/new", path);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_file(path, S("new"));
     assert_int_equal(count_files(&folder), 1);
@@ -190,16 +190,16 @@ static void nothing_stays_behind_when_a_download_fails(void **state) {
     serve(world, "/", script);
     for (int cancels = 0; cancels <= 1; cancels++) {
         call *call = call_new(world, "/");
-        call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path_in(&folder, "got")};
+        call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")};
         call_start(call);
         assert_true(afts_wait_stalled(world->server, "half", 1, PATIENCE_MS));
         call_wait_for(call, &call->head_count, 1);
         if (cancels)
-            af_task_cancel(call->task);
+            afc_task_cancel(call->task);
         else
             afts_release(world->server, "half", 1);
         call_wait(call);
-        check_ended(call, cancels ? AF_ECANCELED : AF_ELOST);
+        check_ended(call, cancels ? AFC_ECANCELED : AFC_ELOST);
         call_free(call);
         assert_int_equal(count_files(&folder), 0);
     }
@@ -212,12 +212,12 @@ static void a_file_that_cannot_be_written_is_an_error(void **state) {
     folder_make(&folder);
     serve(world, "/", answer(200, NULL, "body"));
     call *call = download(world, "/", path_in(&folder, "no/such/folder"));
-    check_ended(call, AF_EFILE);
+    check_ended(call, AFC_EFILE);
     assert_true(call->failure.system_error != 0);
     call_free(call);
     assert_int_equal(mkdir(path_in(&folder, "taken"), 0700), 0);
     call = download(world, "/", path_in(&folder, "taken"));
-    check_ended(call, AF_EFILE);
+    check_ended(call, AFC_EFILE);
     call_free(call);
     assert_int_equal(rmdir(path_in(&folder, "taken")), 0);
     assert_int_equal(count_files(&folder), 0);
@@ -234,7 +234,7 @@ static void an_error_page_is_kept_up_to_its_limit(void **state) {
     afts_respond_repeated(script, 500, NULL, block, sizeof block, LARGE / sizeof block);
     serve(world, "/", script);
     call *call = download(world, "/", path_in(&folder, "got"));
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 500);
     assert_int_equal(call->body.size, 1 << 20);
     assert_true(is_all(call->body, 'e'));
@@ -250,8 +250,8 @@ static void the_body_of_a_redirect_goes_nowhere(void **state) {
     serve(world, "/from", answer(302, "Location: /to", "moved"));
     serve(world, "/to", answer(200, NULL, "arrived"));
     call *call = download(world, "/from", path_in(&folder, "got"));
-    check_ended(call, AF_OK);
-    assert_int_equal(af_result_get_body_size(call->result), 7);
+    check_ended(call, AFC_OK);
+    assert_int_equal(afc_result_get_body_size(call->result), 7);
     call_free(call);
     check_file(path_in(&folder, "got"), S("arrived"));
     folder_remove(&folder);
@@ -263,44 +263,44 @@ static void events_bring_every_byte_in_order(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_new(world, "/large");
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->keeps_body = true;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, LARGE);
     assert_true(is_all(call->body, 'a'));
-    assert_int_equal(af_result_get_body_size(call->result), LARGE);
-    assert_int_equal(af_result_get_body(call->result).size, 0);
+    assert_int_equal(afc_result_get_body_size(call->result), LARGE);
+    assert_int_equal(afc_result_get_body(call->result).size, 0);
     assert_int_equal(call->log[0], 'h');
     assert_int_equal(call->log[1], 'b');
     call_free(call);
 }
 
-static af_status say_file(call *call, af_slice chunk) {
+static afc_status say_file(call *call, afc_slice chunk) {
     (void)call, (void)chunk;
-    return AF_EFILE;
+    return AFC_EFILE;
 }
 
-static af_status say_unsupported(call *call, af_response *response) {
+static afc_status say_unsupported(call *call, afc_response *response) {
     (void)call, (void)response;
-    return AF_EUNSUPPORTED;
+    return AFC_EUNSUPPORTED;
 }
 
 static void a_callback_can_end_the_task(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_new(world, "/large");
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = say_file;
     call_perform(call);
-    check_ended(call, AF_EFILE);
+    check_ended(call, AFC_EFILE);
     assert_int_equal(status_of(call), 200);
     assert_int_equal(atomic_load(&call->refused_count), 1);
     call_free(call);
     call = call_new(world, "/large");
     call->at_head = say_unsupported;
     call_perform(call);
-    check_ended(call, AF_EUNSUPPORTED);
+    check_ended(call, AFC_EUNSUPPORTED);
     assert_int_equal(status_of(call), 200);
     assert_int_equal(call->body.size, 0);
     call_free(call);
@@ -310,11 +310,11 @@ static void an_event_sink_needs_no_listener(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_new(world, "/large");
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->events.on_body = NULL;
     call_perform(call);
-    check_ended(call, AF_OK);
-    assert_int_equal(af_result_get_body_size(call->result), LARGE);
+    check_ended(call, AFC_OK);
+    assert_int_equal(afc_result_get_body_size(call->result), LARGE);
     call_free(call);
 }
 

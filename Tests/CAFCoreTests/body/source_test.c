@@ -7,16 +7,16 @@
 #include <unistd.h>
 
 /** Bytes that differ from their neighbours. */
-static af_slice pattern(size_t size) {
+static afc_slice pattern(size_t size) {
     static char bytes[1 << 20];
     assert_true(size <= sizeof bytes);
     if (bytes[1] == 0) {
         for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7 + i / 251);
     }
-    return (af_slice){bytes, size};
+    return (afc_slice){bytes, size};
 }
 
-static void check_body_seen(world *world, size_t index, af_slice expected) {
+static void check_body_seen(world *world, size_t index, afc_slice expected) {
     afts_request *request = afts_copy_request(world->server, index);
     assert_non_null(request);
     assert_true(request->body_complete);
@@ -38,7 +38,7 @@ static void memory_of_any_size_arrives_whole(void **state) {
         call *call = call_new(world, "/");
         call_send(call, "POST", pattern(sizes[i]));
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->progress.sent, sizes[i]);
         assert_int_equal(call->progress.sent_total, sizes[i]);
         call_free(call);
@@ -55,12 +55,12 @@ static void memory_is_copied_unless_it_is_lent(void **state) {
     char bytes[] = "first";
     call *call = call_new(world, "/");
     call_send(call, "POST", S(bytes));
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                 AF_OK);
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
     memcpy(bytes, "later", 5);
-    af_task_start(call->task);
+    afc_task_start(call->task);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_body_seen(world, 0, S("first"));
 }
@@ -75,7 +75,7 @@ static void lent_memory_is_given_back_once(void **state) {
         call->request.body.release = count_release;
         call->request.body.context = &released;
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(atomic_load(&released), 1);
         call_free(call);
         assert_int_equal(atomic_load(&released), 1);
@@ -86,16 +86,16 @@ static void lent_memory_is_given_back_once(void **state) {
 static void a_refused_request_gives_back_what_it_borrowed(void **state) {
     world *world = *state;
     atomic_uint released = 0, dropped = 0;
-    af_request request = AF_REQUEST_INIT;
-    af_task_events events = AF_TASK_EVENTS_INIT;
+    afc_request request = AFC_REQUEST_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
     events.context = &dropped;
     events.release = count_release;
     request.url = "ftp://127.0.0.1/";
-    request.body = (af_body){
-        .kind = AF_BODY_BYTES, .bytes = S("abc"), .release = count_release, .context = &released};
-    af_task *task;
-    af_failure failure;
-    check_status(af_task_new(&task, world->session, &request, &events, &failure), AF_EINVAL);
+    request.body = (afc_body){
+        .kind = AFC_BODY_BYTES, .bytes = S("abc"), .release = count_release, .context = &released};
+    afc_task *task;
+    afc_failure failure;
+    check_status(afc_task_new(&task, world->session, &request, &events, &failure), AFC_EINVAL);
     assert_null(task);
     assert_true(failure.text[0] != '\0');
     assert_int_equal(atomic_load(&released), 1);
@@ -109,9 +109,9 @@ static void a_task_that_never_starts_gives_back_what_it_borrowed(void **state) {
     call_send(call, "PUT", S("abc"));
     call->request.body.release = count_release;
     call->request.body.context = &released;
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                 AF_OK);
-    af_task_release(call->task);
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
+    afc_task_release(call->task);
     call->task = NULL;
     assert_int_equal(atomic_load(&released), 1);
     assert_int_equal(atomic_load(&call->release_count), 1);
@@ -123,7 +123,7 @@ static void a_task_that_never_starts_gives_back_what_it_borrowed(void **state) {
 
 static void send_file(call *call, const char *path) {
     call->request.method = "PUT";
-    call->request.body = (af_body){.kind = AF_BODY_FILE, .path = path};
+    call->request.body = (afc_body){.kind = AFC_BODY_FILE, .path = path};
 }
 
 static void files_are_sent_whole(void **state) {
@@ -137,7 +137,7 @@ static void files_are_sent_whole(void **state) {
         call *call = call_new(world, "/");
         send_file(call, path);
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->progress.sent_total, sizes[i]);
         call_free(call);
         check_body_seen(world, i, pattern(sizes[i]));
@@ -154,14 +154,14 @@ static void a_file_that_cannot_be_read_is_an_error(void **state) {
         call *call = call_new(world, "/");
         send_file(call, path_in(&folder, names[i]));
         call_perform(call);
-        check_ended(call, AF_EFILE);
+        check_ended(call, AFC_EFILE);
         assert_true(call->failure.system_error != 0);
         call_free(call);
     }
     call *device = call_new(world, "/");
     send_file(device, "/dev/zero");
     call_perform(device);
-    check_ended(device, AF_EFILE);
+    check_ended(device, AFC_EFILE);
     call_free(device);
     folder_remove(&folder);
     assert_int_equal(afts_server_stats(world->server).requests, 0);
@@ -193,7 +193,7 @@ static void a_file_that_shrinks_is_an_error(void **state) {
     folder_make(&folder);
     /* Sparse, and far larger than what the sockets hold: the end is read after the change. */
     call *call = change_file_while_sending(world, path_in(&folder, "body"), 64 << 20, 32 << 20);
-    check_ended(call, AF_EFILE);
+    check_ended(call, AFC_EFILE);
     check_contains(call->failure.text, "shorter");
     call_free(call);
     folder_remove(&folder);
@@ -204,7 +204,7 @@ static void a_file_that_grows_is_sent_as_long_as_it_was(void **state) {
     folder folder;
     folder_make(&folder);
     call *call = change_file_while_sending(world, path_in(&folder, "body"), 1 << 20, 2 << 20);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->hops[0].sent, 1 << 20);
     call_free(call);
     folder_remove(&folder);
@@ -215,8 +215,8 @@ static void a_file_that_grows_is_sent_as_long_as_it_was(void **state) {
 
 typedef struct reader {
     size_t size, position, piece;
-    size_t fails_at; /**< Answers AF_READ_FAILED from here on. */
-    size_t waits_at; /**< Answers AF_READ_AGAIN here until `is_open`. */
+    size_t fails_at; /**< Answers AFC_READ_FAILED from here on. */
+    size_t waits_at; /**< Answers AFC_READ_AGAIN here until `is_open`. */
     atomic_bool is_open;
     atomic_uint waited, rewound, released;
     bool cannot_rewind;
@@ -225,13 +225,13 @@ typedef struct reader {
 
 static ptrdiff_t read_piece(void *context, void *buffer, size_t size) {
     reader *reader = context;
-    if (reader->position >= reader->fails_at) return AF_READ_FAILED;
+    if (reader->position >= reader->fails_at) return AFC_READ_FAILED;
     if (reader->position >= reader->waits_at && !atomic_load(&reader->is_open)) {
         pthread_mutex_lock(&reader->call->lock);
         atomic_fetch_add(&reader->waited, 1);
         pthread_cond_broadcast(&reader->call->changed);
         pthread_mutex_unlock(&reader->call->lock);
-        return AF_READ_AGAIN;
+        return AFC_READ_AGAIN;
     }
     size_t left = reader->size - reader->position;
     if (size > reader->piece) size = reader->piece;
@@ -259,8 +259,8 @@ static call *call_reading(world *world, const char *path, reader *reader, int64_
     if (reader->fails_at == 0) reader->fails_at = SIZE_MAX;
     if (reader->waits_at == 0) reader->waits_at = SIZE_MAX;
     call->request.method = "PUT";
-    call->request.body = (af_body){.kind = AF_BODY_READER, .length = length};
-    call->request.body.reader = (af_reader){reader, read_piece, rewind_reader, release_reader};
+    call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = length};
+    call->request.body.reader = (afc_reader){reader, read_piece, rewind_reader, release_reader};
     return call;
 }
 
@@ -271,7 +271,7 @@ static void a_reader_of_known_length_is_not_chunked(void **state) {
         reader reader = {.size = sizes[i]};
         call *call = call_reading(world, "/", &reader, (int64_t)sizes[i]);
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->progress.sent, sizes[i]);
         call_free(call);
         assert_int_equal(atomic_load(&reader.released), 1);
@@ -285,9 +285,9 @@ static void a_reader_of_unknown_length_is_chunked(void **state) {
     static const size_t sizes[] = {0, 1, 100000};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         reader reader = {.size = sizes[i]};
-        call *call = call_reading(world, "/", &reader, AF_LENGTH_UNKNOWN);
+        call *call = call_reading(world, "/", &reader, AFC_LENGTH_UNKNOWN);
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->progress.sent, sizes[i]);
         call_free(call);
         assert_int_equal(atomic_load(&reader.released), 1);
@@ -299,18 +299,18 @@ static void a_reader_of_unknown_length_is_chunked(void **state) {
 
 static void a_reader_that_waits_goes_on_when_woken(void **state) {
     world *world = *state;
-    const int64_t lengths[] = {100000, AF_LENGTH_UNKNOWN};
+    const int64_t lengths[] = {100000, AFC_LENGTH_UNKNOWN};
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
         reader reader = {.size = 100000, .waits_at = 30000};
         call *call = call_reading(world, "/", &reader, lengths[i]);
         call_start(call);
         call_wait_for(call, &reader.waited, 1);
-        af_task_wake(call->task); /* Too early: it must be asked again, and wait again. */
+        afc_task_wake(call->task); /* Too early: it must be asked again, and wait again. */
         call_wait_for(call, &reader.waited, 2);
         atomic_store(&reader.is_open, true);
-        af_task_wake(call->task);
+        afc_task_wake(call->task);
         call_wait(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         check_body_seen(world, i, pattern(100000));
     }
@@ -319,14 +319,14 @@ static void a_reader_that_waits_goes_on_when_woken(void **state) {
 static void a_reader_may_wait_before_its_first_byte(void **state) {
     world *world = *state;
     reader reader = {.size = 10};
-    call *call = call_reading(world, "/", &reader, AF_LENGTH_UNKNOWN);
+    call *call = call_reading(world, "/", &reader, AFC_LENGTH_UNKNOWN);
     reader.waits_at = 0;
     call_start(call);
     call_wait_for(call, &reader.waited, 1);
     atomic_store(&reader.is_open, true);
-    af_task_wake(call->task);
+    afc_task_wake(call->task);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_body_seen(world, 0, pattern(10));
 }
@@ -338,7 +338,7 @@ static void a_reader_that_fails_ends_the_task(void **state) {
         reader reader = {.size = 100000, .fails_at = places[i]};
         call *call = call_reading(world, "/", &reader, 100000);
         call_perform(call);
-        check_ended(call, AF_ESOURCE);
+        check_ended(call, AFC_ESOURCE);
         call_free(call);
         assert_int_equal(atomic_load(&reader.released), 1);
     }
@@ -349,7 +349,7 @@ static void a_reader_that_ends_early_is_an_error(void **state) {
     reader reader = {.size = 99};
     call *call = call_reading(world, "/", &reader, 100);
     call_perform(call);
-    check_ended(call, AF_ESOURCE);
+    check_ended(call, AFC_ESOURCE);
     check_contains(call->failure.text, "shorter");
     call_free(call);
 }
@@ -363,14 +363,14 @@ static ptrdiff_t overflow(void *context, void *buffer, size_t size) {
 
 static void a_reader_that_writes_too_much_is_an_error(void **state) {
     world *world = *state;
-    const int64_t lengths[] = {100, AF_LENGTH_UNKNOWN};
+    const int64_t lengths[] = {100, AFC_LENGTH_UNKNOWN};
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
         call *call = call_new(world, "/");
         call->request.method = "POST";
-        call->request.body = (af_body){.kind = AF_BODY_READER, .length = lengths[i]};
+        call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = lengths[i]};
         call->request.body.reader.read = overflow;
         call_perform(call);
-        check_ended(call, AF_ESOURCE);
+        check_ended(call, AFC_ESOURCE);
         check_contains(call->failure.text, "longer");
         call_free(call);
     }
@@ -384,9 +384,9 @@ static void a_reader_is_rewound_for_a_redirect(void **state) {
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
         reader reader = {.size = 100000};
         serve_once(world, "/from", answer(statuses[i], "Location: /to", ""));
-        call *call = call_reading(world, "/from", &reader, i == 0 ? 100000 : AF_LENGTH_UNKNOWN);
+        call *call = call_reading(world, "/from", &reader, i == 0 ? 100000 : AFC_LENGTH_UNKNOWN);
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->hop_count, 2);
         assert_int_equal(call->progress.sent, 100000);
         call_free(call);
@@ -404,7 +404,7 @@ static void a_body_that_cannot_be_read_again_ends_the_redirect(void **state) {
         call *call = call_reading(world, "/from", &reader, 1000);
         if (!refuses) call->request.body.reader.rewind = NULL;
         call_perform(call);
-        check_ended(call, AF_EREPLAY);
+        check_ended(call, AFC_EREPLAY);
         call_free(call);
         assert_int_equal(atomic_load(&reader.released), 1);
     }
@@ -425,7 +425,7 @@ static void files_and_memory_are_sent_again(void **state) {
         else
             call_send(call, "PUT", pattern(100000));
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         check_body_seen(world, 2 * (size_t)i + 1, pattern(100000));
     }
@@ -439,7 +439,7 @@ static void a_body_that_is_not_sent_on_is_no_obstacle(void **state) {
     call *call = call_reading(world, "/from", &reader, 1000);
     call->request.body.reader.rewind = NULL;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_body_seen(world, 1, pattern(0));
     assert_string_equal(seen_header(world, 1, "Content-Length"), "");

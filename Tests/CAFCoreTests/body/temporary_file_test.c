@@ -24,7 +24,7 @@ static const char *program;
 
 typedef int (*creation)(const char *path, int *descriptor, char **name);
 
-static const creation creations[] = {af__temporary_create, af__temporary_create_named};
+static const creation creations[] = {afc__temporary_create, afc__temporary_create_named};
 
 static void gets_its_name_in_the_end(void **state) {
     (void)state;
@@ -33,18 +33,18 @@ static void gets_its_name_in_the_end(void **state) {
     const char *path = path_in(&folder, "got");
     for (size_t i = 0; i < COUNT_OF(creations) * 4; i++) {
         bool is_there = i & 1, replaces = i & 2;
-        if (is_there) write_file(path, (af_slice){"old", 3});
+        if (is_there) write_file(path, (afc_slice){"old", 3});
         int descriptor;
         char *name;
         assert_int_equal(creations[i / 4](path, &descriptor, &name), 0);
         assert_int_equal(write(descriptor, "new", 3), 3);
         assert_int_equal(count_files(&folder), (size_t)is_there + (name != NULL));
-        int error = af__temporary_rename(descriptor, name, path, replaces);
+        int error = afc__temporary_rename(descriptor, name, path, replaces);
         assert_int_equal(error, is_there && !replaces ? EEXIST : 0);
-        check_file(path, error == 0 ? (af_slice){"new", 3} : (af_slice){"old", 3});
+        check_file(path, error == 0 ? (afc_slice){"new", 3} : (afc_slice){"old", 3});
         if (error != 0 && name != NULL) assert_int_equal(unlink(name), 0);
         close(descriptor);
-        af_free(name);
+        afc_free(name);
         assert_int_equal(count_files(&folder), 1);
         assert_int_equal(unlink(path), 0);
     }
@@ -59,10 +59,10 @@ static void names_differ(void **state) {
     for (int i = 0; i < MANY; i++) {
         int descriptor;
         char *name;
-        assert_int_equal(af__temporary_create_named(path_in(&folder, "got"), &descriptor, &name),
+        assert_int_equal(afc__temporary_create_named(path_in(&folder, "got"), &descriptor, &name),
                          0);
         close(descriptor);
-        af_free(name);
+        afc_free(name);
     }
     assert_int_equal(count_files(&folder), MANY);
     folder_remove(&folder);
@@ -95,9 +95,9 @@ static void long_names_are_replaced(void **state) {
         int descriptor;
         char *name;
         assert_int_equal(creations[i / 2](path, &descriptor, &name), 0);
-        assert_int_equal(af__temporary_rename(descriptor, name, path, true), 0);
+        assert_int_equal(afc__temporary_rename(descriptor, name, path, true), 0);
         close(descriptor);
-        af_free(name);
+        afc_free(name);
         assert_int_equal(count_files(&folder), 1);
     }
     assert_int_equal(unlink(path), 0);
@@ -113,13 +113,13 @@ static void leftovers_of_the_same_process_id_are_not_in_the_way(void **state) {
     for (unsigned i = 0; i < MANY; i++) {
         char name[256];
         snprintf(name, sizeof name, "%s.%lx-%x.part", scene->path, (unsigned long)getpid(), i);
-        write_file(name, (af_slice){"x", 1});
+        write_file(name, (afc_slice){"x", 1});
     }
     for (int i = 0; i < 2; i++) {
         call *call = download(scene, 0);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
-        check_file(scene->path, (af_slice){scene->content, LARGE});
+        check_file(scene->path, (afc_slice){scene->content, LARGE});
     }
     assert_int_equal(count_files(&scene->folder), MANY + 1);
 }
@@ -127,12 +127,12 @@ static void leftovers_of_the_same_process_id_are_not_in_the_way(void **state) {
 static int download_forever(const char *url, const char *path) {
     /* Not to outlive a test that failed. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    af_session *session;
-    if (af_session_new(&session, NULL, NULL) != AF_OK) return 2;
-    af_request request = AF_REQUEST_INIT;
+    afc_session *session;
+    if (afc_session_new(&session, NULL, NULL) != AFC_OK) return 2;
+    afc_request request = AFC_REQUEST_INIT;
     request.url = url;
-    request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path};
-    if (af_task_begin(NULL, session, &request, NULL, NULL) != AF_OK) return 3;
+    request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path};
+    if (afc_task_begin(NULL, session, &request, NULL, NULL) != AFC_OK) return 3;
     for (;;) pause();
 }
 
@@ -174,13 +174,13 @@ static void announced_length_reserves_no_disk(void **state) {
     call *call = prepare(scene, "/much", BOTH);
     call_start(call);
     call_wait_for(call, &call->head_count, 1);
-    check_fetch(scene->world, "/other", AF_OK);
+    check_fetch(scene->world, "/other", AFC_OK);
     struct stat facts;
     assert_int_equal(stat(scene->part, &facts), 0);
     assert_true(facts.st_blocks * 512 < 1 << 20);
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
@@ -189,22 +189,22 @@ static void unasked_part_never_becomes_the_file(void **state) {
     scene *scene = *state;
     const char *fields = "Content-Range: bytes 0-3/1000";
     serve(scene->world, "/part", answer(206, fields, "part"));
-    af_header range = {{"Range", 5}, {"bytes=0-3", 9}, 0};
+    afc_header range = {{"Range", 5}, {"bytes=0-3", 9}, 0};
     for (int i = 0; i < 2; i++) {
         bool asks = i == 1;
-        write_file(scene->path, (af_slice){"old", 3});
+        write_file(scene->path, (afc_slice){"old", 3});
         call *call = prepare(scene, "/part", 0);
         call->request.headers = &range;
         call->request.header_count = asks;
         call_perform(call);
-        check_ended(call, asks ? AF_OK : AF_EPROTOCOL);
-        check_file(scene->path, asks ? (af_slice){"part", 4} : (af_slice){"old", 3});
+        check_ended(call, asks ? AFC_OK : AFC_EPROTOCOL);
+        check_file(scene->path, asks ? (afc_slice){"part", 4} : (afc_slice){"old", 3});
         assert_int_equal(count_files(&scene->folder), 1);
         call_free(call);
     }
     /* In memory its status says what it is. */
     call *call = call_fetch(scene->world, "/part");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 206);
     call_free(call);
 }

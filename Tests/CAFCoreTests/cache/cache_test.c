@@ -8,36 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-static af_cache *cache_new(const af_cache_options *options) {
-    af_cache *cache;
-    check_status(af_cache_new(&cache, options), AF_OK);
+static afc_cache *cache_new(const afc_cache_options *options) {
+    afc_cache *cache;
+    check_status(afc_cache_new(&cache, options), AFC_OK);
     return cache;
 }
 
 /** With `capacity` values of cost 1, `purge_to` after a purge. */
-static af_cache *small_cache(cached_world *world, uint64_t capacity, uint64_t purge_to,
-                             uint32_t shards) {
-    af_cache_options options = cached_options(world);
+static afc_cache *small_cache(cached_world *world, uint64_t capacity, uint64_t purge_to,
+                              uint32_t shards) {
+    afc_cache_options options = cached_options(world);
     options.capacity = capacity;
     options.purge_to = purge_to;
     options.shards = shards;
     return cache_new(&options);
 }
 
-static void finish(af_cache *cache, cached_world *world) {
-    af_cache_free(cache);
+static void finish(afc_cache *cache, cached_world *world) {
+    afc_cache_free(cache);
     assert_int_equal(atomic_load(&world->alive), 0);
 }
 
 /** Those that are there, as a text of their numbers; nothing is used by this. */
-static void check_kept(af_cache *cache, const char *numbers) {
+static void check_kept(afc_cache *cache, const char *numbers) {
     char text[512] = "";
     for (uint64_t number = 0; number < 20; number++) {
         char room[CACHED_KEY];
-        af_slice key = cached_key(room, number);
-        uint64_t hash = af__keyed_hash(&cache->seed, key);
+        afc_slice key = cached_key(room, number);
+        uint64_t hash = afc__keyed_hash(&cache->seed, key);
         for (uint32_t i = 0; i < cache->shard_count; i++) {
-            if (af__table_find(&cache->shards[i].table, (uint32_t)hash, key) == 0) continue;
+            if (afc__table_find(&cache->shards[i].table, (uint32_t)hash, key) == 0) continue;
             size_t size = strlen(text);
             snprintf(text + size, sizeof text - size, "%s%llu", size != 0 ? " " : "",
                      (unsigned long long)number);
@@ -51,23 +51,23 @@ static void check_kept(af_cache *cache, const char *numbers) {
 static void a_value_is_kept_replaced_and_removed(void **state) {
     (void)state;
     cached_world world = {0};
-    af_cache *cache = small_cache(&world, 100, 60, 0);
+    afc_cache *cache = small_cache(&world, 100, 60, 0);
     assert_false(cached_use(cache, &world, 1));
-    check_status(cached_put(cache, &world, 1, 10), AF_OK);
+    check_status(cached_put(cache, &world, 1, 10), AFC_OK);
     assert_true(cached_use(cache, &world, 1));
-    assert_int_equal(af_cache_get_cost(cache), 10);
-    check_status(cached_put(cache, &world, 1, 4), AF_OK);
-    assert_int_equal(af_cache_get_cost(cache), 4);
+    assert_int_equal(afc_cache_get_cost(cache), 10);
+    check_status(cached_put(cache, &world, 1, 4), AFC_OK);
+    assert_int_equal(afc_cache_get_cost(cache), 4);
     assert_int_equal(atomic_load(&world.alive), 1);
     assert_true(cached_remove(cache, 1));
     assert_false(cached_remove(cache, 1));
-    assert_int_equal(af_cache_get_cost(cache), 0);
+    assert_int_equal(afc_cache_get_cost(cache), 0);
     assert_int_equal(atomic_load(&world.alive), 0);
-    assert_int_equal(af_cache_remove_all(cache), 0);
+    assert_int_equal(afc_cache_remove_all(cache), 0);
     for (uint64_t number = 0; number < 9; number++) cached_put(cache, &world, number, 1);
-    assert_int_equal(af_cache_remove_all(cache), 9);
-    assert_int_equal(af_cache_get_cost(cache), 0);
-    check_status(cached_put(cache, &world, 3, 1), AF_OK);
+    assert_int_equal(afc_cache_remove_all(cache), 9);
+    assert_int_equal(afc_cache_get_cost(cache), 0);
+    check_status(cached_put(cache, &world, 3, 1), AFC_OK);
     assert_true(cached_use(cache, &world, 3));
     finish(cache, &world);
 }
@@ -75,13 +75,13 @@ static void a_value_is_kept_replaced_and_removed(void **state) {
 static void a_value_outlives_the_cache_for_who_copied_it(void **state) {
     (void)state;
     cached_world world = {0};
-    af_cache *cache = small_cache(&world, 100, 60, 0);
+    afc_cache *cache = small_cache(&world, 100, 60, 0);
     char room[CACHED_KEY];
     cached_put(cache, &world, 5, 1);
     cached_put(cache, &world, 6, 1);
-    cached_value *copied = af_cache_copy(cache, cached_key(room, 5));
-    cached_value *taken = af_cache_take(cache, cached_key(room, 6));
-    af_cache_free(cache);
+    cached_value *copied = afc_cache_copy(cache, cached_key(room, 5));
+    cached_value *taken = afc_cache_take(cache, cached_key(room, 6));
+    afc_cache_free(cache);
     assert_int_equal(atomic_load(&world.alive), 2);
     assert_int_equal(copied->number, 5);
     assert_int_equal(taken->number, 6);
@@ -92,44 +92,44 @@ static void a_value_outlives_the_cache_for_who_copied_it(void **state) {
 
 static void values_that_need_no_counting_are_handed_out_as_they_are(void **state) {
     (void)state;
-    af_cache *cache = cache_new(NULL);
+    afc_cache *cache = cache_new(NULL);
     static char value;
-    check_status(af_cache_put(cache, S("a\0b"), &value, 0), AF_OK);
-    assert_ptr_equal(af_cache_copy(cache, S("a\0b")), &value);
-    assert_null(af_cache_copy(cache, S("a\0c")));
-    assert_null(af_cache_copy(cache, S("a")));
-    check_status(af_cache_put(cache, (af_slice){NULL, 0}, &value, 0), AF_OK);
-    assert_ptr_equal(af_cache_take(cache, S("")), &value);
-    assert_null(af_cache_take(cache, S("")));
-    af_cache_free(cache);
+    check_status(afc_cache_put(cache, S("a\0b"), &value, 0), AFC_OK);
+    assert_ptr_equal(afc_cache_copy(cache, S("a\0b")), &value);
+    assert_null(afc_cache_copy(cache, S("a\0c")));
+    assert_null(afc_cache_copy(cache, S("a")));
+    check_status(afc_cache_put(cache, (afc_slice){NULL, 0}, &value, 0), AFC_OK);
+    assert_ptr_equal(afc_cache_take(cache, S("")), &value);
+    assert_null(afc_cache_take(cache, S("")));
+    afc_cache_free(cache);
 }
 
 static void what_cannot_be_kept_is_released_and_takes_the_old_along(void **state) {
     (void)state;
     cached_world world = {0};
-    af_cache_options options = cached_options(&world);
+    afc_cache_options options = cached_options(&world);
     options.capacity = 100;
     options.purge_to = 60;
     options.max_cost = 30;
-    af_cache *cache = cache_new(&options);
-    static char long_key[AF_CACHE_KEY_MAX + 1];
-    for (size_t size = AF_CACHE_KEY_MAX; size <= AF_CACHE_KEY_MAX + 1; size++) {
+    afc_cache *cache = cache_new(&options);
+    static char long_key[AFC_CACHE_KEY_MAX + 1];
+    for (size_t size = AFC_CACHE_KEY_MAX; size <= AFC_CACHE_KEY_MAX + 1; size++) {
         cached_value *value = cached_value_new(&world, 1);
-        bool fits = size <= AF_CACHE_KEY_MAX;
-        af_slice key = {long_key, size};
-        check_status(af_cache_put(cache, key, value, 1), fits ? AF_OK : AF_EINVAL);
-        value = af_cache_take(cache, key);
+        bool fits = size <= AFC_CACHE_KEY_MAX;
+        afc_slice key = {long_key, size};
+        check_status(afc_cache_put(cache, key, value, 1), fits ? AFC_OK : AFC_EINVAL);
+        value = afc_cache_take(cache, key);
         assert_int_equal(value != NULL, fits);
         if (fits) cached_value_release(&world, value);
         assert_int_equal(atomic_load(&world.alive), 0);
     }
-    check_status(af_cache_put(cache, S("a"), NULL, 1), AF_EINVAL);
-    check_status(cached_put(cache, &world, 1, 30), AF_OK);
-    check_status(cached_put(cache, &world, 1, 31), AF_ETOOBIG);
+    check_status(afc_cache_put(cache, S("a"), NULL, 1), AFC_EINVAL);
+    check_status(cached_put(cache, &world, 1, 30), AFC_OK);
+    check_status(cached_put(cache, &world, 1, 31), AFC_ETOOBIG);
     assert_false(cached_use(cache, &world, 1));
     assert_int_equal(atomic_load(&world.alive), 0);
-    check_status(cached_put(cache, &world, 2, 1), AF_OK);
-    check_status(cached_put(cache, &world, 1, UINT64_MAX), AF_ETOOBIG);
+    check_status(cached_put(cache, &world, 2, 1), AFC_OK);
+    check_status(cached_put(cache, &world, 1, UINT64_MAX), AFC_ETOOBIG);
     assert_true(cached_use(cache, &world, 2));
     finish(cache, &world);
 }
@@ -140,17 +140,17 @@ static void the_oldest_leave_when_the_capacity_is_passed(void **state) {
     (void)state;
     for (uint32_t shards = 1; shards <= 16; shards *= 4) {
         cached_world world = {0};
-        af_cache *cache = small_cache(&world, 10, 6, shards);
+        afc_cache *cache = small_cache(&world, 10, 6, shards);
         for (uint64_t number = 0; number < 10; number++) cached_put(cache, &world, number, 1);
         /* As much as the capacity is not more than it. */
         check_kept(cache, "0 1 2 3 4 5 6 7 8 9");
         assert_true(cached_use(cache, &world, 0));
         cached_put(cache, &world, 10, 1);
         check_kept(cache, "0 6 7 8 9 10");
-        assert_int_equal(atomic_load(&world.evicted[AF_CACHE_COST]), 5);
+        assert_int_equal(atomic_load(&world.evicted[AFC_CACHE_COST]), 5);
         assert_int_equal(atomic_load(&world.alive), 6);
         for (uint64_t number = 9; number >= 6; number--) cached_use(cache, &world, number);
-        assert_int_equal(af_cache_trim(cache, 2, AF_CACHE_COST), 4);
+        assert_int_equal(afc_cache_trim(cache, 2, AFC_CACHE_COST), 4);
         check_kept(cache, "6 7");
         finish(cache, &world);
     }
@@ -159,7 +159,7 @@ static void the_oldest_leave_when_the_capacity_is_passed(void **state) {
 static void a_value_beyond_the_lower_mark_leaves_as_the_last(void **state) {
     (void)state;
     cached_world world = {0};
-    af_cache *cache = small_cache(&world, 10, 6, 1);
+    afc_cache *cache = small_cache(&world, 10, 6, 1);
     cached_put(cache, &world, 1, 4);
     cached_put(cache, &world, 2, 8);
     check_kept(cache, "");
@@ -172,19 +172,19 @@ static void a_value_beyond_the_lower_mark_leaves_as_the_last(void **state) {
 static void there_are_never_more_than_so_many(void **state) {
     (void)state;
     cached_world world = {0};
-    af_cache_options options = cached_options(&world);
+    afc_cache_options options = cached_options(&world);
     options.max_count = 3;
-    af_cache *cache = cache_new(&options);
+    afc_cache *cache = cache_new(&options);
     for (uint64_t number = 0; number < 5; number++) cached_put(cache, &world, number, 0);
     check_kept(cache, "2 3 4");
     cached_put(cache, &world, 2, 0);
     cached_put(cache, &world, 5, 0);
     check_kept(cache, "2 4 5");
-    assert_int_equal(atomic_load(&world.evicted[AF_CACHE_COUNT]), 3);
+    assert_int_equal(atomic_load(&world.evicted[AFC_CACHE_COUNT]), 3);
     assert_true(cached_remove(cache, 4));
     cached_put(cache, &world, 6, 0);
     check_kept(cache, "2 5 6");
-    assert_int_equal(af_cache_remove_all(cache), 3);
+    assert_int_equal(afc_cache_remove_all(cache), 3);
     for (uint64_t number = 0; number < 3; number++) cached_put(cache, &world, number, 0);
     check_kept(cache, "0 1 2");
     finish(cache, &world);
@@ -193,16 +193,16 @@ static void there_are_never_more_than_so_many(void **state) {
 static void an_entry_lives_as_long_as_was_said(void **state) {
     (void)state;
     cached_world world = {.now_us = 5};
-    af_cache_options options = cached_options(&world);
+    afc_cache_options options = cached_options(&world);
     options.ttl_ms = 2;
-    af_cache *cache = cache_new(&options);
+    afc_cache *cache = cache_new(&options);
     cached_put(cache, &world, 1, 7);
     world.now_us = 2005;
     assert_true(cached_use(cache, &world, 1));
     world.now_us = 2006;
     assert_false(cached_use(cache, &world, 1));
-    assert_int_equal(atomic_load(&world.evicted[AF_CACHE_EXPIRED]), 1);
-    assert_int_equal(af_cache_get_cost(cache), 0);
+    assert_int_equal(atomic_load(&world.evicted[AFC_CACHE_EXPIRED]), 1);
+    assert_int_equal(afc_cache_get_cost(cache), 0);
     cached_put(cache, &world, 1, 7);
     world.now_us += 2000;
     cached_put(cache, &world, 1, 7);
@@ -225,10 +225,10 @@ static void an_entry_lives_as_long_as_was_said(void **state) {
 static void the_system_clock_serves_where_none_is_given(void **state) {
     (void)state;
     cached_world world = {0};
-    af_cache_options options = cached_options(&world);
+    afc_cache_options options = cached_options(&world);
     options.now_us = NULL;
     options.ttl_ms = 1000000;
-    af_cache *cache = cache_new(&options);
+    afc_cache *cache = cache_new(&options);
     cached_put(cache, &world, 1, 7);
     assert_true(cached_use(cache, &world, 1));
     finish(cache, &world);
@@ -237,19 +237,19 @@ static void the_system_clock_serves_where_none_is_given(void **state) {
 static void everything_is_counted(void **state) {
     (void)state;
     cached_world world = {0};
-    af_cache *cache = small_cache(&world, 10, 6, 0);
+    afc_cache *cache = small_cache(&world, 10, 6, 0);
     for (uint64_t number = 0; number < 11; number++) cached_put(cache, &world, number, 1);
     for (uint64_t number = 0; number < 11; number++) cached_use(cache, &world, number);
     cached_remove(cache, 10);
-    af_cache_statistics statistics;
-    af_cache_get_statistics(cache, &statistics);
+    afc_cache_statistics statistics;
+    afc_cache_get_statistics(cache, &statistics);
     assert_int_equal(statistics.hits, 6);
     assert_int_equal(statistics.misses, 5);
     assert_int_equal(statistics.puts, 11);
     assert_int_equal(statistics.evictions, 5);
     assert_int_equal(statistics.count, 5);
     assert_int_equal(statistics.cost, 5);
-    assert_true(statistics.memory >= 5 * (AF__ENTRY_END + sizeof "http://h/1"));
+    assert_true(statistics.memory >= 5 * (AFC__ENTRY_END + sizeof "http://h/1"));
     finish(cache, &world);
 }
 
@@ -258,9 +258,9 @@ static void a_purge_of_many_takes_what_it_has_to(void **state) {
     enum { COUNT = 100000 };
     for (uint32_t shards = 1; shards <= 8; shards *= 8) {
         cached_world world = {0};
-        af_cache *cache = small_cache(&world, COUNT, 1, shards);
+        afc_cache *cache = small_cache(&world, COUNT, 1, shards);
         for (uint64_t number = 0; number <= COUNT; number++) cached_put(cache, &world, number, 1);
-        assert_int_equal(atomic_load(&world.evicted[AF_CACHE_COST]), COUNT);
+        assert_int_equal(atomic_load(&world.evicted[AFC_CACHE_COST]), COUNT);
         assert_true(cached_use(cache, &world, COUNT));
         finish(cache, &world);
     }
@@ -277,25 +277,25 @@ static uint64_t heap_takes(uint64_t size) {
 static void an_entry_costs_no_more_than_was_promised(void **state) {
     (void)state;
     for (int64_t ttl_ms = 0; ttl_ms <= 1000; ttl_ms += 1000) {
-        af_cache_options options = AF_CACHE_INIT;
+        afc_cache_options options = AFC_CACHE_INIT;
         options.shards = 1;
         options.ttl_ms = ttl_ms;
-        af_cache *cache = cache_new(&options);
+        afc_cache *cache = cache_new(&options);
         uint64_t keys = 0, blocks = 0;
-        size_t head = AF__ENTRY_END + (ttl_ms != 0 ? sizeof(int64_t) : 0);
+        size_t head = AFC__ENTRY_END + (ttl_ms != 0 ? sizeof(int64_t) : 0);
         for (uint64_t number = 1; number <= 50000; number++) {
             /* Keys of all lengths alike; each moment counts, those right after a growth most. */
             char key[128];
             int size = snprintf(key, sizeof key, "%032llu%0*d", (unsigned long long)number,
                                 1 + (int)(number % 64), 0);
-            check_status(af_cache_put(cache, (af_slice){key, (size_t)size}, cache, 1), AF_OK);
+            check_status(afc_cache_put(cache, (afc_slice){key, (size_t)size}, cache, 1), AFC_OK);
             keys += (uint64_t)size;
             blocks += heap_takes(head + (uint64_t)size);
             if (number < 1000) continue;
-            uint64_t tables = heap_takes(af__table_size(&cache->shards->table));
-            assert_true(blocks + tables - keys <= number * AF_CACHE_OVERHEAD_MAX);
+            uint64_t tables = heap_takes(afc__table_size(&cache->shards->table));
+            assert_true(blocks + tables - keys <= number * AFC_CACHE_OVERHEAD_MAX);
         }
-        af_cache_free(cache);
+        afc_cache_free(cache);
     }
 }
 
@@ -303,24 +303,24 @@ static void each_allocation_may_fail(void **state) {
     (void)state;
     TORTURE(n) {
         cached_world world = {0};
-        af_cache_options options = cached_options(&world);
+        afc_cache_options options = cached_options(&world);
         options.capacity = 60;
         options.purge_to = 40;
-        af_cache *cache;
-        af_status status = af_cache_new(&cache, &options);
-        if (status == AF_OK) {
+        afc_cache *cache;
+        afc_status status = afc_cache_new(&cache, &options);
+        if (status == AFC_OK) {
             uint64_t kept = 0;
             for (uint64_t number = 0; number < 40; number++) {
-                af_status put = cached_put(cache, &world, number % 30, 1);
-                if (put != AF_OK) check_status(put, AF_ENOMEM);
+                afc_status put = cached_put(cache, &world, number % 30, 1);
+                if (put != AFC_OK) check_status(put, AFC_ENOMEM);
                 bool is_there = cached_use(cache, &world, number % 30);
-                assert_int_equal(is_there, put == AF_OK);
-                kept = af_cache_get_cost(cache);
+                assert_int_equal(is_there, put == AFC_OK);
+                kept = afc_cache_get_cost(cache);
             }
             assert_int_equal(kept, atomic_load(&world.alive));
-            af_cache_free(cache);
+            afc_cache_free(cache);
         } else {
-            check_status(status, AF_ENOMEM);
+            check_status(status, AFC_ENOMEM);
             assert_null(cache);
         }
         assert_int_equal(atomic_load(&world.alive), 0);
@@ -373,14 +373,14 @@ static void the_cache_does_what_a_plain_one_does(void **state) {
     (void)state;
     for (uint32_t shards = 1; shards <= 64; shards *= 4) {
         cached_world world = {0};
-        af_cache *cache = small_cache(&world, 200, 120, shards);
+        afc_cache *cache = small_cache(&world, 200, 120, shards);
         model model = {0};
         uint64_t random = shards;
         for (int step = 0; step < 50000; step++) {
             uint64_t key = next_random(&random) % KEYS, draw = next_random(&random) % 1000;
             if (draw < 400) {
                 uint64_t cost = next_random(&random) % 20;
-                check_status(cached_put(cache, &world, key, cost), AF_OK);
+                check_status(cached_put(cache, &world, key, cost), AFC_OK);
                 model_put(&model, key, cost);
             } else if (draw < 900) {
                 assert_int_equal(cached_use(cache, &world, key), model.keys[key].kept);
@@ -390,13 +390,13 @@ static void the_cache_does_what_a_plain_one_does(void **state) {
                 model_remove(&model, key);
             } else if (draw < 999) {
                 uint64_t cost = next_random(&random) % 200;
-                assert_int_equal(af_cache_trim(cache, cost, AF_CACHE_COST),
+                assert_int_equal(afc_cache_trim(cache, cost, AFC_CACHE_COST),
                                  model_trim(&model, cost));
             } else {
-                af_cache_remove_all(cache);
+                afc_cache_remove_all(cache);
                 for (uint64_t other = 0; other < KEYS; other++) model_remove(&model, other);
             }
-            assert_int_equal(af_cache_get_cost(cache), model.cost);
+            assert_int_equal(afc_cache_get_cost(cache), model.cost);
         }
         finish(cache, &world);
     }
@@ -404,25 +404,25 @@ static void the_cache_does_what_a_plain_one_does(void **state) {
 
 static void options_that_make_no_sense_are_refused(void **state) {
     (void)state;
-    af_cache_options rows[5];
-    for (size_t i = 0; i < COUNT_OF(rows); i++) rows[i] = (af_cache_options)AF_CACHE_INIT;
+    afc_cache_options rows[5];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) rows[i] = (afc_cache_options)AFC_CACHE_INIT;
     rows[0].size--;
     rows[1].purge_to = rows[1].capacity + 1;
     rows[2].shards = 3;
-    rows[3].shards = 2 * AF_CACHE_SHARDS_MAX;
+    rows[3].shards = 2 * AFC_CACHE_SHARDS_MAX;
     rows[4].ttl_ms = -1;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_cache *cache;
-        check_status(af_cache_new(&cache, &rows[i]), AF_EINVAL);
+        afc_cache *cache;
+        check_status(afc_cache_new(&cache, &rows[i]), AFC_EINVAL);
         assert_null(cache);
     }
-    af_cache_free(NULL);
+    afc_cache_free(NULL);
     /* The largest numbers there are. */
     cached_world world = {0};
-    af_cache *cache = small_cache(&world, UINT64_MAX, UINT64_MAX, 0);
-    check_status(cached_put(cache, &world, 1, UINT64_MAX), AF_ETOOBIG);
-    check_status(cached_put(cache, &world, 1, UINT64_C(1) << 56), AF_OK);
-    check_status(cached_put(cache, &world, 2, UINT64_C(1) << 56), AF_OK);
+    afc_cache *cache = small_cache(&world, UINT64_MAX, UINT64_MAX, 0);
+    check_status(cached_put(cache, &world, 1, UINT64_MAX), AFC_ETOOBIG);
+    check_status(cached_put(cache, &world, 1, UINT64_C(1) << 56), AFC_OK);
+    check_status(cached_put(cache, &world, 2, UINT64_C(1) << 56), AFC_OK);
     assert_false(cached_use(cache, &world, 1));
     finish(cache, &world);
 }

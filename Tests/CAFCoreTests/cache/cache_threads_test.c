@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static af_cache *cache_new(const af_cache_options *options) {
-    af_cache *cache;
-    check_status(af_cache_new(&cache, options), AF_OK);
+static afc_cache *cache_new(const afc_cache_options *options) {
+    afc_cache *cache;
+    check_status(afc_cache_new(&cache, options), AFC_OK);
     return cache;
 }
 
@@ -23,16 +23,16 @@ static af_cache *cache_new(const af_cache_options *options) {
 enum { COUNTERS = 3, COUNTS = 50000 };
 
 typedef struct counted {
-    af__lock lock;
+    afc__lock lock;
     uint64_t count; /* Under the lock. */
 } counted;
 
 static void *count_up(void *context) {
     counted *counted = context;
     for (int i = 0; i < COUNTS; i++) {
-        af__lock_take(&counted->lock);
+        afc__lock_take(&counted->lock);
         counted->count++;
-        af__lock_give(&counted->lock);
+        afc__lock_give(&counted->lock);
     }
     return NULL;
 }
@@ -41,13 +41,13 @@ static void one_at_a_time_holds_a_lock_and_sleepers_are_woken(void **state) {
     (void)state;
     counted counted = {.count = 0};
     pthread_t threads[COUNTERS];
-    af__lock_take(&counted.lock);
+    afc__lock_take(&counted.lock);
     for (size_t i = 0; i < COUNTERS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, count_up, &counted), 0);
     }
     while (atomic_load(&counted.lock.sleepers) < COUNTERS) sched_yield();
     assert_true(counted.count == 0);
-    af__lock_give(&counted.lock);
+    afc__lock_give(&counted.lock);
     for (size_t i = 0; i < COUNTERS; i++) pthread_join(threads[i], NULL);
     assert_int_equal(atomic_load(&counted.lock.sleepers), 0);
     assert_true(counted.count == (uint64_t)COUNTERS * COUNTS);
@@ -59,7 +59,7 @@ enum { THREADS = 4, STEPS = 40000, KEYS = 500, CAPACITY = 1000 };
 
 typedef struct worker {
     pthread_t thread;
-    af_cache *cache;
+    afc_cache *cache;
     cached_world *world;
     uint64_t random;
 } worker;
@@ -70,25 +70,25 @@ static void *work(void *context) {
         uint64_t draw = next_random(&worker->random) % 1000;
         uint64_t key = next_random(&worker->random) % KEYS;
         if (draw < 300) {
-            af_status status = cached_put(worker->cache, worker->world, key, key % 11);
-            if (status != AF_OK) abort();
+            afc_status status = cached_put(worker->cache, worker->world, key, key % 11);
+            if (status != AFC_OK) abort();
         } else if (draw < 900) {
             cached_use(worker->cache, worker->world, key);
         } else if (draw < 950) {
             cached_remove(worker->cache, key);
         } else if (draw < 980) {
             char room[CACHED_KEY];
-            cached_value *value = af_cache_take(worker->cache, cached_key(room, key));
+            cached_value *value = afc_cache_take(worker->cache, cached_key(room, key));
             if (value == NULL) continue;
             if (value->number != key) abort();
             cached_value_release(worker->world, value);
         } else if (draw < 998) {
-            af_cache_trim(worker->cache, CAPACITY / 2, AF_CACHE_COST);
+            afc_cache_trim(worker->cache, CAPACITY / 2, AFC_CACHE_COST);
         } else {
-            af_cache_statistics statistics;
-            af_cache_get_statistics(worker->cache, &statistics);
+            afc_cache_statistics statistics;
+            afc_cache_get_statistics(worker->cache, &statistics);
             if (statistics.count > KEYS) abort();
-            af_cache_remove_all(worker->cache);
+            afc_cache_remove_all(worker->cache);
         }
     }
     return NULL;
@@ -98,21 +98,21 @@ static void many_threads_lose_nothing(void **state) {
     (void)state;
     for (uint32_t round = 0; round < 4; round++) {
         cached_world world = {0};
-        af_cache_options options = cached_options(&world);
+        afc_cache_options options = cached_options(&world);
         options.capacity = CAPACITY;
         options.purge_to = CAPACITY * 3 / 5;
         options.shards = round % 2 == 0 ? 1 : 8;
         options.max_count = round < 2 ? 0 : KEYS / 3;
         worker workers[THREADS];
-        af_cache *cache = cache_new(&options);
+        afc_cache *cache = cache_new(&options);
         for (size_t i = 0; i < THREADS; i++) {
             workers[i] = (worker){.cache = cache, .world = &world, .random = 1 + i + 10 * round};
             assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
         }
         for (size_t i = 0; i < THREADS; i++) pthread_join(workers[i].thread, NULL);
-        af_cache_statistics statistics;
-        af_cache_get_statistics(cache, &statistics);
-        assert_int_equal(statistics.cost, af_cache_get_cost(cache));
+        afc_cache_statistics statistics;
+        afc_cache_get_statistics(cache, &statistics);
+        assert_int_equal(statistics.cost, afc_cache_get_cost(cache));
         assert_true(statistics.cost <= CAPACITY);
         assert_int_equal(statistics.count, atomic_load(&world.alive));
         uint64_t cost = 0;
@@ -120,7 +120,7 @@ static void many_threads_lose_nothing(void **state) {
             if (cached_use(cache, &world, key)) cost += key % 11;
         }
         assert_int_equal(cost, statistics.cost);
-        af_cache_free(cache);
+        afc_cache_free(cache);
         assert_int_equal(atomic_load(&world.alive), 0);
     }
 }
@@ -132,7 +132,7 @@ typedef struct gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_inside, is_open;
-    af_cache *cache;
+    afc_cache *cache;
     cached_value *copied;
 } gate;
 
@@ -153,7 +153,7 @@ static void release_counted(void *context, void *value) {
 
 static void *copy_one(void *context) {
     gate *gate = context;
-    gate->copied = af_cache_copy(gate->cache, S("a"));
+    gate->copied = afc_cache_copy(gate->cache, S("a"));
     return NULL;
 }
 
@@ -166,13 +166,13 @@ static void open_gate(gate *gate) {
 
 /** How a value leaves while somebody is about to retain it. */
 static void leave(gate *gate, int way) {
-    af_cache *cache = gate->cache;
-    if (way == 0) assert_true(af_cache_remove(cache, S("a")));
-    if (way == 1) assert_int_equal(af_cache_remove_all(cache), 1);
-    if (way == 2) assert_int_equal(af_cache_trim(cache, 0, AF_CACHE_COST), 1);
+    afc_cache *cache = gate->cache;
+    if (way == 0) assert_true(afc_cache_remove(cache, S("a")));
+    if (way == 1) assert_int_equal(afc_cache_remove_all(cache), 1);
+    if (way == 2) assert_int_equal(afc_cache_trim(cache, 0, AFC_CACHE_COST), 1);
     if (way == 3) {
         cached_value *other = cached_value_new(&gate->world, 2);
-        check_status(af_cache_put(cache, S("a"), other, 1), AF_OK);
+        check_status(afc_cache_put(cache, S("a"), other, 1), AFC_OK);
     }
 }
 
@@ -180,12 +180,13 @@ static void a_value_lives_until_its_reader_has_retained_it(void **state) {
     (void)state;
     for (int way = 0; way < 4; way++) {
         gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-        af_cache_options options = AF_CACHE_INIT;
+        afc_cache_options options = AFC_CACHE_INIT;
         options.retain = retain_slowly;
         options.release = release_counted;
         options.context = &gate;
         gate.cache = cache_new(&options);
-        check_status(af_cache_put(gate.cache, S("a"), cached_value_new(&gate.world, 1), 1), AF_OK);
+        check_status(afc_cache_put(gate.cache, S("a"), cached_value_new(&gate.world, 1), 1),
+                     AFC_OK);
         pthread_t reader;
         assert_int_equal(pthread_create(&reader, NULL, copy_one, &gate), 0);
         pthread_mutex_lock(&gate.lock);
@@ -198,7 +199,7 @@ static void a_value_lives_until_its_reader_has_retained_it(void **state) {
         assert_int_equal(gate.copied->number, 1);
         assert_int_equal(atomic_load(&gate.copied->references), 1);
         cached_value_release(&gate.world, gate.copied);
-        af_cache_free(gate.cache);
+        afc_cache_free(gate.cache);
         assert_int_equal(atomic_load(&gate.world.alive), 0);
     }
 }
@@ -206,24 +207,24 @@ static void a_value_lives_until_its_reader_has_retained_it(void **state) {
 static void the_count_of_readers_never_ends(void **state) {
     (void)state;
     cached_world world = {0};
-    af_cache_options options = cached_options(&world);
+    afc_cache_options options = cached_options(&world);
     options.shards = 1;
-    af_cache *cache = cache_new(&options);
+    afc_cache *cache = cache_new(&options);
     cached_put(cache, &world, 1, 1);
-    const af__table *table = &cache->shards->table;
-    af__entry *entry = af__table_entry(table, table->newest);
+    const afc__table *table = &cache->shards->table;
+    afc__entry *entry = afc__table_entry(table, table->newest);
     entry->readers = UINT32_MAX - 3;
     atomic_store(&entry->left, UINT32_MAX - 3);
     for (int n = 0; n < 10; n++) assert_true(cached_use(cache, &world, 1));
     assert_true(entry->readers < 10);
-    af_cache_free(cache);
+    afc_cache_free(cache);
     assert_int_equal(atomic_load(&world.alive), 0);
 }
 
 /* ---- Callbacks that use the cache ---------------------------------------------------------- */
 
 typedef struct eager {
-    af_cache *cache;
+    afc_cache *cache;
     int depth;
     size_t calls;
 } eager;
@@ -233,10 +234,10 @@ static void use_inside(eager *eager) {
     eager->depth++;
     eager->calls++;
     static char value;
-    af_cache_put(eager->cache, S("inside"), &value, 60);
-    af_cache_copy(eager->cache, S("a"));
-    af_cache_remove(eager->cache, S("b"));
-    af_cache_trim(eager->cache, 50, AF_CACHE_COST);
+    afc_cache_put(eager->cache, S("inside"), &value, 60);
+    afc_cache_copy(eager->cache, S("a"));
+    afc_cache_remove(eager->cache, S("b"));
+    afc_cache_trim(eager->cache, 50, AFC_CACHE_COST);
     eager->depth--;
 }
 
@@ -245,7 +246,7 @@ static void retain_eagerly(void *context, void *value) {
     use_inside(context);
 }
 
-static void evict_eagerly(void *context, af_slice key, void *value, af_cache_reason reason) {
+static void evict_eagerly(void *context, afc_slice key, void *value, afc_cache_reason reason) {
     (void)key;
     (void)value;
     (void)reason;
@@ -255,7 +256,7 @@ static void evict_eagerly(void *context, af_slice key, void *value, af_cache_rea
 static void callbacks_may_use_the_cache(void **state) {
     (void)state;
     eager eager = {0};
-    af_cache_options options = AF_CACHE_INIT;
+    afc_cache_options options = AFC_CACHE_INIT;
     options.capacity = 100;
     options.purge_to = 50;
     options.shards = 1;
@@ -266,13 +267,13 @@ static void callbacks_may_use_the_cache(void **state) {
     static char value;
     eager.cache = cache_new(&options);
     for (int n = 0; n < 20; n++) {
-        af_cache_put(eager.cache, n % 2 == 0 ? S("a") : S("b"), &value, 40);
-        af_cache_copy(eager.cache, S("a"));
+        afc_cache_put(eager.cache, n % 2 == 0 ? S("a") : S("b"), &value, 40);
+        afc_cache_copy(eager.cache, S("a"));
     }
-    af_cache_remove_all(eager.cache);
+    afc_cache_remove_all(eager.cache);
     assert_true(eager.calls > 100);
     eager.depth = 3;
-    af_cache_free(eager.cache);
+    afc_cache_free(eager.cache);
 }
 
 /* ---- Memory pressure ----------------------------------------------------------------------- */
@@ -286,10 +287,10 @@ typedef struct pressed {
     size_t evicted;
 } pressed;
 
-static void on_pressed(void *context, af_slice key, void *value, af_cache_reason reason) {
+static void on_pressed(void *context, afc_slice key, void *value, afc_cache_reason reason) {
     (void)key;
     (void)value;
-    if (reason != AF_CACHE_PRESSURE) abort();
+    if (reason != AFC_CACHE_PRESSURE) abort();
     pressed *pressed = context;
     pthread_mutex_lock(&pressed->lock);
     char urgent;
@@ -313,54 +314,54 @@ static void pressure_purges(void **state) {
                        .theirs = pair[1],
                        .lock = PTHREAD_MUTEX_INITIALIZER,
                        .changed = PTHREAD_COND_INITIALIZER};
-    af_cache_options options = AF_CACHE_INIT;
+    afc_cache_options options = AFC_CACHE_INIT;
     options.on_evict = on_pressed;
     options.context = &pressed;
-    af_cache *cache = cache_new(&options);
+    afc_cache *cache = cache_new(&options);
     static char value;
-    af_cache_put(cache, S("a"), &value, 10);
-    af_cache_put(cache, S("b"), &value, 10);
-    af_cache_put(cache, S("c"), &value, 5);
-    check_status(af__cache_watch(cache, pressed.theirs, 5, NULL), AF_OK);
-    check_status(af__cache_watch(cache, dup(pressed.ours), 5, NULL), AF_EAGAIN);
+    afc_cache_put(cache, S("a"), &value, 10);
+    afc_cache_put(cache, S("b"), &value, 10);
+    afc_cache_put(cache, S("c"), &value, 5);
+    check_status(afc__cache_watch(cache, pressed.theirs, 5, NULL), AFC_OK);
+    check_status(afc__cache_watch(cache, dup(pressed.ours), 5, NULL), AFC_EAGAIN);
     if (send(pressed.ours, "!", 1, MSG_OOB) != 1) {
         /* A kernel without urgent bytes on local sockets. */
-        af_cache_free(cache);
+        afc_cache_free(cache);
         close(pressed.ours);
         skip();
     }
     wait_for_evicted(&pressed, 2);
-    assert_int_equal(af_cache_get_cost(cache), 5);
-    af_cache_put(cache, S("d"), &value, 5);
+    assert_int_equal(afc_cache_get_cost(cache), 5);
+    afc_cache_put(cache, S("d"), &value, 5);
     assert_int_equal(send(pressed.ours, "!", 1, MSG_OOB), 1);
     wait_for_evicted(&pressed, 3);
-    assert_ptr_equal(af_cache_copy(cache, S("d")), &value);
+    assert_ptr_equal(afc_cache_copy(cache, S("d")), &value);
     /* The other end gone: nothing is left to wait for but the end. */
     close(pressed.ours);
-    af_cache_free(cache);
+    afc_cache_free(cache);
 }
 
 static void what_cannot_be_watched_has_a_reason(void **state) {
     (void)state;
-    af_cache *cache = cache_new(NULL);
-    af_pressure_options options = AF_PRESSURE_INIT;
-    af_failure failure;
+    afc_cache *cache = cache_new(NULL);
+    afc_pressure_options options = AFC_PRESSURE_INIT;
+    afc_failure failure;
     options.path = "/proc/none";
-    check_status(af_cache_watch_pressure(cache, &options, &failure), AF_EUNSUPPORTED);
+    check_status(afc_cache_watch_pressure(cache, &options, &failure), AFC_EUNSUPPORTED);
     check_contains(failure.text, "/proc/none");
     assert_true(failure.system_error != 0);
     options.path = "/";
-    check_status(af_cache_watch_pressure(cache, &options, NULL), AF_EFILE);
+    check_status(afc_cache_watch_pressure(cache, &options, NULL), AFC_EFILE);
     options.stall_us = 0;
-    check_status(af_cache_watch_pressure(cache, &options, &failure), AF_EINVAL);
+    check_status(afc_cache_watch_pressure(cache, &options, &failure), AFC_EINVAL);
     options.stall_us = options.window_us + 1;
-    check_status(af_cache_watch_pressure(cache, &options, &failure), AF_EINVAL);
+    check_status(afc_cache_watch_pressure(cache, &options, &failure), AFC_EINVAL);
     /* Whatever this machine has: it is watched, or there is a status that says why not. */
-    af_status status = af_cache_watch_pressure(cache, NULL, &failure);
-    if (status != AF_OK && status != AF_EUNSUPPORTED && status != AF_EINVAL) {
-        check_status(status, AF_EFILE);
+    afc_status status = afc_cache_watch_pressure(cache, NULL, &failure);
+    if (status != AFC_OK && status != AFC_EUNSUPPORTED && status != AFC_EINVAL) {
+        check_status(status, AFC_EFILE);
     }
-    af_cache_free(cache);
+    afc_cache_free(cache);
 }
 
 static void the_kernel_is_told_what_to_watch_for(void **state) {
@@ -369,12 +370,12 @@ static void the_kernel_is_told_what_to_watch_for(void **state) {
     folder_make(&folder);
     const char *path = path_in(&folder, "memory");
     write_file(path, S(""));
-    af_cache *cache = cache_new(NULL);
-    af_pressure_options options = AF_PRESSURE_INIT;
+    afc_cache *cache = cache_new(NULL);
+    afc_pressure_options options = AFC_PRESSURE_INIT;
     options.path = path;
-    check_status(af_cache_watch_pressure(cache, &options, NULL), AF_OK);
-    check_status(af_cache_watch_pressure(cache, &options, NULL), AF_EAGAIN);
-    af_cache_free(cache);
+    check_status(afc_cache_watch_pressure(cache, &options, NULL), AFC_OK);
+    check_status(afc_cache_watch_pressure(cache, &options, NULL), AFC_EAGAIN);
+    afc_cache_free(cache);
     check_file(path, S("some 150000 2000000\0"));
     folder_remove(&folder);
 }
@@ -385,15 +386,15 @@ static void watching_may_find_no_memory(void **state) {
     folder_make(&folder);
     const char *path = path_in(&folder, "memory");
     write_file(path, S(""));
-    af_pressure_options options = AF_PRESSURE_INIT;
+    afc_pressure_options options = AFC_PRESSURE_INIT;
     options.path = path;
     TORTURE(n) {
-        af_cache *cache;
-        if (af_cache_new(&cache, NULL) == AF_OK) {
-            af_status status = af_cache_watch_pressure(cache, &options, NULL);
-            if (status != AF_OK) check_status(status, AF_ENOMEM);
+        afc_cache *cache;
+        if (afc_cache_new(&cache, NULL) == AFC_OK) {
+            afc_status status = afc_cache_watch_pressure(cache, &options, NULL);
+            if (status != AFC_OK) check_status(status, AFC_ENOMEM);
         }
-        af_cache_free(cache);
+        afc_cache_free(cache);
     }
     folder_remove(&folder);
 }

@@ -29,7 +29,7 @@ static void bodies_make(bodies *bodies) {
     bodies->bytes = calloc(1, SIZE);
     assert_non_null(bodies->bytes);
     bodies->path = path_in(&bodies->folder, "body");
-    write_file(bodies->path, (af_slice){bodies->bytes, SIZE});
+    write_file(bodies->path, (afc_slice){bodies->bytes, SIZE});
 }
 
 static void bodies_remove(bodies *bodies) {
@@ -38,20 +38,20 @@ static void bodies_remove(bodies *bodies) {
 }
 
 /** Send a body to where `script` answers, until that is over. */
-static call *send_to(world *world, afts_script *script, bodies *bodies, af_body_kind kind) {
+static call *send_to(world *world, afts_script *script, bodies *bodies, afc_body_kind kind) {
     serve(world, "/", script);
     call *call = call_new(world, "/");
     call->request.method = "POST";
-    call->request.expect = AF_EXPECT_NEVER;
+    call->request.expect = AFC_EXPECT_NEVER;
     call->request.body.kind = kind;
-    call->request.body.bytes = (af_slice){bodies->bytes, SIZE};
-    if (kind == AF_BODY_FILE) call->request.body.path = bodies->path;
-    if (kind == AF_BODY_READER) {
+    call->request.body.bytes = (afc_slice){bodies->bytes, SIZE};
+    if (kind == AFC_BODY_FILE) call->request.body.path = bodies->path;
+    if (kind == AFC_BODY_READER) {
         bodies->reader = (script_reader){.bytes = {bodies->bytes, SIZE}, .reads_once = true};
         call->request.body.reader = reader_of(&bodies->reader);
-        call->request.body.length = AF_LENGTH_UNKNOWN;
+        call->request.body.length = AFC_LENGTH_UNKNOWN;
     }
-    if (kind == AF_BODY_MULTIPART) {
+    if (kind == AFC_BODY_MULTIPART) {
         call->request.body.form = form_new();
         form_add_file(call->request.body.form, "f", bodies->path);
     }
@@ -85,10 +85,10 @@ static void check_early(world *world, bool resets) {
     bodies bodies;
     bodies_make(&bodies);
     for (size_t i = 0; i < rounds(); i++) {
-        af_body_kind kind = (af_body_kind)(AF_BODY_BYTES + i / COUNT_OF(positions) % 4);
+        afc_body_kind kind = (afc_body_kind)(AFC_BODY_BYTES + i / COUNT_OF(positions) % 4);
         afts_script *script = early(413, positions[i % COUNT_OF(positions)], resets);
         call *call = send_to(world, script, &bodies, kind);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 413);
         check_slice(call->body, "too large");
         assert_int_equal(call->hop_count, 1);
@@ -100,19 +100,19 @@ static void check_early(world *world, bool resets) {
 
 /** No connection is used twice: one that the server has closed meanwhile is another matter. */
 static world *plain_world(void) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_idle_connections = 0;
     return world_new(NULL, &options);
 }
 
 static world *tls_world(void) {
     world *world = world_new_tls();
-    af_session_release(world->session);
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_release(world->session);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_idle_connections = 0;
     options.trust = policy_trusting(afts_cert_pem(world->authority));
-    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
-    af_trust_policy_release(options.trust);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
     return world;
 }
 
@@ -121,8 +121,8 @@ static call *send_through(world *world, const char *proxy, const bodies *bodies)
     call *call = call_new(world, "/");
     call->request.url = "http://early.invalid/";
     call->request.proxy = proxy;
-    call_send(call, "POST", (af_slice){bodies->bytes, SIZE});
-    call->request.expect = AF_EXPECT_NEVER;
+    call_send(call, "POST", (afc_slice){bodies->bytes, SIZE});
+    call->request.expect = AFC_EXPECT_NEVER;
     call_perform(call);
     return call;
 }
@@ -135,7 +135,7 @@ static void the_answer_counts_behind_a_proxy(void **state) {
     for (size_t i = 0; i < rounds(); i++) {
         serve(world, "/", early(413, 1 << 20, i % 2 != 0));
         call *call = send_through(world, url_of(world, ""), &bodies);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 413);
         call_free(call);
     }
@@ -182,8 +182,8 @@ static void hosts_behind_socks_are_not_looked_up(void **state) {
              (unsigned)afts_server_port(world->server));
     for (size_t i = 0; i < rounds(); i++) {
         call *call = send_through(world, proxy, &bodies);
-        if (call->failure.status != AF_OK) check_ended(call, AF_ELOST);
-        if (call->failure.status == AF_OK) assert_int_equal(status_of(call), 413);
+        if (call->failure.status != AFC_OK) check_ended(call, AFC_ELOST);
+        if (call->failure.status == AFC_OK) assert_int_equal(status_of(call), 413);
         call_free(call);
     }
     bodies_remove(&bodies);
@@ -227,8 +227,8 @@ static void every_framing_is_read_in_the_end(void **state) {
         afts_script *script = in_the_middle();
         afts_send_text(script, answers[i % COUNT_OF(answers)]);
         afts_reset(script);
-        call *call = send_to(world, script, &bodies, AF_BODY_BYTES);
-        check_ended(call, AF_OK);
+        call *call = send_to(world, script, &bodies, AFC_BODY_BYTES);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 413);
         check_slice(call->body, "too large");
         call_free(call);
@@ -249,8 +249,8 @@ static void a_large_answer_comes_whole(void **state) {
         afts_script *script = in_the_middle();
         afts_respond(script, 400, NULL, page, sizeof page);
         afts_close_abruptly(script);
-        call *call = send_to(world, script, &bodies, AF_BODY_FILE);
-        check_ended(call, AF_OK);
+        call *call = send_to(world, script, &bodies, AFC_BODY_FILE);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 400);
         assert_int_equal(call->body.size, sizeof page);
         call_free(call);
@@ -270,8 +270,8 @@ static void an_early_redirect_is_followed(void **state) {
         afts_script *script = in_the_middle();
         afts_respond(script, i % 2 == 0 ? 307 : 303, "Location: /there", "", 0);
         afts_close_abruptly(script);
-        call *call = send_to(world, script, &bodies, AF_BODY_FILE);
-        check_ended(call, AF_OK);
+        call *call = send_to(world, script, &bodies, AFC_BODY_FILE);
+        check_ended(call, AFC_OK);
         check_slice(call->body, "fine");
         assert_int_equal(call->hop_count, 2);
         call_free(call);
@@ -290,9 +290,9 @@ static void a_success_in_the_middle_is_the_answer(void **state) {
     bodies_make(&bodies);
     world *world = plain_world();
     for (size_t i = 0; i < rounds(); i++) {
-        af_body_kind kind = (af_body_kind)(AF_BODY_BYTES + i % 4);
+        afc_body_kind kind = (afc_body_kind)(AFC_BODY_BYTES + i % 4);
         call *call = send_to(world, early(200, READ, i % 2 == 0), &bodies, kind);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 200);
         check_slice(call->body, "too large");
         call_free(call);
@@ -313,8 +313,8 @@ static void a_connection_lost_without_an_answer_is_lost(void **state) {
                 afts_reset(script);
             else
                 afts_close_abruptly(script);
-            call *call = send_to(world, script, &bodies, AF_BODY_FILE);
-            check_ended(call, AF_ELOST);
+            call *call = send_to(world, script, &bodies, AFC_BODY_FILE);
+            check_ended(call, AFC_ELOST);
             assert_int_equal(call->hop_count, 1);
             assert_int_equal(status_of(call), 0);
             call_free(call);
@@ -329,9 +329,9 @@ static void half_an_answer_is_none(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        af_status expected;
-    } rows[] = {{"HTTP/1.1 413 No\r\nContent-Le", AF_EPROTOCOL},
-                {"HTTP/1.1 413 No\r\nContent-Length: 9\r\n\r\ntoo", AF_ETRUNCATED}};
+        afc_status expected;
+    } rows[] = {{"HTTP/1.1 413 No\r\nContent-Le", AFC_EPROTOCOL},
+                {"HTTP/1.1 413 No\r\nContent-Length: 9\r\n\r\ntoo", AFC_ETRUNCATED}};
     bodies bodies;
     bodies_make(&bodies);
     world *world = plain_world();
@@ -339,9 +339,9 @@ static void half_an_answer_is_none(void **state) {
         afts_script *script = in_the_middle();
         afts_send_text(script, rows[i % COUNT_OF(rows)].text);
         afts_close_abruptly(script);
-        call *call = send_to(world, script, &bodies, AF_BODY_FILE);
-        af_status status = call->failure.status;
-        assert_true(status == rows[i % COUNT_OF(rows)].expected || status == AF_ELOST);
+        call *call = send_to(world, script, &bodies, AFC_BODY_FILE);
+        afc_status status = call->failure.status;
+        assert_true(status == rows[i % COUNT_OF(rows)].expected || status == AFC_ELOST);
         call_free(call);
     }
     world_free(world);

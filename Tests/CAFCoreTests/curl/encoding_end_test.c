@@ -13,7 +13,7 @@ static const char garbage[] = "garbage behind the end";
 
 typedef struct body {
     const char *encoding;
-    af_slice bytes;
+    afc_slice bytes;
     bool is_optional; /**< Not every libcurl decodes it. */
 } body;
 
@@ -28,7 +28,7 @@ static const body bodies[] = {
     {"zstd", BYTES(zstd), true},
 };
 
-static void serve_twice(world *world, const body *body, af_slice rest, bool waits) {
+static void serve_twice(world *world, const body *body, afc_slice rest, bool waits) {
     afts_script *script = afts_script_new();
     afts_respond_chunked(script, 200, text_of(world, "Content-Encoding: %s", body->encoding));
     if (waits) {
@@ -48,29 +48,29 @@ static void serve_twice(world *world, const body *body, af_slice rest, bool wait
 static void bodies_are_decoded(void **state) {
     world *world = *state;
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
-        serve_twice(world, &bodies[i], (af_slice){NULL, 0}, false);
+        serve_twice(world, &bodies[i], (afc_slice){NULL, 0}, false);
         call *call = call_fetch(world, "/");
-        if (!bodies[i].is_optional || call->failure.status == AF_OK) {
-            check_ended(call, AF_OK);
+        if (!bodies[i].is_optional || call->failure.status == AFC_OK) {
+            check_ended(call, AFC_OK);
             check_slice(call->body, "hello");
         }
         call_free(call);
     }
 }
 
-static void check_rest(world *world, const body *body, af_slice rest) {
+static void check_rest(world *world, const body *body, afc_slice rest) {
     for (int waits = 0; waits <= 1; waits++) {
         serve_twice(world, body, rest, waits);
         call *call = call_new(world, "/");
-        call->request.sink.kind = AF_SINK_CALLBACK;
+        call->request.sink.kind = AFC_SINK_CALLBACK;
         call_start(call);
         if (waits) {
             assert_true(afts_wait_stalled(world->server, "rest", 1, PATIENCE_MS));
-            check_fetch(world, "/other", AF_OK);
+            check_fetch(world, "/other", AFC_OK);
             afts_release(world->server, "rest", 1);
         }
         call_wait(call);
-        check_ended(call, AF_EPROTOCOL);
+        check_ended(call, AFC_EPROTOCOL);
         assert_true(call->failure.text[0] != '\0');
         call_free(call);
     }
@@ -79,7 +79,7 @@ static void check_rest(world *world, const body *body, af_slice rest) {
 static void garbage_behind_an_encoded_body_breaks_the_protocol(void **state) {
     world *world = *state;
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
-        check_rest(world, &bodies[i], (af_slice){garbage, sizeof garbage - 1});
+        check_rest(world, &bodies[i], (afc_slice){garbage, sizeof garbage - 1});
     }
 }
 
@@ -89,7 +89,7 @@ static void second_gzip_member_is_reported(void **state) {
     check_rest(world, &bodies[0], bodies[0].bytes);
     serve_twice(world, &bodies[0], bodies[0].bytes, false);
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_EPROTOCOL);
+    check_ended(call, AFC_EPROTOCOL);
     check_contains(call->failure.text, "gzip member");
     call_free(call);
 }

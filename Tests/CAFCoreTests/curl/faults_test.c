@@ -13,8 +13,8 @@
     { (literal), sizeof(literal) - 1 }
 
 typedef struct fault {
-    af_slice sent;
-    af_status expected;
+    afc_slice sent;
+    afc_status expected;
 } fault;
 
 static void check_faults(world *world, const fault *faults, size_t count) {
@@ -25,64 +25,64 @@ static void check_faults(world *world, const fault *faults, size_t count) {
             print_error("sent: \"%.*s\"\n", (int)faults[i].sent.size, faults[i].sent.bytes);
         }
         check_ended(call, faults[i].expected);
-        if (faults[i].expected != AF_OK) assert_true(call->failure.text[0] != '\0');
+        if (faults[i].expected != AFC_OK) assert_true(call->failure.text[0] != '\0');
         call_free(call);
     }
     /* Nothing of it may reach the next task on the same session. */
-    check_fetch(world, "/echo", AF_OK);
+    check_fetch(world, "/echo", AFC_OK);
 }
 
 /* ---- Heads --------------------------------------------------------------------------------- */
 
 static void what_is_no_http_is_no_answer(void **state) {
     static const fault faults[] = {
-        {SENT("SSH-2.0-OpenSSH_9.2\r\n"), AF_EPROTOCOL},
-        {SENT("hello, this is HTTP/0.9"), AF_EPROTOCOL},
-        {SENT("\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/9.9 200 OK\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 99 Low\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 20 Short\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 2000 Long\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 abc Letters\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1  200 Blank\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("http/1.1 200 small\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("\x16\x03\x01\x02\x00\x01\x00\x01\xFC\x03\x03"), AF_EPROTOCOL},
-        {SENT("\x00\x00\x00\x00\x00\x00\x00\x00"), AF_EPROTOCOL},
+        {SENT("SSH-2.0-OpenSSH_9.2\r\n"), AFC_EPROTOCOL},
+        {SENT("hello, this is HTTP/0.9"), AFC_EPROTOCOL},
+        {SENT("\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/9.9 200 OK\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 99 Low\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 20 Short\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 2000 Long\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 abc Letters\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1  200 Blank\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("http/1.1 200 small\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("\x16\x03\x01\x02\x00\x01\x00\x01\xFC\x03\x03"), AFC_EPROTOCOL},
+        {SENT("\x00\x00\x00\x00\x00\x00\x00\x00"), AFC_EPROTOCOL},
     };
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
 static void a_head_that_does_not_end_is_no_head(void **state) {
     static const fault faults[] = {
-        {SENT(""), AF_ELOST},
+        {SENT(""), AFC_ELOST},
         /* Before the end of its first line an answer has not begun. */
-        {SENT("HTT"), AF_ELOST},
-        {SENT("HTTP/1.1 200"), AF_ELOST},
-        {SENT("HTTP/1.1 200 OK\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 100 Continue\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 O"), AF_EPROTOCOL},
+        {SENT("HTT"), AFC_ELOST},
+        {SENT("HTTP/1.1 200"), AFC_ELOST},
+        {SENT("HTTP/1.1 200 OK\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 100 Continue\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 O"), AFC_EPROTOCOL},
     };
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
 static void broken_fields_are_refused(void **state) {
     static const fault faults[] = {
-        {SENT("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\n: no name\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nName : x\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nN\xE9me: x\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\n folded first\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nX: a\r\n b\0c\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nX: a\r\n b\rc\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 O\0K\r\n\r\n"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 O\rK\r\n\r\n"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\n: no name\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nName : x\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nN\xE9me: x\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\n folded first\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nX: a\r\n b\0c\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nX: a\r\n b\rc\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 O\0K\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 O\rK\r\n\r\n"), AFC_EPROTOCOL},
     };
     check_faults(*state, faults, COUNT_OF(faults));
 }
@@ -91,32 +91,33 @@ static void broken_fields_are_refused(void **state) {
 
 static void lengths_that_are_none_are_refused(void **state) {
     static const fault faults[] = {
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\nx"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1.0\r\n\r\nx"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 0x1\r\n\r\nx"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nx"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: one\r\n\r\nx"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n\r\nx"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nx"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551617\r\n\r\nx"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy"), AF_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nxy"), AF_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1.0\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 0x1\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: one\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551617\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy"),
+         AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nxy"), AFC_EPROTOCOL},
         {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
               "1\r\nx\r\n0\r\n\r\n"),
-         AF_EPROTOCOL},
+         AFC_EPROTOCOL},
         {SENT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n"
               "1\r\nx\r\n0\r\n\r\n"),
-         AF_EPROTOCOL},
+         AFC_EPROTOCOL},
     };
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
 static void equal_lengths_are_one(void **state) {
     static const fault faults[] = {
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx"), AF_OK},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 00001\r\n\r\nx"), AF_OK},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx"), AFC_OK},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 00001\r\n\r\nx"), AFC_OK},
     };
     check_faults(*state, faults, COUNT_OF(faults));
 }
@@ -125,28 +126,28 @@ static void equal_lengths_are_one(void **state) {
 
 static void broken_chunks_are_refused(void **state) {
     static const fault faults[] = {
-        {SENT(CHUNKED "xyz\r\n"), AF_EPROTOCOL},
-        {SENT(CHUNKED "-1\r\nx\r\n0\r\n\r\n"), AF_EPROTOCOL},
-        {SENT(CHUNKED "\r\n1\r\nx\r\n0\r\n\r\n"), AF_EPROTOCOL},
-        {SENT(CHUNKED "1\r\nxy\r\n0\r\n\r\n"), AF_EPROTOCOL},
-        {SENT(CHUNKED "10000000000000000\r\nx"), AF_EPROTOCOL},
-        {SENT(CHUNKED "ffffffffffffffff\r\nx"), AF_EPROTOCOL},
-        {SENT(CHUNKED "0000000000000000000000000000000001\r\nx\r\n0\r\n\r\n"), AF_EPROTOCOL},
-        {SENT(CHUNKED "0\r\nbroken trailer\r\n\r\n"), AF_EPROTOCOL},
-        {SENT(CHUNKED "0\r\nX: a\0b\r\n\r\n"), AF_EPROTOCOL},
+        {SENT(CHUNKED "xyz\r\n"), AFC_EPROTOCOL},
+        {SENT(CHUNKED "-1\r\nx\r\n0\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT(CHUNKED "\r\n1\r\nx\r\n0\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT(CHUNKED "1\r\nxy\r\n0\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT(CHUNKED "10000000000000000\r\nx"), AFC_EPROTOCOL},
+        {SENT(CHUNKED "ffffffffffffffff\r\nx"), AFC_EPROTOCOL},
+        {SENT(CHUNKED "0000000000000000000000000000000001\r\nx\r\n0\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT(CHUNKED "0\r\nbroken trailer\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT(CHUNKED "0\r\nX: a\0b\r\n\r\n"), AFC_EPROTOCOL},
     };
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
 static void bodies_that_end_early_are_truncated(void **state) {
     static const fault faults[] = {
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"), AF_ETRUNCATED},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n1234"), AF_ETRUNCATED},
-        {SENT(CHUNKED), AF_ETRUNCATED},
-        {SENT(CHUNKED "5"), AF_ETRUNCATED},
-        {SENT(CHUNKED "5\r\n1234"), AF_ETRUNCATED},
-        {SENT(CHUNKED "5\r\n12345\r\n"), AF_ETRUNCATED},
-        {SENT(CHUNKED "5\r\n12345\r\n0\r\n"), AF_ETRUNCATED},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"), AFC_ETRUNCATED},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n1234"), AFC_ETRUNCATED},
+        {SENT(CHUNKED), AFC_ETRUNCATED},
+        {SENT(CHUNKED "5"), AFC_ETRUNCATED},
+        {SENT(CHUNKED "5\r\n1234"), AFC_ETRUNCATED},
+        {SENT(CHUNKED "5\r\n12345\r\n"), AFC_ETRUNCATED},
+        {SENT(CHUNKED "5\r\n12345\r\n0\r\n"), AFC_ETRUNCATED},
     };
     check_faults(*state, faults, COUNT_OF(faults));
 }
@@ -164,7 +165,7 @@ static void bytes_after_the_body_belong_to_nobody(void **state) {
         serve_once(world, "/", script);
         for (int round = 0; round < 2; round++) {
             call *call = call_fetch(world, round == 0 ? "/" : "/echo");
-            check_ended(call, AF_OK);
+            check_ended(call, AFC_OK);
             if (round == 0) check_slice(call->body, "ok");
             check_slice(field_of(call, "X-Smuggled"), "");
             call_free(call);
@@ -182,7 +183,7 @@ static void a_long_chunk_extension_is_no_body(void **state) {
     afts_send_text(script, "\r\nok\r\n0\r\n\r\n");
     serve(world, "/", script);
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "ok");
     call_free(call);
 }
@@ -190,14 +191,14 @@ static void a_long_chunk_extension_is_no_body(void **state) {
 static void broken_encodings_are_refused(void **state) {
     static const fault faults[] = {
         {SENT("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\nnot gzip"),
-         AF_EPROTOCOL},
+         AFC_EPROTOCOL},
         {SENT("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nContent-Length: 3\r\n\r\n"
               "\xFF\xFF\xFF"),
-         AF_EPROTOCOL},
+         AFC_EPROTOCOL},
         {SENT("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 3\r\n\r\n\xFF\xFF\xFF"),
-         AF_EPROTOCOL},
+         AFC_EPROTOCOL},
         {SENT("HTTP/1.1 200 OK\r\nContent-Encoding: made-up\r\nContent-Length: 2\r\n\r\nok"),
-         AF_EPROTOCOL},
+         AFC_EPROTOCOL},
     };
     check_faults(*state, faults, COUNT_OF(faults));
 }
@@ -224,7 +225,7 @@ static void a_reset_is_a_lost_connection(void **state) {
         if (i >= 3) call_wait_for(call, &call->head_count, 1);
         afts_release(world->server, "sent", 1);
         call_wait(call);
-        check_ended(call, AF_ELOST);
+        check_ended(call, AFC_ELOST);
         assert_int_equal(status_of(call), i >= 3 ? 200 : 0);
         call_free(call);
     }
@@ -246,7 +247,7 @@ static void a_server_that_refuses_is_not_connected(void **state) {
     afts_server_stop(world->server);
     check_port_is_held(afts_server_port(world->server));
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_ECONNECT);
+    check_ended(call, AFC_ECONNECT);
     assert_int_equal(call->hop_count, 1);
     assert_int_equal(call->hops[0].status, 0);
     call_free(call);
@@ -257,7 +258,7 @@ static void a_name_that_does_not_exist_is_not_resolved(void **state) {
     call *call = call_new(world, "/");
     call->request.url = "http://no-such-host.invalid/";
     call_perform(call);
-    check_ended(call, AF_EDNS);
+    check_ended(call, AFC_EDNS);
     call_free(call);
 }
 
@@ -272,7 +273,7 @@ static void a_connection_closed_at_once_is_lost(void **state) {
         afts_on_accept(world->server, AFTS_EVERY_CONNECTION, script);
         call *call = call_fetch(world, "/");
         /* A reset that is fast enough is a connection that was never made. */
-        if (!resets || call->failure.status != AF_ECONNECT) check_ended(call, AF_ELOST);
+        if (!resets || call->failure.status != AFC_ECONNECT) check_ended(call, AFC_ELOST);
         assert_null(call->head);
         call_free(call);
     }
@@ -286,9 +287,9 @@ static void an_answer_before_the_body_was_read_counts(void **state) {
     afts_respond(script, 413, "Connection: close", "too large", 9);
     serve(world, "/", script);
     call *call = call_new(world, "/");
-    call_send(call, "PUT", (af_slice){body, sizeof body});
+    call_send(call, "PUT", (afc_slice){body, sizeof body});
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 413);
     check_slice(call->body, "too large");
     call_free(call);
@@ -304,9 +305,9 @@ static void a_reset_while_sending_kills_nobody(void **state) {
     serve(world, "/", script);
     for (int i = 0; i < 20; i++) {
         call *call = call_new(world, "/");
-        call_send(call, "PUT", (af_slice){body, sizeof body});
+        call_send(call, "PUT", (afc_slice){body, sizeof body});
         call_perform(call);
-        check_ended(call, AF_ELOST);
+        check_ended(call, AFC_ELOST);
         call_free(call);
     }
 }
@@ -323,9 +324,9 @@ static void a_tls_body_needs_its_goodbye(void **state) {
         else
             afts_close_abruptly(script);
         serve(world, "/", script);
-        if (is_reused) check_fetch(world, "/echo", AF_OK);
+        if (is_reused) check_fetch(world, "/echo", AFC_OK);
         call *call = call_fetch(world, "/");
-        check_ended(call, says_goodbye ? AF_OK : AF_ETRUNCATED);
+        check_ended(call, says_goodbye ? AFC_OK : AFC_ETRUNCATED);
         assert_int_equal(status_of(call), 200);
         assert_int_equal(call->hops[0].is_reused, is_reused);
         call_free(call);
@@ -340,7 +341,7 @@ static void a_tls_body_of_known_length_needs_no_goodbye(void **state) {
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nall");
     afts_close_abruptly(script);
     serve(world, "/", script);
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     world_free(world);
 }
 
@@ -351,7 +352,7 @@ static void garbage_in_place_of_tls_is_refused(void **state) {
     afts_send_text(script, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
     afts_close(script);
     afts_on_accept(world->server, AFTS_EVERY_CONNECTION, script);
-    check_fetch(world, "/", AF_ETLS);
+    check_fetch(world, "/", AFC_ETLS);
     world_free(world);
 }
 

@@ -106,14 +106,14 @@ typedef struct upload {
     script_reader reader;
 } upload;
 
-static void send_body(call *call, upload *upload, af_body_kind kind) {
+static void send_body(call *call, upload *upload, afc_body_kind kind) {
     call->request.method = "POST";
     call->request.body.kind = kind;
-    call->request.body.bytes = (af_slice){upload->bytes, SIZE};
-    if (kind == AF_BODY_READER) {
+    call->request.body.bytes = (afc_slice){upload->bytes, SIZE};
+    if (kind == AFC_BODY_READER) {
         upload->reader = (script_reader){.bytes = {upload->bytes, SIZE}, .reads_once = true};
         call->request.body.reader = reader_of(&upload->reader);
-        call->request.body.length = AF_LENGTH_UNKNOWN;
+        call->request.body.length = AFC_LENGTH_UNKNOWN;
     }
     call_perform(call);
 }
@@ -122,8 +122,8 @@ static void send_body(call *call, upload *upload, af_body_kind kind) {
 
 typedef struct row {
     speech speech;
-    af_status expected, expected_of_reader; /**< A body that can be read once. */
-    int status;                             /**< Of the answer; 0: there is none. */
+    afc_status expected, expected_of_reader; /**< A body that can be read once. */
+    int status;                              /**< Of the answer; 0: there is none. */
     size_t body;
     size_t connections; /**< After one more request; ANY_NUMBER: requests may have been repeated. */
 } row;
@@ -135,18 +135,18 @@ enum { ANY_NUMBER = 0 };
  * takes no notice of the reset behind a success, so there the limit of time has to.
  */
 static const row rows[] = {
-    {ANSWER, AF_OK, AF_OK, 413, 9, 1},
-    {ANSWER_NO_BODY, AF_OK, AF_OK, 413, 0, 1},
-    {ANSWER_RESET, AF_OK, AF_OK, 413, 9, 1},
-    {SUCCESS_RESET, AF_ETIMEOUT, AF_ETIMEOUT, 200, 0, 1},
-    {ANSWER_GOAWAY, AF_OK, AF_OK, 413, 9, 2},
-    {REFUSED, AF_ELOST, AF_EREPLAY, 0, 0, ANY_NUMBER}, /* With exceptions, see check_refused(). */
-    {FAILED, AF_EPROTOCOL, AF_EPROTOCOL, 0, 0, 1},
-    {CANCELED, AF_EPROTOCOL, AF_EPROTOCOL, 0, 0, 1},
-    {GOAWAY_BEFORE, AF_ELOST, AF_ELOST, 0, 0, 2},
-    {GOAWAY_AFTER, AF_OK, AF_OK, 200, 9, 2},
-    {HALF_ANSWER, AF_EPROTOCOL, AF_EPROTOCOL, 200, 0, 1},
-    {GONE, AF_ELOST, AF_ELOST, 0, 0, 2},
+    {ANSWER, AFC_OK, AFC_OK, 413, 9, 1},
+    {ANSWER_NO_BODY, AFC_OK, AFC_OK, 413, 0, 1},
+    {ANSWER_RESET, AFC_OK, AFC_OK, 413, 9, 1},
+    {SUCCESS_RESET, AFC_ETIMEOUT, AFC_ETIMEOUT, 200, 0, 1},
+    {ANSWER_GOAWAY, AFC_OK, AFC_OK, 413, 9, 2},
+    {REFUSED, AFC_ELOST, AFC_EREPLAY, 0, 0, ANY_NUMBER}, /* With exceptions, see check_refused(). */
+    {FAILED, AFC_EPROTOCOL, AFC_EPROTOCOL, 0, 0, 1},
+    {CANCELED, AFC_EPROTOCOL, AFC_EPROTOCOL, 0, 0, 1},
+    {GOAWAY_BEFORE, AFC_ELOST, AFC_ELOST, 0, 0, 2},
+    {GOAWAY_AFTER, AFC_OK, AFC_OK, 200, 9, 2},
+    {HALF_ANSWER, AFC_EPROTOCOL, AFC_EPROTOCOL, 200, 0, 1},
+    {GONE, AFC_ELOST, AFC_ELOST, 0, 0, 2},
 };
 
 /**
@@ -154,15 +154,15 @@ static const row rows[] = {
  * client gets to that before it hears the refusal is its own affair if the server awaits none of it.
  */
 static void check_refused(const row *row, const call *call, const upload *upload, unsigned heads,
-                          uint64_t position, af_body_kind kind) {
-    bool is_repeated = kind == AF_BODY_BYTES || (position == 0 && heads == ATTEMPTS);
+                          uint64_t position, afc_body_kind kind) {
+    bool is_repeated = kind == AFC_BODY_BYTES || (position == 0 && heads == ATTEMPTS);
     /*
      * Before 8.10 libcurl reads once more when it closes a connection (ossl_close() in lib/vtls/openssl.c). What it finds then
      * may be the end of the connection, and nothing tells that from a request that was lost with it.
      */
     bool may_be_lost = libcurl_is_at_least(8, 1) && !libcurl_is_at_least(8, 10) && !is_repeated &&
-                       call->failure.status == AF_ELOST;
-    af_status of_reader = may_be_lost ? AF_ELOST : row->expected_of_reader;
+                       call->failure.status == AFC_ELOST;
+    afc_status of_reader = may_be_lost ? AFC_ELOST : row->expected_of_reader;
     check_ended(call, is_repeated ? row->expected : of_reader);
     if (is_repeated) {
         assert_int_equal(heads, ATTEMPTS);
@@ -176,7 +176,7 @@ static void check_refused(const row *row, const call *call, const upload *upload
 static row of_this_libcurl(const row *any) {
     row expected = *any;
     if (any->speech == SUCCESS_RESET && libcurl_is_at_least(8, 0)) {
-        expected.expected = expected.expected_of_reader = AF_OK;
+        expected.expected = expected.expected_of_reader = AFC_OK;
         expected.body = 9;
     }
     /* A stream above the last one that GOAWAY names was not processed, so it may be sent again. */
@@ -185,7 +185,7 @@ static row of_this_libcurl(const row *any) {
     return expected;
 }
 
-static void check_row(const row *any, upload *upload, uint64_t position, af_body_kind kind,
+static void check_row(const row *any, upload *upload, uint64_t position, afc_body_kind kind,
                       h2_end end) {
     const struct row row_of_it = of_this_libcurl(any), *row = &row_of_it;
     server server = {.speech = row->speech, .position = position};
@@ -198,11 +198,11 @@ static void check_row(const row *any, upload *upload, uint64_t position, af_body
     if (row->speech == REFUSED) {
         check_refused(row, call, upload, heads, position, kind);
     } else {
-        bool is_reader = kind == AF_BODY_READER;
+        bool is_reader = kind == AFC_BODY_READER;
         bool cannot_repeat = is_reader && row->connections == ANY_NUMBER &&
-                             call->failure.status == AF_EREPLAY;
-        af_status expected = is_reader ? row->expected_of_reader : row->expected;
-        check_ended(call, cannot_repeat ? AF_EREPLAY : expected);
+                             call->failure.status == AFC_EREPLAY;
+        afc_status expected = is_reader ? row->expected_of_reader : row->expected;
+        check_ended(call, cannot_repeat ? AFC_EREPLAY : expected);
         assert_true(heads == 1 || (heads > 1 && row->connections == ANY_NUMBER));
     }
     assert_int_equal(status_of(call), row->status);
@@ -210,7 +210,7 @@ static void check_row(const row *any, upload *upload, uint64_t position, af_body
     assert_int_equal(call->hop_count, 1);
     call_free(call);
     /* Whatever happened to one stream, the next request gets its answer. */
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     if (row->connections != ANY_NUMBER) {
         assert_int_equal(afts_server_stats(world->server).accepted, row->connections);
     }
@@ -225,8 +225,8 @@ static void what_a_server_says_in_the_middle_of_a_body_is_heard(void **state) {
         /* Where time has to pass, once is enough. */
         size_t count = rows[i].speech == SUCCESS_RESET ? 1 : COUNT_OF(positions);
         for (size_t j = 0; j < count; j++) {
-            check_row(&rows[i], &upload, positions[j], AF_BODY_BYTES, H2_CLOSE);
-            check_row(&rows[i], &upload, positions[j], AF_BODY_READER, H2_RESET);
+            check_row(&rows[i], &upload, positions[j], AFC_BODY_BYTES, H2_CLOSE);
+            check_row(&rows[i], &upload, positions[j], AFC_BODY_READER, H2_RESET);
         }
     }
     free(upload.bytes);
@@ -248,12 +248,12 @@ typedef struct stuck {
 static ptrdiff_t read_and_tell(void *context, void *buffer, size_t size) {
     stuck *stuck = context;
     if (stuck->reader.position == 0) (void)afts_release(stuck->server, "reading", 1);
-    af_reader reader = reader_of(&stuck->reader);
+    afc_reader reader = reader_of(&stuck->reader);
     return reader.read(reader.context, buffer, size);
 }
 
 static bool rewind_stuck(void *context) {
-    af_reader reader = reader_of(&((stuck *)context)->reader);
+    afc_reader reader = reader_of(&((stuck *)context)->reader);
     return reader.rewind(reader.context);
 }
 
@@ -304,7 +304,7 @@ out:
     free(peer);
 }
 
-static void check_stuck(bool reads_once, af_status expected) {
+static void check_stuck(bool reads_once, afc_status expected) {
     stuck *stuck = calloc(1, sizeof *stuck);
     assert_non_null(stuck);
     for (size_t i = 0; i < BODY; i++) stuck->bytes[i] = (char)(i * 31 >> 4);
@@ -313,17 +313,17 @@ static void check_stuck(bool reads_once, af_status expected) {
     stuck->server = world->server;
     h2_serve(world, handle_stuck, stuck, H2_CLOSE);
     /* Its answer comes behind the settings. */
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     call *call = call_new(world, "/");
     call->request.method = "POST";
-    call->request.body.kind = AF_BODY_READER;
-    call->request.body.length = AF_LENGTH_UNKNOWN;
-    call->request.body.reader = (af_reader){stuck, read_and_tell, reads_once ? NULL : rewind_stuck,
-                                            NULL};
+    call->request.body.kind = AFC_BODY_READER;
+    call->request.body.length = AFC_LENGTH_UNKNOWN;
+    call->request.body.reader = (afc_reader){stuck, read_and_tell, reads_once ? NULL : rewind_stuck,
+                                             NULL};
     call_perform(call);
     check_ended(call, expected);
     assert_int_equal(atomic_load(&stuck->refusals), 1);
-    assert_int_equal(atomic_load(&stuck->is_whole), expected == AF_OK);
+    assert_int_equal(atomic_load(&stuck->is_whole), expected == AFC_OK);
     call_free(call);
     world_free(world);
     free(stuck);
@@ -331,8 +331,8 @@ static void check_stuck(bool reads_once, af_status expected) {
 
 static void a_request_is_repeated_with_all_of_its_body(void **state) {
     (void)state;
-    check_stuck(false, AF_OK);
-    check_stuck(true, reads_without_window() ? AF_EREPLAY : AF_OK);
+    check_stuck(false, AFC_OK);
+    check_stuck(true, reads_without_window() ? AFC_EREPLAY : AFC_OK);
 }
 
 int main(void) {

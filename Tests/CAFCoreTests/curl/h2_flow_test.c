@@ -89,10 +89,10 @@ static world *world_of(server *server) {
 
 /* ---- The client ---------------------------------------------------------------------------- */
 
-static call *start_events(world *world, af_status (*at_body)(struct call *, af_slice),
+static call *start_events(world *world, afc_status (*at_body)(struct call *, afc_slice),
                           void *payload) {
     call *call = call_new(world, "/");
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = at_body;
     call->payload = payload;
     call_start(call);
@@ -100,17 +100,17 @@ static call *start_events(world *world, af_status (*at_body)(struct call *, af_s
 }
 
 static void stop(call *call) {
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
 static void check_fine(world *world) {
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "fine");
-    assert_int_equal(call->head->version, AF_HTTP_2);
+    assert_int_equal(call->head->version, AFC_HTTP_2);
     call_free(call);
 }
 
@@ -130,7 +130,7 @@ static void a_slow_reader_stops_the_server(void **state) {
         call_wait_for(slow, &slow->refused_count, i);
         check_fine(world);
         atomic_fetch_add(&permits, 1);
-        af_task_wake(slow->task);
+        afc_task_wake(slow->task);
     }
     call_wait_for(slow, &slow->refused_count, 301);
     assert_true(atomic_load(&slow->taken) > 0);
@@ -153,7 +153,7 @@ static void neighbours_of_a_held_stream_go_on(void **state) {
     }
     for (size_t i = 0; i < MANY; i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], AF_OK);
+        check_ended(calls[i], AFC_OK);
         call_free(calls[i]);
     }
     assert_int_equal(atomic_load(&held->refused_count), 1);
@@ -174,12 +174,12 @@ static void a_connection_set_apart_is_used_again(void **state) {
     for (int i = 0; i < 5; i++) {
         call *events = start_events(world, NULL, NULL);
         call_wait(events);
-        check_ended(events, AF_OK);
+        check_ended(events, AFC_OK);
         call_free(events);
         call *file = call_new(world, "/");
-        file->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path_in(&folder, "file")};
+        file->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "file")};
         call_perform(file);
-        check_ended(file, AF_OK);
+        check_ended(file, AFC_OK);
         call_free(file);
         check_fine(world);
     }
@@ -193,11 +193,11 @@ static void as_many_streams_as_one_likes_are_held_at_once(void **state) {
     server server = {.role = ENDLESS, .count = STREAMS};
     world *world = world_of(&server);
     world_close_session(world);
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 0;
     options.trust = policy_trusting(afts_cert_pem(world->authority));
-    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
-    af_trust_policy_release(options.trust);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
     call *calls[STREAMS];
     for (size_t i = 0; i < STREAMS; i++) calls[i] = start_events(world, call_hold, NULL);
     for (size_t i = 0; i < STREAMS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
@@ -208,7 +208,7 @@ static void as_many_streams_as_one_likes_are_held_at_once(void **state) {
     for (size_t i = 0; i < STREAMS; i++) {
         call *call = start_events(world, NULL, NULL);
         call_wait(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
     }
     world_free(world);
@@ -216,10 +216,10 @@ static void as_many_streams_as_one_likes_are_held_at_once(void **state) {
 
 /* ---- Who shares a connection --------------------------------------------------------------- */
 
-static af_status suspend(call *call, af_response *response) {
+static afc_status suspend(call *call, afc_response *response) {
     (void)response;
-    af_task_suspend(call->task);
-    return AF_OK;
+    afc_task_suspend(call->task);
+    return AFC_OK;
 }
 
 static void neighbours_of_a_suspended_task_go_on(void **state) {
@@ -228,24 +228,24 @@ static void neighbours_of_a_suspended_task_go_on(void **state) {
     world *world = world_of(&server);
     call *call = call_new(world, "/");
     call->at_head = suspend;
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                 AF_OK);
-    af_task_start(call->task);
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
+    afc_task_start(call->task);
     call_wait_for(call, &call->head_count, 1);
     for (int i = 0; i < MANY; i++) check_fine(world);
     assert_int_equal(connections_of(world), h2_multiplexes() ? 1 : 2);
     assert_int_equal(atomic_load(&call->done_count), 0);
-    af_task_resume(call->task);
+    afc_task_resume(call->task);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, LARGE_FRAMES * FRAME);
     call_free(call);
     world_free(world);
 }
 
-static af_status to_file(call *call, af_response *response) {
+static afc_status to_file(call *call, afc_response *response) {
     response->path = call->payload;
-    return AF_OK;
+    return AFC_OK;
 }
 
 /** Nobody knew that when the connection was chosen. */
@@ -263,8 +263,8 @@ static void what_becomes_a_download_may_share_its_connection(void **state) {
     call_start(call);
     for (int i = 0; i < MANY; i++) check_fine(world);
     call_wait(call);
-    check_ended(call, AF_OK);
-    assert_int_equal(af_result_get_download(call->result)->size, LARGE_FRAMES * FRAME);
+    check_ended(call, AFC_OK);
+    assert_int_equal(afc_result_get_download(call->result)->size, LARGE_FRAMES * FRAME);
     assert_int_equal(connections_of(world), h2_multiplexes() ? 1 : 2);
     call_free(call);
     folder_remove(&folder);
@@ -279,12 +279,12 @@ static void a_task_without_an_answer_ends_though_its_neighbours_get_theirs(void 
     call *silent = call_new(world, "/");
     silent->request.timeouts.idle_ms = IDLE_MS;
     call_start(silent);
-    int64_t end = af__now_us() + (int64_t)PATIENCE_MS * 1000;
-    while (atomic_load(&silent->done_count) == 0 && af__now_us() < end) check_fine(world);
+    int64_t end = afc__now_us() + (int64_t)PATIENCE_MS * 1000;
+    while (atomic_load(&silent->done_count) == 0 && afc__now_us() < end) check_fine(world);
     assert_int_equal(atomic_load(&silent->done_count), 1);
     call_wait(silent);
-    check_ended(silent, AF_ETIMEOUT);
-    assert_int_equal(silent->failure.timeout, AF_TIMEOUT_IDLE);
+    check_ended(silent, AFC_ETIMEOUT);
+    assert_int_equal(silent->failure.timeout, AFC_TIMEOUT_IDLE);
     call_free(silent);
     assert_int_equal(connections_of(world), h2_multiplexes() ? 1 : 2);
     world_free(world);
@@ -302,8 +302,8 @@ static void the_crumbs_of_a_neighbour_are_no_sign_of_life(void **state) {
     silent->request.timeouts.idle_ms = IDLE_MS;
     call_start(silent);
     call_wait(silent);
-    check_ended(silent, AF_ETIMEOUT);
-    assert_int_equal(silent->failure.timeout, AF_TIMEOUT_IDLE);
+    check_ended(silent, AFC_ETIMEOUT);
+    assert_int_equal(silent->failure.timeout, AFC_TIMEOUT_IDLE);
     call_free(silent);
     assert_int_equal(connections_of(world), 1);
     assert_int_equal(atomic_load(&dribbling->done_count), 0);

@@ -28,7 +28,7 @@ static afts_script *folded(void) {
 
 static void check_refused(call *call) {
     call_perform(call);
-    check_ended(call, AF_EPROTOCOL);
+    check_ended(call, AFC_EPROTOCOL);
     call_free(call);
 }
 
@@ -47,7 +47,7 @@ static void refuses_folded_first_line_after_other_requests(void **state) {
     serve(world, "/b", folded());
     for (size_t i = 0; i < ROUNDS; i++) {
         serve(world, "/a", answer(200, fields[i % COUNT_OF(fields)], "first"));
-        for (size_t j = 0; j < 3; j++) check_fetch(world, "/a", AF_OK);
+        for (size_t j = 0; j < 3; j++) check_fetch(world, "/a", AFC_OK);
         check_refused(call_new(world, "/b"));
     }
 }
@@ -67,7 +67,7 @@ static void refuses_folded_first_line_after_interim_response(void **state) {
 /** libcurl 7 adds the line to the last field of the round before, which it still has. */
 static void refuses_folded_first_line_after_rounds_of_authentication(void **state) {
     world *world = *state;
-    af_credentials only = {"me", "secret", NULL, AF_AUTH_NTLM, true};
+    afc_credentials only = {"me", "secret", NULL, AFC_AUTH_NTLM, true};
     for (size_t i = 0; i < ROUNDS; i++) {
         afts_script *script = afts_script_new();
         afts_read_request(script);
@@ -108,7 +108,7 @@ static void refuses_folded_first_line_after_retry(void **state) {
         afts_read_request(script);
         afts_close(script);
         afts_on_connection(world->server, 2 * i, script);
-        check_fetch(world, "/a", AF_OK);
+        check_fetch(world, "/a", AFC_OK);
         check_refused(call_new(world, "/b"));
     }
 }
@@ -128,8 +128,8 @@ static void refuses_folded_first_line_of_early_response(void **state) {
         afts_close_abruptly(script);
         serve(world, "/", script);
         call *call = call_new(world, "/");
-        call_send(call, "POST", (af_slice){body, SIZE});
-        call->request.expect = AF_EXPECT_NEVER;
+        call_send(call, "POST", (afc_slice){body, SIZE});
+        call->request.expect = AFC_EXPECT_NEVER;
         check_refused(call);
     }
     free(body);
@@ -140,7 +140,7 @@ static void refuses_folded_first_line_after_interim_response_without_fields(void
     world *world = *state;
     for (size_t i = 0; i < ROUNDS; i++) {
         serve(world, "/a", answer(200, fields[i % COUNT_OF(fields)], "first"));
-        check_fetch(world, "/a", AF_OK);
+        check_fetch(world, "/a", AFC_OK);
         serve_text(world, "/b", "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 \n\n" FOLDED);
         check_refused(call_new(world, "/b"));
     }
@@ -151,7 +151,7 @@ static void refuses_folded_first_line_that_comes_byte_by_byte(void **state) {
     world *world = *state;
     for (size_t i = 0; i < 3; i++) {
         serve(world, "/a", answer(200, fields[i % COUNT_OF(fields)], "first"));
-        check_fetch(world, "/a", AF_OK);
+        check_fetch(world, "/a", AFC_OK);
         afts_script *script = afts_script_new();
         afts_send_crumbs(script, FOLDED, strlen(FOLDED), 1, 1);
         afts_close(script);
@@ -160,7 +160,7 @@ static void refuses_folded_first_line_that_comes_byte_by_byte(void **state) {
     }
 }
 
-static void ignore_trace(void *context, const af_trace *trace) {
+static void ignore_trace(void *context, const afc_trace *trace) {
     (void)context, (void)trace;
 }
 
@@ -181,7 +181,7 @@ static void refuses_folded_first_line_of_tunnel(void **state) {
     world *world = *state;
     for (size_t i = 0; i < ROUNDS; i++) {
         serve(world, "/a", answer(200, fields[i % COUNT_OF(fields)], "first"));
-        check_fetch(world, "/a", AF_OK);
+        check_fetch(world, "/a", AFC_OK);
         afts_script *script = afts_script_new();
         afts_read_head_only(script);
         afts_send_text(script, FOLDED);
@@ -195,7 +195,7 @@ static void refuses_folded_first_line_of_tunnel(void **state) {
          * libcurl 8.18.0 and later join the line to the status line before they pass that on (recv_CONNECT_resp() in
          * lib/cf-h1-proxy.c): the tunnel stands, and TLS fails in it.
          */
-        check_ended(call, libcurl_is_at_least(8, 18) ? AF_ETLS : AF_EPROTOCOL);
+        check_ended(call, libcurl_is_at_least(8, 18) ? AFC_ETLS : AFC_EPROTOCOL);
         call_free(call);
     }
 }
@@ -203,7 +203,7 @@ static void refuses_folded_first_line_of_tunnel(void **state) {
 static void accepts_folded_line_behind_first_field(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, "X: y\r\n\tfolded", "body"));
-    for (size_t i = 0; i < ROUNDS; i++) check_fetch(world, "/", AF_OK);
+    for (size_t i = 0; i < ROUNDS; i++) check_fetch(world, "/", AFC_OK);
 }
 
 /* ---- What else a handle could keep --------------------------------------------------------- */
@@ -213,7 +213,7 @@ enum { WAITING = 30 };
 /** libcurl keeps the buffers of a transfer that never got a connection, and refuses other sizes of them. */
 static void cancelled_wait_for_connection_leaves_nothing_behind(void **state) {
     (void)state;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 1;
     world *world = world_new(NULL, &options);
     call *calls[WAITING + 1];
@@ -227,19 +227,19 @@ static void cancelled_wait_for_connection_leaves_nothing_behind(void **state) {
     }
     /* Another host, as its name goes: once it has answered, libcurl has looked at all that went before. */
     const char *other = text_of(world, "http://localhost%s/", strrchr(url_of(world, ""), ':'));
-    check_fetch_url(world, other, AF_OK);
-    for (size_t i = 0; i < COUNT_OF(calls); i++) af_task_cancel(calls[i]->task);
+    check_fetch_url(world, other, AFC_OK);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) afc_task_cancel(calls[i]->task);
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], AF_ECANCELED);
+        check_ended(calls[i], AFC_ECANCELED);
         call_free(calls[i]);
     }
     for (size_t i = 0; i < WAITING; i++) {
         call *call = call_new(world, "/");
         /* With the large buffer. */
-        call->request.sink.kind = AF_SINK_CALLBACK;
+        call->request.sink.kind = AFC_SINK_CALLBACK;
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
     }
     world_free(world);
@@ -257,7 +257,7 @@ static void system_errors_are_those_of_their_task(void **state) {
         assert_int_equal(first->failure.system_error, ECONNRESET);
         call_free(first);
         call *second = call_fetch(world, "/broken");
-        check_ended(second, AF_EPROTOCOL);
+        check_ended(second, AFC_EPROTOCOL);
         assert_int_equal(second->failure.system_error, 0);
         call_free(second);
     }

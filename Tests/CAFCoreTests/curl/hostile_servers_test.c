@@ -17,7 +17,7 @@
 
 typedef struct row {
     const char *method;
-    af_slice bytes;
+    afc_slice bytes;
     const char *repeated; /**< NULL: nothing. */
     uint64_t count;
     const char *rest;
@@ -233,11 +233,11 @@ static call *genuine(world *world, const char *base) {
 
 static void check_genuine(call *call, size_t index) {
     call_wait(call);
-    if (call->failure.status != AF_OK || call->body.size != 7 ||
+    if (call->failure.status != AFC_OK || call->body.size != 7 ||
         memcmp(call->body.bytes, "genuine", 7) != 0) {
         print_error("after server %zu\n", index);
     }
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "genuine");
     call_free(call);
 }

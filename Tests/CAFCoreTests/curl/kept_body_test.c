@@ -68,7 +68,7 @@ static char *encode(const char *bytes, size_t size, size_t *encoded_size) {
 
 typedef enum framing { LENGTH, CHUNKS, CLOSE, FRAMINGS } framing;
 
-static afts_script *encoded_answer(framing framing, int status, const char *field, af_slice body) {
+static afts_script *encoded_answer(framing framing, int status, const char *field, afc_slice body) {
     size_t size;
     char *encoded = encode(body.bytes, body.size, &size), headers[256];
     snprintf(headers, sizeof headers, "Content-Encoding: deflate%s%s", field[0] ? "\r\n" : "",
@@ -100,26 +100,28 @@ static char *content(size_t size) {
 /* ---- Waiting ------------------------------------------------------------------------------- */
 
 /** Refuses the first piece once. */
-static af_status hold_once(call *call, af_slice chunk) {
+static afc_status hold_once(call *call, afc_slice chunk) {
     (void)chunk;
-    return atomic_load(&call->refused_count) == 0 ? AF_EAGAIN : AF_OK;
+    return atomic_load(&call->refused_count) == 0 ? AFC_EAGAIN : AFC_OK;
 }
 
 /** Refuses each piece once. */
-static af_status hesitate(call *call, af_slice chunk) {
+static afc_status hesitate(call *call, afc_slice chunk) {
     (void)chunk;
-    return atomic_load(&call->refused_count) <= atomic_load(&call->body_count) ? AF_EAGAIN : AF_OK;
+    return atomic_load(&call->refused_count) <= atomic_load(&call->body_count) ? AFC_EAGAIN
+                                                                               : AFC_OK;
 }
 
-static af_status suspend_at_head(call *call, af_response *response) {
+static afc_status suspend_at_head(call *call, afc_response *response) {
     (void)response;
-    af_task_suspend(call->task);
-    return AF_OK;
+    afc_task_suspend(call->task);
+    return AFC_OK;
 }
 
-static call *start_events(world *world, const char *path, af_status (*at_body)(call *, af_slice)) {
+static call *start_events(world *world, const char *path,
+                          afc_status (*at_body)(call *, afc_slice)) {
     call *call = call_new(world, path);
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = at_body;
     call->keeps_body = true;
     return call;
@@ -127,7 +129,7 @@ static call *start_events(world *world, const char *path, af_status (*at_body)(c
 
 /** All that libcurl would still read has been: other tasks have run to their end meanwhile. */
 static void let_it_read(world *world) {
-    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AF_OK);
+    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AFC_OK);
 }
 
 static size_t memory_in_use(void) {
@@ -136,9 +138,9 @@ static size_t memory_in_use(void) {
 }
 
 static void cancel(call *call) {
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
@@ -155,7 +157,7 @@ static void paused_bomb_ends_at_body_limit_at_once(void **state) {
     }
     for (int i = 0; i < TASKS; i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], AF_ETOOBIG);
+        check_ended(calls[i], AFC_ETOOBIG);
         assert_int_equal(atomic_load(&calls[i]->taken), 0);
         call_free(calls[i]);
     }
@@ -173,10 +175,10 @@ static void paused_bomb_ends_at_decoding_ratio_at_once(void **state) {
     call_start(call);
     if (decodes_piecewise) {
         call_wait_for(call, &call->refused_count, 1);
-        af_task_wake(call->task);
+        afc_task_wake(call->task);
     }
     call_wait(call);
-    check_ended(call, AF_ETOOBIG);
+    check_ended(call, AFC_ETOOBIG);
     assert_true(atomic_load(&call->taken) <= (decodes_piecewise ? 16 * MIB : 0));
     call_free(call);
 }
@@ -186,19 +188,19 @@ static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
     folder folder;
     folder_make(&folder);
     serve_bomb(world, "/bomb");
-    const af_sink sinks[] = {{.kind = AF_SINK_MEMORY},
-                             {.kind = AF_SINK_CALLBACK},
-                             {.kind = AF_SINK_FILE, .path = path_in(&folder, "got")}};
+    const afc_sink sinks[] = {{.kind = AFC_SINK_MEMORY},
+                              {.kind = AFC_SINK_CALLBACK},
+                              {.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")}};
     for (size_t i = 0; i < COUNT_OF(sinks); i++) {
         call *call = call_new(world, "/bomb");
         call->request.sink = sinks[i];
         call->request.limits.body = 1 * MIB;
         call->at_head = suspend_at_head;
-        check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                     AF_OK);
-        af_task_start(call->task);
+        check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                     AFC_OK);
+        afc_task_start(call->task);
         call_wait(call);
-        check_ended(call, AF_ETOOBIG);
+        check_ended(call, AFC_ETOOBIG);
         call_free(call);
     }
     folder_remove(&folder);
@@ -207,11 +209,11 @@ static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
 /** With no limit that counts, a task keeps what one read decodes to, and gives it back. */
 static void paused_bodies_keep_what_one_read_decodes_to(void **state) {
     (void)state;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = TASKS + 1;
     world *world = world_new(NULL, &options);
     serve_bomb(world, "/bomb");
-    check_fetch(world, "/other", AF_OK);
+    check_fetch(world, "/other", AFC_OK);
     size_t before = memory_in_use();
     call *calls[TASKS];
     for (int i = 0; i < TASKS; i++) {
@@ -244,7 +246,7 @@ static void transfer_coding_counts_as_encoded(void **state) {
     call->keeps_body = false;
     call_perform(call);
     /* libcurl since 8.10 refuses it. */
-    assert_true(call->failure.status == AF_ETOOBIG || call->failure.status == AF_EPROTOCOL);
+    assert_true(call->failure.status == AFC_ETOOBIG || call->failure.status == AFC_EPROTOCOL);
     call_free(call);
     assert_true(afts_server_stats(world->server).sent < 64 * MIB);
 }
@@ -259,19 +261,19 @@ static void paused_body_is_delivered_whole(void **state) {
         size_t size = sizes[i / FRAMINGS];
         char *bytes = content(size);
         serve(world, "/",
-              encoded_answer((framing)(i % FRAMINGS), 200, "", (af_slice){bytes, size}));
+              encoded_answer((framing)(i % FRAMINGS), 200, "", (afc_slice){bytes, size}));
         call *call = start_events(world, "/", hesitate);
         call_start(call);
         call_wait_for(call, &call->refused_count, 1);
         let_it_read(world);
         assert_int_equal(atomic_load(&call->done_count), 0);
         for (unsigned n = 1; atomic_load(&call->taken) < size; n++) {
-            af_task_wake(call->task);
+            afc_task_wake(call->task);
             call_wait_for(call, &call->body_count, n);
             if (atomic_load(&call->taken) < size) call_wait_for(call, &call->refused_count, n + 1);
         }
         call_wait(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->body.size, size);
         assert_memory_equal(call->body.bytes, bytes, size);
         call_free(call);
@@ -285,30 +287,30 @@ static void suspended_body_is_delivered_whole(void **state) {
     folder_make(&folder);
     enum { SIZE = 5 * MIB };
     char *bytes = content(SIZE);
-    const af_sink sinks[] = {{.kind = AF_SINK_MEMORY},
-                             {.kind = AF_SINK_CALLBACK},
-                             {.kind = AF_SINK_FILE, .path = path_in(&folder, "got")}};
+    const afc_sink sinks[] = {{.kind = AFC_SINK_MEMORY},
+                              {.kind = AFC_SINK_CALLBACK},
+                              {.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")}};
     for (size_t i = 0; i < COUNT_OF(sinks) * FRAMINGS; i++) {
-        const af_sink *sink = &sinks[i / FRAMINGS];
+        const afc_sink *sink = &sinks[i / FRAMINGS];
         size_t size = i % 2 != 0 ? SIZE : 10;
         serve(world, "/",
-              encoded_answer((framing)(i % FRAMINGS), 200, "", (af_slice){bytes, size}));
+              encoded_answer((framing)(i % FRAMINGS), 200, "", (afc_slice){bytes, size}));
         call *call = call_new(world, "/");
         call->request.sink = *sink;
         call->at_head = suspend_at_head;
-        call->keeps_body = sink->kind == AF_SINK_CALLBACK;
-        check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                     AF_OK);
-        af_task_start(call->task);
+        call->keeps_body = sink->kind == AFC_SINK_CALLBACK;
+        check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                     AFC_OK);
+        afc_task_start(call->task);
         call_wait_for(call, &call->head_count, 1);
         let_it_read(world);
         assert_int_equal(atomic_load(&call->body_count), 0);
         assert_int_equal(atomic_load(&call->done_count), 0);
-        af_task_resume(call->task);
+        afc_task_resume(call->task);
         call_wait(call);
-        check_ended(call, AF_OK);
-        if (sink->kind == AF_SINK_FILE) {
-            check_file(sink->path, (af_slice){bytes, size});
+        check_ended(call, AFC_OK);
+        if (sink->kind == AFC_SINK_FILE) {
+            check_file(sink->path, (afc_slice){bytes, size});
         } else {
             assert_int_equal(call->body.size, size);
             assert_memory_equal(call->body.bytes, bytes, size);
@@ -323,11 +325,11 @@ static void throttled_body_is_delivered_whole(void **state) {
     world *world = *state;
     enum { SIZE = 60000 };
     char *bytes = content(SIZE);
-    serve(world, "/", encoded_answer(LENGTH, 200, "", (af_slice){bytes, SIZE}));
+    serve(world, "/", encoded_answer(LENGTH, 200, "", (afc_slice){bytes, SIZE}));
     call *call = start_events(world, "/", NULL);
     call->request.max_receive_rate = 400000;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, SIZE);
     assert_memory_equal(call->body.bytes, bytes, SIZE);
     call_free(call);
@@ -343,7 +345,7 @@ static call *start_held(world *world, uint32_t total_ms) {
         call->request.timeouts.total_ms = total_ms != 0 ? total_ms + idle_ms : 0;
         call_start(call);
         if (call_wait_or_end(call, &call->refused_count, 1)) return call;
-        check_ended(call, AF_ETIMEOUT);
+        check_ended(call, AFC_ETIMEOUT);
         call_free(call);
     }
     fail();
@@ -353,21 +355,21 @@ static call *start_held(world *world, uint32_t total_ms) {
 static void end_waits_for_kept_bytes(void **state) {
     world *world = *state;
     for (int i = 0; i < FRAMINGS * 3; i++) {
-        serve(world, "/", encoded_answer((framing)(i % FRAMINGS), 200, "", (af_slice){"fine", 4}));
+        serve(world, "/", encoded_answer((framing)(i % FRAMINGS), 200, "", (afc_slice){"fine", 4}));
         call *call = start_held(world, i / FRAMINGS == 1 ? 2000 : 0);
         let_it_read(world);
         if (i / FRAMINGS == 0) {
             cancel(call);
         } else if (i / FRAMINGS == 1) {
             call_wait(call);
-            check_ended(call, AF_ETIMEOUT);
-            assert_int_equal(call->failure.timeout, AF_TIMEOUT_TOTAL);
+            check_ended(call, AFC_ETIMEOUT);
+            assert_int_equal(call->failure.timeout, AFC_TIMEOUT_TOTAL);
             call_free(call);
         } else {
-            af_task_wake(call->task);
+            afc_task_wake(call->task);
             call_wait_for(call, &call->refused_count, 2);
-            af_task_suspend(call->task);
-            af_task_wake(call->task);
+            afc_task_suspend(call->task);
+            afc_task_wake(call->task);
             let_it_read(world);
             assert_int_equal(atomic_load(&call->refused_count), 2);
             cancel(call);
@@ -377,14 +379,14 @@ static void end_waits_for_kept_bytes(void **state) {
 
 static void connection_is_used_again_after_kept_end(void **state) {
     world *world = *state;
-    serve(world, "/", encoded_answer(LENGTH, 200, "", (af_slice){"fine", 4}));
+    serve(world, "/", encoded_answer(LENGTH, 200, "", (afc_slice){"fine", 4}));
     for (int i = 0; i < 5; i++) {
         call *call = start_events(world, "/", hesitate);
         call_start(call);
         call_wait_for(call, &call->refused_count, 1);
-        af_task_wake(call->task);
+        afc_task_wake(call->task);
         call_wait(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         check_slice(call->body, "fine");
         call_free(call);
     }
@@ -393,12 +395,12 @@ static void connection_is_used_again_after_kept_end(void **state) {
 
 /* ---- Beside other work --------------------------------------------------------------------- */
 
-static af_challenge_answer later(void *context, const af_challenge *challenge,
-                                 af_credentials *out) {
+static afc_challenge_answer later(void *context, const afc_challenge *challenge,
+                                  afc_credentials *out) {
     (void)out;
     call *call = context;
     atomic_store((atomic_uint *)call->payload, challenge->number);
-    return AF_CHALLENGE_LATER;
+    return AFC_CHALLENGE_LATER;
 }
 
 /** The body of a 401 is kept until it is known whether it is the response. */
@@ -408,23 +410,24 @@ static void challenged_body_is_kept_until_answered(void **state) {
     char *bytes = content(SIZE);
     const char *field = "WWW-Authenticate: Basic realm=\"r\"";
     for (int i = 0; i < 2; i++) {
-        serve_once(world, "/", encoded_answer(LENGTH, 401, field, (af_slice){bytes, SIZE}));
+        serve_once(world, "/", encoded_answer(LENGTH, 401, field, (afc_slice){bytes, SIZE}));
         serve(world, "/", answer(200, NULL, "in"));
         atomic_uint number = 0;
         call *call = call_new(world, "/");
         call->payload = &number;
         call->events.on_challenge = later;
         call_start(call);
-        while (atomic_load(&number) == 0) check_fetch(world, "/other", AF_OK);
+        while (atomic_load(&number) == 0) check_fetch(world, "/other", AFC_OK);
         let_it_read(world);
         assert_int_equal(atomic_load(&call->done_count), 0);
         bool is_answered = i == 0;
-        check_status(af_task_answer_challenge(call->task, atomic_load(&number),
-                                              is_answered ? AF_CHALLENGE_USE : AF_CHALLENGE_DEFAULT,
-                                              is_answered ? &me : NULL),
-                     AF_OK);
+        check_status(
+            afc_task_answer_challenge(call->task, atomic_load(&number),
+                                      is_answered ? AFC_CHALLENGE_USE : AFC_CHALLENGE_DEFAULT,
+                                      is_answered ? &me : NULL),
+            AFC_OK);
         call_wait(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         if (is_answered) {
             check_slice(call->body, "in");
         } else {
@@ -447,8 +450,8 @@ static ptrdiff_t read_slowly(void *context, void *buffer, size_t size) {
     (void)size;
     upload *upload = context;
     unsigned reads = atomic_fetch_add(&upload->reads, 1);
-    if (atomic_load(&upload->may_end)) return AF_READ_END;
-    if (reads % 2 != 0) return AF_READ_AGAIN;
+    if (atomic_load(&upload->may_end)) return AFC_READ_END;
+    if (reads % 2 != 0) return AFC_READ_AGAIN;
     *(char *)buffer = 'u';
     return 1;
 }
@@ -470,22 +473,22 @@ static void upload_goes_on_while_body_is_kept(void **state) {
     upload upload = {0};
     call *call = start_events(world, "/", hesitate);
     call->request.method = "POST";
-    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
-    call->request.body.reader = (af_reader){&upload, read_slowly, NULL, NULL};
+    call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
+    call->request.body.reader = (afc_reader){&upload, read_slowly, NULL, NULL};
     call_start(call);
     call_wait_for(call, &call->refused_count, 1);
     for (unsigned n = 0; n < 10; n++) {
         unsigned before = atomic_load(&upload.reads);
-        af_task_wake(call->task);
-        while (atomic_load(&upload.reads) <= before) check_fetch(world, "/other", AF_OK);
+        afc_task_wake(call->task);
+        while (atomic_load(&upload.reads) <= before) check_fetch(world, "/other", AFC_OK);
     }
     atomic_store(&upload.may_end, true);
     for (unsigned n = 0; atomic_load(&call->release_count) == 0 && n < 10000; n++) {
-        af_task_wake(call->task);
-        check_fetch(world, "/other", AF_OK);
+        afc_task_wake(call->task);
+        check_fetch(world, "/other", AFC_OK);
     }
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "0123456789");
     call_free(call);
 }
@@ -532,12 +535,12 @@ static void paused_body_is_delivered_whole_over_http2(void **state) {
         call_start(call);
         call_wait_for(call, &call->refused_count, 1);
         for (unsigned n = 1; atomic_load(&call->taken) < SIZE; n++) {
-            af_task_wake(call->task);
+            afc_task_wake(call->task);
             call_wait_for(call, &call->body_count, n);
             if (atomic_load(&call->taken) < SIZE) call_wait_for(call, &call->refused_count, n + 1);
         }
         call_wait(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->body.size, SIZE);
         assert_memory_equal(call->body.bytes, bytes, SIZE);
         call_free(call);
@@ -561,18 +564,18 @@ static void paused_body_is_delivered_whole_beside_others_over_http2(void **state
         call *paused = start_events(world, "/", hesitate);
         call_start(paused);
         call_wait_for(paused, &paused->refused_count, 1);
-        for (int n = 0; n < 5; n++) check_fetch(world, "/", AF_OK);
+        for (int n = 0; n < 5; n++) check_fetch(world, "/", AFC_OK);
         assert_int_equal(atomic_load(&paused->done_count), 0);
         for (unsigned n = 1; atomic_load(&paused->taken) < SIZE; n++) {
-            af_task_wake(paused->task);
+            afc_task_wake(paused->task);
             call_wait_for(paused, &paused->body_count, n);
-            if (n % 2 != 0) check_fetch(world, "/", AF_OK);
+            if (n % 2 != 0) check_fetch(world, "/", AFC_OK);
             if (atomic_load(&paused->taken) < SIZE) {
                 call_wait_for(paused, &paused->refused_count, n + 1);
             }
         }
         call_wait(paused);
-        check_ended(paused, AF_OK);
+        check_ended(paused, AFC_OK);
         assert_int_equal(paused->body.size, SIZE);
         assert_memory_equal(paused->body.bytes, bytes, SIZE);
         call_free(paused);
@@ -592,7 +595,7 @@ static void paused_bomb_ends_at_body_limit_over_http2(void **state) {
     call *call = start_events(world, "/", call_hold);
     call->request.limits.body = 1 * MIB;
     call_perform(call);
-    check_ended(call, AF_ETOOBIG);
+    check_ended(call, AFC_ETOOBIG);
     assert_int_equal(atomic_load(&call->taken), 0);
     call_free(call);
     world_free(world);

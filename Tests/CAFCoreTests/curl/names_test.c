@@ -26,16 +26,16 @@ static call *named_call(world *world, const char *host) {
     return call;
 }
 
-static void expect(world *world, const char *host, af_status expected) {
+static void expect(world *world, const char *host, afc_status expected) {
     call *call = named_call(world, host);
     call_perform(call);
     check_ended(call, expected);
     call_free(call);
 }
 
-static void use(world *world, const af_session_options *options) {
+static void use(world *world, const afc_session_options *options) {
     world_close_session(world);
-    check_status(af_session_new(&world->session, options, NULL), AF_OK);
+    check_status(afc_session_new(&world->session, options, NULL), AFC_OK);
 }
 
 /* ---- A lookup that hangs ------------------------------------------------------------------- */
@@ -46,26 +46,26 @@ static void cancel_ends_task_while_lookup_hangs(void **state) {
     call_start(call);
     names_wait_hanging(1);
     /* Other tasks of the session are not held up, before or after. */
-    expect(world, "here.test", AF_OK);
-    af_task_cancel(call->task);
+    expect(world, "here.test", AFC_OK);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     assert_int_equal(call->hops[0].dns_us, -1);
     call_free(call);
-    expect(world, "here.test", AF_OK);
+    expect(world, "here.test", AFC_OK);
     /* The session ends, too, and so does whoever waits for that. */
     world_close_session(world);
 }
 
 static void time_limits_end_task_while_lookup_hangs(void **state) {
     world *world = *state;
-    const af_timeouts limits[] = {{.connect_ms = 20}, {.total_ms = 20}, {.idle_ms = 20}};
-    const af_timeout which[] = {AF_TIMEOUT_CONNECT, AF_TIMEOUT_TOTAL, AF_TIMEOUT_IDLE};
+    const afc_timeouts limits[] = {{.connect_ms = 20}, {.total_ms = 20}, {.idle_ms = 20}};
+    const afc_timeout which[] = {AFC_TIMEOUT_CONNECT, AFC_TIMEOUT_TOTAL, AFC_TIMEOUT_IDLE};
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         call *call = named_call(world, "hung.limits.test");
         call->request.timeouts = limits[i];
         call_perform(call);
-        check_ended(call, AF_ETIMEOUT);
+        check_ended(call, AFC_ETIMEOUT);
         assert_int_equal(call->failure.timeout, which[i]);
         call_free(call);
     }
@@ -79,10 +79,10 @@ static void session_ends_while_lookups_hang(void **state) {
         call_start(calls[i]);
     }
     names_wait_hanging(COUNT_OF(calls));
-    af_session_cancel_all(world->session);
+    afc_session_cancel_all(world->session);
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], AF_ECANCELED);
+        check_ended(calls[i], AFC_ECANCELED);
         call_free(calls[i]);
     }
     world_close_session(world);
@@ -93,14 +93,14 @@ static void task_goes_on_when_lookup_returns(void **state) {
     call *call = named_call(world, "hung.returns.test");
     call_start(call);
     names_wait_hanging(1);
-    int64_t before = af__now_us();
-    af_task_suspend(call->task);
-    af_task_resume(call->task);
-    int64_t waited = af__now_us() - before;
+    int64_t before = afc__now_us();
+    afc_task_suspend(call->task);
+    afc_task_resume(call->task);
+    int64_t waited = afc__now_us() - before;
     names_release();
     call_wait(call);
-    check_ended(call, AF_OK);
-    const af_hop *hop = &call->hops[0];
+    check_ended(call, AFC_OK);
+    const afc_hop *hop = &call->hops[0];
     /* Moments of a hop count from its start, the lookup included. */
     assert_true(hop->dns_us >= waited);
     assert_true(hop->connect_us >= hop->dns_us);
@@ -117,11 +117,11 @@ static void process_exits_while_lookup_hangs(void **state) {
     if (child == 0) {
         alarm(PATIENCE_MS / 1000);
         names_install();
-        af_session *session;
-        af_request request = AF_REQUEST_INIT;
+        afc_session *session;
+        afc_request request = AFC_REQUEST_INIT;
         request.url = "http://hung.exit.test/";
-        bool begins = af_session_new(&session, NULL, NULL) == AF_OK &&
-                      af_task_begin(NULL, session, &request, NULL, NULL) == AF_OK;
+        bool begins = afc_session_new(&session, NULL, NULL) == AFC_OK &&
+                      afc_task_begin(NULL, session, &request, NULL, NULL) == AFC_OK;
         if (!begins) _exit(1);
         names_wait_hanging(1);
         exit(0);
@@ -138,12 +138,12 @@ static void child_looks_up_names_of_its_own(void **state) {
     call *hung = named_call(world, "hung.fork.test");
     call_start(hung);
     names_wait_hanging(1);
-    expect(world, "here.test", AF_OK);
+    expect(world, "here.test", AFC_OK);
     call *call = named_call(world, "here.test");
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE_MS / 1000);
-        bool begins = af_session_new(&call->session, NULL, NULL) == AF_OK;
+        bool begins = afc_session_new(&call->session, NULL, NULL) == AFC_OK;
         if (begins) {
             call_start(call);
             pthread_mutex_lock(&call->lock);
@@ -152,7 +152,7 @@ static void child_looks_up_names_of_its_own(void **state) {
             }
             pthread_mutex_unlock(&call->lock);
         }
-        bool is_fine = begins && call->failure.status == AF_OK;
+        bool is_fine = begins && call->failure.status == AFC_OK;
         execl("/bin/sh", "sh", "-c", is_fine ? "exit 0" : "exit 1", (char *)NULL);
         _exit(127);
     }
@@ -161,11 +161,11 @@ static void child_looks_up_names_of_its_own(void **state) {
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     names_release();
     call_wait(hung);
-    check_ended(hung, AF_OK);
+    check_ended(hung, AFC_OK);
     call_free(hung);
 }
 
@@ -179,19 +179,19 @@ static void thousand_names_share_a_few_threads(void **state) {
         calls[i] = named_call(world, text_of(world, "hung%u.many.test", i));
         call_start(calls[i]);
     }
-    names_wait_hanging(AF__RESOLVER_MOST_THREADS);
+    names_wait_hanging(AFC__RESOLVER_MOST_THREADS);
     /* Half of them give up: those whose turn has not come are never looked up. */
-    for (unsigned i = 0; i < COUNT; i += 2) af_task_cancel(calls[i]->task);
+    for (unsigned i = 0; i < COUNT; i += 2) afc_task_cancel(calls[i]->task);
     for (unsigned i = 0; i < COUNT; i += 2) call_wait(calls[i]);
     names_release();
     for (unsigned i = 0; i < COUNT; i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], i % 2 == 0 ? AF_ECANCELED : AF_OK);
+        check_ended(calls[i], i % 2 == 0 ? AFC_ECANCELED : AFC_OK);
         call_free(calls[i]);
     }
     free(calls);
-    assert_int_equal(names_peak(), AF__RESOLVER_MOST_THREADS);
-    assert_true(names_count(NULL) <= COUNT / 2 + AF__RESOLVER_MOST_THREADS);
+    assert_int_equal(names_peak(), AFC__RESOLVER_MOST_THREADS);
+    assert_true(names_count(NULL) <= COUNT / 2 + AFC__RESOLVER_MOST_THREADS);
 }
 
 static void one_lookup_serves_all_that_ask_for_the_name(void **state) {
@@ -204,22 +204,22 @@ static void one_lookup_serves_all_that_ask_for_the_name(void **state) {
     }
     names_wait_hanging(1);
     /* The first one gives up, the others don't lose their lookup. */
-    af_task_cancel(calls[0]->task);
+    afc_task_cancel(calls[0]->task);
     call_wait(calls[0]);
     names_release();
     for (size_t i = 0; i < COUNT; i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], i == 0 ? AF_ECANCELED : AF_OK);
+        check_ended(calls[i], i == 0 ? AFC_ECANCELED : AFC_OK);
         call_free(calls[i]);
     }
     /* So does the cache, for other sessions too. */
     call *call = named_call(world, "hung.one.test");
-    check_status(af_session_new(&call->session, NULL, NULL), AF_OK);
-    af_session *other = call->session;
+    check_status(afc_session_new(&call->session, NULL, NULL), AFC_OK);
+    afc_session *other = call->session;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
-    af_session_release(other);
+    afc_session_release(other);
     assert_int_equal(names_count(NULL), 1);
 }
 
@@ -228,11 +228,11 @@ static void names_leave_libcurl_and_come_back(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, "Connection: close", "here"));
     for (unsigned round = 0; round < 2; round++) {
-        for (unsigned i = 0; i < 2 * AF__MOST_IDLE_NAMES; i++) {
-            expect(world, text_of(world, "n%u.test", i), AF_OK);
+        for (unsigned i = 0; i < 2 * AFC__MOST_IDLE_NAMES; i++) {
+            expect(world, text_of(world, "n%u.test", i), AFC_OK);
         }
     }
-    assert_int_equal(names_count(NULL), 2 * AF__MOST_IDLE_NAMES);
+    assert_int_equal(names_count(NULL), 2 * AFC__MOST_IDLE_NAMES);
 }
 
 /* ---- How long addresses are good ----------------------------------------------------------- */
@@ -240,29 +240,29 @@ static void names_leave_libcurl_and_come_back(void **state) {
 static void open_connection_needs_no_lookup(void **state) {
     world *world = *state;
     names_live_for(1);
-    expect(world, "here.test", AF_OK);
+    expect(world, "here.test", AFC_OK);
     assert_int_equal(names_count("here.test"), 1);
     /* Too old, but a connection is open: the lookup runs beside the task, which doesn't wait for it. */
     names_release();
-    expect(world, "hung.open.test", AF_OK);
+    expect(world, "hung.open.test", AFC_OK);
     names_hang();
-    expect(world, "hung.open.test", AF_OK);
+    expect(world, "hung.open.test", AFC_OK);
     names_wait_hanging(1);
-    expect(world, "hung.open.test", AF_OK);
+    expect(world, "hung.open.test", AFC_OK);
     names_release();
 }
 
 static void old_addresses_are_looked_up_again(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, "Connection: close", "here"));
-    expect(world, "here.test", AF_OK);
-    expect(world, "here.test", AF_OK);
+    expect(world, "here.test", AFC_OK);
+    expect(world, "here.test", AFC_OK);
     assert_int_equal(names_count("here.test"), 1);
     world_close_session(world);
     names_live_for(1);
-    check_status(af_session_new(&world->session, NULL, NULL), AF_OK);
+    check_status(afc_session_new(&world->session, NULL, NULL), AFC_OK);
     for (unsigned round = 1; round <= 3; round++) {
-        expect(world, "here.test", AF_OK);
+        expect(world, "here.test", AFC_OK);
         assert_int_equal(names_count("here.test"), 1 + round);
     }
 }
@@ -273,61 +273,61 @@ static void failed_lookup_is_explained(void **state) {
     world *world = *state;
     call *call = named_call(world, "gone.test");
     call_perform(call);
-    check_ended(call, AF_EDNS);
+    check_ended(call, AFC_EDNS);
     check_contains(call->failure.text, "cannot resolve host \"gone.test\"");
     check_contains(call->failure.text, gai_strerror(EAI_NONAME));
     call_free(call);
     call = named_call(world, "later.test");
     call_perform(call);
-    check_ended(call, AF_EDNS);
+    check_ended(call, AFC_EDNS);
     check_contains(call->failure.text, gai_strerror(EAI_AGAIN));
     call_free(call);
     /* Failures are not kept. */
-    expect(world, "gone.test", AF_EDNS);
+    expect(world, "gone.test", AFC_EDNS);
     assert_int_equal(names_count("gone.test"), 2);
 }
 
 static void family_of_the_session_is_asked_for(void **state) {
     world *world = *state;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.network.ip_version = AF_IP_V4;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.network.ip_version = AFC_IP_V4;
     use(world, &options);
-    expect(world, "here.test", AF_OK);
+    expect(world, "here.test", AFC_OK);
     assert_int_equal(names_family(), AF_INET);
-    options.network.ip_version = AF_IP_V6;
+    options.network.ip_version = AFC_IP_V6;
     use(world, &options);
     call *call = named_call(world, "here.test");
     call_perform(call);
     /* Nobody listens there; on a machine without IPv6 there is no such address. */
-    assert_true(call->failure.status == AF_ECONNECT || call->failure.status == AF_EDNS);
+    assert_true(call->failure.status == AFC_ECONNECT || call->failure.status == AFC_EDNS);
     call_free(call);
     assert_int_equal(names_family(), AF_INET6);
 }
 
 static void public_addresses_are_judged_after_the_lookup(void **state) {
     world *world = *state;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network.require_public_addresses = true;
     use(world, &options);
-    expect(world, "here.test", AF_ECONNECT);
+    expect(world, "here.test", AFC_ECONNECT);
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
 
 static void override_is_not_looked_up(void **state) {
     world *world = *state;
     uint16_t port = (uint16_t)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
-    const af_host_override overrides[] = {{"one.test", port, "127.0.0.1"},
-                                          {"*", port, "127.0.0.1"}};
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    const afc_host_override overrides[] = {{"one.test", port, "127.0.0.1"},
+                                           {"*", port, "127.0.0.1"}};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     for (size_t count = 1; count <= COUNT_OF(overrides); count++) {
         options.network.overrides = overrides;
         options.network.override_count = count;
         use(world, &options);
         /* A name that is looked up in between doesn't cost the handle its overrides. */
         for (int round = 0; round < 3; round++) {
-            expect(world, "one.test", AF_OK);
-            expect(world, "two.test", AF_OK);
-            expect(world, "gone.test", count == 1 ? AF_EDNS : AF_OK);
+            expect(world, "one.test", AFC_OK);
+            expect(world, "two.test", AFC_OK);
+            expect(world, "gone.test", count == 1 ? AFC_EDNS : AFC_OK);
         }
     }
     assert_int_equal(names_count("one.test"), 0);
@@ -349,13 +349,13 @@ static void host_in_another_script_is_looked_up_and_sent_as_a_labels(void **stat
     serve(world, "/old",
           answer(302, text_of(world, "Location: %s", named_url(world, "m\u00fcnchen.test", "/")),
                  ""));
-    expect(world, "B\u00fccher.test", AF_OK);
+    expect(world, "B\u00fccher.test", AFC_OK);
     assert_int_equal(names_count("xn--bcher-kva.test"), 1);
     check_contains(seen_header(world, 0, "Host"), "xn--bcher-kva.test");
     call *call = call_new(world, "/old");
     call_perform(call);
-    check_ended(call, AF_OK);
-    check_contains(af_result_get_url(call->result), "xn--mnchen-3ya.test");
+    check_ended(call, AFC_OK);
+    check_contains(afc_result_get_url(call->result), "xn--mnchen-3ya.test");
     call_free(call);
     assert_int_equal(names_count("xn--mnchen-3ya.test"), 1);
 }
@@ -377,7 +377,7 @@ static void redirect_to_the_same_host_in_another_script_keeps_credentials(void *
                   answer(302,
                          text_of(world, "Location: %s", named_url(world, spellings[k], "/new")),
                          ""));
-            call *call = call_fetch_url(world, named_url(world, spellings[i], "/old"), AF_OK);
+            call *call = call_fetch_url(world, named_url(world, spellings[i], "/old"), AFC_OK);
             call_free(call);
             assert_string_equal(seen_header(world, seen, "Authorization"), "Bearer token");
             assert_string_equal(seen_header(world, seen + 1, "Authorization"), "Bearer token");
@@ -389,14 +389,14 @@ static void redirect_to_the_same_host_in_another_script_keeps_credentials(void *
     serve(world, "/old",
           answer(302, text_of(world, "Location: %s", named_url(world, "m\u00fcnchen.test", "/new")),
                  ""));
-    call_free(call_fetch_url(world, named_url(world, spellings[1], "/old"), AF_OK));
+    call_free(call_fetch_url(world, named_url(world, spellings[1], "/old"), AFC_OK));
     assert_string_equal(seen_header(world, seen, "Authorization"), "Bearer token");
     assert_string_equal(seen_header(world, seen + 1, "Authorization"), "");
 }
 
-static af_redirect_answer lead_to_u_label(call *call, af_redirect *redirect) {
+static afc_redirect_answer lead_to_u_label(call *call, afc_redirect *redirect) {
     redirect->url = call->payload;
-    return AF_REDIRECT_FOLLOW;
+    return AFC_REDIRECT_FOLLOW;
 }
 
 /** The callback's URL is compared as the server's is: what it passes on stays with the host, however it is written. */
@@ -407,7 +407,7 @@ static void callback_may_write_the_host_in_another_script(void **state) {
     serve(world, "/old", answer(302, "Location: /elsewhere", ""));
     char target[128];
     snprintf(target, sizeof target, "%s", named_url(world, "b\u00fccher.test", "/new"));
-    const af_header token = {S("Authorization"), S("Bearer token"), 0};
+    const afc_header token = {S("Authorization"), S("Bearer token"), 0};
     call *call = call_new(world, "/old");
     call->request.url = named_url(world, "xn--bcher-kva.test", "/old");
     call->request.headers = &token;
@@ -415,7 +415,7 @@ static void callback_may_write_the_host_in_another_script(void **state) {
     call->at_redirect = lead_to_u_label;
     call->payload = target;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_string_equal(seen_header(world, 1, "Authorization"), "Bearer token");
     call_free(call);
 }
@@ -424,7 +424,7 @@ static void callback_may_write_the_host_in_another_script(void **state) {
 static void refuses_host_in_another_script_without_idn(void **state) {
     world *world = *state;
     if (can_convert_names()) return;
-    expect(world, "b\u00fccher.test", AF_EUNSUPPORTED);
+    expect(world, "b\u00fccher.test", AFC_EUNSUPPORTED);
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
 
@@ -443,7 +443,7 @@ static void host_that_maps_to_separators_is_refused(void **state) {
         "a\u3000b.test",       /* a space, */
         "a.test\u3002\u3002b", /* and two dots. */
     };
-    for (size_t i = 0; i < COUNT_OF(hosts); i++) expect(world, hosts[i], AF_EINVAL);
+    for (size_t i = 0; i < COUNT_OF(hosts); i++) expect(world, hosts[i], AFC_EINVAL);
     assert_int_equal(names_count(NULL), 0);
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
@@ -451,18 +451,18 @@ static void host_that_maps_to_separators_is_refused(void **state) {
 static void host_that_maps_to_an_address_is_one(void **state) {
     world *world = *state;
     if (!can_convert_names()) return;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    expect(world, "\uff11\uff12\uff17\u30020\u30020\u30021", AF_OK);
-    expect(world, "127\u30020\u30020\u30021", AF_OK);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    expect(world, "\uff11\uff12\uff17\u30020\u30020\u30021", AFC_OK);
+    expect(world, "127\u30020\u30020\u30021", AFC_OK);
     assert_int_equal(names_count(NULL), 0);
     options.network.require_public_addresses = true;
     use(world, &options);
-    expect(world, "127\u30020\u30020\u30021", AF_ECONNECT);
+    expect(world, "127\u30020\u30020\u30021", AFC_ECONNECT);
 }
 
 /* ---- Proxies ------------------------------------------------------------------------------- */
 
-static void fetch_by_proxy(world *world, const char *proxy, const char *host, af_status expected) {
+static void fetch_by_proxy(world *world, const char *proxy, const char *host, afc_status expected) {
     call *call = named_call(world, host);
     call->request.proxy = proxy;
     call_perform(call);
@@ -482,7 +482,7 @@ static void forwards_host_in_another_script_as_a_labels(void **state) {
     relay *relay = relay_new(world);
     char port[8];
     snprintf(port, sizeof port, "%s", strrchr(url_of(world, ""), ':'));
-    fetch_by_proxy(world, relay_url(relay, "http", NULL), "B\u00fccher.test", AF_OK);
+    fetch_by_proxy(world, relay_url(relay, "http", NULL), "B\u00fccher.test", AFC_OK);
     const char *head = relay_seen(relay, 0);
     check_contains(head, text_of(world, "GET http://xn--bcher-kva.test%s/ HTTP/1.1\r\n", port));
     check_contains(head, text_of(world, "Host: xn--bcher-kva.test%s\r\n", port));
@@ -494,7 +494,7 @@ static void forwards_host_in_another_script_as_a_labels(void **state) {
     call->request.url = named_url(world, "here.test", "/old");
     call->request.proxy = relay_url(relay, "http", NULL);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_contains(relay_seen(relay, relay_count(relay) - 1),
                    text_of(world, "GET http://xn--mnchen-3ya.test%s/ HTTP/1.1\r\n", port));
@@ -505,16 +505,17 @@ static void forwards_host_in_another_script_as_a_labels(void **state) {
 static void proxy_is_looked_up_and_its_target_only_for_socks5(void **state) {
     world *world = *state;
     relay *relay = relay_new(world);
-    fetch_by_proxy(world, proxy_named(world, relay, "http", "proxy.test"), "gone1.test", AF_OK);
-    fetch_by_proxy(world, proxy_named(world, relay, "socks5h", "proxy.test"), "gone2.test", AF_OK);
+    fetch_by_proxy(world, proxy_named(world, relay, "http", "proxy.test"), "gone1.test", AFC_OK);
+    fetch_by_proxy(world, proxy_named(world, relay, "socks5h", "proxy.test"), "gone2.test", AFC_OK);
     assert_int_equal(names_count(NULL), 1);
-    fetch_by_proxy(world, proxy_named(world, relay, "socks5", "proxy.test"), "target.test", AF_OK);
+    fetch_by_proxy(world, proxy_named(world, relay, "socks5", "proxy.test"), "target.test", AFC_OK);
     assert_int_equal(names_count("target.test"), 1);
-    fetch_by_proxy(world, proxy_named(world, relay, "socks5", "proxy.test"), "gone3.test", AF_EDNS);
+    fetch_by_proxy(world, proxy_named(world, relay, "socks5", "proxy.test"), "gone3.test",
+                   AFC_EDNS);
     call *call = named_call(world, "target.test");
     call->request.proxy = proxy_named(world, relay, "http", "gone.proxy.test");
     call_perform(call);
-    check_ended(call, AF_EDNS);
+    check_ended(call, AFC_EDNS);
     check_contains(call->failure.text, "cannot resolve proxy \"gone.proxy.test\"");
     call_free(call);
     world_close_session(world);
@@ -527,15 +528,15 @@ static void cancel_ends_task_while_two_names_hang(void **state) {
     call->request.proxy = "socks5://hung.proxy.test:1";
     call_start(call);
     names_wait_hanging(2);
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
 static void server_for_names_over_https_is_looked_up_like_any_host(void **state) {
     world *world = *state;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network.doh_url = "https://hung.doh.test/dns-query";
     use(world, &options);
     call *call = named_call(world, "target.test");
@@ -543,9 +544,9 @@ static void server_for_names_over_https_is_looked_up_like_any_host(void **state)
     names_wait_hanging(1);
     assert_int_equal(names_count("hung.doh.test"), 1);
     assert_int_equal(names_count(NULL), 1);
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
     world_close_session(world);
 }
@@ -556,28 +557,28 @@ static void any_allocation_may_fail(void **state) {
     world *world = *state;
     world_close_session(world);
     TORTURE(n) {
-        af_session *session;
-        af_failure failure;
-        af_status status = af_session_new(&session, NULL, &failure);
+        afc_session *session;
+        afc_failure failure;
+        afc_status status = afc_session_new(&session, NULL, &failure);
         /* The thread of the loop is refused as a resource of the system. */
-        if (status == AF_EINTERNAL) check_contains(failure.text, "cannot start");
-        assert_true(status == AF_OK || status == AF_ENOMEM || status == AF_EINTERNAL);
-        if (status != AF_OK) continue;
+        if (status == AFC_EINTERNAL) check_contains(failure.text, "cannot start");
+        assert_true(status == AFC_OK || status == AFC_ENOMEM || status == AFC_EINTERNAL);
+        if (status != AFC_OK) continue;
         for (unsigned round = 0; round < 2; round++) {
             call *call = named_call(world, round == 0 ? "one.test" : "two.test");
-            af_task *task;
+            afc_task *task;
             call->session = session;
-            status = af_task_begin(&task, session, &call->request, &call->events, NULL);
-            if (status == AF_OK) {
+            status = afc_task_begin(&task, session, &call->request, &call->events, NULL);
+            if (status == AFC_OK) {
                 call->task = task;
                 call_wait(call);
                 status = call->failure.status;
             }
-            assert_true(status == AF_OK || status == AF_ENOMEM);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM);
             call_free(call);
         }
-        af_session_release(session);
-        af_join_closed_sessions();
+        afc_session_release(session);
+        afc_join_closed_sessions();
     }
 }
 

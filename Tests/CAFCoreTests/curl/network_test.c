@@ -7,31 +7,31 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static af_session *try_session(const af_network_options *network, af_status expected) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    af_session *session;
-    af_failure failure;
+static afc_session *try_session(const afc_network_options *network, afc_status expected) {
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    afc_session *session;
+    afc_failure failure;
     options.network = *network;
-    check_status(af_session_new(&session, &options, &failure), expected);
-    assert_int_equal(session != NULL, expected == AF_OK);
+    check_status(afc_session_new(&session, &options, &failure), expected);
+    assert_int_equal(session != NULL, expected == AFC_OK);
     return session;
 }
 
 /** Replace the world's session. */
-static void use(world *world, af_network_options network) {
+static void use(world *world, afc_network_options network) {
     world_close_session(world);
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network = network;
     if (world->authority != NULL) options.trust = policy_trusting(afts_cert_pem(world->authority));
-    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
-    af_trust_policy_release(options.trust);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
 }
 
 static uint16_t port_of(world *world) {
     return (uint16_t)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
 }
 
-static call *fetch(world *world, const char *url, const char *socket, af_status expected) {
+static call *fetch(world *world, const char *url, const char *socket, afc_status expected) {
     call *call = call_new(world, "/");
     call->request.url = url;
     call->request.unix_socket = socket;
@@ -40,7 +40,7 @@ static call *fetch(world *world, const char *url, const char *socket, af_status 
     return call;
 }
 
-static void expect(world *world, const char *url, const char *socket, af_status expected) {
+static void expect(world *world, const char *url, const char *socket, afc_status expected) {
     call_free(fetch(world, url, socket, expected));
 }
 
@@ -50,28 +50,28 @@ static void an_override_stands_for_a_name_on_its_port_alone(void **state) {
     world *world = *state;
     uint16_t port = port_of(world);
     serve(world, "/", answer(200, NULL, "here"));
-    const af_host_override overrides[] = {{"Example.test.", port, "127.0.0.1"},
-                                          {"gone.invalid", 81, "127.0.0.1"}};
-    use(world, (af_network_options){.overrides = overrides, .override_count = 2});
+    const afc_host_override overrides[] = {{"Example.test.", port, "127.0.0.1"},
+                                           {"gone.invalid", 81, "127.0.0.1"}};
+    use(world, (afc_network_options){.overrides = overrides, .override_count = 2});
     for (int round = 0; round < 3; round++) {
-        expect(world, text_of(world, "http://example.test:%u/", port), NULL, AF_OK);
-        expect(world, text_of(world, "http://EXAMPLE.test.:%u/", port), NULL, AF_OK);
-        expect(world, text_of(world, "http://gone.invalid:%u/", port), NULL, AF_EDNS);
+        expect(world, text_of(world, "http://example.test:%u/", port), NULL, AFC_OK);
+        expect(world, text_of(world, "http://EXAMPLE.test.:%u/", port), NULL, AFC_OK);
+        expect(world, text_of(world, "http://gone.invalid:%u/", port), NULL, AFC_EDNS);
     }
     check_contains(seen_header(world, 0, "Host"), "example.test:");
     /* What was made for one session's overrides is no other's. */
-    use(world, (af_network_options){0});
-    expect(world, text_of(world, "http://example.test:%u/", port), NULL, AF_EDNS);
+    use(world, (afc_network_options){0});
+    expect(world, text_of(world, "http://example.test:%u/", port), NULL, AFC_EDNS);
 }
 
 static void every_host_may_have_one_override(void **state) {
     world *world = *state;
     uint16_t port = port_of(world);
     serve(world, "/", answer(200, NULL, "here"));
-    const af_host_override override = {"*", port, "127.0.0.1"};
-    use(world, (af_network_options){.overrides = &override, .override_count = 1});
-    expect(world, text_of(world, "http://a.invalid:%u/", port), NULL, AF_OK);
-    expect(world, text_of(world, "http://b.invalid:%u/", port), NULL, AF_OK);
+    const afc_host_override override = {"*", port, "127.0.0.1"};
+    use(world, (afc_network_options){.overrides = &override, .override_count = 1});
+    expect(world, text_of(world, "http://a.invalid:%u/", port), NULL, AFC_OK);
+    expect(world, text_of(world, "http://b.invalid:%u/", port), NULL, AFC_OK);
 }
 
 static void an_override_leads_to_the_proxy_too(void **state) {
@@ -80,14 +80,14 @@ static void an_override_leads_to_the_proxy_too(void **state) {
     relay *relay = relay_new(world);
     const char *address = relay_url(relay, "http", NULL);
     uint16_t port = (uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10);
-    const af_host_override override = {"proxy.invalid", port, "127.0.0.1"};
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.network = (af_network_options){.overrides = &override, .override_count = 1};
-    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL,
-                                   text_of(world, "http://proxy.invalid:%u", port), NULL};
+    const afc_host_override override = {"proxy.invalid", port, "127.0.0.1"};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.network = (afc_network_options){.overrides = &override, .override_count = 1};
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
+                                    text_of(world, "http://proxy.invalid:%u", port), NULL};
     world_close_session(world);
-    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
-    expect(world, "http://example.test/", NULL, AF_OK);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    expect(world, "http://example.test/", NULL, AFC_OK);
     assert_int_equal(relay_count(relay), 1);
     world_close_session(world);
     relay_free(relay);
@@ -95,36 +95,36 @@ static void an_override_leads_to_the_proxy_too(void **state) {
 
 static void options_that_make_no_sense_make_no_session(void **state) {
     (void)state;
-    const af_host_override bad = {"a", 80, "b"};
-    const af_network_options rows[] = {
+    const afc_host_override bad = {"a", 80, "b"};
+    const afc_network_options rows[] = {
         {.overrides = &bad, .override_count = 1},
         {.override_count = 1},
         {.dns_servers = "dns.test"},
         {.doh_url = "http://dns.test/"},
-        {.ip_version = (af_ip_version)3},
+        {.ip_version = (afc_ip_version)3},
         {.happy_eyeballs_ms = 60001},
         {.interface = "host!a.test"},
         {.unix_socket = "@"},
     };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) try_session(&rows[i], AF_EINVAL);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) try_session(&rows[i], AFC_EINVAL);
 }
 
 static void what_this_libcurl_cannot_do_is_unsupported(void **state) {
     (void)state;
-    const af_network_options servers = {.dns_servers = "192.0.2.1"};
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    af_session *session;
-    af_failure failure;
+    const afc_network_options servers = {.dns_servers = "192.0.2.1"};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    afc_session *session;
+    afc_failure failure;
     options.network = servers;
-    af_status status = af_session_new(&session, &options, &failure);
-    if (status != AF_OK) {
-        check_status(status, AF_EUNSUPPORTED);
+    afc_status status = afc_session_new(&session, &options, &failure);
+    if (status != AFC_OK) {
+        check_status(status, AFC_EUNSUPPORTED);
         check_contains(failure.text, "c-ares");
     }
-    af_session_release(session);
-    options.network = (af_network_options){.doh_url = "https://dns.test/"};
+    afc_session_release(session);
+    options.network = (afc_network_options){.doh_url = "https://dns.test/"};
     options.max_connections = 4;
-    check_status(af_session_new(&session, &options, &failure), AF_EUNSUPPORTED);
+    check_status(afc_session_new(&session, &options, &failure), AFC_EUNSUPPORTED);
 }
 
 /* ---- Addresses and links ------------------------------------------------------------------- */
@@ -132,59 +132,59 @@ static void what_this_libcurl_cannot_do_is_unsupported(void **state) {
 static void one_family_of_addresses_may_be_asked_for(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
-    const af_host_override override = {"both.test", port_of(world), "::1,127.0.0.1"};
+    const afc_host_override override = {"both.test", port_of(world), "::1,127.0.0.1"};
     const char *url = text_of(world, "http://both.test:%u/", port_of(world));
-    use(world,
-        (af_network_options){.overrides = &override, .override_count = 1, .happy_eyeballs_ms = 10});
-    expect(world, url, NULL, AF_OK);
-    use(world, (af_network_options){.ip_version = AF_IP_V4});
-    expect(world, text_of(world, "http://localhost:%u/", port_of(world)), NULL, AF_OK);
-    use(world, (af_network_options){.ip_version = AF_IP_V6});
+    use(world, (afc_network_options){
+                   .overrides = &override, .override_count = 1, .happy_eyeballs_ms = 10});
+    expect(world, url, NULL, AFC_OK);
+    use(world, (afc_network_options){.ip_version = AFC_IP_V4});
+    expect(world, text_of(world, "http://localhost:%u/", port_of(world)), NULL, AFC_OK);
+    use(world, (afc_network_options){.ip_version = AFC_IP_V6});
     call *call = call_new(world, "/");
     call->request.url = text_of(world, "http://localhost:%u/", port_of(world));
     call_perform(call);
     /* Nobody listens there; on a machine without IPv6 there is no such address. */
-    assert_true(call->failure.status == AF_ECONNECT || call->failure.status == AF_EDNS);
+    assert_true(call->failure.status == AFC_ECONNECT || call->failure.status == AFC_EDNS);
     call_free(call);
 }
 
 static void connections_leave_by_the_address_that_is_named(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
-    use(world, (af_network_options){.interface = "host!127.0.0.5"});
-    call *call = fetch(world, url_of(world, "/"), NULL, AF_OK);
+    use(world, (afc_network_options){.interface = "host!127.0.0.5"});
+    call *call = fetch(world, url_of(world, "/"), NULL, AFC_OK);
     assert_string_equal(call->hops[0].local_address, "127.0.0.5");
     call_free(call);
-    use(world, (af_network_options){.interface = "lo"});
-    expect(world, url_of(world, "/"), NULL, AF_OK);
-    use(world, (af_network_options){.interface = "if!af-none0"});
-    expect(world, url_of(world, "/"), NULL, AF_ECONNECT);
+    use(world, (afc_network_options){.interface = "lo"});
+    expect(world, url_of(world, "/"), NULL, AFC_OK);
+    use(world, (afc_network_options){.interface = "if!af-none0"});
+    expect(world, url_of(world, "/"), NULL, AFC_ECONNECT);
 }
 
 /** S50: a name that leads to this network, on the first hop or a later one, leads nowhere. */
 static void hosts_can_be_held_to_public_addresses(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
-    const af_host_override overrides[] = {{"rebound.test", port_of(world), "127.0.0.1"},
-                                          {"both.test", port_of(world), "127.0.0.1,8.8.8.8"}};
-    use(world, (af_network_options){
+    const afc_host_override overrides[] = {{"rebound.test", port_of(world), "127.0.0.1"},
+                                           {"both.test", port_of(world), "127.0.0.1,8.8.8.8"}};
+    use(world, (afc_network_options){
                    .overrides = overrides, .override_count = 2, .require_public_addresses = true});
-    expect(world, url_of(world, "/"), NULL, AF_ECONNECT);
-    expect(world, text_of(world, "http://localhost:%u/", port_of(world)), NULL, AF_ECONNECT);
-    expect(world, text_of(world, "http://[::1]:%u/", port_of(world)), NULL, AF_ECONNECT);
-    expect(world, text_of(world, "http://2130706433:%u/", port_of(world)), NULL, AF_ECONNECT);
+    expect(world, url_of(world, "/"), NULL, AFC_ECONNECT);
+    expect(world, text_of(world, "http://localhost:%u/", port_of(world)), NULL, AFC_ECONNECT);
+    expect(world, text_of(world, "http://[::1]:%u/", port_of(world)), NULL, AFC_ECONNECT);
+    expect(world, text_of(world, "http://2130706433:%u/", port_of(world)), NULL, AFC_ECONNECT);
     call *call = fetch(world, text_of(world, "http://rebound.test:%u/", port_of(world)), NULL,
-                       AF_ECONNECT);
+                       AFC_ECONNECT);
     check_contains(call->failure.text, "isn't public");
     call_free(call);
-    expect(world, text_of(world, "http://both.test:%u/", port_of(world)), NULL, AF_ECONNECT);
+    expect(world, text_of(world, "http://both.test:%u/", port_of(world)), NULL, AFC_ECONNECT);
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
     /* A proxy judges for itself, and may well be near. */
     relay *relay = relay_new(world);
     call = call_new(world, "/");
     call->request.proxy = relay_url(relay, "http", NULL);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     world_close_session(world);
     relay_free(relay);
@@ -208,14 +208,14 @@ static void a_session_may_live_at_a_socket(void **state) {
     const path paths[] = {path_of("/tmp/", "session"), path_of("@", "session")};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         relay *relay = relay_new_at(world, paths[i].text);
-        use(world, (af_network_options){.unix_socket = paths[i].text});
-        expect(world, "http://any.invalid/", NULL, AF_OK);
+        use(world, (afc_network_options){.unix_socket = paths[i].text});
+        expect(world, "http://any.invalid/", NULL, AFC_OK);
         assert_int_equal(relay_count(relay), 1);
         /* None at all, for one request. */
-        expect(world, "http://any.invalid/", "", AF_EDNS);
-        expect(world, url_of(world, "/"), "", AF_OK);
+        expect(world, "http://any.invalid/", "", AFC_EDNS);
+        expect(world, url_of(world, "/"), "", AFC_OK);
         assert_int_equal(relay_count(relay), 1);
-        expect(world, "http://any.invalid/", NULL, AF_OK);
+        expect(world, "http://any.invalid/", NULL, AFC_OK);
         /* libcurl 7 knows connections by an address, which an abstract name is not. */
         if (i == 0) assert_int_equal(relay_count(relay), 1);
         world_close_session(world);
@@ -234,13 +234,13 @@ static void connections_of_a_socket_serve_no_other(void **state) {
     relay *relays[] = {relay_new_at(world, first.text), relay_new_at(world, second.text),
                        relay_new_at(world, abstract.text)};
     for (int round = 0; round < 3; round++) {
-        expect(world, url, NULL, AF_OK);
-        expect(world, url, first.text, AF_OK);
-        expect(world, url, second.text, AF_OK);
-        expect(world, url, abstract.text, AF_OK);
-        expect(world, url, second.text, AF_OK);
-        expect(world, url, NULL, AF_OK);
-        expect(world, url, first.text, AF_OK);
+        expect(world, url, NULL, AFC_OK);
+        expect(world, url, first.text, AFC_OK);
+        expect(world, url, second.text, AFC_OK);
+        expect(world, url, abstract.text, AFC_OK);
+        expect(world, url, second.text, AFC_OK);
+        expect(world, url, NULL, AFC_OK);
+        expect(world, url, first.text, AFC_OK);
     }
     for (size_t i = 0; i < 2; i++) assert_int_equal(relay_count(relays[i]), 1);
     /* libcurl 7 never uses the connection of an abstract name again; 8 does. */
@@ -256,19 +256,19 @@ static void no_proxy_is_asked_for_a_socket(void **state) {
     serve(world, "/", answer(200, NULL, "here"));
     const path path = path_of("/tmp/", "direct");
     relay *relay = relay_new_at(world, path.text);
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL, "http://proxy.invalid", NULL};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, "http://proxy.invalid", NULL};
     world_close_session(world);
-    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
-    expect(world, "http://any.invalid/", path.text, AF_OK);
-    expect(world, "http://any.invalid/", NULL, AF_EDNS);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    expect(world, "http://any.invalid/", path.text, AFC_OK);
+    expect(world, "http://any.invalid/", NULL, AFC_EDNS);
     afts_request *request = afts_copy_request(world->server, 0);
     assert_string_equal(request->target, "/");
     afts_request_free(request);
     call *call = call_new(world, "/");
     call->request.proxy = "http://proxy.invalid";
     call->request.unix_socket = path.text;
-    check_status(af_task_new(&call->task, world->session, &call->request, NULL, NULL), AF_EINVAL);
+    check_status(afc_task_new(&call->task, world->session, &call->request, NULL, NULL), AFC_EINVAL);
     call->request.unix_socket = call->request.proxy = NULL;
     call_perform(call);
     call_free(call);
@@ -278,7 +278,7 @@ static void no_proxy_is_asked_for_a_socket(void **state) {
 
 static void a_socket_that_is_not_there_is_a_connection_that_fails(void **state) {
     world *world = *state;
-    expect(world, "http://any.invalid/", "/tmp/afcore-no-such-socket", AF_ECONNECT);
+    expect(world, "http://any.invalid/", "/tmp/afcore-no-such-socket", AFC_ECONNECT);
 }
 
 /* ---- Names over HTTPS ---------------------------------------------------------------------- */
@@ -308,34 +308,34 @@ static void answer_dns(afts_conn *conn, const afts_request *request, void *paylo
     afts_conn_respond(conn, 200, "Content-Type: application/dns-message", reply, size);
 }
 
-static af_network_options ask(dns *dns) {
+static afc_network_options ask(dns *dns) {
     dns->world = world_new_tls();
     afts_script *script = afts_script_new();
     afts_handle(script, answer_dns, dns, NULL);
     serve(dns->world, "/dns-query", script);
     const char *port = strrchr(url_of(dns->world, ""), ':');
-    return (af_network_options){
+    return (afc_network_options){
         .doh_url = text_of(dns->world, "https://localhost%s/dns-query", port)};
 }
 
-static void use_doh(world *world, dns *dns, const af_network_options *network, bool is_trusted) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+static void use_doh(world *world, dns *dns, const afc_network_options *network, bool is_trusted) {
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network = *network;
     if (is_trusted) options.trust = policy_trusting(afts_cert_pem(dns->world->authority));
     world_close_session(world);
-    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
-    af_trust_policy_release(options.trust);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
 }
 
 static void names_are_asked_for_over_https(void **state) {
     world *world = *state;
     dns dns = {0};
-    af_network_options network = ask(&dns);
+    afc_network_options network = ask(&dns);
     serve(world, "/", answer(200, NULL, "here"));
     use_doh(world, &dns, &network, true);
     const char *url = text_of(world, "http://over-https.invalid:%u/", port_of(world));
-    expect(world, url, NULL, AF_OK);
-    expect(world, url, NULL, AF_OK);
+    expect(world, url, NULL, AFC_OK);
+    expect(world, url, NULL, AFC_OK);
     assert_in_range(afts_server_stats(dns.world->server).requests, 1, 2);
     afts_request *request = afts_copy_request(dns.world->server, 0);
     assert_string_equal(request->method, "POST");
@@ -349,7 +349,7 @@ static void names_are_asked_for_over_https(void **state) {
 static void names_over_https_have_no_other_way(void **state) {
     world *world = *state;
     dns dns = {0};
-    af_network_options network = ask(&dns);
+    afc_network_options network = ask(&dns);
     atomic_store(&dns.is_mute, true);
     serve(world, "/", answer(200, NULL, "here"));
     /* The system knows the host name of this machine. */
@@ -357,12 +357,12 @@ static void names_over_https_have_no_other_way(void **state) {
     assert_int_equal(gethostname(name, sizeof name - 1), 0);
     const char *url = text_of(world, "http://%s:%u/", name, port_of(world));
     use_doh(world, &dns, &network, true);
-    expect(world, url, NULL, AF_EDNS);
+    expect(world, url, NULL, AFC_EDNS);
     assert_true(afts_server_stats(dns.world->server).requests > 0);
     atomic_store(&dns.is_mute, false);
     use_doh(world, &dns, &network, false);
     size_t requests = afts_server_stats(dns.world->server).requests;
-    expect(world, url, NULL, AF_EDNS);
+    expect(world, url, NULL, AFC_EDNS);
     assert_int_equal(afts_server_stats(dns.world->server).requests, requests);
     assert_int_equal(afts_server_stats(world->server).requests, 0);
     world_close_session(world);
@@ -373,7 +373,7 @@ static void names_over_https_have_no_other_way(void **state) {
 static void who_waits_for_a_name_over_https_can_be_cancelled(void **state) {
     world *world = *state;
     dns dns = {0};
-    af_network_options network = ask(&dns);
+    afc_network_options network = ask(&dns);
     serve(world, "/", answer(200, NULL, "here"));
     afts_script *gated = afts_script_new();
     afts_stall(gated, "open");
@@ -386,15 +386,15 @@ static void who_waits_for_a_name_over_https_can_be_cancelled(void **state) {
         size_t asked = afts_server_stats(dns.world->server).requests;
         call_start(call);
         assert_true(afts_wait_requests(dns.world->server, asked + 1, PATIENCE_MS));
-        af_task_cancel(call->task);
+        afc_task_cancel(call->task);
         call_wait(call);
-        check_ended(call, AF_ECANCELED);
+        check_ended(call, AFC_ECANCELED);
         call_free(call);
         /* On a connection that still has an answer to come nobody else asks. */
         assert_true(afts_server_stats(dns.world->server).accepted > asked);
     }
     afts_release(dns.world->server, "open", 1000);
-    expect(world, text_of(world, "http://over-https.invalid:%u/", port_of(world)), NULL, AF_OK);
+    expect(world, text_of(world, "http://over-https.invalid:%u/", port_of(world)), NULL, AFC_OK);
     world_close_session(world);
     world_free(dns.world);
 }

@@ -33,11 +33,11 @@ static void too_many_open_files_are_not_a_refused_connection(void **state) {
     call_perform(call);
     for (size_t i = 0; i < count; i++) close(taken[i]);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    check_ended(call, AF_ENOMEM);
+    check_ended(call, AFC_ENOMEM);
     assert_int_equal(call->failure.system_error, EMFILE);
     check_contains(call->failure.text, "too many open files");
     call_free(call);
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
 }
 
 /** The response has no body, whatever its Content-Length says. */
@@ -54,25 +54,25 @@ static void head_with_request_body_ends_with_the_head(void **state) {
             call *call = call_new(world, j == 0 ? "/" : "/moved");
             if (is_tls)
                 call->request.url = text_of(world, "%s%s", tls_url(world), j == 0 ? "" : "moved");
-            call_send(call, "HEAD", (af_slice){body, sizes[i % COUNT_OF(sizes)]});
+            call_send(call, "HEAD", (afc_slice){body, sizes[i % COUNT_OF(sizes)]});
             call_perform(call);
-            check_ended(call, AF_OK);
+            check_ended(call, AFC_OK);
             assert_int_equal(status_of(call), 200);
             assert_int_equal(call->body.size, 0);
             call_free(call);
         }
-        check_fetch(world, "/other", AF_OK);
+        check_fetch(world, "/other", AFC_OK);
         world_free(world);
     }
 }
 
-static void check_long_field(world *world, const af_header *field, af_status expected) {
+static void check_long_field(world *world, const afc_header *field, afc_status expected) {
     call *call = call_new(world, "/");
     call->request.headers = field;
     call->request.header_count = 1;
     call_perform(call);
     check_ended(call, expected);
-    if (expected != AF_OK) check_contains(call->failure.text, "head");
+    if (expected != AFC_OK) check_contains(call->failure.text, "head");
     call_free(call);
 }
 
@@ -82,18 +82,18 @@ static void request_heads_have_a_limit(void **state) {
     char *value = malloc(TOO_LONG);
     assert_non_null(value);
     memset(value, 'x', TOO_LONG);
-    af_header header = {{"X-Long", 6}, {value, TOO_LONG}, 0};
-    check_long_field(world, &header, AF_ETOOBIG);
+    afc_header header = {{"X-Long", 6}, {value, TOO_LONG}, 0};
+    check_long_field(world, &header, AFC_ETOOBIG);
     /* Of a longer field libcurl 8.13.0 and later say nothing, and leave it out. */
     if (libcurl_is_at_least(8, 13)) {
         header.value.size = 301 * 1024;
-        check_long_field(world, &header, AF_ETOOBIG);
+        check_long_field(world, &header, AFC_ETOOBIG);
     }
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
     /* Below it libcurl takes it, with a body that goes out together with the head. */
-    af_header headers[3];
+    afc_header headers[3];
     for (size_t i = 0; i < COUNT_OF(headers); i++) {
-        headers[i] = (af_header){{"X-Long", 6}, {value, 296 * 1024}, 0};
+        headers[i] = (afc_header){{"X-Long", 6}, {value, 296 * 1024}, 0};
     }
     afts_script *script = afts_script_new();
     afts_read_bytes(script, 950 * 1024);
@@ -101,11 +101,11 @@ static void request_heads_have_a_limit(void **state) {
     afts_wait_peer_close(script);
     afts_on_connection(world->server, 0, script);
     call *call = call_new(world, "/");
-    call_send(call, "POST", (af_slice){value, 64 * 1024});
+    call_send(call, "POST", (afc_slice){value, 64 * 1024});
     call->request.headers = headers;
     call->request.header_count = COUNT_OF(headers);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     free(value);
 }
@@ -131,7 +131,7 @@ static void http_2_floods_break_the_protocol(void **state) {
     call *call = call_new(world, "/");
     call->request.url = tls_url(world);
     call_perform(call);
-    check_ended(call, AF_EPROTOCOL);
+    check_ended(call, AFC_EPROTOCOL);
     assert_null(strstr(call->failure.text, "nghttp2"));
     check_contains(call->failure.text, "HTTP/2");
     call_free(call);

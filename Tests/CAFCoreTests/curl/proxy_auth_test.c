@@ -10,7 +10,7 @@
 #define DIGEST "Digest realm=\"a proxy\", nonce=\"n%u\", qop=\"auth\", algorithm=SHA-256"
 
 static call *call_via(world *world, const char *url, const char *proxy,
-                      const af_credentials *credentials) {
+                      const afc_credentials *credentials) {
     call *call = call_new(world, "/");
     call->request.url = url;
     call->request.proxy = proxy;
@@ -62,24 +62,24 @@ static void a_servers_credentials_are_not_a_proxys(void **state) {
     }
 }
 
-static af_challenge_answer at_challenge(void *context, const af_challenge *challenge,
-                                        af_credentials *credentials) {
+static afc_challenge_answer at_challenge(void *context, const afc_challenge *challenge,
+                                         afc_credentials *credentials) {
     call *call = context;
     char *seen = call->payload;
     snprintf(seen, 64, "%s %s %s:%u", challenge->is_proxy ? "proxy" : "server", challenge->realm,
              challenge->host, challenge->port);
     *credentials = me;
-    return challenge->failures == 0 ? AF_CHALLENGE_USE : AF_CHALLENGE_DEFAULT;
+    return challenge->failures == 0 ? AFC_CHALLENGE_USE : AFC_CHALLENGE_DEFAULT;
 }
 
-static af_challenge_answer at_challenge_later(void *context, const af_challenge *challenge,
-                                              af_credentials *credentials) {
+static afc_challenge_answer at_challenge_later(void *context, const afc_challenge *challenge,
+                                               afc_credentials *credentials) {
     call *call = context;
-    if (at_challenge(context, challenge, credentials) != AF_CHALLENGE_USE) {
-        return AF_CHALLENGE_DEFAULT;
+    if (at_challenge(context, challenge, credentials) != AFC_CHALLENGE_USE) {
+        return AFC_CHALLENGE_DEFAULT;
     }
-    af_task_answer_challenge(call->task, challenge->number, AF_CHALLENGE_USE, credentials);
-    return AF_CHALLENGE_LATER;
+    afc_task_answer_challenge(call->task, challenge->number, AFC_CHALLENGE_USE, credentials);
+    return AFC_CHALLENGE_LATER;
 }
 
 typedef struct tunnel {
@@ -121,7 +121,7 @@ static void tunnels_are_asked_for_again(void **state) {
         /* Nobody else may use what was authenticated. */
         call *call = call_via(tunnel.world, tunnel.url, proxy, NULL);
         call_perform(call);
-        check_ended(call, AF_EAUTH);
+        check_ended(call, AFC_EAUTH);
         call_free(call);
         end_tunnel(&tunnel);
     }
@@ -134,14 +134,14 @@ static void another_proxy_hears_nothing(void **state) {
     relay_challenge(second.relay, "Basic realm=x", "Basic bWU6c2VjcmV0\r\n");
     serve_once(first, "/from", answer(407, "Proxy-Authenticate: Basic realm=x", "who?"));
     serve(first, "/from", answer(302, text_of(first, "Location: %s", second.url), "moved"));
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.proxies = (af_proxies){AF_PROXIES_GIVEN, proxy_url(first, ""),
-                                   relay_url(second.relay, "http", NULL), NULL, NULL};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, proxy_url(first, ""),
+                                    relay_url(second.relay, "http", NULL), NULL, NULL};
     world_close_session(first);
-    check_status(af_session_new(&first->session, &options, NULL), AF_OK);
+    check_status(afc_session_new(&first->session, &options, NULL), AFC_OK);
     call *call = call_via(first, "http://example.test/from", NULL, &me);
     call_perform(call);
-    check_ended(call, AF_EAUTH);
+    check_ended(call, AFC_EAUTH);
     assert_string_equal(seen_header(first, 1, "Proxy-Authorization"), "Basic bWU6c2VjcmV0");
     assert_int_equal(relay_count(second.relay), 1);
     assert_null(strstr(relay_seen(second.relay, 0), "Proxy-Authorization"));
@@ -161,7 +161,7 @@ static void digest_names_what_the_tunnel_is_for(void **state) {
     call *call = call_via(world, "https://example.test/", proxy_url(world, ""), &me);
     call_perform(call);
     /* The tunnel leads nowhere. */
-    assert_int_not_equal(call->failure.status, AF_EAUTH);
+    assert_int_not_equal(call->failure.status, AFC_EAUTH);
     assert_int_equal(guard.asked, 1);
     assert_int_equal(guard.admitted, 1);
     check_contains(seen_header(world, 1, "Proxy-Authorization"), "uri=\"example.test:443\"");
@@ -187,7 +187,7 @@ static void the_caller_is_asked_about_tunnels_too(void **state) {
         call->events.on_challenge = is_later ? at_challenge_later : at_challenge;
         call->payload = seen;
         call_perform(call);
-        check_ended(call, AF_EAUTH);
+        check_ended(call, AFC_EAUTH);
         call_free(call);
         end_tunnel(&tunnel);
     }
@@ -201,7 +201,7 @@ static void an_endless_head_before_a_tunnel_is_cut(void **state) {
     serve(world, "example.test:443", script);
     call *call = call_via(world, "https://example.test/", proxy_url(world, ""), &me);
     call_perform(call);
-    check_ended(call, AF_ETOOBIG);
+    check_ended(call, AFC_ETOOBIG);
     call_free(call);
 }
 

@@ -23,19 +23,19 @@ static void end_route(route *route) {
 }
 
 /** Replace the world's session. */
-static void use(route *route, af_proxies proxies) {
+static void use(route *route, afc_proxies proxies) {
     world *world = route->world;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.proxies = proxies;
     if (world->authority != NULL) options.trust = policy_trusting(afts_cert_pem(world->authority));
     world_close_session(world);
-    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
-    af_trust_policy_release(options.trust);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
 }
 
 static void use_all(route *route, const char *scheme, const char *userinfo) {
-    use(route, (af_proxies){AF_PROXIES_GIVEN, NULL, NULL, relay_url(route->relay, scheme, userinfo),
-                            NULL});
+    use(route, (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
+                             relay_url(route->relay, scheme, userinfo), NULL});
 }
 
 static void check_lacks(const char *text, const char *part) {
@@ -47,7 +47,7 @@ static void plain_requests_are_forwarded(void **state) {
     route route = make_route(*state);
     serve(route.world, "/a/b?c=d", answer(200, NULL, "query"));
     use_all(&route, "http", "me:secret");
-    check_fetch_url(route.world, "http://me2:other@example.test:81/a/b?c=d#e", AF_OK);
+    check_fetch_url(route.world, "http://me2:other@example.test:81/a/b?c=d#e", AFC_OK);
     const char *head = relay_seen(route.relay, 0);
     check_contains(head, "GET http://example.test:81/a/b?c=d HTTP/1.1\r\n");
     check_contains(head, "Host: example.test:81\r\n");
@@ -62,7 +62,7 @@ static void tunnels_keep_what_is_the_servers_from_the_proxy(void **state) {
     route route = make_route(world);
     use_all(&route, "http", "me:secret");
     const char *port = strrchr(url_of(world, ""), ':');
-    check_fetch_url(world, tls_url(world), AF_OK);
+    check_fetch_url(world, tls_url(world), AFC_OK);
     const char *head = relay_seen(route.relay, 0);
     check_contains(head, text_of(world, "CONNECT localhost%s HTTP/1.1\r\n", port));
     check_contains(head, "Proxy-Authorization: " BASIC "\r\n");
@@ -81,15 +81,15 @@ static void refused_tunnels_have_their_reason(void **state) {
     use_all(&route, "http", NULL);
     static const struct {
         int status;
-        af_status expected;
-    } rows[] = {{403, AF_ECONNECT}, {502, AF_ECONNECT}, {302, AF_ECONNECT}, {407, AF_EAUTH}};
+        afc_status expected;
+    } rows[] = {{403, AFC_ECONNECT}, {502, AFC_ECONNECT}, {302, AFC_ECONNECT}, {407, AFC_EAUTH}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         relay_refuse(route.relay, rows[i].status);
         check_fetch_url(route.world, tls_url(world), rows[i].expected);
     }
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
     relay_refuse(route.relay, 0);
-    check_fetch_url(route.world, tls_url(world), AF_OK);
+    check_fetch_url(route.world, tls_url(world), AFC_OK);
     end_route(&route);
     world_free(world);
 }
@@ -98,7 +98,7 @@ static void a_proxy_that_wants_credentials_answers_plain_requests_itself(void **
     route route = make_route(*state);
     serve(route.world, "/denied", answer(407, "Proxy-Authenticate: Basic", "who?"));
     use_all(&route, "http", NULL);
-    call *call = call_fetch_url(route.world, "http://example.test/denied", AF_OK);
+    call *call = call_fetch_url(route.world, "http://example.test/denied", AFC_OK);
     assert_int_equal(status_of(call), 407);
     call_free(call);
     end_route(&route);
@@ -110,17 +110,17 @@ static void socks_looks_names_up_here_or_there(void **state) {
     memset(longest + 7, 'a', 255);
     longest[7 + 255] = '/';
     use_all(&route, "socks5h", NULL);
-    check_fetch_url(route.world, "http://example.test/", AF_OK);
+    check_fetch_url(route.world, "http://example.test/", AFC_OK);
     assert_string_equal(relay_seen(route.relay, 0), "SOCKS example.test:80");
-    check_fetch_url(route.world, "http://[2001:db8::1]:81/", AF_OK);
+    check_fetch_url(route.world, "http://[2001:db8::1]:81/", AFC_OK);
     assert_string_equal(relay_seen(route.relay, 1), "SOCKS 2001:db8::1:81");
     /* Longer names than SOCKS has room for never come this far. */
-    check_fetch_url(route.world, longest, AF_OK);
+    check_fetch_url(route.world, longest, AFC_OK);
     assert_int_equal(strlen(relay_seen(route.relay, 2)), strlen("SOCKS :80") + 255);
     use_all(&route, "socks5", NULL);
-    check_fetch_url(route.world, "http://localhost:82/", AF_OK);
+    check_fetch_url(route.world, "http://localhost:82/", AFC_OK);
     check_contains(relay_seen(route.relay, 3), "1:82");
-    check_fetch_url(route.world, "http://no-such-host.invalid/", AF_EDNS);
+    check_fetch_url(route.world, "http://no-such-host.invalid/", AFC_EDNS);
     assert_int_equal(relay_count(route.relay), 4);
     end_route(&route);
 }
@@ -130,10 +130,10 @@ static void longer_names_than_socks_has_room_for_are_refused(void **state) {
     use_all(&route, "socks5h", NULL);
     char url[400] = "http://";
     memset(url + 7, 'a', 256);
-    af_request request = AF_REQUEST_INIT;
+    afc_request request = AFC_REQUEST_INIT;
     request.url = url;
-    af_task *task;
-    check_status(af_task_new(&task, route.world->session, &request, NULL, NULL), AF_EINVAL);
+    afc_task *task;
+    check_status(afc_task_new(&task, route.world->session, &request, NULL, NULL), AFC_EINVAL);
     assert_int_equal(relay_count(route.relay), 0);
     end_route(&route);
 }
@@ -142,11 +142,11 @@ static void socks_has_credentials_too(void **state) {
     route route = make_route(*state);
     relay_ask_for(route.relay, "me", "secret");
     use_all(&route, "socks5h", "me:secret");
-    check_fetch_url(route.world, "http://example.test/", AF_OK);
+    check_fetch_url(route.world, "http://example.test/", AFC_OK);
     use_all(&route, "socks5h", "me:wrong");
-    check_fetch_url(route.world, "http://example.test/", AF_EAUTH);
+    check_fetch_url(route.world, "http://example.test/", AFC_EAUTH);
     use_all(&route, "socks5h", NULL);
-    check_fetch_url(route.world, "http://example.test/", AF_EAUTH);
+    check_fetch_url(route.world, "http://example.test/", AFC_EAUTH);
     assert_int_equal(relay_count(route.relay), 1);
     end_route(&route);
 }
@@ -156,9 +156,9 @@ static void every_hop_has_the_proxy_of_its_url(void **state) {
     const char *direct = url_of(route.world, "/direct");
     serve(route.world, "/first", answer(302, text_of(route.world, "Location: %s", direct), ""));
     serve(route.world, "/direct", answer(302, "Location: http://example.test/", ""));
-    use(&route, (af_proxies){AF_PROXIES_GIVEN, relay_url(route.relay, "http", "me:secret"), NULL,
-                             NULL, "127.0.0.0/8"});
-    check_fetch_url(route.world, "http://example.test/first", AF_OK);
+    use(&route, (afc_proxies){AFC_PROXIES_GIVEN, relay_url(route.relay, "http", "me:secret"), NULL,
+                              NULL, "127.0.0.0/8"});
+    check_fetch_url(route.world, "http://example.test/first", AFC_OK);
     assert_int_equal(relay_count(route.relay), 2);
     check_contains(relay_seen(route.relay, 0), "GET http://example.test/first HTTP/1.1\r\n");
     check_contains(relay_seen(route.relay, 1), "GET http://example.test/ HTTP/1.1\r\n");
@@ -177,7 +177,7 @@ static void fetch_through(route *route, const char *url, const char *proxy) {
     call->request.url = url;
     call->request.proxy = proxy;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
@@ -207,19 +207,19 @@ static void a_request_has_its_own_proxy_or_none(void **state) {
 static void the_environment_is_read_once_and_only_by_us(void **state) {
     route route = make_route(*state);
     setenv("http_proxy", relay_url(route.relay, "http", NULL), 1);
-    use(&route, (af_proxies)AF_PROXIES_INIT);
+    use(&route, (afc_proxies)AFC_PROXIES_INIT);
     unsetenv("http_proxy");
-    check_fetch_url(route.world, "http://example.test/", AF_OK);
-    check_fetch_url(route.world, url_of(route.world, "/"), AF_OK);
+    check_fetch_url(route.world, "http://example.test/", AFC_OK);
+    check_fetch_url(route.world, url_of(route.world, "/"), AFC_OK);
     assert_int_equal(relay_count(route.relay), 1);
     /* Neither the proxy nor the list of those without is libcurl's to find. */
     setenv("http_proxy", relay_url(route.relay, "http", NULL), 1);
     setenv("no_proxy", "*", 1);
-    use(&route, (af_proxies){AF_PROXIES_NONE, NULL, NULL, NULL, NULL});
-    check_fetch_url(route.world, "http://no-such-host.invalid/", AF_EDNS);
+    use(&route, (afc_proxies){AFC_PROXIES_NONE, NULL, NULL, NULL, NULL});
+    check_fetch_url(route.world, "http://no-such-host.invalid/", AFC_EDNS);
     assert_int_equal(relay_count(route.relay), 1);
     use_all(&route, "http", NULL);
-    check_fetch_url(route.world, "http://example.test/", AF_OK);
+    check_fetch_url(route.world, "http://example.test/", AFC_OK);
     assert_int_equal(relay_count(route.relay), 2);
     unsetenv("http_proxy");
     unsetenv("no_proxy");
@@ -229,18 +229,18 @@ static void the_environment_is_read_once_and_only_by_us(void **state) {
 static void a_proxy_that_cannot_be_used_is_no_reason_to_go_without(void **state) {
     route route = make_route(*state);
     setenv("all_proxy", "ftp://proxy.invalid", 1);
-    use(&route, (af_proxies)AF_PROXIES_INIT);
+    use(&route, (afc_proxies)AFC_PROXIES_INIT);
     unsetenv("all_proxy");
-    check_fetch_url(route.world, "http://example.test/", AF_EINVAL);
-    check_fetch_url(route.world, url_of(route.world, "/"), AF_OK);
-    af_session *session;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.proxies = (af_proxies){AF_PROXIES_GIVEN, "http://:1", NULL, NULL, NULL};
-    check_status(af_session_new(&session, &options, NULL), AF_EINVAL);
+    check_fetch_url(route.world, "http://example.test/", AFC_EINVAL);
+    check_fetch_url(route.world, url_of(route.world, "/"), AFC_OK);
+    afc_session *session;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, "http://:1", NULL, NULL, NULL};
+    check_status(afc_session_new(&session, &options, NULL), AFC_EINVAL);
     call *call = call_new(route.world, "/");
     call->request.proxy = "ftp://x";
-    check_status(af_task_new(&call->task, route.world->session, &call->request, NULL, NULL),
-                 AF_EINVAL);
+    check_status(afc_task_new(&call->task, route.world->session, &call->request, NULL, NULL),
+                 AFC_EINVAL);
     call->request.proxy = NULL;
     call_perform(call);
     call_free(call);
@@ -252,12 +252,12 @@ static void a_proxy_that_is_not_there_is_a_connection_that_fails(void **state) {
     /* A server that has stopped holds its port, so nobody else is found there. */
     world *gone = world_new(NULL, NULL);
     afts_server_stop(gone->server);
-    use(&route, (af_proxies){AF_PROXIES_GIVEN, NULL, NULL, url_of(gone, ""), NULL});
-    check_fetch_url(route.world, "http://example.test/", AF_ECONNECT);
+    use(&route, (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, url_of(gone, ""), NULL});
+    check_fetch_url(route.world, "http://example.test/", AFC_ECONNECT);
     world_free(gone);
     use(&route,
-        (af_proxies){AF_PROXIES_GIVEN, NULL, NULL, "socks5h://no-such-proxy.invalid", NULL});
-    check_fetch_url(route.world, "http://example.test/", AF_EDNS);
+        (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, "socks5h://no-such-proxy.invalid", NULL});
+    check_fetch_url(route.world, "http://example.test/", AFC_EDNS);
     end_route(&route);
 }
 

@@ -29,29 +29,30 @@ static void end_route(route *route) {
 }
 
 /** A policy for this authority; NULL: the defaults. */
-static af_trust_policy *policy_of(const afts_cert *authority, bool is_lax) {
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
-    af_trust_policy *policy;
-    options.anchors = af_slice_of(afts_cert_pem(authority));
+static afc_trust_policy *policy_of(const afts_cert *authority, bool is_lax) {
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    afc_trust_policy *policy;
+    options.anchors = afc_slice_of(afts_cert_pem(authority));
     options.everywhere.allow_invalid_certificates = is_lax;
-    check_status(af_trust_policy_new(&policy, &options, NULL), AF_OK);
+    check_status(afc_trust_policy_new(&policy, &options, NULL), AFC_OK);
     return policy;
 }
 
-static af_session *session_of(route *route, af_trust_policy *trust, af_trust_policy *proxy_trust) {
-    af_session *session;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+static afc_session *session_of(route *route, afc_trust_policy *trust,
+                               afc_trust_policy *proxy_trust) {
+    afc_session *session;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.trust = trust;
     options.proxy_trust = proxy_trust;
-    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL,
-                                   relay_url(route->relay, "https", "me:secret"), NULL};
-    check_status(af_session_new(&session, &options, NULL), AF_OK);
-    af_trust_policy_release(trust);
-    af_trust_policy_release(proxy_trust);
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
+                                    relay_url(route->relay, "https", "me:secret"), NULL};
+    check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(trust);
+    afc_trust_policy_release(proxy_trust);
     return session;
 }
 
-static void use(route *route, af_trust_policy *trust, af_trust_policy *proxy_trust) {
+static void use(route *route, afc_trust_policy *trust, afc_trust_policy *proxy_trust) {
     world_close_session(route->world);
     route->world->session = session_of(route, trust, proxy_trust);
 }
@@ -63,7 +64,7 @@ static void tunnels_lead_through_tls(void **state) {
     world *world = world_new_tls();
     route route = make_route(world);
     use(&route, policy_of(world->authority, false), policy_of(route.authority, false));
-    for (int i = 0; i < 3; i++) check_fetch_url(route.world, tls_url(world), AF_OK);
+    for (int i = 0; i < 3; i++) check_fetch_url(route.world, tls_url(world), AFC_OK);
     assert_int_equal(relay_count(route.relay), 1);
     const char *head = relay_seen(route.relay, 0);
     check_contains(head, "CONNECT localhost:");
@@ -76,7 +77,7 @@ static void tunnels_lead_through_tls(void **state) {
 static void plain_requests_are_forwarded_over_tls(void **state) {
     route route = make_route(*state);
     use(&route, NULL, policy_of(route.authority, false));
-    for (int i = 0; i < 3; i++) check_fetch_url(route.world, "http://example.test/", AF_OK);
+    for (int i = 0; i < 3; i++) check_fetch_url(route.world, "http://example.test/", AFC_OK);
     assert_int_equal(relay_count(route.relay), 3);
     check_contains(relay_seen(route.relay, 0), "GET http://example.test/ HTTP/1.1\r\n");
     check_contains(relay_seen(route.relay, 2), "Proxy-Authorization: Basic bWU6c2VjcmV0\r\n");
@@ -100,10 +101,10 @@ static void large_bodies_go_both_ways(void **state) {
     afts_respond(script, 200, NULL, bytes, size);
     serve(world, "/large", script);
     call *call = call_new(world, "/");
-    call_send(call, "POST", (af_slice){bytes, size});
+    call_send(call, "POST", (afc_slice){bytes, size});
     call->request.url = text_of(world, "%slarge", tls_url(world));
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, size);
     call_free(call);
     free(bytes);
@@ -114,13 +115,13 @@ static void large_bodies_go_both_ways(void **state) {
 /* ---- Who is trusted ------------------------------------------------------------------------ */
 
 /** Neither CONNECT nor a credential has been sent. */
-static void check_refused(route *route, const char *url, af_trust_reason reason) {
+static void check_refused(route *route, const char *url, afc_trust_reason reason) {
     size_t before = relay_count(route->relay);
-    call *call = call_fetch_url(route->world, url, AF_EUNTRUSTED);
-    assert_string_equal(af_trust_reason_name(call->failure.trust), af_trust_reason_name(reason));
+    call *call = call_fetch_url(route->world, url, AFC_EUNTRUSTED);
+    assert_string_equal(afc_trust_reason_name(call->failure.trust), afc_trust_reason_name(reason));
     check_contains(call->failure.text, "the proxy");
     /* What is told of a chain is told of the server's. */
-    assert_null(af_result_get_trust(call->result));
+    assert_null(afc_result_get_trust(call->result));
     call_free(call);
     for (size_t i = before; i < relay_count(route->relay); i++) {
         assert_string_equal(relay_seen(route->relay, i), "no handshake");
@@ -134,15 +135,15 @@ static void a_proxy_is_judged_before_it_hears_of_anything(void **state) {
     route route = make_route(world);
     /* By the system's certificates; by those for servers, which are not for proxies; under another name. */
     use(&route, policy_of(world->authority, false), NULL);
-    check_refused(&route, tls_url(world), AF_TRUST_UNKNOWN_ISSUER);
-    check_refused(&route, "http://example.test/", AF_TRUST_UNKNOWN_ISSUER);
+    check_refused(&route, tls_url(world), AFC_TRUST_UNKNOWN_ISSUER);
+    check_refused(&route, "http://example.test/", AFC_TRUST_UNKNOWN_ISSUER);
     use(&route, policy_of(route.authority, true), policy_of(world->authority, false));
-    check_refused(&route, tls_url(world), AF_TRUST_UNKNOWN_ISSUER);
+    check_refused(&route, tls_url(world), AFC_TRUST_UNKNOWN_ISSUER);
     /* The policy for proxies, in turn, is not for servers. */
     use(&route, policy_of(route.authority, false), policy_of(route.authority, false));
-    call *call = call_fetch_url(route.world, tls_url(world), AF_EUNTRUSTED);
+    call *call = call_fetch_url(route.world, tls_url(world), AFC_EUNTRUSTED);
     assert_null(strstr(call->failure.text, "proxy"));
-    assert_non_null(af_result_get_trust(call->result));
+    assert_non_null(afc_result_get_trust(call->result));
     call_free(call);
     end_route(&route);
     world_free(world);
@@ -154,18 +155,18 @@ static void a_proxy_has_the_name_that_it_is_asked_by(void **state) {
     route route = make_route(world);
     const char *address = relay_url(route.relay, "https", NULL);
     const uint16_t port = (uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10);
-    const af_host_override override = {"other.test", port, "127.0.0.1"};
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    const afc_host_override override = {"other.test", port, "127.0.0.1"};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.trust = policy_of(world->authority, false);
     options.proxy_trust = policy_of(route.authority, false);
-    options.network = (af_network_options){.overrides = &override, .override_count = 1};
-    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL,
-                                   text_of(world, "https://other.test:%u", port), NULL};
+    options.network = (afc_network_options){.overrides = &override, .override_count = 1};
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
+                                    text_of(world, "https://other.test:%u", port), NULL};
     world_close_session(world);
-    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
-    af_trust_policy_release(options.trust);
-    af_trust_policy_release(options.proxy_trust);
-    check_refused(&route, tls_url(world), AF_TRUST_WRONG_HOST);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
+    afc_trust_policy_release(options.proxy_trust);
+    check_refused(&route, tls_url(world), AFC_TRUST_WRONG_HOST);
     end_route(&route);
     world_free(world);
 }
@@ -176,15 +177,15 @@ static void pins_hold_in_tunnels(void **state) {
     world *world = world_new_tls();
     route route = make_route(world);
     relay *plain = relay_new(world);
-    const af_trust_rule rule = {.host = "localhost",
-                                .mode = AF_PINNING_PUBLIC_KEY,
-                                .certificates = af_slice_of(afts_cert_pem(route.authority))};
-    af_trust_options trust = AF_TRUST_OPTIONS_INIT;
-    trust.anchors = af_slice_of(afts_cert_pem(world->authority));
+    const afc_trust_rule rule = {.host = "localhost",
+                                 .mode = AFC_PINNING_PUBLIC_KEY,
+                                 .certificates = afc_slice_of(afts_cert_pem(route.authority))};
+    afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+    trust.anchors = afc_slice_of(afts_cert_pem(world->authority));
     trust.rules = &rule;
     trust.rule_count = 1;
-    af_trust_policy *policy;
-    check_status(af_trust_policy_new(&policy, &trust, NULL), AF_OK);
+    afc_trust_policy *policy;
+    check_status(afc_trust_policy_new(&policy, &trust, NULL), AFC_OK);
     use(&route, policy, policy_of(route.authority, false));
     const char *proxies[] = {relay_url(route.relay, "https", NULL), relay_url(plain, "http", NULL),
                              relay_url(plain, "socks5h", NULL), ""};
@@ -193,9 +194,9 @@ static void pins_hold_in_tunnels(void **state) {
         call->request.url = tls_url(world);
         call->request.proxy = proxies[i];
         call_perform(call);
-        check_ended(call, AF_EUNTRUSTED);
-        assert_string_equal(af_trust_reason_name(call->failure.trust),
-                            af_trust_reason_name(AF_TRUST_PIN));
+        check_ended(call, AFC_EUNTRUSTED);
+        assert_string_equal(afc_trust_reason_name(call->failure.trust),
+                            afc_trust_reason_name(AFC_TRUST_PIN));
         call_free(call);
     }
     assert_int_equal(afts_server_stats(world->server).requests, 0);
@@ -211,19 +212,19 @@ static void what_a_lax_policy_made_serves_no_strict_one(void **state) {
     route route = make_route(world);
     afts_cert *stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
     world_close_session(world);
-    af_session *lax = session_of(&route, policy_of(world->authority, false),
-                                 policy_of(stranger, true));
-    af_session *strict = session_of(&route, policy_of(world->authority, false),
-                                    policy_of(stranger, false));
+    afc_session *lax = session_of(&route, policy_of(world->authority, false),
+                                  policy_of(stranger, true));
+    afc_session *strict = session_of(&route, policy_of(world->authority, false),
+                                     policy_of(stranger, false));
     for (int round = 0; round < 3; round++) {
         world->session = lax;
-        check_fetch_url(route.world, tls_url(world), AF_OK);
+        check_fetch_url(route.world, tls_url(world), AFC_OK);
         size_t accepted = afts_server_stats(world->server).accepted;
         world->session = strict;
-        check_fetch_url(route.world, tls_url(world), AF_EUNTRUSTED);
+        check_fetch_url(route.world, tls_url(world), AFC_EUNTRUSTED);
         assert_int_equal(afts_server_stats(world->server).accepted, accepted);
     }
-    af_session_release(strict);
+    afc_session_release(strict);
     world->session = lax;
     end_route(&route);
     afts_cert_free(stranger);
@@ -253,9 +254,9 @@ static void proxies_and_servers_share_no_tls_sessions(void **state) {
             proxy->request.url = tls_url(world);
             call_perform(proxy);
             if (is_lax_proxy != 0)
-                check_ended(server, AF_EUNTRUSTED);
+                check_ended(server, AFC_EUNTRUSTED);
             else
-                check_ended(proxy, AF_EUNTRUSTED);
+                check_ended(proxy, AFC_EUNTRUSTED);
             call_free(server);
             call_free(proxy);
         }
@@ -265,10 +266,10 @@ static void proxies_and_servers_share_no_tls_sessions(void **state) {
     }
 }
 
-static af_status count_question(void *context, af_certificate_request *request) {
+static afc_status count_question(void *context, afc_certificate_request *request) {
     (void)request;
     atomic_fetch_add((atomic_uint *)context, 1);
-    return AF_OK;
+    return AFC_OK;
 }
 
 static void who_we_are_is_not_for_proxies(void **state) {
@@ -278,22 +279,22 @@ static void who_we_are_is_not_for_proxies(void **state) {
     afts_cert *client = afts_cert_new(&(afts_cert_options){.client = true, .hosts = ""},
                                       route.authority);
     relay_ask_for_certificate(route.relay);
-    const af_client_certificate certificate = {.certificate = af_slice_of(afts_cert_pem(client)),
-                                               .key = af_slice_of(afts_cert_key_pem(client))};
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    const afc_client_certificate certificate = {.certificate = afc_slice_of(afts_cert_pem(client)),
+                                                .key = afc_slice_of(afts_cert_key_pem(client))};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.trust = policy_of(world->authority, false);
     options.proxy_trust = policy_of(route.authority, false);
     options.tls.client_certificates = &certificate;
     options.tls.client_certificate_count = 1;
     atomic_uint questions = 0;
-    options.tls.certificate_hook = (af_certificate_hook){&questions, count_question};
-    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL,
-                                   relay_url(route.relay, "https", NULL), NULL};
+    options.tls.certificate_hook = (afc_certificate_hook){&questions, count_question};
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
+                                    relay_url(route.relay, "https", NULL), NULL};
     world_close_session(world);
-    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
-    af_trust_policy_release(options.trust);
-    af_trust_policy_release(options.proxy_trust);
-    check_fetch_url(route.world, tls_url(world), AF_OK);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
+    afc_trust_policy_release(options.proxy_trust);
+    check_fetch_url(route.world, tls_url(world), AFC_OK);
     assert_false(relay_saw_certificate(route.relay));
     assert_int_equal(questions, 0);
     end_route(&route);
@@ -307,11 +308,11 @@ static void refused_tunnels_have_their_reason(void **state) {
     route route = make_route(world);
     use(&route, policy_of(world->authority, false), policy_of(route.authority, false));
     relay_refuse(route.relay, 403);
-    check_fetch_url(route.world, tls_url(world), AF_ECONNECT);
+    check_fetch_url(route.world, tls_url(world), AFC_ECONNECT);
     relay_refuse(route.relay, 407);
-    check_fetch_url(route.world, tls_url(world), AF_EAUTH);
+    check_fetch_url(route.world, tls_url(world), AFC_EAUTH);
     relay_refuse(route.relay, 0);
-    check_fetch_url(route.world, tls_url(world), AF_OK);
+    check_fetch_url(route.world, tls_url(world), AFC_OK);
     end_route(&route);
     world_free(world);
 }

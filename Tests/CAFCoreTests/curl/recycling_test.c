@@ -11,12 +11,12 @@
 
 static char large[100000];
 
-static const af_header fields[] = {{{"X-One", 5}, {"1", 1}, 0},
-                                   {{"Authorization", 13}, {"secret", 6}, AF_HEADER_SECRET},
-                                   {{"Accept", 6}, {"text/plain", 10}, 0}};
-static const af_header bare[] = {{{"User-Agent", 10}, {NULL, 0}, AF_HEADER_REMOVE},
-                                 {{"Accept", 6}, {NULL, 0}, AF_HEADER_REMOVE},
-                                 {{"Accept-Encoding", 15}, {NULL, 0}, AF_HEADER_REMOVE}};
+static const afc_header fields[] = {{{"X-One", 5}, {"1", 1}, 0},
+                                    {{"Authorization", 13}, {"secret", 6}, AFC_HEADER_SECRET},
+                                    {{"Accept", 6}, {"text/plain", 10}, 0}};
+static const afc_header bare[] = {{{"User-Agent", 10}, {NULL, 0}, AFC_HEADER_REMOVE},
+                                  {{"Accept", 6}, {NULL, 0}, AFC_HEADER_REMOVE},
+                                  {{"Accept-Encoding", 15}, {NULL, 0}, AFC_HEADER_REMOVE}};
 
 typedef struct reader {
     size_t position;
@@ -62,17 +62,17 @@ enum kind {
     KINDS
 };
 
-static af_status stop_at_head(call *call, af_response *response) {
+static afc_status stop_at_head(call *call, afc_response *response) {
     (void)call, (void)response;
-    return AF_EUNSUPPORTED;
+    return AFC_EUNSUPPORTED;
 }
 
 static void set_reader(call *call, reader *reader, int64_t length) {
-    call->request.body = (af_body){.kind = AF_BODY_READER, .length = length};
-    call->request.body.reader = (af_reader){reader, read_large, rewind_large, NULL};
+    call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = length};
+    call->request.body.reader = (afc_reader){reader, read_large, rewind_large, NULL};
 }
 
-static void set_headers(call *call, const af_header *headers, size_t count) {
+static void set_headers(call *call, const afc_header *headers, size_t count) {
     call->request.headers = headers;
     call->request.header_count = count;
 }
@@ -89,7 +89,7 @@ static const char *path_of(enum kind kind) {
     }
 }
 
-static af_status set_up(call *call, enum kind kind, const char *file, reader *reader) {
+static afc_status set_up(call *call, enum kind kind, const char *file, reader *reader) {
     switch (kind) {
     case PLAIN_GET:
         break;
@@ -109,11 +109,11 @@ static af_status set_up(call *call, enum kind kind, const char *file, reader *re
         call->request.method = "POST";
         break;
     case PUT_LARGE:
-        call_send(call, "PUT", (af_slice){large, sizeof large});
+        call_send(call, "PUT", (afc_slice){large, sizeof large});
         break;
     case PUT_FILE:
         call->request.method = "PUT";
-        call->request.body = (af_body){.kind = AF_BODY_FILE, .path = file};
+        call->request.body = (afc_body){.kind = AFC_BODY_FILE, .path = file};
         break;
     case PATCH_READER:
         call->request.method = "PATCH";
@@ -121,7 +121,7 @@ static af_status set_up(call *call, enum kind kind, const char *file, reader *re
         break;
     case POST_CHUNKED:
         call->request.method = "POST";
-        set_reader(call, reader, AF_LENGTH_UNKNOWN);
+        set_reader(call, reader, AFC_LENGTH_UNKNOWN);
         break;
     case GET_WITH_BODY:
         call_send(call, "GET", S("content of a GET"));
@@ -143,37 +143,37 @@ static af_status set_up(call *call, enum kind kind, const char *file, reader *re
         set_headers(call, fields, COUNT_OF(fields));
         break;
     case REDIRECTED_POST:
-        call_send(call, "POST", (af_slice){large, sizeof large});
+        call_send(call, "POST", (afc_slice){large, sizeof large});
         break;
     case CANCELLED_AT_HEAD:
         call->at_head = stop_at_head;
-        return AF_EUNSUPPORTED;
+        return AFC_EUNSUPPORTED;
     case TOO_LARGE:
         call->request.limits.body = 1;
-        return AF_ETOOBIG;
+        return AFC_ETOOBIG;
     case WRITTEN_AS_EVENTS:
-        call->request.sink.kind = AF_SINK_CALLBACK;
+        call->request.sink.kind = AFC_SINK_CALLBACK;
         call->request.priority = 200;
-        call->request.version = AF_HTTP_PREFER_1_1;
-        call->request.timeouts = (af_timeouts){1000000, 2000000, 3000000};
+        call->request.version = AFC_HTTP_PREFER_1_1;
+        call->request.timeouts = (afc_timeouts){1000000, 2000000, 3000000};
         break;
     case KINDS:
         break;
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
-static void perform_kind(world *world, af_session *session, enum kind kind, const char *file) {
+static void perform_kind(world *world, afc_session *session, enum kind kind, const char *file) {
     reader reader = {0};
     call *call = call_new(world, path_of(kind));
     call->session = session;
-    af_status expected = set_up(call, kind, file, &reader);
+    afc_status expected = set_up(call, kind, file, &reader);
     call_perform(call);
     check_ended(call, expected);
     call_free(call);
 }
 
-static void append(af_bytes *all, const void *bytes, size_t size) {
+static void append(afc_bytes *all, const void *bytes, size_t size) {
     all->bytes = realloc(all->bytes, all->size + size + 1);
     assert_non_null(all->bytes);
     if (size > 0) memcpy((char *)all->bytes + all->size, bytes, size);
@@ -181,8 +181,8 @@ static void append(af_bytes *all, const void *bytes, size_t size) {
 }
 
 /** Heads and bodies of the requests from number `*next` on, which is moved behind them. */
-static af_bytes take_seen(world *world, size_t *next) {
-    af_bytes all = {NULL, 0};
+static afc_bytes take_seen(world *world, size_t *next) {
+    afc_bytes all = {NULL, 0};
     for (size_t end = afts_server_stats(world->server).requests; *next < end; ++*next) {
         afts_request *request = afts_copy_request(world->server, *next);
         assert_non_null(request);
@@ -203,25 +203,25 @@ static void every_request_is_as_if_it_were_the_first(void **state) {
     serve(world, "/302", answer(302, "Location: /", ""));
     serve(world, "/307", answer(307, "Location: /", ""));
 
-    af_bytes alone[KINDS];
+    afc_bytes alone[KINDS];
     size_t next = 0;
     for (int kind = 0; kind < KINDS; kind++) {
-        af_session *session;
-        check_status(af_session_new(&session, NULL, NULL), AF_OK);
+        afc_session *session;
+        check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
         perform_kind(world, session, (enum kind)kind, file);
         alone[kind] = take_seen(world, &next);
         assert_true(alone[kind].size > 0);
-        af_session_release(session);
+        afc_session_release(session);
     }
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 1;
-    af_session *session;
-    check_status(af_session_new(&session, &options, NULL), AF_OK);
+    afc_session *session;
+    check_status(afc_session_new(&session, &options, NULL), AFC_OK);
     uint64_t random = 7;
     for (int round = 0; round < 600; round++) {
         enum kind kind = (enum kind)(next_random(&random) % KINDS);
         perform_kind(world, session, kind, file);
-        af_bytes seen = take_seen(world, &next);
+        afc_bytes seen = take_seen(world, &next);
         if (seen.size != alone[kind].size ||
             memcmp(seen.bytes, alone[kind].bytes, seen.size) != 0) {
             print_error("kind %d in round %d:\n%.300s\ninstead of\n%.300s\n", (int)kind, round,
@@ -231,7 +231,7 @@ static void every_request_is_as_if_it_were_the_first(void **state) {
         assert_memory_equal(seen.bytes, alone[kind].bytes, seen.size);
         free(seen.bytes);
     }
-    af_session_release(session);
+    afc_session_release(session);
     for (int kind = 0; kind < KINDS; kind++) free(alone[kind].bytes);
     folder_remove(&folder);
 }

@@ -21,7 +21,7 @@ static void check_genuine(world *world, const char *url) {
     call *call = call_new(world, "/genuine");
     if (url != NULL) call->request.url = url;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "genuine");
     assert_false(call->hops[0].is_retried);
     call_free(call);
@@ -46,7 +46,7 @@ static void check_idle(world *world, const char *url, const char *response, cons
     call *first = call_new(world, "/first");
     if (url != NULL) first->request.url = url;
     call_perform(first);
-    check_ended(first, AF_OK);
+    check_ended(first, AFC_OK);
     call_free(first);
     afts_release(world->server, "idle", 1);
     /* Nobody asks for anything: the loop ends it by itself. */
@@ -91,7 +91,7 @@ static void ends_idle_connection_to_proxy_with_input(void **state) {
             call->request.url = hosts[j];
             call->request.proxy = relay_url(relay, "http", NULL);
             call_perform(call);
-            check_ended(call, AF_OK);
+            check_ended(call, AFC_OK);
             check_slice(call->body, j == 0 ? "hi" : "genuine");
             call_free(call);
             if (j == 0) {
@@ -135,7 +135,7 @@ static void check_behind(world *world, const char *base) {
     call *second = call_new(world, "/genuine");
     script_reader reader = {.bytes = S("body"), .reads_once = true};
     second->request.method = "POST";
-    second->request.body.kind = AF_BODY_READER;
+    second->request.body.kind = AFC_BODY_READER;
     second->request.body.reader = reader_of(&reader);
     second->request.body.length = 4;
     if (base != NULL) {
@@ -148,9 +148,9 @@ static void check_behind(world *world, const char *base) {
     afts_release(world->server, "together", 1);
     call_wait(first);
     call_wait(second);
-    check_ended(first, AF_OK);
+    check_ended(first, AFC_OK);
     assert_int_equal(first->body.size, LARGE);
-    check_ended(second, AF_OK);
+    check_ended(second, AFC_OK);
     check_slice(second->body, "genuine");
     assert_int_equal(second->hop_count, 1);
     assert_false(second->hops[0].is_reused);
@@ -159,19 +159,19 @@ static void check_behind(world *world, const char *base) {
     call_free(second);
     afts_request *seen = afts_copy_request(world->server,
                                            afts_server_stats(world->server).requests - 1);
-    check_slice(((af_slice){(const char *)seen->body, seen->body_size}), "body");
+    check_slice(((afc_slice){(const char *)seen->body, seen->body_size}), "body");
     afts_request_free(seen);
 }
 
-static af_session_options one_connection(void) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+static afc_session_options one_connection(void) {
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 1;
     return options;
 }
 
 static void gives_up_pooled_connection_with_input(void **state) {
     (void)state;
-    af_session_options options = one_connection();
+    afc_session_options options = one_connection();
     for (size_t i = 0; i < 10; i++) {
         world *world = world_new(NULL, &options);
         check_behind(world, NULL);
@@ -182,7 +182,7 @@ static void gives_up_pooled_connection_with_input(void **state) {
 /** OpenSSL has what is left of a record; nothing is left to see on the socket. */
 static void gives_up_pooled_tls_connection_with_input(void **state) {
     (void)state;
-    af_session_options options = one_connection();
+    afc_session_options options = one_connection();
     for (size_t i = 0; i < 10; i++) {
         world *world = world_new_alpn("http/1.1", &options);
         check_behind(world, tls_url(world));
@@ -197,9 +197,9 @@ static void gives_up_pooled_connection_to_unix_socket_with_input(void **state) {
         const char *path = text_of(world, "@af-reuse-%d-%zu", (int)getpid(), i);
         relay *relay = relay_new_at(world, path);
         world_close_session(world);
-        af_session_options options = one_connection();
+        afc_session_options options = one_connection();
         options.network.unix_socket = path;
-        check_status(af_session_new(&world->session, &options, NULL), AF_OK);
+        check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
         check_behind(world, NULL);
         world_close_session(world);
         relay_free(relay);
@@ -233,7 +233,7 @@ static void ends_connection_with_bytes_behind_response(void **state) {
         call *call = call_new(world, "/");
         call->request.method = rows[i].method;
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         check_genuine(world, NULL);
         assert_int_equal(afts_server_stats(world->server).accepted, 2);
@@ -251,9 +251,9 @@ static void keeps_connection_without_input(void **state) {
     afts_last_chunk(chunked, "A: b");
     serve(world, "/chunked", chunked);
     for (size_t i = 0; i < 10; i++) {
-        check_fetch(world, "/", AF_OK);
-        check_fetch(world, "/204", AF_OK);
-        check_fetch(world, "/chunked", AF_OK);
+        check_fetch(world, "/", AFC_OK);
+        check_fetch(world, "/204", AFC_OK);
+        check_fetch(world, "/chunked", AFC_OK);
     }
     assert_int_equal(afts_server_stats(world->server).accepted, 1);
 }
@@ -272,7 +272,7 @@ static void lose_second(world *world, bool resets) {
         afts_close(script);
     afts_on_connection(world->server, 0, script);
     serve(world, "/genuine", answer(200, NULL, "genuine"));
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
 }
 
 static void repeats_only_what_is_idempotent(void **state) {
@@ -292,7 +292,7 @@ static void repeats_only_what_is_idempotent(void **state) {
         else
             call_send(call, rows[i / 2].method, S("content"));
         call_perform(call);
-        check_ended(call, repeats ? AF_OK : AF_ELOST);
+        check_ended(call, repeats ? AFC_OK : AFC_ELOST);
         bool is_recorded = false;
         for (size_t hop = 0; hop < call->hop_count; hop++) {
             if (call->hops[hop].is_retried) is_recorded = true;
@@ -366,21 +366,21 @@ static void check_ending(int how, bool is_clear) {
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         calls[i] = call_new(world, "/");
         if (is_clear)
-            calls[i]->request.version = AF_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
+            calls[i]->request.version = AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
         else
             calls[i]->request.url = tls_url(world);
         if (i == 1) call_send(calls[i], "POST", S("content"));
         call_perform(calls[i]);
     }
-    check_ended(calls[0], AF_OK);
+    check_ended(calls[0], AFC_OK);
     const call *post = calls[1];
-    af_status status = post->failure.status;
+    afc_status status = post->failure.status;
     /* A stream or a connection that breaks the protocol is that, or a lost connection: versions of libcurl differ. */
-    bool may_differ = (how == RESETS || how == BAD_FRAME) && status == AF_EPROTOCOL;
+    bool may_differ = (how == RESETS || how == BAD_FRAME) && status == AFC_EPROTOCOL;
     /* In the clear nothing tells a refusal from the end that libcurl 8.10 and later wait for when they close. */
-    bool may_be_lost = is_clear && libcurl_is_at_least(8, 10) && status == AF_ELOST;
+    bool may_be_lost = is_clear && libcurl_is_at_least(8, 10) && status == AFC_ELOST;
     bool is_repeated = how == REFUSES && !may_be_lost;
-    check_ended(post, is_repeated ? AF_OK : may_differ ? AF_EPROTOCOL : AF_ELOST);
+    check_ended(post, is_repeated ? AFC_OK : may_differ ? AFC_EPROTOCOL : AFC_ELOST);
     assert_int_equal(post->hops[post->hop_count - 1].is_retried, is_repeated);
     assert_int_equal(atomic_load(&ending.posts), is_repeated ? 2 : 1);
     for (size_t i = 0; i < COUNT_OF(calls); i++) call_free(calls[i]);

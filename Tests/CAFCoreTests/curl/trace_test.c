@@ -13,7 +13,7 @@ typedef struct tape {
     char text[16384];
     size_t size;
     size_t hops;
-    af_trace_connection connections[8];
+    afc_trace_connection connections[8];
     char subjects[8][128], alpns[8][32], versions[8][32], ciphers[8][64];
     size_t connection_count;
 } tape;
@@ -29,7 +29,7 @@ static void copy(char *out, size_t size, const char *text) {
     snprintf(out, size, "%s", text != NULL ? text : "-");
 }
 
-static void keep_connection(tape *tape, const af_trace_connection *connection) {
+static void keep_connection(tape *tape, const afc_trace_connection *connection) {
     size_t index = tape->connection_count;
     if (index == COUNT_OF(tape->connections)) return;
     tape->connections[index] = *connection;
@@ -40,14 +40,14 @@ static void keep_connection(tape *tape, const af_trace_connection *connection) {
     tape->connection_count++;
 }
 
-static void on_trace(void *context, const af_trace *trace) {
+static void on_trace(void *context, const afc_trace *trace) {
     call *call = context;
     tape *tape = call->payload;
     static const char marks[] = "C><";
     put(tape, &marks[trace->kind], 1);
     if (trace->is_tunnel) put(tape, "T", 1);
     put(tape, " ", 1);
-    if (trace->kind == AF_TRACE_CONNECTION) {
+    if (trace->kind == AFC_TRACE_CONNECTION) {
         keep_connection(tape, trace->connection);
         put(tape, "\n", 1);
     } else {
@@ -64,7 +64,7 @@ static call *traced(world *world, const char *path, tape *tape) {
     return call;
 }
 
-static void run(call *call, af_status expected) {
+static void run(call *call, afc_status expected) {
     call_perform(call);
     check_ended(call, expected);
 }
@@ -92,14 +92,14 @@ static void reports_the_bytes_that_the_server_saw(void **state) {
     serve(world, "/a", answer(200, "X-A:  1 \r\n", "body"));
     call *call = traced(world, "/a?b=c", &tape);
     call_send(call, "POST", S("secret body"));
-    run(call, AF_OK);
+    run(call, AFC_OK);
     call_free(call);
     const char *expected = text_of(world, "C \n> %s< HTTP/1.1 200 OK\r\n< X-A:  1 \r\n",
                                    head_seen(world, 0));
     assert_memory_equal(tape.text, expected, strlen(expected));
     assert_null(strstr(tape.text, "body"));
     assert_string_equal(tape.text + tape.size - 4, "< \r\n");
-    const af_trace_connection *connection = &tape.connections[0];
+    const afc_trace_connection *connection = &tape.connections[0];
     assert_string_equal(connection->remote_address, "127.0.0.1");
     assert_int_equal(connection->remote_port, afts_server_port(world->server));
     assert_false(connection->is_proxy);
@@ -107,7 +107,7 @@ static void reports_the_bytes_that_the_server_saw(void **state) {
     assert_null(connection->tls_version);
 
     call = traced(world, "/a", &tape);
-    run(call, AF_OK);
+    run(call, AFC_OK);
     call_free(call);
     assert_true(tape.connections[0].is_reused);
     assert_string_equal(tape.connections[0].remote_address, "127.0.0.1");
@@ -119,7 +119,7 @@ static void reports_each_hop_by_its_index(void **state) {
     serve(world, "/1", answer(302, "Location: /2\r\n", "gone"));
     serve(world, "/2", answer(301, "Location: http://u:pass@127.0.0.1:1/\r\n", ""));
     call *call = traced(world, "/1", &tape);
-    run(call, AF_ECONNECT);
+    run(call, AFC_ECONNECT);
     check_contains(tape.text, "> GET /1 HTTP/1.1\r\n");
     check_contains(tape.text, "< HTTP/1.1 302 Found\r\n");
     check_contains(tape.text, "> GET /2 HTTP/1.1\r\n");
@@ -133,16 +133,16 @@ static void reports_each_hop_by_its_index(void **state) {
 
 static void hides_secrets_and_nothing_else(void **state) {
     world *world = *state;
-    static const af_header own[] = {{{"Authorization", 13}, {"Bearer s3cret", 13}, 0},
-                                    {{"Cookie", 6}, {"a=s3cret", 8}, 0},
-                                    {{"X-Key", 5}, {"s3cret", 6}, AF_HEADER_SECRET},
-                                    {{"X-Plain", 7}, {"seen", 4}, 0}};
+    static const afc_header own[] = {{{"Authorization", 13}, {"Bearer s3cret", 13}, 0},
+                                     {{"Cookie", 6}, {"a=s3cret", 8}, 0},
+                                     {{"X-Key", 5}, {"s3cret", 6}, AFC_HEADER_SECRET},
+                                     {{"X-Plain", 7}, {"seen", 4}, 0}};
     tape tape;
     serve(world, "/", answer(200, "Set-Cookie: b=s3cret\r\n", ""));
     call *call = traced(world, "/", &tape);
     call->request.headers = own;
     call->request.header_count = COUNT_OF(own);
-    run(call, AF_OK);
+    run(call, AFC_OK);
     call_free(call);
     assert_null(strstr(tape.text, "s3cret"));
     check_contains(
@@ -159,7 +159,7 @@ static void reports_interim_responses_and_trailers(void **state) {
                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                "2\r\nhi\r\n0\r\nX-After: 1\r\n\r\n");
     call *call = traced(world, "/", &tape);
-    run(call, AF_OK);
+    run(call, AFC_OK);
     call_free(call);
     check_contains(tape.text,
                    "< HTTP/1.1 103 Early Hints\r\n< Link: </a>\r\n< \r\n< HTTP/1.1 200 OK\r\n");
@@ -169,7 +169,7 @@ static void reports_interim_responses_and_trailers(void **state) {
 static void reports_both_rounds_of_authentication(void **state) {
     world *world = *state;
     tape tape;
-    af_credentials credentials = AF_CREDENTIALS_INIT;
+    afc_credentials credentials = AFC_CREDENTIALS_INIT;
     credentials.user = "me";
     credentials.password = "s3cret";
     serve_once(
@@ -178,7 +178,7 @@ static void reports_both_rounds_of_authentication(void **state) {
     serve(world, "/", answer(200, NULL, "in"));
     call *call = traced(world, "/", &tape);
     call->request.credentials = &credentials;
-    run(call, AF_OK);
+    run(call, AFC_OK);
     call_free(call);
     assert_int_equal(times(tape.text, "> GET / HTTP/1.1\r\n"), 2);
     assert_int_equal(times(tape.text, "Authorization: <hidden>\r\n"), 1);
@@ -191,9 +191,9 @@ enum { LONG_FIELD = 200000, LONG_FIELDS = 4 };
 static void check_large_head(world *world, const char *url, const char *method) {
     char *value = malloc(LONG_FIELD);
     memset(value, 'v', LONG_FIELD);
-    af_header own[LONG_FIELDS];
+    afc_header own[LONG_FIELDS];
     for (size_t i = 0; i < LONG_FIELDS; i++) {
-        own[i] = (af_header){{"Cookie", 6}, {value, LONG_FIELD}, 0};
+        own[i] = (afc_header){{"Cookie", 6}, {value, LONG_FIELD}, 0};
     }
     tape tape;
     call *call = traced(world, "/", &tape);
@@ -201,7 +201,7 @@ static void check_large_head(world *world, const char *url, const char *method) 
     call->request.method = method;
     call->request.headers = own;
     call->request.header_count = LONG_FIELDS;
-    run(call, AF_OK);
+    run(call, AFC_OK);
     call_free(call);
     free(value);
     assert_int_equal(times(tape.text, text_of(world, "> %s", method)), 1);
@@ -230,7 +230,7 @@ static void describes_connections_over_tls(void **state) {
     for (int i = 0; i < 2; i++) {
         call *call = traced(world, "/", &tape);
         call->request.url = tls_url(world);
-        run(call, AF_OK);
+        run(call, AFC_OK);
         call_free(call);
         assert_int_equal(tape.connection_count, 1);
         assert_string_equal(tape.versions[0], "TLSv1.3");
@@ -252,8 +252,8 @@ static void answer_stream(afts_conn *conn, const afts_request *request, void *pa
 
 static void reports_http_2_without_fields_that_it_does_not_send(void **state) {
     (void)state;
-    static const af_header own[] = {{{"X-Mixed", 7}, {"Case", 4}, 0},
-                                    {{"Connection", 10}, {"close", 5}, 0}};
+    static const afc_header own[] = {{{"X-Mixed", 7}, {"Case", 4}, 0},
+                                     {{"Connection", 10}, {"close", 5}, 0}};
     world *world = h2_world(NULL);
     tape tape;
     h2_serve(world, answer_stream, NULL, H2_CLOSE);
@@ -261,7 +261,7 @@ static void reports_http_2_without_fields_that_it_does_not_send(void **state) {
     call->request.url = tls_url(world);
     call->request.headers = own;
     call->request.header_count = COUNT_OF(own);
-    run(call, AF_OK);
+    run(call, AFC_OK);
     call_free(call);
     check_contains(tape.text, "> GET / HTTP/2\r\nhost: localhost:");
     check_contains(tape.text, "x-mixed: Case\r\n");
@@ -272,16 +272,16 @@ static void reports_http_2_without_fields_that_it_does_not_send(void **state) {
 }
 
 static void use_proxy(world *world, relay *relay, const char *scheme, const afts_cert *authority) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.trust = world->authority != NULL ? policy_trusting(afts_cert_pem(world->authority))
                                              : NULL;
     options.proxy_trust = authority != NULL ? policy_trusting(afts_cert_pem(authority)) : NULL;
-    options.proxies = (af_proxies){AF_PROXIES_GIVEN, NULL, NULL,
-                                   relay_url(relay, scheme, "me:s3cret"), NULL};
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
+                                    relay_url(relay, scheme, "me:s3cret"), NULL};
     world_close_session(world);
-    check_status(af_session_new(&world->session, &options, NULL), AF_OK);
-    af_trust_policy_release(options.trust);
-    af_trust_policy_release(options.proxy_trust);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
+    afc_trust_policy_release(options.proxy_trust);
 }
 
 static void reports_connect_and_the_connections_before_and_behind_it(void **state) {
@@ -292,7 +292,7 @@ static void reports_connect_and_the_connections_before_and_behind_it(void **stat
     use_proxy(world, relay, "http", NULL);
     call *call = traced(world, "/", &tape);
     call->request.url = tls_url(world);
-    run(call, AF_OK);
+    run(call, AFC_OK);
     call_free(call);
     const char *start = "CT \n>T CONNECT localhost:";
     assert_memory_equal(tape.text, start, strlen(start));
@@ -318,7 +318,7 @@ static void reports_a_refused_connect(void **state) {
     relay_refuse(relay, 403);
     call *call = traced(world, "/", &tape);
     call->request.url = "https://example.test/";
-    run(call, AF_ECONNECT);
+    run(call, AFC_ECONNECT);
     call_free(call);
     check_contains(tape.text, ">T CONNECT example.test:443 HTTP/1.1\r\n");
     check_contains(tape.text, "<T HTTP/1.1 403");
@@ -337,7 +337,7 @@ static void describes_tls_of_the_proxy_and_of_the_server(void **state) {
     use_proxy(world, relay, "https", authority);
     call *call = traced(world, "/", &tape);
     call->request.url = tls_url(world);
-    run(call, AF_OK);
+    run(call, AFC_OK);
     call_free(call);
     assert_int_equal(tape.connection_count, 2);
     for (size_t i = 0; i < 2; i++) {

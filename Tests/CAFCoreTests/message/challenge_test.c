@@ -12,29 +12,30 @@
 
 /** A head with these values of WWW-Authenticate; the last is NULL. */
 typedef struct fields {
-    af_header headers[8];
-    af_head head;
+    afc_header headers[8];
+    afc_head head;
 } fields;
 
 static fields *head_of(fields *fields, const char *const *values) {
     size_t count = 0;
     for (; values[count] != NULL; count++) {
-        fields->headers[count] = (af_header){S("www-authenticate"), af_slice_of(values[count]), 0};
+        fields->headers[count] = (afc_header){S("www-authenticate"), afc_slice_of(values[count]),
+                                              0};
     }
-    fields->head = (af_head){401, AF_HTTP_1_1, {NULL, 0}, fields->headers, count};
+    fields->head = (afc_head){401, AFC_HTTP_1_1, {NULL, 0}, fields->headers, count};
     return fields;
 }
 
 /** "Scheme(token68)" or "Scheme[params]", one after the other. */
-static void write_all(const af_head *head, char *out, size_t size) {
-    af__challenge_reader reader;
-    af__challenge challenge;
+static void write_all(const afc_head *head, char *out, size_t size) {
+    afc__challenge_reader reader;
+    afc__challenge challenge;
     size_t at = 0;
     out[0] = '\0';
-    af__challenge_reader_init(&reader, head, false);
-    while (af__challenge_next(&reader, &challenge) && at < size) {
+    afc__challenge_reader_init(&reader, head, false);
+    while (afc__challenge_next(&reader, &challenge) && at < size) {
         bool has_token = challenge.token68.size > 0;
-        af_slice rest = has_token ? challenge.token68 : challenge.params;
+        afc_slice rest = has_token ? challenge.token68 : challenge.params;
         int count = snprintf(out + at, size - at, "%.*s%c%.*s%c", (int)challenge.scheme.size,
                              challenge.scheme.bytes, has_token ? '(' : '[', (int)rest.size,
                              rest.size > 0 ? rest.bytes : "", has_token ? ')' : ']');
@@ -91,38 +92,38 @@ static void parameters_are_found_and_unescaped(void **state) {
     (void)state;
     fields fields;
     static const char *const values[] = {"Digest REALM=\"a \\\"b\\\\\", nonce=n, x = \"\"", NULL};
-    af__challenge_reader reader;
-    af__challenge challenge;
-    af_slice value;
-    af__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
-    assert_true(af__challenge_next(&reader, &challenge));
-    assert_true(af__challenge_find(&challenge, "realm", &value));
-    af__buffer text;
-    af__buffer_init(&text, 100);
-    check_status(af__challenge_unescape(value, &text), AF_OK);
-    check_slice(((af_slice){text.bytes, text.size}), "a \"b\\");
-    af_slice plain = {text.bytes, text.size};
-    af__buffer quoted;
-    af__buffer_init(&quoted, 100);
-    check_status(af__challenge_quote(plain, &quoted), AF_OK);
-    check_slice(((af_slice){quoted.bytes, quoted.size}), "\"a \\\"b\\\\\"");
-    af__buffer_clear(&quoted);
-    af__buffer_clear(&text);
-    assert_true(af__challenge_find(&challenge, "Nonce", &value));
+    afc__challenge_reader reader;
+    afc__challenge challenge;
+    afc_slice value;
+    afc__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
+    assert_true(afc__challenge_next(&reader, &challenge));
+    assert_true(afc__challenge_find(&challenge, "realm", &value));
+    afc__buffer text;
+    afc__buffer_init(&text, 100);
+    check_status(afc__challenge_unescape(value, &text), AFC_OK);
+    check_slice(((afc_slice){text.bytes, text.size}), "a \"b\\");
+    afc_slice plain = {text.bytes, text.size};
+    afc__buffer quoted;
+    afc__buffer_init(&quoted, 100);
+    check_status(afc__challenge_quote(plain, &quoted), AFC_OK);
+    check_slice(((afc_slice){quoted.bytes, quoted.size}), "\"a \\\"b\\\\\"");
+    afc__buffer_clear(&quoted);
+    afc__buffer_clear(&text);
+    assert_true(afc__challenge_find(&challenge, "Nonce", &value));
     check_slice(value, "n");
-    assert_true(af__challenge_find(&challenge, "x", &value));
+    assert_true(afc__challenge_find(&challenge, "x", &value));
     check_slice(value, "");
-    assert_false(af__challenge_find(&challenge, "y", &value));
+    assert_false(afc__challenge_find(&challenge, "y", &value));
 }
 
 static size_t count_challenges(const char *value) {
     const char *values[] = {value, NULL};
     fields fields;
-    af__challenge_reader reader;
-    af__challenge challenge;
+    afc__challenge_reader reader;
+    afc__challenge challenge;
     size_t count = 0;
-    af__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
-    while (af__challenge_next(&reader, &challenge)) count++;
+    afc__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
+    while (afc__challenge_next(&reader, &challenge)) count++;
     return count;
 }
 
@@ -137,15 +138,15 @@ static void there_are_limits(void **state) {
     char *text = calloc(1, 400000);
     assert_non_null(text);
     for (int i = 0; i < 1000; i++) add(text, "a%d,", i);
-    assert_int_equal(count_challenges(text), AF__CHALLENGES_MOST);
+    assert_int_equal(count_challenges(text), AFC__CHALLENGES_MOST);
     text[0] = '\0';
     add(text, "Basic a0=%d", 0);
-    for (int i = 1; i < AF__CHALLENGE_PARAMS_MOST; i++) add(text, ",a%d=0", i);
+    for (int i = 1; i < AFC__CHALLENGE_PARAMS_MOST; i++) add(text, ",a%d=0", i);
     assert_int_equal(count_challenges(text), 1);
     add(text, ",b=%d", 0);
     assert_int_equal(count_challenges(text), 0);
     memset(text, 0, 400000);
-    memset(text, 'x', AF__CHALLENGE_LONGEST + 5);
+    memset(text, 'x', AFC__CHALLENGE_LONGEST + 5);
     memcpy(text, "Basic realm=\"", 13);
     text[strlen(text)] = '"';
     assert_int_equal(count_challenges(text), 1);
@@ -164,56 +165,56 @@ static void there_are_limits(void **state) {
 #define BASIC "Basic realm=r"
 
 #define ALL (~0u)
-#define NO_CONNECTION (ALL & ~(unsigned)(AF_AUTH_NTLM | AF_AUTH_NEGOTIATE))
+#define NO_CONNECTION (ALL & ~(unsigned)(AFC_AUTH_NTLM | AFC_AUTH_NEGOTIATE))
 
 static void the_strongest_that_fits_is_chosen(void **state) {
     (void)state;
-    static const af_credentials user = {"u", "p", NULL, 0, false};
-    static const af_credentials ambient = {"", "", NULL, 0, false};
-    static const af_credentials token = {NULL, NULL, "t", 0, false};
-    static const af_credentials basic_only = {"u", "p", NULL, AF_AUTH_BASIC, false};
-    static const af_credentials digest_only = {"u", "p", NULL, AF_AUTH_DIGEST, false};
-    static const af_credentials negotiate_only = {"u", "p", NULL, AF_AUTH_NEGOTIATE, false};
-    static const af_credentials with_colon = {"u:v", "p", NULL, 0, false};
+    static const afc_credentials user = {"u", "p", NULL, 0, false};
+    static const afc_credentials ambient = {"", "", NULL, 0, false};
+    static const afc_credentials token = {NULL, NULL, "t", 0, false};
+    static const afc_credentials basic_only = {"u", "p", NULL, AFC_AUTH_BASIC, false};
+    static const afc_credentials digest_only = {"u", "p", NULL, AFC_AUTH_DIGEST, false};
+    static const afc_credentials negotiate_only = {"u", "p", NULL, AFC_AUTH_NEGOTIATE, false};
+    static const afc_credentials with_colon = {"u:v", "p", NULL, 0, false};
     static const struct {
         const char *values[5];
         unsigned possible;
-        const af_credentials *credentials;
+        const afc_credentials *credentials;
         unsigned expected;
-        af__access_hash hash;
+        afc__access_hash hash;
     } rows[] = {
-        {{BASIC}, ALL, &user, AF_AUTH_BASIC, 0},
-        {{"bAsIc"}, ALL, &user, AF_AUTH_BASIC, 0},
-        {{BASIC, DIGEST_MD5}, ALL, &user, AF_AUTH_DIGEST, AF__ACCESS_MD5},
-        {{DIGEST_MD5, BASIC, DIGEST_SHA}, ALL, &user, AF_AUTH_DIGEST, AF__ACCESS_SHA_256},
-        {{DIGEST_SHA ", " DIGEST_MD5 ", " BASIC}, ALL, &user, AF_AUTH_DIGEST, AF__ACCESS_SHA_256},
-        {{"NTLM", DIGEST_SHA, BASIC}, ALL, &user, AF_AUTH_NTLM, 0},
-        {{"NTLM", DIGEST_SHA, BASIC}, NO_CONNECTION, &user, AF_AUTH_DIGEST, AF__ACCESS_SHA_256},
-        {{"Negotiate", "NTLM", BASIC}, ALL, &user, AF_AUTH_NTLM, 0},
-        {{"Negotiate", "NTLM", BASIC}, ALL, &ambient, AF_AUTH_NEGOTIATE, 0},
-        {{"Negotiate", "NTLM", BASIC}, ALL, &negotiate_only, AF_AUTH_NEGOTIATE, 0},
+        {{BASIC}, ALL, &user, AFC_AUTH_BASIC, 0},
+        {{"bAsIc"}, ALL, &user, AFC_AUTH_BASIC, 0},
+        {{BASIC, DIGEST_MD5}, ALL, &user, AFC_AUTH_DIGEST, AFC__ACCESS_MD5},
+        {{DIGEST_MD5, BASIC, DIGEST_SHA}, ALL, &user, AFC_AUTH_DIGEST, AFC__ACCESS_SHA_256},
+        {{DIGEST_SHA ", " DIGEST_MD5 ", " BASIC}, ALL, &user, AFC_AUTH_DIGEST, AFC__ACCESS_SHA_256},
+        {{"NTLM", DIGEST_SHA, BASIC}, ALL, &user, AFC_AUTH_NTLM, 0},
+        {{"NTLM", DIGEST_SHA, BASIC}, NO_CONNECTION, &user, AFC_AUTH_DIGEST, AFC__ACCESS_SHA_256},
+        {{"Negotiate", "NTLM", BASIC}, ALL, &user, AFC_AUTH_NTLM, 0},
+        {{"Negotiate", "NTLM", BASIC}, ALL, &ambient, AFC_AUTH_NEGOTIATE, 0},
+        {{"Negotiate", "NTLM", BASIC}, ALL, &negotiate_only, AFC_AUTH_NEGOTIATE, 0},
         {{"Negotiate"}, ALL, &user, 0, 0},
-        {{BASIC, "Bearer"}, ALL, &token, AF_AUTH_BEARER, 0},
-        {{BASIC, "Bearer"}, ALL, &user, AF_AUTH_BASIC, 0},
+        {{BASIC, "Bearer"}, ALL, &token, AFC_AUTH_BEARER, 0},
+        {{BASIC, "Bearer"}, ALL, &user, AFC_AUTH_BASIC, 0},
         {{BASIC}, ALL, &token, 0, 0},
-        {{BASIC, DIGEST_MD5}, ALL, &basic_only, AF_AUTH_BASIC, 0},
+        {{BASIC, DIGEST_MD5}, ALL, &basic_only, AFC_AUTH_BASIC, 0},
         {{BASIC}, ALL, &digest_only, 0, 0},
         {{BASIC}, ALL, &with_colon, 0, 0},
-        {{DIGEST_MD5}, ALL, &with_colon, AF_AUTH_DIGEST, AF__ACCESS_MD5},
+        {{DIGEST_MD5}, ALL, &with_colon, AFC_AUTH_DIGEST, AFC__ACCESS_MD5},
         /* Where Digest is offered Basic is not used, even if this Digest can't be answered. */
         {{BASIC, "Digest realm=r, nonce=n, algorithm=SHA-3"}, ALL, &user, 0, 0},
         {{BASIC, "Digest realm=r"}, ALL, &user, 0, 0},
         {{BASIC, "Digest nonce=n, qop=other"}, ALL, &user, 0, 0},
         {{"Unheard of=1"}, ALL, &user, 0, 0},
-        {{BASIC, "Negotiate"}, ALL, NULL, AF_AUTH_NEGOTIATE, 0},
+        {{BASIC, "Negotiate"}, ALL, NULL, AFC_AUTH_NEGOTIATE, 0},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         fields fields;
-        af__challenge_choice choice;
-        af__challenge_question question = {.head = &head_of(&fields, rows[i].values)->head,
-                                           .possible = rows[i].possible,
-                                           .credentials = rows[i].credentials};
-        af__challenge_choose(&question, &choice);
+        afc__challenge_choice choice;
+        afc__challenge_question question = {.head = &head_of(&fields, rows[i].values)->head,
+                                            .possible = rows[i].possible,
+                                            .credentials = rows[i].credentials};
+        afc__challenge_choose(&question, &choice);
         if (choice.scheme != rows[i].expected) print_error("row %zu\n", i);
         assert_int_equal(choice.scheme, rows[i].expected);
         assert_int_equal(choice.terms.hash, rows[i].hash);
@@ -222,34 +223,34 @@ static void the_strongest_that_fits_is_chosen(void **state) {
 
 static void a_proxys_challenges_are_not_a_servers(void **state) {
     (void)state;
-    af_header headers[] = {{S_INIT("WWW-Authenticate"), S_INIT("Basic realm=s"), 0},
-                           {S_INIT("Proxy-Authenticate"), S_INIT("Digest nonce=n"), 0}};
-    af_head head = {407, AF_HTTP_1_1, {NULL, 0}, headers, 2};
-    af__challenge_choice choice;
-    af__challenge_question question = {.head = &head, .possible = ALL};
-    af__challenge_choose(&question, &choice);
-    assert_int_equal(choice.scheme, AF_AUTH_BASIC);
+    afc_header headers[] = {{S_INIT("WWW-Authenticate"), S_INIT("Basic realm=s"), 0},
+                            {S_INIT("Proxy-Authenticate"), S_INIT("Digest nonce=n"), 0}};
+    afc_head head = {407, AFC_HTTP_1_1, {NULL, 0}, headers, 2};
+    afc__challenge_choice choice;
+    afc__challenge_question question = {.head = &head, .possible = ALL};
+    afc__challenge_choose(&question, &choice);
+    assert_int_equal(choice.scheme, AFC_AUTH_BASIC);
     question.is_proxy = true;
-    af__challenge_choose(&question, &choice);
-    assert_int_equal(choice.scheme, AF_AUTH_DIGEST);
+    afc__challenge_choose(&question, &choice);
+    assert_int_equal(choice.scheme, AFC_AUTH_DIGEST);
 }
 
 /* ---- Digest -------------------------------------------------------------------------------- */
 
-static char *answer_to(const char *value, af__access_request request) {
+static char *answer_to(const char *value, afc__access_request request) {
     const char *values[] = {value, NULL};
     fields fields;
-    af__challenge_reader reader;
-    af__challenge challenge;
-    af__access_terms terms;
-    af__access access;
+    afc__challenge_reader reader;
+    afc__challenge challenge;
+    afc__access_terms terms;
+    afc__access access;
     char *answer;
-    af__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
-    assert_true(af__challenge_next(&reader, &challenge));
-    assert_true(af__access_terms_read(&challenge, true, &terms));
-    check_status(af__access_init(&access, &terms), AF_OK);
-    check_status(af__access_answer(&access, &request, &answer, NULL), AF_OK);
-    af__access_clear(&access);
+    afc__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
+    assert_true(afc__challenge_next(&reader, &challenge));
+    assert_true(afc__access_terms_read(&challenge, true, &terms));
+    check_status(afc__access_init(&access, &terms), AFC_OK);
+    check_status(afc__access_answer(&access, &request, &answer, NULL), AFC_OK);
+    afc__access_clear(&access);
     return answer;
 }
 
@@ -267,31 +268,31 @@ static void digest_answers_are_those_of_the_rfc(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char value[512];
         snprintf(value, sizeof value, "Digest algorithm=%s, %s", rows[i].algorithm, terms);
-        af__access_request request = {
+        afc__access_request request = {
             "Mufasa",          "Circle of Life", "GET",
-            "/dir/index.html", af_slice_of(""),  "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"};
+            "/dir/index.html", afc_slice_of(""), "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"};
         char *answer = answer_to(value, request);
         check_contains(answer, rows[i].response);
         check_contains(answer, "Digest username=\"Mufasa\", realm=\"http-auth@example.org\", ");
         check_contains(answer, ", qop=auth, nc=00000001, ");
         check_contains(answer, ", opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"");
-        af_free(answer);
+        afc_free(answer);
     }
-    af__access_request old = {"Mufasa",          "Circle Of Life", "GET",
-                              "/dir/index.html", af_slice_of(""),  "0a4f113b"};
+    afc__access_request old = {"Mufasa",          "Circle Of Life", "GET",
+                               "/dir/index.html", afc_slice_of(""), "0a4f113b"};
     char *answer = answer_to("Digest realm=\"testrealm@host.com\", qop=\"auth,auth-int\", "
                              "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"",
                              old);
     check_contains(answer, "response=\"6629fae49393a05397450978507c4ef1\"");
     assert_null(strstr(answer, "algorithm"));
-    af_free(answer);
+    afc_free(answer);
     /* Without a quality of protection, as RFC 2069 had it. */
     answer = answer_to("Digest realm=\"testrealm@host.com\", "
                        "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"",
                        old);
     check_contains(answer, "response=\"670fd8c2df070c60b045671b8b24ff02\"");
     assert_null(strstr(answer, "cnonce"));
-    af_free(answer);
+    afc_free(answer);
 }
 
 static void refuses_digest_values_with_control_characters(void **state) {
@@ -300,13 +301,13 @@ static void refuses_digest_values_with_control_characters(void **state) {
         "Digest realm=\"r\", nonce=\"n\x01\"", "Digest realm=\"r\x7f\", nonce=\"n\"",
         "Digest realm=\"r\", nonce=\"n\", opaque=\"\x1b[0m\"", NULL};
     fields fields;
-    af__challenge_reader reader;
-    af__challenge challenge;
-    af__access_terms terms;
+    afc__challenge_reader reader;
+    afc__challenge challenge;
+    afc__access_terms terms;
     int count = 0;
-    af__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
-    while (af__challenge_next(&reader, &challenge)) {
-        assert_false(af__access_terms_read(&challenge, true, &terms));
+    afc__challenge_reader_init(&reader, &head_of(&fields, values)->head, false);
+    while (afc__challenge_next(&reader, &challenge)) {
+        assert_false(afc__access_terms_read(&challenge, true, &terms));
         count++;
     }
     assert_int_equal(count, 3);
@@ -314,13 +315,13 @@ static void refuses_digest_values_with_control_characters(void **state) {
 
 static void names_are_quoted_and_hashed(void **state) {
     (void)state;
-    af__access_request request = {"a\"b\\c", "p", "GET", "/", af_slice_of(""), "c"};
+    afc__access_request request = {"a\"b\\c", "p", "GET", "/", afc_slice_of(""), "c"};
     char *answer = answer_to("Digest realm=\"r\\\"s\", nonce=\"n\\\\m\", qop=auth", request);
     check_contains(answer, "username=\"a\\\"b\\\\c\", realm=\"r\\\"s\", nonce=\"n\\\\m\"");
-    af_free(answer);
+    afc_free(answer);
     /* RFC 7616 3.9.2. */
-    af__access_request hashed = {
-        "J\303\244s\303\270n Doe",         "Secret, or not?", "GET", "/doe.json", af_slice_of(""),
+    afc__access_request hashed = {
+        "J\303\244s\303\270n Doe",         "Secret, or not?", "GET", "/doe.json", afc_slice_of(""),
         "NTg6RKcb9boFIAS3KrFK9BGeh+niz/sm"};
     answer = answer_to("Digest realm=\"api@example.org\", qop=\"auth\", algorithm=SHA-512-256, "
                        "nonce=\"5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK\", charset=UTF-8, "
@@ -328,24 +329,24 @@ static void names_are_quoted_and_hashed(void **state) {
                        hashed);
     check_contains(answer, "userhash=true");
     assert_null(strstr(answer, "Doe\""));
-    af_free(answer);
+    afc_free(answer);
 }
 
 static void every_answer_counts_and_differs(void **state) {
     (void)state;
-    af__access_terms terms = {.hash = AF__ACCESS_SHA_256, .qop = AF__QOP_AUTH, .nonce = S("n")};
-    af__access access;
-    check_status(af__access_init(&access, &terms), AF_OK);
-    af__access_request request = {"u", "p", "GET", "/", af_slice_of(""), NULL};
+    afc__access_terms terms = {.hash = AFC__ACCESS_SHA_256, .qop = AFC__QOP_AUTH, .nonce = S("n")};
+    afc__access access;
+    check_status(afc__access_init(&access, &terms), AFC_OK);
+    afc__access_request request = {"u", "p", "GET", "/", afc_slice_of(""), NULL};
     char *first, *second;
-    check_status(af__access_answer(&access, &request, &first, NULL), AF_OK);
-    check_status(af__access_answer(&access, &request, &second, NULL), AF_OK);
+    check_status(afc__access_answer(&access, &request, &first, NULL), AFC_OK);
+    check_status(afc__access_answer(&access, &request, &second, NULL), AFC_OK);
     check_contains(first, "nc=00000001");
     check_contains(second, "nc=00000002");
     assert_string_not_equal(strstr(first, "cnonce"), strstr(second, "cnonce"));
-    af_free(first);
-    af_free(second);
-    af__access_clear(&access);
+    afc_free(first);
+    afc_free(second);
+    afc__access_clear(&access);
 }
 
 /* ---- Whatever comes ------------------------------------------------------------------------ */
@@ -370,10 +371,10 @@ static void anything_may_come(void **state) {
         memcpy(exact, text, strlen(text) + 1);
         const char *values[] = {exact, NULL};
         fields fields;
-        af__challenge_choice choice;
-        af__challenge_question question = {
+        afc__challenge_choice choice;
+        afc__challenge_question question = {
             .head = &head_of(&fields, values)->head, .possible = ALL, .knows_body = true};
-        af__challenge_choose(&question, &choice);
+        afc__challenge_choose(&question, &choice);
         assert_true((choice.scheme & ~choice.offered) == 0);
         free(exact);
     }
@@ -381,54 +382,54 @@ static void anything_may_come(void **state) {
 
 static void memory_may_be_short(void **state) {
     (void)state;
-    af__access_terms terms = {.hash = AF__ACCESS_MD5,
-                              .qop = AF__QOP_AUTH,
-                              .nonce = S("nonce"),
-                              .realm = S("realm"),
-                              .opaque = S("opaque")};
-    af__access_request request = {"u", "p", "GET", "/", af_slice_of(""), NULL};
-    af_credentials credentials = {"user", NULL, "token", 0, false};
+    afc__access_terms terms = {.hash = AFC__ACCESS_MD5,
+                               .qop = AFC__QOP_AUTH,
+                               .nonce = S("nonce"),
+                               .realm = S("realm"),
+                               .opaque = S("opaque")};
+    afc__access_request request = {"u", "p", "GET", "/", afc_slice_of(""), NULL};
+    afc_credentials credentials = {"user", NULL, "token", 0, false};
     TORTURE(n) {
-        af__access access;
+        afc__access access;
         char *answer = NULL;
-        af__identity *identity;
-        if (af__access_init(&access, &terms) == AF_OK) {
-            (void)af__access_answer(&access, &request, &answer, NULL);
-            if (answer != NULL) af__free_secret(answer, strlen(answer));
-            af__access_clear(&access);
+        afc__identity *identity;
+        if (afc__access_init(&access, &terms) == AFC_OK) {
+            (void)afc__access_answer(&access, &request, &answer, NULL);
+            if (answer != NULL) afc__free_secret(answer, strlen(answer));
+            afc__access_clear(&access);
         }
-        if (af__identity_new(&identity, &credentials, NULL, NULL) == AF_OK) {
+        if (afc__identity_new(&identity, &credentials, NULL, NULL) == AFC_OK) {
             assert_string_equal(identity->credentials.password, "");
-            char *field = af__basic_field("user", "password");
+            char *field = afc__basic_field("user", "password");
             if (field != NULL) assert_string_equal(field, "Basic dXNlcjpwYXNzd29yZA==");
-            if (field != NULL) af__free_secret(field, strlen(field));
+            if (field != NULL) afc__free_secret(field, strlen(field));
         }
-        af__identity_free(identity);
-        af_credentials none = AF_CREDENTIALS_INIT;
-        if (af__identity_new(&identity, &none, "a%40b:c%3Ad", NULL) == AF_OK) {
+        afc__identity_free(identity);
+        afc_credentials none = AFC_CREDENTIALS_INIT;
+        if (afc__identity_new(&identity, &none, "a%40b:c%3Ad", NULL) == AFC_OK) {
             assert_string_equal(identity->credentials.user, "a@b");
             assert_string_equal(identity->credentials.password, "c:d");
         }
-        af__identity_free(identity);
+        afc__identity_free(identity);
     }
 }
 
 static void what_is_no_credential_is_refused(void **state) {
     (void)state;
-    static const af_credentials rows[] = {
+    static const afc_credentials rows[] = {
         {"a\rb", NULL, NULL, 0, false},   {"a", "b\nc", NULL, 0, false},
         {NULL, NULL, "t\r\n", 0, false},  {NULL, NULL, "", 0, false},
         {"a", "b", NULL, 1u << 9, false},
     };
-    af__identity *identity;
-    af_failure failure;
+    afc__identity *identity;
+    afc_failure failure;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        check_status(af__identity_new(&identity, &rows[i], NULL, &failure), AF_EINVAL);
+        check_status(afc__identity_new(&identity, &rows[i], NULL, &failure), AFC_EINVAL);
         assert_null(identity);
     }
-    af_credentials none = AF_CREDENTIALS_INIT;
-    check_status(af__identity_new(&identity, &none, "a%0Ab:c", &failure), AF_EINVAL);
-    check_status(af__identity_new(&identity, &none, "a:c%00", &failure), AF_EINVAL);
+    afc_credentials none = AFC_CREDENTIALS_INIT;
+    check_status(afc__identity_new(&identity, &none, "a%0Ab:c", &failure), AFC_EINVAL);
+    check_status(afc__identity_new(&identity, &none, "a:c%00", &failure), AFC_EINVAL);
 }
 
 int main(void) {

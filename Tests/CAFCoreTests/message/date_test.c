@@ -30,7 +30,8 @@ static void reads_all_three_forms(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         int64_t seconds = 0;
-        if (!af_date_parse(af_slice_of(rows[i].text), NOW, &seconds)) fail_msg("%s", rows[i].text);
+        if (!afc_date_parse(afc_slice_of(rows[i].text), NOW, &seconds))
+            fail_msg("%s", rows[i].text);
         if (seconds != rows[i].seconds) {
             fail_msg("%s: %lld", rows[i].text, (long long)seconds);
         }
@@ -71,15 +72,15 @@ static void refuses_what_is_no_date(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         int64_t seconds;
-        if (af_date_parse(af_slice_of(rows[i]), NOW, &seconds)) fail_msg("%s", rows[i]);
+        if (afc_date_parse(afc_slice_of(rows[i]), NOW, &seconds)) fail_msg("%s", rows[i]);
     }
     int64_t seconds;
-    assert_false(af_date_parse(S("Sun, 06 Nov 1994 08:49:37\0GMT"), NOW, &seconds));
+    assert_false(afc_date_parse(S("Sun, 06 Nov 1994 08:49:37\0GMT"), NOW, &seconds));
 }
 
 static int64_t read_date(const char *text, int64_t now) {
     int64_t seconds = 0;
-    if (!af_date_parse(af_slice_of(text), now, &seconds)) fail_msg("%s", text);
+    if (!afc_date_parse(afc_slice_of(text), now, &seconds)) fail_msg("%s", text);
     return seconds;
 }
 
@@ -103,7 +104,8 @@ static void two_digits_are_at_most_fifty_years_ahead(void **state) {
                      INT64_C(3287088000));
     /* Which century is chosen first; only then it may turn out that it had no such day. */
     int64_t seconds;
-    assert_false(af_date_parse(S("Monday, 29-Feb-00 00:00:00 GMT"), INT64_C(4070908800), &seconds));
+    assert_false(
+        afc_date_parse(S("Monday, 29-Feb-00 00:00:00 GMT"), INT64_C(4070908800), &seconds));
 }
 
 static void writes_what_it_reads(void **state) {
@@ -121,21 +123,21 @@ static void writes_what_it_reads(void **state) {
         {978307199, "Sun, 31 Dec 2000 23:59:59 GMT"},
         {253402300799, "Fri, 31 Dec 9999 23:59:59 GMT"},
     };
-    char text[AF_DATE_ROOM];
+    char text[AFC_DATE_ROOM];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_true(af_date_write(text, rows[i].seconds));
+        assert_true(afc_date_write(text, rows[i].seconds));
         assert_string_equal(text, rows[i].text);
         assert_int_equal(read_date(text, NOW), rows[i].seconds);
     }
     const int64_t none[] = {-2208988801, 253402300800, INT64_MIN, INT64_MAX};
     for (size_t i = 0; i < COUNT_OF(none); i++) {
-        assert_false(af_date_write(text, none[i]));
+        assert_false(afc_date_write(text, none[i]));
         assert_string_equal(text, "");
     }
     uint64_t random = 9;
     for (int i = 0; i < 20000; i++) {
         int64_t seconds = (int64_t)(next_random(&random) % 255611289600) - 2208988800;
-        assert_true(af_date_write(text, seconds));
+        assert_true(afc_date_write(text, seconds));
         assert_int_equal(read_date(text, NOW), seconds);
     }
 }
@@ -147,8 +149,8 @@ static void agrees_with_the_shared_table(void **state) {
     char *fields[3];
     while (rows_next(rows, fields, 3)) {
         int64_t seconds = 0;
-        bool is_date = af_date_parse(af_slice_of(fields[0]), strtoll(fields[1], NULL, 10),
-                                     &seconds);
+        bool is_date = afc_date_parse(afc_slice_of(fields[0]), strtoll(fields[1], NULL, 10),
+                                      &seconds);
         bool is_expected = strcmp(fields[2], "-") != 0;
         if (is_date != is_expected || (is_date && seconds != strtoll(fields[2], NULL, 10))) {
             fail_msg("%s: %lld", fields[0], (long long)seconds);

@@ -15,48 +15,48 @@ static void the_strongest_promise_counts(void **state) {
     (void)state;
     static const struct {
         const char *fields;
-        af__digest_kind kind;
+        afc__digest_kind kind;
     } rows[] = {
-        {"", AF__DIGEST_NONE},
-        {"Content-MD5: " MD5_OF_NOTHING, AF__DIGEST_MD5},
-        {"Content-MD5: short==", AF__DIGEST_NONE},
-        {"Content-MD5: \nRepr-Digest: ", AF__DIGEST_NONE},
-        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_SHA_256},
-        {"repr-digest: sha-512=:" SHA_512_OF_NOTHING ":", AF__DIGEST_SHA_512},
+        {"", AFC__DIGEST_NONE},
+        {"Content-MD5: " MD5_OF_NOTHING, AFC__DIGEST_MD5},
+        {"Content-MD5: short==", AFC__DIGEST_NONE},
+        {"Content-MD5: \nRepr-Digest: ", AFC__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ":", AFC__DIGEST_SHA_256},
+        {"repr-digest: sha-512=:" SHA_512_OF_NOTHING ":", AFC__DIGEST_SHA_512},
         {"Repr-Digest: sha-512=:" SHA_512_OF_NOTHING ":,sha-256=:" SHA_256_OF_NOTHING ":",
-         AF__DIGEST_SHA_512},
+         AFC__DIGEST_SHA_512},
         {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ":\nRepr-Digest: sha-512=:" SHA_512_OF_NOTHING
          ":\nContent-MD5: " MD5_OF_NOTHING,
-         AF__DIGEST_SHA_512},
+         AFC__DIGEST_SHA_512},
         /* Everything else that a dictionary may hold is stepped over. */
         {"Repr-Digest: a, b;c;d=\"x,\\\"y\", e=(1 :Zg==: \"s\" t;u=?1), *f=-1.5 ,\tsha-256=:"
          "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU:;q=1",
-         AF__DIGEST_SHA_256},
-        {"Repr-Digest: crc32c=:AAAAAA==:, md5=:" MD5_OF_NOTHING ":", AF__DIGEST_NONE},
-        {"Repr-Digest: sha-256=?1", AF__DIGEST_NONE},
+         AFC__DIGEST_SHA_256},
+        {"Repr-Digest: crc32c=:AAAAAA==:, md5=:" MD5_OF_NOTHING ":", AFC__DIGEST_NONE},
+        {"Repr-Digest: sha-256=?1", AFC__DIGEST_NONE},
         /* What is no dictionary promises nothing. */
-        {"Repr-Digest: sha-256=" SHA_256_OF_NOTHING, AF__DIGEST_NONE},
-        {"Repr-Digest: SHA-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
-        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ":,", AF__DIGEST_NONE},
-        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ": x", AF__DIGEST_NONE},
-        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING, AF__DIGEST_NONE},
-        {"Repr-Digest: sha-256=:" MD5_OF_NOTHING ":", AF__DIGEST_NONE},
-        {"Repr-Digest: sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFV=:", AF__DIGEST_NONE},
-        {"Repr-Digest: sha-256=:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU=:", AF__DIGEST_NONE},
-        {"Repr-Digest: a=\"open, sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
-        {"Repr-Digest: a=\"\\n\", sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
-        {"Repr-Digest: a=(1, sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
-        {"Repr-Digest: a=(\"x\"y), sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
-        {"Repr-Digest: a;=1, sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
-        {"Repr-Digest: a=, sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
-        {"Content-Digest: sha-256=:" SHA_256_OF_NOTHING ":", AF__DIGEST_NONE},
+        {"Repr-Digest: sha-256=" SHA_256_OF_NOTHING, AFC__DIGEST_NONE},
+        {"Repr-Digest: SHA-256=:" SHA_256_OF_NOTHING ":", AFC__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ":,", AFC__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING ": x", AFC__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:" SHA_256_OF_NOTHING, AFC__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:" MD5_OF_NOTHING ":", AFC__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFV=:", AFC__DIGEST_NONE},
+        {"Repr-Digest: sha-256=:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU=:", AFC__DIGEST_NONE},
+        {"Repr-Digest: a=\"open, sha-256=:" SHA_256_OF_NOTHING ":", AFC__DIGEST_NONE},
+        {"Repr-Digest: a=\"\\n\", sha-256=:" SHA_256_OF_NOTHING ":", AFC__DIGEST_NONE},
+        {"Repr-Digest: a=(1, sha-256=:" SHA_256_OF_NOTHING ":", AFC__DIGEST_NONE},
+        {"Repr-Digest: a=(\"x\"y), sha-256=:" SHA_256_OF_NOTHING ":", AFC__DIGEST_NONE},
+        {"Repr-Digest: a;=1, sha-256=:" SHA_256_OF_NOTHING ":", AFC__DIGEST_NONE},
+        {"Repr-Digest: a=, sha-256=:" SHA_256_OF_NOTHING ":", AFC__DIGEST_NONE},
+        {"Content-Digest: sha-256=:" SHA_256_OF_NOTHING ":", AFC__DIGEST_NONE},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written written;
         write_head(&written, 200, rows[i].fields);
-        af__digest digest = af__digest_promised(&written.head, true);
+        afc__digest digest = afc__digest_promised(&written.head, true);
         if (digest.kind != rows[i].kind) {
-            fail_msg("%s: %s", rows[i].fields, af__digest_name(digest.kind));
+            fail_msg("%s: %s", rows[i].fields, afc__digest_name(digest.kind));
         }
     }
 }
@@ -65,7 +65,7 @@ static void a_part_has_no_content_md5_of_the_whole(void **state) {
     (void)state;
     written written;
     write_head(&written, 206, "Content-MD5: " MD5_OF_NOTHING);
-    assert_int_equal(af__digest_promised(&written.head, false).kind, AF__DIGEST_NONE);
+    assert_int_equal(afc__digest_promised(&written.head, false).kind, AFC__DIGEST_NONE);
 }
 
 static void digests_survive_as_text(void **state) {
@@ -73,13 +73,13 @@ static void digests_survive_as_text(void **state) {
     static const char *const texts[] = {"md5=" MD5_OF_NOTHING, "sha-256=" SHA_256_OF_NOTHING,
                                         "sha-512=" SHA_512_OF_NOTHING};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        af__digest digest;
-        af__buffer out;
-        af__buffer_init(&out, 1024);
-        assert_true(af__digest_read(af_slice_of(texts[i]), &digest));
-        check_status(af__digest_write(&digest, &out), AF_OK);
-        check_slice(((af_slice){out.bytes, out.size}), texts[i]);
-        af__buffer_clear(&out);
+        afc__digest digest;
+        afc__buffer out;
+        afc__buffer_init(&out, 1024);
+        assert_true(afc__digest_read(afc_slice_of(texts[i]), &digest));
+        check_status(afc__digest_write(&digest, &out), AFC_OK);
+        check_slice(((afc_slice){out.bytes, out.size}), texts[i]);
+        afc__buffer_clear(&out);
     }
     static const char *const bad[] = {"",
                                       "md5",
@@ -89,9 +89,9 @@ static void digests_survive_as_text(void **state) {
                                       "sha-256=" MD5_OF_NOTHING,
                                       "md5=" MD5_OF_NOTHING "="};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        af__digest digest;
-        if (af__digest_read(af_slice_of(bad[i]), &digest)) fail_msg("%s", bad[i]);
-        assert_int_equal(digest.kind, AF__DIGEST_NONE);
+        afc__digest digest;
+        if (afc__digest_read(afc_slice_of(bad[i]), &digest)) fail_msg("%s", bad[i]);
+        assert_int_equal(digest.kind, AFC__DIGEST_NONE);
     }
 }
 

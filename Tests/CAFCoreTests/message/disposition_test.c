@@ -8,14 +8,14 @@
 #include "message/media_types.h"
 
 typedef struct row {
-    af_slice value;
+    afc_slice value;
     const char *name; /**< NULL: none. */
 } row;
 
 static void check_rows(const row *rows, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        char name[AF_FILE_NAME_MAX + 1] = "untouched";
-        bool found = af__disposition_file_name(name, rows[i].value);
+        char name[AFC_FILE_NAME_MAX + 1] = "untouched";
+        bool found = afc__disposition_file_name(name, rows[i].value);
         if (rows[i].name == NULL) {
             if (found) fail_msg("%s: %s", rows[i].value.bytes, name);
         } else if (!found || strcmp(name, rows[i].name) != 0) {
@@ -159,44 +159,44 @@ static void hostile_names_become_harmless(void **state) {
 /** The name for `count` times `unit` between two texts; empty if there is none. */
 static void suggest_long(char *name, const char *before, const char *unit, size_t count,
                          const char *after) {
-    af__buffer value;
-    af__buffer_init(&value, UINT16_MAX);
-    assert_int_equal(af__buffer_append_two(&value, S("a; filename=\""), af_slice_of(before)),
-                     AF_OK);
+    afc__buffer value;
+    afc__buffer_init(&value, UINT16_MAX);
+    assert_int_equal(afc__buffer_append_two(&value, S("a; filename=\""), afc_slice_of(before)),
+                     AFC_OK);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(af__buffer_append(&value, unit, strlen(unit)), AF_OK);
+        assert_int_equal(afc__buffer_append(&value, unit, strlen(unit)), AFC_OK);
     }
-    assert_int_equal(af__buffer_append_two(&value, af_slice_of(after), S("\"")), AF_OK);
-    if (!af__disposition_file_name(name, (af_slice){value.bytes, value.size})) name[0] = '\0';
-    af__buffer_clear(&value);
+    assert_int_equal(afc__buffer_append_two(&value, afc_slice_of(after), S("\"")), AFC_OK);
+    if (!afc__disposition_file_name(name, (afc_slice){value.bytes, value.size})) name[0] = '\0';
+    afc__buffer_clear(&value);
 }
 
 static void long_names_are_cut_before_the_extension(void **state) {
     (void)state;
-    char name[AF_FILE_NAME_MAX + 1];
-    suggest_long(name, "", "x", AF_FILE_NAME_MAX - 5, ".txt");
-    assert_int_equal(strlen(name), AF_FILE_NAME_MAX - 1);
+    char name[AFC_FILE_NAME_MAX + 1];
+    suggest_long(name, "", "x", AFC_FILE_NAME_MAX - 5, ".txt");
+    assert_int_equal(strlen(name), AFC_FILE_NAME_MAX - 1);
     suggest_long(name, "", "x", 4000, ".txt");
-    assert_int_equal(strlen(name), AF_FILE_NAME_MAX - 1);
+    assert_int_equal(strlen(name), AFC_FILE_NAME_MAX - 1);
     assert_string_equal(name + strlen(name) - 5, "x.txt");
     /* Three bytes each: what is left of the room is no whole character. */
     suggest_long(name, "", "\xE2\x82\xAC", 1000, ".txt");
     assert_int_equal((strlen(name) - 4) % 3, 0);
-    assert_true(strlen(name) > AF_FILE_NAME_MAX - 4);
+    assert_true(strlen(name) > AFC_FILE_NAME_MAX - 4);
     assert_string_equal(name + strlen(name) - 7, "\xE2\x82\xAC.txt");
     suggest_long(name, "x.", "y", 1000, "");
-    assert_int_equal(strlen(name), AF_FILE_NAME_MAX - 1);
+    assert_int_equal(strlen(name), AFC_FILE_NAME_MAX - 1);
     suggest_long(name, "x", ". ", 1000, "yyyyyyyyyyyyyyyyyyyy");
     assert_string_equal(name, "x");
     suggest_long(name, "CON", " ", 1000, "x");
     assert_string_equal(name, "_CON");
     suggest_long(name, "CON", " ", 1000, "x.txt");
-    assert_int_equal(strlen(name), AF_FILE_NAME_MAX);
+    assert_int_equal(strlen(name), AFC_FILE_NAME_MAX);
     assert_string_equal(name + strlen(name) - 5, " .txt");
     assert_memory_equal(name, "_CON ", 5);
-    suggest_long(name, "", "x", AF__FILE_NAME_SOURCE + 1, "");
+    suggest_long(name, "", "x", AFC__FILE_NAME_SOURCE + 1, "");
     assert_string_equal(name, "");
-    suggest_long(name, "", "\xE9", AF__FILE_NAME_SOURCE / 2 + 1, "");
+    suggest_long(name, "", "\xE9", AFC__FILE_NAME_SOURCE / 2 + 1, "");
     assert_string_equal(name, "");
 }
 
@@ -226,22 +226,22 @@ static void without_a_disposition_the_url_names_the_file(void **state) {
         {NULL, NULL, NULL, "download"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_header headers[2];
-        af_head head = {.status = 200, .headers = headers};
+        afc_header headers[2];
+        afc_head head = {.status = 200, .headers = headers};
         if (rows[i].disposition != NULL) {
-            headers[head.header_count++] = (af_header){S("content-disposition"),
-                                                       af_slice_of(rows[i].disposition), 0};
+            headers[head.header_count++] = (afc_header){S("content-disposition"),
+                                                        afc_slice_of(rows[i].disposition), 0};
         }
         if (rows[i].type != NULL) {
-            headers[head.header_count++] = (af_header){S("Content-Type"), af_slice_of(rows[i].type),
-                                                       0};
+            headers[head.header_count++] = (afc_header){S("Content-Type"),
+                                                        afc_slice_of(rows[i].type), 0};
         }
-        char name[AF_FILE_NAME_MAX + 1];
-        af_suggest_file_name(name, &head, rows[i].url);
+        char name[AFC_FILE_NAME_MAX + 1];
+        afc_suggest_file_name(name, &head, rows[i].url);
         assert_string_equal(name, rows[i].name);
     }
-    char name[AF_FILE_NAME_MAX + 1];
-    af_suggest_file_name(name, NULL, "http://host/a");
+    char name[AFC_FILE_NAME_MAX + 1];
+    afc_suggest_file_name(name, NULL, "http://host/a");
     assert_string_equal(name, "a");
 }
 
@@ -280,41 +280,41 @@ static void url_names_a_file_or_says_why_not(void **state) {
         {"http://host/%20", NULL, "nothing"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        char name[AF_FILE_NAME_MAX + 1] = "before";
-        af_failure failure = {0};
-        af_status status = af_url_file_name(name, af_slice_of(rows[i].url), &failure);
-        if (status != (rows[i].name != NULL ? AF_OK : AF_EINVAL)) fail_msg("%s", rows[i].url);
+        char name[AFC_FILE_NAME_MAX + 1] = "before";
+        afc_failure failure = {0};
+        afc_status status = afc_url_file_name(name, afc_slice_of(rows[i].url), &failure);
+        if (status != (rows[i].name != NULL ? AFC_OK : AFC_EINVAL)) fail_msg("%s", rows[i].url);
         assert_string_equal(name, rows[i].name != NULL ? rows[i].name : "");
         if (rows[i].reason != NULL) check_contains(failure.text, rows[i].reason);
     }
-    char name[AF_FILE_NAME_MAX + 1], longest[5000];
+    char name[AFC_FILE_NAME_MAX + 1], longest[5000];
     memset(longest, 'a', sizeof longest);
     memcpy(longest, "http://h/", 9);
-    af_failure failure;
-    af_slice url = {longest, sizeof longest};
-    check_status(af_url_file_name(name, url, &failure), AF_EINVAL);
+    afc_failure failure;
+    afc_slice url = {longest, sizeof longest};
+    check_status(afc_url_file_name(name, url, &failure), AFC_EINVAL);
     check_contains(failure.text, "too long");
 }
 
 static void of_two_fields_the_first_that_names_a_file_counts(void **state) {
     (void)state;
-    const af_header headers[] = {{S("Content-Disposition"), S("attachment"), 0},
-                                 {S("Content-Disposition"), S("attachment; filename=b"), 0},
-                                 {S("Content-Disposition"), S("attachment; filename=c"), 0}};
-    af_head head = {.status = 200, .headers = headers, .header_count = 3};
-    char name[AF_FILE_NAME_MAX + 1];
-    af_suggest_file_name(name, &head, "http://host/a");
+    const afc_header headers[] = {{S("Content-Disposition"), S("attachment"), 0},
+                                  {S("Content-Disposition"), S("attachment; filename=b"), 0},
+                                  {S("Content-Disposition"), S("attachment; filename=c"), 0}};
+    afc_head head = {.status = 200, .headers = headers, .header_count = 3};
+    char name[AFC_FILE_NAME_MAX + 1];
+    afc_suggest_file_name(name, &head, "http://host/a");
     assert_string_equal(name, "b");
 }
 
 static void types_have_a_usual_extension(void **state) {
     (void)state;
-    assert_string_equal(af__extension_of_media_type(S("text/plain")), "txt");
-    assert_string_equal(af__extension_of_media_type(S(" IMAGE/JPEG;q=1")), "jpeg");
-    assert_null(af__extension_of_media_type(S("")));
-    assert_null(af__extension_of_media_type((af_slice){NULL, 0}));
-    assert_null(af__extension_of_media_type(S("text")));
-    assert_null(af__extension_of_media_type(S("text/plain\0")));
+    assert_string_equal(afc__extension_of_media_type(S("text/plain")), "txt");
+    assert_string_equal(afc__extension_of_media_type(S(" IMAGE/JPEG;q=1")), "jpeg");
+    assert_null(afc__extension_of_media_type(S("")));
+    assert_null(afc__extension_of_media_type((afc_slice){NULL, 0}));
+    assert_null(afc__extension_of_media_type(S("text")));
+    assert_null(afc__extension_of_media_type(S("text/plain\0")));
 }
 
 int main(void) {

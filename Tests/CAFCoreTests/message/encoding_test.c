@@ -20,15 +20,15 @@ static void base64_has_the_vectors_of_its_rfc(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         size_t size = strlen(rows[i].octets);
-        char text[AF__BASE64_SIZE(6) + 1];
+        char text[AFC__BASE64_SIZE(6) + 1];
         unsigned char octets[6];
-        af__base64_encode(text, (const unsigned char *)rows[i].octets, size);
+        afc__base64_encode(text, (const unsigned char *)rows[i].octets, size);
         assert_string_equal(text, rows[i].text);
-        assert_int_equal(strlen(text), AF__BASE64_SIZE(size));
-        assert_true(af__base64_decode(octets, size, af_slice_of(text)));
+        assert_int_equal(strlen(text), AFC__BASE64_SIZE(size));
+        assert_true(afc__base64_decode(octets, size, afc_slice_of(text)));
         assert_memory_equal(octets, rows[i].octets, size);
-        af_slice bare = {text, strcspn(text, "=")};
-        assert_true(af__base64_decode(octets, size, bare));
+        afc_slice bare = {text, strcspn(text, "=")};
+        assert_true(afc__base64_decode(octets, size, bare));
         assert_memory_equal(octets, rows[i].octets, size);
     }
 }
@@ -46,7 +46,7 @@ static void what_is_not_so_many_octets_is_refused(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         unsigned char octets[8];
-        bool is_read = af__base64_decode(octets, rows[i].size, af_slice_of(rows[i].text));
+        bool is_read = afc__base64_decode(octets, rows[i].size, afc_slice_of(rows[i].text));
         if (is_read) print_error("\"%s\" is read as %zu octets\n", rows[i].text, rows[i].size);
         assert_false(is_read);
     }
@@ -76,14 +76,14 @@ static void what_is_no_escape_stays(void **state) {
         char text[16];
         memcpy(text, rows[i].text, strlen(rows[i].text) + 1);
         unsigned char octets[16];
-        assert_int_equal(af__percent_decode(octets, text), rows[i].size);
+        assert_int_equal(afc__percent_decode(octets, text), rows[i].size);
         assert_memory_equal(octets, rows[i].octets, rows[i].size);
         /* In place. */
-        assert_int_equal(af__percent_decode((unsigned char *)text, text), rows[i].size);
+        assert_int_equal(afc__percent_decode((unsigned char *)text, text), rows[i].size);
         assert_memory_equal(text, rows[i].octets, rows[i].size);
     }
-    assert_int_equal(af__percent_octet((af_slice){"%41", 2}), -1);
-    assert_int_equal(af__percent_octet((af_slice){"%41", 3}), 'A');
+    assert_int_equal(afc__percent_octet((afc_slice){"%41", 2}), -1);
+    assert_int_equal(afc__percent_octet((afc_slice){"%41", 3}), 'A');
 }
 
 static void every_octet_has_its_value_and_case(void **state) {
@@ -92,9 +92,9 @@ static void every_octet_has_its_value_and_case(void **state) {
     for (int octet = 0; octet < 256; octet++) {
         char c = (char)octet;
         const char *found = memchr(digits, c, sizeof digits - 1);
-        assert_int_equal(af__hex_value(c), found != NULL ? (int)((found - digits) % 16) : -1);
+        assert_int_equal(afc__hex_value(c), found != NULL ? (int)((found - digits) % 16) : -1);
         bool is_upper = octet >= 'A' && octet <= 'Z';
-        assert_int_equal((unsigned char)af__lower(c), is_upper ? octet + 32 : octet);
+        assert_int_equal((unsigned char)afc__lower(c), is_upper ? octet + 32 : octet);
     }
 }
 

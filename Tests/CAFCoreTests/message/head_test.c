@@ -6,35 +6,35 @@
 #include <afcore/task.h>
 #include <stdio.h>
 
-static const af__head_limits roomy = {64 * 1024, 100, 16};
+static const afc__head_limits roomy = {64 * 1024, 100, 16};
 
-/** Feed a whole text, line by line as its line feeds cut it; the first failure, or AF_OK. */
-static af_status feed(af__head_reader *reader, af_slice text, af__head_step *step,
-                      af_failure *failure) {
+/** Feed a whole text, line by line as its line feeds cut it; the first failure, or AFC_OK. */
+static afc_status feed(afc__head_reader *reader, afc_slice text, afc__head_step *step,
+                       afc_failure *failure) {
     while (text.size != 0) {
         const char *end = memchr(text.bytes, '\n', text.size);
         size_t size = end != NULL ? (size_t)(end - text.bytes) + 1 : text.size;
-        af_status status = af__head_reader_feed(reader, (af_slice){text.bytes, size}, step,
-                                                failure);
-        if (status != AF_OK) return status;
+        afc_status status = afc__head_reader_feed(reader, (afc_slice){text.bytes, size}, step,
+                                                  failure);
+        if (status != AFC_OK) return status;
         text.bytes += size;
         text.size -= size;
     }
-    return AF_OK;
+    return AFC_OK;
 }
 
 /** Read a text that ends in a final head. */
-static void read_head(af__head_reader *reader, const char *text) {
-    af__head_reader_init(reader, roomy);
-    af__head_step step = AF__HEAD_MORE;
-    af_failure failure;
-    if (feed(reader, af_slice_of(text), &step, &failure) != AF_OK) {
+static void read_head(afc__head_reader *reader, const char *text) {
+    afc__head_reader_init(reader, roomy);
+    afc__head_step step = AFC__HEAD_MORE;
+    afc_failure failure;
+    if (feed(reader, afc_slice_of(text), &step, &failure) != AFC_OK) {
         fail_msg("%s: %s", text, failure.text);
     }
-    assert_int_equal(step, AF__HEAD_FINAL);
+    assert_int_equal(step, AFC__HEAD_FINAL);
 }
 
-static void check_field(const af_header *field, const char *name, const char *value) {
+static void check_field(const afc_header *field, const char *name, const char *value) {
     check_slice(field->name, name);
     check_slice(field->value, value);
 }
@@ -43,7 +43,7 @@ static void check_field(const af_header *field, const char *name, const char *va
 
 static void a_head_is_kept_as_it_came(void **state) {
     (void)state;
-    af__head_reader reader;
+    afc__head_reader reader;
     read_head(&reader, "HTTP/1.1 404 Not quite  here \r\n"
                        "Server: x\r\n"
                        "set-cookie: a=1\r\n"
@@ -53,9 +53,9 @@ static void a_head_is_kept_as_it_came(void **state) {
                        "X-Blank: \t \r\n"
                        "X-Colon: a:b: c\r\n"
                        "\r\n");
-    const af_head *head = &reader.head;
+    const afc_head *head = &reader.head;
     assert_int_equal(head->status, 404);
-    assert_int_equal(head->version, AF_HTTP_1_1);
+    assert_int_equal(head->version, AFC_HTTP_1_1);
     check_slice(head->reason, "Not quite  here");
     assert_int_equal(head->header_count, 7);
     check_field(&head->headers[0], "Server", "x");
@@ -65,38 +65,38 @@ static void a_head_is_kept_as_it_came(void **state) {
     check_field(&head->headers[4], "X-Empty", "");
     check_field(&head->headers[5], "X-Blank", "");
     check_field(&head->headers[6], "X-Colon", "a:b: c");
-    assert_ptr_equal(af_head_find(head, "SET-COOKIE"), &head->headers[1]);
-    assert_null(af_head_find(head, "Set-Cooki"));
-    assert_null(af_head_find(head, ""));
-    af__head_reader_clear(&reader);
+    assert_ptr_equal(afc_head_find(head, "SET-COOKIE"), &head->headers[1]);
+    assert_null(afc_head_find(head, "Set-Cooki"));
+    assert_null(afc_head_find(head, ""));
+    afc__head_reader_clear(&reader);
 }
 
 static void a_head_without_fields_is_one(void **state) {
     (void)state;
-    af__head_reader reader;
+    afc__head_reader reader;
     read_head(&reader, "HTTP/2 204 \n\n");
-    assert_int_equal(reader.head.version, AF_HTTP_2);
+    assert_int_equal(reader.head.version, AFC_HTTP_2);
     assert_int_equal(reader.head.reason.size, 0);
     assert_int_equal(reader.head.header_count, 0);
-    assert_null(af_head_find(&reader.head, "A"));
-    af__head_reader_clear(&reader);
+    assert_null(afc_head_find(&reader.head, "A"));
+    afc__head_reader_clear(&reader);
 }
 
 static void status_lines_are_read_strictly(void **state) {
     (void)state;
     static const struct {
-        af_slice line;
+        afc_slice line;
         int status; /**< 0: refused. */
-        af_http_version version;
+        afc_http_version version;
     } cases[] = {
-        {ROW_S("HTTP/1.0 200 OK\r\n"), 200, AF_HTTP_1_0},
-        {ROW_S("HTTP/1.1 200\r\n"), 200, AF_HTTP_1_1},
-        {ROW_S("HTTP/1.1 200 \n"), 200, AF_HTTP_1_1},
-        {ROW_S("HTTP/2 299 \r\n"), 299, AF_HTTP_2},
-        {ROW_S("HTTP/2.0 999 x\r\n"), 999, AF_HTTP_2},
-        {ROW_S("HTTP/3 200 \r\n"), 200, AF_HTTP_3},
-        {ROW_S("HTTP/9.9 200 \r\n"), 200, AF_HTTP_UNKNOWN},
-        {ROW_S("HTTP/1.1 200 \xFC\r\n"), 200, AF_HTTP_1_1},
+        {ROW_S("HTTP/1.0 200 OK\r\n"), 200, AFC_HTTP_1_0},
+        {ROW_S("HTTP/1.1 200\r\n"), 200, AFC_HTTP_1_1},
+        {ROW_S("HTTP/1.1 200 \n"), 200, AFC_HTTP_1_1},
+        {ROW_S("HTTP/2 299 \r\n"), 299, AFC_HTTP_2},
+        {ROW_S("HTTP/2.0 999 x\r\n"), 999, AFC_HTTP_2},
+        {ROW_S("HTTP/3 200 \r\n"), 200, AFC_HTTP_3},
+        {ROW_S("HTTP/9.9 200 \r\n"), 200, AFC_HTTP_UNKNOWN},
+        {ROW_S("HTTP/1.1 200 \xFC\r\n"), 200, AFC_HTTP_1_1},
         {ROW_S("\r\n"), 0, 0},
         {ROW_S(""), 0, 0},
         {ROW_S("A: b\r\n"), 0, 0},
@@ -119,26 +119,26 @@ static void status_lines_are_read_strictly(void **state) {
         {ROW_S("HTTP/1.1 101 Switching\r\n"), 0, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__head_reader reader;
-        af__head_reader_init(&reader, roomy);
-        af__head_step step;
-        af_status status = af__head_reader_feed(&reader, cases[i].line, &step, NULL);
-        if (status != (cases[i].status != 0 ? AF_OK : AF_EPROTOCOL)) {
+        afc__head_reader reader;
+        afc__head_reader_init(&reader, roomy);
+        afc__head_step step;
+        afc_status status = afc__head_reader_feed(&reader, cases[i].line, &step, NULL);
+        if (status != (cases[i].status != 0 ? AFC_OK : AFC_EPROTOCOL)) {
             fail_msg("%.*s", (int)cases[i].line.size, cases[i].line.bytes);
         }
-        assert_int_equal(step, AF__HEAD_MORE);
-        if (status == AF_OK) {
+        assert_int_equal(step, AFC__HEAD_MORE);
+        if (status == AFC_OK) {
             assert_int_equal(reader.head.status, cases[i].status);
             assert_int_equal(reader.head.version, cases[i].version);
         }
-        af__head_reader_clear(&reader);
+        afc__head_reader_clear(&reader);
     }
 }
 
 static void bad_lines_are_refused(void **state) {
     (void)state;
     static const struct {
-        af_slice line;
+        afc_slice line;
         const char *reason;
     } cases[] = {
         {ROW_S("no colon\r\n"), "no colon"},
@@ -158,14 +158,14 @@ static void bad_lines_are_refused(void **state) {
         {ROW_S("\tfolded\r\n"), "folded"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__head_reader reader;
-        af__head_reader_init(&reader, roomy);
-        af__head_step step;
-        af_failure failure;
-        check_status(feed(&reader, S("HTTP/1.1 200 OK\r\n"), &step, &failure), AF_OK);
-        check_status(af__head_reader_feed(&reader, cases[i].line, &step, &failure), AF_EPROTOCOL);
+        afc__head_reader reader;
+        afc__head_reader_init(&reader, roomy);
+        afc__head_step step;
+        afc_failure failure;
+        check_status(feed(&reader, S("HTTP/1.1 200 OK\r\n"), &step, &failure), AFC_OK);
+        check_status(afc__head_reader_feed(&reader, cases[i].line, &step, &failure), AFC_EPROTOCOL);
         check_contains(failure.text, cases[i].reason);
-        af__head_reader_clear(&reader);
+        afc__head_reader_clear(&reader);
     }
 }
 
@@ -177,12 +177,12 @@ static void folds_join_with_one_space(void **state) {
     for (size_t i = 0; i < COUNT_OF(values); i++) {
         char text[200];
         snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nA: x\r\nB:%s\r\nC: y\r\n\r\n", values[i]);
-        af__head_reader reader;
+        afc__head_reader reader;
         read_head(&reader, text);
         assert_int_equal(reader.head.header_count, 3);
         check_field(&reader.head.headers[1], "B", "one two three");
         check_field(&reader.head.headers[2], "C", "y");
-        af__head_reader_clear(&reader);
+        afc__head_reader_clear(&reader);
     }
 }
 
@@ -200,75 +200,75 @@ static void folds_may_stand_anywhere(void **state) {
             text[size++] = *at;
         }
         memcpy(text + size, "\r\n\r\n", 5);
-        af__head_reader reader;
+        afc__head_reader reader;
         read_head(&reader, text);
         check_field(&reader.head.headers[0], "A", value);
-        af__head_reader_clear(&reader);
+        afc__head_reader_clear(&reader);
     }
 }
 
 static void many_fields_need_few_allocations(void **state) {
     (void)state;
-    af__head_reader reader;
-    af__head_reader_init(&reader, (af__head_limits){1 << 20, 1000, 0});
-    af__head_step step;
-    af__alloc_fail_at(SIZE_MAX);
-    check_status(feed(&reader, S("HTTP/1.1 200 OK\r\n"), &step, NULL), AF_OK);
+    afc__head_reader reader;
+    afc__head_reader_init(&reader, (afc__head_limits){1 << 20, 1000, 0});
+    afc__head_step step;
+    afc__alloc_fail_at(SIZE_MAX);
+    check_status(feed(&reader, S("HTTP/1.1 200 OK\r\n"), &step, NULL), AFC_OK);
     for (int i = 0; i < 1000; i++) {
         char line[40];
         int size = snprintf(line, sizeof line, "Name-%d: value %d\r\n", i, i);
-        check_status(feed(&reader, (af_slice){line, (size_t)size}, &step, NULL), AF_OK);
+        check_status(feed(&reader, (afc_slice){line, (size_t)size}, &step, NULL), AFC_OK);
     }
-    check_status(feed(&reader, S("\r\n"), &step, NULL), AF_OK);
-    assert_int_equal(step, AF__HEAD_FINAL);
-    assert_in_range(af__alloc_fail_at(0), 2, 20);
+    check_status(feed(&reader, S("\r\n"), &step, NULL), AFC_OK);
+    assert_int_equal(step, AFC__HEAD_FINAL);
+    assert_in_range(afc__alloc_fail_at(0), 2, 20);
     check_field(&reader.head.headers[0], "Name-0", "value 0");
     check_field(&reader.head.headers[999], "Name-999", "value 999");
-    check_field(af_head_find(&reader.head, "name-500"), "Name-500", "value 500");
-    af__head_reader_clear(&reader);
+    check_field(afc_head_find(&reader.head, "name-500"), "Name-500", "value 500");
+    afc__head_reader_clear(&reader);
 }
 
 /* ---- 1xx, trailers, what must not follow ----------------------------------------------------- */
 
 static void an_informational_head_is_not_the_answer(void **state) {
     (void)state;
-    af__head_reader reader;
-    af__head_reader_init(&reader, roomy);
-    af__head_step step;
+    afc__head_reader reader;
+    afc__head_reader_init(&reader, roomy);
+    afc__head_step step;
     check_status(feed(&reader, S("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n"), &step, NULL),
-                 AF_OK);
-    assert_int_equal(step, AF__HEAD_INFORMATIONAL);
+                 AFC_OK);
+    assert_int_equal(step, AFC__HEAD_INFORMATIONAL);
     assert_int_equal(reader.head.status, 103);
     check_field(&reader.head.headers[0], "Link", "a");
-    check_status(feed(&reader, S("HTTP/1.1 100 Continue\r\n\r\n"), &step, NULL), AF_OK);
-    assert_int_equal(step, AF__HEAD_INFORMATIONAL);
+    check_status(feed(&reader, S("HTTP/1.1 100 Continue\r\n\r\n"), &step, NULL), AFC_OK);
+    assert_int_equal(step, AFC__HEAD_INFORMATIONAL);
     assert_int_equal(reader.head.header_count, 0);
-    check_status(feed(&reader, S("HTTP/1.1 200 OK\r\nA: b\r\n\r\n"), &step, NULL), AF_OK);
-    assert_int_equal(step, AF__HEAD_FINAL);
+    check_status(feed(&reader, S("HTTP/1.1 200 OK\r\nA: b\r\n\r\n"), &step, NULL), AFC_OK);
+    assert_int_equal(step, AFC__HEAD_FINAL);
     assert_int_equal(reader.head.status, 200);
     assert_int_equal(reader.head.header_count, 1);
     assert_int_equal(reader.informational, 2);
-    af__head_reader_clear(&reader);
+    afc__head_reader_clear(&reader);
 }
 
 static void trailers_come_after_the_head_and_leave_it_alone(void **state) {
     (void)state;
-    af__head_reader reader;
+    afc__head_reader reader;
     read_head(&reader, "HTTP/1.1 200 OK\r\nA: b\r\n\r\n");
-    af__head_step step;
-    check_status(feed(&reader, S("T-1: one\r\n"), &step, NULL), AF_OK);
-    assert_int_equal(step, AF__HEAD_TRAILER);
-    check_status(feed(&reader, S(" more\r\nT-2: two\r\n"), &step, NULL), AF_OK);
-    assert_int_equal(step, AF__HEAD_TRAILER);
-    check_status(feed(&reader, S("\r\n"), &step, NULL), AF_OK);
-    assert_int_equal(step, AF__HEAD_MORE);
-    af__head_reader_finish(&reader);
+    afc__head_step step;
+    check_status(feed(&reader, S("T-1: one\r\n"), &step, NULL), AFC_OK);
+    assert_int_equal(step, AFC__HEAD_TRAILER);
+    check_status(feed(&reader, S(" more\r\nT-2: two\r\n"), &step, NULL), AFC_OK);
+    assert_int_equal(step, AFC__HEAD_TRAILER);
+    check_status(feed(&reader, S("\r\n"), &step, NULL), AFC_OK);
+    assert_int_equal(step, AFC__HEAD_MORE);
+    afc__head_reader_finish(&reader);
     assert_int_equal(reader.trailers.count, 2);
     check_field(&reader.trailers.headers[0], "T-1", "one more");
     check_field(&reader.trailers.headers[1], "T-2", "two");
     assert_int_equal(reader.head.header_count, 1);
     check_field(&reader.head.headers[0], "A", "b");
-    af__head_reader_clear(&reader);
+    afc__head_reader_clear(&reader);
 }
 
 static void after_the_head_bad_lines_are_refused_too(void **state) {
@@ -276,13 +276,13 @@ static void after_the_head_bad_lines_are_refused_too(void **state) {
     static const char *const lines[] = {"HTTP/1.1 200 OK\r\n", "HTTP/1.1 nonsense\r\n",
                                         "no colon\r\n", " folded\r\n", "A : b\r\n"};
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
-        af__head_reader reader;
+        afc__head_reader reader;
         read_head(&reader, "HTTP/1.1 200 OK\r\nA: b\r\n\r\n");
-        af__head_step step;
-        af_failure failure;
-        check_status(feed(&reader, af_slice_of(lines[i]), &step, &failure), AF_EPROTOCOL);
-        check_status(failure.status, AF_EPROTOCOL);
-        af__head_reader_clear(&reader);
+        afc__head_step step;
+        afc_failure failure;
+        check_status(feed(&reader, afc_slice_of(lines[i]), &step, &failure), AFC_EPROTOCOL);
+        check_status(failure.status, AFC_EPROTOCOL);
+        afc__head_reader_clear(&reader);
     }
 }
 
@@ -294,7 +294,7 @@ static void limits_hold_to_the_unit(void **state) {
         "HTTP/1.1 100 A\r\nX: y\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n\r\nT: u\r\n";
     enum { BYTES = sizeof text - 1, FIELDS = 3 };
     static const struct {
-        af__head_limits limits;
+        afc__head_limits limits;
         const char *reason; /**< NULL: within the limits. */
     } cases[] = {
         {{BYTES, FIELDS, 1}, NULL},
@@ -305,14 +305,14 @@ static void limits_hold_to_the_unit(void **state) {
         {{0, FIELDS, 1}, "0 bytes"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__head_reader reader;
-        af__head_reader_init(&reader, cases[i].limits);
-        af__head_step step;
-        af_failure failure;
-        af_status status = feed(&reader, af_slice_of(text), &step, &failure);
-        check_status(status, cases[i].reason != NULL ? AF_ETOOBIG : AF_OK);
+        afc__head_reader reader;
+        afc__head_reader_init(&reader, cases[i].limits);
+        afc__head_step step;
+        afc_failure failure;
+        afc_status status = feed(&reader, afc_slice_of(text), &step, &failure);
+        check_status(status, cases[i].reason != NULL ? AFC_ETOOBIG : AFC_OK);
         if (cases[i].reason != NULL) check_contains(failure.text, cases[i].reason);
-        af__head_reader_clear(&reader);
+        afc__head_reader_clear(&reader);
     }
 }
 
@@ -320,41 +320,41 @@ static void an_endless_peer_meets_a_limit(void **state) {
     (void)state;
     static const char *const repeats[] = {"HTTP/1.1 103 A\r\n\r\n", "A: b\r\n", " fold\r\n"};
     for (size_t i = 0; i < COUNT_OF(repeats); i++) {
-        af__head_reader reader;
-        af__head_reader_init(&reader, (af__head_limits){4096, 1000, 1000});
-        af__head_step step;
-        af_status status = AF_OK;
+        afc__head_reader reader;
+        afc__head_reader_init(&reader, (afc__head_limits){4096, 1000, 1000});
+        afc__head_step step;
+        afc_status status = AFC_OK;
         if (i > 0) status = feed(&reader, S("HTTP/1.1 200 OK\r\nA: b\r\n"), &step, NULL);
-        for (int n = 0; n < 4096 && status == AF_OK; n++) {
-            status = feed(&reader, af_slice_of(repeats[i]), &step, NULL);
+        for (int n = 0; n < 4096 && status == AFC_OK; n++) {
+            status = feed(&reader, afc_slice_of(repeats[i]), &step, NULL);
         }
-        check_status(status, AF_ETOOBIG);
+        check_status(status, AFC_ETOOBIG);
         assert_in_range(reader.fields.text.capacity, 0, 4096);
-        af__head_reader_clear(&reader);
+        afc__head_reader_clear(&reader);
     }
 }
 
 static void out_of_memory_is_told_and_leaves_nothing(void **state) {
     (void)state;
     TORTURE(n) {
-        af__head_reader reader;
-        af__head_reader_init(&reader, (af__head_limits){1 << 16, 100, 4});
-        af__head_step step;
-        af_failure failure = {.status = AF_OK};
-        af_status status = feed(&reader, S("HTTP/1.1 103 A\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\n"),
-                                &step, &failure);
-        for (int i = 0; i < 40 && status == AF_OK; i++) {
+        afc__head_reader reader;
+        afc__head_reader_init(&reader, (afc__head_limits){1 << 16, 100, 4});
+        afc__head_step step;
+        afc_failure failure = {.status = AFC_OK};
+        afc_status status = feed(&reader, S("HTTP/1.1 103 A\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\n"),
+                                 &step, &failure);
+        for (int i = 0; i < 40 && status == AFC_OK; i++) {
             status = feed(&reader, S("A-name: and a value\r\n and more\r\n"), &step, &failure);
         }
-        if (status == AF_OK) status = feed(&reader, S("\r\nT: u\r\n v\r\n"), &step, &failure);
-        af__head_reader_finish(&reader);
+        if (status == AFC_OK) status = feed(&reader, S("\r\nT: u\r\n v\r\n"), &step, &failure);
+        afc__head_reader_finish(&reader);
         check_status(failure.status, status);
-        assert_true(status == AF_OK || status == AF_ENOMEM);
-        if (status == AF_OK) {
+        assert_true(status == AFC_OK || status == AFC_ENOMEM);
+        if (status == AFC_OK) {
             check_field(&reader.head.headers[39], "A-name", "and a value and more");
             check_field(&reader.trailers.headers[0], "T", "u v");
         }
-        af__head_reader_clear(&reader);
+        afc__head_reader_clear(&reader);
     }
 }
 
@@ -363,7 +363,7 @@ static void out_of_memory_is_told_and_leaves_nothing(void **state) {
 typedef struct framing_case {
     const char *start, *fields;
     bool is_head_request;
-    af__framing_kind kind;
+    afc__framing_kind kind;
     int64_t length;
     const char *reason; /**< Not NULL: refused. */
 } framing_case;
@@ -372,21 +372,21 @@ static void check_framing(const framing_case *cases, size_t count) {
     for (size_t i = 0; i < count; i++) {
         char text[400];
         snprintf(text, sizeof text, "%s\r\n%s\r\n", cases[i].start, cases[i].fields);
-        af__head_reader reader;
+        afc__head_reader reader;
         read_head(&reader, text);
-        af__framing framing;
-        af_failure failure;
-        af_status status = af__head_framing(&reader.head, cases[i].is_head_request, &framing,
-                                            &failure);
+        afc__framing framing;
+        afc_failure failure;
+        afc_status status = afc__head_framing(&reader.head, cases[i].is_head_request, &framing,
+                                              &failure);
         if (cases[i].reason != NULL) {
-            check_status(status, AF_EPROTOCOL);
+            check_status(status, AFC_EPROTOCOL);
             check_contains(failure.text, cases[i].reason);
         } else {
-            if (status != AF_OK) fail_msg("%s: %s", text, failure.text);
+            if (status != AFC_OK) fail_msg("%s: %s", text, failure.text);
             assert_int_equal(framing.kind, cases[i].kind);
             assert_int_equal(framing.length, cases[i].length);
         }
-        af__head_reader_clear(&reader);
+        afc__head_reader_clear(&reader);
     }
 }
 
@@ -398,27 +398,28 @@ static void check_framing(const framing_case *cases, size_t count) {
 static void a_body_ends_where_the_head_says(void **state) {
     (void)state;
     static const framing_case cases[] = {
-        {V1, "", false, AF__FRAMING_CLOSE, -1, NULL},
-        {V2, "", false, AF__FRAMING_CLOSE, -1, NULL},
-        {V1, FIVE, false, AF__FRAMING_LENGTH, 5, NULL},
-        {V2, FIVE, false, AF__FRAMING_LENGTH, 5, NULL},
-        {V1, "content-length:0\r\n", false, AF__FRAMING_LENGTH, 0, NULL},
-        {V1, FIVE FIVE, false, AF__FRAMING_LENGTH, 5, NULL},
-        {V1, "Content-Length: 5, 5\r\n", false, AF__FRAMING_LENGTH, 5, NULL},
-        {V1, "Content-Length: 05\r\n" FIVE, false, AF__FRAMING_LENGTH, 5, NULL},
-        {V1, "Content-Length: 9223372036854775807\r\n", false, AF__FRAMING_LENGTH, INT64_MAX, NULL},
-        {V1, CHUNKED, false, AF__FRAMING_CHUNKED, -1, NULL},
-        {V1, "TRANSFER-encoding: gzip, Chunked\r\n", false, AF__FRAMING_CHUNKED, -1, NULL},
-        {V1, "Transfer-Encoding: gzip\r\n" CHUNKED, false, AF__FRAMING_CHUNKED, -1, NULL},
-        {V1, "Transfer-Encoding: chunked, gzip\r\n", false, AF__FRAMING_CLOSE, -1, NULL},
-        {V1, "Transfer-Encoding: gzip, ,chunked, ,\r\n", false, AF__FRAMING_CHUNKED, -1, NULL},
-        {V1, "Transfer-Encoding: xchunked\r\n", false, AF__FRAMING_CLOSE, -1, NULL},
-        {V1, FIVE, true, AF__FRAMING_NONE, 5, NULL},
-        {V1, "", true, AF__FRAMING_NONE, -1, NULL},
-        {V1, CHUNKED, true, AF__FRAMING_NONE, -1, NULL},
-        {"HTTP/1.1 204 x", FIVE, false, AF__FRAMING_NONE, 5, NULL},
-        {"HTTP/1.1 304 x", FIVE, false, AF__FRAMING_NONE, 5, NULL},
-        {"HTTP/1.1 205 x", FIVE, false, AF__FRAMING_LENGTH, 5, NULL},
+        {V1, "", false, AFC__FRAMING_CLOSE, -1, NULL},
+        {V2, "", false, AFC__FRAMING_CLOSE, -1, NULL},
+        {V1, FIVE, false, AFC__FRAMING_LENGTH, 5, NULL},
+        {V2, FIVE, false, AFC__FRAMING_LENGTH, 5, NULL},
+        {V1, "content-length:0\r\n", false, AFC__FRAMING_LENGTH, 0, NULL},
+        {V1, FIVE FIVE, false, AFC__FRAMING_LENGTH, 5, NULL},
+        {V1, "Content-Length: 5, 5\r\n", false, AFC__FRAMING_LENGTH, 5, NULL},
+        {V1, "Content-Length: 05\r\n" FIVE, false, AFC__FRAMING_LENGTH, 5, NULL},
+        {V1, "Content-Length: 9223372036854775807\r\n", false, AFC__FRAMING_LENGTH, INT64_MAX,
+         NULL},
+        {V1, CHUNKED, false, AFC__FRAMING_CHUNKED, -1, NULL},
+        {V1, "TRANSFER-encoding: gzip, Chunked\r\n", false, AFC__FRAMING_CHUNKED, -1, NULL},
+        {V1, "Transfer-Encoding: gzip\r\n" CHUNKED, false, AFC__FRAMING_CHUNKED, -1, NULL},
+        {V1, "Transfer-Encoding: chunked, gzip\r\n", false, AFC__FRAMING_CLOSE, -1, NULL},
+        {V1, "Transfer-Encoding: gzip, ,chunked, ,\r\n", false, AFC__FRAMING_CHUNKED, -1, NULL},
+        {V1, "Transfer-Encoding: xchunked\r\n", false, AFC__FRAMING_CLOSE, -1, NULL},
+        {V1, FIVE, true, AFC__FRAMING_NONE, 5, NULL},
+        {V1, "", true, AFC__FRAMING_NONE, -1, NULL},
+        {V1, CHUNKED, true, AFC__FRAMING_NONE, -1, NULL},
+        {"HTTP/1.1 204 x", FIVE, false, AFC__FRAMING_NONE, 5, NULL},
+        {"HTTP/1.1 304 x", FIVE, false, AFC__FRAMING_NONE, 5, NULL},
+        {"HTTP/1.1 205 x", FIVE, false, AFC__FRAMING_LENGTH, 5, NULL},
     };
     check_framing(cases, COUNT_OF(cases));
 }
@@ -460,12 +461,12 @@ static void identity_is_no_encoding(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char text[200];
         snprintf(text, sizeof text, V1 "\r\n%s\r\n", cases[i].field);
-        af__head_reader reader;
+        afc__head_reader reader;
         read_head(&reader, text);
-        af__framing framing;
-        check_status(af__head_framing(&reader.head, false, &framing, NULL), AF_OK);
+        afc__framing framing;
+        check_status(afc__head_framing(&reader.head, false, &framing, NULL), AFC_OK);
         assert_int_equal(framing.is_encoded, cases[i].is_encoded);
-        af__head_reader_clear(&reader);
+        afc__head_reader_clear(&reader);
     }
 }
 

@@ -56,28 +56,28 @@ static void post_with_curl(world *world, const char *path) {
 }
 
 static void post_with_af(world *world, const char *path, const char *boundary) {
-    af_multipart *form;
-    check_status(af_multipart_new(&form, boundary, NULL), AF_OK);
+    afc_multipart *form;
+    check_status(afc_multipart_new(&form, boundary, NULL), AFC_OK);
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
-        af_part part = AF_PART_INIT;
-        part.name = af_slice_of(fields[i].name);
-        if (fields[i].file_name != NULL) part.file_name = af_slice_of(fields[i].file_name);
-        if (fields[i].type != NULL) part.content_type = af_slice_of(fields[i].type);
+        afc_part part = AFC_PART_INIT;
+        part.name = afc_slice_of(fields[i].name);
+        if (fields[i].file_name != NULL) part.file_name = afc_slice_of(fields[i].file_name);
+        if (fields[i].type != NULL) part.content_type = afc_slice_of(fields[i].type);
         check_status(
-            af_multipart_add_bytes(form, &part, af_slice_of(fields[i].value), NULL, NULL, NULL),
-            AF_OK);
+            afc_multipart_add_bytes(form, &part, afc_slice_of(fields[i].value), NULL, NULL, NULL),
+            AFC_OK);
     }
-    af_part part = AF_PART_INIT;
+    afc_part part = AFC_PART_INIT;
     part.name = S("file");
     part.content_type = S("image/png");
-    af_part_file file = AF_PART_FILE_INIT;
+    afc_part_file file = AFC_PART_FILE_INIT;
     file.path = path;
-    check_status(af_multipart_add_file(form, &part, &file, NULL), AF_OK);
+    check_status(afc_multipart_add_file(form, &part, &file, NULL), AFC_OK);
     call *call = call_new(world, "/");
     call->request.method = "POST";
-    call->request.body = (af_body){.kind = AF_BODY_MULTIPART, .form = form};
+    call->request.body = (afc_body){.kind = AFC_BODY_MULTIPART, .form = form};
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 

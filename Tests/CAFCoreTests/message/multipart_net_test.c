@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static call *call_posting(world *world, const char *path, af_multipart *form) {
+static call *call_posting(world *world, const char *path, afc_multipart *form) {
     call *call = call_new(world, path);
     call->request.method = "POST";
-    call->request.body = (af_body){.kind = AF_BODY_MULTIPART, .form = form};
+    call->request.body = (afc_body){.kind = AFC_BODY_MULTIPART, .form = form};
     return call;
 }
 
-static void check_body_seen(world *world, size_t index, af_slice expected) {
+static void check_body_seen(world *world, size_t index, afc_slice expected) {
     afts_request *request = afts_copy_request(world->server, index);
     assert_non_null(request);
     assert_true(request->body_complete);
@@ -30,12 +30,12 @@ static void check_body_seen(world *world, size_t index, af_slice expected) {
 static void a_form_is_sent_with_its_length_and_type(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789"), .piece = 3};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("1"));
     form_add_reader(form, "r", &script, 10);
     call *call = call_posting(world, "/", form);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->progress.sent, strlen(FIELD_A READER_R CLOSING));
     assert_int_equal(call->progress.sent_total, call->progress.sent);
     call_free(call);
@@ -50,12 +50,12 @@ static void a_form_is_sent_with_its_length_and_type(void **state) {
 static void a_form_without_a_length_is_chunked(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789"), .piece = 3};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("1"));
-    form_add_reader(form, "r", &script, AF_LENGTH_UNKNOWN);
+    form_add_reader(form, "r", &script, AFC_LENGTH_UNKNOWN);
     call *call = call_posting(world, "/", form);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_body_seen(world, 0, S(FIELD_A READER_R CLOSING));
     assert_string_equal(seen_header(world, 0, "Transfer-Encoding"), "chunked");
@@ -64,16 +64,16 @@ static void a_form_without_a_length_is_chunked(void **state) {
 
 static void the_type_is_the_callers_if_there_is_one(void **state) {
     world *world = *state;
-    static const af_header headers[] = {
+    static const afc_header headers[] = {
         {ROW_S("content-type"), ROW_S("multipart/mixed; boundary=B"), 0},
-        {ROW_S("Content-Type"), {NULL, 0}, AF_HEADER_REMOVE}};
+        {ROW_S("Content-Type"), {NULL, 0}, AFC_HEADER_REMOVE}};
     static const char *const expected[] = {"multipart/mixed; boundary=B", ""};
     for (size_t i = 0; i < COUNT_OF(headers); i++) {
         call *call = call_posting(world, "/", form_new());
         call->request.headers = &headers[i];
         call->request.header_count = 1;
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         assert_string_equal(seen_header(world, i, "Content-Type"), expected[i]);
     }
@@ -81,12 +81,12 @@ static void the_type_is_the_callers_if_there_is_one(void **state) {
 
 static void the_type_and_the_urls_password_go_together(void **state) {
     world *world = *state;
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     call *call = call_posting(world, "/", form);
     call->request.url = text_of(world, "http://u:p@127.0.0.1:%u/",
                                 (unsigned)afts_server_port(world->server));
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     assert_string_equal(seen_header(world, 0, "Content-Type"), "multipart/form-data; boundary=B");
     assert_string_equal(seen_header(world, 0, "Authorization"), "Basic dTpw");
@@ -103,22 +103,22 @@ static void a_form_is_sent_again_after_a_redirect(void **state) {
     static const int statuses[] = {307, 308};
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
         script_reader script = {.bytes = S("0123456789")};
-        af_multipart *form = form_new();
+        afc_multipart *form = form_new();
         form_add(form, "a", NULL, NULL, S("1"));
         form_add_reader(form, "r", &script, 10);
         form_add_file(form, "f", path);
-        size_t length = (size_t)af_multipart_get_length(form);
+        size_t length = (size_t)afc_multipart_get_length(form);
         serve_once(world, "/from", answer(statuses[i], "Location: /to", ""));
         call *call = call_posting(world, "/from", form);
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->hop_count, 2);
         assert_int_equal(call->progress.sent, length);
         call_free(call);
         assert_int_equal(script.rewinds, 1);
         afts_request *first = afts_copy_request(world->server, 2 * i);
         assert_int_equal(first->body_total, length);
-        check_body_seen(world, 2 * i + 1, (af_slice){(const char *)first->body, length});
+        check_body_seen(world, 2 * i + 1, (afc_slice){(const char *)first->body, length});
         afts_request_free(first);
         assert_string_equal(seen_header(world, 2 * i + 1, "Content-Type"),
                             "multipart/form-data; boundary=B");
@@ -129,12 +129,12 @@ static void a_form_is_sent_again_after_a_redirect(void **state) {
 static void a_reader_that_reads_once_ends_the_redirect(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789"), .reads_once = true};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add_reader(form, "r", &script, 10);
     serve(world, "/from", answer(307, "Location: /to", ""));
     call *call = call_posting(world, "/from", form);
     call_perform(call);
-    check_ended(call, AF_EREPLAY);
+    check_ended(call, AFC_EREPLAY);
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).requests, 1);
     assert_int_equal(script.releases, 1);
@@ -143,12 +143,12 @@ static void a_reader_that_reads_once_ends_the_redirect(void **state) {
 static void a_form_that_is_not_sent_on_leaves_its_type_behind(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789"), .reads_once = true};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add_reader(form, "r", &script, 10);
     serve(world, "/from", answer(303, "Location: /to", ""));
     call *call = call_posting(world, "/from", form);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     assert_string_equal(seen_header(world, 1, "Content-Type"), "");
     assert_string_equal(seen_header(world, 1, "Content-Length"), "");
@@ -167,7 +167,7 @@ static void a_file_that_changed_ends_the_task(void **state) {
     } rows[] = {{-1, "cannot open"}, {3, "shorter"}, {11, "longer"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         write_file(path, S("0123456789"));
-        af_multipart *form = form_new();
+        afc_multipart *form = form_new();
         form_add_file(form, "f", path);
         if (rows[i].size < 0)
             assert_int_equal(unlink(path), 0);
@@ -175,7 +175,7 @@ static void a_file_that_changed_ends_the_task(void **state) {
             assert_int_equal(truncate(path, rows[i].size), 0);
         call *call = call_posting(world, "/", form);
         call_perform(call);
-        check_ended(call, AF_EFILE);
+        check_ended(call, AFC_EFILE);
         check_contains(call->failure.text, rows[i].text);
         check_contains(call->failure.text, path);
         assert_int_equal(call->failure.system_error != 0, rows[i].size < 0);
@@ -187,11 +187,11 @@ static void a_file_that_changed_ends_the_task(void **state) {
 static void a_reader_that_fails_ends_the_task(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789"), .piece = 5, .fails_at = 5};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add_reader(form, "r", &script, 10);
     call *call = call_posting(world, "/", form);
     call_perform(call);
-    check_ended(call, AF_ESOURCE);
+    check_ended(call, AFC_ESOURCE);
     check_contains(call->failure.text, "part 1");
     call_free(call);
     assert_int_equal(script.releases, 1);
@@ -201,21 +201,21 @@ static void a_refused_request_frees_its_form(void **state) {
     world *world = *state;
     for (int i = 0; i < 2; i++) {
         script_reader script = {0};
-        af_multipart *form = form_new();
+        afc_multipart *form = form_new();
         form_add_reader(form, "r", &script, 10);
-        af_request request = AF_REQUEST_INIT;
+        afc_request request = AFC_REQUEST_INIT;
         request.url = i == 0 ? "ftp://127.0.0.1/" : "http://127.0.0.1/";
         if (i == 1) request.method = "NO METHOD";
-        request.body = (af_body){.kind = AF_BODY_MULTIPART, .form = form};
-        af_task *task;
-        check_status(af_task_new(&task, world->session, &request, NULL, NULL), AF_EINVAL);
+        request.body = (afc_body){.kind = AFC_BODY_MULTIPART, .form = form};
+        afc_task *task;
+        check_status(afc_task_new(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
         assert_int_equal(script.releases, 1);
     }
-    af_request request = AF_REQUEST_INIT;
+    afc_request request = AFC_REQUEST_INIT;
     request.url = "http://127.0.0.1/";
-    request.body.kind = AF_BODY_MULTIPART;
-    af_task *task;
-    check_status(af_task_new(&task, world->session, &request, NULL, NULL), AF_EINVAL);
+    request.body.kind = AFC_BODY_MULTIPART;
+    afc_task *task;
+    check_status(afc_task_new(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
 }
 
 static void a_task_without_memory_frees_its_form(void **state) {
@@ -224,19 +224,19 @@ static void a_task_without_memory_frees_its_form(void **state) {
                               (unsigned)afts_server_port(world->server));
     TORTURE(round) {
         script_reader script = {.bytes = S("0123456789")};
-        af_part part = AF_PART_INIT;
-        af_reader reader = reader_of(&script);
-        af_multipart *form = NULL;
-        if (af_multipart_new(&form, NULL, NULL) != AF_OK) continue;
-        (void)!af_multipart_add_reader(form, &part, &reader, 10, NULL);
-        af_request request = AF_REQUEST_INIT;
+        afc_part part = AFC_PART_INIT;
+        afc_reader reader = reader_of(&script);
+        afc_multipart *form = NULL;
+        if (afc_multipart_new(&form, NULL, NULL) != AFC_OK) continue;
+        (void)!afc_multipart_add_reader(form, &part, &reader, 10, NULL);
+        afc_request request = AFC_REQUEST_INIT;
         request.method = "POST";
         request.url = url;
-        request.body = (af_body){.kind = AF_BODY_MULTIPART, .form = form};
-        af_task *task = NULL;
-        af_status status = af_task_new(&task, world->session, &request, NULL, NULL);
-        assert_true(status == AF_OK || status == AF_ENOMEM);
-        if (status == AF_OK) af_task_release(task);
+        request.body = (afc_body){.kind = AFC_BODY_MULTIPART, .form = form};
+        afc_task *task = NULL;
+        afc_status status = afc_task_new(&task, world->session, &request, NULL, NULL);
+        assert_true(status == AFC_OK || status == AFC_ENOMEM);
+        if (status == AFC_OK) afc_task_release(task);
         assert_int_equal(script.releases, 1);
     }
 }
@@ -245,13 +245,13 @@ static void a_task_without_memory_frees_its_form(void **state) {
 
 static void a_throttled_form_waits_by_itself(void **state) {
     world *world = *state;
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("1"));
-    af_multipart_throttle(form, 7, 1);
+    afc_multipart_throttle(form, 7, 1);
     serve_once(world, "/from", answer(307, "Location: /to", ""));
     call *call = call_posting(world, "/from", form);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_body_seen(world, 0, S(FIELD_A CLOSING));
     check_body_seen(world, 1, S(FIELD_A CLOSING));
@@ -259,9 +259,9 @@ static void a_throttled_form_waits_by_itself(void **state) {
 
 static void a_throttled_form_can_be_cancelled_while_it_waits(void **state) {
     world *world = *state;
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("1"));
-    af_multipart_throttle(form, 7, 3600 * 1000);
+    afc_multipart_throttle(form, 7, 3600 * 1000);
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
     afts_stall(script, "head");
@@ -269,12 +269,12 @@ static void a_throttled_form_can_be_cancelled_while_it_waits(void **state) {
     call *call = call_posting(world, "/", form);
     call_start(call);
     assert_true(afts_wait_stalled(world->server, "head", 1, PATIENCE_MS));
-    af_task_wake(call->task);
-    af_task_suspend(call->task);
-    af_task_resume(call->task);
-    af_task_cancel(call->task);
+    afc_task_wake(call->task);
+    afc_task_suspend(call->task);
+    afc_task_resume(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
@@ -315,14 +315,14 @@ static void curl_sends_the_same_form(void **state) {
         "--form 'f=@%s;type=x/y' --form 'g=@%s;type=image/png;filename=\"other.png\"' %s",
         path, path, url_of(world, "/"));
     if (system(command) != 0) skip();
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("1"));
     form_add(form, "n\"m", NULL, NULL, S(""));
     form_add(form, "f", "n\xc3\xa4h.bin", "x/y", S("\0\r\n--\xff"));
     form_add(form, "g", "other.png", "image/png", S("\0\r\n--\xff"));
     call *call = call_posting(world, "/", form);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     size_t theirs_size, ours_size;
     char *theirs = normalised_body(world, 0, &theirs_size);

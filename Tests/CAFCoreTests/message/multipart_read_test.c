@@ -9,16 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void read_bytes(af_multipart *form, size_t count) {
+static void read_bytes(afc_multipart *form, size_t count) {
     char byte;
-    while (count-- > 0) assert_int_equal(af_multipart_read(form, &byte, 1, NULL), 1);
+    while (count-- > 0) assert_int_equal(afc_multipart_read(form, &byte, 1, NULL), 1);
 }
 
 /** Reading fails with this status and a text that has `part`, now and again. */
-static void check_read_fails(af_multipart *form, af_status status, const char *part) {
+static void check_read_fails(afc_multipart *form, afc_status status, const char *part) {
     for (int i = 0; i < 2; i++) {
         drained wire = drain(form, 7);
-        assert_int_equal(wire.end, AF_READ_FAILED);
+        assert_int_equal(wire.end, AFC_READ_FAILED);
         check_status(wire.failure.status, status);
         check_contains(wire.failure.text, part);
         free(wire.bytes);
@@ -43,15 +43,15 @@ static void name_and_type_come_from_the_path(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *path = path_in(&folder, rows[i].file);
         write_file(path, S("x"));
-        af_multipart *form = form_new();
+        afc_multipart *form = form_new();
         form_add_file(form, "f", path);
         char expected[256];
         int size = snprintf(expected, sizeof expected,
                             "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"%s\"\r\n"
                             "Content-Type: %s\r\n\r\nx\r\n--B--\r\n",
                             rows[i].file, rows[i].type);
-        check_form(form, ((af_slice){expected, (size_t)size}));
-        af_multipart_free(form);
+        check_form(form, ((afc_slice){expected, (size_t)size}));
+        afc_multipart_free(form);
     }
     folder_remove(&folder);
 }
@@ -60,19 +60,19 @@ static void what_is_said_about_a_file_counts(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
-    af_part part = AF_PART_INIT;
-    af_part_file file = AF_PART_FILE_INIT;
+    afc_part part = AFC_PART_INIT;
+    afc_part_file file = AFC_PART_FILE_INIT;
     part.name = S("f");
     part.file_name = S("other.txt");
     part.content_type = S("x/y");
     file.path = path_in(&folder, "a.png");
     write_file(file.path, S("x"));
-    af_multipart *form = form_new();
-    check_status(af_multipart_add_file(form, &part, &file, NULL), AF_OK);
+    afc_multipart *form = form_new();
+    check_status(afc_multipart_add_file(form, &part, &file, NULL), AFC_OK);
     check_form(form,
                S("--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"other.txt\"\r\n"
                  "Content-Type: x/y\r\n\r\nx\r\n--B--\r\n"));
-    af_multipart_free(form);
+    afc_multipart_free(form);
     folder_remove(&folder);
 }
 
@@ -91,12 +91,12 @@ static void ranges_of_files(void **state) {
         {11, -1, -1, NULL},        {8, 3, -1, NULL},       {0, -1, 9, NULL},   {0, -1, 11, NULL},
         {0, 3, 11, NULL}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_multipart *form = form_new();
-        af_part part = AF_PART_INIT;
-        af_part_file file = {path, rows[i].offset, rows[i].length, rows[i].size};
-        af_failure failure;
-        af_status status = af_multipart_add_file(form, &part, &file, &failure);
-        check_status(status, rows[i].bytes != NULL ? AF_OK : AF_EFILE);
+        afc_multipart *form = form_new();
+        afc_part part = AFC_PART_INIT;
+        afc_part_file file = {path, rows[i].offset, rows[i].length, rows[i].size};
+        afc_failure failure;
+        afc_status status = afc_multipart_add_file(form, &part, &file, &failure);
+        check_status(status, rows[i].bytes != NULL ? AFC_OK : AFC_EFILE);
         if (rows[i].bytes != NULL) {
             char expected[256];
             int size = snprintf(expected, sizeof expected,
@@ -104,13 +104,13 @@ static void ranges_of_files(void **state) {
                                 "filename=\"digits\"\r\nContent-Type: application/octet-stream\r\n"
                                 "\r\n%s\r\n--B--\r\n",
                                 rows[i].bytes);
-            check_form(form, ((af_slice){expected, (size_t)size}));
-            assert_int_equal(af_multipart_get_part_length(form, 0), strlen(rows[i].bytes));
+            check_form(form, ((afc_slice){expected, (size_t)size}));
+            assert_int_equal(afc_multipart_get_part_length(form, 0), strlen(rows[i].bytes));
         } else {
             check_contains(failure.text, path);
-            assert_int_equal(af_multipart_get_count(form), 0);
+            assert_int_equal(afc_multipart_get_count(form), 0);
         }
-        af_multipart_free(form);
+        afc_multipart_free(form);
     }
     folder_remove(&folder);
 }
@@ -124,18 +124,18 @@ static void files_that_cannot_be_read_are_refused(void **state) {
         const char *name;
         int error;
     } rows[] = {{"missing", ENOENT}, {".", EISDIR}, {"pipe", EINVAL}, {"missing/a", ENOENT}};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_part part = AF_PART_INIT;
-        af_part_file file = AF_PART_FILE_INIT;
+        afc_part part = AFC_PART_INIT;
+        afc_part_file file = AFC_PART_FILE_INIT;
         file.path = path_in(&folder, rows[i].name);
-        af_failure failure;
-        check_status(af_multipart_add_file(form, &part, &file, &failure), AF_EFILE);
+        afc_failure failure;
+        check_status(afc_multipart_add_file(form, &part, &file, &failure), AFC_EFILE);
         assert_int_equal(failure.system_error, rows[i].error);
         check_contains(failure.text, file.path);
     }
-    assert_int_equal(af_multipart_get_count(form), 0);
-    af_multipart_free(form);
+    assert_int_equal(afc_multipart_get_count(form), 0);
+    afc_multipart_free(form);
     folder_remove(&folder);
 }
 
@@ -156,8 +156,8 @@ static void a_file_that_has_changed_is_an_error(void **state) {
         for (size_t j = 0; j < COUNT_OF(before); j++) {
             if (j > 0 && rows[i].size < 0) continue; /* An open file can't vanish. */
             if (j == 2 && rows[i].size < SIZE) continue;
-            write_file(path, (af_slice){bytes, SIZE});
-            af_multipart *form = form_new();
+            write_file(path, (afc_slice){bytes, SIZE});
+            afc_multipart *form = form_new();
             form_add_file(form, "f", path);
             form_add(form, "after", NULL, NULL, S("x"));
             read_bytes(form, before[j]);
@@ -165,15 +165,15 @@ static void a_file_that_has_changed_is_an_error(void **state) {
                 assert_int_equal(unlink(path), 0);
             else
                 assert_int_equal(truncate(path, rows[i].size), 0);
-            check_read_fails(form, AF_EFILE, rows[i].text);
+            check_read_fails(form, AFC_EFILE, rows[i].text);
             /* Once it is as it was, so is the form. */
-            write_file(path, (af_slice){bytes, SIZE});
-            check_status(af_multipart_rewind(form, NULL), AF_OK);
+            write_file(path, (afc_slice){bytes, SIZE});
+            check_status(afc_multipart_rewind(form, NULL), AFC_OK);
             drained wire = drain(form, 1000);
-            assert_int_equal(wire.end, AF_READ_END);
-            assert_int_equal(wire.size, af_multipart_get_length(form));
+            assert_int_equal(wire.end, AFC_READ_END);
+            assert_int_equal(wire.size, afc_multipart_get_length(form));
             free(wire.bytes);
-            af_multipart_free(form);
+            afc_multipart_free(form);
         }
     }
     folder_remove(&folder);
@@ -186,14 +186,14 @@ static void an_empty_file_that_has_changed_is_an_error(void **state) {
     const char *path = path_in(&folder, "a");
     for (int vanishes = 0; vanishes <= 1; vanishes++) {
         write_file(path, S(""));
-        af_multipart *form = form_new();
+        afc_multipart *form = form_new();
         form_add_file(form, "f", path);
         if (vanishes)
             assert_int_equal(unlink(path), 0);
         else
             assert_int_equal(truncate(path, 1), 0);
-        check_read_fails(form, AF_EFILE, vanishes ? "cannot open" : "longer");
-        af_multipart_free(form);
+        check_read_fails(form, AFC_EFILE, vanishes ? "cannot open" : "longer");
+        afc_multipart_free(form);
     }
     folder_remove(&folder);
 }
@@ -202,18 +202,18 @@ static void a_range_of_a_growing_file_is_read(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
-    af_part part = AF_PART_INIT;
-    af_part_file file = {path_in(&folder, "log"), 2, 3, AF_LENGTH_UNKNOWN};
+    afc_part part = AFC_PART_INIT;
+    afc_part_file file = {path_in(&folder, "log"), 2, 3, AFC_LENGTH_UNKNOWN};
     write_file(file.path, S("abcdef"));
-    af_multipart *form = form_new();
-    check_status(af_multipart_add_file(form, &part, &file, NULL), AF_OK);
+    afc_multipart *form = form_new();
+    check_status(afc_multipart_add_file(form, &part, &file, NULL), AFC_OK);
     write_file(file.path, S("abcdefgh"));
     check_form(form, S("--B\r\nContent-Disposition: form-data; name=\"\"; filename=\"log\"\r\n"
                        "Content-Type: application/octet-stream\r\n\r\ncde\r\n--B--\r\n"));
     write_file(file.path, S("abcd"));
-    check_status(af_multipart_rewind(form, NULL), AF_OK);
-    check_read_fails(form, AF_EFILE, "shorter");
-    af_multipart_free(form);
+    check_status(afc_multipart_rewind(form, NULL), AFC_OK);
+    check_read_fails(form, AFC_EFILE, "shorter");
+    afc_multipart_free(form);
     folder_remove(&folder);
 }
 
@@ -223,18 +223,18 @@ static void only_the_file_at_hand_is_open(void **state) {
     folder_make(&folder);
     const char *path = path_in(&folder, "a");
     write_file(path, S("x"));
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     for (int i = 0; i < 100; i++) form_add_file(form, "f", path);
     /* The lowest free number would be taken by a file that is open. */
     int free_before = open("/dev/null", O_RDONLY | O_CLOEXEC);
     close(free_before);
     drained wire = drain(form, 1);
-    assert_int_equal(wire.size, af_multipart_get_length(form));
+    assert_int_equal(wire.size, afc_multipart_get_length(form));
     free(wire.bytes);
     int free_after = open("/dev/null", O_RDONLY | O_CLOEXEC);
     close(free_after);
     assert_int_equal(free_after, free_before);
-    af_multipart_free(form);
+    afc_multipart_free(form);
     folder_remove(&folder);
 }
 
@@ -243,27 +243,27 @@ static void only_the_file_at_hand_is_open(void **state) {
 static void a_reader_may_have_nothing_for_now(void **state) {
     (void)state;
     script_reader script = {.bytes = S("0123456789"), .piece = 3, .again_each = 2};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add_reader(form, "r", &script, 10);
     form_add(form, "a", NULL, NULL, S("1"));
     check_form(form,
                S("--B\r\nContent-Disposition: form-data; name=\"r\"\r\n\r\n0123456789"
                  "\r\n--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--B--\r\n"));
-    af_multipart_free(form);
+    afc_multipart_free(form);
 }
 
 static void a_reader_that_waits_gives_way_to_what_is_there(void **state) {
     (void)state;
     script_reader script = {.bytes = S("x"), .again_each = 1};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add_reader(form, "r", &script, 1);
     char buffer[1000];
-    assert_in_range(af_multipart_read(form, buffer, sizeof buffer, NULL), 1, 100);
-    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), AF_READ_AGAIN);
-    assert_int_equal(af_multipart_get_delay_us(form), 0);
+    assert_in_range(afc_multipart_read(form, buffer, sizeof buffer, NULL), 1, 100);
+    assert_int_equal(afc_multipart_read(form, buffer, sizeof buffer, NULL), AFC_READ_AGAIN);
+    assert_int_equal(afc_multipart_get_delay_us(form), 0);
     script.again_each = 0;
-    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), 1 + 9);
-    af_multipart_free(form);
+    assert_int_equal(afc_multipart_read(form, buffer, sizeof buffer, NULL), 1 + 9);
+    afc_multipart_free(form);
 }
 
 static void a_reader_that_fails_fails_the_form(void **state) {
@@ -273,17 +273,17 @@ static void a_reader_that_fails_fails_the_form(void **state) {
         int64_t length;
         const char *text;
     } rows[] = {{10, 4, 10, "part 2 failed"},
-                {10, 4, AF_LENGTH_UNKNOWN, "part 2 failed"},
+                {10, 4, AFC_LENGTH_UNKNOWN, "part 2 failed"},
                 {9, 0, 10, "part 2 ended before its length"},
                 {0, 0, 1, "part 2 ended before its length"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         script_reader script = {.bytes = {"0123456789", rows[i].size},
                                 .fails_at = rows[i].fails_at};
-        af_multipart *form = form_new();
+        afc_multipart *form = form_new();
         form_add(form, "a", NULL, NULL, S("1"));
         form_add_reader(form, "r", &script, rows[i].length);
-        check_read_fails(form, AF_ESOURCE, rows[i].text);
-        af_multipart_free(form);
+        check_read_fails(form, AFC_ESOURCE, rows[i].text);
+        afc_multipart_free(form);
         assert_int_equal(script.releases, 1);
     }
 }
@@ -296,22 +296,22 @@ static ptrdiff_t overflow(void *context, void *buffer, size_t size) {
 
 static void a_reader_that_writes_too_much_fails_the_form(void **state) {
     (void)state;
-    af_multipart *form = form_new();
-    af_part part = AF_PART_INIT;
-    af_reader reader = {.read = overflow};
-    check_status(af_multipart_add_reader(form, &part, &reader, AF_LENGTH_UNKNOWN, NULL), AF_OK);
-    check_read_fails(form, AF_ESOURCE, "more bytes than requested");
-    af_multipart_free(form);
+    afc_multipart *form = form_new();
+    afc_part part = AFC_PART_INIT;
+    afc_reader reader = {.read = overflow};
+    check_status(afc_multipart_add_reader(form, &part, &reader, AFC_LENGTH_UNKNOWN, NULL), AFC_OK);
+    check_read_fails(form, AFC_ESOURCE, "more bytes than requested");
+    afc_multipart_free(form);
 }
 
 static void a_reader_is_not_asked_for_more_than_its_length(void **state) {
     (void)state;
     script_reader script = {.bytes = S("0123456789")};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add_reader(form, "r", &script, 4);
     check_form(form,
                S("--B\r\nContent-Disposition: form-data; name=\"r\"\r\n\r\n0123\r\n--B--\r\n"));
-    af_multipart_free(form);
+    afc_multipart_free(form);
 }
 
 /* ---- Once more ----------------------------------------------------------------------------- */
@@ -323,56 +323,56 @@ static void a_form_is_rewound_wherever_it_stands(void **state) {
     const char *path = path_in(&folder, "a");
     write_file(path, S("file"));
     script_reader script = {.bytes = S("reader")};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("bytes"));
     form_add_file(form, "f", path);
-    form_add_reader(form, "r", &script, AF_LENGTH_UNKNOWN);
+    form_add_reader(form, "r", &script, AFC_LENGTH_UNKNOWN);
     drained whole = drain(form, 100);
-    assert_int_equal(whole.end, AF_READ_END);
+    assert_int_equal(whole.end, AFC_READ_END);
     for (size_t stop = 0; stop <= whole.size; stop++) {
-        check_status(af_multipart_rewind(form, NULL), AF_OK);
+        check_status(afc_multipart_rewind(form, NULL), AFC_OK);
         read_bytes(form, stop);
-        assert_true(af_multipart_can_rewind(form));
-        check_status(af_multipart_rewind(form, NULL), AF_OK);
+        assert_true(afc_multipart_can_rewind(form));
+        check_status(afc_multipart_rewind(form, NULL), AFC_OK);
         drained again = drain(form, 100);
         assert_int_equal(again.size, whole.size);
         assert_memory_equal(again.bytes, whole.bytes, whole.size);
         free(again.bytes);
     }
     free(whole.bytes);
-    af_multipart_free(form);
+    afc_multipart_free(form);
     folder_remove(&folder);
 }
 
 static void a_reader_is_rewound_only_if_it_was_asked(void **state) {
     (void)state;
     script_reader script = {.bytes = S("x"), .reads_once = true};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("bytes"));
     form_add_reader(form, "r", &script, 1);
     read_bytes(form, 20);
-    assert_true(af_multipart_can_rewind(form));
-    check_status(af_multipart_rewind(form, NULL), AF_OK);
+    assert_true(afc_multipart_can_rewind(form));
+    check_status(afc_multipart_rewind(form, NULL), AFC_OK);
     free(drain(form, 100).bytes);
-    assert_false(af_multipart_can_rewind(form));
-    af_failure failure;
-    check_status(af_multipart_rewind(form, &failure), AF_EREPLAY);
+    assert_false(afc_multipart_can_rewind(form));
+    afc_failure failure;
+    check_status(afc_multipart_rewind(form, &failure), AFC_EREPLAY);
     check_contains(failure.text, "part 2 has no rewind");
-    check_read_fails(form, AF_EREPLAY, "part 2");
-    af_multipart_free(form);
+    check_read_fails(form, AFC_EREPLAY, "part 2");
+    afc_multipart_free(form);
 }
 
 static void a_reader_may_refuse_to_be_rewound(void **state) {
     (void)state;
     script_reader script = {.bytes = S("x"), .refuses_rewind = true};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add_reader(form, "r", &script, 1);
     free(drain(form, 100).bytes);
-    assert_true(af_multipart_can_rewind(form));
-    af_failure failure;
-    check_status(af_multipart_rewind(form, &failure), AF_EREPLAY);
+    assert_true(afc_multipart_can_rewind(form));
+    afc_failure failure;
+    check_status(afc_multipart_rewind(form, &failure), AFC_EREPLAY);
     check_contains(failure.text, "part 1 failed to rewind");
-    af_multipart_free(form);
+    afc_multipart_free(form);
 }
 
 /* ---- Not too fast -------------------------------------------------------------------------- */
@@ -380,38 +380,38 @@ static void a_reader_may_refuse_to_be_rewound(void **state) {
 static void a_throttle_cuts_and_delays(void **state) {
     (void)state;
     enum { DELAY_MS = 3600 * 1000 };
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("0123456789"));
-    af_multipart_throttle(form, 16, DELAY_MS);
+    afc_multipart_throttle(form, 16, DELAY_MS);
     char buffer[1000];
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(af_multipart_get_delay_us(form) > 0, i > 0);
-        assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL),
-                         i == 0 ? 16 : AF_READ_AGAIN);
-        assert_in_range(af_multipart_get_delay_us(form), 1, DELAY_MS * (uint64_t)1000);
+        assert_int_equal(afc_multipart_get_delay_us(form) > 0, i > 0);
+        assert_int_equal(afc_multipart_read(form, buffer, sizeof buffer, NULL),
+                         i == 0 ? 16 : AFC_READ_AGAIN);
+        assert_in_range(afc_multipart_get_delay_us(form), 1, DELAY_MS * (uint64_t)1000);
     }
     /* Kept by a rewind, and the time that it has to wait as well. */
-    check_status(af_multipart_rewind(form, NULL), AF_OK);
-    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), AF_READ_AGAIN);
-    af_multipart_throttle(form, 16, 0);
-    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), 16);
-    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), 16);
-    af_multipart_throttle(form, 0, DELAY_MS);
-    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL),
-                     af_multipart_get_length(form) - 32);
+    check_status(afc_multipart_rewind(form, NULL), AFC_OK);
+    assert_int_equal(afc_multipart_read(form, buffer, sizeof buffer, NULL), AFC_READ_AGAIN);
+    afc_multipart_throttle(form, 16, 0);
+    assert_int_equal(afc_multipart_read(form, buffer, sizeof buffer, NULL), 16);
+    assert_int_equal(afc_multipart_read(form, buffer, sizeof buffer, NULL), 16);
+    afc_multipart_throttle(form, 0, DELAY_MS);
+    assert_int_equal(afc_multipart_read(form, buffer, sizeof buffer, NULL),
+                     afc_multipart_get_length(form) - 32);
     /* The end is no byte, so it needs no waiting. */
-    assert_int_equal(af_multipart_read(form, buffer, sizeof buffer, NULL), AF_READ_END);
-    af_multipart_free(form);
+    assert_int_equal(afc_multipart_read(form, buffer, sizeof buffer, NULL), AFC_READ_END);
+    afc_multipart_free(form);
 }
 
 static void a_throttled_form_arrives_whole(void **state) {
     (void)state;
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("0123456789"));
-    af_multipart_throttle(form, 10, 1);
+    afc_multipart_throttle(form, 10, 1);
     check_form(form, S("--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n0123456789\r\n"
                        "--B--\r\n"));
-    af_multipart_free(form);
+    afc_multipart_free(form);
 }
 
 /* ---- Into a file --------------------------------------------------------------------------- */
@@ -422,28 +422,28 @@ static void a_form_is_written_to_a_file(void **state) {
     folder_make(&folder);
     const char *path = path_in(&folder, "form");
     script_reader script = {.bytes = S("0123456789"), .piece = 4, .again_each = 1};
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add_reader(form, "r", &script, 10);
     int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    af_failure failure;
-    size_t length = (size_t)af_multipart_get_length(form);
-    assert_int_equal(af_multipart_write(form, descriptor, 10, &failure), 10);
-    assert_int_equal(af_multipart_write(form, descriptor, SIZE_MAX / 2, &failure),
+    afc_failure failure;
+    size_t length = (size_t)afc_multipart_get_length(form);
+    assert_int_equal(afc_multipart_write(form, descriptor, 10, &failure), 10);
+    assert_int_equal(afc_multipart_write(form, descriptor, SIZE_MAX / 2, &failure),
                      length - 10 - 10 - 9);
-    assert_int_equal(af_multipart_write(form, descriptor, 1000, &failure), AF_READ_AGAIN);
+    assert_int_equal(afc_multipart_write(form, descriptor, 1000, &failure), AFC_READ_AGAIN);
     script.again_each = 0;
-    assert_int_equal(af_multipart_write(form, descriptor, 1000, &failure), 10 + 9);
-    assert_int_equal(af_multipart_write(form, descriptor, 1000, &failure), AF_READ_END);
+    assert_int_equal(afc_multipart_write(form, descriptor, 1000, &failure), 10 + 9);
+    assert_int_equal(afc_multipart_write(form, descriptor, 1000, &failure), AFC_READ_END);
     check_file(path, S("--B\r\nContent-Disposition: form-data; name=\"r\"\r\n\r\n0123456789\r\n"
                        "--B--\r\n"));
     close(descriptor);
-    check_status(af_multipart_rewind(form, NULL), AF_OK);
+    check_status(afc_multipart_rewind(form, NULL), AFC_OK);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(af_multipart_write(form, descriptor, 1000, &failure), AF_READ_FAILED);
-        check_status(failure.status, AF_EFILE);
+        assert_int_equal(afc_multipart_write(form, descriptor, 1000, &failure), AFC_READ_FAILED);
+        check_status(failure.status, AFC_EFILE);
         assert_int_equal(failure.system_error, EBADF);
     }
-    af_multipart_free(form);
+    afc_multipart_free(form);
     folder_remove(&folder);
 }
 
@@ -451,14 +451,14 @@ static void a_full_disk_is_an_error(void **state) {
     (void)state;
     int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     if (full < 0) skip();
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("1"));
-    af_failure failure;
-    assert_int_equal(af_multipart_write(form, full, 1000, &failure), AF_READ_FAILED);
-    check_status(failure.status, AF_EFILE);
+    afc_failure failure;
+    assert_int_equal(afc_multipart_write(form, full, 1000, &failure), AFC_READ_FAILED);
+    check_status(failure.status, AFC_EFILE);
     assert_int_equal(failure.system_error, ENOSPC);
     close(full);
-    af_multipart_free(form);
+    afc_multipart_free(form);
 }
 
 /** Python's, which takes a form for a MIME message, and therefore CRLF for a line's end. */
@@ -469,17 +469,17 @@ static void another_parser_reads_the_same(void **state) {
     folder_make(&folder);
     const char *path = path_in(&folder, "form");
     write_file(path_in(&folder, "data.bin"), S("\0\1\xff\r\n--\r\n"));
-    af_multipart *form;
-    check_status(af_multipart_new(&form, NULL, NULL), AF_OK);
+    afc_multipart *form;
+    check_status(afc_multipart_new(&form, NULL, NULL), AFC_OK);
     form_add(form, "plain", NULL, NULL, S("a\r\nb"));
     form_add(form, "t\"ext", "n\xc3\xa4h.txt", "text/plain", S(""));
     form_add_file(form, "file", path_in(&folder, "data.bin"));
     FILE *out = fopen(path, "wb");
     assert_non_null(out);
-    fprintf(out, "Content-Type: %s\r\n\r\n", af_multipart_get_content_type(form));
+    fprintf(out, "Content-Type: %s\r\n\r\n", afc_multipart_get_content_type(form));
     fflush(out);
-    assert_int_equal(af_multipart_write(form, fileno(out), 10000, NULL),
-                     af_multipart_get_length(form));
+    assert_int_equal(afc_multipart_write(form, fileno(out), 10000, NULL),
+                     afc_multipart_get_length(form));
     fclose(out);
     static const char script[] =
         "import email, email.policy, sys\n"
@@ -495,7 +495,7 @@ static void another_parser_reads_the_same(void **state) {
     char command[512];
     snprintf(command, sizeof command, "python3 %s/check.py %s", folder.path, path);
     assert_int_equal(system(command), 0);
-    af_multipart_free(form);
+    afc_multipart_free(form);
     folder_remove(&folder);
 }
 

@@ -10,7 +10,7 @@
 
 typedef struct row {
     const char *name, *file_name, *type;
-    af_slice bytes;
+    afc_slice bytes;
     const char *headers; /**< As they must come. */
 } row;
 
@@ -37,7 +37,7 @@ static void one_part_of_bytes(void **state) {
          "Content-Disposition: form-data; name=\"octets \xff\xfe\"\r\n"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_multipart *form = form_new();
+        afc_multipart *form = form_new();
         form_add(form, rows[i].name, rows[i].file_name, rows[i].type, rows[i].bytes);
         char expected[512];
         int size = snprintf(expected, sizeof expected, "--B\r\n%s\r\n", rows[i].headers);
@@ -45,11 +45,11 @@ static void one_part_of_bytes(void **state) {
         memcpy(expected + size, rows[i].bytes.bytes, rows[i].bytes.size);
         size += (int)rows[i].bytes.size;
         memcpy(expected + size, "\r\n--B--\r\n", 9);
-        check_form(form, ((af_slice){expected, (size_t)size + 9}));
-        assert_int_equal(af_multipart_get_count(form), 1);
-        assert_int_equal(af_multipart_get_part_length(form, 0), rows[i].bytes.size);
-        assert_int_equal(af_multipart_get_part_length(form, 1), AF_LENGTH_UNKNOWN);
-        af_multipart_free(form);
+        check_form(form, ((afc_slice){expected, (size_t)size + 9}));
+        assert_int_equal(afc_multipart_get_count(form), 1);
+        assert_int_equal(afc_multipart_get_part_length(form, 0), rows[i].bytes.size);
+        assert_int_equal(afc_multipart_get_part_length(form, 1), AFC_LENGTH_UNKNOWN);
+        afc_multipart_free(form);
     }
 }
 
@@ -59,18 +59,18 @@ static void parts_of_every_kind(void **state) {
     folder_make(&folder);
     const char *path = path_in(&folder, "note.html");
     write_file(path, S("<p>"));
-    static const af_header headers[] = {{ROW_S("Content-Disposition"), ROW_S("inline"), 0},
-                                        {ROW_S("X-A"), ROW_S(""), 0}};
+    static const afc_header headers[] = {{ROW_S("Content-Disposition"), ROW_S("inline"), 0},
+                                         {ROW_S("X-A"), ROW_S(""), 0}};
     for (int i = 0; i < 2; i++) {
         script_reader known = {.bytes = S("known"), .piece = 2};
         script_reader unknown = {.bytes = S("not known")};
-        af_multipart *form = form_new();
+        afc_multipart *form = form_new();
         form_add(form, "a", NULL, NULL, S("1"));
         form_add_file(form, "f", path);
         form_add_reader(form, "r", &known, 5);
-        check_status(af_multipart_add_raw(form, headers, 2, S("raw"), NULL, NULL, NULL), AF_OK);
-        check_status(af_multipart_add_raw(form, NULL, 0, S(""), NULL, NULL, NULL), AF_OK);
-        if (i == 1) form_add_reader(form, "u", &unknown, AF_LENGTH_UNKNOWN);
+        check_status(afc_multipart_add_raw(form, headers, 2, S("raw"), NULL, NULL, NULL), AFC_OK);
+        check_status(afc_multipart_add_raw(form, NULL, 0, S(""), NULL, NULL, NULL), AFC_OK);
+        if (i == 1) form_add_reader(form, "u", &unknown, AFC_LENGTH_UNKNOWN);
 #define FIVE_PARTS                                                                                 \
     "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1"                                   \
     "\r\n--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"note.html\"\r\n"            \
@@ -81,12 +81,12 @@ static void parts_of_every_kind(void **state) {
         if (i == 0) {
             check_form(form, S(FIVE_PARTS "\r\n--B--\r\n"));
         } else {
-            assert_int_equal(af_multipart_get_length(form), AF_LENGTH_UNKNOWN);
+            assert_int_equal(afc_multipart_get_length(form), AFC_LENGTH_UNKNOWN);
             check_form(form,
                        S(FIVE_PARTS "\r\n--B\r\nContent-Disposition: form-data; name=\"u\"\r\n\r\n"
                                     "not known\r\n--B--\r\n"));
         }
-        af_multipart_free(form);
+        afc_multipart_free(form);
         assert_int_equal(known.releases, 1);
         assert_int_equal(unknown.releases, i);
     }
@@ -95,44 +95,44 @@ static void parts_of_every_kind(void **state) {
 
 static void a_form_without_parts_is_its_end(void **state) {
     (void)state;
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     check_form(form, S("--B--\r\n"));
-    af_multipart_free(form);
+    afc_multipart_free(form);
 }
 
 static void further_headers_come_after_the_fixed_ones(void **state) {
     (void)state;
-    static const af_header headers[] = {{ROW_S("X-Second"), ROW_S("2"), 0},
-                                        {ROW_S("A-First"), ROW_S("1"), 0}};
-    af_part part = AF_PART_INIT;
+    static const afc_header headers[] = {{ROW_S("X-Second"), ROW_S("2"), 0},
+                                         {ROW_S("A-First"), ROW_S("1"), 0}};
+    afc_part part = AFC_PART_INIT;
     part.name = S("n");
     part.content_type = S("a/b");
     part.headers = headers;
     part.header_count = 2;
-    af_multipart *form = form_new();
-    check_status(af_multipart_add_bytes(form, &part, S(""), NULL, NULL, NULL), AF_OK);
+    afc_multipart *form = form_new();
+    check_status(afc_multipart_add_bytes(form, &part, S(""), NULL, NULL, NULL), AFC_OK);
     check_form(form, S("--B\r\nContent-Disposition: form-data; name=\"n\"\r\nContent-Type: a/b\r\n"
                        "X-Second: 2\r\nA-First: 1\r\n\r\n\r\n--B--\r\n"));
-    af_multipart_free(form);
+    afc_multipart_free(form);
 }
 
 static void bytes_are_copied_unless_they_are_lent(void **state) {
     (void)state;
     char bytes[] = "first";
     script_reader lender = {0};
-    af_part part = AF_PART_INIT;
-    af_multipart *form = form_new();
-    check_status(af_multipart_add_bytes(form, &part, S(bytes), NULL, NULL, NULL), AF_OK);
+    afc_part part = AFC_PART_INIT;
+    afc_multipart *form = form_new();
+    check_status(afc_multipart_add_bytes(form, &part, S(bytes), NULL, NULL, NULL), AFC_OK);
     check_status(
-        af_multipart_add_bytes(form, &part, S(bytes), reader_of(&lender).release, &lender, NULL),
-        AF_OK);
+        afc_multipart_add_bytes(form, &part, S(bytes), reader_of(&lender).release, &lender, NULL),
+        AFC_OK);
     memcpy(bytes, "later", 5);
     drained wire = drain(form, 100);
     assert_non_null(memmem(wire.bytes, wire.size, "\r\n\r\nfirst\r\n", 11));
     assert_non_null(memmem(wire.bytes, wire.size, "\r\n\r\nlater\r\n", 11));
     free(wire.bytes);
     assert_int_equal(lender.releases, 0);
-    af_multipart_free(form);
+    afc_multipart_free(form);
     assert_int_equal(lender.releases, 1);
 }
 
@@ -140,16 +140,16 @@ static void bytes_are_copied_unless_they_are_lent(void **state) {
 
 static void a_boundary_is_random(void **state) {
     (void)state;
-    char former[AF_MULTIPART_BOUNDARY_MAX + 1] = "";
+    char former[AFC_MULTIPART_BOUNDARY_MAX + 1] = "";
     for (int i = 0; i < 100; i++) {
-        af_multipart *form;
-        check_status(af_multipart_new(&form, NULL, NULL), AF_OK);
-        const char *boundary = af_multipart_get_boundary(form);
+        afc_multipart *form;
+        check_status(afc_multipart_new(&form, NULL, NULL), AFC_OK);
+        const char *boundary = afc_multipart_get_boundary(form);
         assert_int_equal(strlen(boundary), 11 + 32);
         assert_string_not_equal(boundary, former);
-        assert_string_equal(strchr(af_multipart_get_content_type(form), '=') + 1, boundary);
+        assert_string_equal(strchr(afc_multipart_get_content_type(form), '=') + 1, boundary);
         memcpy(former, boundary, strlen(boundary) + 1);
-        af_multipart_free(form);
+        afc_multipart_free(form);
     }
 }
 
@@ -160,22 +160,22 @@ static void a_given_boundary_is_checked(void **state) {
     longest[70] = '\0';
     const char *const good[] = {"B", "----WebKitFormBoundary7MA4YWxkTrZu0gW", "a'+_-.Z9", longest};
     for (size_t i = 0; i < COUNT_OF(good); i++) {
-        af_multipart *form;
-        check_status(af_multipart_new(&form, good[i], NULL), AF_OK);
-        assert_string_equal(af_multipart_get_boundary(form), good[i]);
+        afc_multipart *form;
+        check_status(afc_multipart_new(&form, good[i], NULL), AFC_OK);
+        assert_string_equal(afc_multipart_get_boundary(form), good[i]);
         form_add(form, "a", NULL, NULL, S("1"));
         drained wire = drain(form, 1);
-        assert_int_equal(wire.size, af_multipart_get_length(form));
+        assert_int_equal(wire.size, afc_multipart_get_length(form));
         free(wire.bytes);
-        af_multipart_free(form);
+        afc_multipart_free(form);
     }
     longest[70] = 'x';
     longest[71] = '\0';
     const char *const bad[] = {"", "a b", "a\r\n", "a\"b", "a;b", "a:b", "\xc3\xa4", longest};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        af_multipart *form = (af_multipart *)1;
-        af_failure failure;
-        check_status(af_multipart_new(&form, bad[i], &failure), AF_EINVAL);
+        afc_multipart *form = (afc_multipart *)1;
+        afc_failure failure;
+        check_status(afc_multipart_new(&form, bad[i], &failure), AFC_EINVAL);
         assert_null(form);
         check_contains(failure.text, "boundary");
     }
@@ -183,36 +183,38 @@ static void a_given_boundary_is_checked(void **state) {
 
 static void a_given_boundary_may_not_occur_in_a_part(void **state) {
     (void)state;
-    af_multipart *form = form_new();
-    af_part part = AF_PART_INIT;
-    af_failure failure;
-    static const af_slice bad[] = {ROW_S("--B"), ROW_S("x\r\n--B\r\n"), ROW_S("a--Boat")};
+    afc_multipart *form = form_new();
+    afc_part part = AFC_PART_INIT;
+    afc_failure failure;
+    static const afc_slice bad[] = {ROW_S("--B"), ROW_S("x\r\n--B\r\n"), ROW_S("a--Boat")};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        check_status(af_multipart_add_bytes(form, &part, bad[i], NULL, NULL, &failure), AF_EINVAL);
+        check_status(afc_multipart_add_bytes(form, &part, bad[i], NULL, NULL, &failure),
+                     AFC_EINVAL);
         check_contains(failure.text, "boundary");
     }
     part.file_name = S("--B");
-    check_status(af_multipart_add_bytes(form, &part, S(""), NULL, NULL, &failure), AF_EINVAL);
+    check_status(afc_multipart_add_bytes(form, &part, S(""), NULL, NULL, &failure), AFC_EINVAL);
     part.file_name = S("-B");
-    check_status(af_multipart_add_bytes(form, &part, S("-\r\n-B--"), NULL, NULL, &failure), AF_OK);
-    assert_int_equal(af_multipart_get_count(form), 1);
-    af_multipart_trust_boundary(form);
-    check_status(af_multipart_add_bytes(form, &part, S("--B"), NULL, NULL, &failure), AF_OK);
-    af_multipart_free(form);
+    check_status(afc_multipart_add_bytes(form, &part, S("-\r\n-B--"), NULL, NULL, &failure),
+                 AFC_OK);
+    assert_int_equal(afc_multipart_get_count(form), 1);
+    afc_multipart_trust_boundary(form);
+    check_status(afc_multipart_add_bytes(form, &part, S("--B"), NULL, NULL, &failure), AFC_OK);
+    afc_multipart_free(form);
 }
 
 /* ---- What is refused ----------------------------------------------------------------------- */
 
 static void control_characters_are_refused(void **state) {
     (void)state;
-    static const af_slice bad[] = {ROW_S("a\rb"),     ROW_S("\n"),   ROW_S("a\0b"),
-                                   ROW_S("\r\nX: y"), ROW_S("\x01"), ROW_S("a\x7f")};
-    af_multipart *form = form_new();
+    static const afc_slice bad[] = {ROW_S("a\rb"),     ROW_S("\n"),   ROW_S("a\0b"),
+                                    ROW_S("\r\nX: y"), ROW_S("\x01"), ROW_S("a\x7f")};
+    afc_multipart *form = form_new();
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         for (int place = 0; place < 5; place++) {
             script_reader lender = {0};
-            af_header header = {S("X-A"), S("b"), 0};
-            af_part part = AF_PART_INIT;
+            afc_header header = {S("X-A"), S("b"), 0};
+            afc_part part = AFC_PART_INIT;
             if (place == 0) part.name = bad[i];
             if (place == 1) part.file_name = bad[i];
             if (place == 2) part.content_type = bad[i];
@@ -222,118 +224,119 @@ static void control_characters_are_refused(void **state) {
             part.header_count = 1;
             static const char *const texts[] = {"the name", "the file name", "the content type",
                                                 "name of a header", "header X-A"};
-            af_failure failure = {0};
-            check_status(af_multipart_add_bytes(form, &part, S("x"), reader_of(&lender).release,
-                                                &lender, &failure),
-                         AF_EINVAL);
+            afc_failure failure = {0};
+            check_status(afc_multipart_add_bytes(form, &part, S("x"), reader_of(&lender).release,
+                                                 &lender, &failure),
+                         AFC_EINVAL);
             check_contains(failure.text, texts[place]);
-            af_reader reader = reader_of(&lender);
-            check_status(af_multipart_add_reader(form, &part, &reader, 1, &failure), AF_EINVAL);
+            afc_reader reader = reader_of(&lender);
+            check_status(afc_multipart_add_reader(form, &part, &reader, 1, &failure), AFC_EINVAL);
             if (place >= 3) {
-                check_status(af_multipart_add_raw(form, &header, 1, S("x"), reader.release, &lender,
-                                                  &failure),
-                             AF_EINVAL);
+                check_status(afc_multipart_add_raw(form, &header, 1, S("x"), reader.release,
+                                                   &lender, &failure),
+                             AFC_EINVAL);
             }
             assert_int_equal(lender.releases, place >= 3 ? 3 : 2);
         }
     }
     check_form(form, S("--B--\r\n"));
-    af_multipart_free(form);
+    afc_multipart_free(form);
 }
 
 static void headers_that_the_form_writes_are_refused(void **state) {
     (void)state;
-    static const af_header bad[] = {{ROW_S("content-disposition"), ROW_S("x"), 0},
-                                    {ROW_S("Content-Type"), ROW_S("x/y"), 0},
-                                    {ROW_S("X-A"), ROW_S("x"), AF_HEADER_REMOVE},
-                                    {ROW_S(""), ROW_S("x"), 0},
-                                    {ROW_S("X A"), ROW_S("x"), 0}};
-    af_multipart *form = form_new();
+    static const afc_header bad[] = {{ROW_S("content-disposition"), ROW_S("x"), 0},
+                                     {ROW_S("Content-Type"), ROW_S("x/y"), 0},
+                                     {ROW_S("X-A"), ROW_S("x"), AFC_HEADER_REMOVE},
+                                     {ROW_S(""), ROW_S("x"), 0},
+                                     {ROW_S("X A"), ROW_S("x"), 0}};
+    afc_multipart *form = form_new();
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        af_part part = AF_PART_INIT;
+        afc_part part = AFC_PART_INIT;
         part.content_type = S("text/plain");
         part.headers = &bad[i];
         part.header_count = 1;
-        check_status(af_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AF_EINVAL);
+        check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_EINVAL);
     }
-    assert_int_equal(af_multipart_get_count(form), 0);
-    af_multipart_free(form);
+    assert_int_equal(afc_multipart_get_count(form), 0);
+    afc_multipart_free(form);
 }
 
 static void impossible_bodies_are_refused(void **state) {
     (void)state;
-    af_multipart *form = form_new();
-    af_part part = AF_PART_INIT;
-    af_reader none = {0};
-    check_status(af_multipart_add_reader(form, &part, &none, 1, NULL), AF_EINVAL);
+    afc_multipart *form = form_new();
+    afc_part part = AFC_PART_INIT;
+    afc_reader none = {0};
+    check_status(afc_multipart_add_reader(form, &part, &none, 1, NULL), AFC_EINVAL);
     script_reader script = {0};
-    af_reader reader = reader_of(&script);
-    check_status(af_multipart_add_reader(form, &part, &reader, -2, NULL), AF_EINVAL);
-    check_status(af_multipart_add_bytes(form, &part, (af_slice){NULL, 1}, NULL, NULL, NULL),
-                 AF_EINVAL);
-    check_status(af_multipart_add_bytes(form, &part, (af_slice){NULL, SIZE_MAX}, NULL, NULL, NULL),
-                 AF_EINVAL);
-    static const af_part_file files[] = {
+    afc_reader reader = reader_of(&script);
+    check_status(afc_multipart_add_reader(form, &part, &reader, -2, NULL), AFC_EINVAL);
+    check_status(afc_multipart_add_bytes(form, &part, (afc_slice){NULL, 1}, NULL, NULL, NULL),
+                 AFC_EINVAL);
+    check_status(
+        afc_multipart_add_bytes(form, &part, (afc_slice){NULL, SIZE_MAX}, NULL, NULL, NULL),
+        AFC_EINVAL);
+    static const afc_part_file files[] = {
         {NULL, 0, -1, -1},           {"", 0, -1, -1},
         {"/etc/passwd", -1, -1, -1}, {"/etc/passwd", 0, -2, -1},
         {"/etc/passwd", 0, -1, -2},  {"/etc/passwd", 1, INT64_MAX, -1}};
     for (size_t i = 0; i < COUNT_OF(files); i++) {
-        check_status(af_multipart_add_file(form, &part, &files[i], NULL), AF_EINVAL);
+        check_status(afc_multipart_add_file(form, &part, &files[i], NULL), AFC_EINVAL);
     }
-    assert_int_equal(af_multipart_get_count(form), 0);
-    af_multipart_free(form);
+    assert_int_equal(afc_multipart_get_count(form), 0);
+    afc_multipart_free(form);
     assert_int_equal(script.releases, 1);
 }
 
 static void a_form_that_was_read_takes_no_more_parts(void **state) {
     (void)state;
-    af_multipart *form = form_new();
+    afc_multipart *form = form_new();
     char byte;
-    assert_int_equal(af_multipart_read(form, &byte, 1, NULL), 1);
-    af_part part = AF_PART_INIT;
-    check_status(af_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AF_EINVAL);
-    af_multipart_free(form);
+    assert_int_equal(afc_multipart_read(form, &byte, 1, NULL), 1);
+    afc_part part = AFC_PART_INIT;
+    check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_EINVAL);
+    afc_multipart_free(form);
 }
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
 static void parts_and_headers_are_counted(void **state) {
     (void)state;
-    af_part part = AF_PART_INIT;
-    af_multipart *form = form_new();
-    static char text[AF_MULTIPART_HEAD_MAX + 1];
+    afc_part part = AFC_PART_INIT;
+    afc_multipart *form = form_new();
+    static char text[AFC_MULTIPART_HEAD_MAX + 1];
     memset(text, 'a', sizeof text);
-    part.name = (af_slice){text, sizeof text};
-    check_status(af_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AF_ETOOBIG);
+    part.name = (afc_slice){text, sizeof text};
+    check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_ETOOBIG);
     memset(text, '"', sizeof text);
     part.name.size = sizeof text / 3;
-    check_status(af_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AF_ETOOBIG);
-    static af_header headers[AF_MULTIPART_HEAD_MAX];
-    for (size_t i = 0; i < COUNT_OF(headers); i++) headers[i] = (af_header){S("a"), S("b"), 0};
+    check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_ETOOBIG);
+    static afc_header headers[AFC_MULTIPART_HEAD_MAX];
+    for (size_t i = 0; i < COUNT_OF(headers); i++) headers[i] = (afc_header){S("a"), S("b"), 0};
     part.name = S("a");
     part.headers = headers;
     part.header_count = COUNT_OF(headers);
-    check_status(af_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AF_ETOOBIG);
-    part.header_count = AF_MULTIPART_HEAD_MAX / 6;
-    check_status(af_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AF_ETOOBIG);
+    check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_ETOOBIG);
+    part.header_count = AFC_MULTIPART_HEAD_MAX / 6;
+    check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_ETOOBIG);
     part.header_count = 0;
-    for (int i = 0; i < AF_MULTIPART_PARTS_MAX; i++) {
-        check_status(af_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AF_OK);
+    for (int i = 0; i < AFC_MULTIPART_PARTS_MAX; i++) {
+        check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_OK);
     }
-    check_status(af_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AF_ETOOBIG);
-    af_multipart_free(form);
+    check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_ETOOBIG);
+    afc_multipart_free(form);
 }
 
 static void a_length_that_cannot_be_counted_is_refused(void **state) {
     (void)state;
-    af_multipart *form = form_new();
-    af_part part = AF_PART_INIT;
+    afc_multipart *form = form_new();
+    afc_part part = AFC_PART_INIT;
     script_reader script = {0};
-    af_reader reader = reader_of(&script);
-    check_status(af_multipart_add_reader(form, &part, &reader, INT64_MAX, NULL), AF_ETOOBIG);
-    check_status(af_multipart_add_reader(form, &part, &reader, INT64_MAX - 5000, NULL), AF_OK);
-    check_status(af_multipart_add_reader(form, &part, &reader, 5000, NULL), AF_ETOOBIG);
-    af_multipart_free(form);
+    afc_reader reader = reader_of(&script);
+    check_status(afc_multipart_add_reader(form, &part, &reader, INT64_MAX, NULL), AFC_ETOOBIG);
+    check_status(afc_multipart_add_reader(form, &part, &reader, INT64_MAX - 5000, NULL), AFC_OK);
+    check_status(afc_multipart_add_reader(form, &part, &reader, 5000, NULL), AFC_ETOOBIG);
+    afc_multipart_free(form);
     assert_int_equal(script.releases, 3);
 }
 
@@ -347,28 +350,28 @@ static void running_out_of_memory_leaves_nothing_behind(void **state) {
     write_file(path, S("file"));
     TORTURE(round) {
         script_reader script = {.bytes = S("reader")};
-        af_part part = AF_PART_INIT;
-        af_part_file file = AF_PART_FILE_INIT;
+        afc_part part = AFC_PART_INIT;
+        afc_part_file file = AFC_PART_FILE_INIT;
         file.path = path;
-        af_multipart *form = NULL;
+        afc_multipart *form = NULL;
         size_t tried = 0;
-        if (af_multipart_new(&form, NULL, NULL) == AF_OK) {
+        if (afc_multipart_new(&form, NULL, NULL) == AFC_OK) {
             for (; tried < 5; tried++) {
-                af_reader reader = reader_of(&script);
-                (void)!af_multipart_add_bytes(form, &part, S("bytes"), NULL, NULL, NULL);
-                (void)!af_multipart_add_file(form, &part, &file, NULL);
-                (void)!af_multipart_add_reader(form, &part, &reader, 6, NULL);
+                afc_reader reader = reader_of(&script);
+                (void)!afc_multipart_add_bytes(form, &part, S("bytes"), NULL, NULL, NULL);
+                (void)!afc_multipart_add_file(form, &part, &file, NULL);
+                (void)!afc_multipart_add_reader(form, &part, &reader, 6, NULL);
             }
             drained wire = drain(form, 10);
-            if (wire.end == AF_READ_END) {
-                assert_int_equal(wire.size, af_multipart_get_length(form));
+            if (wire.end == AFC_READ_END) {
+                assert_int_equal(wire.size, afc_multipart_get_length(form));
             } else {
                 /* One reader that stands in several parts has given its bytes once. */
-                check_status(wire.failure.status, AF_ESOURCE);
+                check_status(wire.failure.status, AFC_ESOURCE);
             }
             free(wire.bytes);
         }
-        af_multipart_free(form);
+        afc_multipart_free(form);
         assert_int_equal(script.releases, tried);
     }
     folder_remove(&folder);

@@ -9,9 +9,10 @@
 static void the_table_is_sorted_and_found_whole(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(media_types); i++) {
-        const af__media_type *entry = &media_types[i];
+        const afc__media_type *entry = &media_types[i];
         if (i > 0) assert_true(strcmp(media_types[i - 1].extension, entry->extension) < 0);
-        assert_string_equal(af_media_type_of_extension(af_slice_of(entry->extension)), entry->type);
+        assert_string_equal(afc_media_type_of_extension(afc_slice_of(entry->extension)),
+                            entry->type);
     }
     assert_true(COUNT_OF(media_types) > 600);
 }
@@ -31,22 +32,22 @@ static void common_extensions_are_known(void **state) {
                 {"docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
                 {"webmanifest", "application/manifest+json"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_string_equal(af_media_type_of_extension(af_slice_of(rows[i].extension)),
+        assert_string_equal(afc_media_type_of_extension(afc_slice_of(rows[i].extension)),
                             rows[i].type);
     }
 }
 
 static void unknown_extensions_have_none(void **state) {
     (void)state;
-    static const af_slice rows[] = {ROW_S(""),
-                                    ROW_S("nosuchthing"),
-                                    ROW_S(".png"),
-                                    ROW_S("pn"),
-                                    ROW_S("anextensionfartoolong"),
-                                    ROW_S("png\0"),
-                                    ROW_S("\xff"),
-                                    {NULL, 0}};
-    for (size_t i = 0; i < COUNT_OF(rows); i++) assert_null(af_media_type_of_extension(rows[i]));
+    static const afc_slice rows[] = {ROW_S(""),
+                                     ROW_S("nosuchthing"),
+                                     ROW_S(".png"),
+                                     ROW_S("pn"),
+                                     ROW_S("anextensionfartoolong"),
+                                     ROW_S("png\0"),
+                                     ROW_S("\xff"),
+                                     {NULL, 0}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) assert_null(afc_media_type_of_extension(rows[i]));
 }
 
 static void paths_are_taken_apart(void **state) {
@@ -61,8 +62,8 @@ static void paths_are_taken_apart(void **state) {
                 {"/a/", "", "application/octet-stream"},
                 {"x.tar.gz", "x.tar.gz", "application/gzip"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        check_slice(af__last_component(rows[i].path), rows[i].name);
-        assert_string_equal(af__media_type_of_path(rows[i].path), rows[i].type);
+        check_slice(afc__last_component(rows[i].path), rows[i].name);
+        assert_string_equal(afc__media_type_of_path(rows[i].path), rows[i].type);
     }
 }
 

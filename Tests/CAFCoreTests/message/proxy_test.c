@@ -44,8 +44,8 @@ static void addresses_are_read(void **state) {
         {"name", 0, {0}},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af__ip ip;
-        bool is_read = af__ip_parse(&ip, af_slice_of(rows[i].text));
+        afc__ip ip;
+        bool is_read = afc__ip_parse(&ip, afc_slice_of(rows[i].text));
         if (is_read != (rows[i].size != 0)) print_error("%s\n", rows[i].text);
         assert_int_equal(is_read, rows[i].size != 0);
         if (!is_read) continue;
@@ -58,49 +58,49 @@ static void proxies_are_read(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        af_status status;
-        af__proxy_kind kind;
+        afc_status status;
+        afc__proxy_kind kind;
         const char *host;
         uint16_t port;
         const char *user, *password;
     } rows[] = {
-        {"http://proxy:3128", AF_OK, AF__PROXY_HTTP, "proxy", 3128, NULL, NULL},
-        {"HTTP://proxy/", AF_OK, AF__PROXY_HTTP, "proxy", 80, NULL, NULL},
-        {"proxy:8080", AF_OK, AF__PROXY_HTTP, "proxy", 8080, NULL, NULL},
-        {"192.0.2.1", AF_OK, AF__PROXY_HTTP, "192.0.2.1", 80, NULL, NULL},
-        {"http://[2001:db8::1]:1", AF_OK, AF__PROXY_HTTP, "2001:db8::1", 1, NULL, NULL},
-        {"socks5://proxy", AF_OK, AF__PROXY_SOCKS5, "proxy", 1080, NULL, NULL},
-        {"socks5h://proxy:9050", AF_OK, AF__PROXY_SOCKS5H, "proxy", 9050, NULL, NULL},
-        {"http://me:se%3Acret@proxy", AF_OK, AF__PROXY_HTTP, "proxy", 80, "me", "se:cret"},
-        {"http://me@proxy", AF_OK, AF__PROXY_HTTP, "proxy", 80, "me", ""},
-        {"http://m%65:a:b@proxy", AF_OK, AF__PROXY_HTTP, "proxy", 80, "me", "a:b"},
-        {"http://a%zz:%@proxy", AF_OK, AF__PROXY_HTTP, "proxy", 80, "a%zz", "%"},
-        {"me:p@proxy:81", AF_OK, AF__PROXY_HTTP, "proxy", 81, "me", "p"},
-        {"https://proxy", AF_OK, AF__PROXY_HTTPS, "proxy", 443, NULL, NULL},
-        {"HTTPS://me:p@proxy:8443/", AF_OK, AF__PROXY_HTTPS, "proxy", 8443, "me", "p"},
-        {"socks4://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"socks://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"ftp://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"://proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"http://", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"http://proxy:0", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"http://proxy:65536", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"http://pro xy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"http://proxy/path", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"http://pro\nxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"http://a%0d%0aX: y:secret@proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"http://a:secret%00@proxy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
-        {"http://a:secret@pro xy", AF_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://proxy:3128", AFC_OK, AFC__PROXY_HTTP, "proxy", 3128, NULL, NULL},
+        {"HTTP://proxy/", AFC_OK, AFC__PROXY_HTTP, "proxy", 80, NULL, NULL},
+        {"proxy:8080", AFC_OK, AFC__PROXY_HTTP, "proxy", 8080, NULL, NULL},
+        {"192.0.2.1", AFC_OK, AFC__PROXY_HTTP, "192.0.2.1", 80, NULL, NULL},
+        {"http://[2001:db8::1]:1", AFC_OK, AFC__PROXY_HTTP, "2001:db8::1", 1, NULL, NULL},
+        {"socks5://proxy", AFC_OK, AFC__PROXY_SOCKS5, "proxy", 1080, NULL, NULL},
+        {"socks5h://proxy:9050", AFC_OK, AFC__PROXY_SOCKS5H, "proxy", 9050, NULL, NULL},
+        {"http://me:se%3Acret@proxy", AFC_OK, AFC__PROXY_HTTP, "proxy", 80, "me", "se:cret"},
+        {"http://me@proxy", AFC_OK, AFC__PROXY_HTTP, "proxy", 80, "me", ""},
+        {"http://m%65:a:b@proxy", AFC_OK, AFC__PROXY_HTTP, "proxy", 80, "me", "a:b"},
+        {"http://a%zz:%@proxy", AFC_OK, AFC__PROXY_HTTP, "proxy", 80, "a%zz", "%"},
+        {"me:p@proxy:81", AFC_OK, AFC__PROXY_HTTP, "proxy", 81, "me", "p"},
+        {"https://proxy", AFC_OK, AFC__PROXY_HTTPS, "proxy", 443, NULL, NULL},
+        {"HTTPS://me:p@proxy:8443/", AFC_OK, AFC__PROXY_HTTPS, "proxy", 8443, "me", "p"},
+        {"socks4://proxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"socks://proxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"ftp://proxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"://proxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://proxy:0", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://proxy:65536", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://pro xy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://proxy/path", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://pro\nxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://a%0d%0aX: y:secret@proxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://a:secret%00@proxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://a:secret@pro xy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af__proxy proxy;
-        af_failure failure = {0};
-        af_status status = af__proxy_parse(&proxy, af_slice_of(rows[i].text), &failure);
+        afc__proxy proxy;
+        afc_failure failure = {0};
+        afc_status status = afc__proxy_parse(&proxy, afc_slice_of(rows[i].text), &failure);
         if (status != rows[i].status) print_error("%s\n", rows[i].text);
         check_status(status, rows[i].status);
         assert_null(strstr(failure.text, "secret"));
-        if (status == AF_OK) {
+        if (status == AFC_OK) {
             assert_int_equal(proxy.kind, rows[i].kind);
             assert_string_equal(proxy.host, rows[i].host);
             assert_int_equal(proxy.port, rows[i].port);
@@ -110,7 +110,7 @@ static void proxies_are_read(void **state) {
         } else {
             assert_null(proxy.host);
         }
-        af__proxy_clear(&proxy);
+        afc__proxy_clear(&proxy);
     }
 }
 
@@ -188,8 +188,8 @@ static void hosts_are_found_in_lists(void **state) {
         {"::/0", "2001:db8::1", 80, true},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        bool found = af__bypass_has(af_slice_of(rows[i].list), af_slice_of(rows[i].host),
-                                    rows[i].port);
+        bool found = afc__bypass_has(afc_slice_of(rows[i].list), afc_slice_of(rows[i].host),
+                                     rows[i].port);
         if (found != rows[i].expected) print_error("%s in \"%s\"\n", rows[i].host, rows[i].list);
         assert_int_equal(found, rows[i].expected);
     }
@@ -205,18 +205,18 @@ static const char *lookup(void *context, const char *name) {
     return NULL;
 }
 
-static void check_choice(const af__proxies *proxies, const char *address, const char *expected,
-                         af_status status) {
-    af__url url;
-    const af__proxy *proxy;
-    check_status(af__url_parse(&url, af_slice_of(address), NULL), AF_OK);
-    af_status found = af__proxies_choose(proxies, &url, &proxy, NULL);
+static void check_choice(const afc__proxies *proxies, const char *address, const char *expected,
+                         afc_status status) {
+    afc__url url;
+    const afc__proxy *proxy;
+    check_status(afc__url_parse(&url, afc_slice_of(address), NULL), AFC_OK);
+    afc_status found = afc__proxies_choose(proxies, &url, &proxy, NULL);
     if (found != status) print_error("%s\n", address);
     check_status(found, status);
     const char *host = proxy != NULL ? proxy->host : "";
     if (strcmp(host, expected) != 0) print_error("%s\n", address);
     assert_string_equal(host, expected);
-    af__url_clear(&url);
+    afc__url_clear(&url);
 }
 
 static void the_environment_chooses(void **state) {
@@ -224,65 +224,65 @@ static void the_environment_chooses(void **state) {
     static const struct {
         const char *variables[6];
         const char *url, *expected;
-        af_status status;
+        afc_status status;
     } rows[] = {
-        {{NULL}, "http://a/", "", AF_OK},
-        {{"http_proxy=p"}, "http://a/", "p", AF_OK},
-        {{"http_proxy=p"}, "https://a/", "", AF_OK},
-        {{"https_proxy=p"}, "https://a/", "p", AF_OK},
-        {{"https_proxy=p"}, "http://a/", "", AF_OK},
-        {{"all_proxy=p"}, "http://a/", "p", AF_OK},
-        {{"all_proxy=p"}, "https://a/", "p", AF_OK},
-        {{"all_proxy=p", "http_proxy=q"}, "http://a/", "q", AF_OK},
-        {{"all_proxy=p", "http_proxy="}, "http://a/", "p", AF_OK},
-        {{"http_proxy=p", "HTTP_PROXY=q"}, "http://a/", "p", AF_OK},
-        {{"HTTP_PROXY=q"}, "http://a/", "q", AF_OK},
-        {{"HTTPS_PROXY=q"}, "https://a/", "q", AF_OK},
-        {{"ALL_PROXY=q"}, "https://a/", "q", AF_OK},
+        {{NULL}, "http://a/", "", AFC_OK},
+        {{"http_proxy=p"}, "http://a/", "p", AFC_OK},
+        {{"http_proxy=p"}, "https://a/", "", AFC_OK},
+        {{"https_proxy=p"}, "https://a/", "p", AFC_OK},
+        {{"https_proxy=p"}, "http://a/", "", AFC_OK},
+        {{"all_proxy=p"}, "http://a/", "p", AFC_OK},
+        {{"all_proxy=p"}, "https://a/", "p", AFC_OK},
+        {{"all_proxy=p", "http_proxy=q"}, "http://a/", "q", AFC_OK},
+        {{"all_proxy=p", "http_proxy="}, "http://a/", "p", AFC_OK},
+        {{"http_proxy=p", "HTTP_PROXY=q"}, "http://a/", "p", AFC_OK},
+        {{"HTTP_PROXY=q"}, "http://a/", "q", AFC_OK},
+        {{"HTTPS_PROXY=q"}, "https://a/", "q", AFC_OK},
+        {{"ALL_PROXY=q"}, "https://a/", "q", AFC_OK},
         /* CGI: a client's field "Proxy" would be HTTP_PROXY. */
-        {{"HTTP_PROXY=q", "REQUEST_METHOD=GET"}, "http://a/", "", AF_OK},
-        {{"HTTP_PROXY=q", "REQUEST_METHOD="}, "http://a/", "", AF_OK},
-        {{"http_proxy=p", "REQUEST_METHOD=GET"}, "http://a/", "p", AF_OK},
-        {{"HTTPS_PROXY=q", "REQUEST_METHOD=GET"}, "https://a/", "q", AF_OK},
-        {{"all_proxy=p", "no_proxy=a"}, "http://a/", "", AF_OK},
-        {{"all_proxy=p", "no_proxy=a"}, "http://b/", "p", AF_OK},
-        {{"all_proxy=p", "NO_PROXY=a"}, "http://a/", "", AF_OK},
-        {{"all_proxy=p", "no_proxy=b", "NO_PROXY=a"}, "http://a/", "p", AF_OK},
-        {{"all_proxy=p", "no_proxy=a:443"}, "https://a/", "", AF_OK},
-        {{"all_proxy=p", "no_proxy=*"}, "https://[2001:db8::1]/", "", AF_OK},
+        {{"HTTP_PROXY=q", "REQUEST_METHOD=GET"}, "http://a/", "", AFC_OK},
+        {{"HTTP_PROXY=q", "REQUEST_METHOD="}, "http://a/", "", AFC_OK},
+        {{"http_proxy=p", "REQUEST_METHOD=GET"}, "http://a/", "p", AFC_OK},
+        {{"HTTPS_PROXY=q", "REQUEST_METHOD=GET"}, "https://a/", "q", AFC_OK},
+        {{"all_proxy=p", "no_proxy=a"}, "http://a/", "", AFC_OK},
+        {{"all_proxy=p", "no_proxy=a"}, "http://b/", "p", AFC_OK},
+        {{"all_proxy=p", "NO_PROXY=a"}, "http://a/", "", AFC_OK},
+        {{"all_proxy=p", "no_proxy=b", "NO_PROXY=a"}, "http://a/", "p", AFC_OK},
+        {{"all_proxy=p", "no_proxy=a:443"}, "https://a/", "", AFC_OK},
+        {{"all_proxy=p", "no_proxy=*"}, "https://[2001:db8::1]/", "", AFC_OK},
         /* This host itself. */
-        {{"all_proxy=p"}, "http://localhost:8080/", "", AF_OK},
-        {{"all_proxy=p"}, "http://www.localhost./", "", AF_OK},
-        {{"all_proxy=p"}, "http://127.9.9.9/", "", AF_OK},
-        {{"all_proxy=p"}, "http://[::1]/", "", AF_OK},
-        {{"all_proxy=p"}, "http://notlocalhost/", "p", AF_OK},
+        {{"all_proxy=p"}, "http://localhost:8080/", "", AFC_OK},
+        {{"all_proxy=p"}, "http://www.localhost./", "", AFC_OK},
+        {{"all_proxy=p"}, "http://127.9.9.9/", "", AFC_OK},
+        {{"all_proxy=p"}, "http://[::1]/", "", AFC_OK},
+        {{"all_proxy=p"}, "http://notlocalhost/", "p", AFC_OK},
         /* What can't be used is no reason to go without. */
-        {{"http_proxy=ftp://p"}, "http://a/", "", AF_EINVAL},
-        {{"http_proxy=http://p:0"}, "http://a/", "", AF_EINVAL},
-        {{"http_proxy=ftp://p"}, "https://a/", "", AF_OK},
-        {{"http_proxy=ftp://p", "no_proxy=a"}, "http://a/", "", AF_OK},
-        {{"http_proxy=ftp://p", "all_proxy=q"}, "http://a/", "", AF_EINVAL},
+        {{"http_proxy=ftp://p"}, "http://a/", "", AFC_EINVAL},
+        {{"http_proxy=http://p:0"}, "http://a/", "", AFC_EINVAL},
+        {{"http_proxy=ftp://p"}, "https://a/", "", AFC_OK},
+        {{"http_proxy=ftp://p", "no_proxy=a"}, "http://a/", "", AFC_OK},
+        {{"http_proxy=ftp://p", "all_proxy=q"}, "http://a/", "", AFC_EINVAL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af__proxies proxies;
-        af_proxies given = AF_PROXIES_INIT;
+        afc__proxies proxies;
+        afc_proxies given = AFC_PROXIES_INIT;
         void *variables = (void *)(uintptr_t)rows[i].variables;
-        check_status(af__proxies_init(&proxies, &given, lookup, variables, NULL), AF_OK);
+        check_status(afc__proxies_init(&proxies, &given, lookup, variables, NULL), AFC_OK);
         check_choice(&proxies, rows[i].url, rows[i].expected, rows[i].status);
-        af__proxies_clear(&proxies);
+        afc__proxies_clear(&proxies);
     }
 }
 
 static void a_list_of_ones_own_takes_the_place_of_no_proxy(void **state) {
     (void)state;
     static const char *const variables[] = {"all_proxy=p", "no_proxy=a", NULL};
-    af__proxies proxies;
-    af_proxies given = {AF_PROXIES_ENVIRONMENT, "q", NULL, NULL, "b"};
+    afc__proxies proxies;
+    afc_proxies given = {AFC_PROXIES_ENVIRONMENT, "q", NULL, NULL, "b"};
     void *context = (void *)(uintptr_t)variables;
-    check_status(af__proxies_init(&proxies, &given, lookup, context, NULL), AF_OK);
-    check_choice(&proxies, "http://a/", "p", AF_OK);
-    check_choice(&proxies, "http://b/", "", AF_OK);
-    af__proxies_clear(&proxies);
+    check_status(afc__proxies_init(&proxies, &given, lookup, context, NULL), AFC_OK);
+    check_choice(&proxies, "http://a/", "p", AFC_OK);
+    check_choice(&proxies, "http://b/", "", AFC_OK);
+    afc__proxies_clear(&proxies);
 }
 
 static const char *forbidden_lookup(void *context, const char *name) {
@@ -293,24 +293,24 @@ static const char *forbidden_lookup(void *context, const char *name) {
 
 static void what_is_given_counts_alone(void **state) {
     (void)state;
-    af__proxies proxies;
-    af_proxies given = {AF_PROXIES_GIVEN, "p", "q:1", NULL, "b"};
-    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_OK);
-    check_choice(&proxies, "http://a/", "p", AF_OK);
-    check_choice(&proxies, "https://a/", "q", AF_OK);
-    check_choice(&proxies, "https://b/", "", AF_OK);
+    afc__proxies proxies;
+    afc_proxies given = {AFC_PROXIES_GIVEN, "p", "q:1", NULL, "b"};
+    check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AFC_OK);
+    check_choice(&proxies, "http://a/", "p", AFC_OK);
+    check_choice(&proxies, "https://a/", "q", AFC_OK);
+    check_choice(&proxies, "https://b/", "", AFC_OK);
     /* Who names a proxy means it. */
-    check_choice(&proxies, "http://localhost/", "p", AF_OK);
-    af__proxies_clear(&proxies);
-    given.source = AF_PROXIES_NONE;
-    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_OK);
-    check_choice(&proxies, "http://a/", "", AF_OK);
-    af__proxies_clear(&proxies);
-    given.source = AF_PROXIES_GIVEN;
+    check_choice(&proxies, "http://localhost/", "p", AFC_OK);
+    afc__proxies_clear(&proxies);
+    given.source = AFC_PROXIES_NONE;
+    check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AFC_OK);
+    check_choice(&proxies, "http://a/", "", AFC_OK);
+    afc__proxies_clear(&proxies);
+    given.source = AFC_PROXIES_GIVEN;
     given.all = "ftp://p";
-    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_EINVAL);
-    given.source = (af_proxy_source)7;
-    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AF_EINVAL);
+    check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AFC_EINVAL);
+    given.source = (afc_proxy_source)7;
+    check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AFC_EINVAL);
 }
 
 static void a_failure_names_the_setting(void **state) {
@@ -325,26 +325,26 @@ static void a_failure_names_the_setting(void **state) {
         {{"http_proxy=q", "all_proxy=ftp://p"}, "https://a/", "all_proxy: "},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af__proxies proxies;
-        af__url url;
-        const af__proxy *proxy;
-        af_failure failure;
-        af_proxies given = AF_PROXIES_INIT;
+        afc__proxies proxies;
+        afc__url url;
+        const afc__proxy *proxy;
+        afc_failure failure;
+        afc_proxies given = AFC_PROXIES_INIT;
         void *variables = (void *)(uintptr_t)rows[i].variables;
-        check_status(af__proxies_init(&proxies, &given, lookup, variables, NULL), AF_OK);
-        check_status(af__url_parse(&url, af_slice_of(rows[i].url), NULL), AF_OK);
-        check_status(af__proxies_choose(&proxies, &url, &proxy, &failure), AF_EINVAL);
+        check_status(afc__proxies_init(&proxies, &given, lookup, variables, NULL), AFC_OK);
+        check_status(afc__url_parse(&url, afc_slice_of(rows[i].url), NULL), AFC_OK);
+        check_status(afc__proxies_choose(&proxies, &url, &proxy, &failure), AFC_EINVAL);
         if (strstr(failure.text, rows[i].expected) != failure.text)
             print_error("%s\n", failure.text);
         assert_ptr_equal(strstr(failure.text, rows[i].expected), failure.text);
         assert_null(strstr(failure.text, "secret"));
-        af__url_clear(&url);
-        af__proxies_clear(&proxies);
+        afc__url_clear(&url);
+        afc__proxies_clear(&proxies);
     }
-    af__proxies proxies;
-    af_failure failure;
-    af_proxies given = {AF_PROXIES_GIVEN, "p", "ftp://p", NULL, NULL};
-    check_status(af__proxies_init(&proxies, &given, forbidden_lookup, NULL, &failure), AF_EINVAL);
+    afc__proxies proxies;
+    afc_failure failure;
+    afc_proxies given = {AFC_PROXIES_GIVEN, "p", "ftp://p", NULL, NULL};
+    check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, &failure), AFC_EINVAL);
     assert_ptr_equal(strstr(failure.text, "the proxy for https: "), failure.text);
 }
 
@@ -353,12 +353,12 @@ static void any_lack_of_memory_is_told(void **state) {
     static const char *const variables[] = {"http_proxy=u:p@h", "https_proxy=ftp://x", "no_proxy=a",
                                             NULL};
     TORTURE(n) {
-        af__proxies proxies;
-        af_proxies given = AF_PROXIES_INIT;
+        afc__proxies proxies;
+        afc_proxies given = AFC_PROXIES_INIT;
         void *context = (void *)(uintptr_t)variables;
-        af_status status = af__proxies_init(&proxies, &given, lookup, context, NULL);
-        assert_true(status == AF_OK || status == AF_ENOMEM);
-        af__proxies_clear(&proxies);
+        afc_status status = afc__proxies_init(&proxies, &given, lookup, context, NULL);
+        assert_true(status == AFC_OK || status == AFC_ENOMEM);
+        afc__proxies_clear(&proxies);
     }
 }
 

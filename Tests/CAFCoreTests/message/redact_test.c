@@ -5,15 +5,16 @@
 
 #include <string.h>
 
-static const af_header marked[] = {{{"X-Key", 5}, {"k", 1}, AF_HEADER_SECRET},
-                                   {{"X-Open", 6}, {"o", 1}, 0}};
+static const afc_header marked[] = {{{"X-Key", 5}, {"k", 1}, AFC_HEADER_SECRET},
+                                    {{"X-Open", 6}, {"o", 1}, 0}};
 
-static void check_redacted(af__redaction *state, const char *line, const char *expected) {
-    af__buffer out;
-    af__buffer_init(&out, UINT32_MAX);
-    check_status(af__redact_line(&out, state, af_slice_of(line), marked, COUNT_OF(marked)), AF_OK);
-    check_slice(((af_slice){out.bytes, out.size}), expected);
-    af__buffer_clear(&out);
+static void check_redacted(afc__redaction *state, const char *line, const char *expected) {
+    afc__buffer out;
+    afc__buffer_init(&out, UINT32_MAX);
+    check_status(afc__redact_line(&out, state, afc_slice_of(line), marked, COUNT_OF(marked)),
+                 AFC_OK);
+    check_slice(((afc_slice){out.bytes, out.size}), expected);
+    afc__buffer_clear(&out);
 }
 
 static void hides_values_of_credentials(void **state) {
@@ -32,14 +33,14 @@ static void hides_values_of_credentials(void **state) {
         {":status: 1\r\n", ":status: 1\r\n"},
         {"", ""}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__redaction redaction = AF__REDACT_NOTHING;
+        afc__redaction redaction = AFC__REDACT_NOTHING;
         check_redacted(&redaction, cases[i][0], cases[i][1]);
     }
 }
 
 static void hides_folded_lines_of_a_credential_alone(void **state) {
     (void)state;
-    af__redaction redaction = AF__REDACT_NOTHING;
+    afc__redaction redaction = AFC__REDACT_NOTHING;
     check_redacted(&redaction, "Set-Cookie: a=b;\r\n", "Set-Cookie: <hidden>\r\n");
     check_redacted(&redaction, "\tpath=/secret\r\n", " <hidden>\r\n");
     check_redacted(&redaction, " more: x\r\n", " <hidden>\r\n");
@@ -60,7 +61,7 @@ static void leaves_out_userinfo_of_urls(void **state) {
         {"X: //", "X: //"},
         {"X: http://@h\r\n", "X: http://h\r\n"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__redaction redaction = AF__REDACT_NOTHING;
+        afc__redaction redaction = AFC__REDACT_NOTHING;
         check_redacted(&redaction, cases[i][0], cases[i][1]);
     }
 }

@@ -3,16 +3,16 @@
 #include "support/torture.h"
 
 /** Ask about an answer of http(s)://base with one Location. */
-static af_status decide(const char *base, const char *location, int status, const char *method,
-                        bool has_body, af__redirect_plan *plan, af_failure *failure) {
-    af__url url;
-    check_status(af__url_parse(&url, af_slice_of(base), NULL), AF_OK);
-    af_header header = {S("location"), af_slice_of(location), 0};
-    af_head head = {status, AF_HTTP_1_1, {NULL, 0}, &header, location != NULL ? 1 : 0};
-    af__redirect_question question = {&head, &url,  method, has_body, 0,
-                                      20,    false, NULL,   NULL,     NULL};
-    af_status result = af__redirect_decide(&question, plan, failure);
-    af__url_clear(&url);
+static afc_status decide(const char *base, const char *location, int status, const char *method,
+                         bool has_body, afc__redirect_plan *plan, afc_failure *failure) {
+    afc__url url;
+    check_status(afc__url_parse(&url, afc_slice_of(base), NULL), AFC_OK);
+    afc_header header = {S("location"), afc_slice_of(location), 0};
+    afc_head head = {status, AFC_HTTP_1_1, {NULL, 0}, &header, location != NULL ? 1 : 0};
+    afc__redirect_question question = {&head, &url,  method, has_body, 0,
+                                       20,    false, NULL,   NULL,     NULL};
+    afc_status result = afc__redirect_decide(&question, plan, failure);
+    afc__url_clear(&url);
     return result;
 }
 
@@ -23,14 +23,14 @@ static void only_redirects_with_a_location_are_followed(void **state) {
     for (int status = 100; status < 1000; status++) {
         bool follows = status == 301 || status == 302 || status == 303 || status == 307 ||
                        status == 308;
-        af__redirect_plan plan;
-        check_status(decide("http://h/", "/x", status, "GET", false, &plan, NULL), AF_OK);
+        afc__redirect_plan plan;
+        check_status(decide("http://h/", "/x", status, "GET", false, &plan, NULL), AFC_OK);
         assert_int_equal(plan.follow, follows);
         assert_int_equal(plan.target.text != NULL, follows);
-        af__url_clear(&plan.target);
-        check_status(decide("http://h/", NULL, status, "GET", false, &plan, NULL), AF_OK);
+        afc__url_clear(&plan.target);
+        check_status(decide("http://h/", NULL, status, "GET", false, &plan, NULL), AFC_OK);
         assert_false(plan.follow);
-        check_status(decide("http://h/", "", status, "GET", false, &plan, NULL), AF_OK);
+        check_status(decide("http://h/", "", status, "GET", false, &plan, NULL), AFC_OK);
         assert_false(plan.follow);
     }
 }
@@ -56,13 +56,13 @@ static void methods_change_as_rfc_9110_says(void **state) {
         {308, "POST", true, "POST", true},   {308, "PUT", true, "PUT", true},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__redirect_plan plan;
+        afc__redirect_plan plan;
         check_status(decide("http://h/", "/x", cases[i].status, cases[i].method, cases[i].has_body,
                             &plan, NULL),
-                     AF_OK);
+                     AFC_OK);
         assert_string_equal(plan.method, cases[i].next);
         assert_int_equal(plan.keeps_body, cases[i].keeps_body);
-        af__url_clear(&plan.target);
+        afc__url_clear(&plan.target);
     }
 }
 
@@ -88,18 +88,18 @@ static void locations_are_resolved_against_what_answered(void **state) {
         {"http://h/", "//h@evil.example/", "http://evil.example/", true},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__redirect_plan plan;
+        afc__redirect_plan plan;
         check_status(decide(cases[i].base, cases[i].location, 302, "GET", false, &plan, NULL),
-                     AF_OK);
+                     AFC_OK);
         assert_true(plan.follow);
         assert_string_equal(plan.target.text, cases[i].target);
         assert_int_equal(plan.crosses_origin, cases[i].crosses);
-        af__url_clear(&plan.target);
+        afc__url_clear(&plan.target);
     }
 }
 
 /** Knows one host in another script, and one that maps to an address that is none. */
-static bool to_ascii(char *out, size_t size, af_slice host) {
+static bool to_ascii(char *out, size_t size, afc_slice host) {
     const char *found = host.size > 1 && memcmp(host.bytes, "b\xC3\xBC", 3) == 0 ? "xn--b-xga.test"
                         : memcmp(host.bytes, "\xE2", 1) == 0                     ? "256.1.1.1"
                                                                                  : NULL;
@@ -123,17 +123,17 @@ static void u_label_and_a_label_are_one_origin(void **state) {
     };
     TORTURE(n) {
         for (size_t i = 0; i < COUNT_OF(cases); i++) {
-            af__url url;
-            af__redirect_plan plan;
-            const af_header header = {S("Location"), af_slice_of(cases[i].location), 0};
-            const af_head head = {.status = 302, .headers = &header, .header_count = 1};
-            if (af__url_parse(&url, af_slice_of(cases[i].base), NULL) != AF_OK) continue;
-            const af__redirect_question question = {
+            afc__url url;
+            afc__redirect_plan plan;
+            const afc_header header = {S("Location"), afc_slice_of(cases[i].location), 0};
+            const afc_head head = {.status = 302, .headers = &header, .header_count = 1};
+            if (afc__url_parse(&url, afc_slice_of(cases[i].base), NULL) != AFC_OK) continue;
+            const afc__redirect_question question = {
                 .head = &head, .url = &url, .method = "GET", .limit = 20, .to_ascii = to_ascii};
-            af_status status = af__redirect_decide(&question, &plan, NULL);
-            af__url_clear(&url);
-            if (status != AF_OK) {
-                check_status(status, AF_ENOMEM);
+            afc_status status = afc__redirect_decide(&question, &plan, NULL);
+            afc__url_clear(&url);
+            if (status != AFC_OK) {
+                check_status(status, AFC_ENOMEM);
                 continue;
             }
             assert_string_equal(plan.target.text, cases[i].target);
@@ -141,25 +141,25 @@ static void u_label_and_a_label_are_one_origin(void **state) {
             if (strchr(cases[i].location, '@') != NULL) {
                 assert_string_equal(plan.target.userinfo, "u:p");
             }
-            af__url_clear(&plan.target);
+            afc__url_clear(&plan.target);
         }
     }
 }
 
 static void a_label_that_is_no_host_is_refused(void **state) {
     (void)state;
-    af__url url;
-    af__redirect_plan plan;
-    af_failure failure;
-    check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
-    const af_header header = {S("Location"), S("http://\u2460/"), 0};
-    const af_head head = {.status = 302, .headers = &header, .header_count = 1};
-    const af__redirect_question question = {
+    afc__url url;
+    afc__redirect_plan plan;
+    afc_failure failure;
+    check_status(afc__url_parse(&url, S("http://h/"), NULL), AFC_OK);
+    const afc_header header = {S("Location"), S("http://\u2460/"), 0};
+    const afc_head head = {.status = 302, .headers = &header, .header_count = 1};
+    const afc__redirect_question question = {
         .head = &head, .url = &url, .method = "GET", .limit = 20, .to_ascii = to_ascii};
-    check_status(af__redirect_decide(&question, &plan, &failure), AF_EREDIRECT);
+    check_status(afc__redirect_decide(&question, &plan, &failure), AFC_EREDIRECT);
     check_contains(failure.text, "cannot follow");
     assert_null(plan.target.text);
-    af__url_clear(&url);
+    afc__url_clear(&url);
 }
 
 static void unsafe_locations_are_refused(void **state) {
@@ -180,11 +180,11 @@ static void unsafe_locations_are_refused(void **state) {
         {"https://h/", "http://user:secret@h/", "from https to http"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__redirect_plan plan;
-        af_failure failure;
+        afc__redirect_plan plan;
+        afc_failure failure;
         check_status(decide(cases[i].base, cases[i].location, 302, "GET", false, &plan, &failure),
-                     AF_EREDIRECT);
-        check_status(failure.status, AF_EREDIRECT);
+                     AFC_EREDIRECT);
+        check_status(failure.status, AFC_EREDIRECT);
         check_contains(failure.text, cases[i].reason);
         assert_null(strstr(failure.text, "secret"));
         assert_false(plan.follow);
@@ -194,38 +194,38 @@ static void unsafe_locations_are_refused(void **state) {
 
 static void a_downgrade_can_be_allowed(void **state) {
     (void)state;
-    af__url url;
-    check_status(af__url_parse(&url, S("https://h/"), NULL), AF_OK);
-    af_header header = {S("Location"), S("http://h/"), 0};
-    af_head head = {301, AF_HTTP_2, {NULL, 0}, &header, 1};
-    af__redirect_question question = {&head, &url, "GET", false, 0, 1, true, NULL, NULL, NULL};
-    af__redirect_plan plan;
-    check_status(af__redirect_decide(&question, &plan, NULL), AF_OK);
+    afc__url url;
+    check_status(afc__url_parse(&url, S("https://h/"), NULL), AFC_OK);
+    afc_header header = {S("Location"), S("http://h/"), 0};
+    afc_head head = {301, AFC_HTTP_2, {NULL, 0}, &header, 1};
+    afc__redirect_question question = {&head, &url, "GET", false, 0, 1, true, NULL, NULL, NULL};
+    afc__redirect_plan plan;
+    check_status(afc__redirect_decide(&question, &plan, NULL), AFC_OK);
     assert_true(plan.follow);
     assert_true(plan.crosses_origin);
-    af__url_clear(&plan.target);
-    af__url_clear(&url);
+    afc__url_clear(&plan.target);
+    afc__url_clear(&url);
 }
 
 static void several_locations_must_agree(void **state) {
     (void)state;
-    af__url url;
-    check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
-    af_header headers[] = {{S("Location"), S("/a"), 0},
-                           {S("Other"), S("/c"), 0},
-                           {S("LOCATION"), S("/a"), 0},
-                           {S("Location"), S("/b"), 0}};
-    af_head head = {302, AF_HTTP_1_1, {NULL, 0}, headers, 3};
-    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL, NULL};
-    af__redirect_plan plan;
-    af_failure failure;
-    check_status(af__redirect_decide(&question, &plan, &failure), AF_OK);
+    afc__url url;
+    check_status(afc__url_parse(&url, S("http://h/"), NULL), AFC_OK);
+    afc_header headers[] = {{S("Location"), S("/a"), 0},
+                            {S("Other"), S("/c"), 0},
+                            {S("LOCATION"), S("/a"), 0},
+                            {S("Location"), S("/b"), 0}};
+    afc_head head = {302, AFC_HTTP_1_1, {NULL, 0}, headers, 3};
+    afc__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL, NULL};
+    afc__redirect_plan plan;
+    afc_failure failure;
+    check_status(afc__redirect_decide(&question, &plan, &failure), AFC_OK);
     assert_string_equal(plan.target.text, "http://h/a");
-    af__url_clear(&plan.target);
+    afc__url_clear(&plan.target);
     head.header_count = 4;
-    check_status(af__redirect_decide(&question, &plan, &failure), AF_EREDIRECT);
+    check_status(afc__redirect_decide(&question, &plan, &failure), AFC_EREDIRECT);
     check_contains(failure.text, "conflicting Locations");
-    af__url_clear(&url);
+    afc__url_clear(&url);
 }
 
 static void the_limit_counts_what_was_followed(void **state) {
@@ -241,22 +241,22 @@ static void the_limit_counts_what_was_followed(void **state) {
         {0, 0, "more than 0 redirects", false},
         {0, -1, NULL, false},
     };
-    af__url url;
-    check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
-    af_header header = {S("Location"), S("/"), 0};
-    af_head head = {302, AF_HTTP_1_1, {NULL, 0}, &header, 1};
+    afc__url url;
+    check_status(afc__url_parse(&url, S("http://h/"), NULL), AFC_OK);
+    afc_header header = {S("Location"), S("/"), 0};
+    afc_head head = {302, AFC_HTTP_1_1, {NULL, 0}, &header, 1};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__redirect_question question = {&head,          &url,  "GET", false, cases[i].followed,
-                                          cases[i].limit, false, NULL,  NULL,  NULL};
-        af__redirect_plan plan;
-        af_failure failure;
-        af_status status = af__redirect_decide(&question, &plan, &failure);
-        check_status(status, cases[i].reason != NULL ? AF_EREDIRECT : AF_OK);
+        afc__redirect_question question = {&head,          &url,  "GET", false, cases[i].followed,
+                                           cases[i].limit, false, NULL,  NULL,  NULL};
+        afc__redirect_plan plan;
+        afc_failure failure;
+        afc_status status = afc__redirect_decide(&question, &plan, &failure);
+        check_status(status, cases[i].reason != NULL ? AFC_EREDIRECT : AFC_OK);
         if (cases[i].reason != NULL) check_contains(failure.text, cases[i].reason);
         assert_int_equal(plan.follow, cases[i].follows);
-        af__url_clear(&plan.target);
+        afc__url_clear(&plan.target);
     }
-    af__url_clear(&url);
+    afc__url_clear(&url);
 }
 
 /* ---- What goes along ------------------------------------------------------------------------- */
@@ -264,7 +264,7 @@ static void the_limit_counts_what_was_followed(void **state) {
 static void fields_go_along_where_they_belong(void **state) {
     (void)state;
     static const struct {
-        af_header header;
+        afc_header header;
         bool crossing, without_body; /**< Kept when crossing; kept without the body. */
     } cases[] = {
         {{ROW_S("Accept"), ROW_S("x"), 0}, true, true},
@@ -274,48 +274,48 @@ static void fields_go_along_where_they_belong(void **state) {
         {{ROW_S("Proxy-Authorization"), ROW_S("x"), 0}, false, true},
         {{ROW_S("proxy-connection"), ROW_S("x"), 0}, false, true},
         {{ROW_S("Host"), ROW_S("x"), 0}, false, true},
-        {{ROW_S("X-Api-Key"), ROW_S("x"), AF_HEADER_SECRET}, false, true},
+        {{ROW_S("X-Api-Key"), ROW_S("x"), AFC_HEADER_SECRET}, false, true},
         {{ROW_S("X-Api-Key"), ROW_S("x"), 0}, true, true},
         {{ROW_S("Content-Type"), ROW_S("x"), 0}, true, false},
         {{ROW_S("content-md5"), ROW_S("x"), 0}, true, false},
-        {{ROW_S("Content-Digest"), ROW_S("x"), AF_HEADER_SECRET}, false, false},
+        {{ROW_S("Content-Digest"), ROW_S("x"), AFC_HEADER_SECRET}, false, false},
         {{ROW_S("Digest"), ROW_S("x"), 0}, true, false},
         {{ROW_S("Repr-Digest"), ROW_S("x"), 0}, true, false},
         {{ROW_S("Expect"), ROW_S("x"), 0}, true, false},
         {{ROW_S("Trailer"), ROW_S("x"), 0}, true, false},
-        {{ROW_S("Authorization"), {NULL, 0}, AF_HEADER_REMOVE}, true, true},
-        {{ROW_S("Expect"), {NULL, 0}, AF_HEADER_REMOVE}, true, true},
+        {{ROW_S("Authorization"), {NULL, 0}, AFC_HEADER_REMOVE}, true, true},
+        {{ROW_S("Expect"), {NULL, 0}, AFC_HEADER_REMOVE}, true, true},
         {{ROW_S("Contentious"), ROW_S("x"), 0}, true, true},
         {{ROW_S("Proxy"), ROW_S("x"), 0}, true, true},
     };
-    const af__redirect_plan staying = {.keeps_body = true};
-    const af__redirect_plan crossing = {.keeps_body = true, .crosses_origin = true};
-    const af__redirect_plan without_body = {.keeps_body = false};
+    const afc__redirect_plan staying = {.keeps_body = true};
+    const afc__redirect_plan crossing = {.keeps_body = true, .crosses_origin = true};
+    const afc__redirect_plan without_body = {.keeps_body = false};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        const af_header *header = &cases[i].header;
-        assert_true(af__redirect_keeps_header(&staying, header));
-        assert_int_equal(af__redirect_keeps_header(&crossing, header), cases[i].crossing);
-        assert_int_equal(af__redirect_keeps_header(&without_body, header), cases[i].without_body);
+        const afc_header *header = &cases[i].header;
+        assert_true(afc__redirect_keeps_header(&staying, header));
+        assert_int_equal(afc__redirect_keeps_header(&crossing, header), cases[i].crossing);
+        assert_int_equal(afc__redirect_keeps_header(&without_body, header), cases[i].without_body);
     }
 }
 
 static void out_of_memory_is_not_a_bad_redirect(void **state) {
     (void)state;
-    af__url url;
-    check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
-    af_header header = {S("Location"), S("//user:password@other/x y"), 0};
-    af_head head = {302, AF_HTTP_1_1, {NULL, 0}, &header, 1};
-    af__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL, NULL};
+    afc__url url;
+    check_status(afc__url_parse(&url, S("http://h/"), NULL), AFC_OK);
+    afc_header header = {S("Location"), S("//user:password@other/x y"), 0};
+    afc_head head = {302, AFC_HTTP_1_1, {NULL, 0}, &header, 1};
+    afc__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL, NULL};
     TORTURE(n) {
-        af__redirect_plan plan;
-        af_failure failure = {.status = AF_OK};
-        af_status status = af__redirect_decide(&question, &plan, &failure);
-        assert_true(status == AF_OK || status == AF_ENOMEM);
+        afc__redirect_plan plan;
+        afc_failure failure = {.status = AFC_OK};
+        afc_status status = afc__redirect_decide(&question, &plan, &failure);
+        assert_true(status == AFC_OK || status == AFC_ENOMEM);
         check_status(failure.status, status);
-        assert_int_equal(plan.follow, status == AF_OK);
-        af__url_clear(&plan.target);
+        assert_int_equal(plan.follow, status == AFC_OK);
+        afc__url_clear(&plan.target);
     }
-    af__url_clear(&url);
+    afc__url_clear(&url);
 }
 
 int main(void) {

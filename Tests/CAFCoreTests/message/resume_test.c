@@ -56,35 +56,35 @@ static void what_can_be_resumed_is_told_from_what_cannot(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written written;
-        af__resume_token token;
+        afc__resume_token token;
         const char *reason;
         write_head(&written, rows[i].status, rows[i].fields);
         check_status(
-            af__resume_make(&token, S("http://h/"), &written.head, &written.framing, 0, &reason),
-            AF_OK);
+            afc__resume_make(&token, S("http://h/"), &written.head, &written.framing, 0, &reason),
+            AFC_OK);
         if ((reason == NULL) != (rows[i].reason == NULL)) fail_msg("%s", rows[i].fields);
         if (reason != NULL) check_contains(reason, rows[i].reason);
-        assert_int_equal(af__resume_exists(&token), reason == NULL);
-        af__resume_clear(&token);
+        assert_int_equal(afc__resume_exists(&token), reason == NULL);
+        afc__resume_clear(&token);
     }
 }
 
 static void a_validator_has_a_limit(void **state) {
     (void)state;
-    char tag[AF__RESUME_VALIDATOR_LONGEST + 1];
+    char tag[AFC__RESUME_VALIDATOR_LONGEST + 1];
     memset(tag, 'x', sizeof tag);
     tag[0] = '"';
     for (size_t size = sizeof tag - 1; size <= sizeof tag; size++) {
         tag[size - 2] = 'x';
         tag[size - 1] = '"';
-        af_header header = {S("ETag"), {tag, size}, 0};
-        af_head head = {.status = 200, .headers = &header, .header_count = 1};
-        af__framing framing = {.kind = AF__FRAMING_CLOSE, .length = AF_LENGTH_UNKNOWN};
-        af__resume_token token;
+        afc_header header = {S("ETag"), {tag, size}, 0};
+        afc_head head = {.status = 200, .headers = &header, .header_count = 1};
+        afc__framing framing = {.kind = AFC__FRAMING_CLOSE, .length = AFC_LENGTH_UNKNOWN};
+        afc__resume_token token;
         const char *reason;
-        check_status(af__resume_make(&token, S("http://h/"), &head, &framing, 0, &reason), AF_OK);
+        check_status(afc__resume_make(&token, S("http://h/"), &head, &framing, 0, &reason), AFC_OK);
         assert_int_equal(reason == NULL, size < sizeof tag);
-        af__resume_clear(&token);
+        afc__resume_clear(&token);
     }
 }
 
@@ -95,18 +95,18 @@ static void a_validator_has_a_limit(void **state) {
 #define LENGTH_LINES "total 10\nreceived 4\n"
 #define TAIL_LINES "file 1 2 3\nend\n"
 
-static void check_round(af_slice text) {
-    af__resume_token token;
-    af_failure failure = {0};
-    af_status status = af__resume_read(&token, text, &failure);
-    if (status != AF_OK) fail_msg("%s: %s", text.bytes, failure.text);
-    af__buffer out;
-    af__buffer_init(&out, AF__RESUME_LONGEST);
-    check_status(af__resume_write(&token, &out), AF_OK);
+static void check_round(afc_slice text) {
+    afc__resume_token token;
+    afc_failure failure = {0};
+    afc_status status = afc__resume_read(&token, text, &failure);
+    if (status != AFC_OK) fail_msg("%s: %s", text.bytes, failure.text);
+    afc__buffer out;
+    afc__buffer_init(&out, AFC__RESUME_LONGEST);
+    check_status(afc__resume_write(&token, &out), AFC_OK);
     assert_int_equal(out.size, text.size);
     assert_memory_equal(out.bytes, text.bytes, text.size);
-    af__buffer_clear(&out);
-    af__resume_clear(&token);
+    afc__buffer_clear(&out);
+    afc__resume_clear(&token);
 }
 
 static void tokens_survive_as_text(void **state) {
@@ -124,25 +124,25 @@ static void tokens_survive_as_text(void **state) {
         "afcore-resume 1\nurl https://[::1]:8443/a%20b?c=d\n" TAG_LINE LENGTH_LINES TAIL_LINES,
         HEAD_LINES "etag \"\xC3\xA9;,=\"\n" LENGTH_LINES TAIL_LINES,
     };
-    for (size_t i = 0; i < COUNT_OF(texts); i++) check_round(af_slice_of(texts[i]));
+    for (size_t i = 0; i < COUNT_OF(texts); i++) check_round(afc_slice_of(texts[i]));
 }
 
 static void a_token_says_what_it_is_about(void **state) {
     (void)state;
-    af_resume_info info;
-    af_failure failure;
-    check_status(af_resume_info_read(S(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES), &info, NULL),
-                 AF_OK);
+    afc_resume_info info;
+    afc_failure failure;
+    check_status(afc_resume_info_read(S(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES), &info, NULL),
+                 AFC_OK);
     check_slice(info.url, "http://h/a");
     check_slice(info.validator, "\"x\"");
     assert_int_equal(info.total, 10);
     assert_int_equal(info.received, 4);
     check_status(
-        af_resume_info_read(S(HEAD_LINES TAG_LINE "total unknown\nreceived 4\n" TAIL_LINES), &info,
-                            &failure),
-        AF_OK);
+        afc_resume_info_read(S(HEAD_LINES TAG_LINE "total unknown\nreceived 4\n" TAIL_LINES), &info,
+                             &failure),
+        AFC_OK);
     assert_int_equal(info.total, -1);
-    check_status(af_resume_info_read(S("no token"), &info, &failure), AF_EINVAL);
+    check_status(afc_resume_info_read(S("no token"), &info, &failure), AFC_EINVAL);
     check_contains(failure.text, "damaged");
     assert_int_equal(info.url.size, 0);
 }
@@ -150,7 +150,7 @@ static void a_token_says_what_it_is_about(void **state) {
 static void a_damaged_token_is_refused(void **state) {
     (void)state;
     static const struct {
-        af_slice text;
+        afc_slice text;
         const char *damage;
     } rows[] = {
         {ROW_S(""), "unknown format"},
@@ -192,30 +192,30 @@ static void a_damaged_token_is_refused(void **state) {
         {ROW_S(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES "\n"), "after the end"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af__resume_token token;
-        af_failure failure = {0};
-        if (af__resume_read(&token, rows[i].text, &failure) != AF_EINVAL) {
+        afc__resume_token token;
+        afc_failure failure = {0};
+        if (afc__resume_read(&token, rows[i].text, &failure) != AFC_EINVAL) {
             fail_msg("row %zu: %s", i, rows[i].text.bytes);
         }
         check_contains(failure.text, rows[i].damage);
-        assert_false(af__resume_exists(&token));
+        assert_false(afc__resume_exists(&token));
         assert_null(token.block);
     }
 }
 
 static void a_text_has_a_limit(void **state) {
     (void)state;
-    size_t size = AF__RESUME_LONGEST + 1;
+    size_t size = AFC__RESUME_LONGEST + 1;
     char *text = malloc(size);
     assert_non_null(text);
     memset(text, 'a', size);
     memcpy(text, HEAD_LINES, sizeof HEAD_LINES - 1);
-    af__resume_token token;
-    af_resume_info info;
-    af_failure failure = {0};
-    check_status(af__resume_read(&token, (af_slice){text, size}, &failure), AF_EINVAL);
+    afc__resume_token token;
+    afc_resume_info info;
+    afc_failure failure = {0};
+    check_status(afc__resume_read(&token, (afc_slice){text, size}, &failure), AFC_EINVAL);
     check_contains(failure.text, "too long");
-    check_status(af_resume_info_read((af_slice){text, size}, &info, &failure), AF_EINVAL);
+    check_status(afc_resume_info_read((afc_slice){text, size}, &info, &failure), AFC_EINVAL);
     free(text);
 }
 
@@ -223,43 +223,43 @@ static void tokens_survive_any_lack_of_memory(void **state) {
     (void)state;
     TORTURE(n) {
         written written;
-        af__resume_token made = {0}, read = {0};
+        afc__resume_token made = {0}, read = {0};
         const char *reason = NULL;
-        af__buffer out;
-        af__buffer_init(&out, AF__RESUME_LONGEST);
+        afc__buffer out;
+        afc__buffer_init(&out, AFC__RESUME_LONGEST);
         write_head(&written, 200, "ETag: \"a\"\nContent-MD5: " MD5_OF_NOTHING);
-        af_status status = af__resume_make(&made, S("http://h/"), &written.head, &written.framing,
-                                           0, &reason);
-        if (status == AF_OK) status = af__resume_write(&made, &out);
-        if (status == AF_OK) {
-            status = af__resume_read(&read, (af_slice){out.bytes, out.size}, NULL);
+        afc_status status = afc__resume_make(&made, S("http://h/"), &written.head, &written.framing,
+                                             0, &reason);
+        if (status == AFC_OK) status = afc__resume_write(&made, &out);
+        if (status == AFC_OK) {
+            status = afc__resume_read(&read, (afc_slice){out.bytes, out.size}, NULL);
         }
-        assert_true(status == AF_OK || status == AF_ENOMEM);
-        af__buffer_clear(&out);
-        af__resume_clear(&made);
-        af__resume_clear(&read);
+        assert_true(status == AFC_OK || status == AFC_ENOMEM);
+        afc__buffer_clear(&out);
+        afc__resume_clear(&made);
+        afc__resume_clear(&read);
     }
 }
 
 /* ---- Asking and judging -------------------------------------------------------------------- */
 
-static af__resume_token read_token(const char *text) {
-    af__resume_token token;
-    check_status(af__resume_read(&token, af_slice_of(text), NULL), AF_OK);
+static afc__resume_token read_token(const char *text) {
+    afc__resume_token token;
+    check_status(afc__resume_read(&token, afc_slice_of(text), NULL), AFC_OK);
     return token;
 }
 
 static void the_rest_is_asked_for_by_version(void **state) {
     (void)state;
-    af__resume_token token = read_token(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES);
-    char range[AF__RESUME_RANGE_ROOM];
-    af_header fields[2];
-    af__resume_ask(&token, INT64_MAX, range, fields);
+    afc__resume_token token = read_token(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES);
+    char range[AFC__RESUME_RANGE_ROOM];
+    afc_header fields[2];
+    afc__resume_ask(&token, INT64_MAX, range, fields);
     check_slice(fields[0].name, "Range");
     check_slice(fields[0].value, "bytes=9223372036854775807-");
     check_slice(fields[1].name, "If-Range");
     check_slice(fields[1].value, "\"x\"");
-    af__resume_clear(&token);
+    afc__resume_clear(&token);
 }
 
 #define BY_TAG HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES
@@ -272,17 +272,17 @@ typedef struct judged {
     int64_t offset;
     int status;
     const char *fields;
-    af__resume_verdict verdict;
+    afc__resume_verdict verdict;
     const char *reason; /* A part of it. */
     int64_t end, total;
 } judged;
 
 static void check_judgement(const judged *row) {
     written written;
-    af__resume_token token = read_token(row->token);
+    afc__resume_token token = read_token(row->token);
     write_head(&written, row->status, row->fields);
-    af__resume_answer answer = af__resume_judge(&token, row->offset, &written.head,
-                                                &written.framing);
+    afc__resume_answer answer = afc__resume_judge(&token, row->offset, &written.head,
+                                                  &written.framing);
     if (answer.verdict != row->verdict) {
         fail_msg("%d %s: %d, %s", row->status, row->fields, (int)answer.verdict,
                  answer.reason != NULL ? answer.reason : "");
@@ -293,7 +293,7 @@ static void check_judgement(const judged *row) {
     } else {
         check_contains(answer.reason, row->reason);
     }
-    af__resume_clear(&token);
+    afc__resume_clear(&token);
 }
 
 #define CHECK_JUDGEMENTS(rows)                                                                     \
@@ -302,78 +302,78 @@ static void check_judgement(const judged *row) {
 static void a_part_is_appended_only_if_all_is_right(void **state) {
     (void)state;
     static const judged rows[] = {
-        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"", AF__RESUME_APPEND, NULL, 10,
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"", AFC__RESUME_APPEND, NULL, 10,
          10},
         {BY_TAG, 4, 206, "Content-Range: BYTES 4-9/10\nETag: \"x\"\nContent-Length: 6",
-         AF__RESUME_APPEND, NULL, 10, 10},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4-4/10\nETag: \"x\"", AF__RESUME_APPEND, NULL, 5,
+         AFC__RESUME_APPEND, NULL, 10, 10},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-4/10\nETag: \"x\"", AFC__RESUME_APPEND, NULL, 5,
          10},
         {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nContent-Range: bytes 4-9/10\nETag: \"x\"",
-         AF__RESUME_APPEND, NULL, 10, 10},
-        {BY_TAG_OF_UNKNOWN, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"", AF__RESUME_APPEND,
+         AFC__RESUME_APPEND, NULL, 10, 10},
+        {BY_TAG_OF_UNKNOWN, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"", AFC__RESUME_APPEND,
          NULL, 10, 10},
         {BY_TAG_OF_MOST, INT64_MAX - 1, 206,
          "Content-Range: bytes 9223372036854775806-9223372036854775806/9223372036854775807\n"
          "ETag: \"x\"",
-         AF__RESUME_APPEND, NULL, INT64_MAX, INT64_MAX},
-        {BY_DATE, 4, 206, "Content-Range: bytes 4-9/10", AF__RESUME_APPEND, NULL, 10, 10},
-        {BY_DATE, 4, 206, "Content-Range: bytes 4-9/10\n" LONG_AGO, AF__RESUME_APPEND, NULL, 10,
+         AFC__RESUME_APPEND, NULL, INT64_MAX, INT64_MAX},
+        {BY_DATE, 4, 206, "Content-Range: bytes 4-9/10", AFC__RESUME_APPEND, NULL, 10, 10},
+        {BY_DATE, 4, 206, "Content-Range: bytes 4-9/10\n" LONG_AGO, AFC__RESUME_APPEND, NULL, 10,
          10},
         {BY_DATE, 4, 206,
          "Content-Range: bytes 4-9/10\nLast-Modified: Mon, 07 Nov 1994 08:49:37 GMT",
-         AF__RESUME_REFUSE, "has changed", 0, 0},
-        {BY_TAG, 4, 206, "ETag: \"x\"", AF__RESUME_REFUSE, "no Content-Range", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: \nETag: \"x\"", AF__RESUME_REFUSE, "invalid", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes\nETag: \"x\"", AF__RESUME_REFUSE, "invalid", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4-9\nETag: \"x\"", AF__RESUME_REFUSE, "invalid", 0,
+         AFC__RESUME_REFUSE, "has changed", 0, 0},
+        {BY_TAG, 4, 206, "ETag: \"x\"", AFC__RESUME_REFUSE, "no Content-Range", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: \nETag: \"x\"", AFC__RESUME_REFUSE, "invalid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes\nETag: \"x\"", AFC__RESUME_REFUSE, "invalid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9\nETag: \"x\"", AFC__RESUME_REFUSE, "invalid", 0,
          0},
-        {BY_TAG, 4, 206, "Content-Range: bytes=4-9/10\nETag: \"x\"", AF__RESUME_REFUSE, "invalid",
+        {BY_TAG, 4, 206, "Content-Range: bytes=4-9/10\nETag: \"x\"", AFC__RESUME_REFUSE, "invalid",
          0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4/10\nETag: \"x\"", AF__RESUME_REFUSE, "invalid", 0,
+        {BY_TAG, 4, 206, "Content-Range: bytes 4/10\nETag: \"x\"", AFC__RESUME_REFUSE, "invalid", 0,
          0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 9-4/10\nETag: \"x\"", AF__RESUME_REFUSE, "invalid",
+        {BY_TAG, 4, 206, "Content-Range: bytes 9-4/10\nETag: \"x\"", AFC__RESUME_REFUSE, "invalid",
          0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4-10/10\nETag: \"x\"", AF__RESUME_REFUSE, "invalid",
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-10/10\nETag: \"x\"", AFC__RESUME_REFUSE, "invalid",
          0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4--9/10\nETag: \"x\"", AF__RESUME_REFUSE, "invalid",
+        {BY_TAG, 4, 206, "Content-Range: bytes 4--9/10\nETag: \"x\"", AFC__RESUME_REFUSE, "invalid",
          0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes  4-9/10\nETag: \"x\"", AF__RESUME_REFUSE, "invalid",
+        {BY_TAG, 4, 206, "Content-Range: bytes  4-9/10\nETag: \"x\"", AFC__RESUME_REFUSE, "invalid",
          0, 0},
         {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10, bytes 4-9/10\nETag: \"x\"",
-         AF__RESUME_REFUSE, "invalid", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes */10\nETag: \"x\"", AF__RESUME_REFUSE, "invalid", 0,
+         AFC__RESUME_REFUSE, "invalid", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes */10\nETag: \"x\"", AFC__RESUME_REFUSE, "invalid", 0,
          0},
-        {BY_TAG, 4, 206, "Content-Range: bytes */*\nETag: \"x\"", AF__RESUME_REFUSE, "invalid", 0,
+        {BY_TAG, 4, 206, "Content-Range: bytes */*\nETag: \"x\"", AFC__RESUME_REFUSE, "invalid", 0,
          0},
         {BY_TAG, 4, 206, "Content-Range: bytes 4-9223372036854775808/*\nETag: \"x\"",
-         AF__RESUME_REFUSE, "invalid", 0, 0},
+         AFC__RESUME_REFUSE, "invalid", 0, 0},
         {BY_TAG, 4, 206, "Content-Range: bytes 18446744073709551620-9/10\nETag: \"x\"",
-         AF__RESUME_REFUSE, "invalid", 0, 0},
+         AFC__RESUME_REFUSE, "invalid", 0, 0},
         {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nContent-Range: bytes 5-9/10\nETag: \"x\"",
-         AF__RESUME_REFUSE, "conflicting", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: lines 4-9/10\nETag: \"x\"", AF__RESUME_REFUSE, "in bytes",
+         AFC__RESUME_REFUSE, "conflicting", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: lines 4-9/10\nETag: \"x\"", AFC__RESUME_REFUSE, "in bytes",
          0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 0-9/10\nETag: \"x\"", AF__RESUME_REFUSE,
+        {BY_TAG, 4, 206, "Content-Range: bytes 0-9/10\nETag: \"x\"", AFC__RESUME_REFUSE,
          "another range", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 5-9/10\nETag: \"x\"", AF__RESUME_REFUSE,
+        {BY_TAG, 4, 206, "Content-Range: bytes 5-9/10\nETag: \"x\"", AFC__RESUME_REFUSE,
          "another range", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/*\nETag: \"x\"", AF__RESUME_REFUSE,
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/*\nETag: \"x\"", AFC__RESUME_REFUSE,
          "file's length", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4-10/11\nETag: \"x\"", AF__RESUME_REFUSE,
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-10/11\nETag: \"x\"", AFC__RESUME_REFUSE,
          "length has changed", 0, 0},
         {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"\nContent-Length: 7",
-         AF__RESUME_REFUSE, "Content-Length", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"y\"", AF__RESUME_REFUSE,
+         AFC__RESUME_REFUSE, "Content-Length", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"y\"", AFC__RESUME_REFUSE,
          "has changed", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: W/\"x\"", AF__RESUME_REFUSE,
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: W/\"x\"", AFC__RESUME_REFUSE,
          "has changed", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"\nETag: \"y\"", AF__RESUME_REFUSE,
-         "has changed", 0, 0},
-        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10", AF__RESUME_REFUSE, "has changed", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"\nETag: \"y\"",
+         AFC__RESUME_REFUSE, "has changed", 0, 0},
+        {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10", AFC__RESUME_REFUSE, "has changed", 0, 0},
         {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"\nContent-Encoding: gzip",
-         AF__RESUME_REFUSE, "encoded", 0, 0},
+         AFC__RESUME_REFUSE, "encoded", 0, 0},
         {BY_TAG, 4, 206, "Content-Type: multipart/byteranges; boundary=b\nETag: \"x\"",
-         AF__RESUME_REFUSE, "several ranges", 0, 0},
+         AFC__RESUME_REFUSE, "several ranges", 0, 0},
     };
     CHECK_JUDGEMENTS(rows);
 }
@@ -381,26 +381,27 @@ static void a_part_is_appended_only_if_all_is_right(void **state) {
 static void beyond_the_end_is_complete_only_at_the_end(void **state) {
     (void)state;
     static const judged rows[] = {
-        {BY_TAG, 10, 416, "Content-Range: bytes */10", AF__RESUME_COMPLETE, NULL, 10, 10},
-        {BY_TAG, 10, 416, "Content-Range: bytes */10\nETag: \"x\"", AF__RESUME_COMPLETE, NULL, 10,
+        {BY_TAG, 10, 416, "Content-Range: bytes */10", AFC__RESUME_COMPLETE, NULL, 10, 10},
+        {BY_TAG, 10, 416, "Content-Range: bytes */10\nETag: \"x\"", AFC__RESUME_COMPLETE, NULL, 10,
          10},
-        {BY_TAG_OF_UNKNOWN, 4, 416, "Content-Range: bytes */4", AF__RESUME_COMPLETE, NULL, 4, 4},
+        {BY_TAG_OF_UNKNOWN, 4, 416, "Content-Range: bytes */4", AFC__RESUME_COMPLETE, NULL, 4, 4},
         {BY_TAG_OF_MOST, INT64_MAX, 416, "Content-Range: bytes */9223372036854775807",
-         AF__RESUME_COMPLETE, NULL, INT64_MAX, INT64_MAX},
-        {BY_DATE, 10, 416, "Content-Range: bytes */10\n" LONG_AGO, AF__RESUME_COMPLETE, NULL, 10,
+         AFC__RESUME_COMPLETE, NULL, INT64_MAX, INT64_MAX},
+        {BY_DATE, 10, 416, "Content-Range: bytes */10\n" LONG_AGO, AFC__RESUME_COMPLETE, NULL, 10,
          10},
-        {BY_TAG, 4, 416, "Content-Range: bytes */3", AF__RESUME_REFUSE, "shorter", 0, 0},
-        {BY_TAG, 4, 416, "Content-Range: bytes */10", AF__RESUME_REFUSE, "shorter", 0, 0},
-        {BY_TAG, 4, 416, "Content-Range: bytes 4-9/4", AF__RESUME_REFUSE, "invalid", 0, 0},
-        {BY_TAG, 4, 416, "Content-Range: bytes 0-3/4", AF__RESUME_REFUSE, "shorter", 0, 0},
-        {BY_TAG, 4, 416, "Content-Range: bytes */4", AF__RESUME_REFUSE, "length has changed", 0, 0},
-        {BY_TAG, 10, 416, "Content-Range: lines */10", AF__RESUME_REFUSE, "in bytes", 0, 0},
-        {BY_TAG, 10, 416, "Content-Range: bytes */10\nETag: \"y\"", AF__RESUME_REFUSE,
+        {BY_TAG, 4, 416, "Content-Range: bytes */3", AFC__RESUME_REFUSE, "shorter", 0, 0},
+        {BY_TAG, 4, 416, "Content-Range: bytes */10", AFC__RESUME_REFUSE, "shorter", 0, 0},
+        {BY_TAG, 4, 416, "Content-Range: bytes 4-9/4", AFC__RESUME_REFUSE, "invalid", 0, 0},
+        {BY_TAG, 4, 416, "Content-Range: bytes 0-3/4", AFC__RESUME_REFUSE, "shorter", 0, 0},
+        {BY_TAG, 4, 416, "Content-Range: bytes */4", AFC__RESUME_REFUSE, "length has changed", 0,
+         0},
+        {BY_TAG, 10, 416, "Content-Range: lines */10", AFC__RESUME_REFUSE, "in bytes", 0, 0},
+        {BY_TAG, 10, 416, "Content-Range: bytes */10\nETag: \"y\"", AFC__RESUME_REFUSE,
          "has changed", 0, 0},
         {BY_DATE, 10, 416,
          "Content-Range: bytes */10\nLast-Modified: Mon, 07 Nov 1994 08:49:37 GMT",
-         AF__RESUME_REFUSE, "has changed", 0, 0},
-        {BY_TAG, 10, 416, "", AF__RESUME_REFUSE, "no Content-Range", 0, 0},
+         AFC__RESUME_REFUSE, "has changed", 0, 0},
+        {BY_TAG, 10, 416, "", AFC__RESUME_REFUSE, "no Content-Range", 0, 0},
     };
     CHECK_JUDGEMENTS(rows);
 }
@@ -408,19 +409,19 @@ static void beyond_the_end_is_complete_only_at_the_end(void **state) {
 static void other_answers_void_or_keep_what_is_there(void **state) {
     (void)state;
     static const judged rows[] = {
-        {BY_TAG, 4, 200, "ETag: \"x\"", AF__RESUME_RESTART, "whole", 0, 0},
-        {BY_TAG, 4, 200, "ETag: \"y\"\nContent-Encoding: gzip", AF__RESUME_RESTART, "whole", 0, 0},
-        {BY_TAG, 4, 200, "Content-Range: bytes 4-9/10\nETag: \"x\"", AF__RESUME_RESTART, "whole", 0,
-         0},
-        {BY_TAG, 4, 203, "", AF__RESUME_RESTART, "whole", 0, 0},
-        {BY_TAG, 4, 404, "", AF__RESUME_GONE, "no longer exists", 0, 0},
-        {BY_TAG, 4, 410, "ETag: \"x\"", AF__RESUME_GONE, "no longer exists", 0, 0},
-        {BY_TAG, 4, 304, "ETag: \"x\"", AF__RESUME_KEEP, "doesn't contain", 0, 0},
-        {BY_TAG, 4, 302, "", AF__RESUME_KEEP, "doesn't contain", 0, 0},
-        {BY_TAG, 4, 401, "", AF__RESUME_KEEP, "doesn't contain", 0, 0},
-        {BY_TAG, 4, 412, "", AF__RESUME_KEEP, "doesn't contain", 0, 0},
-        {BY_TAG, 4, 503, "", AF__RESUME_KEEP, "doesn't contain", 0, 0},
-        {BY_TAG, 4, 999, "", AF__RESUME_KEEP, "doesn't contain", 0, 0},
+        {BY_TAG, 4, 200, "ETag: \"x\"", AFC__RESUME_RESTART, "whole", 0, 0},
+        {BY_TAG, 4, 200, "ETag: \"y\"\nContent-Encoding: gzip", AFC__RESUME_RESTART, "whole", 0, 0},
+        {BY_TAG, 4, 200, "Content-Range: bytes 4-9/10\nETag: \"x\"", AFC__RESUME_RESTART, "whole",
+         0, 0},
+        {BY_TAG, 4, 203, "", AFC__RESUME_RESTART, "whole", 0, 0},
+        {BY_TAG, 4, 404, "", AFC__RESUME_GONE, "no longer exists", 0, 0},
+        {BY_TAG, 4, 410, "ETag: \"x\"", AFC__RESUME_GONE, "no longer exists", 0, 0},
+        {BY_TAG, 4, 304, "ETag: \"x\"", AFC__RESUME_KEEP, "doesn't contain", 0, 0},
+        {BY_TAG, 4, 302, "", AFC__RESUME_KEEP, "doesn't contain", 0, 0},
+        {BY_TAG, 4, 401, "", AFC__RESUME_KEEP, "doesn't contain", 0, 0},
+        {BY_TAG, 4, 412, "", AFC__RESUME_KEEP, "doesn't contain", 0, 0},
+        {BY_TAG, 4, 503, "", AFC__RESUME_KEEP, "doesn't contain", 0, 0},
+        {BY_TAG, 4, 999, "", AFC__RESUME_KEEP, "doesn't contain", 0, 0},
     };
     CHECK_JUDGEMENTS(rows);
 }

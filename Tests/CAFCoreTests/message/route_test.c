@@ -10,7 +10,7 @@
 static void overrides_are_written_for_libcurl(void **state) {
     (void)state;
     static const struct {
-        af_host_override given;
+        afc_host_override given;
         const char *expected; /**< NULL: refused. */
         const char *reason;
     } rows[] = {
@@ -46,30 +46,30 @@ static void overrides_are_written_for_libcurl(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *line;
-        af_failure failure = {0};
-        af_status status = af__route_write_override(&line, &rows[i].given, false, &failure);
+        afc_failure failure = {0};
+        afc_status status = afc__route_write_override(&line, &rows[i].given, false, &failure);
         if (rows[i].expected == NULL) {
-            check_status(status, AF_EINVAL);
+            check_status(status, AFC_EINVAL);
             assert_null(line);
             check_contains(failure.text, rows[i].reason);
         } else {
-            check_status(status, AF_OK);
+            check_status(status, AFC_OK);
             assert_string_equal(line, rows[i].expected);
         }
-        af_free(line);
+        afc_free(line);
     }
 }
 
 static void absolute_names_are_overridden_too(void **state) {
     (void)state;
-    const af_host_override rows[] = {
+    const afc_host_override rows[] = {
         {"a.test", 80, "::1"}, {"a.test.", 80, "::1"}, {"*", 80, "::1"}};
     const char *const expected[] = {"a.test.:80:[::1]", "a.test.:80:[::1]", "*:80:[::1]"};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *line;
-        check_status(af__route_write_override(&line, &rows[i], true, NULL), AF_OK);
+        check_status(afc__route_write_override(&line, &rows[i], true, NULL), AFC_OK);
         assert_string_equal(line, expected[i]);
-        af_free(line);
+        afc_free(line);
     }
 }
 
@@ -96,10 +96,10 @@ static void interfaces_are_never_looked_up_as_hosts(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *text;
-        af_status status = af__route_write_interface(&text, rows[i][0], NULL);
-        check_status(status, rows[i][1] != NULL ? AF_OK : AF_EINVAL);
+        afc_status status = afc__route_write_interface(&text, rows[i][0], NULL);
+        check_status(status, rows[i][1] != NULL ? AFC_OK : AFC_EINVAL);
         if (rows[i][1] != NULL) assert_string_equal(text, rows[i][1]);
-        af_free(text);
+        afc_free(text);
     }
 }
 
@@ -120,33 +120,33 @@ static void servers_of_names_are_addresses(void **state) {
         {"me@192.0.2.1", false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        check_status(af__route_check_servers(rows[i].list, NULL),
-                     rows[i].is_good ? AF_OK : AF_EINVAL);
+        check_status(afc__route_check_servers(rows[i].list, NULL),
+                     rows[i].is_good ? AFC_OK : AFC_EINVAL);
     }
     char *host;
-    check_status(af__route_write_doh_host(&host, "https://DNS.test:8443/dns-query", NULL), AF_OK);
+    check_status(afc__route_write_doh_host(&host, "https://DNS.test:8443/dns-query", NULL), AFC_OK);
     assert_string_equal(host, "dns.test");
-    af_free(host);
+    afc_free(host);
     static const char *const bad[] = {"http://dns.test/", "dns.test", "https://me@dns.test/", "",
                                       "https://dns.test/\r\n"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        check_status(af__route_write_doh_host(&host, bad[i], NULL), AF_EINVAL);
+        check_status(afc__route_write_doh_host(&host, bad[i], NULL), AFC_EINVAL);
         assert_null(host);
     }
 }
 
 static void sockets_have_room_for_their_path(void **state) {
     (void)state;
-    char path[AF__SOCKET_PATH_LONGEST + 2];
+    char path[AFC__SOCKET_PATH_LONGEST + 2];
     memset(path, 'a', sizeof path);
-    path[AF__SOCKET_PATH_LONGEST] = '\0';
-    check_status(af__route_check_socket(path, NULL), AF_OK);
-    path[AF__SOCKET_PATH_LONGEST] = 'a';
-    path[AF__SOCKET_PATH_LONGEST + 1] = '\0';
-    check_status(af__route_check_socket(path, NULL), AF_EINVAL);
-    check_status(af__route_check_socket("@name", NULL), AF_OK);
-    check_status(af__route_check_socket("@", NULL), AF_EINVAL);
-    check_status(af__route_check_socket("", NULL), AF_OK);
+    path[AFC__SOCKET_PATH_LONGEST] = '\0';
+    check_status(afc__route_check_socket(path, NULL), AFC_OK);
+    path[AFC__SOCKET_PATH_LONGEST] = 'a';
+    path[AFC__SOCKET_PATH_LONGEST + 1] = '\0';
+    check_status(afc__route_check_socket(path, NULL), AFC_EINVAL);
+    check_status(afc__route_check_socket("@name", NULL), AFC_OK);
+    check_status(afc__route_check_socket("@", NULL), AFC_EINVAL);
+    check_status(afc__route_check_socket("", NULL), AFC_OK);
 }
 
 static void public_addresses_are_told_from_others(void **state) {
@@ -191,33 +191,33 @@ static void public_addresses_are_told_from_others(void **state) {
                                          "100::1",
                                          "::127.0.0.1",
                                          "64:ff9b:1::1"};
-    af__ip ip;
+    afc__ip ip;
     for (size_t i = 0; i < COUNT_OF(public); i++) {
-        assert_true(af__ip_parse(&ip, af_slice_of(public[i])));
-        if (!af__ip_is_public(&ip)) print_error("%s\n", public[i]);
-        assert_true(af__ip_is_public(&ip));
+        assert_true(afc__ip_parse(&ip, afc_slice_of(public[i])));
+        if (!afc__ip_is_public(&ip)) print_error("%s\n", public[i]);
+        assert_true(afc__ip_is_public(&ip));
     }
     for (size_t i = 0; i < COUNT_OF(others); i++) {
-        assert_true(af__ip_parse(&ip, af_slice_of(others[i])));
-        if (af__ip_is_public(&ip)) print_error("%s\n", others[i]);
-        assert_false(af__ip_is_public(&ip));
+        assert_true(afc__ip_parse(&ip, afc_slice_of(others[i])));
+        if (afc__ip_is_public(&ip)) print_error("%s\n", others[i]);
+        assert_false(afc__ip_is_public(&ip));
     }
 }
 
 static void memory_may_run_out(void **state) {
     (void)state;
-    const af_host_override given = {"example.test", 80, "192.0.2.1,::1"};
+    const afc_host_override given = {"example.test", 80, "192.0.2.1,::1"};
     TORTURE(round) {
         char *line, *interface, *host;
-        af_status statuses[] = {af__route_write_override(&line, &given, true, NULL),
-                                af__route_write_interface(&interface, "eth0", NULL),
-                                af__route_write_doh_host(&host, "https://dns.test/", NULL)};
+        afc_status statuses[] = {afc__route_write_override(&line, &given, true, NULL),
+                                 afc__route_write_interface(&interface, "eth0", NULL),
+                                 afc__route_write_doh_host(&host, "https://dns.test/", NULL)};
         for (size_t i = 0; i < COUNT_OF(statuses); i++) {
-            assert_true(statuses[i] == AF_OK || statuses[i] == AF_ENOMEM);
+            assert_true(statuses[i] == AFC_OK || statuses[i] == AFC_ENOMEM);
         }
-        af_free(line);
-        af_free(interface);
-        af_free(host);
+        afc_free(line);
+        afc_free(interface);
+        afc_free(host);
     }
 }
 

@@ -13,13 +13,13 @@ typedef struct parsed {
 
 static void check_parsed(const parsed *cases, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        af__url url;
-        af_failure failure;
-        if (af__url_parse(&url, af_slice_of(cases[i].given), &failure) != AF_OK) {
+        afc__url url;
+        afc_failure failure;
+        if (afc__url_parse(&url, afc_slice_of(cases[i].given), &failure) != AFC_OK) {
             fail_msg("%s: %s", cases[i].given, failure.text);
         }
         assert_string_equal(url.text, cases[i].text);
-        af__url_clear(&url);
+        afc__url_clear(&url);
     }
 }
 
@@ -99,13 +99,13 @@ static void writes_addresses_in_their_usual_form(void **state) {
     };
     check_parsed(cases, COUNT_OF(cases));
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__url url, below;
-        check_status(af__url_parse(&url, af_slice_of(cases[i].given), NULL), AF_OK);
-        check_status(af__url_resolve(&below, &url, S("/x"), NULL), AF_OK);
-        assert_true(af__url_same_origin(&url, &below));
+        afc__url url, below;
+        check_status(afc__url_parse(&url, afc_slice_of(cases[i].given), NULL), AFC_OK);
+        check_status(afc__url_resolve(&below, &url, S("/x"), NULL), AFC_OK);
+        assert_true(afc__url_same_origin(&url, &below));
         check_slice(below.path, "/x");
-        af__url_clear(&below);
-        af__url_clear(&url);
+        afc__url_clear(&below);
+        afc__url_clear(&url);
     }
 }
 
@@ -151,8 +151,8 @@ static void dot_segments_are_removed(void **state) {
 
 static void the_parts_point_into_the_text(void **state) {
     (void)state;
-    af__url url;
-    check_status(af__url_parse(&url, S("https://a%20:b@[FE80::1]:8443/x/y?q=1#f"), NULL), AF_OK);
+    afc__url url;
+    check_status(afc__url_parse(&url, S("https://a%20:b@[FE80::1]:8443/x/y?q=1#f"), NULL), AFC_OK);
     assert_true(url.is_https);
     check_slice(url.host, "fe80::1");
     assert_int_equal(url.port, 8443);
@@ -161,30 +161,30 @@ static void the_parts_point_into_the_text(void **state) {
     assert_string_equal(url.userinfo, "a%20:b");
     assert_ptr_equal(url.host.bytes, url.text + strlen("https://["));
     assert_ptr_equal(url.query.bytes, strchr(url.text, '?') + 1);
-    af__url_clear(&url);
+    afc__url_clear(&url);
     assert_null(url.text);
-    af__url_clear(&url);
+    afc__url_clear(&url);
 }
 
 static void an_absent_query_is_not_an_empty_one(void **state) {
     (void)state;
-    af__url url;
-    check_status(af__url_parse(&url, S("http://h/"), NULL), AF_OK);
+    afc__url url;
+    check_status(afc__url_parse(&url, S("http://h/"), NULL), AFC_OK);
     assert_null(url.query.bytes);
     assert_null(url.userinfo);
     assert_int_equal(url.port, 80);
-    af__url_clear(&url);
-    check_status(af__url_parse(&url, S("https://h?"), NULL), AF_OK);
+    afc__url_clear(&url);
+    check_status(afc__url_parse(&url, S("https://h?"), NULL), AFC_OK);
     assert_non_null(url.query.bytes);
     assert_int_equal(url.query.size, 0);
     assert_int_equal(url.port, 443);
-    af__url_clear(&url);
+    afc__url_clear(&url);
 }
 
 /* ---- Refusing ------------------------------------------------------------------------------ */
 
 static const struct {
-    af_slice given;
+    afc_slice given;
     const char *reason;
 } refused[] = {
     {{NULL, 0}, "no scheme"},
@@ -260,12 +260,12 @@ static const struct {
 static void what_is_no_url_is_refused_with_its_reason(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        af__url url = {.port = 7};
-        af_failure failure;
-        if (af__url_parse(&url, refused[i].given, &failure) != AF_EINVAL) {
+        afc__url url = {.port = 7};
+        afc_failure failure;
+        if (afc__url_parse(&url, refused[i].given, &failure) != AFC_EINVAL) {
             fail_msg("taken: %.*s", (int)refused[i].given.size, refused[i].given.bytes);
         }
-        check_status(failure.status, AF_EINVAL);
+        check_status(failure.status, AFC_EINVAL);
         check_contains(failure.text, refused[i].reason);
         assert_null(url.text);
         assert_int_equal(url.port, 0);
@@ -280,9 +280,9 @@ static void reasons_never_show_userinfo(void **state) {
         "http://name:secret@h/\x01", "http://name:sec@ret@h:0/",
     };
     for (size_t i = 0; i < COUNT_OF(urls); i++) {
-        af__url url;
-        af_failure failure;
-        check_status(af__url_parse(&url, af_slice_of(urls[i]), &failure), AF_EINVAL);
+        afc__url url;
+        afc_failure failure;
+        check_status(afc__url_parse(&url, afc_slice_of(urls[i]), &failure), AFC_EINVAL);
         assert_null(strstr(failure.text, "name"));
         assert_null(strstr(failure.text, "sec"));
     }
@@ -290,46 +290,46 @@ static void reasons_never_show_userinfo(void **state) {
 
 static void the_host_is_what_follows_the_last_at(void **state) {
     (void)state;
-    af__url url;
-    check_status(af__url_parse(&url, S("http://good.example@x@evil.example/@z"), NULL), AF_OK);
+    afc__url url;
+    check_status(afc__url_parse(&url, S("http://good.example@x@evil.example/@z"), NULL), AFC_OK);
     check_slice(url.host, "evil.example");
     assert_string_equal(url.userinfo, "good.example@x");
     assert_string_equal(url.text, "http://evil.example/@z");
-    af__url_clear(&url);
-    check_status(af__url_parse(&url, S("http://h?a@b"), NULL), AF_OK);
+    afc__url_clear(&url);
+    check_status(afc__url_parse(&url, S("http://h?a@b"), NULL), AFC_OK);
     check_slice(url.host, "h");
-    af__url_clear(&url);
+    afc__url_clear(&url);
 }
 
 static void lengths_are_limited(void **state) {
     (void)state;
     static const char start[] = "http://h/";
-    char *text = malloc(AF__URL_LONGEST + 2);
+    char *text = malloc(AFC__URL_LONGEST + 2);
     assert_non_null(text);
-    memset(text, 'a', AF__URL_LONGEST + 2);
+    memset(text, 'a', AFC__URL_LONGEST + 2);
     memcpy(text, start, sizeof start - 1);
-    af__url url;
-    af_failure failure;
-    af_slice longest = {text, AF__URL_LONGEST}, longer = {text, AF__URL_LONGEST + 1};
-    check_status(af__url_parse(&url, longest, &failure), AF_OK);
-    af__url_clear(&url);
-    check_status(af__url_parse(&url, longer, &failure), AF_EINVAL);
+    afc__url url;
+    afc_failure failure;
+    afc_slice longest = {text, AFC__URL_LONGEST}, longer = {text, AFC__URL_LONGEST + 1};
+    check_status(afc__url_parse(&url, longest, &failure), AFC_OK);
+    afc__url_clear(&url);
+    check_status(afc__url_parse(&url, longer, &failure), AFC_EINVAL);
     check_contains(failure.text, "65536");
     text[100] = ' ';
-    check_status(af__url_parse(&url, longest, &failure), AF_EINVAL);
+    check_status(afc__url_parse(&url, longest, &failure), AFC_EINVAL);
     check_contains(failure.text, "percent-encoding");
     free(text);
 }
 
 static void host_lengths_are_limited(void **state) {
     (void)state;
-    char text[7 + AF__HOST_LONGEST + 1];
+    char text[7 + AFC__HOST_LONGEST + 1];
     memset(text, 'a', sizeof text);
     memcpy(text, "http://", 7);
-    af__url url;
-    check_status(af__url_parse(&url, (af_slice){text, sizeof text - 1}, NULL), AF_OK);
-    af__url_clear(&url);
-    check_status(af__url_parse(&url, (af_slice){text, sizeof text}, NULL), AF_EINVAL);
+    afc__url url;
+    check_status(afc__url_parse(&url, (afc_slice){text, sizeof text - 1}, NULL), AFC_OK);
+    afc__url_clear(&url);
+    check_status(afc__url_parse(&url, (afc_slice){text, sizeof text}, NULL), AFC_EINVAL);
 }
 
 static void ipv6_addresses_are_told_from_others(void **state) {
@@ -374,10 +374,10 @@ static void ipv6_addresses_are_told_from_others(void **state) {
         "::1.2.3.",
     };
     for (size_t i = 0; i < COUNT_OF(valid); i++) {
-        if (!af__is_ipv6(af_slice_of(valid[i]))) fail_msg("refused: %s", valid[i]);
+        if (!afc__is_ipv6(afc_slice_of(valid[i]))) fail_msg("refused: %s", valid[i]);
     }
     for (size_t i = 0; i < COUNT_OF(invalid); i++) {
-        if (af__is_ipv6(af_slice_of(invalid[i]))) fail_msg("taken: %s", invalid[i]);
+        if (afc__is_ipv6(afc_slice_of(invalid[i]))) fail_msg("taken: %s", invalid[i]);
     }
 }
 
@@ -388,22 +388,23 @@ typedef struct resolved {
 } resolved;
 
 static void check_resolved(const char *base_text, const resolved *cases, size_t count) {
-    af__url base;
-    check_status(af__url_parse(&base, af_slice_of(base_text), NULL), AF_OK);
+    afc__url base;
+    check_status(afc__url_parse(&base, afc_slice_of(base_text), NULL), AFC_OK);
     for (size_t i = 0; i < count; i++) {
-        af__url url;
-        af_failure failure;
-        af_status status = af__url_resolve(&url, &base, af_slice_of(cases[i].reference), &failure);
+        afc__url url;
+        afc_failure failure;
+        afc_status status = afc__url_resolve(&url, &base, afc_slice_of(cases[i].reference),
+                                             &failure);
         if (cases[i].text == NULL) {
-            check_status(status, AF_EINVAL);
+            check_status(status, AFC_EINVAL);
             assert_null(url.text);
             continue;
         }
-        if (status != AF_OK) fail_msg("%s: %s", cases[i].reference, failure.text);
+        if (status != AFC_OK) fail_msg("%s: %s", cases[i].reference, failure.text);
         assert_string_equal(url.text, cases[i].text);
-        af__url_clear(&url);
+        afc__url_clear(&url);
     }
-    af__url_clear(&base);
+    afc__url_clear(&base);
 }
 
 static void the_normal_examples_of_rfc_3986(void **state) {
@@ -489,18 +490,18 @@ static void references_as_servers_send_them(void **state) {
 
 static void userinfo_stays_on_the_server_that_it_was_for(void **state) {
     (void)state;
-    af__url base, url;
-    check_status(af__url_parse(&base, S("http://u:p@a/b"), NULL), AF_OK);
-    check_status(af__url_resolve(&url, &base, S("/c"), NULL), AF_OK);
+    afc__url base, url;
+    check_status(afc__url_parse(&base, S("http://u:p@a/b"), NULL), AFC_OK);
+    check_status(afc__url_resolve(&url, &base, S("/c"), NULL), AFC_OK);
     assert_string_equal(url.userinfo, "u:p");
-    af__url_clear(&url);
-    check_status(af__url_resolve(&url, &base, S("//a/c"), NULL), AF_OK);
+    afc__url_clear(&url);
+    check_status(afc__url_resolve(&url, &base, S("//a/c"), NULL), AFC_OK);
     assert_null(url.userinfo);
-    af__url_clear(&url);
-    check_status(af__url_resolve(&url, &base, S("http://v@x/"), NULL), AF_OK);
+    afc__url_clear(&url);
+    check_status(afc__url_resolve(&url, &base, S("http://v@x/"), NULL), AFC_OK);
     assert_string_equal(url.userinfo, "v");
-    af__url_clear(&url);
-    af__url_clear(&base);
+    afc__url_clear(&url);
+    afc__url_clear(&base);
 }
 
 /* ---- Another host -------------------------------------------------------------------------- */
@@ -508,17 +509,17 @@ static void userinfo_stays_on_the_server_that_it_was_for(void **state) {
 static void another_host_brings_no_other_part(void **state) {
     (void)state;
     static const char *const hosts[] = {"a@b", "@b", "a:b@c", "a/b", "a?b", "a#b", "a:1", ""};
-    af__url url;
-    check_status(af__url_parse(&url, af_slice_of("http://u:p@h:81/x?y"), NULL), AF_OK);
+    afc__url url;
+    check_status(afc__url_parse(&url, afc_slice_of("http://u:p@h:81/x?y"), NULL), AFC_OK);
     for (size_t i = 0; i < COUNT_OF(hosts); i++) {
-        check_status(af__url_set_host(&url, af_slice_of(hosts[i]), NULL), AF_EINVAL);
+        check_status(afc__url_set_host(&url, afc_slice_of(hosts[i]), NULL), AFC_EINVAL);
         assert_string_equal(url.text, "http://h:81/x?y");
         assert_string_equal(url.userinfo, "u:p");
     }
-    check_status(af__url_set_host(&url, af_slice_of("i"), NULL), AF_OK);
+    check_status(afc__url_set_host(&url, afc_slice_of("i"), NULL), AFC_OK);
     assert_string_equal(url.text, "http://i:81/x?y");
     assert_string_equal(url.userinfo, "u:p");
-    af__url_clear(&url);
+    afc__url_clear(&url);
 }
 
 /* ---- Comparing and running out of memory ----------------------------------------------------- */
@@ -537,47 +538,47 @@ static void an_origin_is_scheme_host_and_port(void **state) {
         {"http://h../", "http://h/", false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__url a, b;
-        check_status(af__url_parse(&a, af_slice_of(cases[i].a), NULL), AF_OK);
-        check_status(af__url_parse(&b, af_slice_of(cases[i].b), NULL), AF_OK);
-        assert_int_equal(af__url_same_origin(&a, &b), cases[i].same);
-        assert_int_equal(af__url_same_origin(&b, &a), cases[i].same);
-        af__url_clear(&a);
-        af__url_clear(&b);
+        afc__url a, b;
+        check_status(afc__url_parse(&a, afc_slice_of(cases[i].a), NULL), AFC_OK);
+        check_status(afc__url_parse(&b, afc_slice_of(cases[i].b), NULL), AFC_OK);
+        assert_int_equal(afc__url_same_origin(&a, &b), cases[i].same);
+        assert_int_equal(afc__url_same_origin(&b, &a), cases[i].same);
+        afc__url_clear(&a);
+        afc__url_clear(&b);
     }
 }
 
 static void parsing_again_changes_nothing(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        af__url base, url, again;
-        check_status(af__url_parse(&base, S("http://a/b/c?d"), NULL), AF_OK);
-        if (af__url_resolve(&url, &base, refused[i].given, NULL) == AF_OK) {
-            check_status(af__url_parse(&again, af_slice_of(url.text), NULL), AF_OK);
+        afc__url base, url, again;
+        check_status(afc__url_parse(&base, S("http://a/b/c?d"), NULL), AFC_OK);
+        if (afc__url_resolve(&url, &base, refused[i].given, NULL) == AFC_OK) {
+            check_status(afc__url_parse(&again, afc_slice_of(url.text), NULL), AFC_OK);
             assert_string_equal(again.text, url.text);
-            af__url_clear(&again);
-            af__url_clear(&url);
+            afc__url_clear(&again);
+            afc__url_clear(&url);
         }
-        af__url_clear(&base);
+        afc__url_clear(&base);
     }
 }
 
 static void out_of_memory_leaves_nothing_behind(void **state) {
     (void)state;
     TORTURE(n) {
-        af__url base, url = {0};
-        af_failure failure;
-        af_status status = af__url_parse(&base, S("http://u:p@h/a b"), &failure);
-        if (status == AF_OK) status = af__url_resolve(&url, &base, S("../c d"), &failure);
-        if (status == AF_OK) {
+        afc__url base, url = {0};
+        afc_failure failure;
+        afc_status status = afc__url_parse(&base, S("http://u:p@h/a b"), &failure);
+        if (status == AFC_OK) status = afc__url_resolve(&url, &base, S("../c d"), &failure);
+        if (status == AFC_OK) {
             assert_string_equal(url.text, "http://h/c%20d");
         } else {
-            check_status(status, AF_ENOMEM);
-            check_status(failure.status, AF_ENOMEM);
+            check_status(status, AFC_ENOMEM);
+            check_status(failure.status, AFC_ENOMEM);
             assert_null(url.text);
         }
-        af__url_clear(&url);
-        af__url_clear(&base);
+        afc__url_clear(&url);
+        afc__url_clear(&base);
     }
 }
 

@@ -11,7 +11,7 @@
 
 /* ---- Splitting ----------------------------------------------------------------------------- */
 
-static void check_part(af_slice part, const char *expected, const char *url, const char *name) {
+static void check_part(afc_slice part, const char *expected, const char *url, const char *name) {
     bool is_same = expected == NULL ? part.bytes == NULL
                                     : part.bytes != NULL && part.size == strlen(expected) &&
                                           memcmp(part.bytes, expected, part.size) == 0;
@@ -47,9 +47,9 @@ static void splits_any_text(void **state) {
         {"", NULL, NULL, NULL, NULL, NULL, "", NULL, NULL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_url_parts parts;
+        afc_url_parts parts;
         const char *url = rows[i].url;
-        af_url_split(&parts, af_slice_of(url));
+        afc_url_split(&parts, afc_slice_of(url));
         check_part(parts.scheme, rows[i].scheme, url, "scheme");
         check_part(parts.authority, rows[i].authority, url, "authority");
         check_part(parts.userinfo, rows[i].userinfo, url, "userinfo");
@@ -59,8 +59,8 @@ static void splits_any_text(void **state) {
         check_part(parts.query, rows[i].query, url, "query");
         check_part(parts.fragment, rows[i].fragment, url, "fragment");
     }
-    af_url_parts parts;
-    af_url_split(&parts, (af_slice){NULL, 0});
+    afc_url_parts parts;
+    afc_url_split(&parts, (afc_slice){NULL, 0});
     assert_non_null(parts.path.bytes);
     assert_int_equal(parts.path.size, 0);
 }
@@ -93,36 +93,36 @@ static void port_is_the_one_named_or_that_of_the_scheme(void **state) {
         {"http://h:4294967376", 0},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_url_parts parts;
-        af_url_split(&parts, af_slice_of(rows[i].url));
-        if (af_url_port(&parts) != rows[i].port) {
-            fail_msg("%s: %u", rows[i].url, (unsigned)af_url_port(&parts));
+        afc_url_parts parts;
+        afc_url_split(&parts, afc_slice_of(rows[i].url));
+        if (afc_url_port(&parts) != rows[i].port) {
+            fail_msg("%s: %u", rows[i].url, (unsigned)afc_url_port(&parts));
         }
     }
 }
 
 /* ---- Checking ------------------------------------------------------------------------------ */
 
-/** What the Swift tests read, too. af_url_check() judges as af__url_parse(), which requests go by. */
+/** What the Swift tests read, too. afc_url_check() judges as afc__url_parse(), which requests go by. */
 static void agrees_with_the_shared_table(void **state) {
     (void)state;
     rows *rows = rows_open("urls.txt");
     char *fields[3];
     while (rows_next(rows, fields, 3)) {
-        af__url url;
-        af_failure failure = {0}, parse_failure = {0};
-        char origin[AF_URL_ORIGIN_ROOM], own_origin[AF_URL_ORIGIN_ROOM];
-        af_slice text = af_slice_of(fields[0]);
+        afc__url url;
+        afc_failure failure = {0}, parse_failure = {0};
+        char origin[AFC_URL_ORIGIN_ROOM], own_origin[AFC_URL_ORIGIN_ROOM];
+        afc_slice text = afc_slice_of(fields[0]);
         bool is_fine = strcmp(fields[1], "ok") == 0;
-        af_status expected = is_fine ? AF_OK : AF_EINVAL;
-        if (af_url_check(text, &failure) != expected) fail_msg("%s: %s", fields[0], failure.text);
-        check_status(af__url_parse(&url, text, &parse_failure), expected);
+        afc_status expected = is_fine ? AFC_OK : AFC_EINVAL;
+        if (afc_url_check(text, &failure) != expected) fail_msg("%s: %s", fields[0], failure.text);
+        check_status(afc__url_parse(&url, text, &parse_failure), expected);
         assert_string_equal(failure.text, parse_failure.text);
         if (!is_fine) check_contains(failure.text, fields[1]);
-        check_status(af_url_write_origin(origin, text, NULL), expected);
+        check_status(afc_url_write_origin(origin, text, NULL), expected);
         assert_string_equal(origin, is_fine ? fields[2] : "");
-        if (is_fine) assert_int_equal(af__url_write_origin(&url, own_origin), strlen(origin));
-        af__url_clear(&url);
+        if (is_fine) assert_int_equal(afc__url_write_origin(&url, own_origin), strlen(origin));
+        afc__url_clear(&url);
     }
     assert_true(rows_close(rows) > 60);
 }
@@ -130,29 +130,29 @@ static void agrees_with_the_shared_table(void **state) {
 /** 64 KiB, as given and as sent; what dot segments take away doesn't count. */
 static void check_counts_what_is_sent(void **state) {
     (void)state;
-    char *text = malloc(AF__URL_LONGEST + 1);
+    char *text = malloc(AFC__URL_LONGEST + 1);
     assert_non_null(text);
-    memset(text, 'a', AF__URL_LONGEST + 1);
+    memset(text, 'a', AFC__URL_LONGEST + 1);
     memcpy(text, "http://h/", 9);
-    af_slice longest = {text, AF__URL_LONGEST};
-    check_status(af_url_check(longest, NULL), AF_OK);
-    check_status(af_url_check((af_slice){text, AF__URL_LONGEST + 1}, NULL), AF_EINVAL);
+    afc_slice longest = {text, AFC__URL_LONGEST};
+    check_status(afc_url_check(longest, NULL), AFC_OK);
+    check_status(afc_url_check((afc_slice){text, AFC__URL_LONGEST + 1}, NULL), AFC_EINVAL);
     text[100] = ' ';
-    af_failure failure;
-    check_status(af_url_check(longest, &failure), AF_EINVAL);
+    afc_failure failure;
+    check_status(afc_url_check(longest, &failure), AFC_EINVAL);
     check_contains(failure.text, "percent-encoding");
-    memcpy(text + AF__URL_LONGEST - 6, "/../b/", 6);
-    check_status(af_url_check(longest, NULL), AF_OK);
+    memcpy(text + AFC__URL_LONGEST - 6, "/../b/", 6);
+    check_status(afc_url_check(longest, NULL), AFC_OK);
     TORTURE(n) {
-        af_status status = af_url_check(longest, NULL);
-        if (status != AF_OK) check_status(status, AF_ENOMEM);
+        afc_status status = afc_url_check(longest, NULL);
+        if (status != AFC_OK) check_status(status, AFC_ENOMEM);
     }
     free(text);
 }
 
 /* ---- Origins ------------------------------------------------------------------------------- */
 
-/** RFC 6454, sections 4 and 6.2: equal texts if and only if af__url_same_origin() says so. */
+/** RFC 6454, sections 4 and 6.2: equal texts if and only if afc__url_same_origin() says so. */
 static void origins_are_the_same_as_those_of_redirects(void **state) {
     (void)state;
     static const char *const urls[] = {
@@ -164,49 +164,50 @@ static void origins_are_the_same_as_those_of_redirects(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(urls); i++) {
         for (size_t k = 0; k < COUNT_OF(urls); k++) {
-            af__url a, b;
-            char origin[AF_URL_ORIGIN_ROOM], other[AF_URL_ORIGIN_ROOM];
-            check_status(af__url_parse(&a, af_slice_of(urls[i]), NULL), AF_OK);
-            check_status(af__url_parse(&b, af_slice_of(urls[k]), NULL), AF_OK);
-            check_status(af_url_write_origin(origin, af_slice_of(urls[i]), NULL), AF_OK);
-            check_status(af_url_write_origin(other, af_slice_of(urls[k]), NULL), AF_OK);
-            check_status(af_url_check(af_slice_of(origin), NULL), AF_OK);
-            if ((strcmp(origin, other) == 0) != af__url_same_origin(&a, &b)) {
+            afc__url a, b;
+            char origin[AFC_URL_ORIGIN_ROOM], other[AFC_URL_ORIGIN_ROOM];
+            check_status(afc__url_parse(&a, afc_slice_of(urls[i]), NULL), AFC_OK);
+            check_status(afc__url_parse(&b, afc_slice_of(urls[k]), NULL), AFC_OK);
+            check_status(afc_url_write_origin(origin, afc_slice_of(urls[i]), NULL), AFC_OK);
+            check_status(afc_url_write_origin(other, afc_slice_of(urls[k]), NULL), AFC_OK);
+            check_status(afc_url_check(afc_slice_of(origin), NULL), AFC_OK);
+            if ((strcmp(origin, other) == 0) != afc__url_same_origin(&a, &b)) {
                 fail_msg("%s and %s", urls[i], urls[k]);
             }
-            af__url_clear(&a);
-            af__url_clear(&b);
+            afc__url_clear(&a);
+            afc__url_clear(&b);
         }
     }
 }
 
 static void longest_origin_fits(void **state) {
     (void)state;
-    char text[8 + AF__HOST_LONGEST + 7], origin[AF_URL_ORIGIN_ROOM];
+    char text[8 + AFC__HOST_LONGEST + 7], origin[AFC_URL_ORIGIN_ROOM];
     memcpy(text, "https://", 8);
-    memset(text + 8, 'a', AF__HOST_LONGEST);
-    memcpy(text + 8 + AF__HOST_LONGEST, ":65535", 7);
-    check_status(af_url_write_origin(origin, af_slice_of(text), NULL), AF_OK);
+    memset(text + 8, 'a', AFC__HOST_LONGEST);
+    memcpy(text + 8 + AFC__HOST_LONGEST, ":65535", 7);
+    check_status(afc_url_write_origin(origin, afc_slice_of(text), NULL), AFC_OK);
     assert_string_equal(origin, text);
 }
 
 /** RFC 5890: a U-label and its A-label are one host. */
 static void hosts_in_another_script_have_the_origin_of_their_a_labels(void **state) {
     (void)state;
-    char origin[AF_URL_ORIGIN_ROOM];
-    af_failure failure;
+    char origin[AFC_URL_ORIGIN_ROOM];
+    afc_failure failure;
     bool has_idn = (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_IDN) != 0;
-    af_status status = af_url_write_origin(origin, S("https://B\u00fccher.Test./x"), &failure);
+    afc_status status = afc_url_write_origin(origin, S("https://B\u00fccher.Test./x"), &failure);
     if (!has_idn) {
-        check_status(status, AF_EUNSUPPORTED);
+        check_status(status, AFC_EUNSUPPORTED);
         check_contains(failure.text, "A-labels");
         return;
     }
-    check_status(status, AF_OK);
+    check_status(status, AFC_OK);
     assert_string_equal(origin, "https://xn--bcher-kva.test");
-    check_status(af_url_write_origin(origin, S("http://\uff11\uff12\uff17\u30021/"), NULL), AF_OK);
+    check_status(afc_url_write_origin(origin, S("http://\uff11\uff12\uff17\u30021/"), NULL),
+                 AFC_OK);
     assert_string_equal(origin, "http://127.0.0.1");
-    check_status(af_url_write_origin(origin, S("http://a\uff0fb/"), &failure), AF_EINVAL);
+    check_status(afc_url_write_origin(origin, S("http://a\uff0fb/"), &failure), AFC_EINVAL);
     check_contains(failure.text, "internationalised");
     assert_string_equal(origin, "");
 }
@@ -247,14 +248,14 @@ static void resolves_texts_and_keeps_the_rest(void **state) {
     };
     char out[128];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_slice base = af_slice_of(rows[i].base), reference = af_slice_of(rows[i].reference);
-        size_t size = af_url_resolve(out, base.size + reference.size + 2, base, reference);
+        afc_slice base = afc_slice_of(rows[i].base), reference = afc_slice_of(rows[i].reference);
+        size_t size = afc_url_resolve(out, base.size + reference.size + 2, base, reference);
         check_joined(out, size, rows[i].result, rows[i].reference);
         /* Too little room is said, never used. */
         for (size_t room = 0; room < size; room++) {
             char *small = malloc(room + 1);
             assert_non_null(small);
-            assert_true(af_url_resolve(small, room, base, reference) > room);
+            assert_true(afc_url_resolve(small, room, base, reference) > room);
             free(small);
         }
     }
@@ -278,10 +279,10 @@ static void appends_queries_before_the_fragment(void **state) {
     };
     char out[64];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_slice url = af_slice_of(rows[i].url), query = af_slice_of(rows[i].query);
-        size_t size = af_url_append_query(out, url.size + query.size + 1, url, query);
+        afc_slice url = afc_slice_of(rows[i].url), query = afc_slice_of(rows[i].query);
+        size_t size = afc_url_append_query(out, url.size + query.size + 1, url, query);
         check_joined(out, size, rows[i].result, rows[i].url);
-        if (size > 0) assert_int_equal(af_url_append_query(out, size - 1, url, query), size);
+        if (size > 0) assert_int_equal(afc_url_append_query(out, size - 1, url, query), size);
     }
 }
 

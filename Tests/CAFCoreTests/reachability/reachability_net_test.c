@@ -33,7 +33,7 @@ static int teardown(void **state) {
     if (!has_network) return 0;
     network_ip("link del v0");
     network_ip("link set lo down");
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
     return 0;
 }
 
@@ -47,15 +47,15 @@ static void the_internet_is_reached_over_the_default_route(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start(NULL);
-    af_reachability now = watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
-    assert_int_equal(now.link, AF_LINK_WIRED);
+    afc_reachability now = watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    assert_int_equal(now.link, AFC_LINK_WIRED);
     network_ip("route del default");
-    now = watcher_expect(watcher, AF_REACH_NONE, "");
-    assert_int_equal(now.link, AF_LINK_UNKNOWN);
+    now = watcher_expect(watcher, AFC_REACH_NONE, "");
+    assert_int_equal(now.link, AFC_LINK_UNKNOWN);
     network_ip("route add default via 192.0.2.2");
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
-    af_reach_monitor_get_state(watcher->monitor, &now);
-    assert_int_equal(now.status, AF_REACH_VIA_WIFI);
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    afc_reach_monitor_get_state(watcher->monitor, &now);
+    assert_int_equal(now.status, AFC_REACH_VIA_WIFI);
     watcher_free(watcher);
 }
 
@@ -66,13 +66,13 @@ static void an_address_needs_its_own_route_only(void **state) {
     watcher *near = watcher_start("192.0.2.9");
     watcher *far = watcher_start("198.51.100.1");
     watcher *own = watcher_start("192.0.2.1");
-    watcher_expect(near, AF_REACH_VIA_WIFI, "v0");
-    watcher_expect(far, AF_REACH_NONE, "");
-    watcher_expect(own, AF_REACH_VIA_WIFI, "lo");
+    watcher_expect(near, AFC_REACH_VIA_WIFI, "v0");
+    watcher_expect(far, AFC_REACH_NONE, "");
+    watcher_expect(own, AFC_REACH_VIA_WIFI, "lo");
     network_ip("route add 198.51.100.0/24 via 192.0.2.2");
-    watcher_expect(far, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(far, AFC_REACH_VIA_WIFI, "v0");
     network_ip("route add unreachable 198.51.100.1");
-    watcher_expect(far, AF_REACH_NONE, "");
+    watcher_expect(far, AFC_REACH_NONE, "");
     watcher_free(near);
     watcher_free(far);
     watcher_free(own);
@@ -82,12 +82,12 @@ static void a_lost_carrier_is_told(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start(NULL);
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     /* The kernel keeps the routes of a link whose cable is pulled. */
     network_switch("v1", false);
-    watcher_expect(watcher, AF_REACH_NONE, "");
+    watcher_expect(watcher, AFC_REACH_NONE, "");
     network_switch("v1", true);
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     watcher_free(watcher);
 }
 
@@ -100,14 +100,14 @@ static void another_link_takes_over(void **state) {
     network_ip("link set w0 up");
     network_ip("route add default via 203.0.113.2 metric 500");
     watcher *spare = watcher_start("203.0.113.9");
-    watcher_expect(spare, AF_REACH_VIA_WIFI, "w0");
+    watcher_expect(spare, AFC_REACH_VIA_WIFI, "w0");
     watcher_free(spare);
     watcher *watcher = watcher_start(NULL);
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     size_t told = watcher_told(watcher);
     /* Its route is still there when the kernel says that the link is off. */
     network_switch("v0", false);
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "w0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "w0");
     assert_int_equal(watcher_told(watcher), told + 1);
     watcher_free(watcher);
     network_ip("link del w0");
@@ -117,11 +117,11 @@ static void a_link_that_is_renamed_keeps_its_routes(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start("192.0.2.9");
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     network_ip("link set v0 down");
     network_ip("link set v0 name x0");
     network_ip("link set x0 up");
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "x0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "x0");
     network_ip("link set x0 down");
     network_ip("link set x0 name v0");
     watcher_free(watcher);
@@ -131,14 +131,14 @@ static void a_port_that_leaves_its_bridge_is_still_a_link(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start("192.0.2.9");
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     network_ip("link add b0 type bridge");
     network_ip("link set v0 master b0");
     network_ip("link set v0 nomaster");
     network_ip("link del b0");
     /* Only a link that is known can be told to be down. */
     network_switch("v1", false);
-    watcher_expect(watcher, AF_REACH_NONE, "");
+    watcher_expect(watcher, AFC_REACH_NONE, "");
     watcher_free(watcher);
 }
 
@@ -150,11 +150,11 @@ static void version_6_alone_is_enough(void **state) {
     network_ip("route add default via 2001:db8::2");
     watcher *watcher = watcher_start(NULL);
     struct watcher *host = watcher_start("2001:db8::9");
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
-    watcher_expect(host, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    watcher_expect(host, AFC_REACH_VIA_WIFI, "v0");
     network_switch("v1", false);
-    watcher_expect(watcher, AF_REACH_NONE, "");
-    watcher_expect(host, AF_REACH_NONE, "");
+    watcher_expect(watcher, AFC_REACH_NONE, "");
+    watcher_expect(host, AFC_REACH_NONE, "");
     watcher_free(watcher);
     watcher_free(host);
 }
@@ -164,13 +164,13 @@ static void a_name_is_looked_up_again_when_the_network_changes(void **state) {
     need_network();
     watcher *local = watcher_start("localhost");
     watcher *none = watcher_start("no-such-host.invalid");
-    watcher_expect(local, AF_REACH_VIA_WIFI, "lo");
-    watcher_expect(none, AF_REACH_NONE, "");
+    watcher_expect(local, AFC_REACH_VIA_WIFI, "lo");
+    watcher_expect(none, AFC_REACH_NONE, "");
     network_ip("link set lo down");
-    watcher_expect(local, AF_REACH_NONE, "");
+    watcher_expect(local, AFC_REACH_NONE, "");
     network_ip("addr add 192.0.2.77/24 dev v0");
     network_ip("link set lo up");
-    watcher_expect(local, AF_REACH_VIA_WIFI, "lo");
+    watcher_expect(local, AFC_REACH_VIA_WIFI, "lo");
     watcher_free(local);
     watcher_free(none);
 }
@@ -181,19 +181,19 @@ static void a_link_that_goes_down_is_seen_soon(void **state) {
     enum { ROUNDS = 100 };
     int64_t longest = 0, total = 0;
     watcher *watcher = watcher_start(NULL);
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     for (int i = 0; i < ROUNDS; i++) {
         const char *which = i % 2 == 0 ? "v0" : "v1";
-        int64_t before = af__now_us();
+        int64_t before = afc__now_us();
         network_switch(which, false);
-        watcher_expect(watcher, AF_REACH_NONE, "");
-        int64_t taken = af__now_us() - before;
+        watcher_expect(watcher, AFC_REACH_NONE, "");
+        int64_t taken = afc__now_us() - before;
         total += taken;
         if (taken > longest) longest = taken;
         network_switch(which, true);
         /* Switching it off took the route with it. */
         if (i % 2 == 0) network_ip("route add default via 192.0.2.2");
-        watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+        watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     }
     print_message("a link going down was told after %lld us on average, %lld us at most\n",
                   (long long)(total / ROUNDS), (long long)longest);
@@ -227,7 +227,7 @@ static void an_idle_thread_sleeps_without_a_timer(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start(NULL);
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     unsigned long long number, events, room, timeout = 0;
     unsigned descriptor;
     for (int i = 0; i < 100000 && (int)timeout != -1; i++) {
@@ -248,7 +248,7 @@ static void an_idle_thread_sleeps_without_a_timer(void **state) {
 static void lost_messages_are_noticed(void **state) {
     (void)state;
     need_network();
-    int descriptor = af__reach_open();
+    int descriptor = afc__reach_open();
     assert_true(descriptor >= 0);
     int room = 1;
     setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
@@ -259,7 +259,7 @@ static void lost_messages_are_noticed(void **state) {
     char buffer[32 * 1024];
     ssize_t size;
     bool was_lost = false;
-    while ((size = af__reach_receive(descriptor, buffer, sizeof buffer)) != 0) {
+    while ((size = afc__reach_receive(descriptor, buffer, sizeof buffer)) != 0) {
         if (size == -ENOBUFS) was_lost = true;
         assert_true(size > 0 || size == -ENOBUFS);
     }
@@ -271,12 +271,12 @@ static void many_changes_end_in_the_truth(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start("192.0.2.9");
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     for (int i = 0; i < 2000; i++) network_switch("v1", i % 2 != 0);
     network_switch("v1", false);
-    watcher_expect(watcher, AF_REACH_NONE, "");
+    watcher_expect(watcher, AFC_REACH_NONE, "");
     network_switch("v1", true);
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "v0");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     watcher_free(watcher);
 }
 

@@ -15,12 +15,12 @@ static void a_monitor_knows_nothing_before_its_start(void **state) {
     static const char *const hosts[] = {NULL, "127.0.0.1", "::1", "fe80::1%lo", "localhost"};
     for (size_t i = 0; i < COUNT_OF(hosts); i++) {
         watcher *watcher = watcher_new(hosts[i]);
-        af_reachability now;
-        af_reach_monitor_get_state(watcher->monitor, &now);
-        assert_int_equal(now.status, AF_REACH_UNKNOWN);
-        assert_int_equal(now.link, AF_LINK_UNKNOWN);
+        afc_reachability now;
+        afc_reach_monitor_get_state(watcher->monitor, &now);
+        assert_int_equal(now.status, AFC_REACH_UNKNOWN);
+        assert_int_equal(now.link, AFC_LINK_UNKNOWN);
         assert_string_equal(now.link_name, "");
-        af_reach_monitor_stop(watcher->monitor);
+        afc_reach_monitor_stop(watcher->monitor);
         assert_int_equal(count_threads("af-reach"), 0);
         watcher_free(watcher);
     }
@@ -31,68 +31,68 @@ static void hosts_that_are_none_are_refused(void **state) {
     char host[300];
     memset(host, 'a', sizeof host);
     host[256] = 0;
-    af_reach_monitor *monitor;
-    af_failure failure;
-    af_reach_monitor_options options = AF_REACH_MONITOR_OPTIONS_INIT;
+    afc_reach_monitor *monitor;
+    afc_failure failure;
+    afc_reach_monitor_options options = AFC_REACH_MONITOR_OPTIONS_INIT;
     options.host = host;
-    check_status(af_reach_monitor_new(&monitor, &options, &failure), AF_EINVAL);
+    check_status(afc_reach_monitor_new(&monitor, &options, &failure), AFC_EINVAL);
     check_contains(failure.text, "255");
     assert_null(monitor);
     options.host = "";
-    check_status(af_reach_monitor_new(&monitor, &options, NULL), AF_EINVAL);
+    check_status(afc_reach_monitor_new(&monitor, &options, NULL), AFC_EINVAL);
     options.size = 0;
-    check_status(af_reach_monitor_new(&monitor, &options, NULL), AF_EINVAL);
+    check_status(afc_reach_monitor_new(&monitor, &options, NULL), AFC_EINVAL);
     host[255] = 0;
-    options = (af_reach_monitor_options)AF_REACH_MONITOR_OPTIONS_INIT;
+    options = (afc_reach_monitor_options)AFC_REACH_MONITOR_OPTIONS_INIT;
     options.host = host;
-    check_status(af_reach_monitor_new(&monitor, &options, NULL), AF_OK);
-    af_reach_monitor_free(monitor);
-    check_status(af_reach_monitor_new(&monitor, NULL, NULL), AF_OK);
-    af_reach_monitor_free(monitor);
-    af_reach_monitor_free(NULL);
+    check_status(afc_reach_monitor_new(&monitor, &options, NULL), AFC_OK);
+    afc_reach_monitor_free(monitor);
+    check_status(afc_reach_monitor_new(&monitor, NULL, NULL), AFC_OK);
+    afc_reach_monitor_free(monitor);
+    afc_reach_monitor_free(NULL);
 }
 
 static void a_start_tells_the_state_once(void **state) {
     (void)state;
     watcher *watcher = watcher_start(home);
-    af_reachability now = watcher_expect(watcher, AF_REACH_VIA_WIFI, "lo");
-    assert_int_equal(now.link, AF_LINK_LOOPBACK);
-    af_reach_monitor_get_state(watcher->monitor, &now);
-    assert_int_equal(now.status, AF_REACH_VIA_WIFI);
-    check_status(af_reach_monitor_start(watcher->monitor, NULL), AF_OK);
+    afc_reachability now = watcher_expect(watcher, AFC_REACH_VIA_WIFI, "lo");
+    assert_int_equal(now.link, AFC_LINK_LOOPBACK);
+    afc_reach_monitor_get_state(watcher->monitor, &now);
+    assert_int_equal(now.status, AFC_REACH_VIA_WIFI);
+    check_status(afc_reach_monitor_start(watcher->monitor, NULL), AFC_OK);
     watcher_expect_told(watcher, 2);
-    af_reach_monitor_stop(watcher->monitor);
+    afc_reach_monitor_stop(watcher->monitor);
     /* What was seen stays. */
-    af_reach_monitor_get_state(watcher->monitor, &now);
-    assert_int_equal(now.status, AF_REACH_VIA_WIFI);
+    afc_reach_monitor_get_state(watcher->monitor, &now);
+    assert_int_equal(now.status, AFC_REACH_VIA_WIFI);
     watcher_free(watcher);
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
 }
 
 static void a_name_is_looked_up(void **state) {
     (void)state;
     watcher *watcher = watcher_start("localhost");
-    watcher_expect(watcher, AF_REACH_VIA_WIFI, "lo");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "lo");
     watcher_free(watcher);
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
 }
 
 static void monitors_share_a_thread_that_ends_with_the_last(void **state) {
     (void)state;
     watcher *first = watcher_start(home);
     watcher *second = watcher_start("127.0.0.2");
-    watcher_expect(first, AF_REACH_VIA_WIFI, "lo");
-    watcher_expect(second, AF_REACH_VIA_WIFI, "lo");
+    watcher_expect(first, AFC_REACH_VIA_WIFI, "lo");
+    watcher_expect(second, AFC_REACH_VIA_WIFI, "lo");
     assert_int_equal(count_threads("af-reach"), 1);
-    af_reach_monitor_stop(first->monitor);
+    afc_reach_monitor_stop(first->monitor);
     assert_int_equal(count_threads("af-reach"), 1);
     watcher_free(second);
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
     assert_int_equal(count_threads("af-reach"), 0);
-    check_status(af_reach_monitor_start(first->monitor, NULL), AF_OK);
+    check_status(afc_reach_monitor_start(first->monitor, NULL), AFC_OK);
     watcher_expect_told(first, 2);
     watcher_free(first);
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
     assert_int_equal(count_threads("af-reach"), 0);
 }
 
@@ -103,7 +103,7 @@ static void descriptors_go_with_the_thread(void **state) {
         watcher *watcher = watcher_start(i % 2 == 0 ? home : "localhost");
         watcher_expect_told(watcher, 1);
         watcher_free(watcher);
-        af_join_closed_sessions();
+        afc_join_closed_sessions();
     }
     assert_int_equal(count_descriptors(), before);
 }
@@ -111,20 +111,20 @@ static void descriptors_go_with_the_thread(void **state) {
 /* ---- Inside callbacks ---------------------------------------------------------------------- */
 
 static void stop(watcher *watcher) {
-    af_reach_monitor_stop(watcher->monitor);
+    afc_reach_monitor_stop(watcher->monitor);
 }
 
 static void restart_twice(watcher *watcher) {
-    if (watcher->told < 3) af_reach_monitor_start(watcher->monitor, NULL);
+    if (watcher->told < 3) afc_reach_monitor_start(watcher->monitor, NULL);
 }
 
 static void free_monitor(watcher *watcher) {
-    af_reach_monitor_free(watcher->monitor);
+    afc_reach_monitor_free(watcher->monitor);
     watcher->monitor = NULL;
 }
 
 static void free_other(watcher *watcher) {
-    af_reach_monitor_free(watcher->context);
+    afc_reach_monitor_free(watcher->context);
     watcher->context = NULL;
 }
 
@@ -135,11 +135,11 @@ static void a_callback_may_stop_start_and_free(void **state) {
     for (size_t i = 0; i < COUNT_OF(acts); i++) {
         watcher *watcher = watcher_new(home);
         watcher->then = acts[i];
-        check_status(af_reach_monitor_start(watcher->monitor, NULL), AF_OK);
+        check_status(afc_reach_monitor_start(watcher->monitor, NULL), AFC_OK);
         watcher_expect_told(watcher, told[i]);
         if (acts[i] == free_monitor) watcher_expect_dropped(watcher);
         watcher_free(watcher);
-        af_join_closed_sessions();
+        afc_join_closed_sessions();
     }
 }
 
@@ -151,11 +151,11 @@ static void a_callback_may_free_another_monitor(void **state) {
     watcher->then = free_other;
     watcher->context = other->monitor;
     other->monitor = NULL;
-    check_status(af_reach_monitor_start(watcher->monitor, NULL), AF_OK);
+    check_status(afc_reach_monitor_start(watcher->monitor, NULL), AFC_OK);
     watcher_expect_dropped(other);
     watcher_free(other);
     watcher_free(watcher);
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
 }
 
 typedef struct gate {
@@ -179,11 +179,11 @@ static void a_monitor_may_be_freed_while_its_callback_runs(void **state) {
     watcher *watcher = watcher_new(home);
     watcher->then = wait_at_gate;
     watcher->context = &gate;
-    check_status(af_reach_monitor_start(watcher->monitor, NULL), AF_OK);
+    check_status(afc_reach_monitor_start(watcher->monitor, NULL), AFC_OK);
     pthread_mutex_lock(&gate.lock);
     while (!gate.is_inside) pthread_cond_wait(&gate.changed, &gate.lock);
     pthread_mutex_unlock(&gate.lock);
-    af_reach_monitor_free(watcher->monitor);
+    afc_reach_monitor_free(watcher->monitor);
     watcher->monitor = NULL;
     /* Its context is still in use. */
     pthread_mutex_lock(&watcher->lock);
@@ -194,7 +194,7 @@ static void a_monitor_may_be_freed_while_its_callback_runs(void **state) {
     pthread_cond_broadcast(&gate.changed);
     pthread_mutex_unlock(&gate.lock);
     watcher_free(watcher);
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
 }
 
 /* ---- Many at once -------------------------------------------------------------------------- */
@@ -207,16 +207,16 @@ static void *use_monitors(void *context) {
     for (int i = 0; i < 300; i++) {
         uint64_t choice = next_random(&random);
         watcher *watcher = watchers[choice % COUNT_OF(watchers)];
-        af_reachability now;
+        afc_reachability now;
         switch (choice / 16 % 4) {
         case 0:
-            af_reach_monitor_stop(watcher->monitor);
+            afc_reach_monitor_stop(watcher->monitor);
             break;
         case 1:
-            af_reach_monitor_get_state(watcher->monitor, &now);
+            afc_reach_monitor_get_state(watcher->monitor, &now);
             break;
         default:
-            check_status(af_reach_monitor_start(watcher->monitor, NULL), AF_OK);
+            check_status(afc_reach_monitor_start(watcher->monitor, NULL), AFC_OK);
             break;
         }
     }
@@ -231,7 +231,7 @@ static void threads_may_do_what_they_like(void **state) {
         assert_int_equal(pthread_create(&threads[i], NULL, use_monitors, (void *)(i + 1)), 0);
     }
     for (size_t i = 0; i < COUNT_OF(threads); i++) pthread_join(threads[i], NULL);
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
     assert_int_equal(count_threads("af-reach"), 0);
     assert_int_equal(count_threads("af-names"), 0);
 }
@@ -261,7 +261,7 @@ static _Noreturn void child_exit(bool is_fine) {
     _exit(127);
 }
 
-static void tell_pipe(void *context, const af_reachability *state) {
+static void tell_pipe(void *context, const afc_reachability *state) {
     char status = (char)state->status;
     ssize_t written = write(*(int *)context, &status, 1);
     (void)written;
@@ -273,26 +273,26 @@ static void a_forked_child_has_monitors_of_its_own(void **state) {
     if (!CAN_FORK) skip();
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    af_reach_monitor_options options = AF_REACH_MONITOR_OPTIONS_INIT;
+    afc_reach_monitor_options options = AFC_REACH_MONITOR_OPTIONS_INIT;
     options.host = home;
     options.on_change = tell_pipe;
     options.context = &ends[1];
-    af_reach_monitor *monitor;
-    check_status(af_reach_monitor_new(&monitor, &options, NULL), AF_OK);
-    check_status(af_reach_monitor_start(monitor, NULL), AF_OK);
+    afc_reach_monitor *monitor;
+    check_status(afc_reach_monitor_new(&monitor, &options, NULL), AFC_OK);
+    check_status(afc_reach_monitor_start(monitor, NULL), AFC_OK);
     char told = 0;
     assert_int_equal(read(ends[0], &told, 1), 1);
     for (int way = 0; way < 3; way++) {
         pid_t child = fork();
         if (child == 0) {
             bool is_fine = count_threads("af-reach") == 0;
-            if (way == 1) af_reach_monitor_stop(monitor);
+            if (way == 1) afc_reach_monitor_stop(monitor);
             if (way == 2) {
-                is_fine &= af_reach_monitor_start(monitor, NULL) == AF_OK;
-                is_fine &= read(ends[0], &told, 1) == 1 && told == AF_REACH_VIA_WIFI;
+                is_fine &= afc_reach_monitor_start(monitor, NULL) == AFC_OK;
+                is_fine &= read(ends[0], &told, 1) == 1 && told == AFC_REACH_VIA_WIFI;
             }
-            af_reach_monitor_free(monitor);
-            af_join_closed_sessions();
+            afc_reach_monitor_free(monitor);
+            afc_join_closed_sessions();
             child_exit(is_fine && count_threads("af-reach") == 0);
         }
         int status;
@@ -301,16 +301,16 @@ static void a_forked_child_has_monitors_of_its_own(void **state) {
         assert_int_equal(WEXITSTATUS(status), 0);
     }
     /* The parent's goes on. */
-    check_status(af_reach_monitor_start(monitor, NULL), AF_OK);
+    check_status(afc_reach_monitor_start(monitor, NULL), AFC_OK);
     assert_int_equal(read(ends[0], &told, 1), 1);
-    assert_int_equal(told, AF_REACH_VIA_WIFI);
-    af_reach_monitor_free(monitor);
-    af_join_closed_sessions();
+    assert_int_equal(told, AFC_REACH_VIA_WIFI);
+    afc_reach_monitor_free(monitor);
+    afc_join_closed_sessions();
     close(ends[0]);
     close(ends[1]);
 }
 
-static void post_semaphore(void *context, const af_reachability *state) {
+static void post_semaphore(void *context, const afc_reachability *state) {
     (void)state;
     sem_post(context);
 }
@@ -320,19 +320,19 @@ static void a_monitor_survives_any_lack_of_memory(void **state) {
     static const char *const hosts[] = {"127.0.0.1", "localhost"};
     for (size_t i = 0; i < COUNT_OF(hosts); i++) {
         TORTURE(n) {
-            af_reach_monitor *monitor;
-            af_reach_monitor_options options = AF_REACH_MONITOR_OPTIONS_INIT;
+            afc_reach_monitor *monitor;
+            afc_reach_monitor_options options = AFC_REACH_MONITOR_OPTIONS_INIT;
             sem_t was_told;
             sem_init(&was_told, 0, 0);
             options.host = hosts[i];
             options.on_change = post_semaphore;
             options.context = &was_told;
-            af_status status = af_reach_monitor_new(&monitor, &options, NULL);
-            if (status == AF_OK) status = af_reach_monitor_start(monitor, NULL);
-            assert_true(status == AF_OK || status == AF_ENOMEM || status == AF_EINTERNAL);
-            while (status == AF_OK && sem_wait(&was_told) != 0) {}
-            af_reach_monitor_free(monitor);
-            af_join_closed_sessions();
+            afc_status status = afc_reach_monitor_new(&monitor, &options, NULL);
+            if (status == AFC_OK) status = afc_reach_monitor_start(monitor, NULL);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM || status == AFC_EINTERNAL);
+            while (status == AFC_OK && sem_wait(&was_told) != 0) {}
+            afc_reach_monitor_free(monitor);
+            afc_join_closed_sessions();
             sem_destroy(&was_told);
         }
     }
@@ -340,11 +340,11 @@ static void a_monitor_survives_any_lack_of_memory(void **state) {
 
 static void a_status_has_the_words_of_afnetworking(void **state) {
     (void)state;
-    assert_string_equal(af_reach_status_text(AF_REACH_UNKNOWN), "Unknown");
-    assert_string_equal(af_reach_status_text(AF_REACH_NONE), "Not Reachable");
-    assert_string_equal(af_reach_status_text(AF_REACH_VIA_WWAN), "Reachable via WWAN");
-    assert_string_equal(af_reach_status_text(AF_REACH_VIA_WIFI), "Reachable via WiFi");
-    assert_string_equal(af_reach_status_text((af_reach_status)17), "Unknown");
+    assert_string_equal(afc_reach_status_text(AFC_REACH_UNKNOWN), "Unknown");
+    assert_string_equal(afc_reach_status_text(AFC_REACH_NONE), "Not Reachable");
+    assert_string_equal(afc_reach_status_text(AFC_REACH_VIA_WWAN), "Reachable via WWAN");
+    assert_string_equal(afc_reach_status_text(AFC_REACH_VIA_WIFI), "Reachable via WiFi");
+    assert_string_equal(afc_reach_status_text((afc_reach_status)17), "Unknown");
 }
 
 int main(void) {

@@ -13,12 +13,12 @@
 
 /** The owner of a loop under test. */
 typedef struct owner {
-    af__loop loop;
+    afc__loop loop;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    af__post stop;
+    afc__post stop;
     bool is_stopping; /* Loop thread only. */
-    void (*taken)(struct owner *owner, af__post *post);
+    void (*taken)(struct owner *owner, afc__post *post);
     bool has_ended;
     size_t posts, rings;
     size_t sockets; /* Loop thread only: how often `after_socket` was called. */
@@ -26,10 +26,10 @@ typedef struct owner {
     size_t order_count;
 } owner;
 
-static void take_posts(void *context, af__post *post) {
+static void take_posts(void *context, afc__post *post) {
     owner *owner = context;
     while (post != NULL) {
-        af__post *next = post->next;
+        afc__post *next = post->next;
         if (post == &owner->stop)
             owner->is_stopping = true;
         else
@@ -42,9 +42,9 @@ static void after_socket(void *context) {
     ((owner *)context)->sockets++;
 }
 
-static af__turn finish_turn(void *context, bool was_idle) {
+static afc__turn finish_turn(void *context, bool was_idle) {
     (void)was_idle;
-    return ((owner *)context)->is_stopping ? AF__TURN_END : AF__TURN_SLEEP;
+    return ((owner *)context)->is_stopping ? AFC__TURN_END : AFC__TURN_SLEEP;
 }
 
 static void ended(void *context) {
@@ -59,13 +59,13 @@ static void make(owner *owner) {
     *owner = (struct owner){.has_ended = false};
     pthread_mutex_init(&owner->lock, NULL);
     pthread_cond_init(&owner->changed, NULL);
-    af__loop_owner callbacks = {owner, take_posts, after_socket, finish_turn, ended, "loop-test"};
-    check_status(af__loop_init(&owner->loop, callbacks, NULL), AF_OK);
-    check_status(af__loop_reserve_alarms(&owner->loop, COUNT_OF(owner->order)), AF_OK);
+    afc__loop_owner callbacks = {owner, take_posts, after_socket, finish_turn, ended, "loop-test"};
+    check_status(afc__loop_init(&owner->loop, callbacks, NULL), AFC_OK);
+    check_status(afc__loop_reserve_alarms(&owner->loop, COUNT_OF(owner->order)), AFC_OK);
 }
 
 static void start(owner *owner) {
-    check_status(af__loop_start(&owner->loop, NULL), AF_OK);
+    check_status(afc__loop_start(&owner->loop, NULL), AFC_OK);
 }
 
 static void wait_for(owner *owner, const size_t *counter, size_t count) {
@@ -82,13 +82,13 @@ static void count(owner *owner, size_t *counter) {
 }
 
 static void stop(owner *owner) {
-    af__thread_will_end();
-    af__loop_post(&owner->loop, &owner->stop);
+    afc__thread_will_end();
+    afc__loop_post(&owner->loop, &owner->stop);
     pthread_mutex_lock(&owner->lock);
     while (!owner->has_ended) pthread_cond_wait(&owner->changed, &owner->lock);
     pthread_mutex_unlock(&owner->lock);
-    af_join_closed_sessions();
-    af__loop_clear(&owner->loop);
+    afc_join_closed_sessions();
+    afc__loop_clear(&owner->loop);
     pthread_cond_destroy(&owner->changed);
     pthread_mutex_destroy(&owner->lock);
 }
@@ -96,13 +96,13 @@ static void stop(owner *owner) {
 /* ---- Posts --------------------------------------------------------------------------------- */
 
 typedef struct parcel {
-    af__post post;
+    afc__post post;
     size_t number;
     size_t *next; /* Of the thread that posts it. */
     bool *was_out_of_order;
 } parcel;
 
-static void check_order(owner *owner, af__post *post) {
+static void check_order(owner *owner, afc__post *post) {
     parcel *parcel = (struct parcel *)(void *)post;
     if (parcel->number != (*parcel->next)++) *parcel->was_out_of_order = true;
     count(owner, &owner->posts);
@@ -122,7 +122,7 @@ static void *post_all(void *context) {
     poster *poster = context;
     for (size_t i = 0; i < POSTS; i++) {
         poster->parcels[i] = (parcel){{NULL}, i, &poster->next, &poster->was_out_of_order};
-        af__loop_post(&poster->owner->loop, &poster->parcels[i].post);
+        afc__loop_post(&poster->owner->loop, &poster->parcels[i].post);
     }
     return NULL;
 }
@@ -162,7 +162,7 @@ static void a_burst_wakes_the_loop_once(void **state) {
     atomic_store(&owner.loop.is_asleep, true);
     for (size_t i = 0; i < COUNT_OF(parcels); i++) {
         parcels[i] = (parcel){{NULL}, i, &next, &was_out_of_order};
-        af__loop_post(&owner.loop, &parcels[i].post);
+        afc__loop_post(&owner.loop, &parcels[i].post);
     }
     assert_int_equal(owner.loop.wakeups, 1);
     start(&owner);
@@ -174,17 +174,17 @@ static void a_burst_wakes_the_loop_once(void **state) {
 /* ---- Alarms -------------------------------------------------------------------------------- */
 
 typedef struct bell {
-    af__alarm alarm;
+    afc__alarm alarm;
     owner *owner;
     int number;
     int64_t deadline_us;
     bool was_early;
 } bell;
 
-static void ring(af__alarm *alarm) {
+static void ring(afc__alarm *alarm) {
     bell *bell = (struct bell *)(void *)alarm;
     owner *owner = bell->owner;
-    bell->was_early = af__now_us() < bell->deadline_us;
+    bell->was_early = afc__now_us() < bell->deadline_us;
     pthread_mutex_lock(&owner->lock);
     owner->order[owner->order_count++] = bell->number;
     pthread_mutex_unlock(&owner->lock);
@@ -193,8 +193,8 @@ static void ring(af__alarm *alarm) {
 
 static void arm(owner *owner, bell *bell, int number, int64_t delay_us) {
     *bell = (struct bell){.alarm.callback = ring, .owner = owner, .number = number};
-    bell->deadline_us = af__now_us() + delay_us;
-    af__loop_arm(&owner->loop, &bell->alarm, bell->deadline_us);
+    bell->deadline_us = afc__now_us() + delay_us;
+    afc__loop_arm(&owner->loop, &bell->alarm, bell->deadline_us);
 }
 
 static void alarms_ring_in_order_and_never_early(void **state) {
@@ -207,7 +207,7 @@ static void alarms_ring_in_order_and_never_early(void **state) {
     arm(&owner, &bells[2], 2, 20000);
     arm(&owner, &bells[3], 3, 15000);
     arm(&owner, &bells[4], 4, -5);
-    af__loop_disarm(&owner.loop, &bells[3].alarm);
+    afc__loop_disarm(&owner.loop, &bells[3].alarm);
     start(&owner);
     wait_for(&owner, &owner.rings, 4);
     stop(&owner);
@@ -218,11 +218,11 @@ static void alarms_ring_in_order_and_never_early(void **state) {
     }
 }
 
-static void rearm(af__alarm *alarm) {
+static void rearm(afc__alarm *alarm) {
     bell *bell = (struct bell *)(void *)alarm;
     owner *owner = bell->owner;
     /* Due at once, again and again: posts must still get through. */
-    af__loop_arm(&owner->loop, alarm, 0);
+    afc__loop_arm(&owner->loop, alarm, 0);
     count(owner, &owner->rings);
 }
 
@@ -241,14 +241,14 @@ static void an_alarm_that_is_always_due_starves_nobody(void **state) {
 /* ---- Descriptors --------------------------------------------------------------------------- */
 
 typedef struct pipe_end {
-    af__watch watch;
+    afc__watch watch;
     owner *owner;
 } pipe_end;
 
-static void read_byte(af__watch *watch, unsigned readiness) {
+static void read_byte(afc__watch *watch, unsigned readiness) {
     pipe_end *end = (pipe_end *)(void *)watch;
     char byte;
-    if ((readiness & AF__READABLE) == 0 || read(watch->descriptor, &byte, 1) != 1) return;
+    if ((readiness & AFC__READABLE) == 0 || read(watch->descriptor, &byte, 1) != 1) return;
     count(end->owner, &end->owner->rings);
 }
 
@@ -259,11 +259,11 @@ static void readable_descriptors_are_reported(void **state) {
     assert_int_equal(pipe(ends), 0);
     make(&owner);
     pipe_end end = {{ends[0], read_byte}, &owner};
-    check_status(af__loop_watch(&owner.loop, &end.watch, AF__READABLE, true), AF_OK);
+    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE, true), AFC_OK);
     /* Told wrongly whether it is watched already, the loop finds out. */
-    check_status(af__loop_watch(&owner.loop, &end.watch, AF__READABLE, true), AF_OK);
-    af__loop_unwatch(&owner.loop, &end.watch);
-    check_status(af__loop_watch(&owner.loop, &end.watch, AF__READABLE, false), AF_OK);
+    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE, true), AFC_OK);
+    afc__loop_unwatch(&owner.loop, &end.watch);
+    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE, false), AFC_OK);
     start(&owner);
     for (size_t i = 1; i <= 10; i++) {
         assert_int_equal(write(ends[1], "x", 1), 1);
@@ -280,7 +280,7 @@ static void a_closed_descriptor_cannot_be_watched(void **state) {
     owner owner;
     make(&owner);
     pipe_end end = {{-1, read_byte}, &owner};
-    check_status(af__loop_watch(&owner.loop, &end.watch, AF__READABLE, true), AF_EINTERNAL);
+    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE, true), AFC_EINTERNAL);
     start(&owner);
     stop(&owner);
 }

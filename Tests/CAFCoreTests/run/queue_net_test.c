@@ -11,7 +11,7 @@
 enum { SHORT_MS = 300, LONG_MS = 600000 };
 
 static world *world_with(uint32_t per_host, uint32_t total) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = per_host;
     options.max_connections = total;
     return world_new(NULL, &options);
@@ -32,7 +32,7 @@ static call *block(world *world) {
 static void unblock(world *world, call *call) {
     afts_release(world->server, "gate", AFTS_OPEN);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
@@ -41,9 +41,9 @@ static void let_loop_turn(world *world) {
     for (int i = 0; i < 2; i++) {
         call *call = call_new(world, "/never");
         call_start(call);
-        af_task_cancel(call->task);
+        afc_task_cancel(call->task);
         call_wait(call);
-        check_ended(call, AF_ECANCELED);
+        check_ended(call, AFC_ECANCELED);
         call_free(call);
     }
 }
@@ -55,7 +55,7 @@ static call *start(world *world, const char *path, uint8_t priority) {
     return call;
 }
 
-static void finish(call *call, af_status expected) {
+static void finish(call *call, afc_status expected) {
     call_wait(call);
     check_ended(call, expected);
     call_free(call);
@@ -81,7 +81,7 @@ static void sends_by_priority_then_in_order(void **state) {
     }
     let_loop_turn(world);
     unblock(world, blocker);
-    for (size_t i = 0; i < COUNT_OF(priorities); i++) finish(calls[i], AF_OK);
+    for (size_t i = 0; i < COUNT_OF(priorities); i++) finish(calls[i], AFC_OK);
     for (size_t i = 0; i < COUNT_OF(order); i++) check_target(world, i + 1, order[i]);
     world_free(world);
 }
@@ -98,7 +98,7 @@ static void a_redirect_on_its_host_goes_first(void **state) {
     for (size_t i = 0; i < 5; i++) others[i] = start(world, "/other", 255);
     let_loop_turn(world);
     unblock(world, first);
-    for (size_t i = 0; i < 5; i++) finish(others[i], AF_OK);
+    for (size_t i = 0; i < 5; i++) finish(others[i], AFC_OK);
     check_target(world, 1, "/to");
     check_target(world, 2, "/other");
     world_free(world);
@@ -118,8 +118,8 @@ static void a_redirect_to_another_host_goes_before_its_new_tasks(void **state) {
     call_wait_for(redirected, &redirected->redirect_count, 1);
     let_loop_turn(to);
     unblock(to, blocker);
-    finish(redirected, AF_OK);
-    for (size_t i = 0; i < 3; i++) finish(waiting[i], AF_OK);
+    finish(redirected, AFC_OK);
+    for (size_t i = 0; i < 3; i++) finish(waiting[i], AFC_OK);
     check_target(to, 1, "/redirected");
     world_free(from);
     world_free(to);
@@ -155,7 +155,7 @@ static void hosts_take_turns_at_the_total_limit(void **state) {
     }
     let_loop_turn(first);
     unblock(first, blocker);
-    for (size_t i = 0; i < 2 * EACH; i++) finish(calls[i], AF_OK);
+    for (size_t i = 0; i < 2 * EACH; i++) finish(calls[i], AFC_OK);
     assert_string_equal(record.order, "abababababababab");
     world_free(second);
     world_free(first);
@@ -164,13 +164,13 @@ static void hosts_take_turns_at_the_total_limit(void **state) {
 /* ---- Limits -------------------------------------------------------------------------------- */
 
 typedef struct peaks {
-    af_session *session;
+    afc_session *session;
     size_t running, handles;
 } peaks;
 
 static void note_peaks(call *call) {
     peaks *peaks = call->payload;
-    const af__driver *driver = peaks->session->driver;
+    const afc__driver *driver = peaks->session->driver;
     if (peaks->session->queue.running > peaks->running) {
         peaks->running = peaks->session->queue.running;
     }
@@ -189,7 +189,7 @@ static void handles_exist_only_for_what_runs(void **state) {
         calls[i]->at_done = note_peaks;
         call_start(calls[i]);
     }
-    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_OK);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_OK);
     assert_true(peaks.running <= LIMIT);
     assert_true(peaks.handles <= LIMIT);
     assert_true(afts_server_stats(world->server).most_open <= LIMIT);
@@ -214,13 +214,13 @@ static void spare_handles_are_limited(void **state) {
     }
     assert_true(afts_wait_stalled(world->server, "gate", TASKS, PATIENCE_MS));
     afts_release(world->server, "gate", AFTS_OPEN);
-    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_OK);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_OK);
     assert_true(peaks.handles > 128);
     call *last = call_new(world, "/");
     last->payload = &after;
     last->at_done = note_peaks;
     call_start(last);
-    finish(last, AF_OK);
+    finish(last, AFC_OK);
     assert_true(after.handles <= 128);
     world_free(world);
 }
@@ -248,7 +248,7 @@ static void answer_all_at_once(afts_conn *conn, const struct afts_request *reque
 static void streams_are_not_limited_by_connections(void **state) {
     (void)state;
     if (!h2_multiplexes()) skip();
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 1;
     options.max_connections = 1;
     world *world = h2_world(&options);
@@ -259,7 +259,7 @@ static void streams_are_not_limited_by_connections(void **state) {
         calls[i]->request.url = tls_url(world);
         call_start(calls[i]);
     }
-    for (size_t i = 0; i < STREAMS; i++) finish(calls[i], AF_OK);
+    for (size_t i = 0; i < STREAMS; i++) finish(calls[i], AFC_OK);
     assert_int_equal(afts_server_stats(world->server).accepted, 1);
     world_free(world);
 }
@@ -272,15 +272,15 @@ static void cancelling_waiting_tasks_sends_nothing(void **state) {
     world *world = world_with(1, 0);
     call *calls[TASKS], *blocker = block(world);
     for (size_t i = 0; i < TASKS; i++) calls[i] = start(world, "/", 0);
-    for (size_t i = 1; i < TASKS; i += 2) af_task_cancel(calls[i]->task);
+    for (size_t i = 1; i < TASKS; i += 2) afc_task_cancel(calls[i]->task);
     for (size_t i = 1; i < TASKS; i += 2) {
         call_wait(calls[i]);
-        check_ended(calls[i], AF_ECANCELED);
+        check_ended(calls[i], AFC_ECANCELED);
         assert_int_equal(calls[i]->hop_count, 0);
         call_free(calls[i]);
     }
     unblock(world, blocker);
-    for (size_t i = 0; i < TASKS; i += 2) finish(calls[i], AF_OK);
+    for (size_t i = 0; i < TASKS; i += 2) finish(calls[i], AFC_OK);
     assert_int_equal(afts_server_stats(world->server).requests, 1 + TASKS / 2);
     world_free(world);
 }
@@ -297,13 +297,13 @@ static void cancelling_all_ends_waiting_tasks(void **state) {
         calls[i]->at_done = note_peaks;
         call_start(calls[i]);
     }
-    af_session_cancel_all(world->session);
-    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_ECANCELED);
-    finish(blocker, AF_ECANCELED);
+    afc_session_cancel_all(world->session);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_ECANCELED);
+    finish(blocker, AFC_ECANCELED);
     assert_true(peaks.handles <= 1);
     assert_int_equal(afts_server_stats(world->server).requests, 1);
     afts_release(world->server, "gate", AFTS_OPEN);
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     world_free(world);
 }
 
@@ -311,10 +311,10 @@ static void the_total_limit_runs_while_a_task_waits(void **state) {
     (void)state;
     world *world = world_with(1, 0);
     call *blocker = block(world), *call = call_new(world, "/");
-    call->request.timeouts = (af_timeouts){LONG_MS, LONG_MS, SHORT_MS};
+    call->request.timeouts = (afc_timeouts){LONG_MS, LONG_MS, SHORT_MS};
     call_perform(call);
-    check_ended(call, AF_ETIMEOUT);
-    assert_int_equal(call->failure.timeout, AF_TIMEOUT_TOTAL);
+    check_ended(call, AFC_ETIMEOUT);
+    assert_int_equal(call->failure.timeout, AFC_TIMEOUT_TOTAL);
     assert_int_equal(call->hop_count, 0);
     call_free(call);
     unblock(world, blocker);
@@ -326,15 +326,15 @@ static void other_limits_rest_while_a_task_waits(void **state) {
     (void)state;
     world *world = world_with(1, 0);
     call *blocker = block(world), *waiting = call_new(world, "/"), *clock = call_new(world, "/");
-    waiting->request.timeouts = (af_timeouts){SHORT_MS / 3, SHORT_MS / 3, LONG_MS};
+    waiting->request.timeouts = (afc_timeouts){SHORT_MS / 3, SHORT_MS / 3, LONG_MS};
     call_start(waiting);
-    clock->request.timeouts = (af_timeouts){LONG_MS, LONG_MS, SHORT_MS};
+    clock->request.timeouts = (afc_timeouts){LONG_MS, LONG_MS, SHORT_MS};
     call_start(clock);
-    finish(clock, AF_ETIMEOUT);
+    finish(clock, AFC_ETIMEOUT);
     let_loop_turn(world);
     assert_int_equal(atomic_load(&waiting->done_count), 0);
-    af_task_cancel(waiting->task);
-    finish(waiting, AF_ECANCELED);
+    afc_task_cancel(waiting->task);
+    finish(waiting, AFC_ECANCELED);
     unblock(world, blocker);
     world_free(world);
 }
@@ -344,13 +344,13 @@ static void a_suspended_task_takes_no_place(void **state) {
     world *world = world_with(1, 0);
     call *blocker = block(world);
     call *suspended = start(world, "/suspended", 255), *other = start(world, "/other", 1);
-    af_task_suspend(suspended->task);
+    afc_task_suspend(suspended->task);
     let_loop_turn(world);
     unblock(world, blocker);
-    finish(other, AF_OK);
+    finish(other, AFC_OK);
     assert_int_equal(atomic_load(&suspended->done_count), 0);
-    af_task_resume(suspended->task);
-    finish(suspended, AF_OK);
+    afc_task_resume(suspended->task);
+    finish(suspended, AFC_OK);
     check_target(world, 2, "/suspended");
     world_free(world);
 }
@@ -361,11 +361,11 @@ static void waiting_tasks_complete_after_the_session_is_released(void **state) {
     world *world = world_with(1, 0);
     call *calls[TASKS], *blocker = block(world);
     for (size_t i = 0; i < TASKS; i++) calls[i] = start(world, "/", 0);
-    af_session_release(world->session);
+    afc_session_release(world->session);
     world->session = NULL;
     unblock(world, blocker);
-    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_OK);
-    af_join_closed_sessions();
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_OK);
+    afc_join_closed_sessions();
     world_free(world);
 }
 
@@ -396,9 +396,9 @@ static void a_waiting_task_takes_little_memory(void **state) {
     let_loop_turn(world);
     size_t after = bytes_in_use();
     if (after > before) assert_true((after - before) / TASKS <= MOST_BYTES + 2 * url_size);
-    af_session_cancel_all(world->session);
-    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AF_ECANCELED);
-    finish(blocker, AF_ECANCELED);
+    afc_session_cancel_all(world->session);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_ECANCELED);
+    finish(blocker, AFC_ECANCELED);
     afts_release(world->server, "gate", AFTS_OPEN);
     free(calls);
     world_free(world);
@@ -413,7 +413,7 @@ static void a_lost_connection_gives_its_place_back(void **state) {
     serve_text(world, "/lost", "");
     call *calls[TASKS];
     for (size_t i = 0; i < TASKS; i++) calls[i] = start(world, i % 2 == 0 ? "/lost" : "/", 0);
-    for (size_t i = 0; i < TASKS; i++) finish(calls[i], i % 2 == 0 ? AF_ELOST : AF_OK);
+    for (size_t i = 0; i < TASKS; i++) finish(calls[i], i % 2 == 0 ? AFC_ELOST : AFC_OK);
     world_free(world);
 }
 

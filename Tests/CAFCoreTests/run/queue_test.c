@@ -9,59 +9,59 @@
 
 enum { MANY = 1000, NORMAL = 16 };
 
-static void make(af__queue *queue, uint32_t per_host, uint32_t total) {
-    af__queue_limits limits = {per_host, total, 100};
-    check_status(af__queue_init(queue, limits), AF_OK);
+static void make(afc__queue *queue, uint32_t per_host, uint32_t total) {
+    afc__queue_limits limits = {per_host, total, 100};
+    check_status(afc__queue_init(queue, limits), AFC_OK);
 }
 
-static af__queue_key key_of(const char *host) {
-    return (af__queue_key){af_slice_of(host), 80, NULL};
+static afc__queue_key key_of(const char *host) {
+    return (afc__queue_key){afc_slice_of(host), 80, NULL};
 }
 
-static void add_to(af__queue *queue, af__entry *entry, const char *host, af__lane lane,
+static void add_to(afc__queue *queue, afc__entry *entry, const char *host, afc__lane lane,
                    unsigned rank) {
-    af__queue_key key = key_of(host);
-    check_status(af__queue_add(queue, entry, &key, lane, rank), AF_OK);
-    assert_int_equal(entry->state, AF__ENTRY_WAITING);
+    afc__queue_key key = key_of(host);
+    check_status(afc__queue_add(queue, entry, &key, lane, rank), AFC_OK);
+    assert_int_equal(entry->state, AFC__ENTRY_WAITING);
 }
 
-static void add(af__queue *queue, af__entry *entry, const char *host) {
-    add_to(queue, entry, host, AF__LANE_ALONE, NORMAL);
+static void add(afc__queue *queue, afc__entry *entry, const char *host) {
+    add_to(queue, entry, host, AFC__LANE_ALONE, NORMAL);
 }
 
-static void check_next(af__queue *queue, const af__entry *expected) {
-    const af__entry *entry = af__queue_next(queue);
+static void check_next(afc__queue *queue, const afc__entry *expected) {
+    const afc__entry *entry = afc__queue_next(queue);
     assert_ptr_equal(entry, expected);
-    if (entry != NULL) assert_int_equal(entry->state, AF__ENTRY_RUNNING);
+    if (entry != NULL) assert_int_equal(entry->state, AFC__ENTRY_RUNNING);
 }
 
 /** Runs all that may run; how many those are. */
-static size_t run_all(af__queue *queue) {
+static size_t run_all(afc__queue *queue) {
     size_t count = 0;
-    while (af__queue_next(queue) != NULL) count++;
+    while (afc__queue_next(queue) != NULL) count++;
     return count;
 }
 
-static void clear(af__queue *queue, af__entry *entries, size_t count) {
-    for (size_t i = 0; i < count; i++) af__queue_remove(queue, &entries[i]);
+static void clear(afc__queue *queue, afc__entry *entries, size_t count) {
+    for (size_t i = 0; i < count; i++) afc__queue_remove(queue, &entries[i]);
     assert_int_equal(queue->waiting, 0);
     assert_int_equal(queue->running, 0);
     assert_int_equal(queue->connections, 0);
-    af__queue_clear(queue);
+    afc__queue_clear(queue);
 }
 
 /* ---- Order --------------------------------------------------------------------------------- */
 
 static void runs_entries_of_one_priority_in_order(void **state) {
     (void)state;
-    af__queue queue;
-    af__entry entries[MANY] = {0};
+    afc__queue queue;
+    afc__entry entries[MANY] = {0};
     make(&queue, 1, 0);
     for (size_t i = 0; i < MANY; i++) add(&queue, &entries[i], "a");
     for (size_t i = 0; i < MANY; i++) {
         check_next(&queue, &entries[i]);
         check_next(&queue, NULL);
-        af__queue_remove(&queue, &entries[i]);
+        afc__queue_remove(&queue, &entries[i]);
     }
     check_next(&queue, NULL);
     clear(&queue, entries, MANY);
@@ -69,17 +69,17 @@ static void runs_entries_of_one_priority_in_order(void **state) {
 
 static void runs_begun_tasks_and_higher_priorities_first(void **state) {
     (void)state;
-    static const unsigned ranks[] = {16, 1, 255, 16, AF__RANK_BEGUN, 1, 255, AF__RANK_BEGUN, 2};
+    static const unsigned ranks[] = {16, 1, 255, 16, AFC__RANK_BEGUN, 1, 255, AFC__RANK_BEGUN, 2};
     static const size_t order[] = {4, 7, 2, 6, 0, 3, 8, 1, 5};
-    af__queue queue;
-    af__entry entries[COUNT_OF(ranks)] = {0};
+    afc__queue queue;
+    afc__entry entries[COUNT_OF(ranks)] = {0};
     make(&queue, 1, 0);
     for (size_t i = 0; i < COUNT_OF(ranks); i++) {
-        add_to(&queue, &entries[i], "a", AF__LANE_ALONE, ranks[i]);
+        add_to(&queue, &entries[i], "a", AFC__LANE_ALONE, ranks[i]);
     }
     for (size_t i = 0; i < COUNT_OF(order); i++) {
         check_next(&queue, &entries[order[i]]);
-        af__queue_remove(&queue, &entries[order[i]]);
+        afc__queue_remove(&queue, &entries[order[i]]);
     }
     clear(&queue, entries, COUNT_OF(ranks));
 }
@@ -89,14 +89,14 @@ static void keeps_the_order_when_waiting_entries_are_removed(void **state) {
     enum { COUNT = 12 };
     /* Every set of removed entries, the first and the last of a level among them; two levels. */
     for (unsigned removed = 0; removed < 1u << COUNT; removed += 7) {
-        af__queue queue;
-        af__entry entries[COUNT] = {0};
+        afc__queue queue;
+        afc__entry entries[COUNT] = {0};
         make(&queue, 0, 0);
         for (size_t i = 0; i < COUNT; i++) {
-            add_to(&queue, &entries[i], "a", AF__LANE_ALONE, i % 2 == 0 ? 20 : 10);
+            add_to(&queue, &entries[i], "a", AFC__LANE_ALONE, i % 2 == 0 ? 20 : 10);
         }
         for (size_t i = 0; i < COUNT; i++) {
-            if (removed >> i & 1) af__queue_remove(&queue, &entries[i]);
+            if (removed >> i & 1) afc__queue_remove(&queue, &entries[i]);
         }
         for (size_t parity = 0; parity < 2; parity++) {
             for (size_t i = parity; i < COUNT; i += 2) {
@@ -112,14 +112,14 @@ static void keeps_the_order_when_waiting_entries_are_removed(void **state) {
 
 static void runs_as_many_as_a_host_may_have_connections(void **state) {
     (void)state;
-    af__queue queue;
-    af__entry entries[20] = {0};
+    afc__queue queue;
+    afc__entry entries[20] = {0};
     make(&queue, 3, 0);
     for (size_t i = 0; i < 10; i++) add(&queue, &entries[i], "a");
     for (size_t i = 10; i < 20; i++) add(&queue, &entries[i], "b");
     assert_int_equal(run_all(&queue), 6);
     assert_int_equal(queue.connections, 6);
-    af__queue_remove(&queue, &entries[0]);
+    afc__queue_remove(&queue, &entries[0]);
     check_next(&queue, &entries[3]);
     check_next(&queue, NULL);
     clear(&queue, entries, COUNT_OF(entries));
@@ -127,8 +127,8 @@ static void runs_as_many_as_a_host_may_have_connections(void **state) {
 
 static void runs_all_without_limits(void **state) {
     (void)state;
-    af__queue queue;
-    af__entry entries[MANY] = {0};
+    afc__queue queue;
+    afc__entry entries[MANY] = {0};
     make(&queue, 0, 0);
     for (size_t i = 0; i < MANY; i++) add(&queue, &entries[i], "a");
     assert_int_equal(run_all(&queue), MANY);
@@ -137,24 +137,25 @@ static void runs_all_without_limits(void **state) {
 
 static void tells_hosts_apart_by_name_port_and_socket(void **state) {
     (void)state;
-    const af__queue_key keys[] = {{S("a"), 80, NULL},     {S("a"), 81, NULL},
-                                  {S("b"), 80, NULL},     {S("a"), 80, "/run/x"},
-                                  {S("a"), 80, "/run/y"}, {S("aa"), 80, NULL}};
-    af__queue queue;
-    af__entry entries[2 * COUNT_OF(keys)] = {0};
+    const afc__queue_key keys[] = {{S("a"), 80, NULL},     {S("a"), 81, NULL},
+                                   {S("b"), 80, NULL},     {S("a"), 80, "/run/x"},
+                                   {S("a"), 80, "/run/y"}, {S("aa"), 80, NULL}};
+    afc__queue queue;
+    afc__entry entries[2 * COUNT_OF(keys)] = {0};
     make(&queue, 1, 0);
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
-        const af__queue_key *key = &keys[i % COUNT_OF(keys)];
-        check_status(af__queue_add(&queue, &entries[i], key, AF__LANE_ALONE, NORMAL), AF_OK);
+        const afc__queue_key *key = &keys[i % COUNT_OF(keys)];
+        check_status(afc__queue_add(&queue, &entries[i], key, AFC__LANE_ALONE, NORMAL), AFC_OK);
     }
     assert_int_equal(run_all(&queue), COUNT_OF(keys));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         for (size_t j = 0; j < COUNT_OF(keys); j++) {
-            bool keeps = af__queue_keeps_place(&entries[i], &keys[j], AF__LANE_ALONE);
+            bool keeps = afc__queue_keeps_place(&entries[i], &keys[j], AFC__LANE_ALONE);
             assert_int_equal(keeps, i == j);
         }
-        assert_false(af__queue_keeps_place(&entries[i], &keys[i], AF__LANE_SHARED));
-        assert_false(af__queue_keeps_place(&entries[i + COUNT_OF(keys)], &keys[i], AF__LANE_ALONE));
+        assert_false(afc__queue_keeps_place(&entries[i], &keys[i], AFC__LANE_SHARED));
+        assert_false(
+            afc__queue_keeps_place(&entries[i + COUNT_OF(keys)], &keys[i], AFC__LANE_ALONE));
     }
     clear(&queue, entries, COUNT_OF(entries));
 }
@@ -163,19 +164,19 @@ static void lets_hosts_take_turns_at_the_total_limit(void **state) {
     (void)state;
     static const char *const hosts[] = {"a", "b", "c"};
     enum { EACH = 50, COUNT = 3 * EACH };
-    af__queue queue;
-    af__entry entries[COUNT] = {0}, *running[4];
+    afc__queue queue;
+    afc__entry entries[COUNT] = {0}, *running[4];
     size_t served[3] = {0};
     make(&queue, 3, 4);
     /* All of the first host before the others. */
     for (size_t i = 0; i < COUNT; i++) add(&queue, &entries[i], hosts[i / EACH]);
-    for (size_t i = 0; i < 4; i++) running[i] = af__queue_next(&queue);
+    for (size_t i = 0; i < 4; i++) running[i] = afc__queue_next(&queue);
     for (size_t round = 0; round < 90; round++) {
         check_next(&queue, NULL);
-        af__entry *ended = running[round % 4];
+        afc__entry *ended = running[round % 4];
         served[(size_t)(ended - entries) / EACH]++;
-        af__queue_remove(&queue, ended);
-        running[round % 4] = af__queue_next(&queue);
+        afc__queue_remove(&queue, ended);
+        running[round % 4] = afc__queue_next(&queue);
         assert_non_null(running[round % 4]);
         assert_int_equal(queue.connections, 4);
     }
@@ -188,15 +189,16 @@ static void lets_hosts_take_turns_at_the_total_limit(void **state) {
 static void begins_few_before_it_knows_whether_a_host_multiplexes(void **state) {
     (void)state;
     for (unsigned streams = 0; streams < 2; streams++) {
-        af__queue queue;
-        static af__entry entries[MANY];
+        afc__queue queue;
+        static afc__entry entries[MANY];
         memset(entries, 0, sizeof entries);
         make(&queue, 0, 0);
         for (size_t i = 0; i < MANY; i++) {
-            add_to(&queue, &entries[i], "a", AF__LANE_SHARED, NORMAL);
+            add_to(&queue, &entries[i], "a", AFC__LANE_SHARED, NORMAL);
         }
         assert_int_equal(run_all(&queue), 16);
-        af__queue_connected(&queue, &entries[0], streams ? AF__SHARING_STREAMS : AF__SHARING_NONE);
+        afc__queue_connected(&queue, &entries[0],
+                             streams ? AFC__SHARING_STREAMS : AFC__SHARING_NONE);
         /* One has its stream; or all others get connections of their own. */
         assert_int_equal(run_all(&queue), streams ? 1 : MANY - 16);
         clear(&queue, entries, MANY);
@@ -204,12 +206,12 @@ static void begins_few_before_it_knows_whether_a_host_multiplexes(void **state) 
 }
 
 /** Gives all that runs a stream, and again to those that this lets run; how many run. */
-static size_t connect_all(af__queue *queue, af__entry *entries, size_t count) {
+static size_t connect_all(afc__queue *queue, afc__entry *entries, size_t count) {
     size_t running = queue->running, before;
     do {
         before = running;
         for (size_t i = 0; i < count; i++) {
-            af__queue_connected(queue, &entries[i], AF__SHARING_STREAMS);
+            afc__queue_connected(queue, &entries[i], AFC__SHARING_STREAMS);
         }
         run_all(queue);
         running = queue->running;
@@ -224,12 +226,12 @@ static void multiplies_connections_by_streams(void **state) {
         size_t expected;
     } cases[] = {{1, 0, 100}, {2, 0, 200}, {0, 0, MANY}, {0, 1, MANY}, {3, 1, 300}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af__queue queue;
-        static af__entry entries[MANY];
+        afc__queue queue;
+        static afc__entry entries[MANY];
         memset(entries, 0, sizeof entries);
         make(&queue, cases[i].per_host, cases[i].total);
         for (size_t j = 0; j < MANY; j++) {
-            add_to(&queue, &entries[j], "a", AF__LANE_SHARED, NORMAL);
+            add_to(&queue, &entries[j], "a", AFC__LANE_SHARED, NORMAL);
         }
         run_all(&queue);
         size_t running = connect_all(&queue, entries, MANY);
@@ -242,83 +244,83 @@ static void multiplies_connections_by_streams(void **state) {
 
 static void lets_streams_pass_those_that_need_a_connection(void **state) {
     (void)state;
-    af__queue queue;
-    af__entry shared[4] = {0}, alone[4] = {0};
+    afc__queue queue;
+    afc__entry shared[4] = {0}, alone[4] = {0};
     make(&queue, 3, 0);
-    add_to(&queue, &shared[0], "a", AF__LANE_SHARED, NORMAL);
+    add_to(&queue, &shared[0], "a", AFC__LANE_SHARED, NORMAL);
     check_next(&queue, &shared[0]);
-    af__queue_connected(&queue, &shared[0], AF__SHARING_STREAMS);
+    afc__queue_connected(&queue, &shared[0], AFC__SHARING_STREAMS);
     for (size_t i = 0; i < 4; i++) add(&queue, &alone[i], "a");
-    for (size_t i = 1; i < 4; i++) add_to(&queue, &shared[i], "a", AF__LANE_SHARED, NORMAL);
+    for (size_t i = 1; i < 4; i++) add_to(&queue, &shared[i], "a", AFC__LANE_SHARED, NORMAL);
     /* Two connections are left for the lane; the others wait for them, and nobody waits for those. */
     assert_int_equal(run_all(&queue), 5);
-    assert_int_equal(alone[2].state, AF__ENTRY_WAITING);
-    assert_int_equal(alone[3].state, AF__ENTRY_WAITING);
-    for (size_t i = 0; i < 4; i++) af__queue_remove(&queue, &alone[i]);
+    assert_int_equal(alone[2].state, AFC__ENTRY_WAITING);
+    assert_int_equal(alone[3].state, AFC__ENTRY_WAITING);
+    for (size_t i = 0; i < 4; i++) afc__queue_remove(&queue, &alone[i]);
     clear(&queue, shared, 4);
 }
 
 static void streams_make_way_for_who_needs_their_connection(void **state) {
     (void)state;
-    af__queue queue;
-    af__entry shared[4] = {0}, alone = {0};
+    afc__queue queue;
+    afc__entry shared[4] = {0}, alone = {0};
     make(&queue, 1, 0);
-    add_to(&queue, &shared[0], "a", AF__LANE_SHARED, NORMAL);
-    add_to(&queue, &shared[1], "a", AF__LANE_SHARED, NORMAL);
+    add_to(&queue, &shared[0], "a", AFC__LANE_SHARED, NORMAL);
+    add_to(&queue, &shared[1], "a", AFC__LANE_SHARED, NORMAL);
     check_next(&queue, &shared[0]);
-    af__queue_connected(&queue, &shared[0], AF__SHARING_STREAMS);
+    afc__queue_connected(&queue, &shared[0], AFC__SHARING_STREAMS);
     check_next(&queue, &shared[1]);
     add(&queue, &alone, "a");
-    add_to(&queue, &shared[2], "a", AF__LANE_SHARED, NORMAL);
+    add_to(&queue, &shared[2], "a", AFC__LANE_SHARED, NORMAL);
     check_next(&queue, NULL);
-    af__queue_remove(&queue, &shared[0]);
+    afc__queue_remove(&queue, &shared[0]);
     check_next(&queue, NULL);
-    af__queue_remove(&queue, &shared[1]);
+    afc__queue_remove(&queue, &shared[1]);
     check_next(&queue, &alone);
     check_next(&queue, NULL);
-    af__queue_remove(&queue, &alone);
+    afc__queue_remove(&queue, &alone);
     check_next(&queue, &shared[2]);
     clear(&queue, shared, 4);
 }
 
 static void a_host_that_streams_lets_others_connect_after_a_while(void **state) {
     (void)state;
-    af__queue queue;
-    static af__entry streams[MANY];
+    afc__queue queue;
+    static afc__entry streams[MANY];
     memset(streams, 0, sizeof streams);
-    af__entry other = {0};
+    afc__entry other = {0};
     make(&queue, 0, 1);
-    for (size_t i = 0; i < MANY; i++) add_to(&queue, &streams[i], "a", AF__LANE_SHARED, NORMAL);
-    add_to(&queue, &other, "b", AF__LANE_SHARED, NORMAL);
+    for (size_t i = 0; i < MANY; i++) add_to(&queue, &streams[i], "a", AFC__LANE_SHARED, NORMAL);
+    add_to(&queue, &other, "b", AFC__LANE_SHARED, NORMAL);
     size_t begun = 0;
-    while (other.state != AF__ENTRY_RUNNING) {
-        af__entry *entry;
-        while ((entry = af__queue_next(&queue)) != NULL) {
-            af__queue_connected(&queue, entry, AF__SHARING_STREAMS);
+    while (other.state != AFC__ENTRY_RUNNING) {
+        afc__entry *entry;
+        while ((entry = afc__queue_next(&queue)) != NULL) {
+            afc__queue_connected(&queue, entry, AFC__SHARING_STREAMS);
             begun++;
         }
         /* The oldest one ends. */
         size_t oldest = 0;
-        while (oldest < MANY && streams[oldest].state != AF__ENTRY_RUNNING) oldest++;
+        while (oldest < MANY && streams[oldest].state != AFC__ENTRY_RUNNING) oldest++;
         if (oldest == MANY) break;
-        af__queue_remove(&queue, &streams[oldest]);
+        afc__queue_remove(&queue, &streams[oldest]);
     }
-    assert_int_equal(other.state, AF__ENTRY_RUNNING);
+    assert_int_equal(other.state, AFC__ENTRY_RUNNING);
     assert_int_equal(begun, 256 + 1);
-    af__queue_remove(&queue, &other);
+    afc__queue_remove(&queue, &other);
     clear(&queue, streams, MANY);
 }
 
 static void remembers_what_hosts_speak(void **state) {
     (void)state;
-    af__queue queue;
-    af__entry entries[100] = {0};
+    afc__queue queue;
+    afc__entry entries[100] = {0};
     make(&queue, 1, 0);
-    add_to(&queue, &entries[0], "a", AF__LANE_SHARED, NORMAL);
+    add_to(&queue, &entries[0], "a", AFC__LANE_SHARED, NORMAL);
     check_next(&queue, &entries[0]);
-    af__queue_connected(&queue, &entries[0], AF__SHARING_STREAMS);
-    af__queue_remove(&queue, &entries[0]);
-    for (size_t i = 0; i < 100; i++) add_to(&queue, &entries[i], "a", AF__LANE_SHARED, NORMAL);
+    afc__queue_connected(&queue, &entries[0], AFC__SHARING_STREAMS);
+    afc__queue_remove(&queue, &entries[0]);
+    for (size_t i = 0; i < 100; i++) add_to(&queue, &entries[i], "a", AFC__LANE_SHARED, NORMAL);
     check_next(&queue, &entries[0]);
     check_next(&queue, &entries[1]);
     clear(&queue, entries, 100);
@@ -329,8 +331,8 @@ static void remembers_what_hosts_speak(void **state) {
 static void keeps_few_hosts_without_entries(void **state) {
     (void)state;
     enum { HOSTS = 3000 };
-    af__queue queue;
-    static af__entry entries[HOSTS];
+    afc__queue queue;
+    static afc__entry entries[HOSTS];
     memset(entries, 0, sizeof entries);
     make(&queue, 1, 0);
     for (int round = 0; round < 2; round++) {
@@ -341,7 +343,7 @@ static void keeps_few_hosts_without_entries(void **state) {
         }
         assert_int_equal(run_all(&queue), HOSTS);
         assert_true(queue.bucket_count >= HOSTS / 2);
-        for (size_t i = 0; i < HOSTS; i++) af__queue_remove(&queue, &entries[i]);
+        for (size_t i = 0; i < HOSTS; i++) afc__queue_remove(&queue, &entries[i]);
         assert_int_equal(queue.host_count, 64);
         assert_true(queue.bucket_count <= 1024);
     }
@@ -351,22 +353,22 @@ static void keeps_few_hosts_without_entries(void **state) {
 static void refuses_entries_without_memory(void **state) {
     (void)state;
     TORTURE(n) {
-        af__queue queue;
-        af__entry entries[40] = {0};
-        af__queue_limits limits = {1, 0, 100};
-        af_status status = af__queue_init(&queue, limits);
-        assert_true(status == AF_OK || status == AF_ENOMEM);
-        for (size_t i = 0; i < COUNT_OF(entries) && status == AF_OK; i++) {
+        afc__queue queue;
+        afc__entry entries[40] = {0};
+        afc__queue_limits limits = {1, 0, 100};
+        afc_status status = afc__queue_init(&queue, limits);
+        assert_true(status == AFC_OK || status == AFC_ENOMEM);
+        for (size_t i = 0; i < COUNT_OF(entries) && status == AFC_OK; i++) {
             char host[16];
             snprintf(host, sizeof host, "host%zu", i);
-            af__queue_key key = key_of(host);
-            af_status added = af__queue_add(&queue, &entries[i], &key, AF__LANE_ALONE, NORMAL);
-            assert_true(added == AF_OK || added == AF_ENOMEM);
-            assert_int_equal(entries[i].state == AF__ENTRY_WAITING, added == AF_OK);
+            afc__queue_key key = key_of(host);
+            afc_status added = afc__queue_add(&queue, &entries[i], &key, AFC__LANE_ALONE, NORMAL);
+            assert_true(added == AFC_OK || added == AFC_ENOMEM);
+            assert_int_equal(entries[i].state == AFC__ENTRY_WAITING, added == AFC_OK);
         }
-        if (status == AF_OK) run_all(&queue);
-        for (size_t i = 0; i < COUNT_OF(entries); i++) af__queue_remove(&queue, &entries[i]);
-        af__queue_clear(&queue);
+        if (status == AFC_OK) run_all(&queue);
+        for (size_t i = 0; i < COUNT_OF(entries); i++) afc__queue_remove(&queue, &entries[i]);
+        afc__queue_clear(&queue);
     }
 }
 
@@ -383,34 +385,34 @@ static void limits_hold_for_any_sequence(void **state) {
     static const char *const hosts[] = {"a", "b", "c", "d"};
     enum { ENTRIES = 60, STEPS = 4000 };
     for (uint32_t seed = 1; seed <= 20; seed++) {
-        af__queue queue;
-        af__entry entries[ENTRIES] = {0};
+        afc__queue queue;
+        afc__entry entries[ENTRIES] = {0};
         uint32_t random = seed, per_host = seed % 3, total = seed % 4 == 0 ? 0 : 1 + seed % 5;
         make(&queue, per_host, total);
         for (size_t step = 0; step < STEPS; step++) {
-            af__entry *entry = &entries[random_number(&random, ENTRIES)];
-            if (entry->state == AF__ENTRY_OUT) {
-                add_to(&queue, entry, hosts[random_number(&random, 4)], AF__LANE_ALONE,
+            afc__entry *entry = &entries[random_number(&random, ENTRIES)];
+            if (entry->state == AFC__ENTRY_OUT) {
+                add_to(&queue, entry, hosts[random_number(&random, 4)], AFC__LANE_ALONE,
                        1 + random_number(&random, 3));
             } else {
-                af__queue_remove(&queue, entry);
+                afc__queue_remove(&queue, entry);
             }
-            while (random_number(&random, 4) != 0 && af__queue_next(&queue) != NULL) continue;
+            while (random_number(&random, 4) != 0 && afc__queue_next(&queue) != NULL) continue;
             assert_true(total == 0 || queue.connections <= total);
         }
         run_all(&queue);
         size_t of_host[4] = {0}, waiting[4] = {0}, running = 0;
         for (size_t i = 0; i < ENTRIES; i++) {
-            if (entries[i].state == AF__ENTRY_OUT) continue;
+            if (entries[i].state == AFC__ENTRY_OUT) continue;
             size_t host = 0;
             while (host < 3) {
-                af__queue_key key = key_of(hosts[host]);
-                af__entry like = {
-                    .state = AF__ENTRY_RUNNING, .lane = AF__LANE_ALONE, .host = entries[i].host};
-                if (af__queue_keeps_place(&like, &key, AF__LANE_ALONE)) break;
+                afc__queue_key key = key_of(hosts[host]);
+                afc__entry like = {
+                    .state = AFC__ENTRY_RUNNING, .lane = AFC__LANE_ALONE, .host = entries[i].host};
+                if (afc__queue_keeps_place(&like, &key, AFC__LANE_ALONE)) break;
                 host++;
             }
-            bool runs = entries[i].state == AF__ENTRY_RUNNING;
+            bool runs = entries[i].state == AFC__ENTRY_RUNNING;
             of_host[host] += runs;
             waiting[host] += !runs;
             running += runs;

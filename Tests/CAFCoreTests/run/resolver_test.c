@@ -16,9 +16,9 @@
 
 /** A loop that takes lookups, and counts them. */
 typedef struct taker {
-    af__loop loop;
-    af__resolver_client client;
-    af__post stop;
+    afc__loop loop;
+    afc__resolver_client client;
+    afc__post stop;
     bool is_stopping; /* Loop thread only. */
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -34,17 +34,17 @@ static void note(taker *taker, bool has_ended, unsigned count) {
     pthread_mutex_unlock(&taker->lock);
 }
 
-static void take_posts(void *context, af__post *post) {
+static void take_posts(void *context, afc__post *post) {
     taker *taker = context;
     for (; post != NULL; post = post->next) {
         if (post == &taker->stop) taker->is_stopping = true;
     }
-    while (af__resolver_take_ended(&taker->client) != NULL) note(taker, false, 1);
+    while (afc__resolver_take_ended(&taker->client) != NULL) note(taker, false, 1);
 }
 
-static af__turn finish_turn(void *context, bool was_idle) {
+static afc__turn finish_turn(void *context, bool was_idle) {
     (void)was_idle;
-    return ((taker *)context)->is_stopping ? AF__TURN_END : AF__TURN_SLEEP;
+    return ((taker *)context)->is_stopping ? AFC__TURN_END : AFC__TURN_SLEEP;
 }
 
 static void ended(void *context) {
@@ -55,10 +55,10 @@ static void open_taker(taker *taker) {
     *taker = (struct taker){.taken = 0};
     pthread_mutex_init(&taker->lock, NULL);
     pthread_cond_init(&taker->changed, NULL);
-    af__loop_owner owner = {taker, take_posts, NULL, finish_turn, ended, "resolver-test"};
-    check_status(af__loop_init(&taker->loop, owner, NULL), AF_OK);
-    check_status(af__resolver_open(&taker->client, &taker->loop, NULL), AF_OK);
-    check_status(af__loop_start(&taker->loop, NULL), AF_OK);
+    afc__loop_owner owner = {taker, take_posts, NULL, finish_turn, ended, "resolver-test"};
+    check_status(afc__loop_init(&taker->loop, owner, NULL), AFC_OK);
+    check_status(afc__resolver_open(&taker->client, &taker->loop, NULL), AFC_OK);
+    check_status(afc__loop_start(&taker->loop, NULL), AFC_OK);
 }
 
 static void wait_taken(taker *taker, unsigned count) {
@@ -68,14 +68,14 @@ static void wait_taken(taker *taker, unsigned count) {
 }
 
 static void close_taker(taker *taker) {
-    af__thread_will_end();
-    af__loop_post(&taker->loop, &taker->stop);
+    afc__thread_will_end();
+    afc__loop_post(&taker->loop, &taker->stop);
     pthread_mutex_lock(&taker->lock);
     while (!taker->has_ended) pthread_cond_wait(&taker->changed, &taker->lock);
     pthread_mutex_unlock(&taker->lock);
-    af__resolver_close(&taker->client);
-    af_join_closed_sessions();
-    af__loop_clear(&taker->loop);
+    afc__resolver_close(&taker->client);
+    afc_join_closed_sessions();
+    afc__loop_clear(&taker->loop);
     pthread_cond_destroy(&taker->changed);
     pthread_mutex_destroy(&taker->lock);
 }
@@ -92,8 +92,8 @@ static int teardown(void **state) {
     return 0;
 }
 
-static bool begin(taker *taker, af__lookup *lookup, const char *host, af__lookup_kind kind) {
-    return af__resolver_begin(lookup, &taker->client, host, AF_UNSPEC, kind);
+static bool begin(taker *taker, afc__lookup *lookup, const char *host, afc__lookup_kind kind) {
+    return afc__resolver_begin(lookup, &taker->client, host, AF_UNSPEC, kind);
 }
 
 static unsigned count_threads(void) {
@@ -112,8 +112,8 @@ static unsigned count_threads(void) {
     return count;
 }
 
-static void release(af__lookup *lookup) {
-    af__addresses_release(lookup->found);
+static void release(afc__lookup *lookup) {
+    afc__addresses_release(lookup->found);
     lookup->found = NULL;
 }
 
@@ -122,21 +122,22 @@ static void release(af__lookup *lookup) {
 static void found_addresses_are_cached_until_they_expire(void **state) {
     (void)state;
     taker taker;
-    af__lookup lookup;
+    afc__lookup lookup;
     open_taker(&taker);
-    assert_false(begin(&taker, &lookup, "a.test", AF__LOOKUP_SHARED));
+    assert_false(begin(&taker, &lookup, "a.test", AFC__LOOKUP_SHARED));
     wait_taken(&taker, 1);
     assert_non_null(lookup.found);
     assert_int_equal(lookup.found->list[0].family, AF_INET);
     assert_memory_equal(lookup.found->list[0].bytes, "\x7f\0\0\1", 4);
     release(&lookup);
-    assert_true(begin(&taker, &lookup, "a.test", AF__LOOKUP_SHARED));
+    assert_true(begin(&taker, &lookup, "a.test", AFC__LOOKUP_SHARED));
     release(&lookup);
     /* Another family is another question. */
-    assert_false(af__resolver_begin(&lookup, &taker.client, "a.test", AF_INET, AF__LOOKUP_SHARED));
+    assert_false(
+        afc__resolver_begin(&lookup, &taker.client, "a.test", AF_INET, AFC__LOOKUP_SHARED));
     wait_taken(&taker, 2);
     release(&lookup);
-    assert_false(begin(&taker, &lookup, "a.test", AF__LOOKUP_FRESH));
+    assert_false(begin(&taker, &lookup, "a.test", AFC__LOOKUP_FRESH));
     wait_taken(&taker, 3);
     release(&lookup);
     assert_int_equal(names_count("a.test"), 3);
@@ -145,7 +146,7 @@ static void found_addresses_are_cached_until_they_expire(void **state) {
     names_live_for(0);
     open_taker(&taker);
     for (unsigned i = 1; i <= 2; i++) {
-        assert_false(begin(&taker, &lookup, "a.test", AF__LOOKUP_SHARED));
+        assert_false(begin(&taker, &lookup, "a.test", AFC__LOOKUP_SHARED));
         wait_taken(&taker, i);
         release(&lookup);
     }
@@ -155,10 +156,10 @@ static void found_addresses_are_cached_until_they_expire(void **state) {
 static void failures_are_not_cached(void **state) {
     (void)state;
     taker taker;
-    af__lookup lookup;
+    afc__lookup lookup;
     open_taker(&taker);
     for (unsigned i = 1; i <= 2; i++) {
-        assert_false(begin(&taker, &lookup, "gone.test", AF__LOOKUP_SHARED));
+        assert_false(begin(&taker, &lookup, "gone.test", AFC__LOOKUP_SHARED));
         wait_taken(&taker, i);
         assert_null(lookup.found);
         assert_int_equal(lookup.error, EAI_NONAME);
@@ -170,46 +171,46 @@ static void failures_are_not_cached(void **state) {
 static void cache_is_bounded(void **state) {
     (void)state;
     taker taker;
-    af__lookup lookup;
+    afc__lookup lookup;
     char host[32];
     open_taker(&taker);
-    for (unsigned i = 0; i <= AF__RESOLVER_MOST_KNOWN; i++) {
+    for (unsigned i = 0; i <= AFC__RESOLVER_MOST_KNOWN; i++) {
         snprintf(host, sizeof host, "n%u.test", i);
-        assert_false(begin(&taker, &lookup, host, AF__LOOKUP_SHARED));
+        assert_false(begin(&taker, &lookup, host, AFC__LOOKUP_SHARED));
         wait_taken(&taker, i + 1);
         release(&lookup);
     }
-    assert_true(begin(&taker, &lookup, host, AF__LOOKUP_SHARED));
+    assert_true(begin(&taker, &lookup, host, AFC__LOOKUP_SHARED));
     release(&lookup);
     /* The oldest one made room. */
-    assert_false(begin(&taker, &lookup, "n0.test", AF__LOOKUP_SHARED));
-    wait_taken(&taker, AF__RESOLVER_MOST_KNOWN + 2);
+    assert_false(begin(&taker, &lookup, "n0.test", AFC__LOOKUP_SHARED));
+    wait_taken(&taker, AFC__RESOLVER_MOST_KNOWN + 2);
     release(&lookup);
     close_taker(&taker);
 }
 
 static void cancelled_lookup_is_never_taken(void **state) {
     (void)state;
-    enum { COUNT = 2 * AF__RESOLVER_MOST_THREADS };
+    enum { COUNT = 2 * AFC__RESOLVER_MOST_THREADS };
     taker taker;
-    af__lookup lookups[COUNT], late;
+    afc__lookup lookups[COUNT], late;
     char host[32];
     open_taker(&taker);
     for (unsigned i = 0; i < COUNT; i++) {
         snprintf(host, sizeof host, "hung%u.test", i);
-        assert_false(begin(&taker, &lookups[i], host, AF__LOOKUP_SHARED));
+        assert_false(begin(&taker, &lookups[i], host, AFC__LOOKUP_SHARED));
     }
-    names_wait_hanging(AF__RESOLVER_MOST_THREADS);
-    assert_int_equal(count_threads(), AF__RESOLVER_MOST_THREADS);
-    assert_false(begin(&taker, &late, "late.test", AF__LOOKUP_SHARED));
+    names_wait_hanging(AFC__RESOLVER_MOST_THREADS);
+    assert_int_equal(count_threads(), AFC__RESOLVER_MOST_THREADS);
+    assert_false(begin(&taker, &late, "late.test", AFC__LOOKUP_SHARED));
     /* Running or not: no lookup is there any more, and nobody was waited for. */
-    for (unsigned i = 0; i < COUNT; i++) af__resolver_cancel(&lookups[i]);
+    for (unsigned i = 0; i < COUNT; i++) afc__resolver_cancel(&lookups[i]);
     names_release();
     wait_taken(&taker, 1);
     release(&late);
-    assert_int_equal(names_count(NULL), AF__RESOLVER_MOST_THREADS + 1);
-    af__lookup none = {0};
-    af__resolver_cancel(&none);
+    assert_int_equal(names_count(NULL), AFC__RESOLVER_MOST_THREADS + 1);
+    afc__lookup none = {0};
+    afc__resolver_cancel(&none);
     close_taker(&taker);
     assert_int_equal(taker.taken, 1);
 }
@@ -217,37 +218,37 @@ static void cancelled_lookup_is_never_taken(void **state) {
 /** On a loop that takes nothing, so that what has ended stays where it is. */
 static void lookup_that_ended_can_be_cancelled_before_it_is_taken(void **state) {
     (void)state;
-    af__loop loop;
-    af__resolver_client client;
-    af__lookup first, second;
-    af__loop_owner owner = {.name = "none"};
-    check_status(af__loop_init(&loop, owner, NULL), AF_OK);
-    check_status(af__resolver_open(&client, &loop, NULL), AF_OK);
-    assert_false(af__resolver_begin(&first, &client, "a.test", AF_UNSPEC, AF__LOOKUP_SHARED));
-    assert_false(af__resolver_begin(&second, &client, "gone.test", AF_UNSPEC, AF__LOOKUP_SHARED));
+    afc__loop loop;
+    afc__resolver_client client;
+    afc__lookup first, second;
+    afc__loop_owner owner = {.name = "none"};
+    check_status(afc__loop_init(&loop, owner, NULL), AFC_OK);
+    check_status(afc__resolver_open(&client, &loop, NULL), AFC_OK);
+    assert_false(afc__resolver_begin(&first, &client, "a.test", AF_UNSPEC, AFC__LOOKUP_SHARED));
+    assert_false(afc__resolver_begin(&second, &client, "gone.test", AF_UNSPEC, AFC__LOOKUP_SHARED));
     while (atomic_load(&loop.inbox) == NULL) sched_yield();
-    af__resolver_cancel(&first);
-    af__resolver_cancel(&second);
-    assert_null(af__resolver_take_ended(&client));
-    af__resolver_close(&client);
-    af_join_closed_sessions();
-    af__loop_clear(&loop);
+    afc__resolver_cancel(&first);
+    afc__resolver_cancel(&second);
+    assert_null(afc__resolver_take_ended(&client));
+    afc__resolver_close(&client);
+    afc_join_closed_sessions();
+    afc__loop_clear(&loop);
 }
 
 static void idle_threads_end_after_a_while(void **state) {
     (void)state;
     taker taker;
-    af__lookup lookup;
+    afc__lookup lookup;
     names_let_threads_idle_for(1000);
     open_taker(&taker);
-    assert_false(begin(&taker, &lookup, "a.test", AF__LOOKUP_SHARED));
+    assert_false(begin(&taker, &lookup, "a.test", AFC__LOOKUP_SHARED));
     wait_taken(&taker, 1);
     release(&lookup);
-    int64_t deadline = af__now_us() + (int64_t)PATIENCE_MS * 1000;
-    while (count_threads() > 0 && af__now_us() < deadline) sched_yield();
+    int64_t deadline = afc__now_us() + (int64_t)PATIENCE_MS * 1000;
+    while (count_threads() > 0 && afc__now_us() < deadline) sched_yield();
     assert_int_equal(count_threads(), 0);
     /* And come back. */
-    assert_false(begin(&taker, &lookup, "b.test", AF__LOOKUP_SHARED));
+    assert_false(begin(&taker, &lookup, "b.test", AFC__LOOKUP_SHARED));
     wait_taken(&taker, 2);
     release(&lookup);
     close_taker(&taker);
@@ -256,10 +257,10 @@ static void idle_threads_end_after_a_while(void **state) {
 static void idle_threads_end_with_the_last_client(void **state) {
     (void)state;
     taker first, second;
-    af__lookup lookup;
+    afc__lookup lookup;
     open_taker(&first);
     open_taker(&second);
-    assert_false(begin(&first, &lookup, "a.test", AF__LOOKUP_SHARED));
+    assert_false(begin(&first, &lookup, "a.test", AFC__LOOKUP_SHARED));
     wait_taken(&first, 1);
     release(&lookup);
     close_taker(&first);
@@ -271,17 +272,17 @@ static void idle_threads_end_with_the_last_client(void **state) {
 static void hanging_thread_is_not_waited_for_and_ends_later(void **state) {
     (void)state;
     taker taker;
-    af__lookup lookup;
+    afc__lookup lookup;
     open_taker(&taker);
-    assert_false(begin(&taker, &lookup, "hung.test", AF__LOOKUP_SHARED));
+    assert_false(begin(&taker, &lookup, "hung.test", AFC__LOOKUP_SHARED));
     names_wait_hanging(1);
-    af__resolver_cancel(&lookup);
+    afc__resolver_cancel(&lookup);
     close_taker(&taker);
     assert_int_equal(count_threads(), 1);
     /* It still counts as one of those that there may be, and finds nobody when it returns. */
     names_release();
-    int64_t deadline = af__now_us() + (int64_t)PATIENCE_MS * 1000;
-    while (count_threads() > 0 && af__now_us() < deadline) sched_yield();
+    int64_t deadline = afc__now_us() + (int64_t)PATIENCE_MS * 1000;
+    while (count_threads() > 0 && afc__now_us() < deadline) sched_yield();
     assert_int_equal(count_threads(), 0);
 }
 
@@ -292,9 +293,9 @@ static void any_allocation_may_fail(void **state) {
     unsigned taken = 0, number = 0;
     TORTURE(n) {
         char host[32];
-        af__lookup lookup;
+        afc__lookup lookup;
         snprintf(host, sizeof host, "n%u.test", number++);
-        if (!begin(&taker, &lookup, host, AF__LOOKUP_SHARED)) wait_taken(&taker, ++taken);
+        if (!begin(&taker, &lookup, host, AFC__LOOKUP_SHARED)) wait_taken(&taker, ++taken);
         bool lacks_memory = lookup.error == EAI_MEMORY ||
                             (lookup.error == EAI_SYSTEM && lookup.system_error == ENOMEM);
         assert_true(lookup.found != NULL || lacks_memory);

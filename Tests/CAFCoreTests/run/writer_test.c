@@ -21,15 +21,15 @@ enum { NEIGHBOURS = 64, FRAMES = 512, FRAME = 16 * 1024, BODY = FRAMES * FRAME }
 /* ---- The writer ---------------------------------------------------------------------------- */
 
 typedef struct counted_job {
-    af__job job;
+    afc__job job;
     unsigned left;
     char name;
     char *log;
     atomic_uint *done;
 } counted_job;
 
-static bool run_counted(af__job *job) {
-    counted_job *counted = AF__OWNER(job, counted_job, job);
+static bool run_counted(afc__job *job) {
+    counted_job *counted = AFC__OWNER(job, counted_job, job);
     size_t size = strlen(counted->log);
     counted->log[size] = counted->name;
     if (--counted->left > 0) return true;
@@ -38,8 +38,8 @@ static bool run_counted(af__job *job) {
 }
 
 /** Waits until the others are in line behind it. */
-static bool run_gate(af__job *job) {
-    counted_job *gate = AF__OWNER(job, counted_job, job);
+static bool run_gate(afc__job *job) {
+    counted_job *gate = AFC__OWNER(job, counted_job, job);
     while (atomic_load(gate->done) == 0) sched_yield();
     return false;
 }
@@ -52,17 +52,17 @@ static void jobs_take_turns(void **state) {
     counted_job jobs[] = {{{.run = run_counted}, 1, 'a', log, &done},
                           {{.run = run_counted}, 3, 'b', log, &done},
                           {{.run = run_counted}, 2, 'c', log, &done}};
-    af__writer *writer = af__writer_new(NULL, NULL);
+    afc__writer *writer = afc__writer_new(NULL, NULL);
     assert_non_null(writer);
-    af__writer_take(writer, &gate.job);
-    for (size_t i = 0; i < COUNT_OF(jobs); i++) af__writer_take(writer, &jobs[i].job);
+    afc__writer_take(writer, &gate.job);
+    for (size_t i = 0; i < COUNT_OF(jobs); i++) afc__writer_take(writer, &jobs[i].job);
     atomic_store(&is_open, 1);
-    int64_t end = af__now_us() + (int64_t)PATIENCE_MS * 1000;
-    while (atomic_load(&done) < COUNT_OF(jobs) && af__now_us() < end) sched_yield();
+    int64_t end = afc__now_us() + (int64_t)PATIENCE_MS * 1000;
+    while (atomic_load(&done) < COUNT_OF(jobs) && afc__now_us() < end) sched_yield();
     assert_int_equal(atomic_load(&done), COUNT_OF(jobs));
     assert_string_equal(log, "abcbcb");
-    af__writer_end(writer);
-    af_join_closed_sessions();
+    afc__writer_end(writer);
+    afc_join_closed_sessions();
 }
 
 /* ---- A disk that waits --------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static void serve_body(world *world) {
 static call *block_writer(world *world, terminal *terminal) {
     serve_body(world);
     call *call = call_new(world, "/body");
-    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = terminal->path};
+    call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = terminal->path};
     call_start(call);
     struct pollfd poll_for = {.fd = terminal->master, .events = POLLIN};
     assert_int_equal(poll(&poll_for, 1, PATIENCE_MS), 1);
@@ -143,7 +143,7 @@ static void check_neighbours(world *world) {
     }
     for (size_t i = 0; i < NEIGHBOURS; i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], AF_OK);
+        check_ended(calls[i], AFC_OK);
         call_free(calls[i]);
     }
 }
@@ -159,10 +159,10 @@ static void a_write_that_waits_stops_nobody_else(void **state) {
     assert_true(afts_server_stats(world->server).sent <= terminal.taken + buffered_at_most());
     terminal_drain(&terminal, call);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(terminal.taken, BODY);
     assert_true(terminal.is_right);
-    assert_int_equal(af_result_get_body_size(call->result), BODY);
+    assert_int_equal(afc_result_get_body_size(call->result), BODY);
     call_free(call);
     terminal_close(&terminal);
 }
@@ -172,11 +172,11 @@ static void cancelled_in_a_write_it_ends_when_that_is_over(void **state) {
     terminal terminal;
     terminal_open(&terminal);
     call *call = block_writer(world, &terminal);
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     check_neighbours(world);
     terminal_drain(&terminal, call);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     assert_true(terminal.is_right);
     assert_true(terminal.taken < BODY);
     call_free(call);
@@ -188,15 +188,15 @@ static void a_session_ends_after_its_last_write(void **state) {
     terminal terminal;
     terminal_open(&terminal);
     call *call = block_writer(world, &terminal);
-    af_session_release(world->session);
+    afc_session_release(world->session);
     world->session = NULL;
     terminal_drain(&terminal, call);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(terminal.taken, BODY);
     call_free(call);
     terminal_close(&terminal);
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
 }
 
 static void every_task_of_a_session_can_be_cancelled_in_a_write(void **state) {
@@ -211,12 +211,12 @@ static void every_task_of_a_session_can_be_cancelled_in_a_write(void **state) {
     call *second = call_new(world, "/never");
     call_start(second);
     assert_true(afts_wait_stalled(world->server, "never", 1, PATIENCE_MS));
-    af_session_cancel_all(world->session);
+    afc_session_cancel_all(world->session);
     call_wait(second);
-    check_ended(second, AF_ECANCELED);
+    check_ended(second, AFC_ECANCELED);
     terminal_drain(&terminal, first);
     call_wait(first);
-    check_ended(first, AF_ECANCELED);
+    check_ended(first, AFC_ECANCELED);
     call_free(first);
     call_free(second);
     terminal_close(&terminal);
@@ -259,7 +259,7 @@ static void begin_ending(ending *ending, scene *scene, bool is_all_there, uint32
 static void finish_ending(ending *ending) {
     terminal_drain(&ending->terminal, ending->blocking);
     call_wait(ending->blocking);
-    check_ended(ending->blocking, AF_OK);
+    check_ended(ending->blocking, AFC_OK);
     call_free(ending->blocking);
     terminal_close(&ending->terminal);
     call_wait(ending->call);
@@ -270,15 +270,15 @@ static void cancelled_while_its_digest_is_computed_it_is_kept(void **state) {
     for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
         ending ending;
         begin_ending(&ending, scene, is_all_there, 0);
-        af_task_cancel(ending.call->task);
+        afc_task_cancel(ending.call->task);
         check_neighbours(scene->world);
         assert_int_equal(atomic_load(&ending.call->done_count), 0);
         finish_ending(&ending);
-        check_ended(ending.call, AF_ECANCELED);
+        check_ended(ending.call, AFC_ECANCELED);
         assert_false(file_exists(scene->path));
-        assert_string_not_equal(af_result_get_resume_token(ending.call->result), "");
+        assert_string_not_equal(afc_result_get_resume_token(ending.call->result), "");
         call_free(ending.call);
-        check_done(scene, download(scene, BOTH), AF_RESUMPTION_COMPLETE);
+        check_done(scene, download(scene, BOTH), AFC_RESUMPTION_COMPLETE);
     }
 }
 
@@ -288,17 +288,17 @@ static void late_while_its_digest_is_computed_it_says_so(void **state) {
     for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
         ending ending;
         begin_ending(&ending, scene, is_all_there, TOTAL_MS);
-        int64_t end = af__now_us() + INT64_C(1000) * TOTAL_MS;
-        while (af__now_us() < end) check_fetch(scene->world, "/small", AF_OK);
+        int64_t end = afc__now_us() + INT64_C(1000) * TOTAL_MS;
+        while (afc__now_us() < end) check_fetch(scene->world, "/small", AFC_OK);
         /* A turn of the loop that began after that. */
-        check_fetch(scene->world, "/small", AF_OK);
+        check_fetch(scene->world, "/small", AFC_OK);
         finish_ending(&ending);
-        check_ended(ending.call, AF_ETIMEOUT);
-        assert_int_equal(ending.call->failure.timeout, AF_TIMEOUT_TOTAL);
+        check_ended(ending.call, AFC_ETIMEOUT);
+        assert_int_equal(ending.call->failure.timeout, AFC_TIMEOUT_TOTAL);
         check_contains(ending.call->failure.text, "5000 ms");
         assert_false(file_exists(scene->path));
         call_free(ending.call);
-        check_done(scene, download(scene, BOTH), AF_RESUMPTION_COMPLETE);
+        check_done(scene, download(scene, BOTH), AFC_RESUMPTION_COMPLETE);
     }
 }
 
@@ -309,21 +309,21 @@ static void not_cancelled_its_digest_is_computed_at_last(void **state) {
         begin_ending(&ending, scene, is_all_there, 0);
         finish_ending(&ending);
         check_done(scene, ending.call,
-                   is_all_there ? AF_RESUMPTION_COMPLETE : AF_RESUMPTION_RESUMED);
+                   is_all_there ? AFC_RESUMPTION_COMPLETE : AFC_RESUMPTION_RESUMED);
     }
 }
 
 static void flushed_to_the_disk_it_is_there(void **state) {
     scene *scene = *state;
-    for (unsigned flags = AF_SINK_SYNC; flags <= (AF_SINK_SYNC | BOTH); flags += BOTH) {
+    for (unsigned flags = AFC_SINK_SYNC; flags <= (AFC_SINK_SYNC | BOTH); flags += BOTH) {
         call *call = download(scene, flags);
-        check_done(scene, call, AF_RESUMPTION_NONE);
+        check_done(scene, call, AFC_RESUMPTION_NONE);
     }
     scene->origin.content.size = 1000;
-    call *call = download(scene, AF_SINK_SYNC);
-    check_ended(call, AF_OK);
+    call *call = download(scene, AFC_SINK_SYNC);
+    check_ended(call, AFC_OK);
     call_free(call);
-    check_file(scene->path, (af_slice){scene->content, 1000});
+    check_file(scene->path, (afc_slice){scene->content, 1000});
 }
 
 int main(void) {

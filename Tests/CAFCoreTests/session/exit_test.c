@@ -21,26 +21,26 @@ enum { ROUNDS = 20, TASKS = 16 };
 static sem_t under_way;
 static const char *program;
 
-static af_status note_body(void *context, af_slice chunk) {
+static afc_status note_body(void *context, afc_slice chunk) {
     (void)context, (void)chunk;
     sem_post(&under_way);
-    return AF_OK;
+    return AFC_OK;
 }
 
 /** In the child: start downloads without end, wait until bytes come, and leave. */
 static int leave_in_the_middle(const char *url, const char *anchors) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.trust = policy_trusting(anchors);
-    af_session *session;
-    if (af_session_new(&session, &options, NULL) != AF_OK) return 2;
+    afc_session *session;
+    if (afc_session_new(&session, &options, NULL) != AFC_OK) return 2;
     sem_init(&under_way, 0, 0);
-    af_request request = AF_REQUEST_INIT;
-    af_task_events events = AF_TASK_EVENTS_INIT;
+    afc_request request = AFC_REQUEST_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
     request.url = url;
-    request.sink.kind = AF_SINK_CALLBACK;
+    request.sink.kind = AFC_SINK_CALLBACK;
     events.on_body = note_body;
     for (int i = 0; i < TASKS; i++) {
-        if (af_task_begin(NULL, session, &request, &events, NULL) != AF_OK) return 3;
+        if (afc_task_begin(NULL, session, &request, &events, NULL) != AFC_OK) return 3;
     }
     while (sem_wait(&under_way) != 0) continue;
     return 0;
@@ -53,10 +53,10 @@ static void look_at_openssl(void) {
 
 /** In the child: the first of all that has to do with OpenSSL is a file of certificates. */
 static int read_certificates_and_leave(const char *path) {
-    af_bytes certificates;
+    afc_bytes certificates;
     if (atexit(look_at_openssl) != 0) return 2;
-    if (af_certificates_read(&certificates, path, NULL) != AF_OK) return 3;
-    af_free(certificates.bytes);
+    if (afc_certificates_read(&certificates, path, NULL) != AFC_OK) return 3;
+    afc_free(certificates.bytes);
     return 0;
 }
 
@@ -93,7 +93,7 @@ static void openssl_outlives_the_process_whoever_used_it_first(void **state) {
     folder folder;
     folder_make(&folder);
     afts_cert *authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
-    write_file(path_in(&folder, "ca.pem"), af_slice_of(afts_cert_pem(authority)));
+    write_file(path_in(&folder, "ca.pem"), afc_slice_of(afts_cert_pem(authority)));
     int status = run_child(path_in(&folder, "ca.pem"), NULL);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);

@@ -36,42 +36,43 @@ static void check_child(pid_t child) {
 
 static void a_session_starts_nothing_in_a_child(void **state) {
     world *world = *state;
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     call *call = call_new(world, "/");
     pid_t child = fork();
     if (child == 0) {
-        af_task *task;
-        af_status status = af_task_begin(&task, call->session, &call->request, &call->events, NULL);
-        child_exit(status == AF_ECLOSED && task == NULL && atomic_load(&call->release_count) == 1 &&
-                   atomic_load(&call->done_count) == 0);
+        afc_task *task;
+        afc_status status = afc_task_begin(&task, call->session, &call->request, &call->events,
+                                           NULL);
+        child_exit(status == AFC_ECLOSED && task == NULL &&
+                   atomic_load(&call->release_count) == 1 && atomic_load(&call->done_count) == 0);
     }
     check_child(child);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).accepted, 1);
 }
 
 static void a_task_made_before_the_fork_completes_in_the_child(void **state) {
     world *world = *state;
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     call *call = call_new(world, "/");
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                 AF_OK);
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
     pid_t child = fork();
     if (child == 0) {
-        af_task_start(call->task);
+        afc_task_start(call->task);
         bool ended = child_waits_for(&call->release_count, call);
-        af_task_release(call->task);
-        af_session_cancel_all(call->session);
-        af_session_release(call->session);
-        af_join_closed_sessions();
-        child_exit(ended && call->failure.status == AF_ECLOSED && call->done_count == 1);
+        afc_task_release(call->task);
+        afc_session_cancel_all(call->session);
+        afc_session_release(call->session);
+        afc_join_closed_sessions();
+        child_exit(ended && call->failure.status == AFC_ECLOSED && call->done_count == 1);
     }
     check_child(child);
-    af_task_start(call->task);
+    afc_task_start(call->task);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
@@ -86,35 +87,35 @@ static void a_fork_does_not_disturb_tasks_in_flight(void **state) {
     assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
     pid_t child = fork();
     if (child == 0) {
-        af_task_cancel(call->task);
-        af_task_release(call->task);
-        af_session_release(call->session);
+        afc_task_cancel(call->task);
+        afc_task_release(call->task);
+        afc_session_release(call->session);
         child_exit(true);
     }
     check_child(child);
-    check_fetch(world, "/other", AF_OK);
+    check_fetch(world, "/other", AFC_OK);
     afts_release(world->server, "late", 1);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "late");
     call_free(call);
 }
 
 static void a_child_can_have_sessions_of_its_own(void **state) {
     world *world = *state;
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     pid_t child = fork();
     if (child == 0) {
         call *call = call_new(world, "/child");
-        if (af_session_new(&call->session, NULL, NULL) != AF_OK) child_exit(false);
+        if (afc_session_new(&call->session, NULL, NULL) != AFC_OK) child_exit(false);
         call_start(call);
         bool ended = child_waits_for(&call->release_count, call);
-        bool is_fine = ended && call->failure.status == AF_OK;
+        bool is_fine = ended && call->failure.status == AFC_OK;
         call_free(call);
         child_exit(is_fine);
     }
     check_child(child);
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     assert_int_equal(afts_server_stats(world->server).accepted, 2);
 }
 

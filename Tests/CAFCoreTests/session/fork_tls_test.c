@@ -54,32 +54,32 @@ static atomic_bool is_over;
 static atomic_uint fetched;
 static sem_t has_fetched;
 
-static af_session *open_session(void) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    af_trust_options trust = AF_TRUST_OPTIONS_INIT;
-    af_trust_policy *policy;
-    af_session *session;
-    trust.anchors = af_slice_of(anchors);
-    if (af_trust_policy_new(&policy, &trust, NULL) != AF_OK) child_exit(HAS_NO_POLICY);
+static afc_session *open_session(void) {
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+    afc_trust_policy *policy;
+    afc_session *session;
+    trust.anchors = afc_slice_of(anchors);
+    if (afc_trust_policy_new(&policy, &trust, NULL) != AFC_OK) child_exit(HAS_NO_POLICY);
     options.trust = policy;
-    if (af_session_new(&session, &options, NULL) != AF_OK) child_exit(HAS_NO_SESSION);
-    af_trust_policy_release(policy);
+    if (afc_session_new(&session, &options, NULL) != AFC_OK) child_exit(HAS_NO_SESSION);
+    afc_trust_policy_release(policy);
     return session;
 }
 
-static void fetch_again(void *context, af_result *result);
+static void fetch_again(void *context, afc_result *result);
 
-static void fetch(af_session *session) {
-    af_request request = AF_REQUEST_INIT;
-    af_task_events events = AF_TASK_EVENTS_INIT;
+static void fetch(afc_session *session) {
+    afc_request request = AFC_REQUEST_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
     request.url = url;
     events.on_done = fetch_again;
     events.context = session;
-    if (af_task_begin(NULL, session, &request, &events, NULL) != AF_OK) child_exit(HAS_NO_TASK);
+    if (afc_task_begin(NULL, session, &request, &events, NULL) != AFC_OK) child_exit(HAS_NO_TASK);
 }
 
-static void fetch_again(void *context, af_result *result) {
-    af_result_free(result);
+static void fetch_again(void *context, afc_result *result) {
+    afc_result_free(result);
     if (atomic_fetch_add(&fetched, 1) == 0) sem_post(&has_fetched);
     if (!atomic_load(&is_over)) fetch(context);
 }
@@ -87,29 +87,29 @@ static void fetch_again(void *context, af_result *result) {
 static sem_t child_is_done;
 static atomic_bool child_is_fine;
 
-static void note_end(void *context, af_result *result) {
+static void note_end(void *context, afc_result *result) {
     (void)context;
-    atomic_store(&child_is_fine, af_result_get_failure(result)->status == AF_OK);
-    af_result_free(result);
+    atomic_store(&child_is_fine, afc_result_get_failure(result)->status == AFC_OK);
+    afc_result_free(result);
     sem_post(&child_is_done);
 }
 
 static _Noreturn void live_as_child(void) {
     alarm(LONGEST_CHILD_S);
     sem_init(&child_is_done, 0, 0);
-    af_session *session = open_session();
-    af_request request = AF_REQUEST_INIT;
-    af_task_events events = AF_TASK_EVENTS_INIT;
+    afc_session *session = open_session();
+    afc_request request = AFC_REQUEST_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
     request.url = url;
     events.on_done = note_end;
-    if (af_task_begin(NULL, session, &request, &events, NULL) != AF_OK) child_exit(HAS_NO_TASK);
+    if (afc_task_begin(NULL, session, &request, &events, NULL) != AFC_OK) child_exit(HAS_NO_TASK);
     while (sem_wait(&child_is_done) != 0) continue;
     child_exit(atomic_load(&child_is_fine) ? IS_FINE : HAS_NO_ANSWER);
 }
 
 /** Prints how the children ended; 0: all of them as promised. */
 static int fork_again_and_again(void) {
-    af_session *sessions[SESSIONS];
+    afc_session *sessions[SESSIONS];
     unsigned counts[HAS_NO_ANSWER + 1] = {0}, hanging = 0, forks = count_forks();
     sem_init(&has_fetched, 0, 0);
     for (size_t i = 0; i < SESSIONS; i++) {
@@ -130,8 +130,8 @@ static int fork_again_and_again(void) {
         }
     }
     atomic_store(&is_over, true);
-    for (size_t i = 0; i < SESSIONS; i++) af_session_release(sessions[i]);
-    af_join_closed_sessions();
+    for (size_t i = 0; i < SESSIONS; i++) afc_session_release(sessions[i]);
+    afc_join_closed_sessions();
     /* On a busy machine a turn of a loop can take longer than the second that fork() waits for it. */
     unsigned refused = counts[HAS_NO_POLICY] + counts[HAS_NO_SESSION];
     fprintf(stderr, "%u children: %u fine, %u refused a session, %u without an answer, %u hung\n",
@@ -160,11 +160,11 @@ static void children_of_a_process_in_handshakes_have_sessions_of_their_own(void 
 
 static sem_t is_inside, may_leave;
 
-static af_status block(void *context, af_response *response) {
+static afc_status block(void *context, afc_response *response) {
     (void)context, (void)response;
     sem_post(&is_inside);
     while (sem_wait(&may_leave) != 0) continue;
-    return AF_OK;
+    return AFC_OK;
 }
 
 static void child_of_a_blocked_loop_is_refused_a_session(void **state) {
@@ -172,21 +172,21 @@ static void child_of_a_blocked_loop_is_refused_a_session(void **state) {
     world *world = world_new(NULL, NULL);
     sem_init(&is_inside, 0, 0);
     sem_init(&may_leave, 0, 0);
-    af_request request = AF_REQUEST_INIT;
-    af_task_events events = AF_TASK_EVENTS_INIT;
+    afc_request request = AFC_REQUEST_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
     request.url = url_of(world, "/");
     events.on_head = block;
-    check_status(af_task_begin(NULL, world->session, &request, &events, NULL), AF_OK);
+    check_status(afc_task_begin(NULL, world->session, &request, &events, NULL), AFC_OK);
     while (sem_wait(&is_inside) != 0) continue;
     pid_t child = fork();
     if (child == 0) {
         alarm(LONGEST_CHILD_S);
-        af_session *session;
-        af_trust_policy *policy;
-        af_failure failure;
-        bool is_refused = af_session_new(&session, NULL, &failure) == AF_EINTERNAL &&
+        afc_session *session;
+        afc_trust_policy *policy;
+        afc_failure failure;
+        bool is_refused = afc_session_new(&session, NULL, &failure) == AFC_EINTERNAL &&
                           strstr(failure.text, "forked") != NULL &&
-                          af_trust_policy_new(&policy, NULL, NULL) == AF_EINTERNAL;
+                          afc_trust_policy_new(&policy, NULL, NULL) == AFC_EINTERNAL;
         child_exit(is_refused ? 0 : 1);
     }
     sem_post(&may_leave);
@@ -197,14 +197,14 @@ static void child_of_a_blocked_loop_is_refused_a_session(void **state) {
     world_free(world);
 }
 
-static void callback_may_fork(void *context, af_result *result) {
+static void callback_may_fork(void *context, afc_result *result) {
     pid_t *child = context;
     *child = fork();
     if (*child == 0) {
-        af_session *session;
-        child_exit(af_session_new(&session, NULL, NULL) == AF_OK ? 0 : 1);
+        afc_session *session;
+        child_exit(afc_session_new(&session, NULL, NULL) == AFC_OK ? 0 : 1);
     }
-    af_result_free(result);
+    afc_result_free(result);
     sem_post(&is_inside);
 }
 
@@ -213,12 +213,12 @@ static void child_of_a_callback_has_sessions(void **state) {
     world *world = world_new(NULL, NULL);
     sem_init(&is_inside, 0, 0);
     pid_t child = -1;
-    af_request request = AF_REQUEST_INIT;
-    af_task_events events = AF_TASK_EVENTS_INIT;
+    afc_request request = AFC_REQUEST_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
     request.url = url_of(world, "/");
     events.on_done = callback_may_fork;
     events.context = &child;
-    check_status(af_task_begin(NULL, world->session, &request, &events, NULL), AF_OK);
+    check_status(afc_task_begin(NULL, world->session, &request, &events, NULL), AFC_OK);
     while (sem_wait(&is_inside) != 0) continue;
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);

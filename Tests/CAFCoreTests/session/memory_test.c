@@ -10,10 +10,10 @@
 
 /** Begin, and if that is not refused wait; the call tells what happened. */
 static void try(call *call) {
-    af_failure failure;
-    af_status status = af_task_begin(&call->task, call->session, &call->request, &call->events,
-                                     &failure);
-    if (status == AF_OK) {
+    afc_failure failure;
+    afc_status status = afc_task_begin(&call->task, call->session, &call->request, &call->events,
+                                       &failure);
+    if (status == AFC_OK) {
         call_wait(call);
         assert_int_equal(atomic_load(&call->done_count), 1);
         status = call->failure.status;
@@ -22,8 +22,8 @@ static void try(call *call) {
         assert_int_equal(atomic_load(&call->done_count), 0);
     }
     assert_int_equal(atomic_load(&call->release_count), 1);
-    if (status != AF_OK && status != AF_ENOMEM) print_error("%s\n", call->failure.text);
-    assert_true(status == AF_OK || status == AF_ENOMEM);
+    if (status != AFC_OK && status != AFC_ENOMEM) print_error("%s\n", call->failure.text);
+    assert_true(status == AFC_OK || status == AFC_ENOMEM);
 }
 
 typedef void (*setting)(call *call, folder *folder);
@@ -33,8 +33,8 @@ static void set_nothing(call *call, folder *folder) {
 }
 
 static void set_post(call *call, folder *folder) {
-    static const af_header fields[] = {{{"X-One", 5}, {"1", 1}, 0},
-                                       {{"Accept", 6}, {NULL, 0}, AF_HEADER_REMOVE}};
+    static const afc_header fields[] = {{{"X-One", 5}, {"1", 1}, 0},
+                                        {{"Accept", 6}, {NULL, 0}, AFC_HEADER_REMOVE}};
     (void)folder;
     call_send(call, "POST", S("content"));
     call->request.headers = fields;
@@ -42,13 +42,13 @@ static void set_post(call *call, folder *folder) {
 }
 
 static void set_download(call *call, folder *folder) {
-    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = path_in(folder, "got")};
+    call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(folder, "got")};
 }
 
-static af_status name_file(call *call, af_response *response) {
+static afc_status name_file(call *call, afc_response *response) {
     response->path = call->payload;
-    response->flags = AF_SINK_KEEP_PARTIAL;
-    return AF_OK;
+    response->flags = AFC_SINK_KEEP_PARTIAL;
+    return AFC_OK;
 }
 
 static void set_late_download(call *call, folder *folder) {
@@ -56,7 +56,7 @@ static void set_late_download(call *call, folder *folder) {
     call->at_head = name_file;
 }
 
-static void hear(void *context, const af_challenge *challenge) {
+static void hear(void *context, const afc_challenge *challenge) {
     (void)context, (void)challenge;
 }
 
@@ -73,7 +73,7 @@ static void set_proxy(call *call, folder *folder) {
     call->request.proxy_credentials = &me;
 }
 
-static void ignore_trace(void *context, const af_trace *trace) {
+static void ignore_trace(void *context, const afc_trace *trace) {
     (void)context, (void)trace;
 }
 
@@ -88,13 +88,14 @@ static void set_tunnel(call *call, folder *folder) {
 }
 
 /** Answered already while it is asked. Without memory the answer is another one, or none. */
-static af_challenge_answer answer_later(void *context, const af_challenge *challenge,
-                                        af_credentials *credentials) {
+static afc_challenge_answer answer_later(void *context, const afc_challenge *challenge,
+                                         afc_credentials *credentials) {
     call *call = context;
     (void)credentials;
-    af_challenge_answer answer = challenge->failures > 0 ? AF_CHALLENGE_DEFAULT : AF_CHALLENGE_USE;
-    af_status status = af_task_answer_challenge(call->task, challenge->number, answer, &me);
-    return status == AF_OK ? AF_CHALLENGE_LATER : AF_CHALLENGE_DEFAULT;
+    afc_challenge_answer answer = challenge->failures > 0 ? AFC_CHALLENGE_DEFAULT
+                                                          : AFC_CHALLENGE_USE;
+    afc_status status = afc_task_answer_challenge(call->task, challenge->number, answer, &me);
+    return status == AFC_OK ? AFC_CHALLENGE_LATER : AFC_CHALLENGE_DEFAULT;
 }
 
 static void set_later(call *call, folder *folder) {
@@ -104,10 +105,10 @@ static void set_later(call *call, folder *folder) {
 
 static void set_upload(call *call, folder *folder) {
     call->request.method = "PUT";
-    call->request.body = (af_body){.kind = AF_BODY_FILE, .path = path_in(folder, "body")};
+    call->request.body = (afc_body){.kind = AFC_BODY_FILE, .path = path_in(folder, "body")};
 }
 
-static void warm_up(world *world, af_session *session) {
+static void warm_up(world *world, afc_session *session) {
     call *call = call_new(world, "/warm");
     call->session = session;
     call_perform(call);
@@ -117,21 +118,21 @@ static void warm_up(world *world, af_session *session) {
 /** One round; false once the task made fewer than `n` allocations. */
 static bool fail_allocation(world *world, const char *path, setting set, bool is_warm,
                             folder *folder, size_t n) {
-    af_session *session;
-    check_status(af_session_new(&session, NULL, NULL), AF_OK);
+    afc_session *session;
+    check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
     if (is_warm) warm_up(world, session);
     call *call = call_new(world, path);
     call->session = session;
     set(call, folder);
-    af__alloc_fail_at(n);
+    afc__alloc_fail_at(n);
     try(call);
-    size_t made = af__alloc_fail_at(0);
-    if (made < n) check_ended(call, AF_OK);
+    size_t made = afc__alloc_fail_at(0);
+    if (made < n) check_ended(call, AFC_OK);
     call_free(call);
     /* What failed for one task must not stay with the session. */
     warm_up(world, session);
-    af_session_release(session);
-    af_join_closed_sessions();
+    afc_session_release(session);
+    afc_join_closed_sessions();
     return made >= n;
 }
 
@@ -203,15 +204,15 @@ static void proxies_survive_any_lack_of_memory(void **state) {
     for (size_t n = 1;; n++) {
         call *call = call_new(world, "/");
         set_tunnel(call, NULL);
-        af__alloc_fail_at(n);
-        af_status status = af_task_begin(&call->task, call->session, &call->request, &call->events,
-                                         NULL);
-        if (status == AF_OK) {
+        afc__alloc_fail_at(n);
+        afc_status status = afc_task_begin(&call->task, call->session, &call->request,
+                                           &call->events, NULL);
+        if (status == AFC_OK) {
             call_wait(call);
             status = call->failure.status;
         }
-        size_t made = af__alloc_fail_at(0);
-        assert_true(status == AF_EAUTH || (status == AF_ENOMEM && made >= n));
+        size_t made = afc__alloc_fail_at(0);
+        assert_true(status == AFC_EAUTH || (status == AFC_ENOMEM && made >= n));
         call_free(call);
         if (made < n) break;
     }
@@ -221,18 +222,18 @@ static void tls_survives_any_lack_of_memory(void **state) {
     (void)state;
     world *world = world_new_tls();
     for (size_t n = 1;; n++) {
-        af_session_options options = AF_SESSION_OPTIONS_INIT;
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
         options.trust = policy_trusting(afts_cert_pem(world->authority));
-        af_session *session;
-        check_status(af_session_new(&session, &options, NULL), AF_OK);
-        af_trust_policy_release(options.trust);
+        afc_session *session;
+        check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+        afc_trust_policy_release(options.trust);
         call *call = call_new(world, "/");
         call->session = session;
-        af__alloc_fail_at(n);
+        afc__alloc_fail_at(n);
         try(call);
-        size_t made = af__alloc_fail_at(0);
+        size_t made = afc__alloc_fail_at(0);
         call_free(call);
-        af_session_release(session);
+        afc_session_release(session);
         if (made < n) break;
     }
     world_free(world);
@@ -242,23 +243,24 @@ static void tls_survives_any_lack_of_memory(void **state) {
 static void names_survive_any_lack_of_memory(void **state) {
     world *world = *state;
     for (size_t n = 1;; n++) {
-        af_session *session;
-        check_status(af_session_new(&session, NULL, NULL), AF_OK);
+        afc_session *session;
+        check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
         call *call = call_new(world, "/");
         call->session = session;
         call->request.url = "http://no-such-host.invalid/";
-        af__alloc_fail_at(n);
-        af_status status = af_task_begin(&call->task, session, &call->request, &call->events, NULL);
-        if (status == AF_OK) {
+        afc__alloc_fail_at(n);
+        afc_status status = afc_task_begin(&call->task, session, &call->request, &call->events,
+                                           NULL);
+        if (status == AFC_OK) {
             call_wait(call);
             status = call->failure.status;
         }
-        size_t made = af__alloc_fail_at(0);
-        if (status != AF_EDNS && status != AF_ENOMEM) print_error("%s\n", call->failure.text);
-        assert_true(made < n ? status == AF_EDNS : status == AF_EDNS || status == AF_ENOMEM);
+        size_t made = afc__alloc_fail_at(0);
+        if (status != AFC_EDNS && status != AFC_ENOMEM) print_error("%s\n", call->failure.text);
+        assert_true(made < n ? status == AFC_EDNS : status == AFC_EDNS || status == AFC_ENOMEM);
         call_free(call);
         warm_up(world, session);
-        af_session_release(session);
+        afc_session_release(session);
         if (made < n) break;
     }
 }
@@ -266,14 +268,14 @@ static void names_survive_any_lack_of_memory(void **state) {
 static void a_session_is_made_or_refused(void **state) {
     (void)state;
     TORTURE(n) {
-        af_session *session;
-        af_failure failure;
-        af_session_options options = AF_SESSION_OPTIONS_INIT;
-        af_status status = af_session_new(&session, &options, &failure);
-        assert_true(status == AF_OK ? session != NULL : session == NULL);
-        assert_true(status == AF_OK || status == AF_ENOMEM || status == AF_EINTERNAL);
-        af_session_release(session);
-        af_join_closed_sessions();
+        afc_session *session;
+        afc_failure failure;
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+        afc_status status = afc_session_new(&session, &options, &failure);
+        assert_true(status == AFC_OK ? session != NULL : session == NULL);
+        assert_true(status == AFC_OK || status == AFC_ENOMEM || status == AFC_EINTERNAL);
+        afc_session_release(session);
+        afc_join_closed_sessions();
     }
 }
 

@@ -13,7 +13,7 @@ static void count_up(void *context) {
 }
 
 static world *world_with(uint32_t per_host, uint32_t idle) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = per_host;
     options.max_idle_connections = idle;
     return world_new(NULL, &options);
@@ -31,25 +31,25 @@ static afts_script *stalled_answer(const char *gate) {
 static void a_session_that_did_nothing_ends(void **state) {
     (void)state;
     atomic_uint closed = 0;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.on_closed = count_up;
     options.context = &closed;
     for (unsigned i = 1; i <= 20; i++) {
-        af_session *session;
-        check_status(af_session_new(&session, &options, NULL), AF_OK);
-        af_session_release(af_session_retain(session));
-        af_session_release(session);
-        af_join_closed_sessions();
+        afc_session *session;
+        check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+        afc_session_release(afc_session_retain(session));
+        afc_session_release(session);
+        afc_join_closed_sessions();
         assert_int_equal(atomic_load(&closed), i);
     }
-    af_session_release(NULL);
+    afc_session_release(NULL);
 }
 
 static void tasks_in_flight_complete_after_the_release(void **state) {
     (void)state;
     enum { TASKS = 20 };
     atomic_uint closed = 0;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.on_closed = count_up;
     options.context = &closed;
     options.max_connections_per_host = 4;
@@ -61,24 +61,24 @@ static void tasks_in_flight_complete_after_the_release(void **state) {
         call_start(calls[i]);
     }
     assert_true(afts_wait_stalled(world->server, "late", 4, PATIENCE_MS));
-    af_session_release(world->session);
+    afc_session_release(world->session);
     world->session = NULL;
     assert_int_equal(atomic_load(&closed), 0);
     afts_release(world->server, "late", AFTS_OPEN);
     for (size_t i = 0; i < TASKS; i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], AF_OK);
+        check_ended(calls[i], AFC_OK);
         check_slice(calls[i]->body, "late");
         call_free(calls[i]);
     }
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
     assert_int_equal(atomic_load(&closed), 1);
     assert_true(afts_wait_open_at_most(world->server, 0, PATIENCE_MS));
     world_free(world);
 }
 
 static void release_in_callback(call *call) {
-    af_session_release(call->payload);
+    afc_session_release(call->payload);
 }
 
 static void a_session_can_be_released_by_its_own_callback(void **state) {
@@ -89,8 +89,8 @@ static void a_session_can_be_released_by_its_own_callback(void **state) {
     call_start(call);
     world->session = NULL;
     call_wait(call);
-    check_ended(call, AF_OK);
-    af_join_closed_sessions();
+    check_ended(call, AFC_OK);
+    afc_join_closed_sessions();
     call_free(call);
 }
 
@@ -98,33 +98,33 @@ static void a_task_outlives_its_session(void **state) {
     world *world = *state;
     call *call = call_fetch(world, "/");
     world_close_session(world);
-    af_task_cancel(call->task);
-    af_task_wake(call->task);
-    af_task_suspend(call->task);
-    af_task_resume(call->task);
-    af_task_start(call->task);
+    afc_task_cancel(call->task);
+    afc_task_wake(call->task);
+    afc_task_suspend(call->task);
+    afc_task_resume(call->task);
+    afc_task_start(call->task);
     call_free(call);
 }
 
 static void a_task_that_never_starts_keeps_its_session(void **state) {
     (void)state;
     atomic_uint closed = 0;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.on_closed = count_up;
     options.context = &closed;
     world *world = world_new(NULL, &options);
     call *idle = call_new(world, "/"), *late = call_new(world, "/");
-    af_task_new(&idle->task, idle->session, &idle->request, &idle->events, NULL);
-    af_task_new(&late->task, late->session, &late->request, &late->events, NULL);
-    af_session_release(world->session);
+    afc_task_new(&idle->task, idle->session, &idle->request, &idle->events, NULL);
+    afc_task_new(&late->task, late->session, &late->request, &late->events, NULL);
+    afc_session_release(world->session);
     world->session = NULL;
     assert_int_equal(atomic_load(&closed), 0);
-    af_task_start(late->task);
+    afc_task_start(late->task);
     call_wait(late);
-    check_ended(late, AF_OK);
-    af_task_release(idle->task);
+    check_ended(late, AFC_OK);
+    afc_task_release(idle->task);
     idle->task = NULL;
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
     assert_int_equal(atomic_load(&closed), 1);
     call_free(idle);
     call_free(late);
@@ -141,13 +141,13 @@ static void cancelling_all_ends_every_task(void **state) {
         calls[i] = call_new(world, "/late");
         call_start(calls[i]);
     }
-    af_session_cancel_all(world->session);
+    afc_session_cancel_all(world->session);
     for (size_t i = 0; i < TASKS; i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], AF_ECANCELED);
+        check_ended(calls[i], AFC_ECANCELED);
         call_free(calls[i]);
     }
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     world_free(world);
 }
 
@@ -159,9 +159,9 @@ typedef struct twice {
 /** On the loop thread: the first request of cancel_all stays in the inbox while another task is started. */
 static void cancel_around_start(call *call) {
     twice *twice = call->payload;
-    af_session_cancel_all(twice->world->session);
+    afc_session_cancel_all(twice->world->session);
     call_start(twice->late);
-    af_session_cancel_all(twice->world->session);
+    afc_session_cancel_all(twice->world->session);
 }
 
 static void cancels_tasks_started_while_an_earlier_cancel_all_is_pending(void **state) {
@@ -174,8 +174,8 @@ static void cancels_tasks_started_while_an_earlier_cancel_all_is_pending(void **
     first->at_done = cancel_around_start;
     call_perform(first);
     call_wait(twice.late);
-    check_ended(first, AF_OK);
-    check_ended(twice.late, AF_ECANCELED);
+    check_ended(first, AFC_OK);
+    check_ended(twice.late, AFC_ECANCELED);
     call_free(first);
     call_free(twice.late);
     world_free(world);
@@ -184,7 +184,7 @@ static void cancels_tasks_started_while_an_earlier_cancel_all_is_pending(void **
 /** On the loop thread: what is started after the last cancel_all isn't meant by it. */
 static void start_after_cancel(call *call) {
     twice *twice = call->payload;
-    af_session_cancel_all(twice->world->session);
+    afc_session_cancel_all(twice->world->session);
     call_start(twice->late);
 }
 
@@ -197,7 +197,7 @@ static void keeps_tasks_started_after_cancel_all(void **state) {
     first->at_done = start_after_cancel;
     call_perform(first);
     call_wait(twice.late);
-    check_ended(twice.late, AF_OK);
+    check_ended(twice.late, AFC_OK);
     call_free(first);
     call_free(twice.late);
     world_free(world);
@@ -209,12 +209,12 @@ static void sessions_do_not_disturb_each_other(void **state) {
     serve(first, "/late", stalled_answer("late"));
     call *call = call_new(first, "/late");
     call_start(call);
-    af_session_cancel_all(second->session);
-    check_fetch(second, "/", AF_OK);
+    afc_session_cancel_all(second->session);
+    check_fetch(second, "/", AFC_OK);
     world_free(second);
     afts_release(first->server, "late", 1);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
@@ -222,12 +222,12 @@ static void sessions_do_not_disturb_each_other(void **state) {
 
 static void connections_are_used_again(void **state) {
     world *world = *state;
-    for (int i = 0; i < 100; i++) check_fetch(world, "/", AF_OK);
+    for (int i = 0; i < 100; i++) check_fetch(world, "/", AFC_OK);
     afts_stats stats = afts_server_stats(world->server);
     assert_int_equal(stats.accepted, 1);
     assert_int_equal(stats.requests, 100);
-    af_session_statistics own;
-    af_session_get_statistics(world->session, &own);
+    afc_session_statistics own;
+    afc_session_get_statistics(world->session, &own);
     assert_int_equal(own.connections, 1);
     assert_int_equal(own.tasks, 100);
 }
@@ -246,7 +246,7 @@ static void connections_to_one_host_are_limited(void **state) {
     afts_release(world->server, "late", AFTS_OPEN);
     for (size_t i = 0; i < TASKS; i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], AF_OK);
+        check_ended(calls[i], AFC_OK);
         call_free(calls[i]);
     }
     afts_stats stats = afts_server_stats(world->server);
@@ -259,7 +259,7 @@ static void without_idle_connections_none_is_kept(void **state) {
     (void)state;
     world *world = world_with(6, 0);
     for (size_t i = 1; i <= 3; i++) {
-        check_fetch(world, "/", AF_OK);
+        check_fetch(world, "/", AFC_OK);
         assert_true(afts_wait_closed(world->server, i, PATIENCE_MS));
     }
     assert_int_equal(afts_server_stats(world->server).accepted, 3);
@@ -284,13 +284,13 @@ static void a_pooled_connection_that_went_stale_is_replaced(void **state) {
     for (int resets = 0; resets <= 1; resets++) {
         world *world = world_new(NULL, NULL);
         close_when_told(world, resets != 0);
-        check_fetch(world, "/", AF_OK);
+        check_fetch(world, "/", AFC_OK);
         afts_release(world->server, "idle", 1);
         assert_true(afts_wait_closed(world->server, 1, PATIENCE_MS));
         call *call = call_new(world, "/");
         call_send(call, "POST", S("content"));
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(afts_server_stats(world->server).accepted, 2);
         call_free(call);
         world_free(world);
@@ -309,7 +309,7 @@ static void fail_second_request(world *world, const char *part, bool resets) {
     else
         afts_close(script);
     afts_on_connection(world->server, 0, script);
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
 }
 
 static void a_request_lost_on_a_pooled_connection_is_sent_again(void **state) {
@@ -320,7 +320,7 @@ static void a_request_lost_on_a_pooled_connection_is_sent_again(void **state) {
         call *call = call_new(world, "/again");
         call_send(call, "PUT", S("content"));
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         afts_stats stats = afts_server_stats(world->server);
         assert_int_equal(stats.accepted, 2);
@@ -340,7 +340,7 @@ static void a_request_that_was_answered_in_part_is_not_sent_again(void **state) 
         world *world = world_new(NULL, NULL);
         fail_second_request(world, parts[i], false);
         call *call = call_fetch(world, "/again");
-        assert_true(call->failure.status != AF_OK);
+        assert_true(call->failure.status != AFC_OK);
         assert_true(call->hops[0].is_reused);
         call_free(call);
         assert_int_equal(afts_server_stats(world->server).accepted, 1);
@@ -350,7 +350,7 @@ static void a_request_that_was_answered_in_part_is_not_sent_again(void **state) 
 
 static ptrdiff_t read_once(void *context, void *buffer, size_t size) {
     atomic_uint *reads = context;
-    if (size == 0 || atomic_fetch_add(reads, 1) > 0) return AF_READ_END;
+    if (size == 0 || atomic_fetch_add(reads, 1) > 0) return AFC_READ_END;
     *(char *)buffer = 'x';
     return 1;
 }
@@ -362,11 +362,11 @@ static void a_body_that_cannot_be_read_again_is_not_sent_again(void **state) {
     atomic_uint reads = 0;
     call *call = call_new(world, "/again");
     call->request.method = "PUT";
-    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
-    call->request.body.reader = (af_reader){&reads, read_once, NULL, NULL};
-    call->request.expect = AF_EXPECT_NEVER;
+    call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
+    call->request.body.reader = (afc_reader){&reads, read_once, NULL, NULL};
+    call->request.expect = AFC_EXPECT_NEVER;
     call_perform(call);
-    assert_true(call->failure.status == AF_EREPLAY || call->failure.status == AF_ELOST);
+    assert_true(call->failure.status == AFC_EREPLAY || call->failure.status == AFC_ELOST);
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).requests, 2);
     world_free(world);
@@ -375,7 +375,7 @@ static void a_body_that_cannot_be_read_again_is_not_sent_again(void **state) {
 static void a_fresh_connection_that_is_lost_is_not_tried_again(void **state) {
     world *world = *state;
     serve_text(world, "/", "");
-    check_fetch(world, "/", AF_ELOST);
+    check_fetch(world, "/", AFC_ELOST);
     assert_int_equal(afts_server_stats(world->server).requests, 1);
 }
 
@@ -388,11 +388,11 @@ static void no_descriptor_is_left_open(void **state) {
     for (int i = 0; i < 3; i++) {
         world *world = world_new(NULL, NULL);
         serve(world, "/late", stalled_answer("late"));
-        check_fetch(world, "/", AF_OK);
+        check_fetch(world, "/", AFC_OK);
         call *call = call_new(world, "/late");
         call_start(call);
         assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
-        af_task_cancel(call->task);
+        afc_task_cancel(call->task);
         call_wait(call);
         call_free(call);
         world_free(world);
@@ -405,14 +405,14 @@ static void a_finished_task_keeps_no_descriptor(void **state) {
     world_free(world_new(NULL, NULL));
     world *world = world_new(NULL, NULL);
     size_t before = count_descriptors();
-    af_session *session;
-    check_status(af_session_new(&session, NULL, NULL), AF_OK);
+    afc_session *session;
+    check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
     call *call = call_new(world, "/");
     call->session = session;
     call_perform(call);
-    check_ended(call, AF_OK);
-    af_session_release(session);
-    af_join_closed_sessions();
+    check_ended(call, AFC_OK);
+    afc_session_release(session);
+    afc_join_closed_sessions();
     assert_true(afts_wait_open_at_most(world->server, 0, PATIENCE_MS));
     assert_int_equal(count_descriptors(), before);
     call_free(call);
@@ -436,7 +436,7 @@ static bool is_of_session(int descriptor) {
 static void programs_that_are_started_inherit_nothing(void **state) {
     world *world = *state;
     serve(world, "/late", stalled_answer("late"));
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     call *call = call_new(world, "/late");
     call_start(call);
     assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
@@ -453,18 +453,18 @@ static void programs_that_are_started_inherit_nothing(void **state) {
 
 static void options_are_checked(void **state) {
     (void)state;
-    af_session *session;
-    af_failure failure;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session *session;
+    afc_failure failure;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.size--;
-    check_status(af_session_new(&session, &options, &failure), AF_EINVAL);
+    check_status(afc_session_new(&session, &options, &failure), AFC_EINVAL);
     assert_null(session);
     assert_true(failure.text[0] != '\0');
     static const char *const agents[] = {"a\r\nX: y", "a\n", "\x01", "a\x7f"};
     for (size_t i = 0; i < COUNT_OF(agents); i++) {
-        options = (af_session_options)AF_SESSION_OPTIONS_INIT;
+        options = (afc_session_options)AFC_SESSION_OPTIONS_INIT;
         options.user_agent = agents[i];
-        check_status(af_session_new(&session, &options, &failure), AF_EINVAL);
+        check_status(afc_session_new(&session, &options, &failure), AFC_EINVAL);
         assert_null(session);
         check_contains(failure.text, "user agent");
     }
@@ -474,10 +474,10 @@ static void the_user_agent_is_the_sessions(void **state) {
     (void)state;
     static const char *const agents[] = {"mine/2.0 (x)", NULL};
     for (size_t i = 0; i < COUNT_OF(agents); i++) {
-        af_session_options options = AF_SESSION_OPTIONS_INIT;
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
         options.user_agent = agents[i];
         world *world = world_new(NULL, &options);
-        check_fetch(world, "/", AF_OK);
+        check_fetch(world, "/", AFC_OK);
         assert_string_equal(seen_header(world, 0, "User-Agent"), i == 0 ? agents[0] : "");
         world_free(world);
     }
@@ -488,9 +488,9 @@ static void a_burst_of_operations_wakes_the_loop_once(void **state) {
     enum { TASKS = 50 };
     call *calls[TASKS], *blocker = call_new(world, "/");
     serve(world, "/late", stalled_answer("late"));
-    af_session_statistics before, after;
+    afc_session_statistics before, after;
     call_perform(blocker);
-    af_session_get_statistics(world->session, &before);
+    afc_session_get_statistics(world->session, &before);
     for (size_t i = 0; i < TASKS; i++) {
         calls[i] = call_new(world, "/");
         calls[i]->events.on_head = NULL;
@@ -498,7 +498,7 @@ static void a_burst_of_operations_wakes_the_loop_once(void **state) {
         call_start(calls[i]);
     }
     for (size_t i = 0; i < TASKS; i++) call_wait(calls[i]);
-    af_session_get_statistics(world->session, &after);
+    afc_session_get_statistics(world->session, &after);
     assert_int_equal(after.tasks - before.tasks, TASKS);
     assert_int_equal(after.posts - before.posts, TASKS);
     assert_int_equal(after.events - before.events, TASKS);
@@ -509,7 +509,7 @@ static void a_burst_of_operations_wakes_the_loop_once(void **state) {
 }
 
 static void wake_many(call *call) {
-    for (int i = 0; i < 100; i++) af_task_wake(call->payload);
+    for (int i = 0; i < 100; i++) afc_task_wake(call->payload);
 }
 
 static void operations_on_the_loop_wake_nobody(void **state) {
@@ -520,11 +520,11 @@ static void operations_on_the_loop_wake_nobody(void **state) {
     assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
     call->payload = other->task;
     call->at_done = wake_many;
-    af_session_statistics before, after;
-    af_session_get_statistics(world->session, &before);
+    afc_session_statistics before, after;
+    afc_session_get_statistics(world->session, &before);
     call_perform(call);
-    check_fetch(world, "/", AF_OK);
-    af_session_get_statistics(world->session, &after);
+    check_fetch(world, "/", AFC_OK);
+    afc_session_get_statistics(world->session, &after);
     assert_true(after.wakeups - before.wakeups <= 2);
     assert_int_equal(after.posts - before.posts, 3); /* Two starts, and the wakes together. */
     afts_release(world->server, "late", 1);

@@ -18,7 +18,7 @@ static size_t number_of_tasks(void) {
 typedef struct item {
     atomic_uint done, dropped;
     atomic_uint status_after_release; /**< on_done after release, which must never be. */
-    af_status status;
+    afc_status status;
     struct worker *worker;
 } item;
 
@@ -35,12 +35,12 @@ typedef struct worker {
     size_t dropped;
 } worker;
 
-static void on_done(void *context, af_result *result) {
+static void on_done(void *context, afc_result *result) {
     item *item = context;
-    item->status = af_result_get_failure(result)->status;
+    item->status = afc_result_get_failure(result)->status;
     if (atomic_load(&item->dropped) != 0) atomic_fetch_add(&item->status_after_release, 1);
     atomic_fetch_add(&item->done, 1);
-    af_result_free(result);
+    afc_result_free(result);
 }
 
 static void on_release(void *context) {
@@ -54,21 +54,21 @@ static void on_release(void *context) {
 }
 
 /** Any operation, in any state of the task. */
-static void disturb(worker *worker, af_task *task) {
+static void disturb(worker *worker, afc_task *task) {
     switch (next_random(&worker->random) % 8) {
     case 0:
     case 1:
-        af_task_cancel(task);
+        afc_task_cancel(task);
         break;
     case 2:
-        af_task_suspend(task);
-        af_task_resume(task);
+        afc_task_suspend(task);
+        afc_task_resume(task);
         break;
     case 3:
-        af_task_wake(task);
+        afc_task_wake(task);
         break;
     case 4:
-        af_task_release(af_task_retain(task));
+        afc_task_release(afc_task_retain(task));
         break;
     default:
         break;
@@ -81,9 +81,9 @@ static void count_end(worker *worker, const item *item, bool was_started) {
                     atomic_load(&item->status_after_release) == 0;
     if (!is_right) worker->wrong++;
     if (!was_started) return;
-    if (item->status == AF_OK)
+    if (item->status == AFC_OK)
         worker->completed++;
-    else if (item->status == AF_ECANCELED)
+    else if (item->status == AFC_ECANCELED)
         worker->cancelled++;
     else
         worker->failed++;
@@ -96,18 +96,18 @@ static void wait_for_drops(worker *worker, size_t count) {
 }
 
 static void run_round(worker *worker, size_t count) {
-    af_task *tasks[ROUND];
+    afc_task *tasks[ROUND];
     bool is_started[ROUND];
     worker->dropped = 0;
     for (size_t i = 0; i < count; i++) {
         worker->items[i] = (item){.worker = worker};
-        af_task_events events = AF_TASK_EVENTS_INIT;
+        afc_task_events events = AFC_TASK_EVENTS_INIT;
         events.context = &worker->items[i];
         events.on_done = on_done;
         events.release = on_release;
-        af_request request = AF_REQUEST_INIT;
+        afc_request request = AFC_REQUEST_INIT;
         request.url = next_random(&worker->random) % 16 == 0 ? worker->slow : worker->url;
-        if (af_task_new(&tasks[i], worker->world->session, &request, &events, NULL) != AF_OK) {
+        if (afc_task_new(&tasks[i], worker->world->session, &request, &events, NULL) != AFC_OK) {
             worker->refused++;
         }
     }
@@ -115,13 +115,13 @@ static void run_round(worker *worker, size_t count) {
         if (tasks[i] == NULL) continue;
         disturb(worker, tasks[i]);
         is_started[i] = next_random(&worker->random) % 16 != 0;
-        if (is_started[i]) af_task_start(tasks[i]);
+        if (is_started[i]) afc_task_start(tasks[i]);
         disturb(worker, tasks[i]);
     }
     for (size_t i = 0; i < count; i++) {
         if (tasks[i] == NULL) continue;
         disturb(worker, tasks[i]);
-        af_task_release(tasks[i]);
+        afc_task_release(tasks[i]);
     }
     wait_for_drops(worker, count);
     for (size_t i = 0; i < count; i++) count_end(worker, &worker->items[i], is_started[i]);
@@ -138,7 +138,7 @@ static void *work(void *context) {
 }
 
 static void check_each_completes_once(size_t tasks, bool gathers_results) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 32;
     options.gather_results = gathers_results;
     world *world = world_new(&(afts_options){.record_limit = 16}, &options);
@@ -196,19 +196,19 @@ static void *make_and_end_sessions(void *context) {
     world *world = context;
     size_t rounds = number_of_tasks() / 2000;
     for (size_t i = 0; i < rounds; i++) {
-        af_session *session;
-        if (af_session_new(&session, NULL, NULL) != AF_OK) return context;
+        afc_session *session;
+        if (afc_session_new(&session, NULL, NULL) != AFC_OK) return context;
         char url[128];
         afts_server_url(world->server, "/fast", url, sizeof url);
-        af_request request = AF_REQUEST_INIT;
+        afc_request request = AFC_REQUEST_INIT;
         request.url = url;
-        af_task *task = NULL;
-        if (af_task_begin(&task, session, &request, NULL, NULL) != AF_OK) return context;
-        if (i % 2 == 0) af_session_cancel_all(session);
-        af_session_release(session);
-        if (i % 3 == 0) af_task_cancel(task);
-        af_task_release(task);
-        if (i % 8 == 0) af_join_closed_sessions();
+        afc_task *task = NULL;
+        if (afc_task_begin(&task, session, &request, NULL, NULL) != AFC_OK) return context;
+        if (i % 2 == 0) afc_session_cancel_all(session);
+        afc_session_release(session);
+        if (i % 3 == 0) afc_task_cancel(task);
+        afc_task_release(task);
+        if (i % 8 == 0) afc_join_closed_sessions();
     }
     return NULL;
 }
@@ -238,7 +238,7 @@ static void more_than_1024_connections_are_possible(void **state) {
     if (limit.rlim_max < 3 * TASKS || number_of_tasks() < ALL_TASKS) skip();
     limit.rlim_cur = limit.rlim_max < 16384 ? limit.rlim_max : 16384;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 0;
     world *world = world_new(NULL, &options);
     afts_script *script = afts_script_new();
@@ -255,7 +255,7 @@ static void more_than_1024_connections_are_possible(void **state) {
     afts_release(world->server, "all", AFTS_OPEN);
     for (size_t i = 0; i < TASKS; i++) {
         call_wait(calls[i]);
-        check_ended(calls[i], AF_OK);
+        check_ended(calls[i], AFC_OK);
         call_free(calls[i]);
     }
     free(calls);

@@ -62,7 +62,7 @@ static void expect_no_monitor(void) {
 static void without_the_wish_the_lack_of_a_route_is_an_error(void **state) {
     need_network();
     call *call = call_fetch(*state, "/");
-    check_ended(call, AF_ECONNECT);
+    check_ended(call, AFC_ECONNECT);
     assert_int_equal(call->hop_count, 1);
     call_free(call);
     set_route(true);
@@ -76,7 +76,7 @@ static void a_task_waits_for_a_route(void **state) {
     assert_int_equal(atomic_load(&call->done_count), 0);
     set_route(true);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "here");
     assert_true(call->hop_count >= 2);
     assert_int_equal(call->hops[0].status, 0);
@@ -93,7 +93,7 @@ static void a_body_is_sent_when_the_network_comes(void **state) {
     expect_monitor();
     set_route(true);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     afts_request *request = afts_copy_request(((world *)*state)->server, 0);
     assert_int_equal(request->body_size, 4);
     afts_request_free(request);
@@ -110,7 +110,7 @@ static void a_name_is_waited_for_as_well(void **state) {
     expect_monitor();
     set_route(true);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
@@ -119,8 +119,8 @@ static void the_total_limit_ends_the_wait(void **state) {
     call *call = waiting_call(*state);
     call->request.timeouts.total_ms = 50;
     call_perform(call);
-    check_ended(call, AF_ETIMEOUT);
-    assert_int_equal(call->failure.timeout, AF_TIMEOUT_TOTAL);
+    check_ended(call, AFC_ETIMEOUT);
+    assert_int_equal(call->failure.timeout, AFC_TIMEOUT_TOTAL);
     call_free(call);
     expect_no_monitor();
     set_route(true);
@@ -132,14 +132,14 @@ static void cancelling_ends_the_wait(void **state) {
         call *call = waiting_call(*state);
         call_start(call);
         expect_monitor();
-        if (way == 1) af_task_suspend(call->task);
+        if (way == 1) afc_task_suspend(call->task);
         if (way == 2) {
-            af_session_cancel_all(call->session);
+            afc_session_cancel_all(call->session);
         } else {
-            af_task_cancel(call->task);
+            afc_task_cancel(call->task);
         }
         call_wait(call);
-        check_ended(call, AF_ECANCELED);
+        check_ended(call, AFC_ECANCELED);
         call_free(call);
         expect_no_monitor();
     }
@@ -152,13 +152,13 @@ static void a_suspended_task_goes_on_only_when_it_is_resumed(void **state) {
     call *call = waiting_call(world);
     call_start(call);
     expect_monitor();
-    af_task_suspend(call->task);
+    afc_task_suspend(call->task);
     set_route(true);
     expect_no_monitor();
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
-    af_task_resume(call->task);
+    afc_task_resume(call->task);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
@@ -172,7 +172,7 @@ static void a_refused_connection_is_not_waited_for(void **state) {
     call *call = waiting_call(*state);
     call->request.url = text_of(*state, "http://127.0.0.1:%u/", ntohs(address.sin_port));
     call_perform(call);
-    check_ended(call, AF_ECONNECT);
+    check_ended(call, AFC_ECONNECT);
     assert_int_equal(call->hop_count, 1);
     call_free(call);
     close(unused);
@@ -194,7 +194,7 @@ static void a_wrong_name_is_an_error_once_the_internet_is_there(void **state) {
     network_ip("route add 198.41.0.4 dev v0");
     call_wait(call);
     network_ip("link del v0");
-    check_ended(call, AF_EDNS);
+    check_ended(call, AFC_EDNS);
     assert_in_range(call->hop_count, 2, 8);
     call_free(call);
 }
@@ -206,13 +206,13 @@ static void many_tasks_wait_and_all_go_on(void **state) {
         for (size_t i = 0; i < COUNT_OF(calls); i++) {
             calls[i] = waiting_call(*state);
             call_start(calls[i]);
-            if (i % 7 == 0) af_task_cancel(calls[i]->task);
+            if (i % 7 == 0) afc_task_cancel(calls[i]->task);
         }
         expect_monitor();
         set_route(true);
         for (size_t i = 0; i < COUNT_OF(calls); i++) {
             call_wait(calls[i]);
-            check_ended(calls[i], i % 7 == 0 ? AF_ECANCELED : AF_OK);
+            check_ended(calls[i], i % 7 == 0 ? AFC_ECANCELED : AFC_OK);
             call_free(calls[i]);
         }
         if (round < 2) set_route(false);
@@ -225,13 +225,13 @@ static void a_released_session_waits_with_its_tasks(void **state) {
     call *call = waiting_call(world);
     call_start(call);
     expect_monitor();
-    af_session_release(world->session);
+    afc_session_release(world->session);
     world->session = NULL;
     set_route(true);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
 }
 
 #define NET_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)

@@ -2,43 +2,44 @@
 #include "session/task_state.h"
 #include "support/check.h"
 
-/* One row for each state that is left, one column for each that is entered, both in the order of af__task_state. */
-static const char allowed[AF__TASK_STATES][AF__TASK_STATES + 1] = {
+/* One row for each state that is left, one column for each that is entered, both in the order of afc__task_state. */
+static const char allowed[AFC__TASK_STATES][AFC__TASK_STATES + 1] = {
     /*                  N Q H + = S n c W C L D */
-    [AF__STATE_NEW] = ".Q...S..W...",
-    [AF__STATE_QUEUED] = "..H..S..W...",
-    [AF__STATE_IN_HOP] = ".QH+=SncW...",
-    [AF__STATE_CONNECTING] = ".QH+=SncW...",
-    [AF__STATE_CONNECTED] = ".QH+=SncW...",
-    [AF__STATE_SUSPENDED] = ".Q...S..W...",
-    [AF__STATE_WAITING_FOR_NETWORK] = ".Q...Sn.W...",
-    [AF__STATE_WAITING_FOR_CREDENTIALS] = ".Q...S..W...",
-    [AF__STATE_WRITING] = "........WC..",
-    [AF__STATE_COMPLETED] = "..........LD",
-    [AF__STATE_LEAVING] = "...........D",
-    [AF__STATE_DETACHED] = "............",
+    [AFC__STATE_NEW] = ".Q...S..W...",
+    [AFC__STATE_QUEUED] = "..H..S..W...",
+    [AFC__STATE_IN_HOP] = ".QH+=SncW...",
+    [AFC__STATE_CONNECTING] = ".QH+=SncW...",
+    [AFC__STATE_CONNECTED] = ".QH+=SncW...",
+    [AFC__STATE_SUSPENDED] = ".Q...S..W...",
+    [AFC__STATE_WAITING_FOR_NETWORK] = ".Q...Sn.W...",
+    [AFC__STATE_WAITING_FOR_CREDENTIALS] = ".Q...S..W...",
+    [AFC__STATE_WRITING] = "........WC..",
+    [AFC__STATE_COMPLETED] = "..........LD",
+    [AFC__STATE_LEAVING] = "...........D",
+    [AFC__STATE_DETACHED] = "............",
 };
 
 static void allows_the_listed_pairs_and_no_other(void **state) {
     (void)state;
-    for (int from = 0; from < AF__TASK_STATES; from++) {
-        for (int to = 0; to < AF__TASK_STATES; to++) {
+    for (int from = 0; from < AFC__TASK_STATES; from++) {
+        for (int to = 0; to < AFC__TASK_STATES; to++) {
             bool expected = allowed[from][to] != '.';
-            if (af__task_may_enter((af__task_state)from, (af__task_state)to) == expected) continue;
+            if (afc__task_may_enter((afc__task_state)from, (afc__task_state)to) == expected)
+                continue;
             fail_msg("%d to %d: expected %s", from, to, expected ? "allowed" : "refused");
         }
     }
 }
 
 /** The states that can be reached from `from` in any number of steps, as bits. */
-static unsigned reachable(af__task_state from) {
+static unsigned reachable(afc__task_state from) {
     unsigned found = 1u << from, before;
     do {
         before = found;
-        for (unsigned pair = 0; pair < AF__TASK_STATES * AF__TASK_STATES; pair++) {
-            unsigned via = pair / AF__TASK_STATES, to = pair % AF__TASK_STATES;
+        for (unsigned pair = 0; pair < AFC__TASK_STATES * AFC__TASK_STATES; pair++) {
+            unsigned via = pair / AFC__TASK_STATES, to = pair % AFC__TASK_STATES;
             bool leads = (found >> via & 1) != 0 &&
-                         af__task_may_enter((af__task_state)via, (af__task_state)to);
+                         afc__task_may_enter((afc__task_state)via, (afc__task_state)to);
             if (leads) found |= 1u << to;
         }
     } while (found != before);
@@ -47,16 +48,17 @@ static unsigned reachable(af__task_state from) {
 
 static void every_state_leads_to_its_completion(void **state) {
     (void)state;
-    for (int from = 0; from < AF__TASK_STATES; from++) {
-        assert_true((reachable((af__task_state)from) & 1u << AF__STATE_DETACHED) != 0);
+    for (int from = 0; from < AFC__TASK_STATES; from++) {
+        assert_true((reachable((afc__task_state)from) & 1u << AFC__STATE_DETACHED) != 0);
     }
 }
 
 static void no_completed_task_becomes_active_again(void **state) {
     (void)state;
-    unsigned last = 1u << AF__STATE_COMPLETED | 1u << AF__STATE_LEAVING | 1u << AF__STATE_DETACHED;
-    assert_int_equal(reachable(AF__STATE_COMPLETED) & ~last, 0);
-    assert_int_equal(reachable(AF__STATE_WRITING) & ~(last | 1u << AF__STATE_WRITING), 0);
+    unsigned last = 1u << AFC__STATE_COMPLETED | 1u << AFC__STATE_LEAVING |
+                    1u << AFC__STATE_DETACHED;
+    assert_int_equal(reachable(AFC__STATE_COMPLETED) & ~last, 0);
+    assert_int_equal(reachable(AFC__STATE_WRITING) & ~(last | 1u << AFC__STATE_WRITING), 0);
 }
 
 int main(void) {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 static void make(call *call) {
-    af_failure failure;
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, &failure),
-                 AF_OK);
+    afc_failure failure;
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, &failure),
+                 AFC_OK);
 }
 
 static void serve_stalled(world *world, const char *path) {
@@ -25,22 +25,22 @@ static void serve_stalled(world *world, const char *path) {
 
 static void requests_are_checked(void **state) {
     world *world = *state;
-    static const af_header bad[] = {{{"Content-Length", 14}, {"1", 1}, 0},
-                                    {{"transfer-encoding", 17}, {"chunked", 7}, 0},
-                                    {{"X Y", 3}, {"1", 1}, 0},
-                                    {{"", 0}, {"1", 1}, 0},
-                                    {{"X", 1}, {"a\r\nY: b", 7}, 0},
-                                    {{"X", 1}, {"a\nb", 3}, 0},
-                                    {{"X", 1}, {"a\0b", 3}, 0},
-                                    {{"X:", 2}, {"b", 1}, 0}};
+    static const afc_header bad[] = {{{"Content-Length", 14}, {"1", 1}, 0},
+                                     {{"transfer-encoding", 17}, {"chunked", 7}, 0},
+                                     {{"X Y", 3}, {"1", 1}, 0},
+                                     {{"", 0}, {"1", 1}, 0},
+                                     {{"X", 1}, {"a\r\nY: b", 7}, 0},
+                                     {{"X", 1}, {"a\nb", 3}, 0},
+                                     {{"X", 1}, {"a\0b", 3}, 0},
+                                     {{"X:", 2}, {"b", 1}, 0}};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        af_request request = AF_REQUEST_INIT;
+        afc_request request = AFC_REQUEST_INIT;
         request.url = url_of(world, "/");
         request.headers = &bad[i];
         request.header_count = 1;
-        af_task *task;
-        af_failure failure;
-        check_status(af_task_begin(&task, world->session, &request, NULL, &failure), AF_EINVAL);
+        afc_task *task;
+        afc_failure failure;
+        check_status(afc_task_begin(&task, world->session, &request, NULL, &failure), AFC_EINVAL);
         assert_null(task);
     }
     static const char *const urls[] = {NULL,
@@ -53,18 +53,18 @@ static void requests_are_checked(void **state) {
                                        "http://[::1",
                                        "file:///etc/passwd"};
     for (size_t i = 0; i < COUNT_OF(urls); i++) {
-        af_request request = AF_REQUEST_INIT;
+        afc_request request = AFC_REQUEST_INIT;
         request.url = urls[i];
-        af_task *task;
-        check_status(af_task_begin(&task, world->session, &request, NULL, NULL), AF_EINVAL);
+        afc_task *task;
+        check_status(afc_task_begin(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
     }
     static const char *const methods[] = {NULL, "", "G T", "GET\r\n", "G\xC3\x89T", "GET:"};
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
-        af_request request = AF_REQUEST_INIT;
+        afc_request request = AFC_REQUEST_INIT;
         request.url = url_of(world, "/");
         request.method = methods[i];
-        af_task *task;
-        check_status(af_task_begin(&task, world->session, &request, NULL, NULL), AF_EINVAL);
+        afc_task *task;
+        check_status(afc_task_begin(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
     }
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
@@ -76,41 +76,41 @@ static void count_call(void *context) {
 /** Whatever bytes stand in a structure that wasn't made with its macro, none of them is used. */
 static void refuses_structures_made_without_their_macro(void **state) {
     world *world = *state;
-    af_task *task;
-    af_failure failure;
+    afc_task *task;
+    afc_failure failure;
     int releases = 0, drops = 0;
-    af_task_events events = AF_TASK_EVENTS_INIT, odd_events;
+    afc_task_events events = AFC_TASK_EVENTS_INIT, odd_events;
     events.context = &drops;
     events.release = count_call;
     for (int octet = 0; octet < 256; octet++) {
-        af_request odd;
+        afc_request odd;
         memset(&odd, octet, sizeof odd);
-        check_status(af_task_new(&task, world->session, &odd, &events, &failure), AF_EINVAL);
+        check_status(afc_task_new(&task, world->session, &odd, &events, &failure), AFC_EINVAL);
         assert_null(task);
-        check_contains(failure.text, "AF_REQUEST_INIT");
+        check_contains(failure.text, "AFC_REQUEST_INIT");
         assert_int_equal(drops, octet + 1);
-        af_request request = AF_REQUEST_INIT;
+        afc_request request = AFC_REQUEST_INIT;
         request.url = url_of(world, "/");
-        request.body.kind = AF_BODY_BYTES;
+        request.body.kind = AFC_BODY_BYTES;
         request.body.release = count_call;
         request.body.context = &releases;
         memset(&odd_events, octet, sizeof odd_events);
-        check_status(af_task_begin(&task, world->session, &request, &odd_events, &failure),
-                     AF_EINVAL);
+        check_status(afc_task_begin(&task, world->session, &request, &odd_events, &failure),
+                     AFC_EINVAL);
         assert_null(task);
-        check_contains(failure.text, "AF_TASK_EVENTS_INIT");
+        check_contains(failure.text, "AFC_TASK_EVENTS_INIT");
         assert_int_equal(releases, octet + 1);
-        check_status(af_task_new(&task, world->session, &odd, &odd_events, NULL), AF_EINVAL);
+        check_status(afc_task_new(&task, world->session, &odd, &odd_events, NULL), AFC_EINVAL);
     }
-    check_status(af_task_new(&task, world->session, NULL, &events, &failure), AF_EINVAL);
+    check_status(afc_task_new(&task, world->session, NULL, &events, &failure), AFC_EINVAL);
     assert_int_equal(drops, 257);
 }
 
 static void a_task_needs_no_events(void **state) {
     world *world = *state;
-    af_request request = AF_REQUEST_INIT;
+    afc_request request = AFC_REQUEST_INIT;
     request.url = url_of(world, "/");
-    check_status(af_task_begin(NULL, world->session, &request, NULL, NULL), AF_OK);
+    check_status(afc_task_begin(NULL, world->session, &request, NULL, NULL), AFC_OK);
     assert_true(afts_wait_requests(world->server, 1, PATIENCE_MS));
 }
 
@@ -118,11 +118,11 @@ static void starting_twice_is_starting_once(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
     make(call);
-    af_task_start(call->task);
-    af_task_start(call->task);
+    afc_task_start(call->task);
+    afc_task_start(call->task);
     call_wait(call);
-    af_task_start(call->task);
-    check_ended(call, AF_OK);
+    afc_task_start(call->task);
+    check_ended(call, AFC_OK);
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).requests, 1);
 }
@@ -133,11 +133,11 @@ static void a_task_cancelled_before_its_start_never_connects(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
     make(call);
-    af_task_cancel(call->task);
-    af_task_cancel(call->task);
-    af_task_start(call->task);
+    afc_task_cancel(call->task);
+    afc_task_cancel(call->task);
+    afc_task_start(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     assert_int_equal(call->hop_count, 0);
     assert_string_equal(call->log, "pdx");
     call_free(call);
@@ -151,9 +151,9 @@ static void a_task_cancelled_in_flight_ends_at_once(void **state) {
     call_start(call);
     assert_true(afts_wait_stalled(world->server, "/stall", 1, PATIENCE_MS));
     call_wait_for(call, &call->head_count, 1);
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     assert_int_equal(status_of(call), 200);
     assert_int_equal(call->body.size, 0);
     call_free(call);
@@ -162,27 +162,27 @@ static void a_task_cancelled_in_flight_ends_at_once(void **state) {
 static void cancelling_a_finished_task_changes_nothing(void **state) {
     world *world = *state;
     call *call = call_fetch(world, "/");
-    af_task_cancel(call->task);
-    check_fetch(world, "/", AF_OK);
-    check_ended(call, AF_OK);
+    afc_task_cancel(call->task);
+    check_fetch(world, "/", AFC_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
-static af_status cancel_at_head(call *call, af_response *response) {
+static afc_status cancel_at_head(call *call, afc_response *response) {
     (void)response;
-    af_task_cancel(call->payload);
-    return AF_OK;
+    afc_task_cancel(call->payload);
+    return AFC_OK;
 }
 
-static af_status cancel_at_body(call *call, af_slice chunk) {
+static afc_status cancel_at_body(call *call, afc_slice chunk) {
     (void)chunk;
-    af_task_cancel(call->payload);
-    return AF_OK;
+    afc_task_cancel(call->payload);
+    return AFC_OK;
 }
 
 static void cancel_at_done(call *call) {
-    af_task_cancel(call->payload);
-    af_task_release(call->payload);
+    afc_task_cancel(call->payload);
+    afc_task_release(call->payload);
     call->task = NULL;
 }
 
@@ -191,15 +191,15 @@ static void a_task_can_be_cancelled_by_its_own_callbacks(void **state) {
     serve_stalled(world, "/stall");
     for (int i = 0; i < 3; i++) {
         call *call = call_new(world, i < 2 ? "/stall" : "/");
-        call->request.sink.kind = AF_SINK_CALLBACK;
+        call->request.sink.kind = AFC_SINK_CALLBACK;
         if (i == 0) call->at_head = cancel_at_head;
         if (i == 1) call->at_body = cancel_at_body;
         if (i == 2) call->at_done = cancel_at_done;
         make(call);
         call->payload = call->task;
-        af_task_start(call->task);
+        afc_task_start(call->task);
         call_wait(call);
-        check_ended(call, i < 2 ? AF_ECANCELED : AF_OK);
+        check_ended(call, i < 2 ? AFC_ECANCELED : AFC_OK);
         call_free(call);
     }
 }
@@ -210,15 +210,15 @@ static void a_task_suspended_before_its_start_waits(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
     make(call);
-    af_task_suspend(call->task);
-    af_task_suspend(call->task);
-    af_task_start(call->task);
-    af_task_wake(call->task);
-    check_fetch(world, "/other", AF_OK);
+    afc_task_suspend(call->task);
+    afc_task_suspend(call->task);
+    afc_task_start(call->task);
+    afc_task_wake(call->task);
+    check_fetch(world, "/other", AFC_OK);
     assert_int_equal(afts_server_stats(world->server).requests, 1);
-    af_task_resume(call->task); /* Suspends don't add up. */
+    afc_task_resume(call->task); /* Suspends don't add up. */
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
@@ -228,15 +228,15 @@ static void a_suspended_task_can_be_cancelled(void **state) {
     for (int is_started = 0; is_started <= 1; is_started++) {
         call *call = call_new(world, "/stall");
         make(call);
-        if (!is_started) af_task_suspend(call->task);
-        af_task_start(call->task);
+        if (!is_started) afc_task_suspend(call->task);
+        afc_task_start(call->task);
         if (is_started) {
             call_wait_for(call, &call->head_count, 1);
-            af_task_suspend(call->task);
+            afc_task_suspend(call->task);
         }
-        af_task_cancel(call->task);
+        afc_task_cancel(call->task);
         call_wait(call);
-        check_ended(call, AF_ECANCELED);
+        check_ended(call, AFC_ECANCELED);
         call_free(call);
     }
 }
@@ -252,19 +252,19 @@ static void suspending_in_the_middle_loses_no_byte(void **state) {
     afts_script *script = afts_script_new();
     afts_respond(script, 200, NULL, lines, LINES * SIZE);
     serve(world, "/lines", script);
-    for (af_sink_kind kind = AF_SINK_MEMORY; kind <= AF_SINK_CALLBACK; kind += 2) {
+    for (afc_sink_kind kind = AFC_SINK_MEMORY; kind <= AFC_SINK_CALLBACK; kind += 2) {
         call *call = call_new(world, "/lines");
         call->request.sink.kind = kind;
-        call->keeps_body = kind == AF_SINK_CALLBACK;
+        call->keeps_body = kind == AFC_SINK_CALLBACK;
         call_start(call);
         for (int i = 0; i < 200; i++) {
-            af_task_suspend(call->task);
-            if (i % 3 == 0) af_task_wake(call->task);
-            if (i % 20 == 0) check_fetch(world, "/other", AF_OK);
-            af_task_resume(call->task);
+            afc_task_suspend(call->task);
+            if (i % 3 == 0) afc_task_wake(call->task);
+            if (i % 20 == 0) check_fetch(world, "/other", AFC_OK);
+            afc_task_resume(call->task);
         }
         call_wait(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->body.size, LINES * SIZE);
         assert_memory_equal(call->body.bytes, lines, LINES * SIZE);
         call_free(call);
@@ -277,15 +277,15 @@ static void an_upload_can_be_suspended(void **state) {
     static char body[4 << 20];
     for (size_t i = 0; i < sizeof body; i++) body[i] = (char)(i * 31 + i / 997);
     call *call = call_new(world, "/");
-    call_send(call, "PUT", (af_slice){body, sizeof body});
+    call_send(call, "PUT", (afc_slice){body, sizeof body});
     call_start(call);
     for (int i = 0; i < 100; i++) {
-        af_task_suspend(call->task);
-        if (i % 20 == 0) check_fetch(world, "/other", AF_OK);
-        af_task_resume(call->task);
+        afc_task_suspend(call->task);
+        if (i % 20 == 0) check_fetch(world, "/other", AFC_OK);
+        afc_task_resume(call->task);
     }
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->hops[0].sent, sizeof body);
     call_free(call);
 }
@@ -304,7 +304,7 @@ static void a_callback_can_start_the_next_task(void **state) {
     call_start(first);
     call_wait(first);
     call_wait(second);
-    check_ended(second, AF_OK);
+    check_ended(second, AFC_OK);
     call_free(first);
     call_free(second);
     assert_int_equal(afts_server_stats(world->server).accepted, 1);
@@ -320,10 +320,10 @@ static void progress_is_merged_and_the_last_is_told(void **state) {
     serve(world, "/", script);
     call *call = call_new(world, "/");
     call_send(call, "POST", S("12345"));
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->request.progress_ms = UINT32_MAX;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->progress.sent, 5);
     assert_int_equal(call->progress.sent_total, 5);
     assert_int_equal(call->progress.received, 64 * sizeof block);
@@ -343,9 +343,9 @@ static void totals_are_unknown_where_nobody_said(void **state) {
     afts_last_chunk(script, NULL);
     serve(world, "/", script);
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->progress.received, 3);
-    assert_int_equal(call->progress.received_total, AF_LENGTH_UNKNOWN);
+    assert_int_equal(call->progress.received_total, AFC_LENGTH_UNKNOWN);
     call_free(call);
 }
 

@@ -14,11 +14,11 @@ enum { SHORT_MS = 300, LONG_MS = 600000 };
 enum { PASSING_MS = 3000 };
 
 /** Runs the call: it must end by `which` limit, not before SHORT_MS have passed. How many hops it has made. */
-static size_t check_times_out(call *call, af_timeout which) {
-    int64_t start = af__now_us();
+static size_t check_times_out(call *call, afc_timeout which) {
+    int64_t start = afc__now_us();
     call_perform(call);
-    int64_t took_ms = (af__now_us() - start) / 1000;
-    check_ended(call, AF_ETIMEOUT);
+    int64_t took_ms = (afc__now_us() - start) / 1000;
+    check_ended(call, AFC_ETIMEOUT);
     assert_int_equal(call->failure.timeout, which);
     assert_true(took_ms >= SHORT_MS);
     assert_true(took_ms < LONG_MS);
@@ -30,7 +30,7 @@ static size_t check_times_out(call *call, af_timeout which) {
 static call *call_with_limits(world *world, const char *path, uint32_t connect, uint32_t idle,
                               uint32_t total) {
     call *call = call_new(world, path);
-    call->request.timeouts = (af_timeouts){connect, idle, total};
+    call->request.timeouts = (afc_timeouts){connect, idle, total};
     return call;
 }
 
@@ -47,9 +47,9 @@ static void serve_stalled(world *world, const char *path, const char *text) {
 static void a_connection_that_cannot_be_made_times_out(void **state) {
     (void)state;
     world *world = world_new(&(afts_options){.unreachable = true}, NULL);
-    check_times_out(call_with_limits(world, "/", SHORT_MS, LONG_MS, LONG_MS), AF_TIMEOUT_CONNECT);
-    check_times_out(call_with_limits(world, "/", LONG_MS, LONG_MS, SHORT_MS), AF_TIMEOUT_TOTAL);
-    check_times_out(call_with_limits(world, "/", 0, SHORT_MS, LONG_MS), AF_TIMEOUT_IDLE);
+    check_times_out(call_with_limits(world, "/", SHORT_MS, LONG_MS, LONG_MS), AFC_TIMEOUT_CONNECT);
+    check_times_out(call_with_limits(world, "/", LONG_MS, LONG_MS, SHORT_MS), AFC_TIMEOUT_TOTAL);
+    check_times_out(call_with_limits(world, "/", 0, SHORT_MS, LONG_MS), AFC_TIMEOUT_IDLE);
     world_free(world);
 }
 
@@ -59,7 +59,7 @@ static void a_handshake_that_stalls_is_no_connection(void **state) {
     afts_script *script = afts_script_new();
     afts_stall(script, "no handshake");
     afts_on_accept(world->server, AFTS_EVERY_CONNECTION, script);
-    check_times_out(call_with_limits(world, "/", SHORT_MS, LONG_MS, LONG_MS), AF_TIMEOUT_CONNECT);
+    check_times_out(call_with_limits(world, "/", SHORT_MS, LONG_MS, LONG_MS), AFC_TIMEOUT_CONNECT);
     world_free(world);
 }
 
@@ -67,7 +67,7 @@ static void the_connect_limit_ends_with_the_connection(void **state) {
     world *world = *state;
     serve_stalled(world, "/", "");
     call *call = call_with_limits(world, "/", PASSING_MS, PASSING_MS + 100, LONG_MS);
-    check_times_out(call, AF_TIMEOUT_IDLE);
+    check_times_out(call, AFC_TIMEOUT_IDLE);
 }
 
 /* ---- Idleness ------------------------------------------------------------------------------ */
@@ -84,7 +84,7 @@ static void silence_is_idle_wherever_it_begins(void **state) {
                                          stalled_redirect};
     for (size_t i = 0; i < COUNT_OF(before); i++) {
         serve_stalled(world, "/", before[i]);
-        check_times_out(call_with_limits(world, "/", LONG_MS, SHORT_MS, LONG_MS), AF_TIMEOUT_IDLE);
+        check_times_out(call_with_limits(world, "/", LONG_MS, SHORT_MS, LONG_MS), AFC_TIMEOUT_IDLE);
     }
 }
 
@@ -97,8 +97,8 @@ static void a_server_that_stops_reading_is_idle(void **state) {
     afts_stall(script, "deaf");
     serve(world, "/", script);
     call *call = call_with_limits(world, "/", LONG_MS, SHORT_MS, LONG_MS);
-    call_send(call, "PUT", (af_slice){body, sizeof body});
-    check_times_out(call, AF_TIMEOUT_IDLE);
+    call_send(call, "PUT", (afc_slice){body, sizeof body});
+    check_times_out(call, AFC_TIMEOUT_IDLE);
     world_free(world);
 }
 
@@ -115,7 +115,7 @@ static void crumbs_are_not_idle_but_end_at_the_total(void **state) {
         afts_script *script = afts_script_new();
         afts_send_crumbs(script, slow[i], sizeof field, 1, 20);
         serve(world, "/", script);
-        check_times_out(call_with_limits(world, "/", LONG_MS, 5000, SHORT_MS), AF_TIMEOUT_TOTAL);
+        check_times_out(call_with_limits(world, "/", LONG_MS, 5000, SHORT_MS), AFC_TIMEOUT_TOTAL);
     }
 }
 
@@ -123,7 +123,7 @@ static void crumbs_are_not_idle_but_end_at_the_total(void **state) {
 static void let_limit_pass(world *world) {
     serve_stalled(world, "/clock", "");
     check_times_out(call_with_limits(world, "/clock", LONG_MS, LONG_MS, PASSING_MS + SHORT_MS),
-                    AF_TIMEOUT_TOTAL);
+                    AFC_TIMEOUT_TOTAL);
     afts_release(world->server, "/clock", 1);
 }
 
@@ -139,23 +139,23 @@ static void a_suspended_task_is_not_idle(void **state) {
     world *world = *state;
     serve_halves(world);
     call *call = call_with_limits(world, "/halves", LONG_MS, PASSING_MS, LONG_MS);
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->keeps_body = true;
     call_start(call);
-    af_task_suspend(call->task);
+    afc_task_suspend(call->task);
     let_limit_pass(world);
     assert_int_equal(atomic_load(&call->done_count), 0);
     afts_release(world->server, "half", 1);
-    af_task_resume(call->task);
+    afc_task_resume(call->task);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "1234567890");
     call_free(call);
 }
 
-static af_status hold_until_released(call *call, af_slice chunk) {
+static afc_status hold_until_released(call *call, afc_slice chunk) {
     (void)chunk;
-    return atomic_load((atomic_bool *)call->payload) ? AF_OK : AF_EAGAIN;
+    return atomic_load((atomic_bool *)call->payload) ? AFC_OK : AFC_EAGAIN;
 }
 
 static void a_held_task_is_not_idle(void **state) {
@@ -163,7 +163,7 @@ static void a_held_task_is_not_idle(void **state) {
     serve_halves(world);
     atomic_bool is_open = false;
     call *call = call_with_limits(world, "/halves", LONG_MS, PASSING_MS, LONG_MS);
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = hold_until_released;
     call->payload = &is_open;
     call_start(call);
@@ -171,18 +171,18 @@ static void a_held_task_is_not_idle(void **state) {
     let_limit_pass(world);
     assert_int_equal(atomic_load(&call->done_count), 0);
     atomic_store(&is_open, true);
-    af_task_wake(call->task);
+    afc_task_wake(call->task);
     /* Reading again, and nothing comes: now it counts. */
     call_wait(call);
-    check_ended(call, AF_ETIMEOUT);
-    assert_int_equal(call->failure.timeout, AF_TIMEOUT_IDLE);
+    check_ended(call, AFC_ETIMEOUT);
+    assert_int_equal(call->failure.timeout, AFC_TIMEOUT_IDLE);
     call_free(call);
 }
 
 static ptrdiff_t read_when_open(void *context, void *buffer, size_t size) {
     call *call = context;
-    if (!atomic_load((atomic_bool *)call->payload)) return AF_READ_AGAIN;
-    if (call->head_count > 0 || size == 0) return AF_READ_END;
+    if (!atomic_load((atomic_bool *)call->payload)) return AFC_READ_AGAIN;
+    if (call->head_count > 0 || size == 0) return AFC_READ_END;
     *(char *)buffer = 'x';
     atomic_fetch_add(&call->head_count, 1); /* One byte, then the end. */
     return 1;
@@ -194,15 +194,15 @@ static void a_task_whose_reader_waits_is_not_idle(void **state) {
     call *call = call_with_limits(world, "/", LONG_MS, PASSING_MS, LONG_MS);
     call->payload = &is_open;
     call->request.method = "POST";
-    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
-    call->request.body.reader = (af_reader){call, read_when_open, NULL, NULL};
+    call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
+    call->request.body.reader = (afc_reader){call, read_when_open, NULL, NULL};
     call_start(call);
     let_limit_pass(world);
     assert_int_equal(atomic_load(&call->done_count), 0);
     atomic_store(&is_open, true);
-    af_task_wake(call->task);
+    afc_task_wake(call->task);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
@@ -219,7 +219,7 @@ static void the_total_runs_across_redirects(void **state) {
     for (uint32_t limit = PASSING_MS / 2; hops < 2 && limit < LONG_MS; limit *= 2) {
         call *call = call_with_limits(world, "/", LONG_MS, LONG_MS, limit);
         call->request.limits.redirects = 1000000;
-        hops = check_times_out(call, AF_TIMEOUT_TOTAL);
+        hops = check_times_out(call, AFC_TIMEOUT_TOTAL);
     }
     assert_true(hops > 1);
 }
@@ -227,13 +227,13 @@ static void the_total_runs_across_redirects(void **state) {
 static void the_total_runs_while_suspended(void **state) {
     world *world = *state;
     call *call = call_with_limits(world, "/", LONG_MS, LONG_MS, SHORT_MS);
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                 AF_OK);
-    af_task_suspend(call->task);
-    af_task_start(call->task);
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
+    afc_task_suspend(call->task);
+    afc_task_start(call->task);
     call_wait(call);
-    check_ended(call, AF_ETIMEOUT);
-    assert_int_equal(call->failure.timeout, AF_TIMEOUT_TOTAL);
+    check_ended(call, AFC_ETIMEOUT);
+    assert_int_equal(call->failure.timeout, AFC_TIMEOUT_TOTAL);
     assert_int_equal(call->hop_count, 0);
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
@@ -243,7 +243,7 @@ static void the_total_runs_while_suspended(void **state) {
 
 static void waiting_for_a_connection_hits_only_the_total(void **state) {
     (void)state;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 1;
     world *world = world_new(NULL, &options);
     struct world *clock = world_new(NULL, NULL);
@@ -256,14 +256,15 @@ static void waiting_for_a_connection_hits_only_the_total(void **state) {
     assert_true(afts_wait_stalled(world->server, "/first", 1, PATIENCE_MS));
     call *queued = call_with_limits(world, "/queued", PASSING_MS, PASSING_MS, LONG_MS);
     call_start(queued);
-    check_times_out(call_with_limits(world, "/late", LONG_MS, LONG_MS, SHORT_MS), AF_TIMEOUT_TOTAL);
+    check_times_out(call_with_limits(world, "/late", LONG_MS, LONG_MS, SHORT_MS),
+                    AFC_TIMEOUT_TOTAL);
     let_limit_pass(clock);
     assert_int_equal(atomic_load(&queued->done_count), 0);
     afts_release(world->server, "/first", 1);
     call_wait(first);
-    check_ended(first, AF_OK);
+    check_ended(first, AFC_OK);
     call_wait(queued);
-    check_ended(queued, AF_OK);
+    check_ended(queued, AFC_OK);
     call_free(first);
     call_free(queued);
     assert_int_equal(afts_server_stats(world->server).accepted, 1);

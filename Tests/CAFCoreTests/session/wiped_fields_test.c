@@ -15,22 +15,22 @@ static bool holds(const void *bytes, size_t size) {
 
 static void recycled_handle_holds_no_fields(void **state) {
     world *world = *state;
-    static const af_header fields[] = {
+    static const afc_header fields[] = {
         {{"Authorization", 13}, {"Bearer " SECRET, sizeof SECRET + 6}, 0},
         {{"Cookie", 6}, {"session=" SECRET, sizeof SECRET + 7}, 0},
-        {{"X-Key", 5}, {SECRET, sizeof SECRET - 1}, AF_HEADER_SECRET},
+        {{"X-Key", 5}, {SECRET, sizeof SECRET - 1}, AFC_HEADER_SECRET},
     };
     for (size_t i = 0; i <= COUNT_OF(fields); i++) {
         call *call = call_new(world, "/");
         call->request.headers = i < COUNT_OF(fields) ? &fields[i] : fields;
         call->request.header_count = i < COUNT_OF(fields) ? 1 : COUNT_OF(fields);
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_string_equal(seen_header(world, i, i < COUNT_OF(fields) ? "Host" : "X-Key"),
                             i < COUNT_OF(fields) ? seen_header(world, i, "Host") : SECRET);
         call_free(call);
         /* The task was told of its end after that, so nobody uses the handle. */
-        const af__exchange *exchange = world->session->driver->free;
+        const afc__exchange *exchange = world->session->driver->free;
         assert_non_null(exchange);
         assert_true(exchange->field_text.capacity > 0);
         assert_false(holds(exchange->field_text.bytes, exchange->field_text.capacity));
@@ -40,15 +40,15 @@ static void recycled_handle_holds_no_fields(void **state) {
 static void cleared_request_head_holds_no_values(void **state) {
     (void)state;
     static _Alignas(max_align_t) char room[512];
-    af_header field = {{"Authorization", 13}, {SECRET, sizeof SECRET - 1}, 0};
-    af__request_head request;
-    af__url url = {0};
-    check_status(af__url_parse(&url, af_slice_of("http://h/"), NULL), AF_OK);
-    check_status(af__request_head_init(&request, (af__storage){room, sizeof room}, "GET", &url,
-                                       &field, 1, NULL),
-                 AF_OK);
+    afc_header field = {{"Authorization", 13}, {SECRET, sizeof SECRET - 1}, 0};
+    afc__request_head request;
+    afc__url url = {0};
+    check_status(afc__url_parse(&url, afc_slice_of("http://h/"), NULL), AFC_OK);
+    check_status(afc__request_head_init(&request, (afc__storage){room, sizeof room}, "GET", &url,
+                                        &field, 1, NULL),
+                 AFC_OK);
     assert_true(holds(room, sizeof room));
-    af__request_head_clear(&request);
+    afc__request_head_clear(&request);
     assert_false(holds(room, sizeof room));
 }
 

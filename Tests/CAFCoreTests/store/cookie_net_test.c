@@ -9,43 +9,43 @@
 /** A server under three names, and a session with a jar. */
 typedef struct site {
     world *world;
-    af_cookie_jar *jar;
+    afc_cookie_jar *jar;
     unsigned port;
 } site;
 
-static void use(site *site, af_cookie_policy policy) {
+static void use(site *site, afc_cookie_policy policy) {
     const uint16_t port = (uint16_t)site->port;
-    const af_host_override overrides[] = {{"example.test", port, "127.0.0.1"},
-                                          {"www.example.test", port, "127.0.0.1"},
-                                          {"other.test", port, "127.0.0.1"},
-                                          {"xn--bcher-kva.test", port, "127.0.0.1"}};
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.network = (af_network_options){.overrides = overrides, .override_count = 4};
+    const afc_host_override overrides[] = {{"example.test", port, "127.0.0.1"},
+                                           {"www.example.test", port, "127.0.0.1"},
+                                           {"other.test", port, "127.0.0.1"},
+                                           {"xn--bcher-kva.test", port, "127.0.0.1"}};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.network = (afc_network_options){.overrides = overrides, .override_count = 4};
     options.cookies = site->jar;
     options.cookie_policy = policy;
     world_close_session(site->world);
-    check_status(af_session_new(&site->world->session, &options, NULL), AF_OK);
+    check_status(afc_session_new(&site->world->session, &options, NULL), AFC_OK);
 }
 
 static site make_site(world *world) {
     site site = {.world = world};
     site.port = (unsigned)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
-    check_status(af_cookie_jar_new(&site.jar, NULL, NULL), AF_OK);
-    use(&site, AF_COOKIES_ALWAYS);
+    check_status(afc_cookie_jar_new(&site.jar, NULL, NULL), AFC_OK);
+    use(&site, AFC_COOKIES_ALWAYS);
     serve(world, "/", answer(200, NULL, "here"));
     return site;
 }
 
 static void end_site(site *site) {
     world_close_session(site->world);
-    af_cookie_jar_release(site->jar);
+    afc_cookie_jar_release(site->jar);
 }
 
 static const char *at(site *site, const char *host, const char *path) {
     return text_of(site->world, "http://%s:%u%s", host, site->port, path);
 }
 
-static void fetch(site *site, const char *url, const af_header *header, af_status expected) {
+static void fetch(site *site, const char *url, const afc_header *header, afc_status expected) {
     call *call = call_new(site->world, "/");
     call->request.url = url;
     call->request.headers = header;
@@ -66,17 +66,17 @@ static const char *last_cookie(site *site) {
 }
 
 static void check_cookie(site *site, const char *url, const char *expected) {
-    fetch(site, url, NULL, AF_OK);
+    fetch(site, url, NULL, AFC_OK);
     const char *sent = last_cookie(site);
     if (expected == NULL) assert_null(sent);
     if (expected != NULL) assert_string_equal(sent != NULL ? sent : "none", expected);
 }
 
-static size_t count_in(af_cookie_jar *jar) {
-    af_cookie_list *list;
-    check_status(af_cookie_jar_copy(jar, NULL, &list, NULL), AF_OK);
+static size_t count_in(afc_cookie_jar *jar) {
+    afc_cookie_list *list;
+    check_status(afc_cookie_jar_copy(jar, NULL, &list, NULL), AFC_OK);
     size_t count = list->count;
-    af_cookie_list_free(list);
+    afc_cookie_list_free(list);
     return count;
 }
 
@@ -92,7 +92,7 @@ static void answers_set_what_requests_send(void **state) {
     check_cookie(&site, at(&site, "EXAMPLE.test.", "/"), "a=1");
     assert_int_equal(count_in(site.jar), 2);
     /* Another session with the same jar. */
-    use(&site, AF_COOKIES_ALWAYS);
+    use(&site, AFC_COOKIES_ALWAYS);
     check_cookie(&site, at(&site, "example.test", "/"), "a=1");
     end_site(&site);
 }
@@ -120,24 +120,24 @@ static void every_hop_has_the_cookies_of_its_url(void **state) {
 static void what_the_caller_says_of_cookies_and_hosts_stays_his(void **state) {
     site site = make_site(*state);
     serve(site.world, "/set", answer(200, "Set-Cookie: jar=1", ""));
-    fetch(&site, at(&site, "example.test", "/set"), NULL, AF_OK);
+    fetch(&site, at(&site, "example.test", "/set"), NULL, AFC_OK);
     /* His Cookie is sent, and nothing else; it does not cross to another origin, where the jar's does. */
-    const af_header own = {S_INIT("Cookie"), S_INIT("own=1"), 0};
-    fetch(&site, at(&site, "example.test", "/"), &own, AF_OK);
+    const afc_header own = {S_INIT("Cookie"), S_INIT("own=1"), 0};
+    fetch(&site, at(&site, "example.test", "/"), &own, AFC_OK);
     assert_string_equal(last_cookie(&site), "own=1");
     serve(site.world, "/away",
           answer(302, text_of(site.world, "Location: %s", at(&site, "example.test", "/")), ""));
-    fetch(&site, at(&site, "other.test", "/away"), &own, AF_OK);
+    fetch(&site, at(&site, "other.test", "/away"), &own, AFC_OK);
     assert_string_equal(last_cookie(&site), "jar=1");
-    const af_header none = {S_INIT("Cookie"), S_INIT(""), AF_HEADER_REMOVE};
-    fetch(&site, at(&site, "example.test", "/"), &none, AF_OK);
+    const afc_header none = {S_INIT("Cookie"), S_INIT(""), AFC_HEADER_REMOVE};
+    fetch(&site, at(&site, "example.test", "/"), &none, AFC_OK);
     assert_null(last_cookie(&site));
     /* A Host of his chooses no cookies, neither to send nor to keep. */
-    const af_header host = {S_INIT("Host"), S_INIT("example.test"), 0};
-    fetch(&site, at(&site, "other.test", "/"), &host, AF_OK);
+    const afc_header host = {S_INIT("Host"), S_INIT("example.test"), 0};
+    fetch(&site, at(&site, "other.test", "/"), &host, AFC_OK);
     assert_null(last_cookie(&site));
     serve(site.world, "/host", answer(200, "Set-Cookie: host=1", ""));
-    fetch(&site, at(&site, "other.test", "/host"), &host, AF_OK);
+    fetch(&site, at(&site, "other.test", "/host"), &host, AFC_OK);
     check_cookie(&site, at(&site, "example.test", "/"), "jar=1");
     check_cookie(&site, at(&site, "other.test", "/"), "host=1");
     end_site(&site);
@@ -146,13 +146,13 @@ static void what_the_caller_says_of_cookies_and_hosts_stays_his(void **state) {
 static void a_request_can_do_without(void **state) {
     site site = make_site(*state);
     serve(site.world, "/set", answer(200, "Set-Cookie: a=1", ""));
-    fetch(&site, at(&site, "example.test", "/set"), NULL, AF_OK);
+    fetch(&site, at(&site, "example.test", "/set"), NULL, AFC_OK);
     call *call = call_new(site.world, "/");
     serve(site.world, "/again", answer(200, "Set-Cookie: b=1", ""));
     call->request.url = at(&site, "example.test", "/again");
     call->request.ignore_cookies = true;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     assert_null(last_cookie(&site));
     check_cookie(&site, at(&site, "example.test", "/"), "a=1");
@@ -165,32 +165,32 @@ static void fetch_for(site *site, const char *host, const char *document, const 
     call->request.url = at(site, host, "/set");
     call->request.main_document_url = document;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
 static void policies_say_which_are_kept(void **state) {
     site site = make_site(*state);
-    use(&site, AF_COOKIES_NEVER);
+    use(&site, AFC_COOKIES_NEVER);
     fetch_for(&site, "example.test", NULL, "a=1");
     assert_int_equal(count_in(site.jar), 0);
-    use(&site, AF_COOKIES_MAIN_DOCUMENT);
+    use(&site, AFC_COOKIES_MAIN_DOCUMENT);
     fetch_for(&site, "example.test", NULL, "b=1");
     fetch_for(&site, "www.example.test", "https://example.test/page", "c=1");
     assert_int_equal(count_in(site.jar), 2);
     fetch_for(&site, "other.test", "https://example.test/page", "d=1");
     assert_int_equal(count_in(site.jar), 2);
     /* What is there is sent whatever the policy. */
-    use(&site, AF_COOKIES_NEVER);
+    use(&site, AFC_COOKIES_NEVER);
     check_cookie(&site, at(&site, "example.test", "/"), "b=1");
-    af_session *session;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.cookie_policy = (af_cookie_policy)3;
-    check_status(af_session_new(&session, &options, NULL), AF_EINVAL);
+    afc_session *session;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.cookie_policy = (afc_cookie_policy)3;
+    check_status(afc_session_new(&session, &options, NULL), AFC_EINVAL);
     call *call = call_new(site.world, "/");
     call->request.main_document_url = "nowhere";
-    check_status(af_task_new(&call->task, site.world->session, &call->request, NULL, NULL),
-                 AF_EINVAL);
+    check_status(afc_task_new(&call->task, site.world->session, &call->request, NULL, NULL),
+                 AFC_EINVAL);
     call->request.main_document_url = NULL;
     call_perform(call);
     call_free(call);
@@ -208,7 +208,7 @@ static void names_in_other_scripts_are_the_same_names(void **state) {
                            "/set");
     call_perform(call);
     /* Only in a locale that can write it; others refuse the name. */
-    bool is_known = call->failure.status == AF_OK;
+    bool is_known = call->failure.status == AFC_OK;
     call_free(call);
     if (is_known) check_cookie(&site, at(&site, "xn--bcher-kva.test", "/"), "a=1");
     end_site(&site);
@@ -222,7 +222,7 @@ static void answers_with_too_many_are_heeded_in_part(void **state) {
         size += (size_t)snprintf(fields + size, sizeof fields - size, "\r\nSet-Cookie: a%d=1", i);
     }
     serve(site.world, "/set", answer(200, fields, ""));
-    fetch(&site, at(&site, "example.test", "/set"), NULL, AF_OK);
+    fetch(&site, at(&site, "example.test", "/set"), NULL, AFC_OK);
     assert_int_equal(count_in(site.jar), 50);
     end_site(&site);
 }
@@ -232,34 +232,34 @@ static void sessions_survive_any_lack_of_memory(void **state) {
     site site = make_site(*state);
     world_close_session(site.world);
     serve(site.world, "/set", answer(302, "Set-Cookie: a=1\r\nLocation: /", ""));
-    const af_host_override override = {"example.test", (uint16_t)site.port, "127.0.0.1"};
+    const afc_host_override override = {"example.test", (uint16_t)site.port, "127.0.0.1"};
     const char *url = at(&site, "example.test", "/set");
     size_t made = 0;
     for (size_t n = 1; made + 1 >= n; n++) {
-        af_session_options options = AF_SESSION_OPTIONS_INIT;
-        options.network = (af_network_options){.overrides = &override,
-                                               .override_count = 1,
-                                               .ip_version = AF_IP_V4,
-                                               .interface = "host!127.0.0.1"};
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+        options.network = (afc_network_options){.overrides = &override,
+                                                .override_count = 1,
+                                                .ip_version = AFC_IP_V4,
+                                                .interface = "host!127.0.0.1"};
         options.cookies = site.jar;
-        options.cookie_policy = AF_COOKIES_MAIN_DOCUMENT;
-        check_status(af_hsts_new(&options.hsts, NULL, NULL), AF_OK);
-        af__alloc_fail_at(n);
-        af_status status = af_session_new(&site.world->session, &options, NULL);
-        if (status == AF_OK) {
-            af_request request = AF_REQUEST_INIT;
+        options.cookie_policy = AFC_COOKIES_MAIN_DOCUMENT;
+        check_status(afc_hsts_new(&options.hsts, NULL, NULL), AFC_OK);
+        afc__alloc_fail_at(n);
+        afc_status status = afc_session_new(&site.world->session, &options, NULL);
+        if (status == AFC_OK) {
+            afc_request request = AFC_REQUEST_INIT;
             request.url = url;
             request.main_document_url = "http://example.test/";
-            af_task *task;
-            status = af_task_new(&task, site.world->session, &request, NULL, NULL);
-            if (status == AF_OK) af_task_start(task);
-            if (status == AF_OK) af_task_release(task);
+            afc_task *task;
+            status = afc_task_new(&task, site.world->session, &request, NULL, NULL);
+            if (status == AFC_OK) afc_task_start(task);
+            if (status == AFC_OK) afc_task_release(task);
         }
         /* Without memory there may be no thread, either. */
-        assert_true(status == AF_OK || status == AF_ENOMEM || status == AF_EINTERNAL);
+        assert_true(status == AFC_OK || status == AFC_ENOMEM || status == AFC_EINTERNAL);
         world_close_session(site.world);
-        made = af__alloc_fail_at(0);
-        af_hsts_release(options.hsts);
+        made = afc__alloc_fail_at(0);
+        afc_hsts_release(options.hsts);
     }
     assert_int_equal(count_in(site.jar), 1);
     end_site(&site);

@@ -4,23 +4,23 @@
 
 #include <stdio.h>
 
-static af_cookie_jar *make_jar(void) {
-    af_cookie_jar *jar;
-    check_status(af_cookie_jar_new(&jar, NULL, NULL), AF_OK);
+static afc_cookie_jar *make_jar(void) {
+    afc_cookie_jar *jar;
+    check_status(afc_cookie_jar_new(&jar, NULL, NULL), AFC_OK);
     return jar;
 }
 
-static size_t count(af_cookie_jar *jar, const char *url) {
-    af_cookie_list *list;
-    check_status(af_cookie_jar_copy(jar, url, &list, NULL), AF_OK);
+static size_t count(afc_cookie_jar *jar, const char *url) {
+    afc_cookie_list *list;
+    check_status(afc_cookie_jar_copy(jar, url, &list, NULL), AFC_OK);
     size_t found = list->count;
-    af_cookie_list_free(list);
+    afc_cookie_list_free(list);
     return found;
 }
 
 static void what_is_no_cookie_cannot_be_set(void **state) {
     (void)state;
-    af_cookie_jar *jar = make_jar();
+    afc_cookie_jar *jar = make_jar();
     static const struct {
         const char *name, *value, *domain, *path;
         bool is_host_only;
@@ -36,21 +36,21 @@ static void what_is_no_cookie_cannot_be_set(void **state) {
         {"a", "1", "1.2.3.4.5", "/", true},      {"a", "1", "10.1", "/", false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_cookie cookie = AF_COOKIE_INIT;
-        af_failure failure = {0};
+        afc_cookie cookie = AFC_COOKIE_INIT;
+        afc_failure failure = {0};
         cookie.name = rows[i].name;
         cookie.value = rows[i].value;
         cookie.domain = rows[i].domain;
         cookie.path = rows[i].path;
         cookie.is_host_only = rows[i].is_host_only;
-        check_status(af_cookie_jar_set(jar, &cookie, &failure), AF_EINVAL);
+        check_status(afc_cookie_jar_set(jar, &cookie, &failure), AFC_EINVAL);
         assert_int_not_equal(strlen(failure.text), 0);
     }
-    check_status(af_cookie_jar_receive(jar, "ftp://x.test/", S("a=b"), NULL), AF_EINVAL);
-    check_status(af_cookie_jar_receive(jar, "http://b\xc3\xbc.test/", S("a=b"), NULL), AF_EINVAL);
-    check_status(af_cookie_jar_receive(jar, "http://x.test/", S("a=\1"), NULL), AF_EINVAL);
+    check_status(afc_cookie_jar_receive(jar, "ftp://x.test/", S("a=b"), NULL), AFC_EINVAL);
+    check_status(afc_cookie_jar_receive(jar, "http://b\xc3\xbc.test/", S("a=b"), NULL), AFC_EINVAL);
+    check_status(afc_cookie_jar_receive(jar, "http://x.test/", S("a=\1"), NULL), AFC_EINVAL);
     assert_int_equal(count(jar, NULL), 0);
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
 }
 
 static void stores_addresses_in_their_usual_form(void **state) {
@@ -58,55 +58,55 @@ static void stores_addresses_in_their_usual_form(void **state) {
     static const char *const rows[][2] = {
         {"10.1", "http://10.0.0.1/"}, {"0xa.0.0.1", "http://10.0.1/"}, {"0:0::1", "http://[::1]/"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af_cookie_jar *jar = make_jar();
-        af_cookie cookie = AF_COOKIE_INIT;
+        afc_cookie_jar *jar = make_jar();
+        afc_cookie cookie = AFC_COOKIE_INIT;
         cookie.name = "a";
         cookie.value = "b";
         cookie.domain = rows[i][0];
-        check_status(af_cookie_jar_set(jar, &cookie, NULL), AF_OK);
+        check_status(afc_cookie_jar_set(jar, &cookie, NULL), AFC_OK);
         assert_int_equal(count(jar, rows[i][1]), 1);
-        af_cookie_jar_release(jar);
+        afc_cookie_jar_release(jar);
     }
 }
 
 /** A URL has up to 64 KiB of path: 500 cookies with that default path would be too large to save. */
 static void refuses_default_paths_beyond_the_limit_of_paths(void **state) {
     (void)state;
-    static char url[AF__COOKIE_LONGEST_ATTRIBUTE + 32] = "http://x.test/";
-    af_cookie_jar *jar = make_jar();
+    static char url[AFC__COOKIE_LONGEST_ATTRIBUTE + 32] = "http://x.test/";
+    afc_cookie_jar *jar = make_jar();
     size_t start = strlen("http://x.test");
     memset(url + start + 1, 'p', sizeof url - start - 1);
-    url[start + AF__COOKIE_LONGEST_ATTRIBUTE] = '/';
-    url[start + AF__COOKIE_LONGEST_ATTRIBUTE + 1] = '\0';
-    check_status(af_cookie_jar_receive(jar, url, S("a=b"), NULL), AF_OK);
-    url[start + AF__COOKIE_LONGEST_ATTRIBUTE] = 'p';
-    url[start + AF__COOKIE_LONGEST_ATTRIBUTE + 1] = '/';
-    url[start + AF__COOKIE_LONGEST_ATTRIBUTE + 2] = '\0';
-    af_failure failure;
-    check_status(af_cookie_jar_receive(jar, url, S("c=d"), &failure), AF_EINVAL);
+    url[start + AFC__COOKIE_LONGEST_ATTRIBUTE] = '/';
+    url[start + AFC__COOKIE_LONGEST_ATTRIBUTE + 1] = '\0';
+    check_status(afc_cookie_jar_receive(jar, url, S("a=b"), NULL), AFC_OK);
+    url[start + AFC__COOKIE_LONGEST_ATTRIBUTE] = 'p';
+    url[start + AFC__COOKIE_LONGEST_ATTRIBUTE + 1] = '/';
+    url[start + AFC__COOKIE_LONGEST_ATTRIBUTE + 2] = '\0';
+    afc_failure failure;
+    check_status(afc_cookie_jar_receive(jar, url, S("c=d"), &failure), AFC_EINVAL);
     check_contains(failure.text, "path");
-    check_status(af_cookie_jar_receive(jar, url, S("e=f; Path=/"), NULL), AF_OK);
+    check_status(afc_cookie_jar_receive(jar, url, S("e=f; Path=/"), NULL), AFC_OK);
     assert_int_equal(count(jar, NULL), 2);
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
 }
 
 /** A few redirects lead through as many names of one site as somebody likes. */
 static void keeps_cookies_of_others_when_one_site_sets_thousands(void **state) {
     (void)state;
-    af_cookie_jar *jar = make_jar();
-    check_status(af_cookie_jar_receive(jar, "http://a.example.org/", S("mine=1"), NULL), AF_OK);
+    afc_cookie_jar *jar = make_jar();
+    check_status(afc_cookie_jar_receive(jar, "http://a.example.org/", S("mine=1"), NULL), AFC_OK);
     for (int host = 0; host < 40; host++) {
         for (int i = 0; i < 180; i++) {
             char url[64], line[32];
             snprintf(url, sizeof url, "http://h%d.evil.co.uk/", host);
             snprintf(line, sizeof line, "c%d=1", i);
-            check_status(af_cookie_jar_receive(jar, url, af_slice_of(line), NULL), AF_OK);
+            check_status(afc_cookie_jar_receive(jar, url, afc_slice_of(line), NULL), AFC_OK);
         }
     }
     assert_int_equal(count(jar, "http://a.example.org/"), 1);
     assert_int_equal(count(jar, "http://h39.evil.co.uk/"), 180);
     assert_int_equal(count(jar, NULL), 181);
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
 }
 
 int main(void) {

@@ -16,47 +16,47 @@
 /** Of the tests that have a clock. */
 enum { NOW = 1000000 };
 
-static af_cookie_jar *make_jar(void) {
-    af_cookie_jar *jar;
-    check_status(af_cookie_jar_new(&jar, NULL, NULL), AF_OK);
+static afc_cookie_jar *make_jar(void) {
+    afc_cookie_jar *jar;
+    check_status(afc_cookie_jar_new(&jar, NULL, NULL), AFC_OK);
     return jar;
 }
 
-static af__cookie_site site_of(const char *url) {
+static afc__cookie_site site_of(const char *url) {
     bool is_secure = strncmp(url, "https://", 8) == 0;
     static char host[256];
     const char *start = url + (is_secure ? 8 : 7), *slash = strchr(start, '/');
-    af__authority authority;
-    af_slice text = {start, (size_t)(slash - start)};
-    check_status(af__authority_split(&authority, text, NULL), AF_OK);
-    size_t size = af__authority_write_host(&authority, host);
+    afc__authority authority;
+    afc_slice text = {start, (size_t)(slash - start)};
+    check_status(afc__authority_split(&authority, text, NULL), AFC_OK);
+    size_t size = afc__authority_write_host(&authority, host);
     if (host[size - 1] == '.') size--;
     host[size] = '\0';
-    return (af__cookie_site){host, af_slice_of(slash), is_secure};
+    return (afc__cookie_site){host, afc_slice_of(slash), is_secure};
 }
 
-static af_status keep(af_cookie_jar *jar, const char *url, const char *line) {
+static afc_status keep(afc_cookie_jar *jar, const char *url, const char *line) {
     const char *why;
-    af__cookie_site site = site_of(url);
-    return af__cookie_jar_keep(jar, &site, af_slice_of(line), NOW, &why);
+    afc__cookie_site site = site_of(url);
+    return afc__cookie_jar_keep(jar, &site, afc_slice_of(line), NOW, &why);
 }
 
-static void check_sent(af_cookie_jar *jar, const char *url, int64_t now, const char *expected) {
+static void check_sent(afc_cookie_jar *jar, const char *url, int64_t now, const char *expected) {
     char *sent;
-    af__cookie_site site = site_of(url);
-    check_status(af__cookie_jar_write(jar, &site, now, &sent), AF_OK);
+    afc__cookie_site site = site_of(url);
+    check_status(afc__cookie_jar_write(jar, &site, now, &sent), AFC_OK);
     if (strcmp(sent != NULL ? sent : "", expected) != 0) print_error("%s: %s\n", url, sent);
     assert_string_equal(sent != NULL ? sent : "", expected);
-    af_free(sent);
+    afc_free(sent);
 }
 
 /** What is sent to `to` when `from` has set `line`; "" if nothing is. */
 static void check_way(const char *from, const char *line, const char *to, const char *expected) {
-    af_cookie_jar *jar = make_jar();
-    af_status status = keep(jar, from, line);
-    assert_true(status == AF_OK || status == AF_EINVAL);
+    afc_cookie_jar *jar = make_jar();
+    afc_status status = keep(jar, from, line);
+    assert_true(status == AFC_OK || status == AFC_EINVAL);
     check_sent(jar, to, NOW, expected);
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
 }
 
 /* ---- Lines --------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void dates_are_read_however_they_are_written(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         int64_t seconds = -1;
-        bool is_date = af__cookie_date(af_slice_of(rows[i].text), &seconds);
+        bool is_date = afc__cookie_date(afc_slice_of(rows[i].text), &seconds);
         if (is_date != (rows[i].seconds >= 0)) print_error("%s\n", rows[i].text);
         assert_int_equal(is_date, rows[i].seconds >= 0);
         if (is_date) assert_int_equal(seconds, rows[i].seconds);
@@ -103,38 +103,38 @@ static void lines_are_taken_apart(void **state) {
         const char *line, *name, *value, *domain, *path;
         int64_t expires_s;
         bool is_secure, is_http_only;
-        af_same_site same_site;
+        afc_same_site same_site;
     } rows[] = {
-        {"a=b", "a", "b", "", "", AF_COOKIE_SESSION, false, false, AF_SAME_SITE_UNSET},
-        {"a = b ; Secure;HttpOnly", "a", "b", "", "", AF_COOKIE_SESSION, true, true, 0},
-        {"a=\"b c\"; SAMESITE=lax", "a", "\"b c\"", "", "", AF_COOKIE_SESSION, 0, 0,
-         AF_SAME_SITE_LAX},
-        {"a=b=c; samesite=Strict", "a", "b=c", "", "", AF_COOKIE_SESSION, 0, 0,
-         AF_SAME_SITE_STRICT},
-        {"a=; SameSite=None; SameSite=x", "a", "", "", "", AF_COOKIE_SESSION, 0, 0, 0},
-        {"=b", "", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
-        {"b", "", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
-        {"a=b; Domain=.Ex.Test; Path=/x", "a", "b", "Ex.Test", "/x", AF_COOKIE_SESSION, 0, 0, 0},
-        {"a=b; Path=x; Domain=", "a", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
-        {"a=b; Path=/x; Path=", "a", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
+        {"a=b", "a", "b", "", "", AFC_COOKIE_SESSION, false, false, AFC_SAME_SITE_UNSET},
+        {"a = b ; Secure;HttpOnly", "a", "b", "", "", AFC_COOKIE_SESSION, true, true, 0},
+        {"a=\"b c\"; SAMESITE=lax", "a", "\"b c\"", "", "", AFC_COOKIE_SESSION, 0, 0,
+         AFC_SAME_SITE_LAX},
+        {"a=b=c; samesite=Strict", "a", "b=c", "", "", AFC_COOKIE_SESSION, 0, 0,
+         AFC_SAME_SITE_STRICT},
+        {"a=; SameSite=None; SameSite=x", "a", "", "", "", AFC_COOKIE_SESSION, 0, 0, 0},
+        {"=b", "", "b", "", "", AFC_COOKIE_SESSION, 0, 0, 0},
+        {"b", "", "b", "", "", AFC_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Domain=.Ex.Test; Path=/x", "a", "b", "Ex.Test", "/x", AFC_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Path=x; Domain=", "a", "b", "", "", AFC_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Path=/x; Path=", "a", "b", "", "", AFC_COOKIE_SESSION, 0, 0, 0},
         {"a=b; Max-Age=10", "a", "b", "", "", NOW + 10, 0, 0, 0},
         {"a=b; Max-Age=10; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "a", "b", "", "", NOW + 10, 0, 0,
          0},
         {"a=b; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "a", "b", "", "", 0, 0, 0, 0},
         {"a=b; Max-Age=0", "a", "b", "", "", 0, 0, 0, 0},
         {"a=b; Max-Age=-5", "a", "b", "", "", 0, 0, 0, 0},
-        {"a=b; Max-Age=1x", "a", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
-        {"a=b; Max-Age=", "a", "b", "", "", AF_COOKIE_SESSION, 0, 0, 0},
-        {"a=b; Max-Age=99999999999999999999999999", "a", "b", "", "", NOW + AF__COOKIE_LONGEST_LIFE,
-         0, 0, 0},
+        {"a=b; Max-Age=1x", "a", "b", "", "", AFC_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Max-Age=", "a", "b", "", "", AFC_COOKIE_SESSION, 0, 0, 0},
+        {"a=b; Max-Age=99999999999999999999999999", "a", "b", "", "",
+         NOW + AFC__COOKIE_LONGEST_LIFE, 0, 0, 0},
         {"a=b; Expires=Sun, 06 Nov 2094 08:49:37 GMT", "a", "b", "", "",
-         NOW + AF__COOKIE_LONGEST_LIFE, 0, 0, 0},
-        {"a=b;;;=;Secure=no", "a", "b", "", "", AF_COOKIE_SESSION, true, false, 0},
+         NOW + AFC__COOKIE_LONGEST_LIFE, 0, 0, 0},
+        {"a=b;;;=;Secure=no", "a", "b", "", "", AFC_COOKIE_SESSION, true, false, 0},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af__cookie_line read;
+        afc__cookie_line read;
         const char *why = NULL;
-        assert_true(af__cookie_read(&read, af_slice_of(rows[i].line), NOW, &why));
+        assert_true(afc__cookie_read(&read, afc_slice_of(rows[i].line), NOW, &why));
         check_slice(read.name, rows[i].name);
         check_slice(read.value, rows[i].value);
         check_slice(read.domain, rows[i].domain);
@@ -149,26 +149,26 @@ static void lines_are_taken_apart(void **state) {
 /** S17: control bytes and sizes. */
 static void lines_that_are_no_cookies_are_refused(void **state) {
     (void)state;
-    af__cookie_line read;
+    afc__cookie_line read;
     const char *why;
-    static char large[AF__COOKIE_LONGEST + 3];
+    static char large[AFC__COOKIE_LONGEST + 3];
     memset(large, 'a', sizeof large);
     large[1] = '=';
-    assert_true(af__cookie_read(&read, (af_slice){large, sizeof large - 2}, NOW, &why));
-    assert_true(af__cookie_read(&read, (af_slice){large, sizeof large - 1 - 1}, NOW, &why));
-    assert_false(af__cookie_read(&read, (af_slice){large, sizeof large}, NOW, &why));
-    const af_slice rows[] = {S(""),       S("="),       S(" ; Secure"), S("a=\0b"),
-                             S("a\1=b"),  S("a=b\x7f"), S("a=b\r\nc"),  S("a=b; Path=/\1"),
-                             S("a=b\x1b")};
+    assert_true(afc__cookie_read(&read, (afc_slice){large, sizeof large - 2}, NOW, &why));
+    assert_true(afc__cookie_read(&read, (afc_slice){large, sizeof large - 1 - 1}, NOW, &why));
+    assert_false(afc__cookie_read(&read, (afc_slice){large, sizeof large}, NOW, &why));
+    const afc_slice rows[] = {S(""),       S("="),       S(" ; Secure"), S("a=\0b"),
+                              S("a\1=b"),  S("a=b\x7f"), S("a=b\r\nc"),  S("a=b; Path=/\1"),
+                              S("a=b\x1b")};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_false(af__cookie_read(&read, rows[i], NOW, &why));
+        assert_false(afc__cookie_read(&read, rows[i], NOW, &why));
         assert_non_null(why);
     }
-    assert_true(af__cookie_read(&read, S("a=b\tc"), NOW, &why));
+    assert_true(afc__cookie_read(&read, S("a=b\tc"), NOW, &why));
     /* An attribute that is too long isn't heeded. */
     static char path[2000] = "a=b; Path=/";
     memset(path + 11, 'x', sizeof path - 11);
-    assert_true(af__cookie_read(&read, (af_slice){path, sizeof path}, NOW, &why));
+    assert_true(afc__cookie_read(&read, (afc_slice){path, sizeof path}, NOW, &why));
     check_slice(read.path, "");
 }
 
@@ -240,34 +240,35 @@ static void nobody_sets_cookies_for_a_public_suffix(void **state) {
         {"http://localhost/", "a=b; Domain=localhost", "http://localhost/", "a=b"},
         {"http://a.b.co.uk/", "a=b; Domain=b.co.uk", "http://c.b.co.uk/", "a=b"},
     };
-    assert_true(af__suffixes_are_known());
+    assert_true(afc__suffixes_are_known());
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         check_way(rows[i][0], rows[i][1], rows[i][2], rows[i][3]);
     }
-    assert_true(af__is_same_site("a.b.co.uk", "b.co.uk"));
-    assert_true(af__is_same_site("10.0.0.1", "10.0.0.1"));
-    assert_false(af__is_same_site("a.co.uk", "b.co.uk"));
-    assert_false(af__is_same_site("10.0.0.1", "11.0.0.1"));
-    assert_false(af__is_same_site("co.uk", "a.co.uk"));
+    assert_true(afc__is_same_site("a.b.co.uk", "b.co.uk"));
+    assert_true(afc__is_same_site("10.0.0.1", "10.0.0.1"));
+    assert_false(afc__is_same_site("a.co.uk", "b.co.uk"));
+    assert_false(afc__is_same_site("10.0.0.1", "11.0.0.1"));
+    assert_false(afc__is_same_site("co.uk", "a.co.uk"));
 }
 
 /** S15. */
 static void http_neither_replaces_nor_hides_what_https_has_set(void **state) {
     (void)state;
-    af_cookie_jar *jar = make_jar();
+    afc_cookie_jar *jar = make_jar();
     check_status(
-        keep(jar, "https://www.example.test/a/b", "id=secret; Secure; Domain=example.test"), AF_OK);
+        keep(jar, "https://www.example.test/a/b", "id=secret; Secure; Domain=example.test"),
+        AFC_OK);
     check_status(keep(jar, "http://www.example.test/a/b", "id=evil; Domain=example.test"),
-                 AF_EINVAL);
-    check_status(keep(jar, "http://www.example.test/a/b", "id=evil; Path=/a/b"), AF_EINVAL);
+                 AFC_EINVAL);
+    check_status(keep(jar, "http://www.example.test/a/b", "id=evil; Path=/a/b"), AFC_EINVAL);
     check_status(keep(jar, "http://example.test/a/b", "id=; Domain=example.test; Max-Age=0"),
-                 AF_EINVAL);
-    check_status(keep(jar, "http://example.test/a", "id=other; Path=/"), AF_OK);
-    check_status(keep(jar, "http://example.test/a", "other=1"), AF_OK);
+                 AFC_EINVAL);
+    check_status(keep(jar, "http://example.test/a", "id=other; Path=/"), AFC_OK);
+    check_status(keep(jar, "http://example.test/a", "other=1"), AFC_OK);
     check_sent(jar, "https://www.example.test/a/b", NOW, "id=secret");
-    check_status(keep(jar, "https://www.example.test/a/b", "id=new; Domain=example.test"), AF_OK);
+    check_status(keep(jar, "https://www.example.test/a/b", "id=new; Domain=example.test"), AFC_OK);
     check_sent(jar, "http://www.example.test/a/b", NOW, "id=new");
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
 }
 
 static void prefixes_of_names_are_promises(void **state) {
@@ -292,18 +293,18 @@ static void prefixes_of_names_are_promises(void **state) {
 
 static void the_order_is_by_path_then_by_age(void **state) {
     (void)state;
-    af_cookie_jar *jar = make_jar();
+    afc_cookie_jar *jar = make_jar();
     keep(jar, "http://x/a/b", "one=1; Path=/");
     keep(jar, "http://x/a/b", "two=2; Path=/a/b");
     keep(jar, "http://x/a/b", "three=3; Path=/");
     keep(jar, "http://x/a/b", "one=4; Path=/");
     check_sent(jar, "http://x/a/b", NOW, "two=2; one=4; three=3");
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
 }
 
 static void cookies_end(void **state) {
     (void)state;
-    af_cookie_jar *jar = make_jar();
+    afc_cookie_jar *jar = make_jar();
     keep(jar, "http://x/", "a=1; Max-Age=10");
     keep(jar, "http://x/", "b=2");
     check_sent(jar, "http://x/", NOW + 9, "a=1; b=2");
@@ -313,17 +314,17 @@ static void cookies_end(void **state) {
     keep(jar, "http://x/", "a=; Expires=Thu, 01 Jan 1970 00:00:00 GMT");
     check_sent(jar, "http://x/", NOW, "");
     assert_int_equal(jar->count, 0);
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
 }
 
 /** S17. */
 static void jars_have_limits(void **state) {
     (void)state;
-    af_cookie_jar *jar;
-    af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
+    afc_cookie_jar *jar;
+    afc_cookie_jar_options options = AFC_COOKIE_JAR_OPTIONS_INIT;
     options.max_cookies_per_site = 3;
     options.max_cookies = 5;
-    check_status(af_cookie_jar_new(&jar, &options, NULL), AF_OK);
+    check_status(afc_cookie_jar_new(&jar, &options, NULL), AFC_OK);
     keep(jar, "https://x.test/", "secure=1; Secure");
     keep(jar, "https://x.test/", "old=1");
     keep(jar, "https://x.test/", "new=1");
@@ -336,7 +337,7 @@ static void jars_have_limits(void **state) {
         keep(jar, url, "a=1");
         assert_in_range(jar->count, 1, 5);
     }
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
     /* One request has so many bytes of them. */
     jar = make_jar();
     char line[3002];
@@ -345,58 +346,58 @@ static void jars_have_limits(void **state) {
     line[1] = '=';
     for (char name = 'a'; name < 'e'; name++) {
         line[0] = name;
-        check_status(keep(jar, "http://x/", line), AF_OK);
+        check_status(keep(jar, "http://x/", line), AFC_OK);
     }
-    check_status(keep(jar, "http://x/", "small=1"), AF_OK);
+    check_status(keep(jar, "http://x/", "small=1"), AFC_OK);
     char *sent;
-    af__cookie_site site = site_of("http://x/");
-    check_status(af__cookie_jar_write(jar, &site, NOW, &sent), AF_OK);
-    assert_in_range(strlen(sent), 6000, AF__COOKIES_LONGEST);
+    afc__cookie_site site = site_of("http://x/");
+    check_status(afc__cookie_jar_write(jar, &site, NOW, &sent), AFC_OK);
+    assert_in_range(strlen(sent), 6000, AFC__COOKIES_LONGEST);
     check_contains(sent, "; small=1");
-    af_free(sent);
-    af_cookie_jar_release(jar);
+    afc_free(sent);
+    afc_cookie_jar_release(jar);
 }
 
 /* ---- The public functions ------------------------------------------------------------------ */
 
-static size_t count_all(af_cookie_jar *jar) {
-    af_cookie_list *list;
-    check_status(af_cookie_jar_copy(jar, NULL, &list, NULL), AF_OK);
+static size_t count_all(afc_cookie_jar *jar) {
+    afc_cookie_list *list;
+    check_status(afc_cookie_jar_copy(jar, NULL, &list, NULL), AFC_OK);
     size_t count = list->count;
-    af_cookie_list_free(list);
+    afc_cookie_list_free(list);
     return count;
 }
 
 static void programs_list_set_and_delete(void **state) {
     (void)state;
-    af_cookie_jar *jar = make_jar();
-    af_cookie cookie = AF_COOKIE_INIT;
+    afc_cookie_jar *jar = make_jar();
+    afc_cookie cookie = AFC_COOKIE_INIT;
     cookie.name = "a";
     cookie.value = "1";
     cookie.domain = "example.test";
     cookie.is_host_only = false;
-    cookie.same_site = AF_SAME_SITE_LAX;
+    cookie.same_site = AFC_SAME_SITE_LAX;
     cookie.is_http_only = true;
     cookie.expires_s = (int64_t)time(NULL) + 1000;
-    check_status(af_cookie_jar_set(jar, &cookie, NULL), AF_OK);
-    check_status(af_cookie_jar_receive(jar, "https://EXAMPLE.test./x/y", S("b=2; Secure"), NULL),
-                 AF_OK);
-    af_cookie_list *list;
-    check_status(af_cookie_jar_copy(jar, "https://example.test/x/", &list, NULL), AF_OK);
+    check_status(afc_cookie_jar_set(jar, &cookie, NULL), AFC_OK);
+    check_status(afc_cookie_jar_receive(jar, "https://EXAMPLE.test./x/y", S("b=2; Secure"), NULL),
+                 AFC_OK);
+    afc_cookie_list *list;
+    check_status(afc_cookie_jar_copy(jar, "https://example.test/x/", &list, NULL), AFC_OK);
     assert_int_equal(list->count, 2);
     assert_string_equal(list->cookies[0].name, "b");
     assert_string_equal(list->cookies[0].path, "/x");
     assert_true(list->cookies[0].is_secure && list->cookies[0].is_host_only);
-    assert_int_equal(list->cookies[1].same_site, AF_SAME_SITE_LAX);
+    assert_int_equal(list->cookies[1].same_site, AFC_SAME_SITE_LAX);
     assert_true(list->cookies[1].is_http_only && !list->cookies[1].is_host_only);
     assert_int_equal(list->cookies[1].expires_s, cookie.expires_s);
-    af_cookie_list_free(list);
-    assert_int_equal(af_cookie_jar_remove(jar, "a", "example.test", "/y"), 0);
-    assert_int_equal(af_cookie_jar_remove(jar, "a", NULL, "/"), 1);
+    afc_cookie_list_free(list);
+    assert_int_equal(afc_cookie_jar_remove(jar, "a", "example.test", "/y"), 0);
+    assert_int_equal(afc_cookie_jar_remove(jar, "a", NULL, "/"), 1);
     assert_int_equal(count_all(jar), 1);
-    assert_int_equal(af_cookie_jar_remove(jar, NULL, NULL, NULL), 1);
+    assert_int_equal(afc_cookie_jar_remove(jar, NULL, NULL, NULL), 1);
     assert_int_equal(count_all(jar), 0);
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
 }
 
 /* ---- Files --------------------------------------------------------------------------------- */
@@ -410,11 +411,11 @@ static char *read_file(const char *path) {
     return text;
 }
 
-static af_cookie_jar *jar_at(const char *path, af_status expected) {
-    af_cookie_jar *jar;
-    af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
+static afc_cookie_jar *jar_at(const char *path, afc_status expected) {
+    afc_cookie_jar *jar;
+    afc_cookie_jar_options options = AFC_COOKIE_JAR_OPTIONS_INIT;
     options.path = path;
-    check_status(af_cookie_jar_new(&jar, &options, NULL), expected);
+    check_status(afc_cookie_jar_new(&jar, &options, NULL), expected);
     return jar;
 }
 
@@ -424,18 +425,18 @@ static void jars_outlive_their_process_in_a_file_of_their_owner(void **state) {
     (void)state;
     folder_make(&folder);
     const char *path = path_in(&folder, "jar");
-    af_cookie_jar *jar = jar_at(path, AF_OK);
+    afc_cookie_jar *jar = jar_at(path, AFC_OK);
     const char *url = "https://www.example.test/a/";
     check_status(
-        af_cookie_jar_receive(jar, url, S("a=1; Max-Age=1000; HttpOnly; SameSite=Strict"), NULL),
-        AF_OK);
+        afc_cookie_jar_receive(jar, url, S("a=1; Max-Age=1000; HttpOnly; SameSite=Strict"), NULL),
+        AFC_OK);
     check_status(
-        af_cookie_jar_receive(jar, url,
-                              S("b=x\ty; Max-Age=1000; Secure; Domain=example.test; Path=/"), NULL),
-        AF_OK);
-    check_status(af_cookie_jar_receive(jar, url, S("c=; Max-Age=1000"), NULL), AF_OK);
-    check_status(af_cookie_jar_receive(jar, url, S("session=1"), NULL), AF_OK);
-    af_cookie_jar_release(jar);
+        afc_cookie_jar_receive(
+            jar, url, S("b=x\ty; Max-Age=1000; Secure; Domain=example.test; Path=/"), NULL),
+        AFC_OK);
+    check_status(afc_cookie_jar_receive(jar, url, S("c=; Max-Age=1000"), NULL), AFC_OK);
+    check_status(afc_cookie_jar_receive(jar, url, S("session=1"), NULL), AFC_OK);
+    afc_cookie_jar_release(jar);
     struct stat info;
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0600);
@@ -444,38 +445,38 @@ static void jars_outlive_their_process_in_a_file_of_their_owner(void **state) {
     check_contains(text, "# SameSite=Strict\n#HttpOnly_www.example.test\tFALSE\t/a\tFALSE\t");
     check_contains(text, ".example.test\tTRUE\t/\tTRUE\t");
     assert_null(strstr(text, "session"));
-    jar = jar_at(path, AF_OK);
-    af_cookie_list *list;
-    check_status(af_cookie_jar_copy(jar, url, &list, NULL), AF_OK);
+    jar = jar_at(path, AFC_OK);
+    afc_cookie_list *list;
+    check_status(afc_cookie_jar_copy(jar, url, &list, NULL), AFC_OK);
     assert_int_equal(list->count, 3);
-    assert_int_equal(list->cookies[0].same_site, AF_SAME_SITE_STRICT);
+    assert_int_equal(list->cookies[0].same_site, AFC_SAME_SITE_STRICT);
     assert_true(list->cookies[0].is_http_only && list->cookies[0].is_host_only);
     assert_string_equal(list->cookies[1].value, "");
     assert_string_equal(list->cookies[2].value, "x\ty");
     assert_true(list->cookies[2].is_secure && !list->cookies[2].is_host_only);
-    assert_int_equal(list->cookies[2].same_site, AF_SAME_SITE_UNSET);
-    af_cookie_list_free(list);
+    assert_int_equal(list->cookies[2].same_site, AFC_SAME_SITE_UNSET);
+    afc_cookie_list_free(list);
     /* Nothing has changed: the file is left alone. */
     unlink(path);
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
     assert_int_not_equal(stat(path, &info), 0);
     folder_remove(&folder);
 }
 
 static void files_that_cannot_be_used_are_errors(void **state) {
     folder folder;
-    af_failure failure;
+    afc_failure failure;
     (void)state;
     folder_make(&folder);
     const char *path = path_in(&folder, "none/jar");
-    af_cookie_jar *jar = jar_at(path, AF_OK);
-    check_status(af_cookie_jar_save(jar, NULL, &failure), AF_EFILE);
+    afc_cookie_jar *jar = jar_at(path, AFC_OK);
+    check_status(afc_cookie_jar_save(jar, NULL, &failure), AFC_EFILE);
     assert_int_not_equal(failure.system_error, 0);
-    af_cookie_jar_release(jar);
-    jar_at(folder.path, AF_EFILE);
+    afc_cookie_jar_release(jar);
+    jar_at(folder.path, AFC_EFILE);
     jar = make_jar();
-    check_status(af_cookie_jar_save(jar, NULL, NULL), AF_EINVAL);
-    af_cookie_jar_release(jar);
+    check_status(afc_cookie_jar_save(jar, NULL, NULL), AFC_EINVAL);
+    afc_cookie_jar_release(jar);
     folder_remove(&folder);
 }
 
@@ -507,18 +508,18 @@ static void hostile_files_are_read_line_by_line(void **state) {
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         char text[1024];
         int size = snprintf(text, sizeof text, "%s%s", bad[i], good);
-        write_file(path, (af_slice){text, (size_t)size});
-        af_cookie_jar *jar = jar_at(path, AF_OK);
+        write_file(path, (afc_slice){text, (size_t)size});
+        afc_cookie_jar *jar = jar_at(path, AFC_OK);
         assert_int_equal(count_all(jar), 1);
-        af_cookie_jar_release(jar);
+        afc_cookie_jar_release(jar);
         /* Cut anywhere, and with NULs. */
         for (int cut = 0; cut < size; cut++) {
             char saved = text[cut];
-            write_file(path, (af_slice){text, (size_t)cut});
-            af_cookie_jar_release(jar_at(path, AF_OK));
+            write_file(path, (afc_slice){text, (size_t)cut});
+            afc_cookie_jar_release(jar_at(path, AFC_OK));
             text[cut] = '\0';
-            write_file(path, (af_slice){text, (size_t)size});
-            af_cookie_jar_release(jar_at(path, AF_OK));
+            write_file(path, (afc_slice){text, (size_t)size});
+            afc_cookie_jar_release(jar_at(path, AFC_OK));
             text[cut] = saved;
         }
     }
@@ -531,25 +532,25 @@ static void memory_may_run_out(void **state) {
     folder_make(&folder);
     const char *path = path_in(&folder, "jar");
     TORTURE(round) {
-        af_cookie_jar *jar;
-        af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
+        afc_cookie_jar *jar;
+        afc_cookie_jar_options options = AFC_COOKIE_JAR_OPTIONS_INIT;
         options.path = path;
-        af_status status = af_cookie_jar_new(&jar, &options, NULL);
-        if (status == AF_OK) {
-            af_cookie_list *list;
+        afc_status status = afc_cookie_jar_new(&jar, &options, NULL);
+        if (status == AFC_OK) {
+            afc_cookie_list *list;
             char *sent;
-            af__cookie_site site = site_of("http://x.test/");
-            af_cookie_jar_receive(jar, "http://x.test/", S("a=1; Max-Age=1000"), NULL);
-            af__cookie_jar_write(jar, &site, (int64_t)time(NULL), &sent);
-            af_free(sent);
-            status = af_cookie_jar_copy(jar, NULL, &list, NULL);
-            assert_true(status == AF_OK || status == AF_ENOMEM);
-            af_cookie_list_free(list);
-            status = af_cookie_jar_save(jar, NULL, NULL);
-            assert_true(status == AF_OK || status == AF_ENOMEM);
-            af_cookie_jar_release(jar);
+            afc__cookie_site site = site_of("http://x.test/");
+            afc_cookie_jar_receive(jar, "http://x.test/", S("a=1; Max-Age=1000"), NULL);
+            afc__cookie_jar_write(jar, &site, (int64_t)time(NULL), &sent);
+            afc_free(sent);
+            status = afc_cookie_jar_copy(jar, NULL, &list, NULL);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM);
+            afc_cookie_list_free(list);
+            status = afc_cookie_jar_save(jar, NULL, NULL);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM);
+            afc_cookie_jar_release(jar);
         } else {
-            check_status(status, AF_ENOMEM);
+            check_status(status, AFC_ENOMEM);
         }
     }
     folder_remove(&folder);

@@ -13,15 +13,15 @@
 
 enum { NOW = 1000000 };
 
-static af_hsts *make_store(void) {
-    af_hsts *hsts;
-    check_status(af_hsts_new(&hsts, NULL, NULL), AF_OK);
+static afc_hsts *make_store(void) {
+    afc_hsts *hsts;
+    check_status(afc_hsts_new(&hsts, NULL, NULL), AFC_OK);
     return hsts;
 }
 
-static void keep(af_hsts *hsts, const char *host, int64_t age, bool includes_subdomains) {
-    const af__hsts_field field = {age, includes_subdomains};
-    check_status(af__hsts_keep(hsts, host, &field, NOW), AF_OK);
+static void keep(afc_hsts *hsts, const char *host, int64_t age, bool includes_subdomains) {
+    const afc__hsts_field field = {age, includes_subdomains};
+    check_status(afc__hsts_keep(hsts, host, &field, NOW), AFC_OK);
 }
 
 /* ---- The field and the store --------------------------------------------------------------- */
@@ -54,8 +54,8 @@ static void fields_are_read_as_they_are_meant(void **state) {
         {"max-age=1, includeSubDomains", -1, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af__hsts_field field;
-        bool is_read = af__hsts_read(&field, af_slice_of(rows[i].value));
+        afc__hsts_field field;
+        bool is_read = afc__hsts_read(&field, afc_slice_of(rows[i].value));
         if (is_read != (rows[i].age >= 0)) print_error("%s\n", rows[i].value);
         assert_int_equal(is_read, rows[i].age >= 0);
         if (!is_read) continue;
@@ -67,93 +67,93 @@ static void fields_are_read_as_they_are_meant(void **state) {
 /** S34: parents and children say only what they say of themselves. */
 static void parents_and_children_are_remembered_apart(void **state) {
     (void)state;
-    af_hsts *hsts = make_store();
+    afc_hsts *hsts = make_store();
     keep(hsts, "parent.test", 100, true);
     keep(hsts, "alone.test", 100, false);
-    assert_true(af__hsts_wants(hsts, "parent.test", NOW));
-    assert_true(af__hsts_wants(hsts, "a.b.parent.test", NOW));
-    assert_false(af__hsts_wants(hsts, "notparent.test", NOW));
-    assert_false(af__hsts_wants(hsts, "test", NOW));
-    assert_true(af__hsts_wants(hsts, "alone.test", NOW));
-    assert_false(af__hsts_wants(hsts, "below.alone.test", NOW));
+    assert_true(afc__hsts_wants(hsts, "parent.test", NOW));
+    assert_true(afc__hsts_wants(hsts, "a.b.parent.test", NOW));
+    assert_false(afc__hsts_wants(hsts, "notparent.test", NOW));
+    assert_false(afc__hsts_wants(hsts, "test", NOW));
+    assert_true(afc__hsts_wants(hsts, "alone.test", NOW));
+    assert_false(afc__hsts_wants(hsts, "below.alone.test", NOW));
     /* A child that wants it for shorter, or no more, changes nothing for its parent, nor the other way. */
     keep(hsts, "child.parent.test", 10, false);
-    assert_true(af__hsts_wants(hsts, "child.parent.test", NOW + 50));
+    assert_true(afc__hsts_wants(hsts, "child.parent.test", NOW + 50));
     keep(hsts, "child.parent.test", 0, false);
-    assert_true(af__hsts_wants(hsts, "child.parent.test", NOW));
-    assert_true(af__hsts_wants(hsts, "parent.test", NOW + 99));
+    assert_true(afc__hsts_wants(hsts, "child.parent.test", NOW));
+    assert_true(afc__hsts_wants(hsts, "parent.test", NOW + 99));
     keep(hsts, "child.parent.test", 200, false);
     keep(hsts, "parent.test", 0, false);
-    assert_false(af__hsts_wants(hsts, "parent.test", NOW));
-    assert_true(af__hsts_wants(hsts, "child.parent.test", NOW));
-    assert_false(af__hsts_wants(hsts, "x.child.parent.test", NOW));
-    assert_false(af__hsts_wants(hsts, "child.parent.test", NOW + 200));
-    af_hsts_release(hsts);
+    assert_false(afc__hsts_wants(hsts, "parent.test", NOW));
+    assert_true(afc__hsts_wants(hsts, "child.parent.test", NOW));
+    assert_false(afc__hsts_wants(hsts, "x.child.parent.test", NOW));
+    assert_false(afc__hsts_wants(hsts, "child.parent.test", NOW + 200));
+    afc_hsts_release(hsts);
 }
 
 static void addresses_and_other_scripts_are_no_names(void **state) {
     (void)state;
-    af_hsts *hsts = make_store();
+    afc_hsts *hsts = make_store();
     keep(hsts, "10.0.0.1", 100, true);
     keep(hsts, "::1", 100, true);
-    assert_false(af__hsts_wants(hsts, "10.0.0.1", NOW));
+    assert_false(afc__hsts_wants(hsts, "10.0.0.1", NOW));
     static const char *const bad[] = {
         "10.0.0.1",       "::1", "",     ".",     ".x",         "a b",
         "b\xc3\xbc.test", "a/b", "a..b", "127.1", "0x7f.0.0.1", "1.2.3.4.5"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        check_status(af_hsts_add(hsts, bad[i], AF_HSTS_FOREVER, true, NULL), AF_EINVAL);
-        assert_false(af_hsts_has(hsts, bad[i]));
+        check_status(afc_hsts_add(hsts, bad[i], AFC_HSTS_FOREVER, true, NULL), AFC_EINVAL);
+        assert_false(afc_hsts_has(hsts, bad[i]));
     }
-    check_status(af_hsts_add(hsts, "EXAMPLE.test.", AF_HSTS_FOREVER, false, NULL), AF_OK);
-    assert_true(af_hsts_has(hsts, "example.TEST"));
-    assert_int_equal(af_hsts_remove(hsts, "Example.test."), 1);
-    assert_int_equal(af_hsts_remove(hsts, NULL), 0);
-    check_status(af_hsts_add(hsts, "example.test", AF_HSTS_FOREVER, false, NULL), AF_OK);
-    check_status(af_hsts_add(hsts, "example.test", 1, false, NULL), AF_OK);
-    assert_false(af_hsts_has(hsts, "example.test"));
-    af_hsts_release(hsts);
+    check_status(afc_hsts_add(hsts, "EXAMPLE.test.", AFC_HSTS_FOREVER, false, NULL), AFC_OK);
+    assert_true(afc_hsts_has(hsts, "example.TEST"));
+    assert_int_equal(afc_hsts_remove(hsts, "Example.test."), 1);
+    assert_int_equal(afc_hsts_remove(hsts, NULL), 0);
+    check_status(afc_hsts_add(hsts, "example.test", AFC_HSTS_FOREVER, false, NULL), AFC_OK);
+    check_status(afc_hsts_add(hsts, "example.test", 1, false, NULL), AFC_OK);
+    assert_false(afc_hsts_has(hsts, "example.test"));
+    afc_hsts_release(hsts);
 }
 
 static void stores_have_a_limit(void **state) {
     (void)state;
-    af_hsts *hsts;
-    af_hsts_options options = AF_HSTS_OPTIONS_INIT;
+    afc_hsts *hsts;
+    afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
     options.max_hosts = 3;
-    check_status(af_hsts_new(&hsts, &options, NULL), AF_OK);
+    check_status(afc_hsts_new(&hsts, &options, NULL), AFC_OK);
     keep(hsts, "a.test", 30, false);
     keep(hsts, "b.test", 10, false);
     keep(hsts, "c.test", 20, false);
     keep(hsts, "d.test", 40, false);
-    assert_false(af__hsts_wants(hsts, "b.test", NOW));
-    assert_true(af__hsts_wants(hsts, "c.test", NOW) && af__hsts_wants(hsts, "d.test", NOW));
-    assert_int_equal(af_hsts_remove(hsts, NULL), 3);
-    af_hsts_release(hsts);
+    assert_false(afc__hsts_wants(hsts, "b.test", NOW));
+    assert_true(afc__hsts_wants(hsts, "c.test", NOW) && afc__hsts_wants(hsts, "d.test", NOW));
+    assert_int_equal(afc_hsts_remove(hsts, NULL), 3);
+    afc_hsts_release(hsts);
 }
 
 /** Redirects lead through as many names of one site as somebody likes, each to be remembered for ever. */
 static void keeps_hosts_of_others_when_one_site_adds_thousands(void **state) {
     (void)state;
-    af_hsts *hsts = make_store();
+    afc_hsts *hsts = make_store();
     keep(hsts, "a.example.org", 10, false);
     for (int i = 0; i < 11000; i++) {
         char host[64];
         snprintf(host, sizeof host, "h%d.evil.co.uk", i);
         keep(hsts, host, 1000 + i, false);
     }
-    assert_true(af__hsts_wants(hsts, "a.example.org", NOW));
-    assert_true(af__hsts_wants(hsts, "h10999.evil.co.uk", NOW));
-    assert_false(af__hsts_wants(hsts, "h0.evil.co.uk", NOW));
-    assert_int_equal(af_hsts_remove(hsts, NULL), 1 + 10000 / 20 + 1);
-    af_hsts_release(hsts);
+    assert_true(afc__hsts_wants(hsts, "a.example.org", NOW));
+    assert_true(afc__hsts_wants(hsts, "h10999.evil.co.uk", NOW));
+    assert_false(afc__hsts_wants(hsts, "h0.evil.co.uk", NOW));
+    assert_int_equal(afc_hsts_remove(hsts, NULL), 1 + 10000 / 20 + 1);
+    afc_hsts_release(hsts);
 }
 
 /* ---- The file ------------------------------------------------------------------------------ */
 
-static af_hsts *store_at(const char *path) {
-    af_hsts *hsts;
-    af_hsts_options options = AF_HSTS_OPTIONS_INIT;
+static afc_hsts *store_at(const char *path) {
+    afc_hsts *hsts;
+    afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
     options.path = path;
-    check_status(af_hsts_new(&hsts, &options, NULL), AF_OK);
+    check_status(afc_hsts_new(&hsts, &options, NULL), AFC_OK);
     return hsts;
 }
 
@@ -162,26 +162,26 @@ static void stores_outlive_their_process(void **state) {
     folder folder;
     folder_make(&folder);
     const char *path = path_in(&folder, "hsts");
-    af_hsts *hsts = store_at(path);
-    check_status(af_hsts_add(hsts, "a.test", AF_HSTS_FOREVER, true, NULL), AF_OK);
-    check_status(af_hsts_add(hsts, "b.test", INT64_C(4102444800), false, NULL), AF_OK);
-    check_status(af_hsts_add(hsts, "c.test", INT64_MAX - 1, false, NULL), AF_OK);
-    af_hsts_release(hsts);
+    afc_hsts *hsts = store_at(path);
+    check_status(afc_hsts_add(hsts, "a.test", AFC_HSTS_FOREVER, true, NULL), AFC_OK);
+    check_status(afc_hsts_add(hsts, "b.test", INT64_C(4102444800), false, NULL), AFC_OK);
+    check_status(afc_hsts_add(hsts, "c.test", INT64_MAX - 1, false, NULL), AFC_OK);
+    afc_hsts_release(hsts);
     struct stat info;
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0600);
     assert_int_equal(count_files(&folder), 1);
     hsts = store_at(path);
-    assert_true(af_hsts_has(hsts, "x.a.test"));
-    assert_true(af__hsts_wants(hsts, "b.test", INT64_C(4102444799)));
-    assert_false(af__hsts_wants(hsts, "b.test", INT64_C(4102444800)));
-    assert_true(af_hsts_has(hsts, "c.test"));
-    assert_false(af_hsts_has(hsts, "x.b.test"));
-    check_status(af_hsts_save(hsts, path_in(&folder, "no/where"), NULL), AF_EFILE);
-    af_hsts_release(hsts);
+    assert_true(afc_hsts_has(hsts, "x.a.test"));
+    assert_true(afc__hsts_wants(hsts, "b.test", INT64_C(4102444799)));
+    assert_false(afc__hsts_wants(hsts, "b.test", INT64_C(4102444800)));
+    assert_true(afc_hsts_has(hsts, "c.test"));
+    assert_false(afc_hsts_has(hsts, "x.b.test"));
+    check_status(afc_hsts_save(hsts, path_in(&folder, "no/where"), NULL), AFC_EFILE);
+    afc_hsts_release(hsts);
     hsts = make_store();
-    check_status(af_hsts_save(hsts, NULL, NULL), AF_EINVAL);
-    af_hsts_release(hsts);
+    check_status(afc_hsts_save(hsts, NULL, NULL), AFC_EINVAL);
+    afc_hsts_release(hsts);
     folder_remove(&folder);
 }
 
@@ -196,16 +196,16 @@ static void hostile_files_are_read_line_by_line(void **state) {
         "w.test \"99999999 99:99:99\" more\nlate.test \"20980101 10:20:30\"\n";
     char copy[sizeof text];
     for (size_t cut = 0; cut < sizeof text; cut++) {
-        write_file(path, (af_slice){text, cut});
-        af_hsts *hsts = store_at(path);
-        assert_int_equal(af_hsts_has(hsts, "a.good.test"), cut >= 31);
-        assert_false(af_hsts_has(hsts, "y.test") || af_hsts_has(hsts, "z.test"));
+        write_file(path, (afc_slice){text, cut});
+        afc_hsts *hsts = store_at(path);
+        assert_int_equal(afc_hsts_has(hsts, "a.good.test"), cut >= 31);
+        assert_false(afc_hsts_has(hsts, "y.test") || afc_hsts_has(hsts, "z.test"));
         unlink(path);
-        af_hsts_release(hsts);
+        afc_hsts_release(hsts);
         memcpy(copy, text, sizeof text);
         copy[cut] = '\0';
-        write_file(path, (af_slice){copy, sizeof text - 1});
-        af_hsts_release(store_at(path));
+        write_file(path, (afc_slice){copy, sizeof text - 1});
+        afc_hsts_release(store_at(path));
     }
     folder_remove(&folder);
 }
@@ -215,19 +215,19 @@ static void memory_may_run_out(void **state) {
     folder folder;
     folder_make(&folder);
     const char *path = path_in(&folder, "hsts");
-    af_hsts_options options = AF_HSTS_OPTIONS_INIT;
+    afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
     options.path = path;
     TORTURE(round) {
-        af_hsts *hsts;
-        af_status status = af_hsts_new(&hsts, &options, NULL);
-        if (status == AF_OK) {
-            status = af_hsts_add(hsts, "a.test", AF_HSTS_FOREVER, true, NULL);
-            assert_true(status == AF_OK || status == AF_ENOMEM);
-            status = af_hsts_save(hsts, NULL, NULL);
-            assert_true(status == AF_OK || status == AF_ENOMEM);
-            af_hsts_release(hsts);
+        afc_hsts *hsts;
+        afc_status status = afc_hsts_new(&hsts, &options, NULL);
+        if (status == AFC_OK) {
+            status = afc_hsts_add(hsts, "a.test", AFC_HSTS_FOREVER, true, NULL);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM);
+            status = afc_hsts_save(hsts, NULL, NULL);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM);
+            afc_hsts_release(hsts);
         } else {
-            check_status(status, AF_ENOMEM);
+            check_status(status, AFC_ENOMEM);
         }
     }
     folder_remove(&folder);
@@ -238,23 +238,23 @@ static void memory_may_run_out(void **state) {
 /** A TLS server under the names of a session that has a store. */
 typedef struct site {
     world *world;
-    af_hsts *hsts;
+    afc_hsts *hsts;
     unsigned port;
 } site;
 
 static void use(site *site, bool is_lax) {
     const uint16_t port = (uint16_t)site->port;
-    const af_host_override override = {"*", port, "127.0.0.1"};
-    af_trust_options trust = AF_TRUST_OPTIONS_INIT;
-    trust.anchors = af_slice_of(afts_cert_pem(site->world->authority));
+    const afc_host_override override = {"*", port, "127.0.0.1"};
+    afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+    trust.anchors = afc_slice_of(afts_cert_pem(site->world->authority));
     trust.everywhere.allow_invalid_certificates = is_lax;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    options.network = (af_network_options){.overrides = &override, .override_count = 1};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.network = (afc_network_options){.overrides = &override, .override_count = 1};
     options.hsts = site->hsts;
-    check_status(af_trust_policy_new(&options.trust, &trust, NULL), AF_OK);
+    check_status(afc_trust_policy_new(&options.trust, &trust, NULL), AFC_OK);
     world_close_session(site->world);
-    check_status(af_session_new(&site->world->session, &options, NULL), AF_OK);
-    af_trust_policy_release(options.trust);
+    check_status(afc_session_new(&site->world->session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
 }
 
 static site make_site(void) {
@@ -269,17 +269,17 @@ static site make_site(void) {
 
 static void end_site(site *site) {
     world_close_session(site->world);
-    af_hsts_release(site->hsts);
+    afc_hsts_release(site->hsts);
     world_free(site->world);
 }
 
 static void fetch(site *site, const char *scheme, const char *host, const char *path,
-                  af_status expected) {
+                  afc_status expected) {
     call *call = call_new(site->world, "/");
     call->request.url = text_of(site->world, "%s://%s:%u%s", scheme, host, site->port, path);
     call_perform(call);
     check_ended(call, expected);
-    if (expected == AF_OK) check_contains(af_result_get_url(call->result), "https://");
+    if (expected == AFC_OK) check_contains(afc_result_get_url(call->result), "https://");
     call_free(call);
 }
 
@@ -300,12 +300,12 @@ static void check_all_spoke_tls(world *world) {
 static void http_becomes_https_before_a_byte_is_sent(void **state) {
     (void)state;
     site site = make_site();
-    fetch(&site, "https", "localhost", "/hsts", AF_OK);
-    assert_true(af_hsts_has(site.hsts, "localhost"));
+    fetch(&site, "https", "localhost", "/hsts", AFC_OK);
+    assert_true(afc_hsts_has(site.hsts, "localhost"));
     static const char *const hosts[] = {"localhost", "LOCALHOST", "localhost."};
-    for (size_t i = 0; i < COUNT_OF(hosts); i++) fetch(&site, "http", hosts[i], "/", AF_OK);
+    for (size_t i = 0; i < COUNT_OF(hosts); i++) fetch(&site, "http", hosts[i], "/", AFC_OK);
     /* Its certificate is for no name below it, which is found out over TLS. */
-    fetch(&site, "http", "www.localhost", "/", AF_EUNTRUSTED);
+    fetch(&site, "http", "www.localhost", "/", AFC_EUNTRUSTED);
     check_all_spoke_tls(site.world);
     end_site(&site);
 }
@@ -313,13 +313,13 @@ static void http_becomes_https_before_a_byte_is_sent(void **state) {
 static void redirects_go_to_https_at_once(void **state) {
     (void)state;
     site site = make_site();
-    check_status(af_hsts_add(site.hsts, "localhost", AF_HSTS_FOREVER, false, NULL), AF_OK);
+    check_status(afc_hsts_add(site.hsts, "localhost", AFC_HSTS_FOREVER, false, NULL), AFC_OK);
     serve(site.world, "/away",
           answer(302, text_of(site.world, "Location: http://localhost:%u/", site.port), ""));
     /* Not from https to http, which would be refused. */
-    fetch(&site, "https", "localhost", "/away", AF_OK);
-    af_hsts_remove(site.hsts, NULL);
-    fetch(&site, "https", "localhost", "/away", AF_EREDIRECT);
+    fetch(&site, "https", "localhost", "/away", AFC_OK);
+    afc_hsts_remove(site.hsts, NULL);
+    fetch(&site, "https", "localhost", "/away", AFC_EREDIRECT);
     end_site(&site);
 }
 
@@ -328,26 +328,26 @@ static void only_servers_without_fault_are_believed(void **state) {
     site site = make_site();
     /* Under a name that the certificate isn't for, let through. */
     use(&site, true);
-    fetch(&site, "https", "other.test", "/hsts", AF_EUNTRUSTED);
-    fetch(&site, "https", "127.0.0.1", "/hsts", AF_OK);
-    assert_int_equal(af_hsts_remove(site.hsts, NULL), 0);
+    fetch(&site, "https", "other.test", "/hsts", AFC_EUNTRUSTED);
+    fetch(&site, "https", "127.0.0.1", "/hsts", AFC_OK);
+    assert_int_equal(afc_hsts_remove(site.hsts, NULL), 0);
     end_site(&site);
     world *plain = world_new(NULL, NULL);
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    af_hsts *hsts = options.hsts = make_store();
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    afc_hsts *hsts = options.hsts = make_store();
     world_close_session(plain);
-    check_status(af_session_new(&plain->session, &options, NULL), AF_OK);
+    check_status(afc_session_new(&plain->session, &options, NULL), AFC_OK);
     serve(plain, "/hsts", answer(200, "Strict-Transport-Security: max-age=1000", ""));
     call *call = call_new(plain, "/hsts");
     char url[64];
     snprintf(url, sizeof url, "http://localhost%s", strrchr(url_of(plain, "/hsts"), ':'));
     call->request.url = url;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
-    assert_int_equal(af_hsts_remove(hsts, NULL), 0);
+    assert_int_equal(afc_hsts_remove(hsts, NULL), 0);
     world_free(plain);
-    af_hsts_release(hsts);
+    afc_hsts_release(hsts);
 }
 
 static void a_chain_that_was_let_through_is_not_believed(void **state) {
@@ -357,12 +357,12 @@ static void a_chain_that_was_let_through_is_not_believed(void **state) {
     afts_cert *authority = site.world->authority;
     site.world->authority = stranger;
     use(&site, true);
-    fetch(&site, "https", "localhost", "/hsts", AF_OK);
-    assert_int_equal(af_hsts_remove(site.hsts, NULL), 0);
+    fetch(&site, "https", "localhost", "/hsts", AFC_OK);
+    assert_int_equal(afc_hsts_remove(site.hsts, NULL), 0);
     site.world->authority = authority;
     use(&site, false);
-    fetch(&site, "https", "localhost", "/hsts", AF_OK);
-    assert_int_equal(af_hsts_remove(site.hsts, NULL), 1);
+    fetch(&site, "https", "localhost", "/hsts", AFC_OK);
+    assert_int_equal(afc_hsts_remove(site.hsts, NULL), 1);
     end_site(&site);
     afts_cert_free(stranger);
 }
@@ -371,8 +371,9 @@ static void a_chain_that_was_let_through_is_not_believed(void **state) {
 static void names_in_other_scripts_are_the_same_names(void **state) {
     (void)state;
     site site = make_site();
-    check_status(af_hsts_add(site.hsts, "xn--bcher-kva.test", AF_HSTS_FOREVER, false, NULL), AF_OK);
-    check_status(af_hsts_add(site.hsts, "plain.test", AF_HSTS_FOREVER, false, NULL), AF_OK);
+    check_status(afc_hsts_add(site.hsts, "xn--bcher-kva.test", AFC_HSTS_FOREVER, false, NULL),
+                 AFC_OK);
+    check_status(afc_hsts_add(site.hsts, "plain.test", AFC_HSTS_FOREVER, false, NULL), AFC_OK);
     static const char *const hosts[] = {"b\xc3\xbc"
                                         "cher.test",
                                         "B\xc3\x9c"
@@ -383,8 +384,8 @@ static void names_in_other_scripts_are_the_same_names(void **state) {
         call->request.url = text_of(site.world, "http://%s:%u/", hosts[i], site.port);
         call_perform(call);
         /* The certificate is another's; in a locale that can't write the name it is none at all. */
-        assert_true(call->failure.status == AF_EUNTRUSTED || call->failure.status == AF_EINVAL ||
-                    call->failure.status == AF_EDNS);
+        assert_true(call->failure.status == AFC_EUNTRUSTED || call->failure.status == AFC_EINVAL ||
+                    call->failure.status == AFC_EDNS);
         call_free(call);
     }
     check_all_spoke_tls(site.world);

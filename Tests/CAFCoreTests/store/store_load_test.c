@@ -12,49 +12,49 @@
    would take many minutes for the largest files here; no clock is needed to notice. */
 enum { FULL = 50000, HOSTS = 200000, COOKIES = 400000, OF_ONE_DOMAIN = 20000 };
 
-static void append(af__buffer *text, const char *format, unsigned number) {
+static void append(afc__buffer *text, const char *format, unsigned number) {
     char line[128];
     int size = snprintf(line, sizeof line, format, number, number % 7);
-    check_status(af__buffer_append(text, line, (size_t)size), AF_OK);
+    check_status(afc__buffer_append(text, line, (size_t)size), AFC_OK);
 }
 
-static void finish(af__buffer *text, const char *path) {
-    write_file(path, (af_slice){text->bytes, text->size});
-    af__buffer_clear(text);
+static void finish(afc__buffer *text, const char *path) {
+    write_file(path, (afc_slice){text->bytes, text->size});
+    afc__buffer_clear(text);
 }
 
 /* ---- Hosts --------------------------------------------------------------------------------- */
 
-static af_hsts *hsts_from(const char *path, uint32_t most) {
-    af_hsts *hsts;
-    af_hsts_options options = AF_HSTS_OPTIONS_INIT;
+static afc_hsts *hsts_from(const char *path, uint32_t most) {
+    afc_hsts *hsts;
+    afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
     options.path = path;
     options.max_hosts = most;
-    check_status(af_hsts_new(&hsts, &options, NULL), AF_OK);
+    check_status(afc_hsts_new(&hsts, &options, NULL), AFC_OK);
     return hsts;
 }
 
 /** Seconds of 2099: hours, minutes and seconds of one day after the other. */
-static void append_host(af__buffer *text, unsigned number, unsigned end) {
+static void append_host(afc__buffer *text, unsigned number, unsigned end) {
     char line[64];
     unsigned day = end / 86400, second = end % 86400;
     int size = snprintf(line, sizeof line, "%x.t \"209901%02u %02u:%02u:%02u\"\n", number, 1 + day,
                         second / 3600, second / 60 % 60, second % 60);
-    check_status(af__buffer_append(text, line, (size_t)size), AF_OK);
+    check_status(afc__buffer_append(text, line, (size_t)size), AFC_OK);
 }
 
-static bool has_host(af_hsts *hsts, unsigned number) {
+static bool has_host(afc_hsts *hsts, unsigned number) {
     char host[32];
     snprintf(host, sizeof host, "%x.t", number);
-    return af_hsts_has(hsts, host);
+    return afc_hsts_has(hsts, host);
 }
 
-static void check_last_hosts_stayed(af_hsts *hsts, const char *what) {
+static void check_last_hosts_stayed(afc_hsts *hsts, const char *what) {
     for (unsigned i = 0; i < HOSTS; i += 97) {
         if (has_host(hsts, i) != (i >= HOSTS - FULL)) print_error("%s: %u\n", what, i);
         assert_int_equal(has_host(hsts, i), i >= HOSTS - FULL);
     }
-    assert_int_equal(af_hsts_remove(hsts, NULL), FULL);
+    assert_int_equal(afc_hsts_remove(hsts, NULL), FULL);
 }
 
 /** In whichever order they are written: each later than all before, earlier, and mixed. */
@@ -65,16 +65,16 @@ static void hosts_that_end_last_stay(void **state) {
     const char *path = path_in(&folder, "hsts");
     const unsigned steps[] = {1, HOSTS - 1, 7919};
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
-        af__buffer text;
-        af__buffer_init(&text, 32 * 1024 * 1024);
+        afc__buffer text;
+        afc__buffer_init(&text, 32 * 1024 * 1024);
         for (unsigned number = 0, line = 0; line < HOSTS; line++) {
             append_host(&text, number, number);
             number = (unsigned)(((uint64_t)number + steps[i]) % HOSTS);
         }
         finish(&text, path);
-        af_hsts *hsts = hsts_from(path, FULL);
+        afc_hsts *hsts = hsts_from(path, FULL);
         check_last_hosts_stayed(hsts, i == 0 ? "upwards" : i == 1 ? "downwards" : "mixed");
-        af_hsts_release(hsts);
+        afc_hsts_release(hsts);
     }
     folder_remove(&folder);
 }
@@ -87,21 +87,21 @@ static void a_host_of_two_lines_has_the_end_of_the_last(void **state) {
     write_file(path, S("a.test \"unlimited\"\nb.test \"20990101 00:00:00\"\n"
                        "a.test \"20980101 00:00:00\"\nc.test \"20970101 00:00:00\"\n"
                        "d.test \"20980601 00:00:00\"\n"));
-    af_hsts *hsts = hsts_from(path, 2);
-    assert_true(af_hsts_has(hsts, "b.test") && af_hsts_has(hsts, "d.test"));
-    assert_int_equal(af_hsts_remove(hsts, NULL), 2);
-    af_hsts_release(hsts);
+    afc_hsts *hsts = hsts_from(path, 2);
+    assert_true(afc_hsts_has(hsts, "b.test") && afc_hsts_has(hsts, "d.test"));
+    assert_int_equal(afc_hsts_remove(hsts, NULL), 2);
+    afc_hsts_release(hsts);
     folder_remove(&folder);
 }
 
 /* ---- Cookies ------------------------------------------------------------------------------- */
 
-static af_cookie_jar *jar_from(const char *path, uint32_t most) {
-    af_cookie_jar *jar;
-    af_cookie_jar_options options = AF_COOKIE_JAR_OPTIONS_INIT;
+static afc_cookie_jar *jar_from(const char *path, uint32_t most) {
+    afc_cookie_jar *jar;
+    afc_cookie_jar_options options = AFC_COOKIE_JAR_OPTIONS_INIT;
     options.path = path;
     options.max_cookies = most;
-    check_status(af_cookie_jar_new(&jar, &options, NULL), AF_OK);
+    check_status(afc_cookie_jar_new(&jar, &options, NULL), AFC_OK);
     return jar;
 }
 
@@ -110,24 +110,24 @@ static void cookies_further_down_stay(void **state) {
     folder folder;
     folder_make(&folder);
     const char *path = path_in(&folder, "jar");
-    af__buffer text;
-    af__buffer_init(&text, 32 * 1024 * 1024);
+    afc__buffer text;
+    afc__buffer_init(&text, 32 * 1024 * 1024);
     for (unsigned i = 0; i < COOKIES; i++) {
         append(&text, "%x.t\tFALSE\t/\tFALSE\t4102444800\ta\t%u\n", i);
     }
     finish(&text, path);
-    af_cookie_jar *jar = jar_from(path, 0);
+    afc_cookie_jar *jar = jar_from(path, 0);
     assert_int_equal(jar->count, 3000);
-    af_cookie_list *list;
-    check_status(af_cookie_jar_copy(jar, NULL, &list, NULL), AF_OK);
+    afc_cookie_list *list;
+    check_status(afc_cookie_jar_copy(jar, NULL, &list, NULL), AFC_OK);
     assert_int_equal(list->count, 3000);
     for (unsigned i = 0; i < list->count; i++) {
         char domain[32];
         snprintf(domain, sizeof domain, "%x.t", COOKIES - 3000 + i);
         assert_string_equal(list->cookies[i].domain, domain);
     }
-    af_cookie_list_free(list);
-    af_cookie_jar_release(jar);
+    afc_cookie_list_free(list);
+    afc_cookie_jar_release(jar);
     folder_remove(&folder);
 }
 
@@ -136,43 +136,43 @@ static void cookies_of_one_domain_have_no_more_than_its_room(void **state) {
     folder folder;
     folder_make(&folder);
     const char *path = path_in(&folder, "jar");
-    af__buffer text;
-    af__buffer_init(&text, 32 * 1024 * 1024);
+    afc__buffer text;
+    afc__buffer_init(&text, 32 * 1024 * 1024);
     append(&text, "x.t\tFALSE\t/\tFALSE\t4102444800\tfirst%u\t%u\n", 0);
     append(&text, "x.t\tFALSE\t/\tTRUE\t4102444800\tsecure%u\t%u\n", 0);
     for (unsigned i = 0; i < OF_ONE_DOMAIN; i++) {
         append(&text, "x.t\tFALSE\t/\tFALSE\t4102444800\t%x\t%u\n", i);
     }
     finish(&text, path);
-    af_cookie_jar *jar = jar_from(path, 0);
+    afc_cookie_jar *jar = jar_from(path, 0);
     assert_int_equal(jar->count, 180);
-    assert_int_equal(af_cookie_jar_remove(jar, "first0", NULL, NULL), 0);
-    assert_int_equal(af_cookie_jar_remove(jar, "secure0", NULL, NULL), 1);
-    af_cookie_jar_release(jar);
+    assert_int_equal(afc_cookie_jar_remove(jar, "first0", NULL, NULL), 0);
+    assert_int_equal(afc_cookie_jar_remove(jar, "secure0", NULL, NULL), 1);
+    afc_cookie_jar_release(jar);
     folder_remove(&folder);
 }
 
 /* ---- While it is used ---------------------------------------------------------------------- */
 
-static void keep(af_cookie_jar *jar, const char *host, const char *line, int64_t now) {
+static void keep(afc_cookie_jar *jar, const char *host, const char *line, int64_t now) {
     const char *why;
-    const af__cookie_site site = {host, S("/"), true};
-    check_status(af__cookie_jar_keep(jar, &site, af_slice_of(line), now, &why), AF_OK);
+    const afc__cookie_site site = {host, S("/"), true};
+    check_status(afc__cookie_jar_keep(jar, &site, afc_slice_of(line), now, &why), AFC_OK);
 }
 
-static bool has_cookie(af_cookie_jar *jar, const char *host, int64_t now) {
+static bool has_cookie(afc_cookie_jar *jar, const char *host, int64_t now) {
     char *sent;
-    const af__cookie_site site = {host, S("/"), true};
-    check_status(af__cookie_jar_write(jar, &site, now, &sent), AF_OK);
+    const afc__cookie_site site = {host, S("/"), true};
+    check_status(afc__cookie_jar_write(jar, &site, now, &sent), AFC_OK);
     bool has = sent != NULL;
-    af_free(sent);
+    afc_free(sent);
     return has;
 }
 
 /** Expired ones first, however the one that ended first left; then by use, not by age. */
 static void a_full_jar_gives_up_what_expired_then_what_was_not_used(void **state) {
     (void)state;
-    af_cookie_jar *jar = jar_from(NULL, 4);
+    afc_cookie_jar *jar = jar_from(NULL, 4);
     keep(jar, "a.t", "a=1", 10);
     keep(jar, "b.t", "b=1; Max-Age=5", 10);
     keep(jar, "c.t", "c=1; Max-Age=100", 10);
@@ -190,7 +190,7 @@ static void a_full_jar_gives_up_what_expired_then_what_was_not_used(void **state
     assert_int_equal(jar->count, 4);
     assert_true(has_cookie(jar, "d.t", 110) && has_cookie(jar, "e.t", 110));
     assert_true(has_cookie(jar, "f.t", 110) && has_cookie(jar, "g.t", 110));
-    af_cookie_jar_release(jar);
+    afc_cookie_jar_release(jar);
 }
 
 int main(void) {

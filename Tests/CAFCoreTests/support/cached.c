@@ -30,11 +30,11 @@ void cached_value_release(void *world, void *value) {
     free(cached);
 }
 
-static void on_evict(void *context, af_slice key, void *value, af_cache_reason reason) {
+static void on_evict(void *context, afc_slice key, void *value, afc_cache_reason reason) {
     cached_world *world = context;
     cached_value *cached = value;
     char room[CACHED_KEY];
-    af_slice expected = cached_key(room, cached->number);
+    afc_slice expected = cached_key(room, cached->number);
     if (key.size != expected.size || memcmp(key.bytes, expected.bytes, key.size) != 0) abort();
     atomic_fetch_add(&world->evicted[reason], 1);
 }
@@ -44,8 +44,8 @@ static int64_t now_us(void *context) {
     return world->now_us;
 }
 
-af_cache_options cached_options(cached_world *world) {
-    af_cache_options options = AF_CACHE_INIT;
+afc_cache_options cached_options(cached_world *world) {
+    afc_cache_options options = AFC_CACHE_INIT;
     options.retain = cached_value_retain;
     options.release = cached_value_release;
     options.on_evict = on_evict;
@@ -54,26 +54,26 @@ af_cache_options cached_options(cached_world *world) {
     return options;
 }
 
-af_slice cached_key(char *room, uint64_t number) {
+afc_slice cached_key(char *room, uint64_t number) {
     int size = snprintf(room, CACHED_KEY, "http://h/%llu", (unsigned long long)number);
-    return (af_slice){room, (size_t)size};
+    return (afc_slice){room, (size_t)size};
 }
 
-af_status cached_put(af_cache *cache, cached_world *world, uint64_t number, uint64_t cost) {
+afc_status cached_put(afc_cache *cache, cached_world *world, uint64_t number, uint64_t cost) {
     char room[CACHED_KEY];
-    return af_cache_put(cache, cached_key(room, number), cached_value_new(world, number), cost);
+    return afc_cache_put(cache, cached_key(room, number), cached_value_new(world, number), cost);
 }
 
-bool cached_use(af_cache *cache, cached_world *world, uint64_t number) {
+bool cached_use(afc_cache *cache, cached_world *world, uint64_t number) {
     char room[CACHED_KEY];
-    cached_value *value = af_cache_copy(cache, cached_key(room, number));
+    cached_value *value = afc_cache_copy(cache, cached_key(room, number));
     if (value == NULL) return false;
     if (value->number != number) abort();
     cached_value_release(world, value);
     return true;
 }
 
-bool cached_remove(af_cache *cache, uint64_t number) {
+bool cached_remove(afc_cache *cache, uint64_t number) {
     char room[CACHED_KEY];
-    return af_cache_remove(cache, cached_key(room, number));
+    return afc_cache_remove(cache, cached_key(room, number));
 }

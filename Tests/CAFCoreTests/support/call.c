@@ -19,16 +19,16 @@ static void count(call *call, atomic_uint *counter) {
     pthread_mutex_unlock(&call->lock);
 }
 
-static af_redirect_answer on_redirect(void *context, af_redirect *redirect) {
+static afc_redirect_answer on_redirect(void *context, afc_redirect *redirect) {
     call *call = context;
     note(call, 'r');
-    af_redirect_answer answer = AF_REDIRECT_FOLLOW;
+    afc_redirect_answer answer = AFC_REDIRECT_FOLLOW;
     if (call->at_redirect != NULL) answer = call->at_redirect(call, redirect);
     count(call, &call->redirect_count);
     return answer;
 }
 
-static void on_informational(void *context, const af_head *head) {
+static void on_informational(void *context, const afc_head *head) {
     call *call = context;
     note(call, 'i');
     unsigned index = atomic_load(&call->informational_count);
@@ -36,15 +36,15 @@ static void on_informational(void *context, const af_head *head) {
     count(call, &call->informational_count);
 }
 
-static af_status on_head(void *context, af_response *response) {
+static afc_status on_head(void *context, afc_response *response) {
     call *call = context;
     note(call, 'h');
-    af_status status = call->at_head != NULL ? call->at_head(call, response) : AF_OK;
+    afc_status status = call->at_head != NULL ? call->at_head(call, response) : AFC_OK;
     count(call, &call->head_count);
     return status;
 }
 
-static void collect(call *call, af_slice chunk) {
+static void collect(call *call, afc_slice chunk) {
     char *more = realloc(call->collected, call->collected_size + chunk.size);
     if (more == NULL) return;
     memcpy(more + call->collected_size, chunk.bytes, chunk.size);
@@ -52,32 +52,32 @@ static void collect(call *call, af_slice chunk) {
     call->collected_size += chunk.size;
 }
 
-static af_status on_body(void *context, af_slice chunk) {
+static afc_status on_body(void *context, afc_slice chunk) {
     call *call = context;
     note(call, 'b');
-    af_status status = call->at_body != NULL ? call->at_body(call, chunk) : AF_OK;
-    if (status == AF_OK) {
+    afc_status status = call->at_body != NULL ? call->at_body(call, chunk) : AFC_OK;
+    if (status == AFC_OK) {
         if (call->keeps_body) collect(call, chunk);
         atomic_fetch_add(&call->taken, chunk.size);
     }
-    count(call, status == AF_OK ? &call->body_count : &call->refused_count);
+    count(call, status == AFC_OK ? &call->body_count : &call->refused_count);
     return status;
 }
 
-static void on_progress(void *context, const af_progress *progress) {
+static void on_progress(void *context, const afc_progress *progress) {
     call *call = context;
     note(call, 'p');
     call->progress = *progress;
 }
 
-static void on_done(void *context, af_result *result) {
+static void on_done(void *context, afc_result *result) {
     call *call = context;
     note(call, 'd');
     call->result = result;
-    call->failure = *af_result_get_failure(result);
-    call->head = af_result_get_head(result);
-    call->hops = af_result_get_hops(result, &call->hop_count);
-    call->body = af_result_get_body(result);
+    call->failure = *afc_result_get_failure(result);
+    call->head = afc_result_get_head(result);
+    call->hops = afc_result_get_hops(result, &call->hop_count);
+    call->body = afc_result_get_body(result);
     if (call->at_done != NULL) call->at_done(call);
     count(call, &call->done_count);
 }
@@ -96,9 +96,9 @@ call *call_new(world *world, const char *path) {
     pthread_mutex_init(&new->lock, NULL);
     pthread_cond_init(&new->changed, NULL);
     new->session = world->session;
-    new->request = (af_request)AF_REQUEST_INIT;
+    new->request = (afc_request)AFC_REQUEST_INIT;
     new->request.url = url_of(world, path);
-    new->events = (af_task_events)AF_TASK_EVENTS_INIT;
+    new->events = (afc_task_events)AFC_TASK_EVENTS_INIT;
     new->events.context = new;
     new->events.on_redirect = on_redirect;
     new->events.on_informational = on_informational;
@@ -111,11 +111,11 @@ call *call_new(world *world, const char *path) {
 }
 
 void call_start(call *call) {
-    af_failure failure;
-    af_status status = af_task_begin(&call->task, call->session, &call->request, &call->events,
-                                     &failure);
-    if (status != AF_OK) print_error("%s\n", failure.text);
-    check_status(status, AF_OK);
+    afc_failure failure;
+    afc_status status = afc_task_begin(&call->task, call->session, &call->request, &call->events,
+                                       &failure);
+    if (status != AFC_OK) print_error("%s\n", failure.text);
+    check_status(status, AFC_OK);
 }
 
 bool call_wait_or_end(call *call, atomic_uint *counter, unsigned count) {
@@ -141,7 +141,7 @@ void call_wait_for(call *call, atomic_uint *counter, unsigned count) {
 
 void call_wait(call *call) {
     call_wait_for(call, &call->release_count, 1);
-    if (call->keeps_body) call->body = (af_slice){call->collected, call->collected_size};
+    if (call->keeps_body) call->body = (afc_slice){call->collected, call->collected_size};
 }
 
 void call_perform(call *call) {
@@ -156,41 +156,41 @@ call *call_fetch(world *world, const char *path) {
 }
 
 void call_free(call *call) {
-    af_task_release(call->task);
+    afc_task_release(call->task);
     assert_int_equal(atomic_load(&call->release_count), 1);
     assert_true(atomic_load(&call->done_count) <= 1);
-    af_result_free(call->result);
+    afc_result_free(call->result);
     free(call->collected);
     pthread_cond_destroy(&call->changed);
     pthread_mutex_destroy(&call->lock);
     free(call);
 }
 
-void call_send(call *call, const char *method, af_slice body) {
+void call_send(call *call, const char *method, afc_slice body) {
     call->request.method = method;
-    call->request.body = (af_body){.kind = AF_BODY_BYTES, .bytes = body};
+    call->request.body = (afc_body){.kind = AFC_BODY_BYTES, .bytes = body};
 }
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 
-void check_ended_at(const call *call, af_status expected, const char *file, int line) {
+void check_ended_at(const call *call, afc_status expected, const char *file, int line) {
     if (call->failure.status != expected) print_error("failure: %s\n", call->failure.text);
     if (atomic_load(&call->done_count) != 1) print_error("events were \"%s\"\n", call->log);
     check_status_at(call->failure.status, expected, file, line);
     _assert_int_equal(atomic_load(&call->done_count), 1, file, line);
 }
 
-void check_fetch_at(world *world, const char *path, af_status expected, const char *file,
+void check_fetch_at(world *world, const char *path, afc_status expected, const char *file,
                     int line) {
     call *call = call_fetch(world, path);
     check_ended_at(call, expected, file, line);
     call_free(call);
 }
 
-call *call_fetch_url_at(world *world, const char *url, af_status expected, const char *file,
+call *call_fetch_url_at(world *world, const char *url, afc_status expected, const char *file,
                         int line) {
     call *call = call_new(world, "/");
-    const af_header header = {S_INIT("Authorization"), S_INIT("Bearer token"), 0};
+    const afc_header header = {S_INIT("Authorization"), S_INIT("Bearer token"), 0};
     call->request.url = url;
     call->request.headers = &header;
     call->request.header_count = 1;
@@ -203,20 +203,20 @@ int status_of(const call *call) {
     return call->head != NULL ? call->head->status : 0;
 }
 
-af_slice field_of(const call *call, const char *name) {
-    const af_header *field = call->head != NULL ? af_head_find(call->head, name) : NULL;
-    return field != NULL ? field->value : (af_slice){NULL, 0};
+afc_slice field_of(const call *call, const char *name) {
+    const afc_header *field = call->head != NULL ? afc_head_find(call->head, name) : NULL;
+    return field != NULL ? field->value : (afc_slice){NULL, 0};
 }
 
-af_status call_hold(call *call, af_slice chunk) {
+afc_status call_hold(call *call, afc_slice chunk) {
     (void)call, (void)chunk;
-    return AF_EAGAIN;
+    return AFC_EAGAIN;
 }
 
-af_status call_take_one(call *call, af_slice chunk) {
+afc_status call_take_one(call *call, afc_slice chunk) {
     (void)chunk;
     atomic_uint *permits = call->payload;
-    if (atomic_load(permits) == 0) return AF_EAGAIN;
+    if (atomic_load(permits) == 0) return AFC_EAGAIN;
     atomic_fetch_sub(permits, 1);
-    return AF_OK;
+    return AFC_OK;
 }

@@ -2,8 +2,8 @@
  * A task of a test. Records everything that its callbacks receive; fields and hooks choose what
  * they return.
  */
-#ifndef AF_TESTS_CALL_H
-#define AF_TESTS_CALL_H
+#ifndef AFC_TESTS_CALL_H
+#define AFC_TESTS_CALL_H
 
 #include "support/world.h"
 
@@ -15,27 +15,27 @@ typedef struct call call;
 
 struct call {
     /* Set these before call_start(). */
-    af_request request;
-    af_task_events events;
+    afc_request request;
+    afc_task_events events;
     bool keeps_body; /**< CALLBACK sink: collect what on_body takes in `body`. */
     /** Each may be NULL. They run on the loop thread: no assertions there. */
-    af_status (*at_head)(call *call, af_response *response);
-    af_status (*at_body)(call *call, af_slice chunk);
-    af_redirect_answer (*at_redirect)(call *call, af_redirect *redirect);
+    afc_status (*at_head)(call *call, afc_response *response);
+    afc_status (*at_body)(call *call, afc_slice chunk);
+    afc_redirect_answer (*at_redirect)(call *call, afc_redirect *redirect);
     void (*at_done)(call *call);
     void *payload; /**< For the hooks. */
 
-    af_session *session;
-    af_task *task;
+    afc_session *session;
+    afc_task *task;
 
     /* Results; stable after call_wait(). */
-    af_result *result;
-    af_failure failure;
-    const af_head *head;
-    af_slice body; /**< Of the result, or what on_body took. */
-    const af_hop *hops;
+    afc_result *result;
+    afc_failure failure;
+    const afc_head *head;
+    afc_slice body; /**< Of the result, or what on_body took. */
+    const afc_hop *hops;
     size_t hop_count;
-    af_progress progress; /**< The last one reported. */
+    afc_progress progress; /**< The last one reported. */
     /**
      * The events in their order: i(nformational) r(edirect) h(ead) b(ody) p(rogress) d(one)
      * (release) x. Repeats of b and of p are written once.
@@ -77,23 +77,24 @@ void call_wait_for(call *call, atomic_uint *counter, unsigned count);
 void call_free(call *call);
 
 /** Sets a body of copied bytes. */
-void call_send(call *call, const char *method, af_slice body);
+void call_send(call *call, const char *method, afc_slice body);
 
 /** For `at_body`: consumes nothing. */
-af_status call_hold(call *call, af_slice chunk);
+afc_status call_hold(call *call, afc_slice chunk);
 
 /** For `at_body`: consumes one piece per permit in `payload`, an atomic_uint. */
-af_status call_take_one(call *call, af_slice chunk);
+afc_status call_take_one(call *call, afc_slice chunk);
 
 /** Performs a call, compares the final status, frees it. */
-void check_fetch_at(world *world, const char *path, af_status expected, const char *file, int line);
+void check_fetch_at(world *world, const char *path, afc_status expected, const char *file,
+                    int line);
 #define check_fetch(world, path, expected) check_fetch_at(world, path, expected, __FILE__, __LINE__)
 
 /**
  * Fetch any URL with "Authorization: Bearer token", which is for its server alone, and compare the status of
  * the end.
  */
-call *call_fetch_url_at(world *world, const char *url, af_status expected, const char *file,
+call *call_fetch_url_at(world *world, const char *url, afc_status expected, const char *file,
                         int line);
 #define call_fetch_url(world, url, expected)                                                       \
     call_fetch_url_at(world, url, expected, __FILE__, __LINE__)
@@ -102,13 +103,13 @@ call *call_fetch_url_at(world *world, const char *url, af_status expected, const
 #define check_fetch_url(world, url, expected) call_free(call_fetch_url(world, url, expected))
 
 /** Checks that the call ended with `expected`; a failure shows both and the text. */
-void check_ended_at(const call *call, af_status expected, const char *file, int line);
+void check_ended_at(const call *call, afc_status expected, const char *file, int line);
 #define check_ended(call, expected) check_ended_at(call, expected, __FILE__, __LINE__)
 
 /** Returns the response's status; 0 if there is no head. */
 int status_of(const call *call);
 
 /** Returns the value of a response field; empty if there is none. */
-af_slice field_of(const call *call, const char *name);
+afc_slice field_of(const call *call, const char *name);
 
 #endif

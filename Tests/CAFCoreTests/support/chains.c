@@ -117,7 +117,7 @@ const chain *chain_named(const chains *chains, const char *name) {
     return NULL;
 }
 
-void chain_slices(const chain *chain, af_slice out[CHAIN_LONGEST]) {
+void chain_slices(const chain *chain, afc_slice out[CHAIN_LONGEST]) {
     for (size_t i = 0; i < chain->count; i++) {
         size_t size;
         out[i].bytes = (const char *)afts_cert_der(chain->sent[i], &size);
@@ -154,44 +154,44 @@ int free_chains(void **state) {
     return 0;
 }
 
-af_trust_options trusting_root(void) {
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
-    options.anchors = af_slice_of(afts_cert_pem(made->root));
+afc_trust_options trusting_root(void) {
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    options.anchors = afc_slice_of(afts_cert_pem(made->root));
     return options;
 }
 
-af_trust_policy *policy_new(const af_trust_options *options) {
-    af_trust_policy *policy;
-    af_failure failure;
-    if (af_trust_policy_new(&policy, options, &failure) != AF_OK) fail_msg("%s", failure.text);
+afc_trust_policy *policy_new(const afc_trust_options *options) {
+    afc_trust_policy *policy;
+    afc_failure failure;
+    if (afc_trust_policy_new(&policy, options, &failure) != AFC_OK) fail_msg("%s", failure.text);
     return policy;
 }
 
-af_trust_report *report_on(const af_trust_policy *policy, const chain *chain, const char *host) {
-    af_slice sent[CHAIN_LONGEST];
-    af_trust_report *report;
+afc_trust_report *report_on(const afc_trust_policy *policy, const chain *chain, const char *host) {
+    afc_slice sent[CHAIN_LONGEST];
+    afc_trust_report *report;
     chain_slices(chain, sent);
-    af_trust_evaluate(&report, policy, sent, chain->count, host, NULL);
+    afc_trust_evaluate(&report, policy, sent, chain->count, host, NULL);
     assert_non_null(report);
     return report;
 }
 
-/** The verdict of `options` on a chain: AF_TRUST_ACCEPTED, or why not. */
-void check_verdict(const af_trust_options *options, const char *chain, const char *host,
-                   af_trust_reason expected) {
-    af_trust_policy *policy = policy_new(options);
-    af_trust_report *report = report_on(policy, chain_named(made, chain), host);
-    af_trust_reason found = report->is_accepted ? AF_TRUST_ACCEPTED : report->reason;
+/** The verdict of `options` on a chain: AFC_TRUST_ACCEPTED, or why not. */
+void check_verdict(const afc_trust_options *options, const char *chain, const char *host,
+                   afc_trust_reason expected) {
+    afc_trust_policy *policy = policy_new(options);
+    afc_trust_report *report = report_on(policy, chain_named(made, chain), host);
+    afc_trust_reason found = report->is_accepted ? AFC_TRUST_ACCEPTED : report->reason;
     if (found != expected) print_error("%s, %s: %s\n", chain, host, report->text);
-    assert_string_equal(af_trust_reason_name(found), af_trust_reason_name(expected));
-    af_trust_report_free(report);
-    af_trust_policy_release(policy);
+    assert_string_equal(afc_trust_reason_name(found), afc_trust_reason_name(expected));
+    afc_trust_report_free(report);
+    afc_trust_policy_release(policy);
 }
 
-void check_refused(const af_trust_options *options, const char *part) {
-    af_trust_policy *policy;
-    af_failure failure;
-    check_status(af_trust_policy_new(&policy, options, &failure), AF_EINVAL);
+void check_refused(const afc_trust_options *options, const char *part) {
+    afc_trust_policy *policy;
+    afc_failure failure;
+    check_status(afc_trust_policy_new(&policy, options, &failure), AFC_EINVAL);
     assert_null(policy);
     check_contains(failure.text, part);
 }
@@ -199,13 +199,13 @@ void check_refused(const af_trust_options *options, const char *part) {
 const char *pin_of(const afts_cert *cert) {
     static char pins[4][53];
     static unsigned next;
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
-    af_trust_policy *policy = policy_new(&options);
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    afc_trust_policy *policy = policy_new(&options);
     chain chain = {"", "", {cert}, 1};
-    af_trust_report *report = report_on(policy, &chain, NULL);
+    afc_trust_report *report = report_on(policy, &chain, NULL);
     char *pin = pins[next++ % 4];
     memcpy(pin, report->chain[0].pin, sizeof pins[0]);
-    af_trust_report_free(report);
-    af_trust_policy_release(policy);
+    afc_trust_report_free(report);
+    afc_trust_policy_release(policy);
     return pin;
 }

@@ -2,8 +2,8 @@
  * Chains of certificates with a name each: good ones, and one for every fault that a verdict can
  * name. Made when they are needed, so that nothing expires.
  */
-#ifndef AF_TESTS_CHAINS_H
-#define AF_TESTS_CHAINS_H
+#ifndef AFC_TESTS_CHAINS_H
+#define AFC_TESTS_CHAINS_H
 
 #include "support/check.h"
 
@@ -35,7 +35,7 @@ void chains_free(chains *chains);
 const chain *chain_named(const chains *chains, const char *name);
 
 /** The DER of every certificate sent. */
-void chain_slices(const chain *chain, af_slice out[CHAIN_LONGEST]);
+void chain_slices(const chain *chain, afc_slice out[CHAIN_LONGEST]);
 
 /** The PEM of every certificate sent, in that order; free(). */
 char *chain_pem(const chain *chain);
@@ -50,19 +50,19 @@ int make_chains(void **state);
 int free_chains(void **state);
 
 /** Options that trust the root of `made` alone. */
-af_trust_options trusting_root(void);
+afc_trust_options trusting_root(void);
 
 /** The policy must be a good one. */
-af_trust_policy *policy_new(const af_trust_options *options);
+afc_trust_policy *policy_new(const afc_trust_options *options);
 
-/** Making a policy fails with AF_EINVAL and a text with `part` in it. */
-void check_refused(const af_trust_options *options, const char *part);
+/** Making a policy fails with AFC_EINVAL and a text with `part` in it. */
+void check_refused(const afc_trust_options *options, const char *part);
 
-af_trust_report *report_on(const af_trust_policy *policy, const chain *chain, const char *host);
+afc_trust_report *report_on(const afc_trust_policy *policy, const chain *chain, const char *host);
 
-/** The verdict of `options` on a chain of `made`: AF_TRUST_ACCEPTED, or why not. */
-void check_verdict(const af_trust_options *options, const char *chain, const char *host,
-                   af_trust_reason expected);
+/** The verdict of `options` on a chain of `made`: AFC_TRUST_ACCEPTED, or why not. */
+void check_verdict(const afc_trust_options *options, const char *chain, const char *host,
+                   afc_trust_reason expected);
 
 /** The pin of a certificate's key; one of the last 4 asked for. */
 const char *pin_of(const afts_cert *cert);

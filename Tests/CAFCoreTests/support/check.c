@@ -1,6 +1,6 @@
 #include "support/check.h"
 
-void check_slice_at(af_slice actual, const char *expected, const char *file, int line) {
+void check_slice_at(afc_slice actual, const char *expected, const char *file, int line) {
     size_t size = strlen(expected);
     if (actual.size == size && (size == 0 || memcmp(actual.bytes, expected, size) == 0)) return;
     print_error("\"%.*s\" is not \"%s\"\n", (int)actual.size,
@@ -8,9 +8,9 @@ void check_slice_at(af_slice actual, const char *expected, const char *file, int
     _fail(file, line);
 }
 
-void check_status_at(af_status actual, af_status expected, const char *file, int line) {
+void check_status_at(afc_status actual, afc_status expected, const char *file, int line) {
     if (actual == expected) return;
-    print_error("status %s is not %s\n", af_status_name(actual), af_status_name(expected));
+    print_error("status %s is not %s\n", afc_status_name(actual), afc_status_name(expected));
     _fail(file, line);
 }
 

@@ -1,8 +1,8 @@
 /**
  * What every C test starts with: cmocka, and checks of the types that the core hands around.
  */
-#ifndef AF_TESTS_CHECK_H
-#define AF_TESTS_CHECK_H
+#ifndef AFC_TESTS_CHECK_H
+#define AFC_TESTS_CHECK_H
 
 /* cmocka.h needs these before it. */
 #include <setjmp.h>
@@ -25,7 +25,7 @@
 #endif
 
 /** The view of a literal, NULs inside it included. ROW_S() is for tables, which need constants. */
-#define S(literal) ((af_slice)ROW_S(literal))
+#define S(literal) ((afc_slice)ROW_S(literal))
 #define ROW_S(literal)                                                                             \
     { literal, sizeof(literal) - 1 }
 
@@ -37,11 +37,11 @@
 
 /** The bytes are those of `expected`; a failure shows both. */
 #define check_slice(actual, expected) check_slice_at((actual), (expected), __FILE__, __LINE__)
-void check_slice_at(af_slice actual, const char *expected, const char *file, int line);
+void check_slice_at(afc_slice actual, const char *expected, const char *file, int line);
 
 /** The status is `expected`; a failure shows both names. */
 #define check_status(actual, expected) check_status_at((actual), (expected), __FILE__, __LINE__)
-void check_status_at(af_status actual, af_status expected, const char *file, int line);
+void check_status_at(afc_status actual, afc_status expected, const char *file, int line);
 
 /** The text has `part` in it; a failure shows both. */
 #define check_contains(text, part) check_contains_at((text), (part), __FILE__, __LINE__)

@@ -1,8 +1,8 @@
 /**
  * Whatever takes a stream of bytes must not care how it is cut.
  */
-#ifndef AF_TESTS_CHOP_H
-#define AF_TESTS_CHOP_H
+#ifndef AFC_TESTS_CHOP_H
+#define AFC_TESTS_CHOP_H
 
 #include <afcore/base.h>
 
@@ -13,8 +13,8 @@ static const size_t chop_sizes[] = {1, 7, 4096, 1 << 20, 0};
     for (size_t chop_at = 0, size = chop_sizes[0]; size != 0; size = chop_sizes[++chop_at])
 
 /** Cut at most `size` bytes off the front of `rest`. */
-static inline af_slice chop(af_slice *rest, size_t size) {
-    af_slice piece = {rest->bytes, rest->size < size ? rest->size : size};
+static inline afc_slice chop(afc_slice *rest, size_t size) {
+    afc_slice piece = {rest->bytes, rest->size < size ? rest->size : size};
     rest->bytes += piece.size;
     rest->size -= piece.size;
     return piece;

@@ -35,7 +35,7 @@ const char *path_in(folder *folder, const char *name) {
     return text;
 }
 
-void write_file(const char *path, af_slice bytes) {
+void write_file(const char *path, afc_slice bytes) {
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes.bytes, 1, bytes.size, file), bytes.size);
@@ -46,7 +46,7 @@ bool file_exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
-void check_file(const char *path, af_slice expected) {
+void check_file(const char *path, afc_slice expected) {
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     char *bytes = malloc(expected.size + 1);

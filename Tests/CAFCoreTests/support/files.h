@@ -1,6 +1,6 @@
 /** Files of a test, in a folder of their own that goes with the test. */
-#ifndef AF_TESTS_FILES_H
-#define AF_TESTS_FILES_H
+#ifndef AFC_TESTS_FILES_H
+#define AFC_TESTS_FILES_H
 
 #include "support/check.h"
 
@@ -21,9 +21,9 @@ void folder_remove(folder *folder);
 /** "FOLDER/name"; one of the last 8 asked for. */
 const char *path_in(folder *folder, const char *name);
 
-void write_file(const char *path, af_slice bytes);
+void write_file(const char *path, afc_slice bytes);
 bool file_exists(const char *path);
-void check_file(const char *path, af_slice expected);
+void check_file(const char *path, afc_slice expected);
 
 /** The number of files in the folder. */
 size_t count_files(const folder *folder);

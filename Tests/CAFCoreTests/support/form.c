@@ -4,35 +4,35 @@
 
 #include <stdlib.h>
 
-af_multipart *form_new(void) {
-    af_multipart *form;
-    check_status(af_multipart_new(&form, "B", NULL), AF_OK);
+afc_multipart *form_new(void) {
+    afc_multipart *form;
+    check_status(afc_multipart_new(&form, "B", NULL), AFC_OK);
     return form;
 }
 
-void form_add(af_multipart *form, const char *name, const char *file_name, const char *type,
-              af_slice bytes) {
-    af_part part = AF_PART_INIT;
-    af_failure failure = {0};
-    part.name = af_slice_of(name);
-    part.file_name = af_slice_of(file_name);
-    part.content_type = af_slice_of(type);
-    check_status(af_multipart_add_bytes(form, &part, bytes, NULL, NULL, &failure), AF_OK);
+void form_add(afc_multipart *form, const char *name, const char *file_name, const char *type,
+              afc_slice bytes) {
+    afc_part part = AFC_PART_INIT;
+    afc_failure failure = {0};
+    part.name = afc_slice_of(name);
+    part.file_name = afc_slice_of(file_name);
+    part.content_type = afc_slice_of(type);
+    check_status(afc_multipart_add_bytes(form, &part, bytes, NULL, NULL, &failure), AFC_OK);
 }
 
-void form_add_file(af_multipart *form, const char *name, const char *path) {
-    af_part part = AF_PART_INIT;
-    af_part_file file = AF_PART_FILE_INIT;
-    part.name = af_slice_of(name);
+void form_add_file(afc_multipart *form, const char *name, const char *path) {
+    afc_part part = AFC_PART_INIT;
+    afc_part_file file = AFC_PART_FILE_INIT;
+    part.name = afc_slice_of(name);
     file.path = path;
-    check_status(af_multipart_add_file(form, &part, &file, NULL), AF_OK);
+    check_status(afc_multipart_add_file(form, &part, &file, NULL), AFC_OK);
 }
 
 static ptrdiff_t read_script(void *context, void *buffer, size_t size) {
     script_reader *reader = context;
     reader->reads++;
-    if (reader->again_each != 0 && reader->reads % reader->again_each == 0) return AF_READ_AGAIN;
-    if (reader->fails_at != 0 && reader->position >= reader->fails_at) return AF_READ_FAILED;
+    if (reader->again_each != 0 && reader->reads % reader->again_each == 0) return AFC_READ_AGAIN;
+    if (reader->fails_at != 0 && reader->position >= reader->fails_at) return AFC_READ_FAILED;
     size_t left = reader->bytes.size - reader->position;
     if (reader->piece != 0 && size > reader->piece) size = reader->piece;
     if (size > left) size = left;
@@ -52,26 +52,26 @@ static void release_script(void *context) {
     ((script_reader *)context)->releases++;
 }
 
-af_reader reader_of(script_reader *reader) {
-    return (af_reader){reader, read_script, reader->reads_once ? NULL : rewind_script,
-                       release_script};
+afc_reader reader_of(script_reader *reader) {
+    return (afc_reader){reader, read_script, reader->reads_once ? NULL : rewind_script,
+                        release_script};
 }
 
-void form_add_reader(af_multipart *form, const char *name, script_reader *reader, int64_t length) {
-    af_part part = AF_PART_INIT;
-    part.name = af_slice_of(name);
-    af_reader face = reader_of(reader);
-    check_status(af_multipart_add_reader(form, &part, &face, length, NULL), AF_OK);
+void form_add_reader(afc_multipart *form, const char *name, script_reader *reader, int64_t length) {
+    afc_part part = AFC_PART_INIT;
+    part.name = afc_slice_of(name);
+    afc_reader face = reader_of(reader);
+    check_status(afc_multipart_add_reader(form, &part, &face, length, NULL), AFC_OK);
 }
 
-drained drain(af_multipart *form, size_t size) {
+drained drain(afc_multipart *form, size_t size) {
     drained result = {0};
     size_t capacity = 0;
     for (;;) {
         /* A block of exactly that size, so that a sanitizer sees one byte too far. */
         char *buffer = malloc(size);
         assert_non_null(buffer);
-        ptrdiff_t count = af_multipart_read(form, buffer, size, &result.failure);
+        ptrdiff_t count = afc_multipart_read(form, buffer, size, &result.failure);
         if (count > 0) {
             assert_in_range(count, 1, size);
             if (result.size + (size_t)count > capacity) {
@@ -83,22 +83,22 @@ drained drain(af_multipart *form, size_t size) {
             result.size += (size_t)count;
         }
         free(buffer);
-        if (count == AF_READ_END || count == AF_READ_FAILED) {
+        if (count == AFC_READ_END || count == AFC_READ_FAILED) {
             result.end = count;
             return result;
         }
     }
 }
 
-void check_form_at(af_multipart *form, af_slice expected, const char *file, int line) {
-    int64_t length = af_multipart_get_length(form);
-    if (length != AF_LENGTH_UNKNOWN) {
+void check_form_at(afc_multipart *form, afc_slice expected, const char *file, int line) {
+    int64_t length = afc_multipart_get_length(form);
+    if (length != AFC_LENGTH_UNKNOWN) {
         _assert_int_equal((uintmax_t)length, expected.size, file, line);
     }
     CHOPPED(size) {
-        check_status(af_multipart_rewind(form, NULL), AF_OK);
+        check_status(afc_multipart_rewind(form, NULL), AFC_OK);
         drained wire = drain(form, size);
-        _assert_int_equal((uintmax_t)(wire.end == AF_READ_END), 1, file, line);
+        _assert_int_equal((uintmax_t)(wire.end == AFC_READ_END), 1, file, line);
         if (wire.size != expected.size || memcmp(wire.bytes, expected.bytes, wire.size) != 0) {
             print_error("the form is\n%.*s\nand not\n%.*s\n", (int)wire.size, wire.bytes,
                         (int)expected.size, expected.bytes);
@@ -106,7 +106,7 @@ void check_form_at(af_multipart *form, af_slice expected, const char *file, int 
         }
         free(wire.bytes);
         char more;
-        _assert_int_equal((uintmax_t)(af_multipart_read(form, &more, 1, NULL) == AF_READ_END), 1,
+        _assert_int_equal((uintmax_t)(afc_multipart_read(form, &more, 1, NULL) == AFC_READ_END), 1,
                           file, line);
     }
 }

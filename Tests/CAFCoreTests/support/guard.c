@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const af_credentials me = {"me", "secret", NULL, 0, false};
+const afc_credentials me = {"me", "secret", NULL, 0, false};
 
 /** The challenge as it is told now, with its nonce. */
 static void write_challenge(guard *guard, const char *challenge, char *out, size_t size) {
@@ -22,31 +22,31 @@ static void write_challenge(guard *guard, const char *challenge, char *out, size
 }
 
 /** The first challenge that `value` is made of. */
-static bool read_challenge(const char *value, af__challenge *out) {
-    af_header header = {S("WWW-Authenticate"), af_slice_of(value), 0};
-    af_head head = {401, AF_HTTP_1_1, {NULL, 0}, &header, 1};
-    af__challenge_reader reader;
-    af__challenge_reader_init(&reader, &head, false);
-    return af__challenge_next(&reader, out);
+static bool read_challenge(const char *value, afc__challenge *out) {
+    afc_header header = {S("WWW-Authenticate"), afc_slice_of(value), 0};
+    afc_head head = {401, AFC_HTTP_1_1, {NULL, 0}, &header, 1};
+    afc__challenge_reader reader;
+    afc__challenge_reader_init(&reader, &head, false);
+    return afc__challenge_next(&reader, out);
 }
 
 /** The answer of a client is read as a challenge is; it has the same form. */
 static bool is_right_digest(const guard *guard, const char *told, const char *answer,
                             const afts_request *request) {
-    af__challenge given, challenge;
-    af__access_terms terms;
-    af__access access;
-    af_slice count, cnonce = {NULL, 0}, qop;
+    afc__challenge given, challenge;
+    afc__access_terms terms;
+    afc__access access;
+    afc_slice count, cnonce = {NULL, 0}, qop;
     char *expected = NULL, *nonce = NULL;
     if (!read_challenge(told, &challenge) || !read_challenge(answer, &given)) return false;
-    if (!af__access_terms_read(&challenge, true, &terms)) return false;
-    if (!af__challenge_find(&given, "qop", &qop)) qop = (af_slice){NULL, 0};
-    if (af__access_init(&access, &terms) != AF_OK) return false;
-    if (af__challenge_find(&given, "nc", &count)) {
+    if (!afc__access_terms_read(&challenge, true, &terms)) return false;
+    if (!afc__challenge_find(&given, "qop", &qop)) qop = (afc_slice){NULL, 0};
+    if (afc__access_init(&access, &terms) != AFC_OK) return false;
+    if (afc__challenge_find(&given, "nc", &count)) {
         access.count = (uint32_t)strtoul(count.bytes, NULL, 16) - 1;
     }
-    if (af__challenge_find(&given, "cnonce", &cnonce)) nonce = af__copy_text(cnonce);
-    af__access_request asked = {
+    if (afc__challenge_find(&given, "cnonce", &cnonce)) nonce = afc__copy_text(cnonce);
+    afc__access_request asked = {
         .user = guard->user,
         .password = guard->password,
         .method = request->method,
@@ -54,18 +54,18 @@ static bool is_right_digest(const guard *guard, const char *told, const char *an
         .body = {(const char *)request->body, request->body_size},
         .cnonce = nonce,
     };
-    bool is_right = af__access_answer(&access, &asked, &expected, NULL) == AF_OK &&
+    bool is_right = afc__access_answer(&access, &asked, &expected, NULL) == AFC_OK &&
                     strcmp(expected, answer) == 0;
-    af__access_clear(&access);
-    af_free(nonce);
-    af_free(expected);
+    afc__access_clear(&access);
+    afc_free(nonce);
+    afc_free(expected);
     return is_right;
 }
 
 static bool is_right_field(const char *expected, const char *answer) {
     char *field = (char *)(uintptr_t)expected;
     bool is_right = field != NULL && strcmp(field, answer) == 0;
-    if (field != NULL) af__free_secret(field, strlen(field));
+    if (field != NULL) afc__free_secret(field, strlen(field));
     return is_right;
 }
 
@@ -94,12 +94,12 @@ static bool is_known(guard *guard, const char *answer, const afts_request *reque
                      bool *is_stale) {
     if (answer == NULL) return false;
     if (begins(answer, "Bearer ")) {
-        return guard->token != NULL && is_right_field(af__bearer_field(guard->token), answer);
+        return guard->token != NULL && is_right_field(afc__bearer_field(guard->token), answer);
     }
     if (guard->user == NULL) return false;
     if (begins(answer, "Basic ")) {
         return offers(guard, "Basic") &&
-               is_right_field(af__basic_field(guard->user, guard->password), answer);
+               is_right_field(afc__basic_field(guard->user, guard->password), answer);
     }
     /* What is in such a message is libcurl's business. */
     if (begins(answer, "NTLM TlRMTVNTUAAD")) return true;
@@ -158,7 +158,7 @@ void guard_path(world *world, const char *path, guard *guard) {
 
 void check_answer_at(call *call, int status, size_t requests, const char *file, int line) {
     call_perform(call);
-    check_ended_at(call, AF_OK, file, line);
+    check_ended_at(call, AFC_OK, file, line);
     _assert_int_equal((unsigned)status_of(call), (unsigned)status, file, line);
     _assert_int_equal(atomic_load(&call->head_count), 1, file, line);
     _assert_int_equal(call->hop_count, requests, file, line);

@@ -2,8 +2,8 @@
  * A server that requires credentials: it sends challenges, checks the credentials and counts
  * requests.
  */
-#ifndef AF_TESTS_GUARD_H
-#define AF_TESTS_GUARD_H
+#ifndef AFC_TESTS_GUARD_H
+#define AFC_TESTS_GUARD_H
 
 #include "support/call.h"
 
@@ -22,7 +22,7 @@ typedef struct guard {
 } guard;
 
 /** The user "me" with the password "secret", for any scheme. */
-extern const af_credentials me;
+extern const afc_credentials me;
 
 /** Responds to every request of `path` by the guard. */
 void guard_path(world *world, const char *path, guard *guard);

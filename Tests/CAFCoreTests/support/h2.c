@@ -24,7 +24,7 @@ bool h2_multiplexes(void) {
     return libcurl_is_at_least(8, 1);
 }
 
-world *h2_world(const af_session_options *session) {
+world *h2_world(const afc_session_options *session) {
     return world_new_alpn("h2", session);
 }
 

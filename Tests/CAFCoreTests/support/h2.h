@@ -2,8 +2,8 @@
  * HTTP/2 as the server's side of a scripted connection speaks it: frame by frame, with nothing done
  * that the test doesn't say but what every peer must (acknowledging, counting its window).
  */
-#ifndef AF_TESTS_H2_H
-#define AF_TESTS_H2_H
+#ifndef AFC_TESTS_H2_H
+#define AFC_TESTS_H2_H
 
 #include "support/world.h"
 
@@ -47,11 +47,11 @@ typedef struct h2_peer {
 typedef enum h2_end { H2_CLOSE, H2_RESET } h2_end;
 void h2_serve(world *world, afts_handler handler, void *payload, h2_end end);
 
-/** Do requests share connections of HTTP/2? Not with a libcurl before 8.1.0: see af__may_multiplex(). */
+/** Do requests share connections of HTTP/2? Not with a libcurl before 8.1.0: see afc__may_multiplex(). */
 bool h2_multiplexes(void);
 
 /** A world with TLS whose server agrees on HTTP/2. `session` may be NULL. */
-world *h2_world(const af_session_options *session);
+world *h2_world(const afc_session_options *session);
 
 /** The preface and settings of both sides. All that follow are false once the client has gone. */
 bool h2_begin(h2_peer *peer, afts_conn *conn);

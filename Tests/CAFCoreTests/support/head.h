@@ -1,14 +1,14 @@
 /** A head of an answer, written down in one line. */
-#ifndef AF_TESTS_HEAD_H
-#define AF_TESTS_HEAD_H
+#ifndef AFC_TESTS_HEAD_H
+#define AFC_TESTS_HEAD_H
 
 #include "message/head.h"
 #include "support/check.h"
 
 typedef struct written {
-    af_header headers[8];
-    af_head head;
-    af__framing framing;
+    afc_header headers[8];
+    afc_head head;
+    afc__framing framing;
 } written;
 
 /** Its fields as "Name: value", a newline between two; the text must live as long. */

@@ -15,7 +15,7 @@ enum { MOST_SEEN = 4096 };
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    af__resolver_settings system;
+    afc__resolver_settings system;
     bool hangs;
     unsigned hanging, running, peak, total;
     int family;
@@ -61,12 +61,12 @@ static int look_up(const char *host, const char *service, const struct addrinfo 
 }
 
 void names_install(void) {
-    names.system = af__resolver_configure(NULL);
+    names.system = afc__resolver_configure(NULL);
     names.hangs = true;
     names.hanging = names.running = names.peak = names.total = 0;
-    af__resolver_settings scripted = names.system;
+    afc__resolver_settings scripted = names.system;
     scripted.look_up = look_up;
-    af__resolver_configure(&scripted);
+    afc__resolver_configure(&scripted);
 }
 
 void names_remove(void) {
@@ -74,19 +74,19 @@ void names_remove(void) {
     pthread_mutex_lock(&names.lock);
     while (names.running > 0) pthread_cond_wait(&names.changed, &names.lock);
     pthread_mutex_unlock(&names.lock);
-    af__resolver_configure(&names.system);
+    afc__resolver_configure(&names.system);
 }
 
 void names_live_for(int64_t lifetime_us) {
-    af__resolver_settings settings = af__resolver_configure(NULL);
+    afc__resolver_settings settings = afc__resolver_configure(NULL);
     settings.lifetime_us = lifetime_us;
-    af__resolver_configure(&settings);
+    afc__resolver_configure(&settings);
 }
 
 void names_let_threads_idle_for(int64_t idle_us) {
-    af__resolver_settings settings = af__resolver_configure(NULL);
+    afc__resolver_settings settings = afc__resolver_configure(NULL);
     settings.idle_us = idle_us;
-    af__resolver_configure(&settings);
+    afc__resolver_configure(&settings);
 }
 
 static void set_hangs(bool hangs) {

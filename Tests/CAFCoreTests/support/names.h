@@ -4,8 +4,8 @@
  * Hosts that begin with "hung" hang until they are released, and are then known. "gone…" doesn't exist, "later…" fails
  * for the moment. Every other host, and what was released, is 127.0.0.1 or, if IPv6 is asked for, ::1.
  */
-#ifndef AF_TESTS_NAMES_H
-#define AF_TESTS_NAMES_H
+#ifndef AFC_TESTS_NAMES_H
+#define AFC_TESTS_NAMES_H
 
 #include "support/world.h"
 

@@ -2,8 +2,8 @@
  * A network of the test's own: a namespace with pairs of virtual Ethernet links, where the machine
  * lets us make one.
  */
-#ifndef AF_TESTS_NETWORK_H
-#define AF_TESTS_NETWORK_H
+#ifndef AFC_TESTS_NETWORK_H
+#define AFC_TESTS_NETWORK_H
 
 #include <stdbool.h>
 

@@ -10,7 +10,7 @@ typedef struct plan {
     int status;
     int64_t first, end, stop;
     bool waits, chunks;
-    af_slice content;
+    afc_slice content;
     char head[2048];
 } plan;
 
@@ -107,7 +107,7 @@ static void answer_request(afts_conn *conn, const afts_request *request, void *p
     afts_script_release(close);
 }
 
-void origin_serve(origin *origin, world *world, const char *path, af_slice content,
+void origin_serve(origin *origin, world *world, const char *path, afc_slice content,
                   const char *etag) {
     memset(origin, 0, sizeof *origin);
     origin->content = content;
@@ -120,7 +120,7 @@ void origin_serve(origin *origin, world *world, const char *path, af_slice conte
     serve(world, path, script);
 }
 
-void origin_change(origin *origin, af_slice content, const char *etag) {
+void origin_change(origin *origin, afc_slice content, const char *etag) {
     pthread_mutex_lock(&origin->lock);
     origin->content = content;
     origin->etag = etag;

@@ -2,8 +2,8 @@
  * A server of one file that supports Range and If-Range, and can stop early, change the file or
  * ignore ranges. Every response reads the fields again.
  */
-#ifndef AF_TESTS_ORIGIN_H
-#define AF_TESTS_ORIGIN_H
+#ifndef AFC_TESTS_ORIGIN_H
+#define AFC_TESTS_ORIGIN_H
 
 #include "support/world.h"
 
@@ -16,7 +16,7 @@ enum { WHOLE = -1 };
 typedef struct origin {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    af_slice content;
+    afc_slice content;
     const char *etag;              /**< With its quotes; NULL: none. */
     _Atomic(const char *) fields;  /**< More fields, "A: 1\r\n" each; NULL: none. */
     atomic_bool ignores_ranges;    /**< Always sends the whole. */
@@ -31,11 +31,11 @@ typedef struct origin {
 } origin;
 
 /** Serves `content` at `path`. The origin must outlive the world's server. */
-void origin_serve(origin *origin, world *world, const char *path, af_slice content,
+void origin_serve(origin *origin, world *world, const char *path, afc_slice content,
                   const char *etag);
 
 /** Changes the file. */
-void origin_change(origin *origin, af_slice content, const char *etag);
+void origin_change(origin *origin, afc_slice content, const char *etag);
 
 /** Returns Range and If-Range of the last request; "" if absent. Valid until the next call. */
 const char *origin_range(origin *origin);

@@ -2,8 +2,8 @@
  * A proxy that connects every host to one server and records the requests: HTTP with and without a
  * tunnel, SOCKS5 with and without a password.
  */
-#ifndef AF_TESTS_RELAY_H
-#define AF_TESTS_RELAY_H
+#ifndef AFC_TESTS_RELAY_H
+#define AFC_TESTS_RELAY_H
 
 #include "support/world.h"
 

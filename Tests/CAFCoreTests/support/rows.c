@@ -26,7 +26,7 @@ static void decode(char *text) {
     char *out = text;
     for (const char *at = text; *at != '\0';) {
         if (at[0] == '\\' && at[1] == 'x') {
-            int high = af__hex_value(at[2]), low = high >= 0 ? af__hex_value(at[3]) : -1;
+            int high = afc__hex_value(at[2]), low = high >= 0 ? afc__hex_value(at[3]) : -1;
             if (low < 0) fail_msg("no octet: %s", at);
             *out++ = (char)(high << 4 | low);
             at += 4;

@@ -1,8 +1,8 @@
 /**
  * Messages as the kernel sends them about links and addresses.
  */
-#ifndef AF_TESTS_RTNETLINK_H
-#define AF_TESTS_RTNETLINK_H
+#ifndef AFC_TESTS_RTNETLINK_H
+#define AFC_TESTS_RTNETLINK_H
 
 #include <linux/rtnetlink.h>
 #include <stdbool.h>

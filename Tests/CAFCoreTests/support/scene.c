@@ -10,7 +10,7 @@ int scene_setup(void **state) {
     scene->world = world_new(NULL, NULL);
     folder_make(&scene->folder);
     scene->content = make_content(LARGE, 3);
-    origin_serve(&scene->origin, scene->world, "/file", (af_slice){scene->content, LARGE}, TAG);
+    origin_serve(&scene->origin, scene->world, "/file", (afc_slice){scene->content, LARGE}, TAG);
     snprintf(scene->path, sizeof scene->path, "%s", path_in(&scene->folder, "got"));
     snprintf(scene->part, sizeof scene->part, "%s", path_in(&scene->folder, "got.part"));
     snprintf(scene->note, sizeof scene->note, "%s", path_in(&scene->folder, "got.part.resume"));
@@ -29,7 +29,7 @@ int scene_teardown(void **state) {
 
 call *prepare(scene *scene, const char *path, unsigned flags) {
     call *call = call_new(scene->world, path);
-    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = scene->path, .flags = flags};
+    call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = scene->path, .flags = flags};
     return call;
 }
 
@@ -42,7 +42,7 @@ call *download(scene *scene, unsigned flags) {
 void break_off(scene *scene) {
     scene->origin.stops_after = BROKEN_AT;
     call *call = download(scene, BOTH);
-    check_ended(call, AF_ETRUNCATED);
+    check_ended(call, AFC_ETRUNCATED);
     call_free(call);
     scene->origin.stops_after = WHOLE;
     assert_int_equal(count_files(&scene->folder), 2);
@@ -58,11 +58,11 @@ const char *digest_field(scene *scene, const EVP_MD *type, const char *form, boo
     return text_of(scene->world, form, (char *)text);
 }
 
-void check_done(scene *scene, call *call, af_resumption resumption) {
-    check_ended(call, AF_OK);
-    assert_int_equal(af_result_get_download(call->result)->resumption, resumption);
+void check_done(scene *scene, call *call, afc_resumption resumption) {
+    check_ended(call, AFC_OK);
+    assert_int_equal(afc_result_get_download(call->result)->resumption, resumption);
     call_free(call);
-    check_file(scene->path, (af_slice){scene->content, LARGE});
+    check_file(scene->path, (afc_slice){scene->content, LARGE});
     assert_int_equal(count_files(&scene->folder), 1);
     assert_int_equal(unlink(scene->path), 0);
 }

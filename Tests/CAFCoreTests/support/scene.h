@@ -1,6 +1,6 @@
 /** A folder, and a server of one file that is downloaded there and breaks off on demand. */
-#ifndef AF_TESTS_SCENE_H
-#define AF_TESTS_SCENE_H
+#ifndef AFC_TESTS_SCENE_H
+#define AFC_TESTS_SCENE_H
 
 #include "support/call.h"
 #include "support/files.h"
@@ -8,7 +8,7 @@
 
 #include <openssl/evp.h>
 
-enum { LARGE = 1500000, BROKEN_AT = 1200000, BOTH = AF_SINK_KEEP_PARTIAL | AF_SINK_RESUME };
+enum { LARGE = 1500000, BROKEN_AT = 1200000, BOTH = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME };
 
 #define TAG "\"one\""
 
@@ -38,6 +38,6 @@ void break_off(scene *scene);
 const char *digest_field(scene *scene, const EVP_MD *type, const char *form, bool is_wrong);
 
 /** It succeeded, and nothing but the whole file is there; then it is removed. Frees the call. */
-void check_done(scene *scene, call *call, af_resumption resumption);
+void check_done(scene *scene, call *call, afc_resumption resumption);
 
 #endif

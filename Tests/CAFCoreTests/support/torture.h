@@ -2,8 +2,8 @@
  * Runs a block once for every allocation that it makes, with that one failing, and once with none
  * failing.
  */
-#ifndef AF_TESTS_TORTURE_H
-#define AF_TESTS_TORTURE_H
+#ifndef AFC_TESTS_TORTURE_H
+#define AFC_TESTS_TORTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

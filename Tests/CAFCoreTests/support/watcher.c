@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static void on_change(void *context, const af_reachability *state) {
+static void on_change(void *context, const afc_reachability *state) {
     watcher *watcher = context;
     pthread_mutex_lock(&watcher->lock);
     watcher->state = *state;
@@ -30,23 +30,23 @@ watcher *watcher_new(const char *host) {
     assert_non_null(new);
     pthread_mutex_init(&new->lock, NULL);
     pthread_cond_init(&new->changed, NULL);
-    af_reach_monitor_options options = AF_REACH_MONITOR_OPTIONS_INIT;
+    afc_reach_monitor_options options = AFC_REACH_MONITOR_OPTIONS_INIT;
     options.host = host;
     options.on_change = on_change;
     options.release = on_release;
     options.context = new;
-    check_status(af_reach_monitor_new(&new->monitor, &options, NULL), AF_OK);
+    check_status(afc_reach_monitor_new(&new->monitor, &options, NULL), AFC_OK);
     return new;
 }
 
 watcher *watcher_start(const char *host) {
     watcher *new = watcher_new(host);
-    check_status(af_reach_monitor_start(new->monitor, NULL), AF_OK);
+    check_status(afc_reach_monitor_start(new->monitor, NULL), AFC_OK);
     return new;
 }
 
 void watcher_free(watcher *watcher) {
-    af_reach_monitor_free(watcher->monitor);
+    afc_reach_monitor_free(watcher->monitor);
     watcher_expect_dropped(watcher);
     pthread_mutex_destroy(&watcher->lock);
     pthread_cond_destroy(&watcher->changed);
@@ -58,7 +58,7 @@ static void wait_for_change(watcher *watcher, const struct timespec *deadline) {
     int error = pthread_cond_timedwait(&watcher->changed, &watcher->lock, deadline);
     if (error == 0) return;
     print_error("told %zu times, last: %s over \"%s\"\n", watcher->told,
-                af_reach_status_text(watcher->state.status), watcher->state.link_name);
+                afc_reach_status_text(watcher->state.status), watcher->state.link_name);
     pthread_mutex_unlock(&watcher->lock);
     fail();
 }
@@ -70,16 +70,16 @@ static struct timespec end_of_patience(void) {
     return deadline;
 }
 
-static bool is_as(const watcher *watcher, af_reach_status status, const char *link) {
+static bool is_as(const watcher *watcher, afc_reach_status status, const char *link) {
     if (watcher->told == 0 || watcher->state.status != status) return false;
     return link == NULL || strcmp(watcher->state.link_name, link) == 0;
 }
 
-af_reachability watcher_expect(watcher *watcher, af_reach_status status, const char *link) {
+afc_reachability watcher_expect(watcher *watcher, afc_reach_status status, const char *link) {
     struct timespec deadline = end_of_patience();
     pthread_mutex_lock(&watcher->lock);
     while (!is_as(watcher, status, link)) wait_for_change(watcher, &deadline);
-    af_reachability state = watcher->state;
+    afc_reachability state = watcher->state;
     pthread_mutex_unlock(&watcher->lock);
     return state;
 }

@@ -1,6 +1,6 @@
 /** A monitor that records its reports, and a test that waits for them. */
-#ifndef AF_TESTS_WATCHER_H
-#define AF_TESTS_WATCHER_H
+#ifndef AFC_TESTS_WATCHER_H
+#define AFC_TESTS_WATCHER_H
 
 #include "support/check.h"
 
@@ -9,11 +9,11 @@
 #include <stdatomic.h>
 
 typedef struct watcher {
-    af_reach_monitor *monitor;
+    afc_reach_monitor *monitor;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* Guarded by the lock. */
-    af_reachability state; /**< The last one reported. */
+    afc_reachability state; /**< The last one reported. */
     size_t told, dropped;
     /** Called in on_change, not under the lock. May be NULL. */
     void (*then)(struct watcher *watcher);
@@ -32,7 +32,7 @@ void watcher_free(watcher *watcher);
 /**
  * Waits until the last report has this status and this link; NULL: any link. Returns that state.
  */
-af_reachability watcher_expect(watcher *watcher, af_reach_status status, const char *link);
+afc_reachability watcher_expect(watcher *watcher, afc_reach_status status, const char *link);
 
 /** Returns the number of reports so far. */
 size_t watcher_told(watcher *watcher);

@@ -9,22 +9,22 @@
 /* In the process. */
 enum { HELD_AT_MOST = 2 << 20 };
 
-world *world_new(const afts_options *server, const af_session_options *session) {
+world *world_new(const afts_options *server, const afc_session_options *session) {
     world *new = calloc(1, sizeof *new);
     assert_non_null(new);
     new->server = afts_server_new(server);
     assert_non_null(new->server);
     assert_int_equal(afts_server_start(new->server), 0);
-    af_failure failure;
-    check_status(af_session_new(&new->session, session, &failure), AF_OK);
+    afc_failure failure;
+    check_status(afc_session_new(&new->session, session, &failure), AFC_OK);
     return new;
 }
 
-af_trust_policy *policy_trusting(const char *pem) {
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
-    af_trust_policy *policy;
-    options.anchors = af_slice_of(pem);
-    check_status(af_trust_policy_new(&policy, &options, NULL), AF_OK);
+afc_trust_policy *policy_trusting(const char *pem) {
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    afc_trust_policy *policy;
+    options.anchors = afc_slice_of(pem);
+    check_status(afc_trust_policy_new(&policy, &options, NULL), AFC_OK);
     return policy;
 }
 
@@ -32,17 +32,17 @@ world *world_new_tls(void) {
     return world_new_alpn(NULL, NULL);
 }
 
-world *world_new_alpn(const char *alpn, const af_session_options *session) {
+world *world_new_alpn(const char *alpn, const afc_session_options *session) {
     afts_cert *authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
     afts_cert *leaf = afts_cert_new(NULL, authority);
     assert_non_null(leaf);
     afts_tls tls = {
         .chain_pem = afts_cert_chain_pem(leaf), .key_pem = afts_cert_key_pem(leaf), .alpn = alpn};
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     if (session != NULL) options = *session;
     options.trust = policy_trusting(afts_cert_pem(authority));
     world *new = world_new(&(afts_options){.tls = &tls}, &options);
-    af_trust_policy_release(options.trust);
+    afc_trust_policy_release(options.trust);
     new->authority = authority;
     new->leaf = leaf;
     return new;
@@ -50,9 +50,9 @@ world *world_new_alpn(const char *alpn, const af_session_options *session) {
 
 void world_close_session(world *world) {
     if (world->session == NULL) return;
-    af_session_release(world->session);
+    afc_session_release(world->session);
     world->session = NULL;
-    af_join_closed_sessions();
+    afc_join_closed_sessions();
 }
 
 void world_free(world *world) {
@@ -71,7 +71,7 @@ int world_setup(void **state) {
 int world_teardown(void **state) {
     world *world = *state;
     /* A test that failed may have left tasks behind that nothing else would end. */
-    if (world->session != NULL) af_session_cancel_all(world->session);
+    if (world->session != NULL) afc_session_cancel_all(world->session);
     world_free(world);
     return 0;
 }
@@ -105,7 +105,7 @@ void serve_once(world *world, const char *path, afts_script *script) {
     assert_int_equal(afts_route_times(world->server, NULL, path, 1, script), 0);
 }
 
-void serve_bytes(world *world, const char *path, af_slice bytes) {
+void serve_bytes(world *world, const char *path, afc_slice bytes) {
     afts_script *script = afts_script_new();
     afts_send(script, bytes.bytes, bytes.size);
     afts_close(script);
@@ -113,7 +113,7 @@ void serve_bytes(world *world, const char *path, af_slice bytes) {
 }
 
 void serve_text(world *world, const char *path, const char *text) {
-    serve_bytes(world, path, af_slice_of(text));
+    serve_bytes(world, path, afc_slice_of(text));
 }
 
 afts_script *answer(int status, const char *headers, const char *body) {
@@ -148,7 +148,7 @@ uint64_t buffered_at_most(void) {
 
 bool libcurl_is_at_least(unsigned major, unsigned minor) {
     unsigned found_major = 0, found_minor = 0;
-    assert_int_equal(sscanf(af_curl_version(), "%u.%u", &found_major, &found_minor), 2);
+    assert_int_equal(sscanf(afc_curl_version(), "%u.%u", &found_major, &found_minor), 2);
     return found_major > major || (found_major == major && found_minor >= minor);
 }
 

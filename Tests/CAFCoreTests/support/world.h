@@ -1,6 +1,6 @@
 /** A scripted server and a session that connects to it: the fixture of every network test. */
-#ifndef AF_TESTS_WORLD_H
-#define AF_TESTS_WORLD_H
+#ifndef AFC_TESTS_WORLD_H
+#define AFC_TESTS_WORLD_H
 
 #include "support/check.h"
 
@@ -15,7 +15,7 @@ enum { PATIENCE_MS = 300000 };
 
 typedef struct world {
     afts_server *server;
-    af_session *session;
+    afc_session *session;
     afts_cert *authority; /**< TLS worlds: the session's anchor. */
     afts_cert *leaf;      /**< TLS worlds: the server's certificate. */
     char texts[16][512];
@@ -23,13 +23,13 @@ typedef struct world {
 } world;
 
 /** Makes a world and starts its server. NULL arguments mean defaults. */
-world *world_new(const afts_options *server, const af_session_options *session);
+world *world_new(const afts_options *server, const afc_session_options *session);
 
 /** Makes a server with a certificate for localhost, and a session that trusts its authority. */
 world *world_new_tls(void);
 
 /** Does the same, with the server's ALPN protocols and the session's other options. */
-world *world_new_alpn(const char *alpn, const af_session_options *session);
+world *world_new_alpn(const char *alpn, const afc_session_options *session);
 
 /** Releases the session, waits for its thread to end, frees the server. */
 void world_free(world *world);
@@ -38,7 +38,7 @@ void world_free(world *world);
 void world_close_session(world *world);
 
 /** Makes a policy that trusts this certificate (PEM) alone. The caller owns it. */
-af_trust_policy *policy_trusting(const char *pem);
+afc_trust_policy *policy_trusting(const char *pem);
 
 /** As setup and teardown of a test with a plain server. */
 int world_setup(void **state);
@@ -63,7 +63,7 @@ void serve_once(world *world, const char *path, afts_script *script);
 
 /** Responds to `path` with exactly these bytes, then closes. */
 void serve_text(world *world, const char *path, const char *text);
-void serve_bytes(world *world, const char *path, af_slice bytes);
+void serve_bytes(world *world, const char *path, afc_slice bytes);
 
 /** Makes a script of one complete response. */
 afts_script *answer(int status, const char *headers, const char *body);

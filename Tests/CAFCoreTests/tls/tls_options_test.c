@@ -25,18 +25,18 @@ static int free_certificates(void **state) {
 }
 
 /** A server with `server`, which shows `shown`, and a session that trusts the authority. */
-static world *world_with(const afts_cert *shown, afts_tls server, const af_tls_options *client,
-                         af_ocsp_mode ocsp) {
-    af_trust_options trust = AF_TRUST_OPTIONS_INIT;
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+static world *world_with(const afts_cert *shown, afts_tls server, const afc_tls_options *client,
+                         afc_ocsp_mode ocsp) {
+    afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     server.chain_pem = afts_cert_chain_pem(shown);
     server.key_pem = afts_cert_key_pem(shown);
-    trust.anchors = af_slice_of(afts_cert_pem(authority));
+    trust.anchors = afc_slice_of(afts_cert_pem(authority));
     trust.ocsp = ocsp;
     if (client != NULL) options.tls = *client;
-    check_status(af_trust_policy_new(&options.trust, &trust, NULL), AF_OK);
+    check_status(afc_trust_policy_new(&options.trust, &trust, NULL), AFC_OK);
     world *world = world_new(&(afts_options){.tls = &server}, &options);
-    af_trust_policy_release(options.trust);
+    afc_trust_policy_release(options.trust);
     return world;
 }
 
@@ -53,24 +53,24 @@ static void check_connection(world *world, size_t index, const char *version, co
 static void s31_versions_outside_the_limits_are_not_spoken(void **state) {
     (void)state;
     static const struct {
-        af_tls_protocol min, max;
+        afc_tls_protocol min, max;
         afts_tls_version server;
         const char *expected; /**< NULL: no connection. */
     } cases[] = {
-        {AF_TLS_DEFAULT, AF_TLS_DEFAULT, AFTS_TLS_1_2, "TLSv1.2"},
-        {AF_TLS_DEFAULT, AF_TLS_DEFAULT, AFTS_TLS_1_3, "TLSv1.3"},
-        {AF_TLS_DEFAULT, AF_TLS_DEFAULT, AFTS_TLS_1_1, NULL},
-        {AF_TLS_1_3, AF_TLS_DEFAULT, AFTS_TLS_1_2, NULL},
-        {AF_TLS_1_3, AF_TLS_DEFAULT, AFTS_TLS_1_3, "TLSv1.3"},
-        {AF_TLS_1_2, AF_TLS_1_2, AFTS_TLS_1_3, NULL},
-        {AF_TLS_1_2, AF_TLS_1_2, AFTS_TLS_ANY, "TLSv1.2"},
-        {AF_TLS_1_2, AF_TLS_1_3, AFTS_TLS_ANY, "TLSv1.3"},
+        {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, AFTS_TLS_1_2, "TLSv1.2"},
+        {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, AFTS_TLS_1_3, "TLSv1.3"},
+        {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, AFTS_TLS_1_1, NULL},
+        {AFC_TLS_1_3, AFC_TLS_DEFAULT, AFTS_TLS_1_2, NULL},
+        {AFC_TLS_1_3, AFC_TLS_DEFAULT, AFTS_TLS_1_3, "TLSv1.3"},
+        {AFC_TLS_1_2, AFC_TLS_1_2, AFTS_TLS_1_3, NULL},
+        {AFC_TLS_1_2, AFC_TLS_1_2, AFTS_TLS_ANY, "TLSv1.2"},
+        {AFC_TLS_1_2, AFC_TLS_1_3, AFTS_TLS_ANY, "TLSv1.3"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af_tls_options client = {.min_version = cases[i].min, .max_version = cases[i].max};
+        afc_tls_options client = {.min_version = cases[i].min, .max_version = cases[i].max};
         afts_tls server = {.min_version = cases[i].server, .max_version = cases[i].server};
-        world *world = world_with(leaf, server, &client, AF_OCSP_IGNORE);
-        check_fetch(world, "/", cases[i].expected != NULL ? AF_OK : AF_ETLS);
+        world *world = world_with(leaf, server, &client, AFC_OCSP_IGNORE);
+        check_fetch(world, "/", cases[i].expected != NULL ? AFC_OK : AFC_ETLS);
         if (cases[i].expected != NULL) check_connection(world, 0, cases[i].expected, NULL);
         assert_int_equal(afts_server_stats(world->server).requests, cases[i].expected != NULL);
         world_free(world);
@@ -79,35 +79,37 @@ static void s31_versions_outside_the_limits_are_not_spoken(void **state) {
 
 static void ciphers_are_the_sessions(void **state) {
     (void)state;
-    af_tls_options client = {.max_version = AF_TLS_1_2, .ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305"};
-    world *world = world_with(leaf, (afts_tls){0}, &client, AF_OCSP_IGNORE);
-    check_fetch(world, "/", AF_OK);
+    afc_tls_options client = {.max_version = AFC_TLS_1_2,
+                              .ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305"};
+    world *world = world_with(leaf, (afts_tls){0}, &client, AFC_OCSP_IGNORE);
+    check_fetch(world, "/", AFC_OK);
     check_connection(world, 0, "TLSv1.2", "ECDHE-ECDSA-CHACHA20-POLY1305");
     world_free(world);
-    client = (af_tls_options){.cipher_suites = "TLS_CHACHA20_POLY1305_SHA256"};
-    world = world_with(leaf, (afts_tls){0}, &client, AF_OCSP_IGNORE);
-    check_fetch(world, "/", AF_OK);
+    client = (afc_tls_options){.cipher_suites = "TLS_CHACHA20_POLY1305_SHA256"};
+    world = world_with(leaf, (afts_tls){0}, &client, AFC_OCSP_IGNORE);
+    check_fetch(world, "/", AFC_OK);
     check_connection(world, 0, "TLSv1.3", "TLS_CHACHA20_POLY1305_SHA256");
     world_free(world);
 }
 
-static void check_refused(const af_tls_options *tls, af_status expected, const char *part) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    af_session *session;
-    af_failure failure;
+static void check_refused(const afc_tls_options *tls, afc_status expected, const char *part) {
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    afc_session *session;
+    afc_failure failure;
     options.tls = *tls;
-    check_status(af_session_new(&session, &options, &failure), expected);
+    check_status(afc_session_new(&session, &options, &failure), expected);
     assert_null(session);
     check_contains(failure.text, part);
 }
 
 static void options_that_openssl_refuses_make_no_session(void **state) {
     (void)state;
-    check_refused(&(af_tls_options){.ciphers = "no cipher"}, AF_EINVAL, "ciphers");
-    check_refused(&(af_tls_options){.cipher_suites = "no suite"}, AF_EINVAL, "ciphers");
-    check_refused(&(af_tls_options){.min_version = (af_tls_protocol)0x0302}, AF_EINVAL, "versions");
-    check_refused(&(af_tls_options){.min_version = AF_TLS_1_3, .max_version = AF_TLS_1_2},
-                  AF_EINVAL, "versions");
+    check_refused(&(afc_tls_options){.ciphers = "no cipher"}, AFC_EINVAL, "ciphers");
+    check_refused(&(afc_tls_options){.cipher_suites = "no suite"}, AFC_EINVAL, "ciphers");
+    check_refused(&(afc_tls_options){.min_version = (afc_tls_protocol)0x0302}, AFC_EINVAL,
+                  "versions");
+    check_refused(&(afc_tls_options){.min_version = AFC_TLS_1_3, .max_version = AFC_TLS_1_2},
+                  AFC_EINVAL, "versions");
 }
 
 /** S33: the environment alone gets no keys. */
@@ -116,9 +118,9 @@ static void s33_keys_are_logged_only_if_asked_for(void **state) {
     const char *path = getenv("SSLKEYLOGFILE");
     assert_non_null(path);
     for (int is_asked = 0; is_asked < 2; is_asked++) {
-        af_tls_options client = {.write_key_log = is_asked == 1};
-        world *world = world_with(leaf, (afts_tls){0}, &client, AF_OCSP_IGNORE);
-        check_fetch(world, "/", AF_OK);
+        afc_tls_options client = {.write_key_log = is_asked == 1};
+        world *world = world_with(leaf, (afts_tls){0}, &client, AFC_OCSP_IGNORE);
+        check_fetch(world, "/", AFC_OK);
         world_free(world);
         FILE *log = fopen(path, "r");
         bool has_keys = log != NULL && fgetc(log) != EOF;
@@ -132,8 +134,8 @@ static void s33_keys_are_logged_only_if_asked_for(void **state) {
 
 enum { NOTHING = -1, STALE = 10, OF_ANOTHER, BROKEN };
 
-static void check_staple(bool promises, int answer, af_ocsp_mode mode, afts_tls_version version,
-                         af_trust_reason expected) {
+static void check_staple(bool promises, int answer, afc_ocsp_mode mode, afts_tls_version version,
+                         afc_trust_reason expected) {
     afts_cert *shown = afts_cert_new(&(afts_cert_options){.must_staple = promises}, authority);
     afts_tls server = {.min_version = version, .max_version = version};
     uint8_t *response = NULL;
@@ -151,9 +153,10 @@ static void check_staple(bool promises, int answer, af_ocsp_mode mode, afts_tls_
     }
     world *world = world_with(shown, server, NULL, mode);
     call *call = call_fetch(world, "/");
-    bool is_fine = expected == AF_TRUST_ACCEPTED;
-    check_ended(call, is_fine ? AF_OK : AF_EUNTRUSTED);
-    assert_string_equal(af_trust_reason_name(call->failure.trust), af_trust_reason_name(expected));
+    bool is_fine = expected == AFC_TRUST_ACCEPTED;
+    check_ended(call, is_fine ? AFC_OK : AFC_EUNTRUSTED);
+    assert_string_equal(afc_trust_reason_name(call->failure.trust),
+                        afc_trust_reason_name(expected));
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).requests, is_fine);
     world_free(world);
@@ -166,31 +169,32 @@ static void stapled_answers_count_when_asked_for(void **state) {
     static const struct {
         int answer;
         bool promises;
-        af_trust_reason ignored, checked, required;
+        afc_trust_reason ignored, checked, required;
     } cases[] = {
-        {NOTHING, false, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION},
-        {NOTHING, true, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION,
-         AF_TRUST_UNKNOWN_REVOCATION},
-        {AFTS_OCSP_GOOD, false, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED},
-        {AFTS_OCSP_GOOD, true, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED},
-        {AFTS_OCSP_REVOKED, false, AF_TRUST_ACCEPTED, AF_TRUST_REVOKED, AF_TRUST_REVOKED},
-        {AFTS_OCSP_CONTRADICTION, false, AF_TRUST_ACCEPTED, AF_TRUST_REVOKED, AF_TRUST_REVOKED},
-        {AFTS_OCSP_UNKNOWN, false, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION,
-         AF_TRUST_UNKNOWN_REVOCATION},
-        {STALE, false, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION, AF_TRUST_UNKNOWN_REVOCATION},
-        {OF_ANOTHER, true, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION,
-         AF_TRUST_UNKNOWN_REVOCATION},
-        {BROKEN, false, AF_TRUST_ACCEPTED, AF_TRUST_UNKNOWN_REVOCATION,
-         AF_TRUST_UNKNOWN_REVOCATION},
+        {NOTHING, false, AFC_TRUST_ACCEPTED, AFC_TRUST_ACCEPTED, AFC_TRUST_UNKNOWN_REVOCATION},
+        {NOTHING, true, AFC_TRUST_ACCEPTED, AFC_TRUST_UNKNOWN_REVOCATION,
+         AFC_TRUST_UNKNOWN_REVOCATION},
+        {AFTS_OCSP_GOOD, false, AFC_TRUST_ACCEPTED, AFC_TRUST_ACCEPTED, AFC_TRUST_ACCEPTED},
+        {AFTS_OCSP_GOOD, true, AFC_TRUST_ACCEPTED, AFC_TRUST_ACCEPTED, AFC_TRUST_ACCEPTED},
+        {AFTS_OCSP_REVOKED, false, AFC_TRUST_ACCEPTED, AFC_TRUST_REVOKED, AFC_TRUST_REVOKED},
+        {AFTS_OCSP_CONTRADICTION, false, AFC_TRUST_ACCEPTED, AFC_TRUST_REVOKED, AFC_TRUST_REVOKED},
+        {AFTS_OCSP_UNKNOWN, false, AFC_TRUST_ACCEPTED, AFC_TRUST_UNKNOWN_REVOCATION,
+         AFC_TRUST_UNKNOWN_REVOCATION},
+        {STALE, false, AFC_TRUST_ACCEPTED, AFC_TRUST_UNKNOWN_REVOCATION,
+         AFC_TRUST_UNKNOWN_REVOCATION},
+        {OF_ANOTHER, true, AFC_TRUST_ACCEPTED, AFC_TRUST_UNKNOWN_REVOCATION,
+         AFC_TRUST_UNKNOWN_REVOCATION},
+        {BROKEN, false, AFC_TRUST_ACCEPTED, AFC_TRUST_UNKNOWN_REVOCATION,
+         AFC_TRUST_UNKNOWN_REVOCATION},
     };
     static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         for (size_t v = 0; v < COUNT_OF(versions); v++) {
             bool promises = cases[i].promises;
             int answer = cases[i].answer;
-            check_staple(promises, answer, AF_OCSP_IGNORE, versions[v], cases[i].ignored);
-            check_staple(promises, answer, AF_OCSP_CHECK, versions[v], cases[i].checked);
-            check_staple(promises, answer, AF_OCSP_REQUIRE, versions[v], cases[i].required);
+            check_staple(promises, answer, AFC_OCSP_IGNORE, versions[v], cases[i].ignored);
+            check_staple(promises, answer, AFC_OCSP_CHECK, versions[v], cases[i].checked);
+            check_staple(promises, answer, AFC_OCSP_REQUIRE, versions[v], cases[i].required);
         }
     }
 }
@@ -201,8 +205,8 @@ static void s32_a_handshake_without_the_answer_leaves_nothing_to_resume(void **s
     static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
     for (size_t v = 0; v < COUNT_OF(versions); v++) {
         afts_tls server = {.min_version = versions[v], .max_version = versions[v]};
-        world *world = world_with(leaf, server, NULL, AF_OCSP_REQUIRE);
-        for (int i = 0; i < 3; i++) check_fetch(world, "/", AF_EUNTRUSTED);
+        world *world = world_with(leaf, server, NULL, AFC_OCSP_REQUIRE);
+        for (int i = 0; i < 3; i++) check_fetch(world, "/", AFC_EUNTRUSTED);
         assert_int_equal(afts_server_stats(world->server).requests, 0);
         assert_int_equal(afts_server_stats(world->server).handshakes_resumed, 0);
         world_free(world);
@@ -213,18 +217,18 @@ static void s32_a_handshake_without_the_answer_leaves_nothing_to_resume(void **s
 
 static const afts_cert_options of_client = {.client = true, .common_name = "Client", .hosts = ""};
 
-static void check_shown(const af_tls_options *client, const char *host, const char *subject) {
+static void check_shown(const afc_tls_options *client, const char *host, const char *subject) {
     static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
     for (size_t v = 0; v < COUNT_OF(versions); v++) {
         afts_tls server = {.min_version = versions[v],
                            .max_version = versions[v],
                            .client_ca_pem = afts_cert_pem(authority)};
-        world *world = world_with(leaf, server, client, AF_OCSP_IGNORE);
+        world *world = world_with(leaf, server, client, AFC_OCSP_IGNORE);
         call *call = call_new(world, "/");
         call->request.url = text_of(world, "https://%s:%u/", host,
                                     (unsigned)afts_server_port(world->server));
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         afts_connection *connection = afts_copy_connection(world->server, 0);
         assert_string_equal(connection->client_subject, subject);
@@ -240,31 +244,31 @@ static void a_client_certificate_comes_in_every_form(void **state) {
     afts_cert *middle = afts_cert_new(
         &(afts_cert_options){.authority = true, .common_name = "Middle"}, authority);
     afts_cert *cert = afts_cert_new(&of_client, middle);
-    af_client_certificate source = {.certificate = af_slice_of(afts_cert_chain_pem(cert)),
-                                    .key = af_slice_of(afts_cert_key_pem(cert))};
-    const af_tls_options client = {.client_certificates = &source, .client_certificate_count = 1};
+    afc_client_certificate source = {.certificate = afc_slice_of(afts_cert_chain_pem(cert)),
+                                     .key = afc_slice_of(afts_cert_key_pem(cert))};
+    const afc_tls_options client = {.client_certificates = &source, .client_certificate_count = 1};
     check_shown(&client, "localhost", "/CN=Client");
     check_shown(NULL, "localhost", "");
     char both[8192];
     snprintf(both, sizeof both, "%s%s", afts_cert_key_pem(cert), afts_cert_chain_pem(cert));
-    source = (af_client_certificate){.certificate = af_slice_of(both)};
+    source = (afc_client_certificate){.certificate = afc_slice_of(both)};
     check_shown(&client, "localhost", "/CN=Client");
     char *encrypted = afts_cert_encrypted_key_pem(cert, "open sesame");
-    source = (af_client_certificate){.certificate = af_slice_of(afts_cert_chain_pem(cert)),
-                                     .key = af_slice_of(encrypted),
-                                     .password = "open sesame"};
+    source = (afc_client_certificate){.certificate = afc_slice_of(afts_cert_chain_pem(cert)),
+                                      .key = afc_slice_of(encrypted),
+                                      .password = "open sesame"};
     check_shown(&client, "localhost", "/CN=Client");
     write_file(path_in(&folder, "cert.pem"), source.certificate);
     write_file(path_in(&folder, "key.pem"), source.key);
-    source = (af_client_certificate){.certificate_path = path_in(&folder, "cert.pem"),
-                                     .key_path = path_in(&folder, "key.pem"),
-                                     .password = "open sesame"};
+    source = (afc_client_certificate){.certificate_path = path_in(&folder, "cert.pem"),
+                                      .key_path = path_in(&folder, "key.pem"),
+                                      .password = "open sesame"};
     check_shown(&client, "localhost", "/CN=Client");
     size_t size;
     afts_cert *direct = afts_cert_new(&of_client, authority);
     uint8_t *bundle = afts_cert_pkcs12(direct, "secret", &size);
-    source = (af_client_certificate){.certificate = {(const char *)bundle, size},
-                                     .password = "secret"};
+    source = (afc_client_certificate){.certificate = {(const char *)bundle, size},
+                                      .password = "secret"};
     check_shown(&client, "localhost", "/CN=Client");
     afts_bytes_free(encrypted);
     afts_bytes_free(bundle);
@@ -279,16 +283,16 @@ static void a_host_has_its_own_client_certificate(void **state) {
     static const char *const hosts[] = {NULL, "localhost", "127.0.0.1", "elsewhere.test"};
     static const char *const names[] = {"Any", "Name", "Address", "Elsewhere"};
     afts_cert *certs[COUNT_OF(hosts)];
-    af_client_certificate sources[COUNT_OF(hosts)];
+    afc_client_certificate sources[COUNT_OF(hosts)];
     for (size_t i = 0; i < COUNT_OF(hosts); i++) {
         afts_cert_options options = of_client;
         options.common_name = names[i];
         certs[i] = afts_cert_new(&options, authority);
-        sources[i] = (af_client_certificate){.host = hosts[i],
-                                             .certificate = af_slice_of(afts_cert_pem(certs[i])),
-                                             .key = af_slice_of(afts_cert_key_pem(certs[i]))};
+        sources[i] = (afc_client_certificate){.host = hosts[i],
+                                              .certificate = afc_slice_of(afts_cert_pem(certs[i])),
+                                              .key = afc_slice_of(afts_cert_key_pem(certs[i]))};
     }
-    af_tls_options client = {.client_certificates = sources, .client_certificate_count = 4};
+    afc_tls_options client = {.client_certificates = sources, .client_certificate_count = 4};
     check_shown(&client, "localhost", "/CN=Name");
     check_shown(&client, "LocalHost", "/CN=Name");
     check_shown(&client, "127.0.0.1", "/CN=Address");
@@ -309,38 +313,38 @@ static void s33_what_is_no_certificate_or_key_is_told_at_once(void **state) {
     char *encrypted = afts_cert_encrypted_key_pem(cert, "open sesame");
     size_t size;
     uint8_t *bundle = afts_cert_pkcs12(cert, "secret", &size);
-    const af_slice good = af_slice_of(afts_cert_pem(cert)), file = {(const char *)bundle, size};
+    const afc_slice good = afc_slice_of(afts_cert_pem(cert)), file = {(const char *)bundle, size};
     const struct {
-        af_client_certificate source;
-        af_status status;
+        afc_client_certificate source;
+        afc_status status;
         const char *part;
     } cases[] = {
-        {{.certificate = S_INIT("no certificate")}, AF_EINVAL, "invalid client certificate"},
-        {{.certificate = good}, AF_EINVAL, "invalid key"},
-        {{.certificate = good, .key = S_INIT("no key")}, AF_EINVAL, "invalid key"},
-        {{.certificate = good, .key = af_slice_of(afts_cert_key_pem(leaf))},
-         AF_EINVAL,
+        {{.certificate = S_INIT("no certificate")}, AFC_EINVAL, "invalid client certificate"},
+        {{.certificate = good}, AFC_EINVAL, "invalid key"},
+        {{.certificate = good, .key = S_INIT("no key")}, AFC_EINVAL, "invalid key"},
+        {{.certificate = good, .key = afc_slice_of(afts_cert_key_pem(leaf))},
+         AFC_EINVAL,
          "doesn't match"},
-        {{.certificate = good, .key = af_slice_of(encrypted)}, AF_EINVAL, "password"},
-        {{.certificate = good, .key = af_slice_of(encrypted), .password = "wrong"},
-         AF_EINVAL,
+        {{.certificate = good, .key = afc_slice_of(encrypted)}, AFC_EINVAL, "password"},
+        {{.certificate = good, .key = afc_slice_of(encrypted), .password = "wrong"},
+         AFC_EINVAL,
          "password"},
-        {{.certificate = file}, AF_EINVAL, "password"},
-        {{.certificate = file, .password = "wrong"}, AF_EINVAL, "password"},
-        {{.certificate_path = "/nonexistent"}, AF_EFILE, "/nonexistent"},
-        {{.certificate = good, .key_path = "/nonexistent"}, AF_EFILE, "/nonexistent"},
-        {{.certificate_path = "/dev/null"}, AF_EINVAL, "/dev/null"},
-        {{.certificate = af_slice_of(afts_cert_pem(weak)),
-          .key = af_slice_of(afts_cert_key_pem(weak))},
-         AF_EINVAL,
+        {{.certificate = file}, AFC_EINVAL, "password"},
+        {{.certificate = file, .password = "wrong"}, AFC_EINVAL, "password"},
+        {{.certificate_path = "/nonexistent"}, AFC_EFILE, "/nonexistent"},
+        {{.certificate = good, .key_path = "/nonexistent"}, AFC_EFILE, "/nonexistent"},
+        {{.certificate_path = "/dev/null"}, AFC_EINVAL, "/dev/null"},
+        {{.certificate = afc_slice_of(afts_cert_pem(weak)),
+          .key = afc_slice_of(afts_cert_key_pem(weak))},
+         AFC_EINVAL,
          "refused"},
-        {{.certificate = good, .key = af_slice_of(afts_cert_key_pem(cert)), .host = "a..b"},
-         AF_EINVAL,
+        {{.certificate = good, .key = afc_slice_of(afts_cert_key_pem(cert)), .host = "a..b"},
+         AFC_EINVAL,
          "host"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af_tls_options options = {.client_certificates = &cases[i].source,
-                                  .client_certificate_count = 1};
+        afc_tls_options options = {.client_certificates = &cases[i].source,
+                                   .client_certificate_count = 1};
         check_refused(&options, cases[i].status, cases[i].part);
     }
     afts_bytes_free(encrypted);
@@ -365,18 +369,18 @@ static void a_refused_client_fails_with_tls(void **state) {
                            .max_version = versions[i % COUNT_OF(versions)],
                            .client_ca_pem = afts_cert_pem(authority),
                            .client_certificate_required = true};
-        af_client_certificate source = {0};
-        af_tls_options client = {.client_certificates = &source};
+        afc_client_certificate source = {0};
+        afc_tls_options client = {.client_certificates = &source};
         if (one != NULL) {
-            source.certificate = af_slice_of(afts_cert_pem(one));
-            source.key = af_slice_of(afts_cert_key_pem(one));
+            source.certificate = afc_slice_of(afts_cert_pem(one));
+            source.key = afc_slice_of(afts_cert_key_pem(one));
             client.client_certificate_count = 1;
         }
-        world *world = world_with(leaf, server, &client, AF_OCSP_IGNORE);
+        world *world = world_with(leaf, server, &client, AFC_OCSP_IGNORE);
         call *call = call_new(world, "/");
         call_send(call, "POST", S("a body"));
         call_perform(call);
-        check_ended(call, AF_ETLS);
+        check_ended(call, AFC_ETLS);
         check_contains(call->failure.text, "the server closed the TLS connection");
         call_free(call);
         assert_int_equal(afts_server_stats(world->server).requests, 0);
@@ -393,11 +397,11 @@ static void a_refused_client_fails_with_tls(void **state) {
 typedef struct chooser {
     const afts_cert *shown; /**< NULL: nothing is said, or with `declines` that there is none. */
     bool declines;
-    af_status status; /**< To return. */
+    afc_status status; /**< To return. */
     int asked;
     char host[64], authority[64];
-    af_status beyond, showing;
-    af_failure failure;
+    afc_status beyond, showing;
+    afc_failure failure;
     int anchors; /**< Certificates that libcurl read for the connection. */
 } chooser;
 
@@ -411,25 +415,25 @@ static int count_anchors(const SSL *ssl) {
     return count;
 }
 
-static af_status choose(void *context, af_certificate_request *request) {
+static afc_status choose(void *context, afc_certificate_request *request) {
     chooser *chooser = context;
     char *name = NULL;
     chooser->asked++;
     chooser->anchors += count_anchors(request->ssl);
-    size_t count = af_certificate_request_get_authority_count(request);
-    af_certificate_request_copy_authority(request, 0, &name);
-    snprintf(chooser->host, sizeof chooser->host, "%s", af_certificate_request_get_host(request));
+    size_t count = afc_certificate_request_get_authority_count(request);
+    afc_certificate_request_copy_authority(request, 0, &name);
+    snprintf(chooser->host, sizeof chooser->host, "%s", afc_certificate_request_get_host(request));
     snprintf(chooser->authority, sizeof chooser->authority, "%zu: %s", count,
              name != NULL ? name : "-");
-    af_free(name);
-    chooser->beyond = af_certificate_request_copy_authority(request, count, &name);
-    if (chooser->declines) af_certificate_request_decline(request);
+    afc_free(name);
+    chooser->beyond = afc_certificate_request_copy_authority(request, count, &name);
+    if (chooser->declines) afc_certificate_request_decline(request);
     if (chooser->shown != NULL) {
-        const af_client_certificate source = {
+        const afc_client_certificate source = {
             .host = "elsewhere.test",
-            .certificate = af_slice_of(afts_cert_pem(chooser->shown)),
-            .key = af_slice_of(afts_cert_key_pem(chooser->shown))};
-        chooser->showing = af_certificate_request_show(request, &source, &chooser->failure);
+            .certificate = afc_slice_of(afts_cert_pem(chooser->shown)),
+            .key = afc_slice_of(afts_cert_key_pem(chooser->shown))};
+        chooser->showing = afc_certificate_request_show(request, &source, &chooser->failure);
     }
     return chooser->status;
 }
@@ -441,20 +445,20 @@ static void the_caller_may_choose_when_a_server_asks(void **state) {
     afts_cert *fixed = afts_cert_new(&named, authority);
     named.common_name = "Chosen";
     afts_cert *chosen = afts_cert_new(&named, authority);
-    const af_client_certificate source = {.certificate = af_slice_of(afts_cert_pem(fixed)),
-                                          .key = af_slice_of(afts_cert_key_pem(fixed))};
+    const afc_client_certificate source = {.certificate = afc_slice_of(afts_cert_pem(fixed)),
+                                           .key = afc_slice_of(afts_cert_key_pem(fixed))};
     chooser chooser = {.shown = NULL};
-    af_tls_options client = {.certificate_hook = {&chooser, choose}};
+    afc_tls_options client = {.certificate_hook = {&chooser, choose}};
     check_shown(&client, "localhost", "");
     assert_int_equal(chooser.asked, 2);
     /* They would cost 30 ms for each connection. */
     assert_int_equal(chooser.anchors, 0);
     assert_string_equal(chooser.host, "localhost");
     assert_string_equal(chooser.authority, "1: CN=Test Authority");
-    check_status(chooser.beyond, AF_EINVAL);
+    check_status(chooser.beyond, AFC_EINVAL);
     chooser.shown = chosen;
     check_shown(&client, "LocalHost", "/CN=Chosen");
-    check_status(chooser.showing, AF_OK);
+    check_status(chooser.showing, AFC_OK);
     assert_string_equal(chooser.host, "localhost");
     client.client_certificates = &source;
     client.client_certificate_count = 1;
@@ -472,25 +476,25 @@ static void a_choice_that_fails_ends_the_handshake(void **state) {
     afts_cert *weak = afts_cert_new(
         &(afts_cert_options){.client = true, .rsa = true, .rsa_bits = 512, .hosts = ""}, authority);
     chooser chooser = {.shown = weak};
-    static const af_status statuses[] = {AF_EINVAL, AF_ECANCELED, AF_EAUTH};
-    const af_tls_options client = {.certificate_hook = {&chooser, choose}};
+    static const afc_status statuses[] = {AFC_EINVAL, AFC_ECANCELED, AFC_EAUTH};
+    const afc_tls_options client = {.certificate_hook = {&chooser, choose}};
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
         chooser.status = statuses[i];
         afts_tls server = {.client_ca_pem = afts_cert_pem(authority)};
-        world *world = world_with(leaf, server, &client, AF_OCSP_IGNORE);
+        world *world = world_with(leaf, server, &client, AFC_OCSP_IGNORE);
         call *call = call_new(world, "/");
         call->request.url = text_of(world, "https://localhost:%u/",
                                     (unsigned)afts_server_port(world->server));
         call_perform(call);
         check_ended(call, statuses[i]);
         call_free(call);
-        check_status(chooser.showing, AF_EINVAL);
+        check_status(chooser.showing, AFC_EINVAL);
         check_contains(chooser.failure.text, "OpenSSL refused the client certificate");
         assert_int_equal(afts_server_stats(world->server).requests, 0);
         world_free(world);
     }
     /* What can't be shown leaves no half of it behind. */
-    chooser.status = AF_OK;
+    chooser.status = AFC_OK;
     check_shown(&client, "localhost", "");
     afts_cert_free(weak);
 }
@@ -500,21 +504,21 @@ static void options_survive_any_lack_of_memory(void **state) {
     afts_cert *cert = afts_cert_new(&of_client, authority);
     folder folder;
     folder_make(&folder);
-    write_file(path_in(&folder, "cert.pem"), af_slice_of(afts_cert_pem(cert)));
-    write_file(path_in(&folder, "key.pem"), af_slice_of(afts_cert_key_pem(cert)));
-    const af_client_certificate source = {.certificate_path = path_in(&folder, "cert.pem"),
-                                          .key_path = path_in(&folder, "key.pem")};
+    write_file(path_in(&folder, "cert.pem"), afc_slice_of(afts_cert_pem(cert)));
+    write_file(path_in(&folder, "key.pem"), afc_slice_of(afts_cert_key_pem(cert)));
+    const afc_client_certificate source = {.certificate_path = path_in(&folder, "cert.pem"),
+                                           .key_path = path_in(&folder, "key.pem")};
     TORTURE(n) {
-        af_session_options options = AF_SESSION_OPTIONS_INIT;
-        options.tls = (af_tls_options){.ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305",
-                                       .cipher_suites = "TLS_CHACHA20_POLY1305_SHA256",
-                                       .client_certificates = &source,
-                                       .client_certificate_count = 1};
-        af_session *session;
-        af_status status = af_session_new(&session, &options, NULL);
-        assert_true(status == AF_OK || status == AF_ENOMEM || status == AF_EINTERNAL);
-        af_session_release(session);
-        af_join_closed_sessions();
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+        options.tls = (afc_tls_options){.ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305",
+                                        .cipher_suites = "TLS_CHACHA20_POLY1305_SHA256",
+                                        .client_certificates = &source,
+                                        .client_certificate_count = 1};
+        afc_session *session;
+        afc_status status = afc_session_new(&session, &options, NULL);
+        assert_true(status == AFC_OK || status == AFC_ENOMEM || status == AFC_EINTERNAL);
+        afc_session_release(session);
+        afc_join_closed_sessions();
     }
     folder_remove(&folder);
     afts_cert_free(cert);

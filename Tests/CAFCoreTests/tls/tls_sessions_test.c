@@ -29,8 +29,8 @@ static void handshake_free(handshake *handshake) {
     SSL_CTX_free(handshake->context);
 }
 
-static af__verification *evidence_new(void) {
-    af__verification *verification = af__zalloc(sizeof *verification);
+static afc__verification *evidence_new(void) {
+    afc__verification *verification = afc__zalloc(sizeof *verification);
     assert_non_null(verification);
     atomic_init(&verification->references, 1);
     return verification;
@@ -56,61 +56,61 @@ static SSL_SESSION *written_and_read(SSL_SESSION *session) {
 
 static void finds_evidence_of_serialised_session(void **state) {
     (void)state;
-    static af__tls_sessions sessions;
+    static afc__tls_sessions sessions;
     handshake first = handshake_new(NULL);
-    af__verification *verification = evidence_new();
-    assert_null(af__tls_sessions_find(&sessions, first.ssl));
-    assert_true(af__tls_sessions_add(&sessions, first.ssl, verification));
-    assert_ptr_equal(af__tls_sessions_find(&sessions, first.ssl), verification);
+    afc__verification *verification = evidence_new();
+    assert_null(afc__tls_sessions_find(&sessions, first.ssl));
+    assert_true(afc__tls_sessions_add(&sessions, first.ssl, verification));
+    assert_ptr_equal(afc__tls_sessions_find(&sessions, first.ssl), verification);
     SSL_SESSION *copy = written_and_read(SSL_get0_session(first.ssl));
     handshake second = handshake_new(copy);
-    assert_ptr_equal(af__tls_sessions_find(&sessions, second.ssl), verification);
+    assert_ptr_equal(afc__tls_sessions_find(&sessions, second.ssl), verification);
     SSL_SESSION_free(copy);
     handshake_free(&first);
     handshake_free(&second);
-    af__verification_release(verification);
-    af__tls_sessions_clear(&sessions);
+    afc__verification_release(verification);
+    afc__tls_sessions_clear(&sessions);
 }
 
 static void refuses_session_of_another_policy(void **state) {
     (void)state;
-    static af__tls_sessions ours, others;
+    static afc__tls_sessions ours, others;
     handshake handshake = handshake_new(NULL), own = handshake_new(NULL);
-    af__verification *verification = evidence_new();
-    assert_true(af__tls_sessions_add(&ours, own.ssl, verification));
-    assert_true(af__tls_sessions_add(&others, handshake.ssl, verification));
-    assert_null(af__tls_sessions_find(&ours, handshake.ssl));
+    afc__verification *verification = evidence_new();
+    assert_true(afc__tls_sessions_add(&ours, own.ssl, verification));
+    assert_true(afc__tls_sessions_add(&others, handshake.ssl, verification));
+    assert_null(afc__tls_sessions_find(&ours, handshake.ssl));
     assert_int_equal(SSL_SESSION_set1_ticket_appdata(SSL_get0_session(own.ssl), "short", 5), 1);
-    assert_null(af__tls_sessions_find(&ours, own.ssl));
+    assert_null(afc__tls_sessions_find(&ours, own.ssl));
     assert_int_equal(
         SSL_SESSION_set1_ticket_appdata(SSL_get0_session(own.ssl), "\0\0\0\0\0\0\0", 8), 1);
-    assert_null(af__tls_sessions_find(&ours, own.ssl));
+    assert_null(afc__tls_sessions_find(&ours, own.ssl));
     handshake_free(&handshake);
     handshake_free(&own);
-    af__verification_release(verification);
-    af__tls_sessions_clear(&ours);
-    af__tls_sessions_clear(&others);
+    afc__verification_release(verification);
+    afc__tls_sessions_clear(&ours);
+    afc__tls_sessions_clear(&others);
 }
 
 static void forgets_oldest_session_first(void **state) {
     (void)state;
-    static af__tls_sessions sessions;
-    handshake handshakes[AF__TLS_SESSIONS + 1];
-    af__verification *verification = evidence_new();
-    for (size_t i = 0; i <= AF__TLS_SESSIONS; i++) {
+    static afc__tls_sessions sessions;
+    handshake handshakes[AFC__TLS_SESSIONS + 1];
+    afc__verification *verification = evidence_new();
+    for (size_t i = 0; i <= AFC__TLS_SESSIONS; i++) {
         handshakes[i] = handshake_new(NULL);
-        assert_true(af__tls_sessions_add(&sessions, handshakes[i].ssl, verification));
+        assert_true(afc__tls_sessions_add(&sessions, handshakes[i].ssl, verification));
     }
-    assert_null(af__tls_sessions_find(&sessions, handshakes[0].ssl));
-    for (size_t i = 0; i <= AF__TLS_SESSIONS; i++) {
-        bool is_known = af__tls_sessions_find(&sessions, handshakes[i].ssl) == verification;
+    assert_null(afc__tls_sessions_find(&sessions, handshakes[0].ssl));
+    for (size_t i = 0; i <= AFC__TLS_SESSIONS; i++) {
+        bool is_known = afc__tls_sessions_find(&sessions, handshakes[i].ssl) == verification;
         assert_int_equal(is_known, i > 0);
         handshake_free(&handshakes[i]);
     }
-    assert_int_equal(atomic_load(&verification->references), AF__TLS_SESSIONS + 1);
-    af__tls_sessions_clear(&sessions);
+    assert_int_equal(atomic_load(&verification->references), AFC__TLS_SESSIONS + 1);
+    afc__tls_sessions_clear(&sessions);
     assert_int_equal(atomic_load(&verification->references), 1);
-    af__verification_release(verification);
+    afc__verification_release(verification);
 }
 
 int main(void) {

@@ -13,22 +13,22 @@ static afts_cert *new_authority(void) {
 }
 
 /** A server that shows `leaf`, and a session with `policy`. */
-static world *world_showing(const afts_cert *leaf, const af_trust_options *policy,
+static world *world_showing(const afts_cert *leaf, const afc_trust_options *policy,
                             const afts_tls *more) {
     assert_non_null(leaf);
     afts_tls tls = more != NULL ? *more : (afts_tls){0};
     tls.chain_pem = afts_cert_chain_pem(leaf);
     tls.key_pem = afts_cert_key_pem(leaf);
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    check_status(af_trust_policy_new(&options.trust, policy, NULL), AF_OK);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    check_status(afc_trust_policy_new(&options.trust, policy, NULL), AFC_OK);
     world *world = world_new(&(afts_options){.tls = &tls}, &options);
-    af_trust_policy_release(options.trust);
+    afc_trust_policy_release(options.trust);
     return world;
 }
 
-static af_trust_options trusting(const afts_cert *anchor) {
-    af_trust_options policy = AF_TRUST_OPTIONS_INIT;
-    policy.anchors = af_slice_of(afts_cert_pem(anchor));
+static afc_trust_options trusting(const afts_cert *anchor) {
+    afc_trust_options policy = AFC_TRUST_OPTIONS_INIT;
+    policy.anchors = afc_slice_of(afts_cert_pem(anchor));
     return policy;
 }
 
@@ -37,19 +37,20 @@ static const char *url_with_host(world *world, const char *host) {
 }
 
 /** Fetch with a body and a header that must not be seen by a server that is refused. */
-static void check_trust(world *world, const char *host, af_trust_reason expected) {
-    static const af_header secret[] = {{{"Authorization", 13}, {"Bearer", 6}, AF_HEADER_SECRET}};
+static void check_trust(world *world, const char *host, afc_trust_reason expected) {
+    static const afc_header secret[] = {{{"Authorization", 13}, {"Bearer", 6}, AFC_HEADER_SECRET}};
     call *call = call_new(world, "/");
     call->request.url = url_with_host(world, host);
     call->request.headers = secret;
     call->request.header_count = 1;
     call_send(call, "POST", S("content"));
     call_perform(call);
-    check_ended(call, expected == AF_TRUST_ACCEPTED ? AF_OK : AF_EUNTRUSTED);
+    check_ended(call, expected == AFC_TRUST_ACCEPTED ? AFC_OK : AFC_EUNTRUSTED);
     if (call->failure.trust != expected) print_error("%s\n", call->failure.text);
-    assert_string_equal(af_trust_reason_name(call->failure.trust), af_trust_reason_name(expected));
+    assert_string_equal(afc_trust_reason_name(call->failure.trust),
+                        afc_trust_reason_name(expected));
     call_free(call);
-    if (expected == AF_TRUST_ACCEPTED) return;
+    if (expected == AFC_TRUST_ACCEPTED) return;
     assert_true(afts_wait_open_at_most(world->server, 0, PATIENCE_MS));
     assert_int_equal(afts_server_stats(world->server).requests, 0);
     afts_connection *connection = afts_copy_connection(world->server, 0);
@@ -60,7 +61,8 @@ static void check_trust(world *world, const char *host, af_trust_reason expected
 
 /** One leaf of `authority` made by `options`, shown to `policy`. */
 static void check_leaf(const afts_cert_options *options, const afts_cert *authority,
-                       const af_trust_options *policy, const char *host, af_trust_reason expected) {
+                       const afc_trust_options *policy, const char *host,
+                       afc_trust_reason expected) {
     afts_cert *leaf = afts_cert_new(options, authority);
     world *world = world_showing(leaf, policy, NULL);
     check_trust(world, host, expected);
@@ -73,11 +75,11 @@ static void check_leaf(const afts_cert_options *options, const afts_cert *author
 static void an_anchor_is_trusted(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
-    af_trust_options policy = trusting(authority);
-    check_leaf(NULL, authority, &policy, "127.0.0.1", AF_TRUST_ACCEPTED);
-    check_leaf(NULL, authority, &policy, "localhost", AF_TRUST_ACCEPTED);
+    afc_trust_options policy = trusting(authority);
+    check_leaf(NULL, authority, &policy, "127.0.0.1", AFC_TRUST_ACCEPTED);
+    check_leaf(NULL, authority, &policy, "localhost", AFC_TRUST_ACCEPTED);
     check_leaf(&(afts_cert_options){.rsa = true}, authority, &policy, "127.0.0.1",
-               AF_TRUST_ACCEPTED);
+               AFC_TRUST_ACCEPTED);
     afts_cert_free(authority);
 }
 
@@ -87,9 +89,9 @@ static void an_intermediate_leads_to_the_anchor_and_may_be_one(void **state) {
     afts_cert *middle = afts_cert_new(
         &(afts_cert_options){.authority = true, .common_name = "Middle"}, root);
     assert_non_null(middle);
-    af_trust_options policies[] = {trusting(root), trusting(middle)};
+    afc_trust_options policies[] = {trusting(root), trusting(middle)};
     for (size_t i = 0; i < COUNT_OF(policies); i++) {
-        check_leaf(NULL, middle, &policies[i], "127.0.0.1", AF_TRUST_ACCEPTED);
+        check_leaf(NULL, middle, &policies[i], "127.0.0.1", AFC_TRUST_ACCEPTED);
     }
     afts_cert_free(middle);
     afts_cert_free(root);
@@ -98,10 +100,10 @@ static void an_intermediate_leads_to_the_anchor_and_may_be_one(void **state) {
 static void a_stranger_is_not_trusted(void **state) {
     (void)state;
     afts_cert *ours = new_authority(), *theirs = new_authority();
-    af_trust_options policy = trusting(ours), system = AF_TRUST_OPTIONS_INIT;
-    check_leaf(NULL, theirs, &policy, "127.0.0.1", AF_TRUST_UNKNOWN_ISSUER);
-    check_leaf(NULL, theirs, &system, "127.0.0.1", AF_TRUST_UNKNOWN_ISSUER);
-    check_leaf(NULL, NULL, &policy, "127.0.0.1", AF_TRUST_SELF_SIGNED);
+    afc_trust_options policy = trusting(ours), system = AFC_TRUST_OPTIONS_INIT;
+    check_leaf(NULL, theirs, &policy, "127.0.0.1", AFC_TRUST_UNKNOWN_ISSUER);
+    check_leaf(NULL, theirs, &system, "127.0.0.1", AFC_TRUST_UNKNOWN_ISSUER);
+    check_leaf(NULL, NULL, &policy, "127.0.0.1", AFC_TRUST_SELF_SIGNED);
     afts_cert_free(ours);
     afts_cert_free(theirs);
 }
@@ -110,9 +112,9 @@ static void a_leaf_can_be_an_anchor(void **state) {
     (void)state;
     afts_cert *leaf = afts_cert_new(NULL, NULL);
     assert_non_null(leaf);
-    af_trust_options policy = trusting(leaf);
+    afc_trust_options policy = trusting(leaf);
     world *world = world_showing(leaf, &policy, NULL);
-    check_trust(world, "127.0.0.1", AF_TRUST_ACCEPTED);
+    check_trust(world, "127.0.0.1", AFC_TRUST_ACCEPTED);
     world_free(world);
     afts_cert_free(leaf);
 }
@@ -120,20 +122,20 @@ static void a_leaf_can_be_an_anchor(void **state) {
 static void certificates_have_their_time(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
-    af_trust_options policy = trusting(authority);
+    afc_trust_options policy = trusting(authority);
     check_leaf(&(afts_cert_options){.not_before_s = -2 * DAY, .not_after_s = -DAY}, authority,
-               &policy, "127.0.0.1", AF_TRUST_EXPIRED);
+               &policy, "127.0.0.1", AFC_TRUST_EXPIRED);
     check_leaf(&(afts_cert_options){.not_before_s = DAY, .not_after_s = 2 * DAY}, authority,
-               &policy, "127.0.0.1", AF_TRUST_NOT_YET_VALID);
+               &policy, "127.0.0.1", AFC_TRUST_NOT_YET_VALID);
     afts_cert_free(authority);
 }
 
 static void a_clients_certificate_makes_no_server(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
-    af_trust_options policy = trusting(authority);
+    afc_trust_options policy = trusting(authority);
     check_leaf(&(afts_cert_options){.client = true}, authority, &policy, "127.0.0.1",
-               AF_TRUST_PURPOSE);
+               AFC_TRUST_PURPOSE);
     afts_cert_free(authority);
 }
 
@@ -142,28 +144,28 @@ static void a_clients_certificate_makes_no_server(void **state) {
 static void the_certificate_must_name_the_host(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
-    af_trust_options policy = trusting(authority);
+    afc_trust_options policy = trusting(authority);
     static const struct {
         const char *names, *host;
-        af_trust_reason expected;
+        afc_trust_reason expected;
     } cases[] = {
-        {"localhost", "localhost", AF_TRUST_ACCEPTED},
-        {"LOCALHOST", "localhost", AF_TRUST_ACCEPTED},
-        {"localhost", "LocalHost", AF_TRUST_ACCEPTED},
-        {"localhost", "127.0.0.1", AF_TRUST_WRONG_HOST},
-        {"127.0.0.1", "127.0.0.1", AF_TRUST_ACCEPTED},
-        {"127.0.0.1", "localhost", AF_TRUST_WRONG_HOST},
-        {"127.0.0.2", "127.0.0.1", AF_TRUST_WRONG_HOST},
-        {"example.test", "localhost", AF_TRUST_WRONG_HOST},
-        {"*.test.localhost", "a.test.localhost", AF_TRUST_ACCEPTED},
-        {"*.test.localhost", "A.Test.localhost", AF_TRUST_ACCEPTED},
-        {"*.test.localhost", "a.b.test.localhost", AF_TRUST_WRONG_HOST},
-        {"*.test.localhost", "test.localhost", AF_TRUST_WRONG_HOST},
-        {"a*.test.localhost", "ab.test.localhost", AF_TRUST_WRONG_HOST},
-        {"a.*.localhost", "a.test.localhost", AF_TRUST_WRONG_HOST},
-        {"*.localhost", "a.localhost", AF_TRUST_WRONG_HOST}, /* As wide as a whole top level. */
-        {"*", "localhost", AF_TRUST_WRONG_HOST},
-        {"localhost,example.test", "localhost", AF_TRUST_ACCEPTED},
+        {"localhost", "localhost", AFC_TRUST_ACCEPTED},
+        {"LOCALHOST", "localhost", AFC_TRUST_ACCEPTED},
+        {"localhost", "LocalHost", AFC_TRUST_ACCEPTED},
+        {"localhost", "127.0.0.1", AFC_TRUST_WRONG_HOST},
+        {"127.0.0.1", "127.0.0.1", AFC_TRUST_ACCEPTED},
+        {"127.0.0.1", "localhost", AFC_TRUST_WRONG_HOST},
+        {"127.0.0.2", "127.0.0.1", AFC_TRUST_WRONG_HOST},
+        {"example.test", "localhost", AFC_TRUST_WRONG_HOST},
+        {"*.test.localhost", "a.test.localhost", AFC_TRUST_ACCEPTED},
+        {"*.test.localhost", "A.Test.localhost", AFC_TRUST_ACCEPTED},
+        {"*.test.localhost", "a.b.test.localhost", AFC_TRUST_WRONG_HOST},
+        {"*.test.localhost", "test.localhost", AFC_TRUST_WRONG_HOST},
+        {"a*.test.localhost", "ab.test.localhost", AFC_TRUST_WRONG_HOST},
+        {"a.*.localhost", "a.test.localhost", AFC_TRUST_WRONG_HOST},
+        {"*.localhost", "a.localhost", AFC_TRUST_WRONG_HOST}, /* As wide as a whole top level. */
+        {"*", "localhost", AFC_TRUST_WRONG_HOST},
+        {"localhost,example.test", "localhost", AFC_TRUST_ACCEPTED},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         check_leaf(&(afts_cert_options){.hosts = cases[i].names}, authority, &policy, cases[i].host,
@@ -175,11 +177,11 @@ static void the_certificate_must_name_the_host(void **state) {
 static void the_common_name_is_no_name(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
-    af_trust_options policy = trusting(authority);
+    afc_trust_options policy = trusting(authority);
     check_leaf(&(afts_cert_options){.common_name = "localhost", .hosts = ""}, authority, &policy,
-               "localhost", AF_TRUST_WRONG_HOST);
+               "localhost", AFC_TRUST_WRONG_HOST);
     check_leaf(&(afts_cert_options){.common_name = "localhost", .hosts = "other.test"}, authority,
-               &policy, "localhost", AF_TRUST_WRONG_HOST);
+               &policy, "localhost", AFC_TRUST_WRONG_HOST);
     afts_cert_free(authority);
 }
 
@@ -188,28 +190,28 @@ static void the_common_name_is_no_name(void **state) {
 static void accepting_invalid_chains_still_checks_the_name(void **state) {
     (void)state;
     afts_cert *stranger = new_authority();
-    af_trust_options policy = AF_TRUST_OPTIONS_INIT;
+    afc_trust_options policy = AFC_TRUST_OPTIONS_INIT;
     policy.everywhere.allow_invalid_certificates = true;
-    check_leaf(NULL, NULL, &policy, "127.0.0.1", AF_TRUST_ACCEPTED);
-    check_leaf(NULL, stranger, &policy, "localhost", AF_TRUST_ACCEPTED);
+    check_leaf(NULL, NULL, &policy, "127.0.0.1", AFC_TRUST_ACCEPTED);
+    check_leaf(NULL, stranger, &policy, "localhost", AFC_TRUST_ACCEPTED);
     afts_cert_options expired = {.not_before_s = -2 * DAY, .not_after_s = -DAY};
-    check_leaf(&expired, stranger, &policy, "localhost", AF_TRUST_ACCEPTED);
+    check_leaf(&expired, stranger, &policy, "localhost", AFC_TRUST_ACCEPTED);
     afts_cert_options other = {.hosts = "other.test"};
-    check_leaf(&other, stranger, &policy, "localhost", AF_TRUST_WRONG_HOST);
-    check_leaf(&other, NULL, &policy, "127.0.0.1", AF_TRUST_WRONG_HOST);
+    check_leaf(&other, stranger, &policy, "localhost", AFC_TRUST_WRONG_HOST);
+    check_leaf(&other, NULL, &policy, "127.0.0.1", AFC_TRUST_WRONG_HOST);
     policy.everywhere.skip_host_check = true;
-    check_leaf(&other, stranger, &policy, "localhost", AF_TRUST_ACCEPTED);
+    check_leaf(&other, stranger, &policy, "localhost", AFC_TRUST_ACCEPTED);
     afts_cert_free(stranger);
 }
 
 static void skipping_the_name_still_checks_the_chain(void **state) {
     (void)state;
     afts_cert *authority = new_authority(), *stranger = new_authority();
-    af_trust_options policy = trusting(authority);
+    afc_trust_options policy = trusting(authority);
     policy.everywhere.skip_host_check = true;
     afts_cert_options other = {.hosts = "other.test"};
-    check_leaf(&other, authority, &policy, "localhost", AF_TRUST_ACCEPTED);
-    check_leaf(&other, stranger, &policy, "localhost", AF_TRUST_UNKNOWN_ISSUER);
+    check_leaf(&other, authority, &policy, "localhost", AFC_TRUST_ACCEPTED);
+    check_leaf(&other, stranger, &policy, "localhost", AFC_TRUST_UNKNOWN_ISSUER);
     afts_cert_free(authority);
     afts_cert_free(stranger);
 }
@@ -219,21 +221,21 @@ static void skipping_the_name_still_checks_the_chain(void **state) {
 static void old_versions_are_not_spoken(void **state) {
     (void)state;
     afts_cert *authority = new_authority(), *leaf = afts_cert_new(NULL, authority);
-    af_trust_options policy = trusting(authority);
+    afc_trust_options policy = trusting(authority);
     static const struct {
         afts_tls_version version;
         const char *ciphers;
-        af_status expected;
-    } cases[] = {{AFTS_TLS_1_1, "DEFAULT:@SECLEVEL=0", AF_ETLS},
-                 {AFTS_TLS_1_2, NULL, AF_OK},
-                 {AFTS_TLS_1_3, NULL, AF_OK}};
+        afc_status expected;
+    } cases[] = {{AFTS_TLS_1_1, "DEFAULT:@SECLEVEL=0", AFC_ETLS},
+                 {AFTS_TLS_1_2, NULL, AFC_OK},
+                 {AFTS_TLS_1_3, NULL, AFC_OK}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         afts_tls tls = {.min_version = cases[i].version,
                         .max_version = cases[i].version,
                         .ciphers = cases[i].ciphers};
         world *world = world_showing(leaf, &policy, &tls);
         check_fetch(world, "/", cases[i].expected);
-        assert_int_equal(afts_server_stats(world->server).requests, cases[i].expected == AF_OK);
+        assert_int_equal(afts_server_stats(world->server).requests, cases[i].expected == AFC_OK);
         world_free(world);
     }
     afts_cert_free(leaf);
@@ -244,28 +246,28 @@ static void a_tls_session_is_resumed_within_its_session_only(void **state) {
     (void)state;
     afts_cert *authority = new_authority(), *stranger = new_authority();
     afts_cert *leaf = afts_cert_new(NULL, authority);
-    af_trust_options lenient = trusting(authority), strict = trusting(stranger);
+    afc_trust_options lenient = trusting(authority), strict = trusting(stranger);
     static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
     for (size_t i = 0; i < COUNT_OF(versions); i++) {
         afts_tls tls = {.min_version = versions[i], .max_version = versions[i]};
         world *world = world_showing(leaf, &lenient, &tls);
         serve(world, "/", answer(200, "Connection: close", "ok"));
-        for (int round = 0; round < 3; round++) check_fetch(world, "/", AF_OK);
+        for (int round = 0; round < 3; round++) check_fetch(world, "/", AFC_OK);
         afts_stats stats = afts_server_stats(world->server);
         assert_int_equal(stats.handshakes, 3);
         assert_int_equal(stats.handshakes_resumed, 2);
 
-        af_session_options options = AF_SESSION_OPTIONS_INIT;
-        check_status(af_trust_policy_new(&options.trust, &strict, NULL), AF_OK);
-        af_session *session;
-        check_status(af_session_new(&session, &options, NULL), AF_OK);
-        af_trust_policy_release(options.trust);
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+        check_status(afc_trust_policy_new(&options.trust, &strict, NULL), AFC_OK);
+        afc_session *session;
+        check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+        afc_trust_policy_release(options.trust);
         call *call = call_new(world, "/");
         call->session = session;
         call_perform(call);
-        check_ended(call, AF_EUNTRUSTED);
+        check_ended(call, AFC_EUNTRUSTED);
         call_free(call);
-        af_session_release(session);
+        afc_session_release(session);
         assert_int_equal(afts_server_stats(world->server).requests, 3);
         world_free(world);
     }
@@ -279,7 +281,7 @@ static void connections_are_reused_over_tls(void **state) {
     world *world = world_new_tls();
     for (int i = 0; i < 5; i++) {
         call *call = call_fetch(world, "/");
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->hops[0].is_reused, i > 0);
         assert_true(i > 0 || call->hops[0].tls_us > 0);
         call_free(call);
@@ -292,13 +294,13 @@ static void a_refused_server_disturbs_no_other_task(void **state) {
     (void)state;
     world *good = world_new_tls();
     afts_cert *leaf = afts_cert_new(NULL, NULL);
-    af_trust_options policy = AF_TRUST_OPTIONS_INIT;
+    afc_trust_options policy = AFC_TRUST_OPTIONS_INIT;
     world *bad = world_showing(leaf, &policy, NULL);
     for (int i = 0; i < 20; i++) {
         call *call = call_new(good, "/");
         call->request.url = url_of(i % 2 == 0 ? good : bad, "/");
         call_perform(call);
-        check_ended(call, i % 2 == 0 ? AF_OK : AF_EUNTRUSTED);
+        check_ended(call, i % 2 == 0 ? AFC_OK : AFC_EUNTRUSTED);
         call_free(call);
     }
     assert_int_equal(afts_server_stats(good->server).accepted, 1);

@@ -23,7 +23,7 @@ static void note(told *told, const char *line) {
     told->size += (size_t)size;
 }
 
-static void on_answered(void *context, const af_challenge *challenge) {
+static void on_answered(void *context, const afc_challenge *challenge) {
     call *call = context;
     char line[256];
     snprintf(line, sizeof line, "%u %s %d %u '%s' %s", challenge->number,
@@ -32,29 +32,29 @@ static void on_answered(void *context, const af_challenge *challenge) {
     note(call->payload, line);
 }
 
-static af_challenge_answer on_challenge(void *context, const af_challenge *challenge,
-                                        af_credentials *credentials) {
+static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
+                                         afc_credentials *credentials) {
     call *call = context;
     told *told = call->payload;
     note(told, challenge->proposed != NULL ? "asked, with a proposal" : "asked");
-    if (challenge->proposed != NULL || challenge->failures > 0) return AF_CHALLENGE_DEFAULT;
+    if (challenge->proposed != NULL || challenge->failures > 0) return AFC_CHALLENGE_DEFAULT;
     *credentials = me;
-    if (!told->is_later) return AF_CHALLENGE_USE;
-    af_task_answer_challenge(call->task, challenge->number, AF_CHALLENGE_USE, credentials);
-    return AF_CHALLENGE_LATER;
+    if (!told->is_later) return AFC_CHALLENGE_USE;
+    afc_task_answer_challenge(call->task, challenge->number, AFC_CHALLENGE_USE, credentials);
+    return AFC_CHALLENGE_LATER;
 }
 
-static af_status at_head(call *call, af_response *response) {
+static afc_status at_head(call *call, afc_response *response) {
     char line[16];
     snprintf(line, sizeof line, "head %d", response->head->status);
     note(call->payload, line);
-    return AF_OK;
+    return AFC_OK;
 }
 
-static af_redirect_answer at_redirect(call *call, af_redirect *redirect) {
+static afc_redirect_answer at_redirect(call *call, afc_redirect *redirect) {
     (void)redirect;
     note(call->payload, "redirect");
-    return AF_REDIRECT_FOLLOW;
+    return AFC_REDIRECT_FOLLOW;
 }
 
 static call *call_telling(world *world, const char *path, told *told) {
@@ -74,7 +74,7 @@ static call *call_telling(world *world, const char *path, told *told) {
 static void check_told(call *call, const char *lines) {
     told *told = call->payload;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_string_equal(told->lines, lines);
     call_free(call);
 }

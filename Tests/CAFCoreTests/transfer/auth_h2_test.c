@@ -58,8 +58,8 @@ typedef struct asked {
     uint32_t number;
 } asked;
 
-static af_challenge_answer at_challenge(void *context, const af_challenge *challenge,
-                                        af_credentials *credentials) {
+static afc_challenge_answer at_challenge(void *context, const afc_challenge *challenge,
+                                         afc_credentials *credentials) {
     call *call = context;
     asked *asked = call->payload;
     (void)credentials;
@@ -68,7 +68,7 @@ static af_challenge_answer at_challenge(void *context, const af_challenge *chall
     atomic_fetch_add(&asked->count, 1);
     pthread_cond_broadcast(&call->changed);
     pthread_mutex_unlock(&call->lock);
-    return AF_CHALLENGE_LATER;
+    return AFC_CHALLENGE_LATER;
 }
 
 static world *begin(server *server) {
@@ -88,17 +88,17 @@ static call *call_asking(world *world, asked *asked) {
 static void a_task_that_thinks_stops_nobody_else(void **state) {
     (void)state;
     static const struct {
-        af_challenge_answer answer;
+        afc_challenge_answer answer;
         bool is_wordless;
         int status;
         const char *body;
-        af_status expected;
+        afc_status expected;
     } rows[] = {
-        {AF_CHALLENGE_USE, false, 200, "in", AF_OK},
-        {AF_CHALLENGE_USE, true, 200, "in", AF_OK},
-        {AF_CHALLENGE_DEFAULT, false, 401, "who?", AF_OK},
-        {AF_CHALLENGE_DEFAULT, true, 401, "", AF_OK},
-        {AF_CHALLENGE_CANCEL, false, 0, "", AF_ECANCELED},
+        {AFC_CHALLENGE_USE, false, 200, "in", AFC_OK},
+        {AFC_CHALLENGE_USE, true, 200, "in", AFC_OK},
+        {AFC_CHALLENGE_DEFAULT, false, 401, "who?", AFC_OK},
+        {AFC_CHALLENGE_DEFAULT, true, 401, "", AFC_OK},
+        {AFC_CHALLENGE_CANCEL, false, 0, "", AFC_ECANCELED},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         server server = {.is_wordless = rows[i].is_wordless};
@@ -108,12 +108,12 @@ static void a_task_that_thinks_stops_nobody_else(void **state) {
         call_start(call);
         call_wait_for(call, &asked.count, 1);
         struct call *other = call_fetch(world, "/");
-        check_ended(other, AF_OK);
+        check_ended(other, AFC_OK);
         assert_int_equal(status_of(other), 200);
         assert_true(other->hops[0].is_reused || !h2_multiplexes());
         call_free(other);
-        check_status(af_task_answer_challenge(call->task, asked.number, rows[i].answer, &me),
-                     AF_OK);
+        check_status(afc_task_answer_challenge(call->task, asked.number, rows[i].answer, &me),
+                     AFC_OK);
         call_wait(call);
         check_ended(call, rows[i].expected);
         assert_int_equal(status_of(call), rows[i].status);
@@ -133,7 +133,7 @@ static void an_upload_that_was_stopped_is_sent_again(void **state) {
             world *world = begin(&server);
             asked asked = {NULL, 0, 0};
             call *call = call_asking(world, &asked);
-            call_send(call, "PUT", (af_slice){bytes, sizeof bytes});
+            call_send(call, "PUT", (afc_slice){bytes, sizeof bytes});
             if (!is_later) {
                 call->events.on_challenge = NULL;
                 call->request.credentials = &me;
@@ -142,11 +142,11 @@ static void an_upload_that_was_stopped_is_sent_again(void **state) {
             if (is_later) {
                 call_wait_for(call, &asked.count, 1);
                 check_status(
-                    af_task_answer_challenge(call->task, asked.number, AF_CHALLENGE_USE, &me),
-                    AF_OK);
+                    afc_task_answer_challenge(call->task, asked.number, AFC_CHALLENGE_USE, &me),
+                    AFC_OK);
             }
             call_wait(call);
-            check_ended(call, AF_OK);
+            check_ended(call, AFC_OK);
             assert_int_equal(status_of(call), 200);
             assert_int_equal(call->hop_count, 2);
             call_free(call);

@@ -10,7 +10,7 @@
 
 #define DIGEST "Digest realm=\"a place\", nonce=\"n%u\", qop=\"auth\""
 
-static call *call_as(world *world, const char *path, const af_credentials *credentials) {
+static call *call_as(world *world, const char *path, const afc_credentials *credentials) {
     call *call = call_new(world, path);
     call->request.credentials = credentials;
     return call;
@@ -49,12 +49,12 @@ static void each_scheme_is_answered(void **state) {
 
 static void a_token_is_for_bearer_alone(void **state) {
     world *world = *state;
-    static const af_credentials token = {NULL, NULL, "a.b-c", 0, false};
+    static const afc_credentials token = {NULL, NULL, "a.b-c", 0, false};
     guard guard = {.challenges = {"Basic realm=x, Bearer realm=y"}, .token = "a.b-c"};
     guard_path(world, "/", &guard);
     check_answer(call_as(world, "/", &token), 200, 2);
     assert_string_equal(seen_header(world, 1, "Authorization"), "Bearer a.b-c");
-    check_answer(call_as(world, "/", &(af_credentials){NULL, NULL, "a.b-c", 0, true}), 200, 1);
+    check_answer(call_as(world, "/", &(afc_credentials){NULL, NULL, "a.b-c", 0, true}), 200, 1);
 }
 
 static void without_credentials_a_401_is_an_answer(void **state) {
@@ -63,9 +63,9 @@ static void without_credentials_a_401_is_an_answer(void **state) {
     guard_path(world, "/", &guard);
     check_answer(call_new(world, "/"), 401, 1);
     /* Nor is anything sent that doesn't fit. */
-    check_answer(call_as(world, "/", &(af_credentials){NULL, NULL, "token", 0, false}), 401, 1);
-    check_answer(call_as(world, "/", &(af_credentials){"u", "p", NULL, AF_AUTH_DIGEST, false}), 401,
-                 1);
+    check_answer(call_as(world, "/", &(afc_credentials){NULL, NULL, "token", 0, false}), 401, 1);
+    check_answer(call_as(world, "/", &(afc_credentials){"u", "p", NULL, AFC_AUTH_DIGEST, false}),
+                 401, 1);
 }
 
 static void wrong_credentials_are_tried_once(void **state) {
@@ -81,7 +81,7 @@ static void wrong_credentials_are_tried_once(void **state) {
 
 static void preemptive_basic_needs_no_challenge(void **state) {
     world *world = *state;
-    static const af_credentials at_once = {"me", "secret", NULL, 0, true};
+    static const afc_credentials at_once = {"me", "secret", NULL, 0, true};
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
     check_answer(call_as(world, "/", &at_once), 200, 1);
@@ -98,7 +98,7 @@ static void preemptive_basic_needs_no_challenge(void **state) {
 
 static void user_and_password_may_stand_in_the_url(void **state) {
     world *world = *state;
-    af_credentials any = AF_CREDENTIALS_INIT;
+    afc_credentials any = AFC_CREDENTIALS_INIT;
     guard guard = {.challenges = {DIGEST}, .user = "a@b", .password = "c:d"};
     guard_path(world, "/", &guard);
     call *call = call_as(world, "/", &any);
@@ -109,8 +109,8 @@ static void user_and_password_may_stand_in_the_url(void **state) {
 
 static void a_field_of_the_requests_own_comes_first(void **state) {
     world *world = *state;
-    static const af_header own[] = {{ROW_S("authorization"), ROW_S("Own thing"), 0}};
-    static const af_credentials at_once = {"me", "secret", NULL, 0, true};
+    static const afc_header own[] = {{ROW_S("authorization"), ROW_S("Own thing"), 0}};
+    static const afc_credentials at_once = {"me", "secret", NULL, 0, true};
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
     call *call = call_as(world, "/", &at_once);
@@ -164,14 +164,14 @@ static void bodies_are_sent_again(void **state) {
         call *call = call_as(world, "/", &me);
         call_send(call, "POST", S("0123456789"));
         if (is_reader) {
-            call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
+            call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
             call->request.body.reader = reader_of(&script);
-            call->request.expect = AF_EXPECT_NEVER;
+            call->request.expect = AFC_EXPECT_NEVER;
         }
         check_answer(call, 200, 2);
         for (size_t i = 0; i < 2; i++) {
             afts_request *request = afts_copy_request(world->server, (size_t)is_reader * 2 + i);
-            check_slice(((af_slice){(const char *)request->body, request->body_size}),
+            check_slice(((afc_slice){(const char *)request->body, request->body_size}),
                         "0123456789");
             afts_request_free(request);
         }
@@ -185,12 +185,12 @@ static void a_body_that_can_be_read_once_is_never_cut(void **state) {
     script_reader script = {.bytes = S("0123456789")};
     call *call = call_as(world, "/", &me);
     call->request.method = "POST";
-    call->request.expect = AF_EXPECT_NEVER;
-    call->request.body = (af_body){.kind = AF_BODY_READER, .length = 10};
+    call->request.expect = AFC_EXPECT_NEVER;
+    call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = 10};
     call->request.body.reader = reader_of(&script);
     call->request.body.reader.rewind = NULL;
     call_perform(call);
-    check_ended(call, AF_EREPLAY);
+    check_ended(call, AFC_EREPLAY);
     check_contains(call->failure.text, "credentials");
     assert_int_equal(guard.asked, 1);
     call_free(call);
@@ -202,7 +202,7 @@ static void credentials_stay_with_their_origin(void **state) {
     world *first = *state;
     world *second = world_new(NULL, NULL);
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
-    static const af_credentials at_once = {"me", "secret", NULL, 0, true};
+    static const afc_credentials at_once = {"me", "secret", NULL, 0, true};
     guard_path(first, "/in", &guard);
     guard_path(second, "/in", &guard);
     serve(first, "/away", answer(302, text_of(first, "Location: %s", url_of(second, "/in")), ""));
@@ -240,15 +240,15 @@ static void digest_says_what_each_hop_asks_for(void **state) {
 /* ---- Being asked --------------------------------------------------------------------------- */
 
 typedef struct asked {
-    af_challenge_answer answers[12];
-    af_credentials credentials;
+    afc_challenge_answer answers[12];
+    afc_credentials credentials;
     atomic_uint count;
     unsigned failures;
     bool had_proposal;
     char realm[64];
     bool is_threaded;
     pthread_t thread;
-    af_status late;
+    afc_status late;
     call *call;
     uint32_t number;
 } asked;
@@ -256,13 +256,13 @@ typedef struct asked {
 static void *answer_later(void *context) {
     asked *asked = context;
     call_wait_for(asked->call, &asked->count, 1);
-    asked->late = af_task_answer_challenge(asked->call->task, asked->number, AF_CHALLENGE_USE,
-                                           &asked->credentials);
+    asked->late = afc_task_answer_challenge(asked->call->task, asked->number, AFC_CHALLENGE_USE,
+                                            &asked->credentials);
     return NULL;
 }
 
-static af_challenge_answer at_challenge(void *context, const af_challenge *challenge,
-                                        af_credentials *credentials) {
+static afc_challenge_answer at_challenge(void *context, const afc_challenge *challenge,
+                                         afc_credentials *credentials) {
     call *call = context;
     asked *asked = call->payload;
     unsigned index = atomic_load(&asked->count);
@@ -291,16 +291,16 @@ static void the_caller_may_answer(void **state) {
     guard guard = {
         .challenges = {"Basic realm=\"the \\\"place\\\"\""}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
-    asked asked = {.answers = {AF_CHALLENGE_USE}, .credentials = {"me", "secret", NULL, 0, false}};
+    asked asked = {.answers = {AFC_CHALLENGE_USE}, .credentials = {"me", "secret", NULL, 0, false}};
     check_answer(call_asking(world, "/", &asked), 200, 2);
     assert_string_equal(asked.realm, "the \"place\"");
     assert_int_equal(asked.count, 1);
     assert_false(asked.had_proposal);
 
-    struct asked nothing = {.answers = {AF_CHALLENGE_DEFAULT}};
+    struct asked nothing = {.answers = {AFC_CHALLENGE_DEFAULT}};
     check_answer(call_asking(world, "/", &nothing), 401, 1);
 
-    struct asked default_ = {.answers = {AF_CHALLENGE_DEFAULT}};
+    struct asked default_ = {.answers = {AFC_CHALLENGE_DEFAULT}};
     call *call = call_asking(world, "/", &default_);
     call->request.credentials = &me;
     check_answer(call, 200, 2);
@@ -311,14 +311,14 @@ static void the_caller_may_try_again(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
-    asked asked = {.answers = {AF_CHALLENGE_USE, AF_CHALLENGE_DEFAULT},
+    asked asked = {.answers = {AFC_CHALLENGE_USE, AFC_CHALLENGE_DEFAULT},
                    .credentials = {"me", "wrong", NULL, 0, false}};
     check_answer(call_asking(world, "/", &asked), 401, 2);
     assert_int_equal(asked.failures, 1);
     assert_false(asked.had_proposal);
     /* And not for ever. */
     struct asked stubborn = {.credentials = {"me", "wrong", NULL, 0, false}};
-    for (size_t i = 0; i < COUNT_OF(stubborn.answers); i++) stubborn.answers[i] = AF_CHALLENGE_USE;
+    for (size_t i = 0; i < COUNT_OF(stubborn.answers); i++) stubborn.answers[i] = AFC_CHALLENGE_USE;
     check_answer(call_asking(world, "/", &stubborn), 401, 11);
     assert_int_equal(stubborn.count, 10);
 }
@@ -328,13 +328,13 @@ static void the_caller_may_end_it(void **state) {
     guard guard = {.challenges = {"Basic realm=x"}};
     guard_path(world, "/", &guard);
     static const struct {
-        af_challenge_answer answer;
-        af_credentials credentials;
-        af_status expected;
+        afc_challenge_answer answer;
+        afc_credentials credentials;
+        afc_status expected;
     } rows[] = {
-        {AF_CHALLENGE_CANCEL, AF_CREDENTIALS_INIT, AF_ECANCELED},
-        {AF_CHALLENGE_FAIL, AF_CREDENTIALS_INIT, AF_EAUTH},
-        {AF_CHALLENGE_USE, {"a\nb", "", NULL, 0, false}, AF_EINVAL},
+        {AFC_CHALLENGE_CANCEL, AFC_CREDENTIALS_INIT, AFC_ECANCELED},
+        {AFC_CHALLENGE_FAIL, AFC_CREDENTIALS_INIT, AFC_EAUTH},
+        {AFC_CHALLENGE_USE, {"a\nb", "", NULL, 0, false}, AFC_EINVAL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         asked asked = {.answers = {rows[i].answer}, .credentials = rows[i].credentials};
@@ -356,20 +356,20 @@ static void an_answer_may_come_later(void **state) {
     guard_path(world, "/empty", &guard);
     static const char *const paths[] = {"/in", "/empty"};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
-        asked asked = {.answers = {AF_CHALLENGE_LATER},
+        asked asked = {.answers = {AFC_CHALLENGE_LATER},
                        .credentials = {"me", "secret", NULL, 0, false}};
         call *call = call_asking(world, paths[i], &asked);
         call_start(call);
         assert_int_equal(pthread_create(&asked.thread, NULL, answer_later, &asked), 0);
         pthread_join(asked.thread, NULL);
-        check_status(asked.late, AF_OK);
-        check_status(af_task_answer_challenge(call->task, asked.number, AF_CHALLENGE_USE, &me),
-                     AF_EINVAL);
+        check_status(asked.late, AFC_OK);
+        check_status(afc_task_answer_challenge(call->task, asked.number, AFC_CHALLENGE_USE, &me),
+                     AFC_EINVAL);
         call_wait(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 200);
-        check_status(af_task_answer_challenge(call->task, asked.number, AF_CHALLENGE_USE, &me),
-                     AF_EINVAL);
+        check_status(afc_task_answer_challenge(call->task, asked.number, AFC_CHALLENGE_USE, &me),
+                     AFC_EINVAL);
         call_free(call);
     }
 }
@@ -381,29 +381,29 @@ static void later_nothing_may_come_of_it(void **state) {
     serve(world, "/empty", answer(401, "WWW-Authenticate: Basic realm=x", ""));
     static const struct {
         const char *path;
-        af_challenge_answer answer;
-        af_status expected;
+        afc_challenge_answer answer;
+        afc_status expected;
         const char *body;
     } rows[] = {
-        {"/body", AF_CHALLENGE_DEFAULT, AF_OK, "who?"},
-        {"/empty", AF_CHALLENGE_DEFAULT, AF_OK, ""},
-        {"/body", AF_CHALLENGE_CANCEL, AF_ECANCELED, ""},
-        {"/empty", AF_CHALLENGE_CANCEL, AF_ECANCELED, ""},
-        {"/body", AF_CHALLENGE_FAIL, AF_EAUTH, ""},
-        {"/empty", AF_CHALLENGE_FAIL, AF_EAUTH, ""},
+        {"/body", AFC_CHALLENGE_DEFAULT, AFC_OK, "who?"},
+        {"/empty", AFC_CHALLENGE_DEFAULT, AFC_OK, ""},
+        {"/body", AFC_CHALLENGE_CANCEL, AFC_ECANCELED, ""},
+        {"/empty", AFC_CHALLENGE_CANCEL, AFC_ECANCELED, ""},
+        {"/body", AFC_CHALLENGE_FAIL, AFC_EAUTH, ""},
+        {"/empty", AFC_CHALLENGE_FAIL, AFC_EAUTH, ""},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        asked asked = {.answers = {AF_CHALLENGE_LATER}};
+        asked asked = {.answers = {AFC_CHALLENGE_LATER}};
         call *call = call_asking(world, rows[i].path, &asked);
         call_start(call);
         call_wait_for(call, &asked.count, 1);
-        check_status(af_task_answer_challenge(call->task, 99, rows[i].answer, NULL), AF_EINVAL);
-        check_status(af_task_answer_challenge(call->task, asked.number, AF_CHALLENGE_LATER, NULL),
-                     AF_EINVAL);
-        check_status(af_task_answer_challenge(call->task, asked.number, AF_CHALLENGE_USE, NULL),
-                     AF_EINVAL);
-        check_status(af_task_answer_challenge(call->task, asked.number, rows[i].answer, NULL),
-                     AF_OK);
+        check_status(afc_task_answer_challenge(call->task, 99, rows[i].answer, NULL), AFC_EINVAL);
+        check_status(afc_task_answer_challenge(call->task, asked.number, AFC_CHALLENGE_LATER, NULL),
+                     AFC_EINVAL);
+        check_status(afc_task_answer_challenge(call->task, asked.number, AFC_CHALLENGE_USE, NULL),
+                     AFC_EINVAL);
+        check_status(afc_task_answer_challenge(call->task, asked.number, rows[i].answer, NULL),
+                     AFC_OK);
         call_wait(call);
         check_ended(call, rows[i].expected);
         check_slice(call->body, rows[i].body);
@@ -421,18 +421,18 @@ static void waiting_ends_by_cancel_and_by_time(void **state) {
     static const char *const paths[] = {"/body", "/empty"};
     for (size_t i = 0; i < 2 * COUNT_OF(paths); i++) {
         bool is_timed = i >= COUNT_OF(paths);
-        asked asked = {.answers = {AF_CHALLENGE_LATER}};
+        asked asked = {.answers = {AFC_CHALLENGE_LATER}};
         call *call = call_asking(world, paths[i % 2], &asked);
         if (is_timed) call->request.timeouts.total_ms = 300;
         call_start(call);
         if (!is_timed) {
             call_wait_for(call, &asked.count, 1);
-            af_task_cancel(call->task);
+            afc_task_cancel(call->task);
         }
         call_wait(call);
-        check_ended(call, is_timed ? AF_ETIMEOUT : AF_ECANCELED);
-        check_status(af_task_answer_challenge(call->task, asked.number, AF_CHALLENGE_USE, &me),
-                     AF_EINVAL);
+        check_ended(call, is_timed ? AFC_ETIMEOUT : AFC_ECANCELED);
+        check_status(afc_task_answer_challenge(call->task, asked.number, AFC_CHALLENGE_USE, &me),
+                     AFC_EINVAL);
         call_free(call);
     }
 }
@@ -455,7 +455,7 @@ static void ntlm_authenticates_a_connection_that_nobody_else_uses(void **state) 
     check_contains(afts_request_header(second, "Authorization"), "NTLM TlRMTVNTUAAD");
     assert_int_equal(first->connection, second->connection);
     assert_int_equal(first->number, 0);
-    check_slice(((af_slice){(const char *)second->body, second->body_size}), "content");
+    check_slice(((afc_slice){(const char *)second->body, second->body_size}), "content");
     afts_request_free(first);
     afts_request_free(second);
     check_answer(call_as(world, "/plain", NULL), 200, 1);
@@ -470,10 +470,10 @@ static void ntlm_that_is_refused_ends(void **state) {
     world *world = *state;
     /* Asks by the second message again and again, whatever comes. */
     serve(world, "/", answer(401, "WWW-Authenticate: " NTLM_CHALLENGE, "who?"));
-    af_credentials only = {"me", "secret", NULL, AF_AUTH_NTLM, true};
+    afc_credentials only = {"me", "secret", NULL, AFC_AUTH_NTLM, true};
     call *call = call_as(world, "/", &only);
     call_perform(call);
-    check_ended(call, AF_EAUTH);
+    check_ended(call, AFC_EAUTH);
     assert_int_equal(call->head_count, 0);
     call_free(call);
     assert_true(afts_server_stats(world->server).requests <= 12);
@@ -490,7 +490,7 @@ static void ntlm_that_is_refused_ends(void **state) {
     call = call_as(world, "/long", &only);
     call->request.limits.head_count = 3;
     call_perform(call);
-    check_ended(call, AF_ETOOBIG);
+    check_ended(call, AFC_ETOOBIG);
     call_free(call);
 }
 
@@ -498,10 +498,10 @@ static void negotiate_needs_a_ticket(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Negotiate", "Basic realm=x"}, .user = "", .password = ""};
     guard_path(world, "/", &guard);
-    af_credentials only = {"", "", NULL, AF_AUTH_NEGOTIATE, false};
+    afc_credentials only = {"", "", NULL, AFC_AUTH_NEGOTIATE, false};
     check_answer(call_as(world, "/", &only), 401, 2);
     /* It is tried first, and then what is left. */
-    af_credentials ambient = {"", "", NULL, 0, false};
+    afc_credentials ambient = {"", "", NULL, 0, false};
     check_answer(call_as(world, "/", &ambient), 200, 3);
 }
 

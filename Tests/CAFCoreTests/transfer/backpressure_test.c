@@ -13,9 +13,10 @@ static void serve_endless(world *world, const char *path, const char *headers) {
     serve(world, path, script);
 }
 
-static call *start_events(world *world, const char *path, af_status (*at_body)(call *, af_slice)) {
+static call *start_events(world *world, const char *path,
+                          afc_status (*at_body)(call *, afc_slice)) {
     call *call = call_new(world, path);
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = at_body;
     call_start(call);
     return call;
@@ -26,7 +27,7 @@ static call *start_events(world *world, const char *path, af_status (*at_body)(c
  * server must have got rid of no more than buffers hold.
  */
 static void check_bounded(world *world, const call *held) {
-    for (int i = 0; i < 50; i++) check_fetch(world, "/other", AF_OK);
+    for (int i = 0; i < 50; i++) check_fetch(world, "/other", AFC_OK);
     uint64_t sent = afts_server_stats(world->server).sent;
     assert_true(sent <= atomic_load(&held->taken) + buffered_at_most());
 }
@@ -39,13 +40,13 @@ static void a_held_body_stops_the_server(void **state) {
     check_bounded(world, call);
     assert_int_equal(atomic_load(&call->refused_count), 1);
     for (unsigned i = 2; i < 20; i++) {
-        af_task_wake(call->task);
+        afc_task_wake(call->task);
         call_wait_for(call, &call->refused_count, i);
     }
     assert_int_equal(atomic_load(&call->taken), 0);
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
@@ -64,18 +65,18 @@ static void held_body_arrives_whole_after_its_connection_ended(void **state) {
         serve(world, "/", script);
         atomic_uint permits = 0;
         call *call = call_new(world, "/");
-        call->request.sink.kind = AF_SINK_CALLBACK;
+        call->request.sink.kind = AFC_SINK_CALLBACK;
         call->at_body = call_take_one;
         call->keeps_body = true;
         call->payload = &permits;
         call_start(call);
         call_wait_for(call, &call->refused_count, 1);
-        for (int n = 0; n < 10; n++) check_fetch(world, "/other", AF_OK);
+        for (int n = 0; n < 10; n++) check_fetch(world, "/other", AFC_OK);
         assert_int_equal(atomic_load(&call->done_count), 0);
         atomic_store(&permits, 1000000);
-        af_task_wake(call->task);
+        afc_task_wake(call->task);
         call_wait(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->body.size, size);
         assert_memory_equal(call->body.bytes, bytes, size);
         call_free(call);
@@ -87,7 +88,7 @@ static void a_slow_consumer_gets_every_byte_at_its_own_pace(void **state) {
     serve_endless(world, "/endless", NULL);
     atomic_uint permits = 0;
     call *call = call_new(world, "/endless");
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = call_take_one;
     call->keeps_body = true;
     call->payload = &permits;
@@ -95,14 +96,14 @@ static void a_slow_consumer_gets_every_byte_at_its_own_pace(void **state) {
     for (unsigned i = 1; i <= 200; i++) {
         call_wait_for(call, &call->refused_count, i);
         atomic_fetch_add(&permits, 1);
-        af_task_wake(call->task);
+        afc_task_wake(call->task);
     }
     call_wait_for(call, &call->refused_count, 201);
     assert_true(atomic_load(&call->taken) > 0);
     check_bounded(world, call);
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     for (size_t i = 0; i < call->body.size; i++) {
         assert_int_equal(call->body.bytes[i], 'a' + i % (16 * 1024) % 26);
     }
@@ -114,25 +115,25 @@ static void a_suspended_task_stops_the_server(void **state) {
     serve_endless(world, "/endless", NULL);
     call *call = start_events(world, "/endless", NULL);
     call_wait_for(call, &call->body_count, 1);
-    af_task_suspend(call->task);
-    check_fetch(world, "/other", AF_OK); /* Whatever was being delivered has been by now. */
+    afc_task_suspend(call->task);
+    check_fetch(world, "/other", AFC_OK); /* Whatever was being delivered has been by now. */
     unsigned before = atomic_load(&call->body_count);
     check_bounded(world, call);
-    af_task_wake(call->task);
-    check_fetch(world, "/other", AF_OK);
+    afc_task_wake(call->task);
+    check_fetch(world, "/other", AFC_OK);
     assert_int_equal(atomic_load(&call->body_count), before);
-    af_task_resume(call->task);
+    afc_task_resume(call->task);
     call_wait_for(call, &call->body_count, before + 10);
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
-static af_redirect_answer suspend_at(call *call, af_redirect *redirect) {
+static afc_redirect_answer suspend_at(call *call, afc_redirect *redirect) {
     (void)redirect;
-    af_task_suspend(call->task);
-    return AF_REDIRECT_FOLLOW;
+    afc_task_suspend(call->task);
+    return AFC_REDIRECT_FOLLOW;
 }
 
 static void a_suspended_task_takes_no_further_hop(void **state) {
@@ -141,15 +142,15 @@ static void a_suspended_task_takes_no_further_hop(void **state) {
     serve(world, "/there", answer(200, NULL, "there"));
     call *call = call_new(world, "/here");
     call->at_redirect = suspend_at;
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                 AF_OK);
-    af_task_start(call->task);
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
+    afc_task_start(call->task);
     call_wait_for(call, &call->redirect_count, 1);
-    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AF_OK);
+    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AFC_OK);
     assert_int_equal(afts_server_stats(world->server).requests, 21);
-    af_task_resume(call->task);
+    afc_task_resume(call->task);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "there");
     call_free(call);
 }
@@ -159,19 +160,19 @@ static void resuming_does_not_ask_a_holder_again(void **state) {
     serve_endless(world, "/endless", NULL);
     call *call = start_events(world, "/endless", call_hold);
     call_wait_for(call, &call->refused_count, 1);
-    af_task_suspend(call->task);
-    af_task_resume(call->task);
-    check_fetch(world, "/other", AF_OK);
+    afc_task_suspend(call->task);
+    afc_task_resume(call->task);
+    check_fetch(world, "/other", AFC_OK);
     assert_int_equal(atomic_load(&call->refused_count), 1);
-    af_task_suspend(call->task);
-    af_task_wake(call->task);
-    check_fetch(world, "/other", AF_OK);
+    afc_task_suspend(call->task);
+    afc_task_wake(call->task);
+    check_fetch(world, "/other", AFC_OK);
     assert_int_equal(atomic_load(&call->refused_count), 1);
-    af_task_resume(call->task);
+    afc_task_resume(call->task);
     call_wait_for(call, &call->refused_count, 2);
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
@@ -195,7 +196,7 @@ static void a_wake_is_told_before_the_body_comes_again(void **state) {
     serve_endless(world, "/endless", NULL);
     waking waking = {0};
     call *call = call_new(world, "/endless");
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = call_hold;
     call->events.on_wake = note_wake;
     call->payload = &waking;
@@ -203,21 +204,21 @@ static void a_wake_is_told_before_the_body_comes_again(void **state) {
     call_wait_for(call, &call->refused_count, 1);
     assert_int_equal(atomic_load(&waking.count), 0);
     for (unsigned i = 1; i < 20; i++) {
-        af_task_wake(call->task);
+        afc_task_wake(call->task);
         call_wait_for(call, &call->refused_count, i + 1);
         assert_int_equal(atomic_load(&waking.count), i);
         assert_int_equal(atomic_load(&waking.refused_before), i);
     }
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
-static af_status wake_myself(call *call, af_slice chunk) {
+static afc_status wake_myself(call *call, afc_slice chunk) {
     (void)chunk;
-    af_task_wake(call->task);
-    return AF_OK;
+    afc_task_wake(call->task);
+    return AFC_OK;
 }
 
 static void a_wake_from_inside_comes_without_more_of_the_body(void **state) {
@@ -231,20 +232,20 @@ static void a_wake_from_inside_comes_without_more_of_the_body(void **state) {
     serve(world, "/halves", script);
     waking waking = {0};
     call *call = call_new(world, "/halves");
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = wake_myself;
     call->events.on_wake = note_wake;
     call->keeps_body = true;
     call->payload = &waking;
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                 AF_OK);
-    af_task_start(call->task);
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
+    afc_task_start(call->task);
     call_wait_for(call, &call->body_count, 1);
-    check_fetch(world, "/other", AF_OK); /* Whatever was posted has been taken by now. */
+    check_fetch(world, "/other", AFC_OK); /* Whatever was posted has been taken by now. */
     assert_int_equal(atomic_load(&waking.count), 1);
     afts_release(world->server, "rest", 1);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "1234567890");
     call_free(call);
 }
@@ -254,13 +255,13 @@ static void a_wake_from_inside_comes_without_more_of_the_body(void **state) {
 static ptrdiff_t read_nothing(void *context, void *buffer, size_t size) {
     (void)buffer, (void)size;
     call *call = context;
-    return atomic_load(&call->taken) < 10 ? AF_READ_AGAIN : AF_READ_END;
+    return atomic_load(&call->taken) < 10 ? AFC_READ_AGAIN : AFC_READ_END;
 }
 
-static af_status wake_at_end(call *call, af_slice chunk) {
+static afc_status wake_at_end(call *call, afc_slice chunk) {
     (void)chunk;
-    if (atomic_load(&call->taken) + chunk.size == 10) af_task_wake(call->task);
-    return AF_OK;
+    if (atomic_load(&call->taken) + chunk.size == 10) afc_task_wake(call->task);
+    return AFC_OK;
 }
 
 static void an_answer_arrives_while_the_request_body_waits(void **state) {
@@ -276,22 +277,22 @@ static void an_answer_arrives_while_the_request_body_waits(void **state) {
     serve(world, "/both", script);
     call *call = call_new(world, "/both");
     call->request.method = "POST";
-    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
-    call->request.body.reader = (af_reader){call, read_nothing, NULL, NULL};
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
+    call->request.body.reader = (afc_reader){call, read_nothing, NULL, NULL};
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = wake_at_end;
     call->keeps_body = true;
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                 AF_OK);
-    af_task_start(call->task);
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
+    afc_task_start(call->task);
     call_wait_for(call, &call->body_count, 1);
     /* A body held by the suspension must move on afterwards, although the reader still waits. */
-    af_task_suspend(call->task);
+    afc_task_suspend(call->task);
     afts_release(world->server, "half", 1);
-    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AF_OK);
-    af_task_resume(call->task);
+    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AFC_OK);
+    afc_task_resume(call->task);
     call_wait(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "1234567890");
     call_free(call);
 }
@@ -317,15 +318,15 @@ static void a_server_that_does_not_read_stops_the_reader(void **state) {
     endless source = {0};
     call *call = call_new(world, "/deaf");
     call->request.method = "PUT";
-    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
-    call->request.body.reader = (af_reader){&source, read_endless, NULL, NULL};
+    call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
+    call->request.body.reader = (afc_reader){&source, read_endless, NULL, NULL};
     call_start(call);
     assert_true(afts_wait_stalled(world->server, "deaf", 1, PATIENCE_MS));
-    for (int i = 0; i < 50; i++) check_fetch(world, "/other", AF_OK);
+    for (int i = 0; i < 50; i++) check_fetch(world, "/other", AFC_OK);
     assert_true(atomic_load(&source.produced) <= PLENTY);
-    af_task_cancel(call->task);
+    afc_task_cancel(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 

@@ -7,13 +7,13 @@
 
 enum { LARGE = 1024 * 1024 + 1 };
 
-static const af_header own[] = {{ROW_S("expect"), ROW_S("100-Continue"), 0}};
+static const afc_header own[] = {{ROW_S("expect"), ROW_S("100-Continue"), 0}};
 
-static call *call_putting(world *world, size_t size, af_expect expect) {
+static call *call_putting(world *world, size_t size, afc_expect expect) {
     static const char zeros[LARGE];
     assert_true(size <= LARGE);
     call *call = call_new(world, "/");
-    call_send(call, "PUT", (af_slice){zeros, size});
+    call_send(call, "PUT", (afc_slice){zeros, size});
     call->request.expect = expect;
     return call;
 }
@@ -30,19 +30,19 @@ static void large_bodies_ask_first_by_default(void **state) {
     world *world = *state;
     static const struct {
         size_t size;
-        af_expect expect;
+        afc_expect expect;
         bool asks;
     } rows[] = {
-        {0, AF_EXPECT_ALWAYS, false},        {1, AF_EXPECT_ALWAYS, true},
-        {1, AF_EXPECT_AUTOMATIC, false},     {LARGE - 1, AF_EXPECT_AUTOMATIC, false},
-        {LARGE, AF_EXPECT_AUTOMATIC, true},  {LARGE, AF_EXPECT_NEVER, false},
-        {LARGE - 1, AF_EXPECT_ALWAYS, true}, {1, AF_EXPECT_AUTOMATIC, false},
+        {0, AFC_EXPECT_ALWAYS, false},        {1, AFC_EXPECT_ALWAYS, true},
+        {1, AFC_EXPECT_AUTOMATIC, false},     {LARGE - 1, AFC_EXPECT_AUTOMATIC, false},
+        {LARGE, AFC_EXPECT_AUTOMATIC, true},  {LARGE, AFC_EXPECT_NEVER, false},
+        {LARGE - 1, AFC_EXPECT_ALWAYS, true}, {1, AFC_EXPECT_AUTOMATIC, false},
     };
     serve(world, "/", answer(200, NULL, "ok"));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         call *call = call_putting(world, rows[i].size, rows[i].expect);
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->informational_count, rows[i].asks);
         assert_int_equal(call->progress.sent, rows[i].size);
         call_free(call);
@@ -55,36 +55,36 @@ static void a_body_of_unknown_length_asks_first(void **state) {
     script_reader script = {.bytes = S("0123456789")};
     call *call = call_new(world, "/");
     call->request.method = "POST";
-    call->request.body = (af_body){.kind = AF_BODY_READER, .length = AF_LENGTH_UNKNOWN};
+    call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
     call->request.body.reader = reader_of(&script);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_seen(world, 0, "100-continue", 10);
 }
 
 static void a_field_of_the_callers_decides(void **state) {
     world *world = *state;
-    static const af_header none[] = {{ROW_S("Expect"), {NULL, 0}, AF_HEADER_REMOVE}};
-    static const af_header other[] = {{ROW_S("Expect"), ROW_S("miracles"), 0}};
+    static const afc_header none[] = {{ROW_S("Expect"), {NULL, 0}, AFC_HEADER_REMOVE}};
+    static const afc_header other[] = {{ROW_S("Expect"), ROW_S("miracles"), 0}};
     static const struct {
-        const af_header *header;
+        const afc_header *header;
         size_t size;
-        af_expect expect;
+        afc_expect expect;
         const char *seen;
     } rows[] = {
-        {own, 1, AF_EXPECT_NEVER, "100-continue"},
-        {own, 0, AF_EXPECT_ALWAYS, ""},
-        {none, LARGE, AF_EXPECT_ALWAYS, ""},
-        {other, 1, AF_EXPECT_AUTOMATIC, "miracles"},
-        {other, LARGE, AF_EXPECT_AUTOMATIC, "miracles"},
+        {own, 1, AFC_EXPECT_NEVER, "100-continue"},
+        {own, 0, AFC_EXPECT_ALWAYS, ""},
+        {none, LARGE, AFC_EXPECT_ALWAYS, ""},
+        {other, 1, AFC_EXPECT_AUTOMATIC, "miracles"},
+        {other, LARGE, AFC_EXPECT_AUTOMATIC, "miracles"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         call *call = call_putting(world, rows[i].size, rows[i].expect);
         call->request.headers = rows[i].header;
         call->request.header_count = 1;
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         check_seen(world, i, rows[i].seen, rows[i].size);
     }
@@ -93,9 +93,9 @@ static void a_field_of_the_callers_decides(void **state) {
 static void a_server_that_says_nothing_gets_the_body(void **state) {
     (void)state;
     world *world = world_new(&(afts_options){.no_auto_continue = true}, NULL);
-    call *call = call_putting(world, LARGE, AF_EXPECT_AUTOMATIC);
+    call *call = call_putting(world, LARGE, AFC_EXPECT_AUTOMATIC);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->informational_count, 0);
     call_free(call);
     check_seen(world, 0, "100-continue", LARGE);
@@ -117,14 +117,14 @@ static void a_final_answer_keeps_the_body_here(void **state) {
         serve(world, "/", refusal(statuses[i], NULL));
         for (int own_field = 0; own_field < 2; own_field++) {
             script_reader script = {.bytes = S("0123456789"), .reads_once = true};
-            call *call = call_putting(world, 0, own_field ? AF_EXPECT_NEVER : AF_EXPECT_ALWAYS);
-            call->request.body = (af_body){.kind = AF_BODY_READER, .length = 10};
+            call *call = call_putting(world, 0, own_field ? AFC_EXPECT_NEVER : AFC_EXPECT_ALWAYS);
+            call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = 10};
             call->request.body.reader = reader_of(&script);
             call->request.headers = own;
             call->request.header_count = (size_t)own_field;
             call->request.limits.redirects = -1;
             call_perform(call);
-            check_ended(call, AF_OK);
+            check_ended(call, AFC_OK);
             assert_int_equal(status_of(call), statuses[i]);
             if (statuses[i] != 204) check_slice(call->body, "no");
             assert_int_equal(call->hop_count, 1);
@@ -135,7 +135,7 @@ static void a_final_answer_keeps_the_body_here(void **state) {
         /* The connection waits for a body still. */
         serve(world, "/", answer(200, NULL, "fine"));
         call *next = call_fetch(world, "/");
-        check_ended(next, AF_OK);
+        check_ended(next, AFC_OK);
         check_slice(next->body, "fine");
         call_free(next);
     }
@@ -146,11 +146,11 @@ static void after_a_417_the_body_goes_without_asking(void **state) {
     for (int own_field = 0; own_field < 2; own_field++) {
         size_t first = afts_server_stats(world->server).requests;
         serve_once(world, "/", refusal(417, NULL));
-        call *call = call_putting(world, 10, own_field ? AF_EXPECT_AUTOMATIC : AF_EXPECT_ALWAYS);
+        call *call = call_putting(world, 10, own_field ? AFC_EXPECT_AUTOMATIC : AFC_EXPECT_ALWAYS);
         call->request.headers = own;
         call->request.header_count = (size_t)own_field;
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 200);
         assert_int_equal(call->hop_count, 2);
         assert_int_equal(call->hops[0].status, 417);
@@ -161,9 +161,9 @@ static void after_a_417_the_body_goes_without_asking(void **state) {
     }
     /* The handle that saw the 417 asks again for the next request. */
     size_t first = afts_server_stats(world->server).requests;
-    call *call = call_putting(world, 10, AF_EXPECT_ALWAYS);
+    call *call = call_putting(world, 10, AFC_EXPECT_ALWAYS);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_seen(world, first, "100-continue", 10);
 }
@@ -171,15 +171,15 @@ static void after_a_417_the_body_goes_without_asking(void **state) {
 static void a_second_417_is_the_answer(void **state) {
     world *world = *state;
     serve(world, "/", refusal(417, NULL));
-    call *call = call_putting(world, 10, AF_EXPECT_ALWAYS);
+    call *call = call_putting(world, 10, AFC_EXPECT_ALWAYS);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 417);
     assert_int_equal(call->hop_count, 2);
     call_free(call);
-    call = call_putting(world, 10, AF_EXPECT_NEVER);
+    call = call_putting(world, 10, AFC_EXPECT_NEVER);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 417);
     assert_int_equal(call->hop_count, 1);
     call_free(call);
@@ -196,23 +196,23 @@ static void a_late_417_needs_a_body_that_can_be_repeated(void **state) {
     script_reader reader = {.bytes = S("0123456789"), .piece = 3, .reads_once = true};
     call *call = call_new(world, "/");
     call->request.method = "POST";
-    call->request.expect = AF_EXPECT_ALWAYS;
-    call->request.body = (af_body){.kind = AF_BODY_READER, .length = 10};
+    call->request.expect = AFC_EXPECT_ALWAYS;
+    call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = 10};
     call->request.body.reader = reader_of(&reader);
     call_perform(call);
-    check_ended(call, AF_EREPLAY);
+    check_ended(call, AFC_EREPLAY);
     check_contains(call->failure.text, "417");
     call_free(call);
 }
 
 static void an_unknown_wish_is_refused(void **state) {
     world *world = *state;
-    call *call = call_putting(world, 1, (af_expect)3);
-    af_failure failure;
-    af_task *task;
-    check_status(af_task_new(&task, world->session, &call->request, NULL, &failure), AF_EINVAL);
+    call *call = call_putting(world, 1, (afc_expect)3);
+    afc_failure failure;
+    afc_task *task;
+    check_status(afc_task_new(&task, world->session, &call->request, NULL, &failure), AFC_EINVAL);
     check_contains(failure.text, "expect");
-    call->request.expect = AF_EXPECT_NEVER;
+    call->request.expect = AFC_EXPECT_NEVER;
     call_perform(call);
     call_free(call);
 }

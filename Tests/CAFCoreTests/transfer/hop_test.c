@@ -7,34 +7,34 @@
 
 static void cleared_hop_is_as_new(void **state) {
     (void)state;
-    static const af__hop new;
-    static const af__proxy proxy;
-    static af__head_reader reader;
-    af__hop hop = {
-        .phase = AF__PHASE_DISCARDING,
+    static const afc__hop new;
+    static const afc__proxy proxy;
+    static afc__head_reader reader;
+    afc__hop hop = {
+        .phase = AFC__PHASE_DISCARDING,
         .shares_connection = true,
         .is_held = true,
-        .cookies = af__copy_text(S("a=b")),
+        .cookies = afc__copy_text(S("a=b")),
         .proxy = &proxy,
         .reader = &reader,
-        .framing = {AF__FRAMING_LENGTH, 5, true, true},
+        .framing = {AFC__FRAMING_LENGTH, 5, true, true},
         .decoded = 1,
         .discarded = 2,
         .kept_offset = 1,
         .kept_received = 4,
-        .location = af__copy_text(S("http://b/")),
+        .location = afc__copy_text(S("http://b/")),
     };
-    af__buffer_init(&hop.kept, 100);
-    check_status(af__buffer_append(&hop.kept, "kept", 4), AF_OK);
-    assert_non_null(af__hop_make_next(&hop));
-    assert_non_null(af__hop_make_next(&hop));
-    af__hop_clear(&hop);
+    afc__buffer_init(&hop.kept, 100);
+    check_status(afc__buffer_append(&hop.kept, "kept", 4), AFC_OK);
+    assert_non_null(afc__hop_make_next(&hop));
+    assert_non_null(afc__hop_make_next(&hop));
+    afc__hop_clear(&hop);
     assert_memory_equal(&hop, &new, sizeof hop);
 }
 
 typedef struct row {
-    af__phase phase;
-    af__framing framing;
+    afc__phase phase;
+    afc__framing framing;
     uint64_t decoded, discarded;
     int64_t missing; /* Of a body of which 2 bytes have come. */
     bool is_whole;
@@ -43,45 +43,46 @@ typedef struct row {
 static void knows_when_all_of_a_body_has_come(void **state) {
     (void)state;
     static const row rows[] = {
-        {AF__PHASE_BODY, {AF__FRAMING_NONE, 9, false, false}, 0, 0, 0, true},
-        {AF__PHASE_BODY, {AF__FRAMING_LENGTH, 5, false, false}, 5, 0, 3, true},
-        {AF__PHASE_BODY, {AF__FRAMING_LENGTH, 5, false, false}, 4, 5, 3, false},
-        {AF__PHASE_BODY, {AF__FRAMING_LENGTH, 5, true, false}, 5, 0, 3, false},
-        {AF__PHASE_BODY, {AF__FRAMING_LENGTH, 5, false, true}, 5, 0, 3, false},
-        {AF__PHASE_BODY, {AF__FRAMING_CHUNKED, -1, false, false}, 5, 0, INT64_MAX, false},
-        {AF__PHASE_BODY, {AF__FRAMING_CLOSE, -1, false, false}, 5, 0, INT64_MAX, false},
-        {AF__PHASE_DISCARDING, {AF__FRAMING_LENGTH, 5, false, false}, 0, 5, 3, true},
-        {AF__PHASE_CHALLENGED, {AF__FRAMING_LENGTH, 5, false, false}, 5, 4, 3, false},
-        {AF__PHASE_AWAITING_ANSWER, {AF__FRAMING_LENGTH, 5, false, false}, 5, 5, 3, false},
-        {AF__PHASE_HEAD, {AF__FRAMING_NONE, 0, false, false}, 0, 0, 0, false},
-        {AF__PHASE_HEAD_PENDING, {AF__FRAMING_NONE, 0, false, false}, 0, 0, 0, false},
+        {AFC__PHASE_BODY, {AFC__FRAMING_NONE, 9, false, false}, 0, 0, 0, true},
+        {AFC__PHASE_BODY, {AFC__FRAMING_LENGTH, 5, false, false}, 5, 0, 3, true},
+        {AFC__PHASE_BODY, {AFC__FRAMING_LENGTH, 5, false, false}, 4, 5, 3, false},
+        {AFC__PHASE_BODY, {AFC__FRAMING_LENGTH, 5, true, false}, 5, 0, 3, false},
+        {AFC__PHASE_BODY, {AFC__FRAMING_LENGTH, 5, false, true}, 5, 0, 3, false},
+        {AFC__PHASE_BODY, {AFC__FRAMING_CHUNKED, -1, false, false}, 5, 0, INT64_MAX, false},
+        {AFC__PHASE_BODY, {AFC__FRAMING_CLOSE, -1, false, false}, 5, 0, INT64_MAX, false},
+        {AFC__PHASE_DISCARDING, {AFC__FRAMING_LENGTH, 5, false, false}, 0, 5, 3, true},
+        {AFC__PHASE_CHALLENGED, {AFC__FRAMING_LENGTH, 5, false, false}, 5, 4, 3, false},
+        {AFC__PHASE_AWAITING_ANSWER, {AFC__FRAMING_LENGTH, 5, false, false}, 5, 5, 3, false},
+        {AFC__PHASE_HEAD, {AFC__FRAMING_NONE, 0, false, false}, 0, 0, 0, false},
+        {AFC__PHASE_HEAD_PENDING, {AFC__FRAMING_NONE, 0, false, false}, 0, 0, 0, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        af__transfer transfer = {.hop = {.phase = rows[i].phase,
-                                         .framing = rows[i].framing,
-                                         .decoded = rows[i].decoded,
-                                         .discarded = rows[i].discarded}};
-        bool fits = af__hop_bytes_missing(&transfer, 2) == rows[i].missing &&
-                    af__hop_is_whole(&transfer) == rows[i].is_whole;
+        afc__transfer transfer = {.hop = {.phase = rows[i].phase,
+                                          .framing = rows[i].framing,
+                                          .decoded = rows[i].decoded,
+                                          .discarded = rows[i].discarded}};
+        bool fits = afc__hop_bytes_missing(&transfer, 2) == rows[i].missing &&
+                    afc__hop_is_whole(&transfer) == rows[i].is_whole;
         if (!fits) fail_msg("row %zu", i);
     }
 }
 
 static void body_is_decoded_unless_its_encoding_is_kept(void **state) {
     (void)state;
-    static const af__coding codings[] = {AF__CODING_DECODED, AF__CODING_AVOIDED, AF__CODING_KEPT};
+    static const afc__coding codings[] = {AFC__CODING_DECODED, AFC__CODING_AVOIDED,
+                                          AFC__CODING_KEPT};
     for (size_t i = 0; i < COUNT_OF(codings); i++) {
-        af__transfer transfer = {
+        afc__transfer transfer = {
             .coding = codings[i],
-            .hop = {.phase = AF__PHASE_BODY, .framing = {AF__FRAMING_LENGTH, 5, true, false}}};
-        bool is_decoded = codings[i] != AF__CODING_KEPT;
-        assert_int_equal(af__hop_is_decoded(&transfer), is_decoded);
-        assert_int_equal(af__hop_has_plain_body(&transfer), !is_decoded);
-        assert_false(af__hop_has_coded_body(&transfer));
+            .hop = {.phase = AFC__PHASE_BODY, .framing = {AFC__FRAMING_LENGTH, 5, true, false}}};
+        bool is_decoded = codings[i] != AFC__CODING_KEPT;
+        assert_int_equal(afc__hop_is_decoded(&transfer), is_decoded);
+        assert_int_equal(afc__hop_has_plain_body(&transfer), !is_decoded);
+        assert_false(afc__hop_has_coded_body(&transfer));
         transfer.hop.framing.has_coding = true;
-        assert_true(af__hop_is_decoded(&transfer) && af__hop_has_coded_body(&transfer));
-        transfer.hop.phase = AF__PHASE_HEAD;
-        assert_false(af__hop_has_coded_body(&transfer));
+        assert_true(afc__hop_is_decoded(&transfer) && afc__hop_has_coded_body(&transfer));
+        transfer.hop.phase = AFC__PHASE_HEAD;
+        assert_false(afc__hop_has_coded_body(&transfer));
     }
 }
 

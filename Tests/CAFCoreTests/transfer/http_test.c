@@ -30,7 +30,7 @@ static const char *seen_head(world *world, size_t index) {
 static void check_body_seen(world *world, size_t index, const char *expected) {
     afts_request *request = afts_copy_request(world->server, index);
     assert_non_null(request);
-    check_slice(((af_slice){(const char *)request->body, request->body_size}), expected);
+    check_slice(((afc_slice){(const char *)request->body, request->body_size}), expected);
     assert_true(request->body_complete);
     afts_request_free(request);
 }
@@ -46,7 +46,7 @@ static void any_method_is_sent_as_given(void **state) {
         call *call = call_new(world, "/method");
         call->request.method = methods[i];
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 200);
         call_free(call);
         afts_request *seen = afts_copy_request(world->server, i);
@@ -63,7 +63,7 @@ static void any_method_may_have_a_body(void **state) {
         call *call = call_new(world, "/method");
         call_send(call, methods[i], S("payload"));
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         assert_string_equal(seen_header(world, i, "Content-Length"), "7");
         check_body_seen(world, i, "payload");
@@ -78,7 +78,7 @@ static void methods_that_expect_content_say_that_there_is_none(void **state) {
         call *call = call_new(world, "/method");
         call->request.method = expected[i][0];
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         assert_string_equal(seen_header(world, i, "Content-Length"), expected[i][1]);
     }
@@ -118,29 +118,29 @@ static void the_target_is_sent_byte_for_byte(void **state) {
 
 static void every_default_can_be_removed(void **state) {
     world *world = *state;
-    static const af_header none[] = {{{"User-Agent", 10}, {NULL, 0}, AF_HEADER_REMOVE},
-                                     {{"accept", 6}, {NULL, 0}, AF_HEADER_REMOVE},
-                                     {{"Accept-Encoding", 15}, {NULL, 0}, AF_HEADER_REMOVE}};
+    static const afc_header none[] = {{{"User-Agent", 10}, {NULL, 0}, AFC_HEADER_REMOVE},
+                                      {{"accept", 6}, {NULL, 0}, AFC_HEADER_REMOVE},
+                                      {{"Accept-Encoding", 15}, {NULL, 0}, AFC_HEADER_REMOVE}};
     call *call = call_new(world, "/bare");
     call->request.headers = none;
     call->request.header_count = COUNT_OF(none);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     assert_string_equal(seen_head(world, 0), "GET /bare HTTP/1.1\r\nHost: 127.0.0.1:P\r\n\r\n");
 }
 
 static void every_default_can_be_replaced(void **state) {
     world *world = *state;
-    static const af_header own[] = {{{"host", 4}, {"example.test", 12}, 0},
-                                    {{"User-Agent", 10}, {"me/1", 4}, 0},
-                                    {{"Accept", 6}, {"text/plain", 10}, 0},
-                                    {{"Accept-Encoding", 15}, {"br;q=0", 6}, 0}};
+    static const afc_header own[] = {{{"host", 4}, {"example.test", 12}, 0},
+                                     {{"User-Agent", 10}, {"me/1", 4}, 0},
+                                     {{"Accept", 6}, {"text/plain", 10}, 0},
+                                     {{"Accept-Encoding", 15}, {"br;q=0", 6}, 0}};
     call *call = call_new(world, "/own");
     call->request.headers = own;
     call->request.header_count = COUNT_OF(own);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     assert_string_equal(seen_header(world, 0, "Host"), "example.test");
     assert_string_equal(seen_header(world, 0, "User-Agent"), "me/1");
@@ -153,18 +153,18 @@ static void every_default_can_be_replaced(void **state) {
 
 static void fields_keep_case_order_and_repeats(void **state) {
     world *world = *state;
-    static const af_header fields[] = {{{"X-b", 3}, {"1", 1}, 0},
-                                       {{"x-A", 3}, {"two words", 9}, 0},
-                                       {{"X-B", 3}, {"2", 1}, 0},
-                                       {{"X-Empty", 7}, {NULL, 0}, 0},
-                                       {{"X-b", 3}, {"1", 1}, 0},
-                                       {{"X-Latin", 7}, {"caf\xE9", 4}, 0},
-                                       {{"Content-Type", 12}, {"a/b", 3}, 0}};
+    static const afc_header fields[] = {{{"X-b", 3}, {"1", 1}, 0},
+                                        {{"x-A", 3}, {"two words", 9}, 0},
+                                        {{"X-B", 3}, {"2", 1}, 0},
+                                        {{"X-Empty", 7}, {NULL, 0}, 0},
+                                        {{"X-b", 3}, {"1", 1}, 0},
+                                        {{"X-Latin", 7}, {"caf\xE9", 4}, 0},
+                                        {{"Content-Type", 12}, {"a/b", 3}, 0}};
     call *call = call_new(world, "/");
     call->request.headers = fields;
     call->request.header_count = COUNT_OF(fields);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_contains(seen_head(world, 0), "X-b: 1\r\nx-A: two words\r\nX-B: 2\r\nX-Empty:\r\n"
                                         "X-b: 1\r\nX-Latin: caf\xE9\r\nContent-Type: a/b\r\n\r\n");
@@ -176,7 +176,7 @@ static void identity_is_asked_for_when_nothing_may_be_decoded(void **state) {
     call *call = call_new(world, "/");
     call->request.keep_encoding = true;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "not gzip at all");
     call_free(call);
     assert_string_equal(seen_header(world, 0, "Accept-Encoding"), "identity");
@@ -188,8 +188,8 @@ static void userinfo_becomes_a_credential_and_is_not_shown(void **state) {
     call->request.url = text_of(world, "http://us%%65r:p%%20w@127.0.0.1:%u/x#part",
                                 (unsigned)afts_server_port(world->server));
     call_perform(call);
-    check_ended(call, AF_OK);
-    assert_string_equal(af_result_get_url(call->result), url_of(world, "/x"));
+    check_ended(call, AFC_OK);
+    assert_string_equal(afc_result_get_url(call->result), url_of(world, "/x"));
     assert_string_equal(call->hops[0].url, url_of(world, "/x"));
     call_free(call);
     assert_string_equal(seen_header(world, 0, "Authorization"), "Basic dXNlcjpwIHc=");
@@ -205,11 +205,11 @@ static void the_head_is_a_value(void **state) {
                "X-One:  1 \r\nSet-Cookie: a=b\r\nX-Empty:\r\nx-one: \t2\r\n"
                "Set-Cookie: c=d\r\nLatin: \xE9\xFF\r\nContent-Length: 2\r\n\r\nok");
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
-    const af_head *head = call->head;
+    check_ended(call, AFC_OK);
+    const afc_head *head = call->head;
     assert_non_null(head);
     assert_int_equal(head->status, 299);
-    assert_int_equal(head->version, AF_HTTP_1_1);
+    assert_int_equal(head->version, AFC_HTTP_1_1);
     check_slice(head->reason, "Fine by me");
     static const char *const expected[][2] = {
         {"X-One", "1"},        {"Set-Cookie", "a=b"}, {"X-Empty", ""},        {"x-one", "2"},
@@ -230,7 +230,7 @@ static void folded_lines_are_joined(void **state) {
                "HTTP/1.1 200 OK\r\nX-Long: one\r\n  two\r\n\tthree\r\n"
                "X-Next: 1\r\nContent-Length: 0\r\n\r\n");
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(field_of(call, "x-long"), "one two three");
     check_slice(field_of(call, "X-NEXT"), "1");
     call_free(call);
@@ -240,7 +240,7 @@ static void a_status_line_needs_no_reason(void **state) {
     world *world = *state;
     serve_text(world, "/", "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n");
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 200);
     check_slice(call->head->reason, "");
     call_free(call);
@@ -255,7 +255,7 @@ static void informational_answers_are_not_the_answer(void **state) {
     afts_respond(script, 200, "X: y", "final", 5);
     serve(world, "/", script);
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 200);
     check_slice(call->body, "final");
     check_slice(field_of(call, "Link"), "");
@@ -270,7 +270,7 @@ static void informational_answers_are_not_the_answer(void **state) {
 static void a_switch_of_protocols_is_refused(void **state) {
     world *world = *state;
     serve_text(world, "/", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello");
-    check_fetch(world, "/", AF_EPROTOCOL);
+    check_fetch(world, "/", AFC_EPROTOCOL);
 }
 
 /* ---- Bodies of answers --------------------------------------------------------------------- */
@@ -284,10 +284,10 @@ static void trailers_are_kept_apart(void **state) {
     afts_last_chunk(script, "X-Sum: 42\r\nX-More:  a b");
     serve(world, "/", script);
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "hello world");
     size_t count;
-    const af_header *trailers = af_result_get_trailers(call->result, &count);
+    const afc_header *trailers = afc_result_get_trailers(call->result, &count);
     assert_int_equal(count, 2);
     check_slice(trailers[0].name, "X-Sum");
     check_slice(trailers[0].value, "42");
@@ -306,7 +306,7 @@ static void a_trailer_cannot_pass_for_a_head(void **state) {
                            "2\r\nok\r\n0\r\nHTTP/1.1 302 %s\r\nLocation: /b\r\n\r\n",
                            reasons[i]));
         call *call = call_fetch(world, "/");
-        check_ended(call, AF_EPROTOCOL);
+        check_ended(call, AFC_EPROTOCOL);
         assert_int_equal(atomic_load(&call->head_count), 1);
         assert_int_equal(status_of(call), 200);
         check_slice(field_of(call, "X"), "y");
@@ -323,14 +323,14 @@ static void an_answer_in_crumbs_is_the_same_answer(void **state) {
     afts_send_crumbs(script, bytes, sizeof bytes - 1, 1, 0);
     serve(world, "/", script);
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "hello0123456789");
     size_t count;
-    af_result_get_trailers(call->result, &count);
+    afc_result_get_trailers(call->result, &count);
     assert_int_equal(count, 1);
     assert_int_equal(atomic_load(&call->informational_count), 1);
     call_free(call);
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     assert_int_equal(afts_server_stats(world->server).accepted, 1);
 }
 
@@ -341,11 +341,11 @@ static void head_answers_have_no_body_whatever_they_say(void **state) {
         call *call = call_new(world, "/");
         call->request.method = "HEAD";
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         check_slice(field_of(call, "X"), "y");
         check_slice(field_of(call, "Content-Length"), "1000000");
         assert_int_equal(call->body.size, 0);
-        assert_int_equal(af_result_get_body_size(call->result), 0);
+        assert_int_equal(afc_result_get_body_size(call->result), 0);
         call_free(call);
     }
     assert_int_equal(afts_server_stats(world->server).accepted, 1);
@@ -362,14 +362,14 @@ static void statuses_without_body_have_none(void **state) {
     static const char *const paths[] = {"/204", "/304", "/204-bogus", "/304-bogus"};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         call *call = call_fetch(world, paths[i]);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), i % 2 == 0 ? 204 : 304);
         assert_int_equal(call->body.size, 0);
         call_free(call);
     }
     /* What followed such an answer must not be taken for the next one. */
     call *next = call_fetch(world, "/echo");
-    check_ended(next, AF_OK);
+    check_ended(next, AFC_OK);
     check_contains(text_of(world, "%.*s", (int)next->body.size, next->body.bytes), "/echo");
     call_free(next);
 }
@@ -378,11 +378,11 @@ static void http_1_0_bodies_end_with_the_connection(void **state) {
     world *world = *state;
     serve_text(world, "/", "HTTP/1.0 200 OK\r\n\r\nall of it");
     call *call = call_fetch(world, "/");
-    check_ended(call, AF_OK);
-    assert_int_equal(call->head->version, AF_HTTP_1_0);
+    check_ended(call, AFC_OK);
+    assert_int_equal(call->head->version, AFC_HTTP_1_0);
     check_slice(call->body, "all of it");
     assert_int_equal(call->progress.received, 9);
-    assert_int_equal(call->progress.received_total, AF_LENGTH_UNKNOWN);
+    assert_int_equal(call->progress.received_total, AFC_LENGTH_UNKNOWN);
     call_free(call);
 }
 
@@ -395,13 +395,13 @@ static void a_hop_tells_where_time_and_bytes_went(void **state) {
         call *call = call_new(world, "/");
         call_send(call, "POST", S("abc"));
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->hop_count, 1);
-        const af_hop *hop = call->hops;
+        const afc_hop *hop = call->hops;
         assert_string_equal(hop->url, url_of(world, "/"));
         assert_null(hop->location);
         assert_int_equal(hop->status, 200);
-        assert_int_equal(hop->version, AF_HTTP_1_1);
+        assert_int_equal(hop->version, AFC_HTTP_1_1);
         assert_int_equal(hop->sent, 3);
         assert_int_equal(hop->received, 10);
         assert_true(hop->head_received > 0);
@@ -424,9 +424,9 @@ static void a_hop_tells_where_time_and_bytes_went(void **state) {
 static void http_3_is_refused_where_there_is_none(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
-    call->request.version = AF_HTTP_PREFER_3;
+    call->request.version = AFC_HTTP_PREFER_3;
     call_perform(call);
-    check_ended(call, AF_EUNSUPPORTED);
+    check_ended(call, AFC_EUNSUPPORTED);
     assert_null(call->head);
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).accepted, 0);

@@ -15,18 +15,18 @@ static void serve_ten(world *world) {
                "4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n");
 }
 
-static void check_limit(world *world, const char *path, af_sink sink, uint64_t limit,
-                        af_status expected) {
+static void check_limit(world *world, const char *path, afc_sink sink, uint64_t limit,
+                        afc_status expected) {
     call *call = call_new(world, path);
     call->request.sink = sink;
     call->request.limits.body = limit;
     call_perform(call);
     check_ended(call, expected);
     assert_int_equal(status_of(call), 200);
-    if (expected == AF_OK)
-        assert_int_equal(af_result_get_body_size(call->result), 10);
+    if (expected == AFC_OK)
+        assert_int_equal(afc_result_get_body_size(call->result), 10);
     else
-        assert_true(af_result_get_body_size(call->result) <= limit);
+        assert_true(afc_result_get_body_size(call->result) <= limit);
     call_free(call);
 }
 
@@ -36,14 +36,14 @@ static void a_body_may_be_as_long_as_its_limit(void **state) {
     folder_make(&folder);
     serve_ten(world);
     static const char *const paths[] = {"/length", "/close", "/chunks"};
-    const af_sink sinks[] = {{.kind = AF_SINK_MEMORY},
-                             {.kind = AF_SINK_CALLBACK},
-                             {.kind = AF_SINK_FILE, .path = path_in(&folder, "got")}};
+    const afc_sink sinks[] = {{.kind = AFC_SINK_MEMORY},
+                              {.kind = AFC_SINK_CALLBACK},
+                              {.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")}};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         for (size_t j = 0; j < COUNT_OF(sinks); j++) {
-            check_limit(world, paths[i], sinks[j], 10, AF_OK);
-            check_limit(world, paths[i], sinks[j], 9, AF_ETOOBIG);
-            check_limit(world, paths[i], sinks[j], 1, AF_ETOOBIG);
+            check_limit(world, paths[i], sinks[j], 10, AFC_OK);
+            check_limit(world, paths[i], sinks[j], 9, AFC_ETOOBIG);
+            check_limit(world, paths[i], sinks[j], 1, AFC_ETOOBIG);
         }
     }
     folder_remove(&folder);
@@ -58,7 +58,7 @@ static void an_endless_body_ends_at_the_limit(void **state) {
     call *call = call_new(world, "/");
     call->request.limits.body = 1 << 20;
     call_perform(call);
-    check_ended(call, AF_ETOOBIG);
+    check_ended(call, AFC_ETOOBIG);
     call_free(call);
     assert_true(afts_server_stats(world->server).sent < 32 << 20);
 }
@@ -69,7 +69,7 @@ static void a_declared_length_beyond_the_limit_is_refused_at_once(void **state) 
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n");
     afts_stall(script, "no body");
     serve(world, "/", script);
-    check_fetch(world, "/", AF_ETOOBIG);
+    check_fetch(world, "/", AFC_ETOOBIG);
 }
 
 static void a_declared_length_reserves_no_memory_by_itself(void **state) {
@@ -78,7 +78,7 @@ static void a_declared_length_reserves_no_memory_by_itself(void **state) {
     call *call = call_new(world, "/");
     call->request.limits.body = UINT64_MAX;
     call_perform(call);
-    check_ended(call, AF_ETRUNCATED);
+    check_ended(call, AFC_ETRUNCATED);
     call_free(call);
 }
 
@@ -86,8 +86,8 @@ static void the_default_limit_is_64_mib_in_memory(void **state) {
     world *world = *state;
     serve_text(world, "/more", "HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\nx");
     serve_text(world, "/just", "HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\nx");
-    check_fetch(world, "/more", AF_ETOOBIG);
-    check_fetch(world, "/just", AF_ETRUNCATED);
+    check_fetch(world, "/more", AFC_ETOOBIG);
+    check_fetch(world, "/just", AFC_ETRUNCATED);
 }
 
 /* ---- Heads --------------------------------------------------------------------------------- */
@@ -104,14 +104,14 @@ static void fields_are_counted(void **state) {
     world *world = *state;
     serve_fields(world, "/512", 512);
     serve_fields(world, "/513", 513);
-    check_fetch(world, "/512", AF_OK);
-    check_fetch(world, "/513", AF_ETOOBIG);
+    check_fetch(world, "/512", AFC_OK);
+    check_fetch(world, "/513", AFC_ETOOBIG);
     serve_fields(world, "/5", 5);
     for (uint32_t limit = 4; limit <= 5; limit++) {
         call *call = call_new(world, "/5");
         call->request.limits.head_count = limit;
         call_perform(call);
-        check_ended(call, limit == 5 ? AF_OK : AF_ETOOBIG);
+        check_ended(call, limit == 5 ? AFC_OK : AFC_ETOOBIG);
         call_free(call);
     }
 }
@@ -126,7 +126,7 @@ static void trailers_and_informational_answers_count_too(void **state) {
         call *call = call_new(world, "/");
         call->request.limits.head_count = limit;
         call_perform(call);
-        check_ended(call, limit == 5 ? AF_OK : AF_ETOOBIG);
+        check_ended(call, limit == 5 ? AFC_OK : AFC_ETOOBIG);
         call_free(call);
     }
 }
@@ -139,7 +139,7 @@ static void bytes_of_heads_are_counted(void **state) {
         call *call = call_new(world, "/");
         call->request.limits.head_bytes = (uint32_t)strlen(head) - less;
         call_perform(call);
-        check_ended(call, less == 0 ? AF_OK : AF_ETOOBIG);
+        check_ended(call, less == 0 ? AFC_OK : AFC_ETOOBIG);
         call_free(call);
     }
 }
@@ -168,9 +168,9 @@ static void endless_heads_end_at_the_limit(void **state) {
         serve(world, "/", script);
         call *call = call_fetch(world, "/");
         if (i != 3)
-            check_ended(call, AF_ETOOBIG);
+            check_ended(call, AFC_ETOOBIG);
         else
-            check_ended(call, AF_EPROTOCOL);
+            check_ended(call, AFC_EPROTOCOL);
         call_free(call);
     }
     assert_true(afts_server_stats(world->server).sent < 64 << 20);
@@ -184,7 +184,7 @@ static void informational_answers_are_counted(void **state) {
         afts_respond(script, 200, NULL, "ok", 2);
         serve(world, "/", script);
         call *call = call_fetch(world, "/");
-        check_ended(call, count == 16 ? AF_OK : AF_ETOOBIG);
+        check_ended(call, count == 16 ? AFC_OK : AFC_ETOOBIG);
         assert_int_equal(atomic_load(&call->informational_count), 16);
         call_free(call);
     }
@@ -192,7 +192,7 @@ static void informational_answers_are_counted(void **state) {
     static const char interim[] = "HTTP/1.1 102 Processing\r\n\r\n";
     afts_send_repeated(script, interim, sizeof interim - 1, AFTS_FOREVER);
     serve(world, "/forever", script);
-    check_fetch(world, "/forever", AF_ETOOBIG);
+    check_fetch(world, "/forever", AFC_ETOOBIG);
 }
 
 /* ---- Decoding ------------------------------------------------------------------------------ */
@@ -214,8 +214,8 @@ static void serve_bomb(world *world, const char *path, uint64_t blocks) {
     serve(world, path, script);
 }
 
-static void check_decoding(world *world, uint32_t ratio, uint64_t limit, af_sink_kind kind,
-                           af_status expected) {
+static void check_decoding(world *world, uint32_t ratio, uint64_t limit, afc_sink_kind kind,
+                           afc_status expected) {
     call *call = call_new(world, "/bomb");
     call->request.limits.decoding_ratio = ratio;
     call->request.limits.body = limit;
@@ -228,10 +228,10 @@ static void check_decoding(world *world, uint32_t ratio, uint64_t limit, af_sink
 static void a_body_that_decodes_to_too_much_is_refused(void **state) {
     world *world = *state;
     serve_bomb(world, "/bomb", AFTS_FOREVER);
-    check_decoding(world, 0, 0, AF_SINK_MEMORY, AF_ETOOBIG);
-    check_decoding(world, 0, 0, AF_SINK_CALLBACK, AF_ETOOBIG);
-    check_decoding(world, UINT32_MAX, 1 << 20, AF_SINK_CALLBACK, AF_ETOOBIG);
-    check_decoding(world, UINT32_MAX, 100 << 20, AF_SINK_CALLBACK, AF_ETOOBIG);
+    check_decoding(world, 0, 0, AFC_SINK_MEMORY, AFC_ETOOBIG);
+    check_decoding(world, 0, 0, AFC_SINK_CALLBACK, AFC_ETOOBIG);
+    check_decoding(world, UINT32_MAX, 1 << 20, AFC_SINK_CALLBACK, AFC_ETOOBIG);
+    check_decoding(world, UINT32_MAX, 100 << 20, AFC_SINK_CALLBACK, AFC_ETOOBIG);
     /* 250 : 1 of what was sent, and what one read may decode to. */
     assert_true(afts_server_stats(world->server).sent < 64 << 20);
 }
@@ -240,9 +240,9 @@ static void a_small_body_may_decode_to_much(void **state) {
     world *world = *state;
     serve_bomb(world, "/bomb", 1); /* 1 MiB and no end: only the end is missing. */
     call *call = call_new(world, "/bomb");
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call_perform(call);
-    assert_true(call->failure.status != AF_ETOOBIG);
+    assert_true(call->failure.status != AFC_ETOOBIG);
     assert_true(atomic_load(&call->taken) > 1000000);
     call_free(call);
 }
@@ -256,7 +256,7 @@ static void a_redirect_may_not_carry_a_bomb(void **state) {
     afts_send(script, bomb, sizeof bomb - 1);
     afts_send_repeated(script, zeros, sizeof zeros, AFTS_FOREVER);
     serve(world, "/", script);
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     assert_true(afts_server_stats(world->server).sent < 16 << 20);
 }
 
@@ -265,7 +265,7 @@ static void encodings_may_not_pile_up(void **state) {
     const char *names = "Content-Encoding: gzip";
     for (int i = 0; i < 30; i++) names = text_of(world, "%s, gzip", names);
     serve(world, "/", answer(200, names, "x"));
-    check_fetch(world, "/", AF_EPROTOCOL);
+    check_fetch(world, "/", AFC_EPROTOCOL);
 }
 
 int main(void) {

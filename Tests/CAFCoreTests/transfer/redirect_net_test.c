@@ -37,7 +37,7 @@ static void check_seen(world *world, size_t index, const char *method, const cha
     assert_non_null(seen);
     assert_string_equal(seen->method, method);
     assert_string_equal(seen->target, target);
-    check_slice(((af_slice){(const char *)seen->body, seen->body_size}), body);
+    check_slice(((afc_slice){(const char *)seen->body, seen->body_size}), body);
     afts_request_free(seen);
 }
 
@@ -60,16 +60,16 @@ static void methods_and_bodies_follow_the_status(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         redirect(world, "/from", cases[i].status, "/to");
-        static const af_header type[] = {{{"Content-Type", 12}, {"a/b", 3}, 0},
-                                         {{"X-Mine", 6}, {"kept", 4}, 0}};
+        static const afc_header type[] = {{{"Content-Type", 12}, {"a/b", 3}, 0},
+                                          {{"X-Mine", 6}, {"kept", 4}, 0}};
         call *call = call_new(world, "/from");
         call_send(call, cases[i].method, S("content"));
         call->request.headers = type;
         call->request.header_count = COUNT_OF(type);
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 200);
-        assert_string_equal(af_result_get_url(call->result), url_of(world, "/to"));
+        assert_string_equal(afc_result_get_url(call->result), url_of(world, "/to"));
         assert_int_equal(call->hop_count, 2);
         assert_int_equal(call->hops[0].status, cases[i].status);
         assert_string_equal(call->hops[0].location, url_of(world, "/to"));
@@ -93,7 +93,7 @@ static void head_stays_head(void **state) {
         call *call = call_new(world, "/from");
         call->request.method = "HEAD";
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->hop_count, 2);
         call_free(call);
         check_seen(world, 2 * i + 1, "HEAD", "/to", "");
@@ -112,7 +112,7 @@ static void other_statuses_and_redirects_without_target_are_answers(void **state
     static const char *const paths[] = {"/300", "/304", "/305", "/306", "/201", "/302", "/empty"};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         call *call = call_fetch(world, paths[i]);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(call->hop_count, 1);
         assert_true(status_of(call) != 200);
         call_free(call);
@@ -130,7 +130,7 @@ static void targets_are_resolved_against_the_url_that_answered(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         serve_once(world, "/a/b", answer(302, text_of(world, "Location: %s", cases[i][0]), ""));
         call *call = call_fetch(world, "/a/b");
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         call_free(call);
         check_seen(world, 2 * i + 1, "GET", cases[i][1], "");
     }
@@ -144,7 +144,7 @@ static void only_http_and_https_are_followed(void **state) {
         "mailto:a@b",          "about:blank"};
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         redirect(world, "/", 302, targets[i]);
-        check_fetch(world, "/", AF_EREDIRECT);
+        check_fetch(world, "/", AFC_EREDIRECT);
     }
     assert_int_equal(afts_server_stats(world->server).requests, COUNT_OF(targets));
 }
@@ -157,7 +157,7 @@ static void garbage_is_no_target(void **state) {
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         redirect(world, "/", 302, targets[i]);
         call *call = call_fetch(world, "/");
-        check_ended(call, AF_EREDIRECT);
+        check_ended(call, AFC_EREDIRECT);
         assert_int_equal(call->hop_count, 1);
         assert_int_equal(call->hops[0].status, 302);
         call_free(call);
@@ -167,9 +167,9 @@ static void garbage_is_no_target(void **state) {
 static void two_different_targets_are_none(void **state) {
     world *world = *state;
     serve(world, "/", answer(302, "Location: /a\r\nLocation: /b", ""));
-    check_fetch(world, "/", AF_EREDIRECT);
+    check_fetch(world, "/", AFC_EREDIRECT);
     serve(world, "/", answer(302, "Location: /a\r\nLocation: /a", ""));
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
 }
 
 /* ---- Limits -------------------------------------------------------------------------------- */
@@ -179,7 +179,7 @@ static void a_circle_ends_at_the_limit(void **state) {
     redirect(world, "/a", 302, "/b");
     redirect(world, "/b", 302, "/a");
     call *call = call_fetch(world, "/a");
-    check_ended(call, AF_EREDIRECT);
+    check_ended(call, AFC_EREDIRECT);
     assert_int_equal(call->hop_count, 21);
     assert_null(call->head);
     call_free(call);
@@ -194,13 +194,13 @@ static void the_limit_is_exact(void **state) {
         call *call = call_new(world, "/2");
         call->request.limits.redirects = limit;
         call_perform(call);
-        check_ended(call, limit == 2 ? AF_OK : AF_EREDIRECT);
+        check_ended(call, limit == 2 ? AFC_OK : AFC_EREDIRECT);
         call_free(call);
     }
     call *none = call_new(world, "/2");
     none->request.limits.redirects = -1;
     call_perform(none);
-    check_ended(none, AF_OK);
+    check_ended(none, AFC_OK);
     assert_int_equal(status_of(none), 302);
     check_slice(none->body, "moved");
     check_slice(field_of(none, "Location"), "/1");
@@ -217,11 +217,11 @@ static void a_long_body_of_a_redirect_is_not_waited_for(void **state) {
     afts_respond_repeated(script, 302, "Location: /to", block, sizeof block, 20);
     serve(world, "/short", script);
     call *call = call_fetch(world, "/short");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_true(call->hops[1].is_reused);
     call_free(call);
     call = call_fetch(world, "/endless");
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->hop_count, 2);
     assert_false(call->hops[1].is_reused);
     assert_true(call->hops[0].received < 4 << 20);
@@ -231,21 +231,21 @@ static void a_long_body_of_a_redirect_is_not_waited_for(void **state) {
 static void a_broken_body_of_a_redirect_does_not_matter(void **state) {
     world *world = *state;
     serve_text(world, "/", "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 9\r\n\r\nhalf");
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
     serve_text(world, "/",
                "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Encoding: gzip\r\n"
                "Content-Length: 4\r\n\r\nnope");
-    check_fetch(world, "/", AF_OK);
+    check_fetch(world, "/", AFC_OK);
 }
 
 /* ---- Credentials --------------------------------------------------------------------------- */
 
-static const af_header secrets[] = {{{"Authorization", 13}, {"Bearer one", 10}, 0},
-                                    {{"Cookie", 6}, {"two=2", 5}, 0},
-                                    {{"X-Api-Key", 9}, {"three", 5}, AF_HEADER_SECRET},
-                                    {{"Proxy-Authorization", 19}, {"four", 4}, 0},
-                                    {{"Host", 4}, {"five.test", 9}, 0},
-                                    {{"X-Public", 8}, {"six", 3}, 0}};
+static const afc_header secrets[] = {{{"Authorization", 13}, {"Bearer one", 10}, 0},
+                                     {{"Cookie", 6}, {"two=2", 5}, 0},
+                                     {{"X-Api-Key", 9}, {"three", 5}, AFC_HEADER_SECRET},
+                                     {{"Proxy-Authorization", 19}, {"four", 4}, 0},
+                                     {{"Host", 4}, {"five.test", 9}, 0},
+                                     {{"X-Public", 8}, {"six", 3}, 0}};
 
 static void check_secrets(world *world, size_t index, bool are_there) {
     for (size_t i = 0; i + 2 < COUNT_OF(secrets); i++) {
@@ -261,7 +261,7 @@ static call *fetch_with_secrets(world *world, const char *path) {
     call->request.headers = secrets;
     call->request.header_count = COUNT_OF(secrets);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     return call;
 }
 
@@ -299,7 +299,7 @@ static void userinfo_of_a_url_is_a_secret_too(void **state) {
     call->request.url = text_of(pair->first, "http://user:pass@127.0.0.1:%u/same",
                                 (unsigned)afts_server_port(pair->first->server));
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     assert_string_equal(seen_header(pair->first, 1, "Authorization"), "Basic dXNlcjpwYXNz");
     assert_string_equal(seen_header(pair->second, 0, "Authorization"), "");
@@ -318,21 +318,21 @@ static void https_does_not_lead_to_http_unless_allowed(void **state) {
     (void)state;
     world *secure = world_new_tls(), *plain = world_new(NULL, NULL);
     redirect(secure, "/", 302, url_of(plain, "/"));
-    check_fetch(secure, "/", AF_EREDIRECT);
+    check_fetch(secure, "/", AFC_EREDIRECT);
     assert_int_equal(afts_server_stats(plain->server).accepted, 0);
     call *call = call_new(secure, "/");
     call->request.allow_downgrade = true;
     call->request.headers = secrets;
     call->request.header_count = COUNT_OF(secrets);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     check_secrets(plain, 0, false);
     redirect(plain, "/up", 302, url_of(secure, "/up"));
     call = call_new(secure, "/");
     call->request.url = url_of(plain, "/up");
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     world_free(secure);
     world_free(plain);
@@ -340,14 +340,14 @@ static void https_does_not_lead_to_http_unless_allowed(void **state) {
 
 /* ---- The hook ------------------------------------------------------------------------------ */
 
-static af_redirect_answer stop(call *call, af_redirect *redirect) {
+static afc_redirect_answer stop(call *call, afc_redirect *redirect) {
     (void)call, (void)redirect;
-    return AF_REDIRECT_STOP;
+    return AFC_REDIRECT_STOP;
 }
 
-static af_redirect_answer refuse(call *call, af_redirect *redirect) {
+static afc_redirect_answer refuse(call *call, afc_redirect *redirect) {
     (void)call, (void)redirect;
-    return AF_REDIRECT_FAIL;
+    return AFC_REDIRECT_FAIL;
 }
 
 typedef struct edition {
@@ -355,8 +355,8 @@ typedef struct edition {
     bool was_as_expected;
 } edition;
 
-static af_redirect_answer edit(call *call, af_redirect *redirect) {
-    static const af_header fields[] = {{{"X-Edited", 8}, {"yes", 3}, 0}};
+static afc_redirect_answer edit(call *call, afc_redirect *redirect) {
+    static const afc_header fields[] = {{{"X-Edited", 8}, {"yes", 3}, 0}};
     edition *edition = call->payload;
     edition->was_as_expected = redirect->count == 1 && !redirect->crosses_origin &&
                                redirect->keeps_body && redirect->head->status == 307 &&
@@ -366,7 +366,7 @@ static af_redirect_answer edit(call *call, af_redirect *redirect) {
     redirect->method = edition->method;
     redirect->headers = fields;
     redirect->header_count = COUNT_OF(fields);
-    return AF_REDIRECT_FOLLOW;
+    return AFC_REDIRECT_FOLLOW;
 }
 
 static void the_hook_can_stop_and_refuse(void **state) {
@@ -375,7 +375,7 @@ static void the_hook_can_stop_and_refuse(void **state) {
     call *call = call_new(world, "/");
     call->at_redirect = stop;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 302);
     check_slice(call->body, "moved");
     assert_string_equal(call->log, "rhpdx");
@@ -383,7 +383,7 @@ static void the_hook_can_stop_and_refuse(void **state) {
     call = call_new(world, "/");
     call->at_redirect = refuse;
     call_perform(call);
-    check_ended(call, AF_EREDIRECT);
+    check_ended(call, AFC_EREDIRECT);
     assert_null(call->head);
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).requests, 2);
@@ -406,8 +406,8 @@ static void the_hook_can_edit_the_next_request(void **state) {
     world *world = *state;
     edition edition = {url_of(world, "/edited"), "PUT", false};
     call *call = fetch_edited(world, &edition);
-    check_ended(call, AF_OK);
-    assert_string_equal(af_result_get_url(call->result), url_of(world, "/edited"));
+    check_ended(call, AFC_OK);
+    assert_string_equal(afc_result_get_url(call->result), url_of(world, "/edited"));
     call_free(call);
     check_seen(world, 1, "PUT", "/edited", "content");
     assert_string_equal(seen_header(world, 1, "X-Edited"), "yes");
@@ -422,22 +422,22 @@ static void what_the_hook_edits_is_checked_as_any_input(void **state) {
                           {url_of(world, "/x"), "GET\r\nX: y", false}};
     for (size_t i = 0; i < COUNT_OF(editions); i++) {
         call *call = fetch_edited(world, &editions[i]);
-        check_ended(call, AF_EINVAL);
+        check_ended(call, AFC_EINVAL);
         call_free(call);
     }
     assert_int_equal(afts_server_stats(world->server).requests, COUNT_OF(editions));
 }
 
 /** Leads elsewhere and passes the proposed fields on, with one credential set anew. */
-static af_redirect_answer lead_away(call *call, af_redirect *redirect) {
-    static af_header fields[COUNT_OF(secrets) + 1];
+static afc_redirect_answer lead_away(call *call, afc_redirect *redirect) {
+    static afc_header fields[COUNT_OF(secrets) + 1];
     memcpy(fields, redirect->headers, redirect->header_count * sizeof *fields);
-    fields[redirect->header_count] = (af_header){
-        {"Authorization", 13}, {"Bearer new", 10}, AF_HEADER_SECRET};
+    fields[redirect->header_count] = (afc_header){
+        {"Authorization", 13}, {"Bearer new", 10}, AFC_HEADER_SECRET};
     redirect->url = call->payload;
     redirect->headers = fields;
     redirect->header_count++;
-    return AF_REDIRECT_FOLLOW;
+    return AFC_REDIRECT_FOLLOW;
 }
 
 static void secrets_do_not_follow_a_hook_to_another_origin(void **state) {
@@ -449,7 +449,7 @@ static void secrets_do_not_follow_a_hook_to_another_origin(void **state) {
     call->at_redirect = lead_away;
     call->payload = (char *)(uintptr_t)url_of(pair->second, "/far");
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     call_free(call);
     assert_string_equal(seen_header(pair->second, 0, "Authorization"), "Bearer new");
     assert_string_equal(seen_header(pair->second, 0, "Cookie"), "");
@@ -459,10 +459,10 @@ static void secrets_do_not_follow_a_hook_to_another_origin(void **state) {
     assert_string_not_equal(seen_header(pair->second, 0, "Host"), "five.test");
 }
 
-static af_redirect_answer cancel(call *call, af_redirect *redirect) {
+static afc_redirect_answer cancel(call *call, afc_redirect *redirect) {
     (void)redirect;
-    af_task_cancel(call->payload);
-    return AF_REDIRECT_FOLLOW;
+    afc_task_cancel(call->payload);
+    return AFC_REDIRECT_FOLLOW;
 }
 
 static void a_task_can_be_cancelled_by_its_hook(void **state) {
@@ -470,12 +470,12 @@ static void a_task_can_be_cancelled_by_its_hook(void **state) {
     redirect(world, "/", 302, "/to");
     call *call = call_new(world, "/");
     call->at_redirect = cancel;
-    check_status(af_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                 AF_OK);
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
     call->payload = call->task;
-    af_task_start(call->task);
+    afc_task_start(call->task);
     call_wait(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).requests, 1);
 }

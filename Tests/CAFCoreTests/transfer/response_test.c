@@ -11,22 +11,22 @@
 
 /** What on_head answers, and what it saw. */
 typedef struct decision {
-    af_status status;
+    afc_status status;
     const char *path;
     unsigned flags;
     bool sets_flags;
     unsigned asked, flags_seen;
     int status_seen;
-    char url[128], suggestion[AF_FILE_NAME_MAX + 1];
+    char url[128], suggestion[AFC_FILE_NAME_MAX + 1];
 } decision;
 
-static af_status decide(call *call, af_response *response) {
+static afc_status decide(call *call, afc_response *response) {
     decision *decision = call->payload;
     decision->asked++;
     decision->status_seen = response->head->status;
     decision->flags_seen = response->flags;
     snprintf(decision->url, sizeof decision->url, "%s", response->url);
-    af_suggest_file_name(decision->suggestion, response->head, response->url);
+    afc_suggest_file_name(decision->suggestion, response->head, response->url);
     response->path = decision->path;
     if (decision->sets_flags) response->flags = decision->flags;
     return decision->status;
@@ -47,14 +47,14 @@ static decision to_file(const char *path, unsigned flags) {
 
 static void what_is_allowed_comes(void **state) {
     scene *scene = *state;
-    decision decision = {.status = AF_OK};
+    decision decision = {.status = AFC_OK};
     call *call = prepare_decision(scene, "/file", &decision);
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, LARGE);
     assert_int_equal(decision.asked, 1);
     assert_string_equal(decision.url, call->request.url);
-    assert_null(af_result_get_download(call->result));
+    assert_null(afc_result_get_download(call->result));
     call_free(call);
 }
 
@@ -66,11 +66,11 @@ static void only_the_final_head_is_asked_about(void **state) {
     serve(scene->world, "/final", script);
     serve(scene->world, "/hop", answer(302, "Location: /final", "elsewhere"));
     for (int stops = 0; stops <= 1; stops++) {
-        decision decision = {.status = AF_OK};
+        decision decision = {.status = AFC_OK};
         call *call = prepare_decision(scene, "/hop", &decision);
         if (stops) call->request.limits.redirects = -1;
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(decision.asked, 1);
         assert_int_equal(decision.status_seen, stops ? 302 : 200);
         assert_string_equal(decision.url, url_of(scene->world, stops ? "/hop" : "/final"));
@@ -96,21 +96,21 @@ static void serve_endless(scene *scene, const char *path, const char *framing) {
 
 static void what_is_declined_ends_with_its_head_and_stops_the_server(void **state) {
     scene *scene = *state;
-    static const af_sink_kind kinds[] = {AF_SINK_MEMORY, AF_SINK_CALLBACK, AF_SINK_FILE};
+    static const afc_sink_kind kinds[] = {AFC_SINK_MEMORY, AFC_SINK_CALLBACK, AFC_SINK_FILE};
     serve_endless(scene, "/close", NULL);
     serve_endless(scene, "/chunks", "chunked");
     for (size_t i = 0; i < COUNT_OF(kinds) * 2; i++) {
-        decision decision = {.status = AF_ECANCELED};
+        decision decision = {.status = AFC_ECANCELED};
         call *call = prepare_decision(scene, i % 2 == 0 ? "/close" : "/chunks", &decision);
         call->request.sink.kind = kinds[i / 2];
         call->request.sink.path = scene->path;
         call_perform(call);
-        check_ended(call, AF_ECANCELED);
+        check_ended(call, AFC_ECANCELED);
         assert_string_equal(call->log, "hpdx");
         assert_int_equal(status_of(call), 200);
         check_slice(field_of(call, "X-Kind"), "endless");
         assert_int_equal(call->body.size, 0);
-        assert_int_equal(af_result_get_body_size(call->result), 0);
+        assert_int_equal(afc_result_get_body_size(call->result), 0);
         call_free(call);
         assert_true(afts_wait_closed(scene->world->server, i + 1, PATIENCE_MS));
     }
@@ -120,21 +120,21 @@ static void what_is_declined_ends_with_its_head_and_stops_the_server(void **stat
 static void what_is_declined_does_not_cost_others_their_connection(void **state) {
     scene *scene = *state;
     serve_endless(scene, "/endless", NULL);
-    check_fetch(scene->world, "/file", AF_OK);
-    decision decision = {.status = AF_ECANCELED};
+    check_fetch(scene->world, "/file", AFC_OK);
+    decision decision = {.status = AFC_ECANCELED};
     call *call = prepare_decision(scene, "/endless", &decision);
     call_perform(call);
-    check_ended(call, AF_ECANCELED);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
-    check_fetch(scene->world, "/file", AF_OK);
+    check_fetch(scene->world, "/file", AFC_OK);
 }
 
 /* ---- Becoming a download ------------------------------------------------------------------- */
 
 static void an_answer_can_become_a_download(void **state) {
     scene *scene = *state;
-    static const af_sink_kind kinds[] = {AF_SINK_FILE, AF_SINK_MEMORY, AF_SINK_CALLBACK};
-    static const unsigned flags[] = {0, BOTH, AF_SINK_SYNC};
+    static const afc_sink_kind kinds[] = {AFC_SINK_FILE, AFC_SINK_MEMORY, AFC_SINK_CALLBACK};
+    static const unsigned flags[] = {0, BOTH, AFC_SINK_SYNC};
     scene->origin.fields = "Content-Disposition: attachment; filename=\"../n a.bin\"\r\n";
     for (size_t i = 0; i < COUNT_OF(kinds) * COUNT_OF(flags); i++) {
         decision decision = to_file(scene->path, flags[i % COUNT_OF(flags)]);
@@ -143,11 +143,11 @@ static void an_answer_can_become_a_download(void **state) {
         call_perform(call);
         assert_int_equal(decision.asked, 1);
         assert_string_equal(decision.suggestion, "n a.bin");
-        assert_string_equal(af_result_get_download(call->result)->path, scene->path);
-        assert_int_equal(af_result_get_download(call->result)->size, LARGE);
+        assert_string_equal(afc_result_get_download(call->result)->path, scene->path);
+        assert_int_equal(afc_result_get_download(call->result)->size, LARGE);
         assert_int_equal(atomic_load(&call->body_count), 0);
         assert_int_equal(call->body.size, 0);
-        check_done(scene, call, AF_RESUMPTION_NONE);
+        check_done(scene, call, AFC_RESUMPTION_NONE);
     }
 }
 
@@ -169,15 +169,15 @@ static void a_download_is_whole_however_it_comes(void **state) {
         decision decision = to_file(scene->path, 0);
         call *call = prepare_decision(scene, "/crumbs", &decision);
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_string_equal(call->log, "ihpdx");
         call_free(call);
-        check_file(scene->path, af_slice_of(body));
+        check_file(scene->path, afc_slice_of(body));
         assert_int_equal(unlink(scene->path), 0);
-        decision = (struct decision){.status = AF_ECANCELED};
+        decision = (struct decision){.status = AFC_ECANCELED};
         call = prepare_decision(scene, "/crumbs", &decision);
         call_perform(call);
-        check_ended(call, AF_ECANCELED);
+        check_ended(call, AFC_ECANCELED);
         assert_int_equal(status_of(call), 200);
         call_free(call);
     }
@@ -188,22 +188,22 @@ static void a_download_takes_the_flags_of_the_request_or_its_own(void **state) {
     write_file(scene->path, S("there before"));
     decision decision = {.path = scene->path};
     call *call = prepare_decision(scene, "/file", &decision);
-    call->request.sink.flags = AF_SINK_NO_REPLACE;
+    call->request.sink.flags = AFC_SINK_NO_REPLACE;
     call_perform(call);
-    check_ended(call, AF_EFILE);
+    check_ended(call, AFC_EFILE);
     assert_int_equal(call->failure.system_error, EEXIST);
-    assert_int_equal(decision.flags_seen, AF_SINK_NO_REPLACE);
+    assert_int_equal(decision.flags_seen, AFC_SINK_NO_REPLACE);
     call_free(call);
     check_file(scene->path, S("there before"));
     decision = to_file(scene->path, 0);
     call = prepare_decision(scene, "/file", &decision);
-    call->request.sink.flags = AF_SINK_NO_REPLACE;
+    call->request.sink.flags = AFC_SINK_NO_REPLACE;
     call_perform(call);
-    check_done(scene, call, AF_RESUMPTION_NONE);
+    check_done(scene, call, AFC_RESUMPTION_NONE);
     decision = to_file(scene->path, 1u << 20);
     call = prepare_decision(scene, "/file", &decision);
     call_perform(call);
-    check_ended(call, AF_EINVAL);
+    check_ended(call, AFC_EINVAL);
     check_contains(call->failure.text, "unknown flags");
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 0);
@@ -212,30 +212,30 @@ static void a_download_takes_the_flags_of_the_request_or_its_own(void **state) {
 static void a_broken_one_can_be_gone_on_with(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
-    decision decision = to_file(scene->path, AF_SINK_KEEP_PARTIAL);
+    decision decision = to_file(scene->path, AFC_SINK_KEEP_PARTIAL);
     call *call = prepare_decision(scene, "/file", &decision);
     call_perform(call);
-    check_ended(call, AF_ETRUNCATED);
-    assert_string_not_equal(af_result_get_resume_token(call->result), "");
+    check_ended(call, AFC_ETRUNCATED);
+    assert_string_not_equal(afc_result_get_resume_token(call->result), "");
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 2);
     scene->origin.stops_after = WHOLE;
-    check_done(scene, download(scene, BOTH), AF_RESUMPTION_RESUMED);
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
 }
 
 /** A part that the request itself asked for is not the beginning of a file. */
 static void a_range_of_the_requests_own_is_not_gone_on_with(void **state) {
     scene *scene = *state;
-    af_header range = {S("Range"), S("bytes=10-"), 0};
+    afc_header range = {S("Range"), S("bytes=10-"), 0};
     decision decision = to_file(scene->path, BOTH);
     call *call = prepare_decision(scene, "/file", &decision);
     call->request.headers = &range;
     call->request.header_count = 1;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 206);
     call_free(call);
-    check_file(scene->path, (af_slice){scene->content + 10, LARGE - 10});
+    check_file(scene->path, (afc_slice){scene->content + 10, LARGE - 10});
 }
 
 static void another_status_than_2xx_stays_what_it_was(void **state) {
@@ -244,19 +244,19 @@ static void another_status_than_2xx_stays_what_it_was(void **state) {
     for (int is_file = 0; is_file <= 1; is_file++) {
         decision decision = to_file(scene->path, 0);
         call *call = prepare_decision(scene, "/missing", &decision);
-        if (is_file) call->request.sink.kind = AF_SINK_FILE;
+        if (is_file) call->request.sink.kind = AFC_SINK_FILE;
         call_perform(call);
-        check_ended(call, AF_OK);
+        check_ended(call, AFC_OK);
         assert_int_equal(decision.asked, 1);
         check_slice(call->body, "no such thing");
         call_free(call);
     }
     decision decision = to_file(scene->path, 0);
     call *call = prepare_decision(scene, "/missing", &decision);
-    call->request.sink.kind = AF_SINK_CALLBACK;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
     call->keeps_body = true;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     check_slice(call->body, "no such thing");
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 0);
@@ -269,11 +269,11 @@ static void paths_of_no_use_are_errors(void **state) {
     write_file(scene->path, S("no folder"));
     const struct {
         const char *path;
-        af_status status;
+        afc_status status;
     } cases[] = {
-        {"", AF_EINVAL}, {"folder/", AF_EINVAL}, {inside, AF_EFILE}, {"/proc/none", AF_EFILE}};
+        {"", AFC_EINVAL}, {"folder/", AFC_EINVAL}, {inside, AFC_EFILE}, {"/proc/none", AFC_EFILE}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        decision decision = to_file(cases[i].path, AF_SINK_MAKE_FOLDERS);
+        decision decision = to_file(cases[i].path, AFC_SINK_MAKE_FOLDERS);
         call *call = prepare_decision(scene, "/file", &decision);
         call_perform(call);
         check_ended(call, cases[i].status);
@@ -282,9 +282,9 @@ static void paths_of_no_use_are_errors(void **state) {
     }
     decision decision = {.path = NULL};
     call *call = prepare_decision(scene, "/file", &decision);
-    call->request.sink.kind = AF_SINK_FILE;
+    call->request.sink.kind = AFC_SINK_FILE;
     call_perform(call);
-    check_ended(call, AF_EINVAL);
+    check_ended(call, AFC_EINVAL);
     check_contains(call->failure.text, "no path");
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 1);
@@ -295,14 +295,14 @@ static void what_goes_on_stays_at_its_path(void **state) {
     break_off(scene);
     decision decision = to_file("/nowhere/else", 0);
     call *call = prepare_decision(scene, "/file", &decision);
-    call->request.sink = (af_sink){.kind = AF_SINK_FILE, .path = scene->path, .flags = BOTH};
+    call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = scene->path, .flags = BOTH};
     call_perform(call);
     assert_int_equal(decision.asked, 1);
-    check_done(scene, call, AF_RESUMPTION_RESUMED);
+    check_done(scene, call, AFC_RESUMPTION_RESUMED);
 }
 
-static af_status cancel_and_name(call *call, af_response *response) {
-    af_task_cancel(call->task);
+static afc_status cancel_and_name(call *call, afc_response *response) {
+    afc_task_cancel(call->task);
     return decide(call, response);
 }
 
@@ -315,13 +315,13 @@ static void a_task_cancelled_meanwhile_ends_once(void **state) {
         call *call = prepare_decision(scene, "/file", &decision);
         call->at_head = cancel_and_name;
         /* on_head may come before call_start() has returned: cancelled from there it needs the task. */
-        af_failure failure;
+        afc_failure failure;
         check_status(
-            af_task_new(&call->task, call->session, &call->request, &call->events, &failure),
-            AF_OK);
-        af_task_start(call->task);
+            afc_task_new(&call->task, call->session, &call->request, &call->events, &failure),
+            AFC_OK);
+        afc_task_start(call->task);
         call_wait(call);
-        check_ended(call, AF_ECANCELED);
+        check_ended(call, AFC_ECANCELED);
         assert_int_equal(status_of(call), 200);
         call_free(call);
         assert_false(file_exists(scene->path));

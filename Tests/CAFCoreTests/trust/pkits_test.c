@@ -64,15 +64,15 @@ static char *read_suite(void) {
 
 /** What comes after the line of a case, up to the next. `text` holds nothing else. */
 static bool is_accepted(const char *text) {
-    af_slice chain[MOST_CERTIFICATES];
+    afc_slice chain[MOST_CERTIFICATES];
     size_t count = 0;
     const char *end_of_anchor = strstr(text, "-----BEGIN CERTIFICATE-----\n") + 1;
     end_of_anchor = strstr(end_of_anchor, "-----BEGIN CERTIFICATE-----\n");
     const char *lists = strstr(text, "-----BEGIN X509 CRL-----\n");
     assert_true(end_of_anchor != NULL && lists != NULL && end_of_anchor < lists);
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
-    options.anchors = (af_slice){text, (size_t)(end_of_anchor - text)};
-    options.crls = af_slice_of(lists);
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    options.anchors = (afc_slice){text, (size_t)(end_of_anchor - text)};
+    options.crls = afc_slice_of(lists);
     options.check_authorities = true;
     options.time_s = MOMENT;
     options.everywhere.skip_host_check = true;
@@ -82,18 +82,18 @@ static bool is_accepted(const char *text) {
     long size;
     while (PEM_read_bio(bio, &name, &header, &der, &size) == 1) {
         assert_true(count < MOST_CERTIFICATES);
-        chain[count++] = (af_slice){(const char *)der, (size_t)size};
+        chain[count++] = (afc_slice){(const char *)der, (size_t)size};
         OPENSSL_free(name);
         OPENSSL_free(header);
     }
     BIO_free(bio);
-    af_trust_policy *policy;
-    af_failure failure = {0};
-    check_status(af_trust_policy_new(&policy, &options, &failure), AF_OK);
-    af_status status = af_trust_evaluate(NULL, policy, chain, count, NULL, &failure);
-    af_trust_policy_release(policy);
+    afc_trust_policy *policy;
+    afc_failure failure = {0};
+    check_status(afc_trust_policy_new(&policy, &options, &failure), AFC_OK);
+    afc_status status = afc_trust_evaluate(NULL, policy, chain, count, NULL, &failure);
+    afc_trust_policy_release(policy);
     for (size_t i = 0; i < count; i++) OPENSSL_free((void *)(uintptr_t)chain[i].bytes);
-    return status == AF_OK;
+    return status == AFC_OK;
 }
 
 static void chains_are_judged_as_rfc_5280_says(void **state) {

@@ -52,31 +52,31 @@ static afts_server *server_of(const kind *kind) {
     return server;
 }
 
-static af_session *session_of(const af_trust_options *trust) {
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
-    af_session *session;
-    check_status(af_trust_policy_new(&options.trust, trust, NULL), AF_OK);
-    check_status(af_session_new(&session, &options, NULL), AF_OK);
-    af_trust_policy_release(options.trust);
+static afc_session *session_of(const afc_trust_options *trust) {
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    afc_session *session;
+    check_status(afc_trust_policy_new(&options.trust, trust, NULL), AFC_OK);
+    check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
     return session;
 }
 
-static af_trust_options strict_trust(void) {
-    af_trust_options trust = AF_TRUST_OPTIONS_INIT;
-    trust.anchors = af_slice_of(afts_cert_pem(stranger));
+static afc_trust_options strict_trust(void) {
+    afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+    trust.anchors = afc_slice_of(afts_cert_pem(stranger));
     return trust;
 }
 
-static af_trust_options lax_trust(void) {
-    af_trust_options trust = strict_trust();
+static afc_trust_options lax_trust(void) {
+    afc_trust_options trust = strict_trust();
     trust.everywhere.allow_invalid_certificates = true;
     return trust;
 }
 
 /** POST with a secret; a refusal must leave no trace of it at the server. */
-static void check_post(afts_server *server, af_session *session, const char *host,
-                       af_trust_reason expected) {
-    static const af_header secret[] = {{{"Authorization", 13}, {"Bearer", 6}, AF_HEADER_SECRET}};
+static void check_post(afts_server *server, afc_session *session, const char *host,
+                       afc_trust_reason expected) {
+    static const afc_header secret[] = {{{"Authorization", 13}, {"Bearer", 6}, AFC_HEADER_SECRET}};
     world world = {.server = server, .session = session};
     afts_stats before = afts_server_stats(server);
     call *call = call_new(&world, "/");
@@ -85,10 +85,11 @@ static void check_post(afts_server *server, af_session *session, const char *hos
     call->request.header_count = 1;
     call_send(call, "POST", S("a body"));
     call_perform(call);
-    bool is_fine = expected == AF_TRUST_ACCEPTED;
-    check_ended(call, is_fine ? AF_OK : AF_EUNTRUSTED);
-    assert_string_equal(af_trust_reason_name(call->failure.trust), af_trust_reason_name(expected));
-    const af_trust_report *report = af_result_get_trust(call->result);
+    bool is_fine = expected == AFC_TRUST_ACCEPTED;
+    check_ended(call, is_fine ? AFC_OK : AFC_EUNTRUSTED);
+    assert_string_equal(afc_trust_reason_name(call->failure.trust),
+                        afc_trust_reason_name(expected));
+    const afc_trust_report *report = afc_result_get_trust(call->result);
     assert_non_null(report);
     assert_int_equal(report->is_accepted, is_fine);
     call_free(call);
@@ -102,20 +103,20 @@ static void check_post(afts_server *server, af_session *session, const char *hos
 static void a_strict_session_gets_nothing_of_a_lax_one(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        af_trust_options lax = lax_trust(), strict = strict_trust();
+        afc_trust_options lax = lax_trust(), strict = strict_trust();
         afts_server *server = server_of(&kinds[i]);
-        af_session *first = session_of(&lax), *second = session_of(&strict);
+        afc_session *first = session_of(&lax), *second = session_of(&strict);
         for (int round = 0; round < 3; round++) {
-            check_post(server, first, "localhost", AF_TRUST_ACCEPTED);
-            check_post(server, second, "localhost", AF_TRUST_UNKNOWN_ISSUER);
+            check_post(server, first, "localhost", AFC_TRUST_ACCEPTED);
+            check_post(server, second, "localhost", AFC_TRUST_UNKNOWN_ISSUER);
         }
         /* What was to be walked around is there: the lax session did not shake hands three times. */
         afts_stats stats = afts_server_stats(server);
         bool stays_open = kinds[i].headers == NULL;
         assert_int_equal(stats.handshakes - stats.handshakes_resumed, 1);
         assert_int_equal(stats.handshakes_resumed, stays_open ? 0 : 2);
-        af_session_release(first);
-        af_session_release(second);
+        afc_session_release(first);
+        afc_session_release(second);
         afts_server_free(server);
     }
 }
@@ -124,19 +125,19 @@ static void a_strict_session_gets_nothing_of_a_lax_one(void **state) {
 static void a_strict_rule_gets_nothing_of_a_lax_one(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        af_trust_options trust = strict_trust();
-        const af_trust_rule rule = {.host = "localhost", .allow_invalid_certificates = true};
+        afc_trust_options trust = strict_trust();
+        const afc_trust_rule rule = {.host = "localhost", .allow_invalid_certificates = true};
         trust.rules = &rule;
         trust.rule_count = 1;
         afts_server *server = server_of(&kinds[i]);
-        af_session *session = session_of(&trust);
+        afc_session *session = session_of(&trust);
         for (int round = 0; round < 5; round++) {
-            check_post(server, session, "localhost", AF_TRUST_ACCEPTED);
-            check_post(server, session, "127.0.0.1", AF_TRUST_UNKNOWN_ISSUER);
-            check_post(server, session, "LOCALHOST", AF_TRUST_ACCEPTED);
-            check_post(server, session, "127.1", AF_TRUST_UNKNOWN_ISSUER);
+            check_post(server, session, "localhost", AFC_TRUST_ACCEPTED);
+            check_post(server, session, "127.0.0.1", AFC_TRUST_UNKNOWN_ISSUER);
+            check_post(server, session, "LOCALHOST", AFC_TRUST_ACCEPTED);
+            check_post(server, session, "127.1", AFC_TRUST_UNKNOWN_ISSUER);
         }
-        af_session_release(session);
+        afc_session_release(session);
         afts_server_free(server);
     }
 }
@@ -145,21 +146,21 @@ static void a_strict_rule_gets_nothing_of_a_lax_one(void **state) {
 static void s28_pins_hold_on_every_connection(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        af_trust_options trust = AF_TRUST_OPTIONS_INIT;
-        trust.anchors = af_slice_of(afts_cert_pem(authority));
-        const af_trust_rule rule = {.host = "localhost",
-                                    .mode = AF_PINNING_PUBLIC_KEY,
-                                    .certificates = af_slice_of(afts_cert_pem(stranger))};
+        afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+        trust.anchors = afc_slice_of(afts_cert_pem(authority));
+        const afc_trust_rule rule = {.host = "localhost",
+                                     .mode = AFC_PINNING_PUBLIC_KEY,
+                                     .certificates = afc_slice_of(afts_cert_pem(stranger))};
         trust.rules = &rule;
         trust.rule_count = 1;
         afts_server *server = server_of(&kinds[i]);
-        af_session *session = session_of(&trust);
+        afc_session *session = session_of(&trust);
         for (int round = 0; round < 3; round++) {
-            check_post(server, session, "127.0.0.1", AF_TRUST_ACCEPTED);
-            check_post(server, session, "localhost", AF_TRUST_PIN);
-            check_post(server, session, "LocalHost", AF_TRUST_PIN);
+            check_post(server, session, "127.0.0.1", AFC_TRUST_ACCEPTED);
+            check_post(server, session, "localhost", AFC_TRUST_PIN);
+            check_post(server, session, "LocalHost", AFC_TRUST_PIN);
         }
-        af_session_release(session);
+        afc_session_release(session);
         afts_server_free(server);
     }
 }
@@ -168,14 +169,14 @@ static void s28_pins_hold_on_every_connection(void **state) {
 static void s27_who_was_refused_stays_refused(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        af_trust_options strict = strict_trust();
+        afc_trust_options strict = strict_trust();
         afts_server *server = server_of(&kinds[i]);
-        af_session *session = session_of(&strict);
+        afc_session *session = session_of(&strict);
         for (int round = 0; round < 5; round++) {
-            check_post(server, session, "localhost", AF_TRUST_UNKNOWN_ISSUER);
+            check_post(server, session, "localhost", AFC_TRUST_UNKNOWN_ISSUER);
         }
         assert_int_equal(afts_server_stats(server).handshakes_resumed, 0);
-        af_session_release(session);
+        afc_session_release(session);
         afts_server_free(server);
     }
 }
@@ -189,9 +190,9 @@ static void a_redirect_leads_to_no_server_that_is_not_trusted(void **state) {
         snprintf(location, sizeof location, "Location: https://127.0.0.1:%u/",
                  (unsigned)afts_server_port(second));
         assert_int_equal(afts_route(first, NULL, "/", answer(statuses[i], location, "")), 0);
-        af_trust_options trust = AF_TRUST_OPTIONS_INIT;
-        trust.anchors = af_slice_of(afts_cert_pem(authority));
-        const af_trust_rule rule = {.host = "127.0.0.1", .mode = AF_PINNING_PUBLIC_KEY};
+        afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+        trust.anchors = afc_slice_of(afts_cert_pem(authority));
+        const afc_trust_rule rule = {.host = "127.0.0.1", .mode = AFC_PINNING_PUBLIC_KEY};
         trust.rules = &rule;
         trust.rule_count = 1;
         world world = {.server = first, .session = session_of(&trust)};
@@ -200,13 +201,13 @@ static void a_redirect_leads_to_no_server_that_is_not_trusted(void **state) {
                                     (unsigned)afts_server_port(first));
         call_send(call, "POST", S("a body"));
         call_perform(call);
-        check_ended(call, AF_EUNTRUSTED);
-        assert_int_equal(call->failure.trust, AF_TRUST_PIN);
+        check_ended(call, AFC_EUNTRUSTED);
+        assert_int_equal(call->failure.trust, AFC_TRUST_PIN);
         assert_int_equal(call->hop_count, 2);
-        assert_string_equal(af_result_get_trust(call->result)->host, "127.0.0.1");
+        assert_string_equal(afc_result_get_trust(call->result)->host, "127.0.0.1");
         call_free(call);
         assert_int_equal(afts_server_stats(second).received, 0);
-        af_session_release(world.session);
+        afc_session_release(world.session);
         afts_server_free(first);
         afts_server_free(second);
     }
@@ -216,46 +217,46 @@ static void a_redirect_leads_to_no_server_that_is_not_trusted(void **state) {
 static void every_result_shows_the_chain(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        af_trust_options trust = AF_TRUST_OPTIONS_INIT;
-        trust.anchors = af_slice_of(afts_cert_pem(authority));
+        afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+        trust.anchors = afc_slice_of(afts_cert_pem(authority));
         afts_server *server = server_of(&kinds[i]);
         world world = {.server = server, .session = session_of(&trust)};
         for (int round = 0; round < 3; round++) {
             call *call = call_fetch(&world, "/");
-            check_ended(call, AF_OK);
-            const af_trust_report *report = af_result_get_trust(call->result);
+            check_ended(call, AFC_OK);
+            const afc_trust_report *report = afc_result_get_trust(call->result);
             assert_non_null(report);
             assert_true(report->is_accepted && report->is_verified);
             assert_int_equal(report->chain_count, 2);
             assert_string_equal(report->host, "127.0.0.1");
-            assert_ptr_equal(report, af_result_get_trust(call->result));
+            assert_ptr_equal(report, afc_result_get_trust(call->result));
             call_free(call);
         }
-        af_session_release(world.session);
+        afc_session_release(world.session);
         afts_server_free(server);
     }
     world *plain = world_new(NULL, NULL);
     call *call = call_fetch(plain, "/");
-    assert_null(af_result_get_trust(call->result));
+    assert_null(afc_result_get_trust(call->result));
     call_free(call);
     world_free(plain);
 }
 
-/** What af_response_get_trust() had to say when the head was there. */
+/** What afc_response_get_trust() had to say when the head was there. */
 typedef struct shown {
     bool is_there, is_accepted, is_constant;
     char host[64];
 } shown;
 
-static af_status look_at_head(call *call, af_response *response) {
+static afc_status look_at_head(call *call, afc_response *response) {
     shown *shown = call->payload;
-    const af_trust_report *report = af_response_get_trust(response);
+    const afc_trust_report *report = afc_response_get_trust(response);
     shown->is_there = report != NULL;
-    if (report == NULL) return AF_OK;
+    if (report == NULL) return AFC_OK;
     shown->is_accepted = report->is_accepted;
-    shown->is_constant = report == af_response_get_trust(response);
+    shown->is_constant = report == afc_response_get_trust(response);
     snprintf(shown->host, sizeof shown->host, "%s", report->host);
-    return AF_OK;
+    return AFC_OK;
 }
 
 static shown look(world *world, const char *url) {
@@ -266,9 +267,9 @@ static shown look(world *world, const char *url) {
     call->payload = &shown;
     call->at_head = look_at_head;
     call_perform(call);
-    check_ended(call, AF_OK);
+    check_ended(call, AFC_OK);
     assert_int_equal(call->head_count, 1);
-    const af_trust_report *last = af_result_get_trust(call->result);
+    const afc_trust_report *last = afc_result_get_trust(call->result);
     assert_int_equal(last != NULL, shown.is_there);
     if (last != NULL) assert_string_equal(last->host, shown.host);
     call_free(call);
@@ -281,8 +282,8 @@ static void heads_come_with_the_chain(void **state) {
     world *plain = world_new(NULL, NULL);
     serve(plain, "/plain", answer(200, NULL, "here"));
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        af_trust_options trust = AF_TRUST_OPTIONS_INIT;
-        trust.anchors = af_slice_of(afts_cert_pem(authority));
+        afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+        trust.anchors = afc_slice_of(afts_cert_pem(authority));
         afts_server *server = server_of(&kinds[i]);
         world world = {.server = server, .session = session_of(&trust)};
         unsigned port = afts_server_port(server);
@@ -298,7 +299,7 @@ static void heads_come_with_the_chain(void **state) {
             assert_string_equal(shown.host, "localhost");
             assert_false(look(&world, text_of(&world, "https://127.0.0.1:%u/away", port)).is_there);
         }
-        af_session_release(world.session);
+        afc_session_release(world.session);
         afts_server_free(server);
     }
     world_free(plain);
@@ -307,13 +308,13 @@ static void heads_come_with_the_chain(void **state) {
 /* ---- The hook ------------------------------------------------------------------------------ */
 
 typedef struct witness {
-    af_trust_answer answer;
+    afc_trust_answer answer;
     afts_server *server;
     uint64_t received; /**< By the server, when the hook was asked. */
     int asked;
 } witness;
 
-static af_trust_answer testify(void *context, const af_trust_report *report) {
+static afc_trust_answer testify(void *context, const afc_trust_report *report) {
     (void)report;
     witness *witness = context;
     witness->asked++;
@@ -324,27 +325,27 @@ static af_trust_answer testify(void *context, const af_trust_report *report) {
 static void the_hook_is_asked_before_anything_is_sent(void **state) {
     (void)state;
     static const struct {
-        af_trust_answer answer;
+        afc_trust_answer answer;
         bool is_trusted;
-        af_trust_reason expected;
+        afc_trust_reason expected;
     } cases[] = {
-        {AF_TRUST_ANSWER_KEEP, true, AF_TRUST_ACCEPTED},
-        {AF_TRUST_ANSWER_KEEP, false, AF_TRUST_UNKNOWN_ISSUER},
-        {AF_TRUST_ANSWER_ACCEPT, false, AF_TRUST_ACCEPTED},
-        {AF_TRUST_ANSWER_REFUSE, true, AF_TRUST_HOOK},
+        {AFC_TRUST_ANSWER_KEEP, true, AFC_TRUST_ACCEPTED},
+        {AFC_TRUST_ANSWER_KEEP, false, AFC_TRUST_UNKNOWN_ISSUER},
+        {AFC_TRUST_ANSWER_ACCEPT, false, AFC_TRUST_ACCEPTED},
+        {AFC_TRUST_ANSWER_REFUSE, true, AFC_TRUST_HOOK},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         afts_server *server = server_of(&kinds[4]);
         witness witness = {.answer = cases[i].answer, .server = server};
-        af_trust_options trust = strict_trust();
-        if (cases[i].is_trusted) trust.anchors = af_slice_of(afts_cert_pem(authority));
-        trust.hook = (af_trust_hook){&witness, testify, NULL};
-        af_session *session = session_of(&trust);
+        afc_trust_options trust = strict_trust();
+        if (cases[i].is_trusted) trust.anchors = afc_slice_of(afts_cert_pem(authority));
+        trust.hook = (afc_trust_hook){&witness, testify, NULL};
+        afc_session *session = session_of(&trust);
         check_post(server, session, "localhost", cases[i].expected);
         assert_int_equal(witness.asked, 1);
         assert_int_equal(witness.received, 0);
-        af_session_release(session);
-        af_join_closed_sessions();
+        afc_session_release(session);
+        afc_join_closed_sessions();
         afts_server_free(server);
     }
 }

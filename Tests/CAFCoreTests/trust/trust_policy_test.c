@@ -23,8 +23,8 @@ static void what_a_policy_cannot_read_or_would_ignore_is_refused(void **state) {
                                            "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==",
                                            "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=x"};
     for (size_t i = 0; i < COUNT_OF(bad_pins); i++) {
-        af_trust_options options = AF_TRUST_OPTIONS_INIT;
-        options.everywhere.mode = AF_PINNING_PUBLIC_KEY;
+        afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+        options.everywhere.mode = AFC_PINNING_PUBLIC_KEY;
         options.everywhere.pins = &bad_pins[i];
         options.everywhere.pin_count = 1;
         check_refused(&options, "sha256//");
@@ -32,18 +32,18 @@ static void what_a_policy_cannot_read_or_would_ignore_is_refused(void **state) {
     static const char *const bad_hosts[] = {
         "", ".", "a..b", ".a", "*", "a*.b", "*.*.b", "a b", "*.192.0.2.1", "b\xC3\xBC.test"};
     for (size_t i = 0; i < COUNT_OF(bad_hosts); i++) {
-        af_trust_options options = AF_TRUST_OPTIONS_INIT;
-        af_trust_rule rule = {.host = bad_hosts[i]};
+        afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+        afc_trust_rule rule = {.host = bad_hosts[i]};
         options.rules = &rule;
         options.rule_count = 1;
         check_refused(&options, "host");
     }
-    af_trust_rule twice[] = {{.host = "example.test"}, {.host = "EXAMPLE.test."}};
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
+    afc_trust_rule twice[] = {{.host = "example.test"}, {.host = "EXAMPLE.test."}};
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
     options.rules = twice;
     options.rule_count = 2;
     check_refused(&options, "duplicate");
-    options = (af_trust_options)AF_TRUST_OPTIONS_INIT;
+    options = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
     options.anchors = S("no certificate");
     check_refused(&options, "anchors");
     options.anchors = S("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
@@ -51,23 +51,23 @@ static void what_a_policy_cannot_read_or_would_ignore_is_refused(void **state) {
     options = trusting_root();
     options.everywhere.certificates = options.anchors;
     check_refused(&options, "mode");
-    options = (af_trust_options)AF_TRUST_OPTIONS_INIT;
+    options = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
     options.crls = S("no list");
     check_refused(&options, "revocation lists");
-    options = (af_trust_options)AF_TRUST_OPTIONS_INIT;
+    options = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
     options.security_level = 6;
     check_refused(&options, "security level");
     options.size--;
-    check_refused(&options, "AF_TRUST_OPTIONS_INIT");
+    check_refused(&options, "AFC_TRUST_OPTIONS_INIT");
 }
 
 /** One whole certificate and a broken one: the second must not be dropped in silence. */
 static void a_broken_certificate_among_good_ones_is_no_policy(void **state) {
     (void)state;
     char text[8192];
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
     snprintf(text, sizeof text, "%s-----BEGIN CERTIFICATE-----\nMIIB\n", afts_cert_pem(made->root));
-    options.anchors = af_slice_of(text);
+    options.anchors = afc_slice_of(text);
     check_refused(&options, "number 2");
 }
 
@@ -79,9 +79,9 @@ static void certificates_may_be_der_and_many(void **state) {
     const uint8_t *second = afts_cert_der(made->root, &second_size);
     memcpy(both, first, first_size);
     memcpy(both + first_size, second, second_size);
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
-    options.anchors = (af_slice){both, first_size + second_size};
-    check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    options.anchors = (afc_slice){both, first_size + second_size};
+    check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
     options.anchors.size--;
     check_refused(&options, "number 2");
 }
@@ -107,10 +107,10 @@ static void the_most_specific_rule_goes(void **state) {
     const char *wrong = pin_of(made->stranger), *right = pin_of(made->leaf);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         for (int match = 0; match < 2; match++) {
-            af_trust_rule rules[COUNT_OF(patterns)];
-            af_trust_options options = trusting_root();
+            afc_trust_rule rules[COUNT_OF(patterns)];
+            afc_trust_options options = trusting_root();
             for (int r = -1; r < (int)COUNT_OF(patterns); r++) {
-                af_trust_rule rule = {.mode = AF_PINNING_PUBLIC_KEY, .skip_host_check = true};
+                afc_trust_rule rule = {.mode = AFC_PINNING_PUBLIC_KEY, .skip_host_check = true};
                 bool is_right = (r == cases[i].rule) == (match == 1);
                 rule.pins = is_right ? &right : &wrong;
                 rule.pin_count = 1;
@@ -125,7 +125,7 @@ static void the_most_specific_rule_goes(void **state) {
             options.rules = rules;
             options.rule_count = COUNT_OF(patterns);
             check_verdict(&options, "good", cases[i].host,
-                          match == 1 ? AF_TRUST_ACCEPTED : AF_TRUST_PIN);
+                          match == 1 ? AFC_TRUST_ACCEPTED : AFC_TRUST_PIN);
         }
     }
 }
@@ -133,13 +133,13 @@ static void the_most_specific_rule_goes(void **state) {
 /* ---- The hook ------------------------------------------------------------------------------ */
 
 typedef struct witness {
-    af_trust_answer answer;
+    afc_trust_answer answer;
     int asked, released;
-    af_trust_reason reason;
+    afc_trust_reason reason;
     size_t chain_count;
 } witness;
 
-static af_trust_answer testify(void *context, const af_trust_report *report) {
+static afc_trust_answer testify(void *context, const afc_trust_report *report) {
     witness *witness = context;
     witness->asked++;
     witness->reason = report->reason;
@@ -154,30 +154,30 @@ static void leave(void *context) {
 static void the_hook_has_the_last_word(void **state) {
     (void)state;
     static const struct {
-        af_trust_answer answer;
+        afc_trust_answer answer;
         const char *chain;
-        af_trust_reason seen, expected;
+        afc_trust_reason seen, expected;
     } cases[] = {
-        {AF_TRUST_ANSWER_KEEP, "good", AF_TRUST_ACCEPTED, AF_TRUST_ACCEPTED},
-        {AF_TRUST_ANSWER_KEEP, "expired", AF_TRUST_EXPIRED, AF_TRUST_EXPIRED},
-        {AF_TRUST_ANSWER_ACCEPT, "expired", AF_TRUST_EXPIRED, AF_TRUST_ACCEPTED},
-        {AF_TRUST_ANSWER_REFUSE, "good", AF_TRUST_ACCEPTED, AF_TRUST_HOOK},
-        {AF_TRUST_ANSWER_REFUSE, "lonely", AF_TRUST_SELF_SIGNED, AF_TRUST_SELF_SIGNED},
+        {AFC_TRUST_ANSWER_KEEP, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_ACCEPTED},
+        {AFC_TRUST_ANSWER_KEEP, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_EXPIRED},
+        {AFC_TRUST_ANSWER_ACCEPT, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_ACCEPTED},
+        {AFC_TRUST_ANSWER_REFUSE, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HOOK},
+        {AFC_TRUST_ANSWER_REFUSE, "lonely", AFC_TRUST_SELF_SIGNED, AFC_TRUST_SELF_SIGNED},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         witness witness = {.answer = cases[i].answer};
-        af_trust_options options = trusting_root();
-        options.hook = (af_trust_hook){&witness, testify, leave};
+        afc_trust_options options = trusting_root();
+        options.hook = (afc_trust_hook){&witness, testify, leave};
         check_verdict(&options, cases[i].chain, "localhost", cases[i].expected);
         assert_int_equal(witness.asked, 1);
         assert_int_equal(witness.released, 1);
         assert_int_equal(witness.reason, cases[i].seen);
         assert_true(witness.chain_count > 0);
     }
-    witness witness = {.answer = AF_TRUST_ANSWER_KEEP};
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
+    witness witness = {.answer = AFC_TRUST_ANSWER_KEEP};
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
     options.anchors = S("nothing");
-    options.hook = (af_trust_hook){&witness, testify, leave};
+    options.hook = (afc_trust_hook){&witness, testify, leave};
     check_refused(&options, "anchors");
     assert_int_equal(witness.released, 1);
 }
@@ -185,17 +185,17 @@ static void the_hook_has_the_last_word(void **state) {
 /* ---- Files --------------------------------------------------------------------------------- */
 
 static void check_read(const char *path, const char *expected) {
-    af_bytes pem;
-    af_failure failure;
-    check_status(af_certificates_read(&pem, path, &failure), AF_OK);
-    check_slice(((af_slice){pem.bytes, pem.size}), expected);
-    af_free(pem.bytes);
+    afc_bytes pem;
+    afc_failure failure;
+    check_status(afc_certificates_read(&pem, path, &failure), AFC_OK);
+    check_slice(((afc_slice){pem.bytes, pem.size}), expected);
+    afc_free(pem.bytes);
 }
 
-static void check_not_read(const char *path, af_status expected, const char *part) {
-    af_bytes pem;
-    af_failure failure;
-    check_status(af_certificates_read(&pem, path, &failure), expected);
+static void check_not_read(const char *path, afc_status expected, const char *part) {
+    afc_bytes pem;
+    afc_failure failure;
+    check_status(afc_certificates_read(&pem, path, &failure), expected);
     assert_null(pem.bytes);
     check_contains(failure.text, part);
 }
@@ -209,26 +209,26 @@ static void certificates_come_from_files_and_folders(void **state) {
     const char *der = (const char *)afts_cert_der(made->root, &size);
     const char *root = afts_cert_pem(made->root), *middle = afts_cert_pem(made->middle);
     check_read(folder.path, "");
-    write_file(path_in(&folder, "b.cer"), (af_slice){der, size});
-    write_file(path_in(&folder, "a.cer"), af_slice_of(middle));
+    write_file(path_in(&folder, "b.cer"), (afc_slice){der, size});
+    write_file(path_in(&folder, "a.cer"), afc_slice_of(middle));
     write_file(path_in(&folder, "c.txt"), S("no certificate"));
     snprintf(both, sizeof both, "%s%s", middle, root);
     check_read(folder.path, both);
     check_read(path_in(&folder, "b.cer"), root);
     TORTURE(n) {
-        af_bytes pem;
-        if (af_certificates_read(&pem, folder.path, NULL) == AF_OK) af_free(pem.bytes);
+        afc_bytes pem;
+        if (afc_certificates_read(&pem, folder.path, NULL) == AFC_OK) afc_free(pem.bytes);
     }
-    check_not_read(path_in(&folder, "none"), AF_EFILE, "none");
-    check_not_read(path_in(&folder, "c.txt"), AF_EINVAL, "c.txt");
+    check_not_read(path_in(&folder, "none"), AFC_EFILE, "none");
+    check_not_read(path_in(&folder, "c.txt"), AFC_EINVAL, "c.txt");
     write_file(path_in(&folder, "d.cer"), S("no certificate"));
-    check_not_read(folder.path, AF_EINVAL, "d.cer");
+    check_not_read(folder.path, AFC_EINVAL, "d.cer");
     write_file(path_in(&folder, "d.cer"), S(""));
-    check_not_read(folder.path, AF_EINVAL, "d.cer");
+    check_not_read(folder.path, AFC_EINVAL, "d.cer");
     /* Nobody writes to it, so that reading it would never end. */
     unlink(path_in(&folder, "d.cer"));
     assert_int_equal(mkfifo(path_in(&folder, "d.cer"), 0600), 0);
-    check_not_read(folder.path, AF_EINVAL, "d.cer");
+    check_not_read(folder.path, AFC_EINVAL, "d.cer");
     folder_remove(&folder);
 }
 
@@ -237,29 +237,29 @@ static void certificates_come_from_files_and_folders(void **state) {
 static void policies_and_verdicts_survive_any_lack_of_memory(void **state) {
     (void)state;
     const char *pin = pin_of(made->middle);
-    af_trust_rule rules[] = {
-        {.host = "localhost", .mode = AF_PINNING_CERTIFICATE, .pins = &pin, .pin_count = 1},
-        {.host = "*.test", .mode = AF_PINNING_PUBLIC_KEY},
+    afc_trust_rule rules[] = {
+        {.host = "localhost", .mode = AFC_PINNING_CERTIFICATE, .pins = &pin, .pin_count = 1},
+        {.host = "*.test", .mode = AFC_PINNING_PUBLIC_KEY},
     };
-    rules[0].certificates = rules[1].certificates = af_slice_of(afts_cert_pem(made->stranger));
-    af_slice sent[CHAIN_LONGEST];
+    rules[0].certificates = rules[1].certificates = afc_slice_of(afts_cert_pem(made->stranger));
+    afc_slice sent[CHAIN_LONGEST];
     chain_slices(chain_named(made, "good"), sent);
     TORTURE(n) {
-        witness witness = {.answer = AF_TRUST_ANSWER_KEEP};
-        af_trust_options options = trusting_root();
-        af_trust_policy *policy;
+        witness witness = {.answer = AFC_TRUST_ANSWER_KEEP};
+        afc_trust_options options = trusting_root();
+        afc_trust_policy *policy;
         options.rules = rules;
         options.rule_count = COUNT_OF(rules);
-        options.hook = (af_trust_hook){&witness, testify, leave};
-        af_status status = af_trust_policy_new(&policy, &options, NULL);
-        assert_true(status == AF_OK || status == AF_ENOMEM);
-        if (status == AF_OK) {
-            af_trust_report *report;
-            status = af_trust_evaluate(&report, policy, sent, 2, "localhost", NULL);
-            assert_true(status == AF_OK || status == AF_ENOMEM);
-            assert_int_equal(report != NULL, status == AF_OK);
-            af_trust_report_free(report);
-            af_trust_policy_release(policy);
+        options.hook = (afc_trust_hook){&witness, testify, leave};
+        afc_status status = afc_trust_policy_new(&policy, &options, NULL);
+        assert_true(status == AFC_OK || status == AFC_ENOMEM);
+        if (status == AFC_OK) {
+            afc_trust_report *report;
+            status = afc_trust_evaluate(&report, policy, sent, 2, "localhost", NULL);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM);
+            assert_int_equal(report != NULL, status == AFC_OK);
+            afc_trust_report_free(report);
+            afc_trust_policy_release(policy);
         }
         assert_int_equal(witness.released, 1);
     }

@@ -12,7 +12,7 @@
 /** What stands above a column: a mode, what is pinned, and the switches. */
 typedef struct column {
     char pinned[32];
-    af_trust_rule rule;
+    afc_trust_rule rule;
 } column;
 
 static const char *next_word(const char **text, char *word, size_t size) {
@@ -28,18 +28,18 @@ static void read_column(column *out, const char *head) {
     char word[32];
     memset(out, 0, sizeof *out);
     next_word(&head, word, sizeof word);
-    if (strcmp(word, "key") == 0) out->rule.mode = AF_PINNING_PUBLIC_KEY;
-    if (strcmp(word, "certificate") == 0) out->rule.mode = AF_PINNING_CERTIFICATE;
-    assert_true(out->rule.mode != AF_PINNING_NONE || strcmp(word, "none") == 0);
+    if (strcmp(word, "key") == 0) out->rule.mode = AFC_PINNING_PUBLIC_KEY;
+    if (strcmp(word, "certificate") == 0) out->rule.mode = AFC_PINNING_CERTIFICATE;
+    assert_true(out->rule.mode != AFC_PINNING_NONE || strcmp(word, "none") == 0);
     while (next_word(&head, word, sizeof word)[0] != '\0') {
         if (strcmp(word, "I") == 0)
             out->rule.allow_invalid_certificates = true;
         else if (strcmp(word, "N") == 0)
             out->rule.skip_host_check = true;
         else if (strcmp(word, "all") == 0)
-            out->rule.match = AF_PIN_MATCH_ALL;
+            out->rule.match = AFC_PIN_MATCH_ALL;
         else if (strcmp(word, "only") == 0)
-            out->rule.match = AF_PIN_MATCH_LEAF;
+            out->rule.match = AFC_PIN_MATCH_LEAF;
         else
             snprintf(out->pinned, sizeof out->pinned, "%s", word);
     }
@@ -56,11 +56,11 @@ static const char *pem_named(const chains *chains, const char *name) {
     return "";
 }
 
-static af_trust_policy *policy_of(const chains *chains, const column *column) {
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
-    af_trust_policy *policy;
+static afc_trust_policy *policy_of(const chains *chains, const column *column) {
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    afc_trust_policy *policy;
     char pem[8192];
-    options.anchors = af_slice_of(afts_cert_pem(chains->root));
+    options.anchors = afc_slice_of(afts_cert_pem(chains->root));
     options.everywhere = column->rule;
     if (strcmp(column->pinned, "path") == 0) {
         snprintf(pem, sizeof pem, "%s%s%s", pem_named(chains, "leaf"), pem_named(chains, "middle"),
@@ -68,8 +68,8 @@ static af_trust_policy *policy_of(const chains *chains, const column *column) {
     } else {
         snprintf(pem, sizeof pem, "%s", pem_named(chains, column->pinned));
     }
-    options.everywhere.certificates = af_slice_of(pem);
-    check_status(af_trust_policy_new(&policy, &options, NULL), AF_OK);
+    options.everywhere.certificates = afc_slice_of(pem);
+    check_status(afc_trust_policy_new(&policy, &options, NULL), AFC_OK);
     return policy;
 }
 
@@ -159,21 +159,21 @@ static void check_page(judge *judge, void *payload) {
 
 static const char *judge_directly(table *table, const chain *chain, const char *host,
                                   size_t column) {
-    af_slice sent[CHAIN_LONGEST];
-    af_trust_policy *policy = policy_of(table->chains, &table->columns[column]);
-    af_trust_report *report;
+    afc_slice sent[CHAIN_LONGEST];
+    afc_trust_policy *policy = policy_of(table->chains, &table->columns[column]);
+    afc_trust_report *report;
     chain_slices(chain, sent);
-    af_failure failure;
-    af_status status = af_trust_evaluate(&report, policy, sent, chain->count, host, &failure);
+    afc_failure failure;
+    afc_status status = afc_trust_evaluate(&report, policy, sent, chain->count, host, &failure);
     assert_non_null(report);
-    assert_int_equal(report->is_accepted, status == AF_OK);
+    assert_int_equal(report->is_accepted, status == AFC_OK);
     assert_string_equal(report->host, host);
     assert_true(report->chain_count > 0);
     assert_int_equal(report->chain[0].der.size, sent[0].size);
-    assert_int_equal(failure.trust, status == AF_OK ? AF_TRUST_ACCEPTED : report->reason);
-    const char *reason = status == AF_OK ? "ok" : af_trust_reason_name(report->reason);
-    af_trust_report_free(report);
-    af_trust_policy_release(policy);
+    assert_int_equal(failure.trust, status == AFC_OK ? AFC_TRUST_ACCEPTED : report->reason);
+    const char *reason = status == AFC_OK ? "ok" : afc_trust_reason_name(report->reason);
+    afc_trust_report_free(report);
+    afc_trust_policy_release(policy);
     return reason;
 }
 
@@ -211,22 +211,22 @@ static const char *judge_by_handshake(table *table, const chain *chain, const ch
     afts_server *server = server_of(table->payload, chain);
     size_t before = afts_server_stats(server).requests;
     world world = {.server = server};
-    af_session_options options = AF_SESSION_OPTIONS_INIT;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.trust = policy_of(table->chains, &table->columns[column]);
-    check_status(af_session_new(&world.session, &options, NULL), AF_OK);
+    check_status(afc_session_new(&world.session, &options, NULL), AFC_OK);
     call *call = call_new(&world, "/");
     call->request.url = text_of(&world, "https://%s:%u/", host, (unsigned)afts_server_port(server));
     call_perform(call);
-    const af_trust_report *report = af_result_get_trust(call->result);
+    const afc_trust_report *report = afc_result_get_trust(call->result);
     assert_non_null(report);
-    bool is_accepted = call->failure.status == AF_OK;
+    bool is_accepted = call->failure.status == AFC_OK;
     assert_int_equal(report->is_accepted, is_accepted);
     if (!is_accepted) assert_int_equal(call->failure.trust, report->reason);
-    const char *reason = is_accepted ? "ok" : af_trust_reason_name(report->reason);
+    const char *reason = is_accepted ? "ok" : afc_trust_reason_name(report->reason);
     assert_int_equal(afts_server_stats(server).requests, before + (is_accepted ? 1 : 0));
     call_free(call);
     world_close_session(&world);
-    af_trust_policy_release(options.trust);
+    afc_trust_policy_release(options.trust);
     return reason;
 }
 

@@ -24,30 +24,30 @@ static void s28_no_spelling_of_a_host_escapes_its_pins(void **state) {
     };
     const char *pin = pin_of(made->stranger);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        af_trust_options options = trusting_root();
-        af_trust_rule rule = {.host = cases[i].rule,
-                              .mode = AF_PINNING_PUBLIC_KEY,
-                              .pins = &pin,
-                              .pin_count = 1,
-                              .skip_host_check = true};
+        afc_trust_options options = trusting_root();
+        afc_trust_rule rule = {.host = cases[i].rule,
+                               .mode = AFC_PINNING_PUBLIC_KEY,
+                               .pins = &pin,
+                               .pin_count = 1,
+                               .skip_host_check = true};
         options.everywhere.skip_host_check = true;
         options.rules = &rule;
         options.rule_count = 1;
-        check_verdict(&options, "good", cases[i].host, AF_TRUST_PIN);
-        check_verdict(&options, "good", "elsewhere.test", AF_TRUST_ACCEPTED);
+        check_verdict(&options, "good", cases[i].host, AFC_TRUST_PIN);
+        check_verdict(&options, "good", "elsewhere.test", AFC_TRUST_ACCEPTED);
     }
     /* What can't be compared has no rule, and is refused whatever the switches say. */
     static const char *const nameless[] = {"b\xC3\xBC.test", "a..b", ".localhost", "", "a b",
                                            "*.test"};
-    af_trust_options options = trusting_root();
+    afc_trust_options options = trusting_root();
     options.everywhere.skip_host_check = options.everywhere.allow_invalid_certificates = true;
     for (size_t i = 0; i < COUNT_OF(nameless); i++) {
-        af_trust_policy *policy = policy_new(&options);
-        af_trust_report *report = report_on(policy, chain_named(made, "good"), nameless[i]);
+        afc_trust_policy *policy = policy_new(&options);
+        afc_trust_report *report = report_on(policy, chain_named(made, "good"), nameless[i]);
         assert_false(report->is_accepted);
-        assert_int_equal(report->reason, AF_TRUST_WRONG_HOST);
-        af_trust_report_free(report);
-        af_trust_policy_release(policy);
+        assert_int_equal(report->reason, AFC_TRUST_WRONG_HOST);
+        afc_trust_report_free(report);
+        afc_trust_policy_release(policy);
     }
 }
 
@@ -58,13 +58,13 @@ static void s28_an_appended_pinned_certificate_gains_nothing(void **state) {
     const afts_cert *pinned[] = {made->leaf, made->middle, made->root};
     for (size_t i = 0; i < COUNT_OF(attacks); i++) {
         for (size_t p = 0; p < COUNT_OF(pinned); p++) {
-            for (int mode = AF_PINNING_PUBLIC_KEY; mode <= AF_PINNING_CERTIFICATE; mode++) {
-                af_trust_options options = trusting_root();
-                options.everywhere.mode = (af_pinning_mode)mode;
-                options.everywhere.certificates = af_slice_of(afts_cert_pem(pinned[p]));
-                check_verdict(&options, attacks[i], "localhost", AF_TRUST_SELF_SIGNED);
+            for (int mode = AFC_PINNING_PUBLIC_KEY; mode <= AFC_PINNING_CERTIFICATE; mode++) {
+                afc_trust_options options = trusting_root();
+                options.everywhere.mode = (afc_pinning_mode)mode;
+                options.everywhere.certificates = afc_slice_of(afts_cert_pem(pinned[p]));
+                check_verdict(&options, attacks[i], "localhost", AFC_TRUST_SELF_SIGNED);
                 options.everywhere.allow_invalid_certificates = true;
-                check_verdict(&options, attacks[i], "localhost", AF_TRUST_PIN);
+                check_verdict(&options, attacks[i], "localhost", AFC_TRUST_PIN);
             }
         }
     }
@@ -73,69 +73,69 @@ static void s28_an_appended_pinned_certificate_gains_nothing(void **state) {
 static void a_backup_pin_is_as_good_and_pins_mix_with_certificates(void **state) {
     (void)state;
     const char *pins[] = {pin_of(made->stranger), pin_of(made->middle)};
-    for (int mode = AF_PINNING_PUBLIC_KEY; mode <= AF_PINNING_CERTIFICATE; mode++) {
-        af_trust_options options = trusting_root();
-        options.everywhere.mode = (af_pinning_mode)mode;
+    for (int mode = AFC_PINNING_PUBLIC_KEY; mode <= AFC_PINNING_CERTIFICATE; mode++) {
+        afc_trust_options options = trusting_root();
+        options.everywhere.mode = (afc_pinning_mode)mode;
         options.everywhere.pins = pins;
         options.everywhere.pin_count = 1;
-        check_verdict(&options, "good", "localhost", AF_TRUST_PIN);
+        check_verdict(&options, "good", "localhost", AFC_TRUST_PIN);
         options.everywhere.pin_count = 2;
-        check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
+        check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
         options.everywhere.pin_count = 1;
-        options.everywhere.certificates = af_slice_of(afts_cert_pem(made->leaf));
-        check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
+        options.everywhere.certificates = afc_slice_of(afts_cert_pem(made->leaf));
+        check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
     }
 }
 
-static void check_pin_outcome(const af_trust_options *options, const char *chain, bool is_accepted,
-                              af_pin_outcome expected) {
-    af_trust_policy *policy = policy_new(options);
-    af_trust_report *report = report_on(policy, chain_named(made, chain), "localhost");
+static void check_pin_outcome(const afc_trust_options *options, const char *chain, bool is_accepted,
+                              afc_pin_outcome expected) {
+    afc_trust_policy *policy = policy_new(options);
+    afc_trust_report *report = report_on(policy, chain_named(made, chain), "localhost");
     assert_int_equal(report->is_accepted, is_accepted);
     assert_int_equal(report->pins, expected);
-    if (expected > AF_PINS_MATCHED) assert_int_equal(report->reason, AF_TRUST_PIN);
-    af_trust_report_free(report);
-    af_trust_policy_release(policy);
+    if (expected > AFC_PINS_MATCHED) assert_int_equal(report->reason, AFC_TRUST_PIN);
+    afc_trust_report_free(report);
+    afc_trust_policy_release(policy);
 }
 
 static void pins_expire_and_may_only_report_but_not_for_a_chain_that_fails(void **state) {
     (void)state;
     const char *pin = pin_of(made->stranger);
-    af_trust_options options = trusting_root();
-    af_trust_rule *rule = &options.everywhere;
-    rule->mode = AF_PINNING_PUBLIC_KEY;
+    afc_trust_options options = trusting_root();
+    afc_trust_rule *rule = &options.everywhere;
+    rule->mode = AFC_PINNING_PUBLIC_KEY;
     rule->pins = &pin;
     rule->pin_count = 1;
-    check_pin_outcome(&options, "good", false, AF_PINS_MISSED);
+    check_pin_outcome(&options, "good", false, AFC_PINS_MISSED);
     rule->expires_s = (int64_t)time(NULL) + DAY_S;
-    check_pin_outcome(&options, "good", false, AF_PINS_MISSED);
+    check_pin_outcome(&options, "good", false, AFC_PINS_MISSED);
     rule->expires_s = (int64_t)time(NULL) - 1;
-    check_pin_outcome(&options, "good", true, AF_PINS_EXPIRED);
-    check_verdict(&options, "lonely", "localhost", AF_TRUST_SELF_SIGNED);
+    check_pin_outcome(&options, "good", true, AFC_PINS_EXPIRED);
+    check_verdict(&options, "lonely", "localhost", AFC_TRUST_SELF_SIGNED);
     rule->allow_invalid_certificates = true;
-    check_pin_outcome(&options, "lonely", false, AF_PINS_MISSED);
+    check_pin_outcome(&options, "lonely", false, AFC_PINS_MISSED);
     rule->expires_s = 0;
     rule->report_only = true;
-    check_pin_outcome(&options, "lonely", false, AF_PINS_MISSED);
-    check_pin_outcome(&options, "good", true, AF_PINS_REPORTED);
+    check_pin_outcome(&options, "lonely", false, AFC_PINS_MISSED);
+    check_pin_outcome(&options, "good", true, AFC_PINS_REPORTED);
     pin = pin_of(made->root);
-    check_pin_outcome(&options, "good", true, AF_PINS_MATCHED);
+    check_pin_outcome(&options, "good", true, AFC_PINS_MATCHED);
 }
 
 /* ---- Names (S29) --------------------------------------------------------------------------- */
 
 /** A leaf of the root with these names. */
-static void check_names(const char *names, const char *host, af_trust_reason expected) {
-    af_trust_options options = trusting_root();
-    af_trust_policy *policy = policy_new(&options);
+static void check_names(const char *names, const char *host, afc_trust_reason expected) {
+    afc_trust_options options = trusting_root();
+    afc_trust_policy *policy = policy_new(&options);
     afts_cert *leaf = afts_cert_new(&(afts_cert_options){.hosts = names}, made->root);
     chain chain = {"", "", {leaf}, 1};
-    af_trust_report *report = report_on(policy, &chain, host);
-    af_trust_reason found = report->is_accepted ? AF_TRUST_ACCEPTED : report->reason;
+    afc_trust_report *report = report_on(policy, &chain, host);
+    afc_trust_reason found = report->is_accepted ? AFC_TRUST_ACCEPTED : report->reason;
     if (found != expected) print_error("%s, %s: %s\n", names, host, report->text);
     assert_int_equal(found, expected);
-    af_trust_report_free(report);
-    af_trust_policy_release(policy);
+    afc_trust_report_free(report);
+    afc_trust_policy_release(policy);
     afts_cert_free(leaf);
 }
 
@@ -179,42 +179,42 @@ static void s29_names_are_compared_as_rfc_9525_says(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         check_names(cases[i].names, cases[i].host,
-                    cases[i].is_accepted ? AF_TRUST_ACCEPTED : AF_TRUST_WRONG_HOST);
+                    cases[i].is_accepted ? AFC_TRUST_ACCEPTED : AFC_TRUST_WRONG_HOST);
     }
 }
 
 static void without_a_host_no_name_is_compared(void **state) {
     (void)state;
-    af_trust_options options = trusting_root();
-    check_verdict(&options, "good", NULL, AF_TRUST_ACCEPTED);
-    check_verdict(&options, "lonely", NULL, AF_TRUST_SELF_SIGNED);
+    afc_trust_options options = trusting_root();
+    check_verdict(&options, "good", NULL, AFC_TRUST_ACCEPTED);
+    check_verdict(&options, "lonely", NULL, AFC_TRUST_SELF_SIGNED);
 }
 
 /* ---- Anchors, intermediates, strength, time ------------------------------------------------ */
 
 static void anchors_are_the_systems_the_given_or_both(void **state) {
     (void)state;
-    af_trust_options options = AF_TRUST_OPTIONS_INIT;
-    check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_ISSUER);
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    check_verdict(&options, "good", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
     options.keep_system_anchors = true;
-    check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_ISSUER);
-    options.anchors = af_slice_of(afts_cert_pem(made->root));
-    check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
-    options.anchors = af_slice_of(afts_cert_pem(made->middle));
-    check_verdict(&options, "gap", "localhost", AF_TRUST_ACCEPTED);
-    options.anchors = af_slice_of(afts_cert_pem(made->leaf));
-    check_verdict(&options, "gap", "localhost", AF_TRUST_ACCEPTED);
-    check_verdict(&options, "sibling", "localhost", AF_TRUST_UNKNOWN_ISSUER);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
+    options.anchors = afc_slice_of(afts_cert_pem(made->root));
+    check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
+    options.anchors = afc_slice_of(afts_cert_pem(made->middle));
+    check_verdict(&options, "gap", "localhost", AFC_TRUST_ACCEPTED);
+    options.anchors = afc_slice_of(afts_cert_pem(made->leaf));
+    check_verdict(&options, "gap", "localhost", AFC_TRUST_ACCEPTED);
+    check_verdict(&options, "sibling", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
 }
 
 static void intermediates_of_the_policy_fill_gaps_and_are_not_trusted(void **state) {
     (void)state;
-    af_trust_options options = trusting_root();
-    check_verdict(&options, "gap", "localhost", AF_TRUST_UNKNOWN_ISSUER);
-    options.intermediates = af_slice_of(afts_cert_pem(made->middle));
-    check_verdict(&options, "gap", "localhost", AF_TRUST_ACCEPTED);
-    options.anchors = af_slice_of(afts_cert_pem(made->stranger));
-    check_verdict(&options, "gap", "localhost", AF_TRUST_UNKNOWN_ISSUER);
+    afc_trust_options options = trusting_root();
+    check_verdict(&options, "gap", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
+    options.intermediates = afc_slice_of(afts_cert_pem(made->middle));
+    check_verdict(&options, "gap", "localhost", AFC_TRUST_ACCEPTED);
+    options.anchors = afc_slice_of(afts_cert_pem(made->stranger));
+    check_verdict(&options, "gap", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
 }
 
 /** S30: each fault of a chain has a reason of its own. */
@@ -222,45 +222,45 @@ static void s30_faults_are_told_apart(void **state) {
     (void)state;
     static const struct {
         const char *chain;
-        af_trust_reason reason;
+        afc_trust_reason reason;
     } cases[] = {
-        {"expired", AF_TRUST_EXPIRED},
-        {"early", AF_TRUST_NOT_YET_VALID},
-        {"lonely", AF_TRUST_SELF_SIGNED},
-        {"strangerRoot", AF_TRUST_UNTRUSTED_ROOT},
-        {"gap", AF_TRUST_UNKNOWN_ISSUER},
-        {"weakKey", AF_TRUST_WEAK},
-        {"weakDigest", AF_TRUST_WEAK},
-        {"constrained", AF_TRUST_NAME_CONSTRAINT},
-        {"client", AF_TRUST_PURPOSE},
-        {"longPath", AF_TRUST_PATH_LENGTH},
-        {"noAuthority", AF_TRUST_NOT_AN_AUTHORITY},
-        {"forged", AF_TRUST_BAD_SIGNATURE},
+        {"expired", AFC_TRUST_EXPIRED},
+        {"early", AFC_TRUST_NOT_YET_VALID},
+        {"lonely", AFC_TRUST_SELF_SIGNED},
+        {"strangerRoot", AFC_TRUST_UNTRUSTED_ROOT},
+        {"gap", AFC_TRUST_UNKNOWN_ISSUER},
+        {"weakKey", AFC_TRUST_WEAK},
+        {"weakDigest", AFC_TRUST_WEAK},
+        {"constrained", AFC_TRUST_NAME_CONSTRAINT},
+        {"client", AFC_TRUST_PURPOSE},
+        {"longPath", AFC_TRUST_PATH_LENGTH},
+        {"noAuthority", AFC_TRUST_NOT_AN_AUTHORITY},
+        {"forged", AFC_TRUST_BAD_SIGNATURE},
     };
-    af_trust_options options = trusting_root();
+    afc_trust_options options = trusting_root();
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         check_verdict(&options, cases[i].chain, "localhost", cases[i].reason);
     }
-    check_verdict(&options, "good", "elsewhere.test", AF_TRUST_WRONG_HOST);
+    check_verdict(&options, "good", "elsewhere.test", AFC_TRUST_WRONG_HOST);
 }
 
 static void the_security_level_is_the_policys(void **state) {
     (void)state;
-    af_trust_options options = trusting_root();
+    afc_trust_options options = trusting_root();
     options.security_level = 1;
-    check_verdict(&options, "weakKey", "localhost", AF_TRUST_ACCEPTED);
+    check_verdict(&options, "weakKey", "localhost", AFC_TRUST_ACCEPTED);
     options.security_level = 4;
-    check_verdict(&options, "good", "localhost", AF_TRUST_WEAK);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_WEAK);
 }
 
 static void a_policy_may_judge_at_another_time(void **state) {
     (void)state;
-    af_trust_options options = trusting_root();
+    afc_trust_options options = trusting_root();
     int64_t now = (int64_t)time(NULL);
     options.time_s = now + (int64_t)400 * DAY_S;
-    check_verdict(&options, "good", "localhost", AF_TRUST_EXPIRED);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_EXPIRED);
     options.time_s = now - 2 * (int64_t)DAY_S;
-    check_verdict(&options, "good", "localhost", AF_TRUST_NOT_YET_VALID);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_NOT_YET_VALID);
 }
 
 /* ---- Revocation ---------------------------------------------------------------------------- */
@@ -272,30 +272,30 @@ static void revocation_lists_are_obeyed(void **state) {
     char *old = afts_cert_crl(made->middle, NULL, true);
     char *of_root = afts_cert_crl(made->root, made->middle, false);
     char both[8192];
-    af_trust_options options = trusting_root();
-    options.crls = af_slice_of(empty);
-    check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
-    check_verdict(&options, "weakMiddle", "localhost", AF_TRUST_WEAK);
+    afc_trust_options options = trusting_root();
+    options.crls = afc_slice_of(empty);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
+    check_verdict(&options, "weakMiddle", "localhost", AFC_TRUST_WEAK);
     options.check_authorities = true;
-    check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_REVOCATION);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_UNKNOWN_REVOCATION);
     snprintf(both, sizeof both, "%s%s", empty, of_root);
-    options.crls = af_slice_of(both);
-    check_verdict(&options, "good", "localhost", AF_TRUST_REVOKED);
+    options.crls = afc_slice_of(both);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_REVOKED);
     options.check_authorities = false;
-    check_verdict(&options, "good", "localhost", AF_TRUST_ACCEPTED);
-    options.crls = af_slice_of(revoked);
-    check_verdict(&options, "good", "localhost", AF_TRUST_REVOKED);
-    check_verdict(&options, "sibling", "localhost", AF_TRUST_ACCEPTED);
-    options.crls = af_slice_of(old);
-    check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_REVOCATION);
-    options.crls = af_slice_of(of_root);
-    check_verdict(&options, "good", "localhost", AF_TRUST_UNKNOWN_REVOCATION);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
+    options.crls = afc_slice_of(revoked);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_REVOKED);
+    check_verdict(&options, "sibling", "localhost", AFC_TRUST_ACCEPTED);
+    options.crls = afc_slice_of(old);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_UNKNOWN_REVOCATION);
+    options.crls = afc_slice_of(of_root);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_UNKNOWN_REVOCATION);
     /* Pinned certificates as anchors are no way around them. */
-    options.crls = af_slice_of(revoked);
-    options.everywhere.mode = AF_PINNING_CERTIFICATE;
-    options.everywhere.certificates = af_slice_of(afts_cert_pem(made->middle));
+    options.crls = afc_slice_of(revoked);
+    options.everywhere.mode = AFC_PINNING_CERTIFICATE;
+    options.everywhere.certificates = afc_slice_of(afts_cert_pem(made->middle));
     options.everywhere.allow_invalid_certificates = true;
-    check_verdict(&options, "good", "localhost", AF_TRUST_REVOKED);
+    check_verdict(&options, "good", "localhost", AFC_TRUST_REVOKED);
     afts_bytes_free(empty);
     afts_bytes_free(revoked);
     afts_bytes_free(old);
@@ -345,21 +345,21 @@ static void changes_of_lists_are_heeded_but_are_no_lists(void **state) {
     char *change = numbered_list(made->leaf, "2", "1"), *later = numbered_list(NULL, "8", "7");
     const struct {
         const char *lists[2];
-        af_trust_reason reason;
+        afc_trust_reason reason;
     } rows[] = {
-        {{whole, ""}, AF_TRUST_ACCEPTED},
-        {{whole, nothing}, AF_TRUST_ACCEPTED},
-        {{whole, change}, AF_TRUST_REVOKED},
-        {{nothing, ""}, AF_TRUST_UNKNOWN_REVOCATION},
-        {{change, ""}, AF_TRUST_UNKNOWN_REVOCATION},
+        {{whole, ""}, AFC_TRUST_ACCEPTED},
+        {{whole, nothing}, AFC_TRUST_ACCEPTED},
+        {{whole, change}, AFC_TRUST_REVOKED},
+        {{nothing, ""}, AFC_TRUST_UNKNOWN_REVOCATION},
+        {{change, ""}, AFC_TRUST_UNKNOWN_REVOCATION},
         /* Of another list than the one that is there. */
-        {{whole, later}, AF_TRUST_ACCEPTED},
+        {{whole, later}, AFC_TRUST_ACCEPTED},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char lists[8192];
         snprintf(lists, sizeof lists, "%s%s", rows[i].lists[0], rows[i].lists[1]);
-        af_trust_options options = trusting_root();
-        options.crls = af_slice_of(lists);
+        afc_trust_options options = trusting_root();
+        options.crls = afc_slice_of(lists);
         check_verdict(&options, "good", "localhost", rows[i].reason);
     }
     free(whole);
@@ -372,18 +372,18 @@ static void changes_of_lists_are_heeded_but_are_no_lists(void **state) {
 
 static void a_report_shows_the_chain(void **state) {
     (void)state;
-    af_trust_options options = trusting_root();
-    af_trust_policy *policy = policy_new(&options);
-    af_trust_report *report = report_on(policy, chain_named(made, "disordered"), "LocalHost.");
+    afc_trust_options options = trusting_root();
+    afc_trust_policy *policy = policy_new(&options);
+    afc_trust_report *report = report_on(policy, chain_named(made, "disordered"), "LocalHost.");
     assert_true(report->is_accepted && report->is_verified);
     assert_string_equal(report->host, "localhost");
-    assert_int_equal(report->pins, AF_PINS_NONE);
+    assert_int_equal(report->pins, AFC_PINS_NONE);
     /* As it was verified, not as it was sent. */
     assert_int_equal(report->chain_count, 3);
     static const char *const subjects[] = {"CN=localhost", "CN=Middle", "CN=Root", "CN=Root"};
     int64_t now = (int64_t)time(NULL);
     for (size_t i = 0; i < 3; i++) {
-        const af_trust_certificate *one = &report->chain[i];
+        const afc_trust_certificate *one = &report->chain[i];
         assert_string_equal(one->subject, subjects[i]);
         assert_string_equal(one->issuer, subjects[i + 1]);
         assert_string_equal(one->key, "EC 256");
@@ -399,52 +399,52 @@ static void a_report_shows_the_chain(void **state) {
     const uint8_t *der = afts_cert_der(made->leaf, &size);
     assert_int_equal(report->chain[0].der.size, size);
     assert_memory_equal(report->chain[0].der.bytes, der, size);
-    af_trust_report_free(report);
-    af_trust_policy_release(policy);
+    afc_trust_report_free(report);
+    afc_trust_policy_release(policy);
 }
 
 static void names_in_a_report_hide_nothing(void **state) {
     (void)state;
-    af_trust_options options = trusting_root();
-    af_trust_policy *policy = policy_new(&options);
+    afc_trust_options options = trusting_root();
+    afc_trust_policy *policy = policy_new(&options);
     afts_cert *leaf = afts_cert_new(
         &(afts_cert_options){.common_name = "a\nb", .hosts = "a\\0b.test,192.0.2.7,2001:db8::7"},
         made->root);
     chain chain = {"", "", {leaf}, 1};
-    af_trust_report *report = report_on(policy, &chain, NULL);
-    const af_trust_certificate *one = &report->chain[0];
+    afc_trust_report *report = report_on(policy, &chain, NULL);
+    const afc_trust_certificate *one = &report->chain[0];
     assert_string_equal(one->subject, "CN=a\\0Ab");
     assert_int_equal(one->name_count, 3);
     assert_string_equal(one->names[0], "a\\x00b.test");
     assert_string_equal(one->names[1], "192.0.2.7");
     assert_string_equal(one->names[2], "2001:db8:0:0:0:0:0:7");
-    af_trust_report_free(report);
-    af_trust_policy_release(policy);
+    afc_trust_report_free(report);
+    afc_trust_policy_release(policy);
     afts_cert_free(leaf);
 }
 
 static void what_is_no_chain_is_an_error(void **state) {
     (void)state;
-    af_slice sent[CHAIN_LONGEST], longer;
+    afc_slice sent[CHAIN_LONGEST], longer;
     char bytes[4096];
-    af_trust_report *report;
-    af_failure failure;
-    af_trust_policy *policy = policy_new(NULL);
+    afc_trust_report *report;
+    afc_failure failure;
+    afc_trust_policy *policy = policy_new(NULL);
     chain_slices(chain_named(made, "good"), sent);
-    check_status(af_trust_evaluate(&report, policy, sent, 0, NULL, &failure), AF_EINVAL);
+    check_status(afc_trust_evaluate(&report, policy, sent, 0, NULL, &failure), AFC_EINVAL);
     assert_null(report);
     memcpy(bytes, sent[1].bytes, sent[1].size);
     bytes[sent[1].size] = 0;
-    longer = (af_slice){bytes, sent[1].size + 1};
-    af_slice bad[] = {longer, {bytes, sent[1].size - 1}, {"", 0}, S_INIT("no certificate")};
+    longer = (afc_slice){bytes, sent[1].size + 1};
+    afc_slice bad[] = {longer, {bytes, sent[1].size - 1}, {"", 0}, S_INIT("no certificate")};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         sent[1] = bad[i];
-        check_status(af_trust_evaluate(&report, policy, sent, 2, NULL, &failure), AF_EINVAL);
+        check_status(afc_trust_evaluate(&report, policy, sent, 2, NULL, &failure), AFC_EINVAL);
         assert_null(report);
         check_contains(failure.text, "number 2");
     }
-    check_status(af_trust_evaluate(NULL, policy, sent, 1, NULL, NULL), AF_EUNTRUSTED);
-    af_trust_policy_release(policy);
+    check_status(afc_trust_evaluate(NULL, policy, sent, 1, NULL, NULL), AFC_EUNTRUSTED);
+    afc_trust_policy_release(policy);
 }
 
 int main(void) {

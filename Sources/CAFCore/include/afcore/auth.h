@@ -9,20 +9,20 @@
 #include <afcore/error.h>
 #include <afcore/message.h>
 
-AF_BEGIN_DECLS
+AFC_BEGIN_DECLS
 
 /** Authentication schemes, combined as bits. */
 enum {
-    AF_AUTH_BASIC = 1u << 0,  /**< RFC 7617. */
-    AF_AUTH_BEARER = 1u << 1, /**< RFC 6750. */
-    AF_AUTH_DIGEST = 1u << 2, /**< RFC 7616: MD5, SHA-256 and SHA-512-256, each also as "-sess". */
+    AFC_AUTH_BASIC = 1u << 0,  /**< RFC 7617. */
+    AFC_AUTH_BEARER = 1u << 1, /**< RFC 6750. */
+    AFC_AUTH_DIGEST = 1u << 2, /**< RFC 7616: MD5, SHA-256 and SHA-512-256, each also as "-sess". */
     /**
      * NTLM and Negotiate authenticate a connection instead of a request. That connection is used for this
-     * task only and closed afterwards. HTTP/1.1 only; AF_EUNSUPPORTED if libcurl was built without them.
+     * task only and closed afterwards. HTTP/1.1 only; AFC_EUNSUPPORTED if libcurl was built without them.
      */
-    AF_AUTH_NTLM = 1u << 3,
+    AFC_AUTH_NTLM = 1u << 3,
     /** RFC 4559, with the Kerberos tickets of the process; `user` and `password` are ignored. */
-    AF_AUTH_NEGOTIATE = 1u << 4
+    AFC_AUTH_NEGOTIATE = 1u << 4
 };
 
 /**
@@ -36,28 +36,28 @@ enum {
  * Each text is limited to 64 KiB and must not contain control characters. Texts are copied; the copies
  * are overwritten before they are freed.
  */
-typedef struct af_credentials {
+typedef struct afc_credentials {
     const char *user;     /**< User name in UTF-8. NULL: none. */
     const char *password; /**< Password in UTF-8. NULL: empty. */
     const char *token;    /**< Token for Bearer. NULL: none. */
-    unsigned schemes;     /**< AF_AUTH_… bits: the schemes that may be used. 0: any. */
+    unsigned schemes;     /**< AFC_AUTH_… bits: the schemes that may be used. 0: any. */
     /**
      * Sends the credentials without waiting for a challenge. Basic and Bearer go out with the first request;
      * NTLM and Negotiate start at once if they are the only scheme in `schemes`. Digest always needs a
      * challenge. Default: false.
      */
     bool send_preemptively;
-} af_credentials;
+} afc_credentials;
 
-#define AF_CREDENTIALS_INIT                                                                        \
+#define AFC_CREDENTIALS_INIT                                                                       \
     { NULL, NULL, NULL, 0, false }
 
 /** A challenge: the 401 of a server or the 407 of a proxy. Valid until the callback returns. */
-typedef struct af_challenge {
-    uint32_t number; /**< 1 for the first of the task. Pass it to af_task_answer_challenge(). */
-    /** AF_AUTH_…: the strongest scheme that fits `proposed`, or any credentials. */
+typedef struct afc_challenge {
+    uint32_t number; /**< 1 for the first of the task. Pass it to afc_task_answer_challenge(). */
+    /** AFC_AUTH_…: the strongest scheme that fits `proposed`, or any credentials. */
     unsigned scheme;
-    unsigned offered; /**< AF_AUTH_… bits: every offered scheme that this library supports. */
+    unsigned offered; /**< AFC_AUTH_… bits: every offered scheme that this library supports. */
     unsigned
         failures;  /**< Number of credentials that this protection space rejected in this task. */
     bool is_proxy; /**< True for a proxy's challenge, false for a server's. */
@@ -67,19 +67,19 @@ typedef struct af_challenge {
     const char *url;   /**< URL of the response, without userinfo and fragment. */
     const char *realm; /**< Realm of the challenge; "" if it has none. */
     /** Default credentials. NULL: there are none, and by default the 401 or 407 is the response. */
-    const af_credentials *proposed;
-    const af_head *head; /**< Head of the 401 or 407. */
-} af_challenge;
+    const afc_credentials *proposed;
+    const afc_head *head; /**< Head of the 401 or 407. */
+} afc_challenge;
 
 /** The decision of on_challenge. */
-typedef enum af_challenge_answer {
-    AF_CHALLENGE_DEFAULT = 0, /**< Use `proposed`; if it is NULL, return the 401 or 407. */
-    AF_CHALLENGE_USE = 1,     /**< Use the given credentials, if an offered scheme fits them. */
-    AF_CHALLENGE_CANCEL = 2,  /**< End the task with AF_ECANCELED. */
-    AF_CHALLENGE_FAIL = 3,    /**< End the task with AF_EAUTH. */
-    AF_CHALLENGE_LATER = 4    /**< Wait until af_task_answer_challenge() is called. */
-} af_challenge_answer;
+typedef enum afc_challenge_answer {
+    AFC_CHALLENGE_DEFAULT = 0, /**< Use `proposed`; if it is NULL, return the 401 or 407. */
+    AFC_CHALLENGE_USE = 1,     /**< Use the given credentials, if an offered scheme fits them. */
+    AFC_CHALLENGE_CANCEL = 2,  /**< End the task with AFC_ECANCELED. */
+    AFC_CHALLENGE_FAIL = 3,    /**< End the task with AFC_EAUTH. */
+    AFC_CHALLENGE_LATER = 4    /**< Wait until afc_task_answer_challenge() is called. */
+} afc_challenge_answer;
 
-AF_END_DECLS
+AFC_END_DECLS
 
 #endif

@@ -17,55 +17,55 @@
 #include <string.h>
 
 #if defined(AFCORE_STATIC)
-#define AF_API
+#define AFC_API
 #elif defined(__GNUC__)
-#define AF_API __attribute__((visibility("default")))
+#define AFC_API __attribute__((visibility("default")))
 #else
-#define AF_API
+#define AFC_API
 #endif
 
 /** Marks an enum that may get more values in later versions: bindings must accept unknown ones. */
 #if defined(__clang__)
-#define AF_OPEN_ENUM __attribute__((enum_extensibility(open)))
+#define AFC_OPEN_ENUM __attribute__((enum_extensibility(open)))
 #else
-#define AF_OPEN_ENUM
+#define AFC_OPEN_ENUM
 #endif
 
 #ifdef __cplusplus
-#define AF_BEGIN_DECLS extern "C" {
-#define AF_END_DECLS }
+#define AFC_BEGIN_DECLS extern "C" {
+#define AFC_END_DECLS }
 #else
-#define AF_BEGIN_DECLS
-#define AF_END_DECLS
+#define AFC_BEGIN_DECLS
+#define AFC_END_DECLS
 #endif
 
-AF_BEGIN_DECLS
+AFC_BEGIN_DECLS
 
 /** Borrowed bytes, not terminated by NUL. `bytes` may be NULL if `size` is 0. */
-typedef struct af_slice {
+typedef struct afc_slice {
     const char *bytes;
     size_t size;
-} af_slice;
+} afc_slice;
 
-/** Owned bytes: release `bytes` with af_free(). */
-typedef struct af_bytes {
+/** Owned bytes: release `bytes` with afc_free(). */
+typedef struct afc_bytes {
     void *bytes;
     size_t size;
-} af_bytes;
+} afc_bytes;
 
 /** Returns a slice of a string that ends in NUL, without the NUL; an empty slice for NULL. */
-static inline af_slice af_slice_of(const char *text) {
-    af_slice slice = {text, text != NULL ? strlen(text) : 0};
+static inline afc_slice afc_slice_of(const char *text) {
+    afc_slice slice = {text, text != NULL ? strlen(text) : 0};
     return slice;
 }
 
 /**
- * Frees memory that this library returned, such as af_bytes.bytes. NULL is allowed.
+ * Frees memory that this library returned, such as afc_bytes.bytes. NULL is allowed.
  *
  * Thread: any.    Owns: takes `memory`.    Fails: never.
  */
-AF_API void af_free(void *memory);
+AFC_API void afc_free(void *memory);
 
-AF_END_DECLS
+AFC_END_DECLS
 
 #endif

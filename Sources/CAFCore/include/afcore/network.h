@@ -7,42 +7,42 @@
 
 #include <afcore/base.h>
 
-AF_BEGIN_DECLS
+AFC_BEGIN_DECLS
 
 /** Which IP addresses of a host are tried (CURLOPT_IPRESOLVE). */
-typedef enum AF_OPEN_ENUM af_ip_version {
-    AF_IP_ANY =
+typedef enum AFC_OPEN_ENUM afc_ip_version {
+    AFC_IP_ANY =
         0, /**< Both; IPv6 first, IPv4 in parallel after a delay (Happy Eyeballs, RFC 8305). */
-    AF_IP_V4 = 1,
-    AF_IP_V6 = 2
-} af_ip_version;
+    AFC_IP_V4 = 1,
+    AFC_IP_V6 = 2
+} afc_ip_version;
 
 /** Addresses for a host and port that replace name resolution (CURLOPT_RESOLVE). */
-typedef struct af_host_override {
+typedef struct afc_host_override {
     const char
         *host; /**< ASCII name (A-labels), ignoring case and one trailing dot; "*": every host. */
     uint16_t port;         /**< Port of the server, or of a proxy of that name. Not 0. */
     const char *addresses; /**< IPv4 and IPv6 addresses, comma-separated, tried in this order. */
-} af_host_override;
+} afc_host_override;
 
 /** Network options, the same for all connections of a session. Zero-initialised: the system's settings. */
-typedef struct af_network_options {
-    const af_host_override *overrides; /**< Address overrides. */
+typedef struct afc_network_options {
+    const afc_host_override *overrides; /**< Address overrides. */
     size_t override_count;
     /**
      * DNS servers that replace the system's: comma-separated addresses with optional ports
-     * ("192.0.2.1,192.0.2.2:5353,[2001:db8::1]:53"). CURLOPT_DNS_SERVERS; AF_EUNSUPPORTED if libcurl was
+     * ("192.0.2.1,192.0.2.2:5353,[2001:db8::1]:53"). CURLOPT_DNS_SERVERS; AFC_EUNSUPPORTED if libcurl was
      * built without c-ares.
      */
     const char *dns_servers;
     /**
      * URL of a DNS-over-HTTPS server (RFC 8484, POST). Names are resolved in no other way: if that fails,
-     * the request fails with AF_EDNS. The session's trust policy applies to that server; proxies don't.
-     * The system resolves a host name in this URL once, unless it has an override. AF_EUNSUPPORTED together
+     * the request fails with AFC_EDNS. The session's trust policy applies to that server; proxies don't.
+     * The system resolves a host name in this URL once, unless it has an override. AFC_EUNSUPPORTED together
      * with `max_connections`: its connections would wait for those that wait for them. CURLOPT_DOH_URL.
      */
     const char *doh_url;
-    af_ip_version ip_version; /**< Default: AF_IP_ANY. */
+    afc_ip_version ip_version; /**< Default: AFC_IP_ANY. */
     /** Delay before IPv4 is tried in parallel with IPv6, at most 60000 ms; 0: libcurl's default, 200 ms. */
     uint32_t happy_eyeballs_ms;
     /**
@@ -51,17 +51,17 @@ typedef struct af_network_options {
      * interface, because URLs have no zone identifiers (RFC 9844). NULL: chosen by the system.
      */
     const char *interface;
-    /** Unix-domain socket for all connections; see af_request.unix_socket. NULL: none. */
+    /** Unix-domain socket for all connections; see afc_request.unix_socket. NULL: none. */
     const char *unix_socket;
     /**
      * Connects to public addresses only: for programs that fetch URLs from untrusted sources. If a host has a
-     * private, loopback, link-local or other special-purpose address, the task fails with AF_ECONNECT before
+     * private, loopback, link-local or other special-purpose address, the task fails with AFC_ECONNECT before
      * anything is sent; each connection of each hop is checked again. Requests through a proxy, Unix-domain
      * sockets and `doh_url` are not checked.
      */
     bool require_public_addresses;
-} af_network_options;
+} afc_network_options;
 
-AF_END_DECLS
+AFC_END_DECLS
 
 #endif

@@ -15,11 +15,11 @@
 #include <afcore/tls.h>
 #include <afcore/trust.h>
 
-AF_BEGIN_DECLS
+AFC_BEGIN_DECLS
 
-/** Options of a session. Start from AF_SESSION_OPTIONS_INIT. All are copied. */
-typedef struct af_session_options {
-    size_t size; /**< sizeof(af_session_options), for growth. */
+/** Options of a session. Start from AFC_SESSION_OPTIONS_INIT. All are copied. */
+typedef struct afc_session_options {
+    size_t size; /**< sizeof(afc_session_options), for growth. */
     /**
      * Maximum simultaneous connections, per host (default 6) and in total (default 0). 0: no limit. Tasks
      * beyond it wait, ordered by priority, then by start. An HTTP/2 connection is shared by all tasks of a
@@ -29,8 +29,8 @@ typedef struct af_session_options {
     uint32_t max_idle_connections; /**< Maximum idle connections kept open. 0: no reuse. */
     uint32_t max_idle_s;           /**< Connections idle for longer aren't reused. Default: 60. */
     const char *user_agent;        /**< Default User-Agent of requests; NULL: none. */
-    /** Trust policy for servers; NULL: the defaults of af_trust_options. The session retains it. */
-    af_trust_policy *trust;
+    /** Trust policy for servers; NULL: the defaults of afc_trust_options. The session retains it. */
+    afc_trust_policy *trust;
     /** Called once, last, on the loop thread, after the session has closed. May be NULL. */
     void (*on_closed)(void *context);
     void *context; /**< Passed to `on_closed`. */
@@ -40,65 +40,65 @@ typedef struct af_session_options {
      * false, on_done is called at once.
      */
     bool gather_results;
-    af_tls_options tls;         /**< TLS versions, ciphers, client certificates. */
-    af_proxies proxies;         /**< Proxies. Default: the environment's. */
-    af_network_options network; /**< DNS, addresses and interfaces. */
+    afc_tls_options tls;         /**< TLS versions, ciphers, client certificates. */
+    afc_proxies proxies;         /**< Proxies. Default: the environment's. */
+    afc_network_options network; /**< DNS, addresses and interfaces. */
     /**
      * Cookie jar; NULL: cookies are neither stored nor sent. The session retains it; several sessions may
      * use the same jar. A request that sets or removes the field Cookie sends no cookies of the jar.
      */
-    af_cookie_jar *cookies;
-    af_cookie_policy cookie_policy; /**< Which cookies of servers are stored. */
+    afc_cookie_jar *cookies;
+    afc_cookie_policy cookie_policy; /**< Which cookies of servers are stored. */
     /**
      * HSTS store: http URLs of known hosts, those of redirects included, are upgraded to https before
      * anything is sent. Strict-Transport-Security is stored if it was received over https with a chain
      * without errors. NULL: no HSTS. The session retains it; several sessions may use the same store.
      */
-    af_hsts *hsts;
+    afc_hsts *hsts;
     /**
-     * Trust policy for https proxies; NULL: the defaults of af_trust_options, not `trust`. The versions and
+     * Trust policy for https proxies; NULL: the defaults of afc_trust_options, not `trust`. The versions and
      * ciphers of `tls` apply; client certificates are not sent to proxies. The session retains it.
      */
-    af_trust_policy *proxy_trust;
-} af_session_options;
+    afc_trust_policy *proxy_trust;
+} afc_session_options;
 
-#define AF_SESSION_OPTIONS_INIT                                                                    \
+#define AFC_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(af_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,               \
-            {AF_TLS_DEFAULT, AF_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}},            \
-            AF_PROXIES_INIT, {NULL, 0, NULL, NULL, AF_IP_ANY, 0, NULL, NULL, false}, NULL,         \
-            AF_COOKIES_ALWAYS, NULL, NULL                                                          \
+        sizeof(afc_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,              \
+            {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}},          \
+            AFC_PROXIES_INIT, {NULL, 0, NULL, NULL, AFC_IP_ANY, 0, NULL, NULL, false}, NULL,       \
+            AFC_COOKIES_ALWAYS, NULL, NULL                                                         \
     }
 
 /** Counters of a session since it was created. */
-typedef struct af_session_statistics {
+typedef struct afc_session_statistics {
     uint64_t tasks;       /**< Tasks started. */
     uint64_t posts;       /**< Operations posted to the loop thread. */
     uint64_t wakeups;     /**< Times the loop was woken for posts. */
     uint64_t turns;       /**< Iterations of the loop. */
     uint64_t events;      /**< Callbacks of tasks, without release. */
     uint64_t connections; /**< Connections opened. */
-} af_session_statistics;
+} afc_session_statistics;
 
 /**
  * Creates a session and starts its thread. `options` may be NULL for the defaults.
  *
- * Thread: any.    Owns: `*out` is yours, af_session_release().
- * Fails: AF_ENOMEM, AF_EINVAL (options without AF_SESSION_OPTIONS_INIT; invalid TLS versions, ciphers, client
- * certificates, proxies or network options), AF_EFILE (a client certificate's file), AF_EUNSUPPORTED (libcurl
- * without OpenSSL; see also af_network_options), AF_EINTERNAL (no thread or descriptor, see `failure`; or the
+ * Thread: any.    Owns: `*out` is yours, afc_session_release().
+ * Fails: AFC_ENOMEM, AFC_EINVAL (options without AFC_SESSION_OPTIONS_INIT; invalid TLS versions, ciphers, client
+ * certificates, proxies or network options), AFC_EFILE (a client certificate's file), AFC_EUNSUPPORTED (libcurl
+ * without OpenSSL; see also afc_network_options), AFC_EINTERNAL (no thread or descriptor, see `failure`; or the
  * process was forked while a thread was using OpenSSL, see docs/threads.md); `*out` is then NULL. `failure`
  * may be NULL.
  */
-AF_API af_status af_session_new(af_session **out, const af_session_options *options,
-                                af_failure *failure);
+AFC_API afc_status afc_session_new(afc_session **out, const afc_session_options *options,
+                                   afc_failure *failure);
 
 /**
  * Adds a reference.
  *
  * Thread: any.    Owns: the returned reference is yours.    Fails: never.
  */
-AF_API af_session *af_session_retain(af_session *session);
+AFC_API afc_session *afc_session_retain(afc_session *session);
 
 /**
  * Releases a reference. The last one closes the session: started tasks complete first, then its thread
@@ -106,7 +106,7 @@ AF_API af_session *af_session_retain(af_session *session);
  *
  * Thread: any, also inside callbacks.    Owns: takes `session`.    Fails: never.
  */
-AF_API void af_session_release(af_session *session);
+AFC_API void afc_session_release(afc_session *session);
 
 /**
  * Cancels every task that was started before this call, including tasks that wait for a connection and
@@ -114,14 +114,14 @@ AF_API void af_session_release(af_session *session);
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AF_API void af_session_cancel_all(af_session *session);
+AFC_API void afc_session_cancel_all(afc_session *session);
 
 /**
  * Reads the current counters.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AF_API void af_session_get_statistics(const af_session *session, af_session_statistics *out);
+AFC_API void afc_session_get_statistics(const afc_session *session, afc_session_statistics *out);
 
 /**
  * Waits until the thread of every released session has ended: for programs that check for leaks at exit.
@@ -131,8 +131,8 @@ AF_API void af_session_get_statistics(const af_session *session, af_session_stat
  *
  * Thread: any but a loop thread.    Owns: nothing.    Fails: never.
  */
-AF_API void af_join_closed_sessions(void);
+AFC_API void afc_join_closed_sessions(void);
 
-AF_END_DECLS
+AFC_END_DECLS
 
 #endif

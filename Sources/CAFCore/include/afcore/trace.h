@@ -1,25 +1,25 @@
 /**
- * Wire traces: request heads, response heads and connections, reported to af_task_events.on_trace.
+ * Wire traces: request heads, response heads and connections, reported to afc_task_events.on_trace.
  */
 #ifndef AFCORE_TRACE_H
 #define AFCORE_TRACE_H
 
 #include <afcore/base.h>
 
-AF_BEGIN_DECLS
+AFC_BEGIN_DECLS
 
 /** The kind of a trace event. */
-typedef enum af_trace_kind {
+typedef enum afc_trace_kind {
     /** The connection that is used for the following request heads. */
-    AF_TRACE_CONNECTION = 0,
+    AFC_TRACE_CONNECTION = 0,
     /** The head of a request, after all of its bytes were sent. */
-    AF_TRACE_REQUEST = 1,
+    AFC_TRACE_REQUEST = 1,
     /** One line of a response's head or trailers; they end with an empty line. */
-    AF_TRACE_RESPONSE = 2
-} af_trace_kind;
+    AFC_TRACE_RESPONSE = 2
+} afc_trace_kind;
 
 /** A connection that is about to be used. */
-typedef struct af_trace_connection {
+typedef struct afc_trace_connection {
     char remote_address[46]; /**< Empty for a Unix-domain socket. */
     uint16_t remote_port;
     bool is_proxy;  /**< The address is that of a proxy. */
@@ -28,7 +28,7 @@ typedef struct af_trace_connection {
     const char *tls_version, *cipher;
     const char *alpn;    /**< Negotiated ALPN protocol; NULL: none. */
     const char *subject; /**< Subject of the peer's certificate (RFC 4514); NULL: none. */
-} af_trace_connection;
+} afc_trace_connection;
 
 /**
  * A trace event; events arrive in the order of the wire. Each redirect, authentication round, retry and
@@ -37,16 +37,16 @@ typedef struct af_trace_connection {
  * HTTP/2 heads are shown in the format of HTTP/1.1, with "HTTP/2" as the version, lower-case names and "host"
  * for ":authority". Otherwise the bytes are exactly those sent or received, except secrets: "<hidden>"
  * replaces the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of fields that the
- * request marks with AF_HEADER_SECRET, and URLs have no userinfo.
+ * request marks with AFC_HEADER_SECRET, and URLs have no userinfo.
  */
-typedef struct af_trace {
-    af_trace_kind kind;
-    size_t hop;     /**< Index of the hop in af_result_get_hops(). */
-    bool is_tunnel; /**< Belongs to CONNECT: its request, response or connection. */
-    af_slice bytes; /**< For REQUEST and RESPONSE: the text, with line ends. */
-    const af_trace_connection *connection; /**< For CONNECTION. */
-} af_trace;
+typedef struct afc_trace {
+    afc_trace_kind kind;
+    size_t hop;      /**< Index of the hop in afc_result_get_hops(). */
+    bool is_tunnel;  /**< Belongs to CONNECT: its request, response or connection. */
+    afc_slice bytes; /**< For REQUEST and RESPONSE: the text, with line ends. */
+    const afc_trace_connection *connection; /**< For CONNECTION. */
+} afc_trace;
 
-AF_END_DECLS
+AFC_END_DECLS
 
 #endif

@@ -24,35 +24,35 @@
 #define AFCORE_VERSION_NUMBER                                                                      \
     (AFCORE_VERSION_MAJOR * 1000000 + AFCORE_VERSION_MINOR * 1000 + AFCORE_VERSION_PATCH)
 
-AF_BEGIN_DECLS
+AFC_BEGIN_DECLS
 
 /**
  * Returns the version of the library, "major.minor.patch".
  *
  * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
-AF_API const char *af_version(void);
+AFC_API const char *afc_version(void);
 
 /**
  * Returns the version of the library in the format of AFCORE_VERSION_NUMBER.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AF_API int af_version_number(void);
+AFC_API int afc_version_number(void);
 
 /**
  * Returns the version of libcurl, such as "7.88.1".
  *
  * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
-AF_API const char *af_curl_version(void);
+AFC_API const char *afc_curl_version(void);
 
 /**
  * Returns the name and version of the TLS library that libcurl uses, such as "OpenSSL/3.0.15".
  *
  * Thread: any.    Owns: borrowed, static.    Fails: never; "none" without TLS.
  */
-AF_API const char *af_tls_version(void);
+AFC_API const char *afc_tls_version(void);
 
 /**
  * Returns the features that libcurl was built with ("HTTP2", "brotli", "IPv6", …) and their number in
@@ -60,8 +60,8 @@ AF_API const char *af_tls_version(void);
  *
  * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
-AF_API const char *const *af_curl_features(size_t *count);
+AFC_API const char *const *afc_curl_features(size_t *count);
 
-AF_END_DECLS
+AFC_END_DECLS
 
 #endif
