@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static void allocations_fail_on_order(void **state) {
+static void fails_the_chosen_allocation(void **state) {
     (void)state;
     afc__alloc_fail_at(2);
     void *first = afc__alloc(10), *second = afc__zalloc(10), *third = afc__alloc(10);
@@ -20,7 +20,7 @@ static void allocations_fail_on_order(void **state) {
     afc_free(third);
 }
 
-static void allocations_count_only_while_armed(void **state) {
+static void counts_allocations_only_while_armed(void **state) {
     (void)state;
     afc__alloc_fail_at(0);
     afc_free(afc__alloc(1));
@@ -29,7 +29,7 @@ static void allocations_count_only_while_armed(void **state) {
     assert_int_equal(afc__alloc_fail_at(0), 1);
 }
 
-static void nothing_is_memory_too(void **state) {
+static void allocating_zero_bytes_returns_memory(void **state) {
     (void)state;
     void *none = afc__alloc(0);
     assert_non_null(none);
@@ -43,7 +43,7 @@ static void nothing_is_memory_too(void **state) {
     afc_free(NULL);
 }
 
-static void zeroed_memory_is_zero(void **state) {
+static void zeroed_allocation_holds_zeros(void **state) {
     (void)state;
     unsigned char zero[64] = {0};
     void *memory = afc__zalloc(sizeof zero);
@@ -51,7 +51,7 @@ static void zeroed_memory_is_zero(void **state) {
     afc_free(memory);
 }
 
-static void pieces_of_any_size_add_up(void **state) {
+static void appends_pieces_of_any_size(void **state) {
     (void)state;
     enum { SIZE = 100 * 1000 };
     char *all = malloc(SIZE);
@@ -74,7 +74,7 @@ static void pieces_of_any_size_add_up(void **state) {
     free(all);
 }
 
-static void growth_needs_few_allocations(void **state) {
+static void growing_allocates_rarely(void **state) {
     (void)state;
     afc__buffer buffer;
     afc__buffer_init(&buffer, 1 << 20);
@@ -84,7 +84,7 @@ static void growth_needs_few_allocations(void **state) {
     afc__buffer_clear(&buffer);
 }
 
-static void the_limit_holds_to_the_byte(void **state) {
+static void refuses_first_byte_beyond_limit(void **state) {
     (void)state;
     afc__buffer buffer;
     afc__buffer_init(&buffer, 1000);
@@ -101,7 +101,7 @@ static void the_limit_holds_to_the_byte(void **state) {
     afc__buffer_clear(&buffer);
 }
 
-static void sizes_do_not_overflow(void **state) {
+static void refuses_sizes_that_overflow(void **state) {
     (void)state;
     afc__buffer buffer;
     afc__buffer_init(&buffer, UINT64_MAX);
@@ -112,7 +112,7 @@ static void sizes_do_not_overflow(void **state) {
     assert_int_equal(buffer.limit, UINT64_MAX);
 }
 
-static void reserving_is_a_hint_below_the_limit(void **state) {
+static void reserving_is_capped_at_the_limit(void **state) {
     (void)state;
     afc__buffer buffer;
     afc__buffer_init(&buffer, 5000);
@@ -125,7 +125,7 @@ static void reserving_is_a_hint_below_the_limit(void **state) {
     afc__buffer_clear(&buffer);
 }
 
-static void taking_gives_back_much_unused_room(void **state) {
+static void taking_shrinks_a_large_unused_capacity(void **state) {
     (void)state;
     static const struct {
         size_t reserved, used;
@@ -150,7 +150,7 @@ static void taking_gives_back_much_unused_room(void **state) {
     free(bytes);
 }
 
-static void taking_nothing_gives_nothing(void **state) {
+static void taking_from_empty_buffer_returns_null(void **state) {
     (void)state;
     afc__buffer buffer;
     afc__buffer_init(&buffer, 100);
@@ -161,7 +161,7 @@ static void taking_nothing_gives_nothing(void **state) {
     assert_null(buffer.bytes);
 }
 
-static void a_buffer_begins_in_the_room_it_is_lent(void **state) {
+static void uses_borrowed_storage_first(void **state) {
     (void)state;
     char room[16];
     afc__buffer buffer;
@@ -183,7 +183,7 @@ static void a_buffer_begins_in_the_room_it_is_lent(void **state) {
     afc__buffer_clear(&buffer);
 }
 
-static void the_room_is_no_larger_than_the_limit(void **state) {
+static void borrowed_storage_is_capped_at_the_limit(void **state) {
     (void)state;
     char room[16];
     afc__buffer buffer;
@@ -195,7 +195,7 @@ static void the_room_is_no_larger_than_the_limit(void **state) {
     afc__buffer_clear(&buffer);
 }
 
-static void what_is_taken_does_not_lie_in_a_room(void **state) {
+static void taking_copies_out_of_borrowed_storage(void **state) {
     (void)state;
     char room[16];
     afc__buffer buffer;
@@ -224,7 +224,7 @@ static void what_is_taken_does_not_lie_in_a_room(void **state) {
     afc__buffer_clear(&buffer);
 }
 
-static void out_of_memory_loses_nothing(void **state) {
+static void failed_allocation_keeps_the_content(void **state) {
     (void)state;
     TORTURE(n) {
         afc__buffer buffer;
@@ -246,21 +246,21 @@ static void out_of_memory_loses_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocations_fail_on_order),
-        cmocka_unit_test(allocations_count_only_while_armed),
-        cmocka_unit_test(nothing_is_memory_too),
-        cmocka_unit_test(zeroed_memory_is_zero),
-        cmocka_unit_test(pieces_of_any_size_add_up),
-        cmocka_unit_test(growth_needs_few_allocations),
-        cmocka_unit_test(the_limit_holds_to_the_byte),
-        cmocka_unit_test(sizes_do_not_overflow),
-        cmocka_unit_test(reserving_is_a_hint_below_the_limit),
-        cmocka_unit_test(taking_gives_back_much_unused_room),
-        cmocka_unit_test(taking_nothing_gives_nothing),
-        cmocka_unit_test(a_buffer_begins_in_the_room_it_is_lent),
-        cmocka_unit_test(the_room_is_no_larger_than_the_limit),
-        cmocka_unit_test(what_is_taken_does_not_lie_in_a_room),
-        cmocka_unit_test(out_of_memory_loses_nothing),
+        cmocka_unit_test(fails_the_chosen_allocation),
+        cmocka_unit_test(counts_allocations_only_while_armed),
+        cmocka_unit_test(allocating_zero_bytes_returns_memory),
+        cmocka_unit_test(zeroed_allocation_holds_zeros),
+        cmocka_unit_test(appends_pieces_of_any_size),
+        cmocka_unit_test(growing_allocates_rarely),
+        cmocka_unit_test(refuses_first_byte_beyond_limit),
+        cmocka_unit_test(refuses_sizes_that_overflow),
+        cmocka_unit_test(reserving_is_capped_at_the_limit),
+        cmocka_unit_test(taking_shrinks_a_large_unused_capacity),
+        cmocka_unit_test(taking_from_empty_buffer_returns_null),
+        cmocka_unit_test(uses_borrowed_storage_first),
+        cmocka_unit_test(borrowed_storage_is_capped_at_the_limit),
+        cmocka_unit_test(taking_copies_out_of_borrowed_storage),
+        cmocka_unit_test(failed_allocation_keeps_the_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "base/failure.h"
 #include "support/check.h"
 
-static void every_status_has_a_name_and_a_text_of_its_own(void **state) {
+static void each_status_has_its_own_name_and_text(void **state) {
     (void)state;
     static const struct {
         int number;
@@ -19,7 +19,7 @@ static void every_status_has_a_name_and_a_text_of_its_own(void **state) {
     }
 }
 
-static void numbers_stay(void **state) {
+static void status_numbers_do_not_change(void **state) {
     (void)state;
     assert_int_equal(AFC_OK, 0);
     assert_int_equal(AFC_ECANCELED, -3);
@@ -29,14 +29,14 @@ static void numbers_stay(void **state) {
     assert_string_equal(afc_status_name(AFC_EREPLAY), "bodyNotReplayable");
 }
 
-static void foreign_numbers_are_named_as_such(void **state) {
+static void unknown_numbers_get_a_text(void **state) {
     (void)state;
     assert_string_equal(afc_status_name((afc_status)1), "unknown");
     assert_string_equal(afc_status_text((afc_status)-1000), "unknown status");
     assert_string_equal(afc_trust_reason_name((afc_trust_reason)77), "other");
 }
 
-static void every_trust_reason_has_a_name(void **state) {
+static void each_trust_reason_has_a_name(void **state) {
     (void)state;
     static const char *const names[] = {"accepted",     "expired",           "notYetValid",
                                         "wrongHost",    "selfSigned",        "unknownIssuer",
@@ -50,7 +50,7 @@ static void every_trust_reason_has_a_name(void **state) {
     }
 }
 
-static void a_failure_says_what_and_nothing_old(void **state) {
+static void setting_a_failure_replaces_the_old_one(void **state) {
     (void)state;
     afc_failure failure;
     memset(&failure, 0xAA, sizeof failure);
@@ -64,7 +64,7 @@ static void a_failure_says_what_and_nothing_old(void **state) {
     check_status(afc__fail(NULL, AFC_EFILE, "%s", "nobody listens"), AFC_EFILE);
 }
 
-static void a_failure_can_be_wrapped_in_place(void **state) {
+static void failure_text_can_quote_itself(void **state) {
     (void)state;
     afc_failure failure;
     afc__fail(&failure, AFC_EINVAL, "the inner one");
@@ -72,7 +72,7 @@ static void a_failure_can_be_wrapped_in_place(void **state) {
     assert_string_equal(failure.text, "outer: the inner one");
 }
 
-static void control_characters_do_not_get_through(void **state) {
+static void replaces_control_characters(void **state) {
     (void)state;
     afc_failure failure;
     afc__fail(&failure, AFC_EINVAL, "%s", "a\r\nb\x1b[31m\x7f\tc");
@@ -81,7 +81,7 @@ static void control_characters_do_not_get_through(void **state) {
     assert_string_equal(failure.text, "csi ??, \xC3\xA4, \xC2\xA0, end \xC2");
 }
 
-static void long_texts_end_at_a_whole_character(void **state) {
+static void cuts_long_texts_between_characters(void **state) {
     (void)state;
     enum { ROOM = AFC_FAILURE_TEXT_SIZE - 1 };
     static const struct {
@@ -109,14 +109,14 @@ static void long_texts_end_at_a_whole_character(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_status_has_a_name_and_a_text_of_its_own),
-        cmocka_unit_test(numbers_stay),
-        cmocka_unit_test(foreign_numbers_are_named_as_such),
-        cmocka_unit_test(every_trust_reason_has_a_name),
-        cmocka_unit_test(a_failure_says_what_and_nothing_old),
-        cmocka_unit_test(a_failure_can_be_wrapped_in_place),
-        cmocka_unit_test(control_characters_do_not_get_through),
-        cmocka_unit_test(long_texts_end_at_a_whole_character),
+        cmocka_unit_test(each_status_has_its_own_name_and_text),
+        cmocka_unit_test(status_numbers_do_not_change),
+        cmocka_unit_test(unknown_numbers_get_a_text),
+        cmocka_unit_test(each_trust_reason_has_a_name),
+        cmocka_unit_test(setting_a_failure_replaces_the_old_one),
+        cmocka_unit_test(failure_text_can_quote_itself),
+        cmocka_unit_test(replaces_control_characters),
+        cmocka_unit_test(cuts_long_texts_between_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void files_are_read_up_to_the_limit(void **state) {
+static void reads_files_up_to_the_limit(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -40,7 +40,7 @@ static void files_are_read_up_to_the_limit(void **state) {
     folder_remove(&folder);
 }
 
-static void what_was_read_before_stays_in_front(void **state) {
+static void appends_to_what_the_buffer_holds(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -56,7 +56,7 @@ static void what_was_read_before_stays_in_front(void **state) {
 }
 
 /** Also a pipe that nobody writes to, which must not be waited for. */
-static void what_is_no_file_is_refused(void **state) {
+static void refuses_what_is_not_a_regular_file(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -89,7 +89,7 @@ static void what_is_no_file_is_refused(void **state) {
     folder_remove(&folder);
 }
 
-static void pipes_are_read_where_any_kind_will_do(void **state) {
+static void reads_pipes_where_any_kind_is_accepted(void **state) {
     (void)state;
     int ends[2];
     char path[32];
@@ -110,7 +110,7 @@ static void pipes_are_read_where_any_kind_will_do(void **state) {
     }
 }
 
-static void writing_says_what_failed(void **state) {
+static void failed_write_names_the_error(void **state) {
     (void)state;
     int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     assert_true(full >= 0);
@@ -120,7 +120,7 @@ static void writing_says_what_failed(void **state) {
     assert_int_equal(afc__write_all(-1, "x", 1), EBADF);
 }
 
-static void memory_may_run_out(void **state) {
+static void any_allocation_may_fail(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -138,12 +138,12 @@ static void memory_may_run_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_read_up_to_the_limit),
-        cmocka_unit_test(what_was_read_before_stays_in_front),
-        cmocka_unit_test(what_is_no_file_is_refused),
-        cmocka_unit_test(pipes_are_read_where_any_kind_will_do),
-        cmocka_unit_test(writing_says_what_failed),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(reads_files_up_to_the_limit),
+        cmocka_unit_test(appends_to_what_the_buffer_holds),
+        cmocka_unit_test(refuses_what_is_not_a_regular_file),
+        cmocka_unit_test(reads_pipes_where_any_kind_is_accepted),
+        cmocka_unit_test(failed_write_names_the_error),
+        cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

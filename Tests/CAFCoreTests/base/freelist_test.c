@@ -10,7 +10,7 @@
 
 enum { SIZE = 4000, MOST = 8, THREADS = 4, TURNS = 20000, HELD = 6 };
 
-static void the_newest_block_comes_back_first(void **state) {
+static void returns_the_newest_block_first(void **state) {
     (void)state;
     if (!AFC__KEEPS_FREELISTS) skip();
     afc__freelist freelist = AFC__FREELIST_INIT(SIZE, MOST);
@@ -28,7 +28,7 @@ static void the_newest_block_comes_back_first(void **state) {
     assert_null(atomic_load(&freelist.newest));
 }
 
-static void no_more_are_kept_than_wanted(void **state) {
+static void keeps_at_most_the_limit(void **state) {
     (void)state;
     afc__freelist freelist = AFC__FREELIST_INIT(SIZE, MOST);
     void *blocks[MOST * 2];
@@ -43,7 +43,7 @@ static void no_more_are_kept_than_wanted(void **state) {
     assert_int_equal(atomic_load(&freelist.count), 0);
 }
 
-static void a_block_that_is_kept_counts_as_an_allocation_too(void **state) {
+static void reusing_a_block_counts_as_allocation(void **state) {
     (void)state;
     afc__freelist freelist = AFC__FREELIST_INIT(SIZE, MOST);
     afc__freelist_give(&freelist, afc__freelist_take(&freelist));
@@ -83,7 +83,7 @@ static void *take_and_give(void *context) {
     return NULL;
 }
 
-static void a_block_belongs_to_one_thread_at_a_time(void **state) {
+static void one_thread_at_a_time_owns_a_block(void **state) {
     (void)state;
     afc__freelist freelist = AFC__FREELIST_INIT(SIZE, MOST);
     worker workers[THREADS];
@@ -115,7 +115,7 @@ static struct curl_slist *copied(size_t size) {
     return copy;
 }
 
-static void what_libcurl_frees_on_a_loop_thread_is_used_again(void **state) {
+static void reuses_blocks_that_libcurl_frees_on_a_loop_thread(void **state) {
     (void)state;
     if (!AFC__KEEPS_FREELISTS) skip();
     enum { MANY = 200, FEW = 32, EACH = 16 * 1024, MOST_BYTES = 1024 * 1024 };
@@ -154,7 +154,7 @@ static void escape(void) {
     curl_free(escaped);
 }
 
-static void what_grows_leaves_its_former_blocks_for_the_next_time(void **state) {
+static void growing_leaves_its_old_blocks_for_reuse(void **state) {
     (void)state;
     if (!AFC__KEEPS_FREELISTS) skip();
     enum { TIMES = 100 };
@@ -183,12 +183,12 @@ static int clean_up_libcurl(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newest_block_comes_back_first),
-        cmocka_unit_test(no_more_are_kept_than_wanted),
-        cmocka_unit_test(a_block_that_is_kept_counts_as_an_allocation_too),
-        cmocka_unit_test(a_block_belongs_to_one_thread_at_a_time),
-        cmocka_unit_test(what_libcurl_frees_on_a_loop_thread_is_used_again),
-        cmocka_unit_test(what_grows_leaves_its_former_blocks_for_the_next_time),
+        cmocka_unit_test(returns_the_newest_block_first),
+        cmocka_unit_test(keeps_at_most_the_limit),
+        cmocka_unit_test(reusing_a_block_counts_as_allocation),
+        cmocka_unit_test(one_thread_at_a_time_owns_a_block),
+        cmocka_unit_test(reuses_blocks_that_libcurl_frees_on_a_loop_thread),
+        cmocka_unit_test(growing_leaves_its_old_blocks_for_reuse),
     };
     return cmocka_run_group_tests(tests, init_libcurl, clean_up_libcurl);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void siphash_is_that_of_others(void **state) {
+static void matches_the_published_siphash_vectors(void **state) {
     (void)state;
     /* What Python 3.11, which hashes with SipHash-1-3, says with a key of zeros. */
     char bytes[200];
@@ -37,7 +37,7 @@ static uint64_t hash_of(const afc__hash_seed *seed, const char *bytes, size_t si
     return hash;
 }
 
-static void every_bit_and_the_size_change_the_hash(void **state) {
+static void each_bit_and_the_size_change_the_hash(void **state) {
     (void)state;
     enum { LONGEST = 2 * AFC__HASH_SHORT };
     afc__hash_seed seed, other;
@@ -61,7 +61,7 @@ static int compare_words(const void *a, const void *b) {
     return *left < *right ? -1 : *left > *right;
 }
 
-static void hashes_fall_evenly(void **state) {
+static void hashes_are_distributed_evenly(void **state) {
     (void)state;
     enum { COUNT = 1 << 16, PARTS = 256, PART = COUNT / PARTS };
     /* The same in every run: of the seeds there are, some spread these keys worse than what is asked below. */
@@ -93,9 +93,9 @@ static void hashes_fall_evenly(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(siphash_is_that_of_others),
-        cmocka_unit_test(every_bit_and_the_size_change_the_hash),
-        cmocka_unit_test(hashes_fall_evenly),
+        cmocka_unit_test(matches_the_published_siphash_vectors),
+        cmocka_unit_test(each_bit_and_the_size_change_the_hash),
+        cmocka_unit_test(hashes_are_distributed_evenly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ enum { RATE = 100000, SIZE = 40000, SECOND_US = 1000000 };
 
 /* ---- The engine ---------------------------------------------------------------------------- */
 
-static void without_a_limit_nothing_waits(void **state) {
+static void never_waits_without_a_limit(void **state) {
     (void)state;
     afc__rate rate = {0};
     afc__rate_spend(&rate, UINT64_MAX, 5);
@@ -22,7 +22,7 @@ static void without_a_limit_nothing_waits(void **state) {
     assert_int_equal(afc__rate_piece(&rate, SIZE_MAX), SIZE_MAX);
 }
 
-static void pieces_are_at_least_a_byte(void **state) {
+static void pieces_have_at_least_one_byte(void **state) {
     (void)state;
     assert_int_equal(afc__rate_piece(&(afc__rate){.per_second = 800}, 1000), 100);
     assert_int_equal(afc__rate_piece(&(afc__rate){.per_second = 800}, 10), 10);
@@ -30,7 +30,7 @@ static void pieces_are_at_least_a_byte(void **state) {
     assert_int_equal(afc__rate_piece(&(afc__rate){.per_second = UINT64_MAX}, 1000), 1000);
 }
 
-static void bytes_are_paid_for_with_time(void **state) {
+static void each_byte_costs_its_time(void **state) {
     (void)state;
     afc__rate rate = {.per_second = 1000};
     assert_false(afc__rate_is_throttled(&rate, 7));
@@ -48,7 +48,7 @@ static void bytes_are_paid_for_with_time(void **state) {
     assert_int_equal(rate.next_allowed_us, 2400007);
 }
 
-static void what_was_counted_is_paid_once(void **state) {
+static void counts_each_byte_once(void **state) {
     (void)state;
     afc__rate rate = {.per_second = 1000};
     static const struct {
@@ -60,7 +60,7 @@ static void what_was_counted_is_paid_once(void **state) {
     }
 }
 
-static void numbers_at_the_edges_do_not_overflow(void **state) {
+static void extreme_numbers_do_not_overflow(void **state) {
     (void)state;
     static const uint64_t edges[] = {1, 2, 1000, INT64_MAX, UINT64_MAX / 1000000, UINT64_MAX};
     for (size_t i = 0; i < COUNT_OF(edges); i++) {
@@ -95,7 +95,7 @@ static void serve_zeros(world *world, const char *path, size_t size) {
     serve(world, path, script);
 }
 
-static void answers_come_slowly_into_every_sink(void **state) {
+static void limits_receiving_into_every_kind_of_sink(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -115,7 +115,7 @@ static void answers_come_slowly_into_every_sink(void **state) {
     folder_remove(&folder);
 }
 
-static void bodies_go_slowly_from_every_source(void **state) {
+static void limits_sending_from_every_kind_of_source(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -152,7 +152,7 @@ static void bodies_go_slowly_from_every_source(void **state) {
     folder_remove(&folder);
 }
 
-static void both_ways_have_their_own_limit(void **state) {
+static void sending_and_receiving_have_separate_limits(void **state) {
     world *world = *state;
     char *bytes = calloc(1, SIZE);
     assert_non_null(bytes);
@@ -168,7 +168,7 @@ static void both_ways_have_their_own_limit(void **state) {
     free(bytes);
 }
 
-static void a_limit_does_not_reach_the_next_request(void **state) {
+static void limit_ends_with_its_request(void **state) {
     world *world = *state;
     char *bytes = calloc(1, SIZE);
     assert_non_null(bytes);
@@ -186,7 +186,7 @@ static void a_limit_does_not_reach_the_next_request(void **state) {
     free(bytes);
 }
 
-static void a_slow_task_can_be_cancelled_and_suspended(void **state) {
+static void throttled_task_can_be_cancelled_and_suspended(void **state) {
     world *world = *state;
     serve_zeros(world, "/", SIZE);
     call *call = call_new(world, "/");
@@ -203,7 +203,7 @@ static void a_slow_task_can_be_cancelled_and_suspended(void **state) {
     call_free(call);
 }
 
-static void the_total_limit_goes_on_counting(void **state) {
+static void total_time_limit_runs_while_throttled(void **state) {
     world *world = *state;
     static const char body[100];
     serve(world, "/", answer(200, NULL, "ok"));
@@ -221,7 +221,7 @@ static void the_total_limit_goes_on_counting(void **state) {
     }
 }
 
-static void waiting_for_the_rate_is_not_idle(void **state) {
+static void throttled_task_is_not_idle(void **state) {
     world *world = *state;
     serve_zeros(world, "/", 3000);
     call *call = call_new(world, "/");
@@ -235,7 +235,7 @@ static void waiting_for_the_rate_is_not_idle(void **state) {
     call_free(call);
 }
 
-static void a_redirect_sends_the_body_at_the_same_rate(void **state) {
+static void redirect_sends_the_body_at_the_same_rate(void **state) {
     world *world = *state;
     char *bytes = calloc(1, SIZE);
     assert_non_null(bytes);
@@ -251,19 +251,19 @@ static void a_redirect_sends_the_body_at_the_same_rate(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_limit_nothing_waits),
-        cmocka_unit_test(pieces_are_at_least_a_byte),
-        cmocka_unit_test(bytes_are_paid_for_with_time),
-        cmocka_unit_test(what_was_counted_is_paid_once),
-        cmocka_unit_test(numbers_at_the_edges_do_not_overflow),
-        WORLD_TEST(answers_come_slowly_into_every_sink),
-        WORLD_TEST(bodies_go_slowly_from_every_source),
-        WORLD_TEST(both_ways_have_their_own_limit),
-        WORLD_TEST(a_limit_does_not_reach_the_next_request),
-        WORLD_TEST(a_slow_task_can_be_cancelled_and_suspended),
-        WORLD_TEST(the_total_limit_goes_on_counting),
-        WORLD_TEST(waiting_for_the_rate_is_not_idle),
-        WORLD_TEST(a_redirect_sends_the_body_at_the_same_rate),
+        cmocka_unit_test(never_waits_without_a_limit),
+        cmocka_unit_test(pieces_have_at_least_one_byte),
+        cmocka_unit_test(each_byte_costs_its_time),
+        cmocka_unit_test(counts_each_byte_once),
+        cmocka_unit_test(extreme_numbers_do_not_overflow),
+        WORLD_TEST(limits_receiving_into_every_kind_of_sink),
+        WORLD_TEST(limits_sending_from_every_kind_of_source),
+        WORLD_TEST(sending_and_receiving_have_separate_limits),
+        WORLD_TEST(limit_ends_with_its_request),
+        WORLD_TEST(throttled_task_can_be_cancelled_and_suspended),
+        WORLD_TEST(total_time_limit_runs_while_throttled),
+        WORLD_TEST(throttled_task_is_not_idle),
+        WORLD_TEST(redirect_sends_the_body_at_the_same_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

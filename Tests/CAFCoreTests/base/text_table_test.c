@@ -11,7 +11,7 @@ typedef struct word {
     char text[16];
 } word;
 
-static void entries_are_found_by_their_text_until_removed(void **state) {
+static void finds_entries_until_they_are_removed(void **state) {
     (void)state;
     static word words[COUNT];
     afc__text_entry *buckets[BUCKETS] = {NULL};
@@ -34,7 +34,7 @@ static void entries_are_found_by_their_text_until_removed(void **state) {
     assert_null(afc__text_table_find(&table, S("")));
 }
 
-static void draining_returns_every_entry_once(void **state) {
+static void draining_returns_each_entry_once(void **state) {
     (void)state;
     static word words[COUNT];
     afc__text_entry *buckets[BUCKETS] = {NULL};
@@ -56,8 +56,8 @@ static void draining_returns_every_entry_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_are_found_by_their_text_until_removed),
-        cmocka_unit_test(draining_returns_every_entry_once),
+        cmocka_unit_test(finds_entries_until_they_are_removed),
+        cmocka_unit_test(draining_returns_each_entry_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

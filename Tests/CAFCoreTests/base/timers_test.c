@@ -14,7 +14,7 @@ static void check_heap(const afc__timers *timers) {
     }
 }
 
-static void an_empty_heap_has_no_first(void **state) {
+static void empty_heap_has_no_first_timer(void **state) {
     (void)state;
     afc__timers timers;
     afc__timers_init(&timers);
@@ -24,7 +24,7 @@ static void an_empty_heap_has_no_first(void **state) {
     afc__timers_clear(&timers);
 }
 
-static void the_first_is_the_earliest(void **state) {
+static void returns_the_earliest_first(void **state) {
     (void)state;
     afc__timers timers;
     afc__timers_init(&timers);
@@ -47,7 +47,7 @@ static void the_first_is_the_earliest(void **state) {
     assert_int_equal(c.place, 0);
 }
 
-static void any_order_of_operations_keeps_the_heap(void **state) {
+static void any_sequence_of_operations_keeps_the_order(void **state) {
     (void)state;
     afc__timers timers;
     afc__timers_init(&timers);
@@ -74,7 +74,7 @@ static void any_order_of_operations_keeps_the_heap(void **state) {
     afc__timers_clear(&timers);
 }
 
-static void room_is_made_before_it_is_needed(void **state) {
+static void reserved_timers_arm_without_allocation(void **state) {
     (void)state;
     TORTURE(n) {
         afc__timers timers;
@@ -104,7 +104,7 @@ static void reserving_one_by_one_allocates_rarely(void **state) {
     afc__timers_clear(&timers);
 }
 
-static void shrinking_keeps_what_is_armed(void **state) {
+static void shrinking_keeps_armed_timers(void **state) {
     (void)state;
     afc__timers timers;
     afc__timer armed[MANY] = {0};
@@ -126,7 +126,7 @@ static void shrinking_keeps_what_is_armed(void **state) {
     afc__timers_clear(&timers);
 }
 
-static void the_clock_goes_forward(void **state) {
+static void clock_never_goes_back(void **state) {
     (void)state;
     int64_t last = afc__now_us();
     assert_true(last > 0);
@@ -139,13 +139,13 @@ static void the_clock_goes_forward(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_heap_has_no_first),
-        cmocka_unit_test(the_first_is_the_earliest),
-        cmocka_unit_test(any_order_of_operations_keeps_the_heap),
-        cmocka_unit_test(room_is_made_before_it_is_needed),
+        cmocka_unit_test(empty_heap_has_no_first_timer),
+        cmocka_unit_test(returns_the_earliest_first),
+        cmocka_unit_test(any_sequence_of_operations_keeps_the_order),
+        cmocka_unit_test(reserved_timers_arm_without_allocation),
         cmocka_unit_test(reserving_one_by_one_allocates_rarely),
-        cmocka_unit_test(shrinking_keeps_what_is_armed),
-        cmocka_unit_test(the_clock_goes_forward),
+        cmocka_unit_test(shrinking_keeps_armed_timers),
+        cmocka_unit_test(clock_never_goes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

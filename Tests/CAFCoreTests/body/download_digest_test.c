@@ -18,7 +18,7 @@ static const promise promises[] = {
     {EVP_md5, "Content-MD5: %s\r\n"},
 };
 
-static void a_right_digest_is_no_obstacle(void **state) {
+static void accepts_matching_digest(void **state) {
     scene *scene = *state;
     for (size_t i = 0; i < COUNT_OF(promises); i++) {
         scene->origin.fields = digest_field(scene, promises[i].type(), promises[i].form, false);
@@ -30,7 +30,7 @@ static void a_right_digest_is_no_obstacle(void **state) {
     }
 }
 
-static void a_wrong_digest_leaves_nothing(void **state) {
+static void wrong_digest_leaves_no_file(void **state) {
     scene *scene = *state;
     for (size_t i = 0; i < COUNT_OF(promises); i++) {
         for (int breaks = 0; breaks <= 1; breaks++) {
@@ -46,7 +46,7 @@ static void a_wrong_digest_leaves_nothing(void **state) {
     }
 }
 
-static void damage_on_the_disk_is_noticed(void **state) {
+static void finds_damage_of_the_part_on_disk(void **state) {
     scene *scene = *state;
     scene->origin.fields = digest_field(scene, EVP_sha256(), promises[0].form, false);
     break_off(scene);
@@ -60,7 +60,7 @@ static void damage_on_the_disk_is_noticed(void **state) {
     assert_int_equal(count_files(&scene->folder), 0);
 }
 
-static void what_is_all_there_is_still_checked(void **state) {
+static void checks_digest_of_part_that_is_already_complete(void **state) {
     scene *scene = *state;
     for (int is_damaged = 0; is_damaged <= 1; is_damaged++) {
         scene->origin.fields = digest_field(scene, EVP_sha256(), promises[0].form, false);
@@ -86,7 +86,7 @@ static void cancel_at_end(void *context, const afc_progress *progress) {
     if (progress->received == 1) afc_task_cancel(call->task);
 }
 
-static void cancelled_at_the_last_byte_it_is_all_there(void **state) {
+static void cancelling_at_the_last_byte_keeps_the_whole_part(void **state) {
     scene *scene = *state;
     char field[512];
     snprintf(field, sizeof field, "%s", digest_field(scene, EVP_sha256(), promises[0].form, false));
@@ -126,7 +126,7 @@ static bool fail_allocation(scene *scene, size_t n) {
     return made >= n;
 }
 
-static void a_lack_of_memory_costs_no_bytes(void **state) {
+static void failed_allocation_keeps_the_part(void **state) {
     scene *scene = *state;
     char field[512];
     snprintf(field, sizeof field, "%s", digest_field(scene, EVP_sha256(), promises[0].form, false));
@@ -150,12 +150,12 @@ static void a_lack_of_memory_costs_no_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(a_right_digest_is_no_obstacle),
-        SCENE_TEST(a_wrong_digest_leaves_nothing),
-        SCENE_TEST(damage_on_the_disk_is_noticed),
-        SCENE_TEST(what_is_all_there_is_still_checked),
-        SCENE_TEST(cancelled_at_the_last_byte_it_is_all_there),
-        SCENE_TEST(a_lack_of_memory_costs_no_bytes),
+        SCENE_TEST(accepts_matching_digest),
+        SCENE_TEST(wrong_digest_leaves_no_file),
+        SCENE_TEST(finds_damage_of_the_part_on_disk),
+        SCENE_TEST(checks_digest_of_part_that_is_already_complete),
+        SCENE_TEST(cancelling_at_the_last_byte_keeps_the_whole_part),
+        SCENE_TEST(failed_allocation_keeps_the_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

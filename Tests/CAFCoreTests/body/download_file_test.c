@@ -87,7 +87,7 @@ static void ask_for_another_url(scene *scene) {
     fclose(file);
 }
 
-static void a_foreign_part_is_never_gone_on_with(void **state) {
+static void never_resumes_a_part_of_another_url(void **state) {
     scene *scene = *state;
     static const tampering ways[] = {remove_note,      damage_note,        open_note_to_all,
                                      copy_part,        empty_part,         lengthen_part,
@@ -108,7 +108,7 @@ static void a_foreign_part_is_never_gone_on_with(void **state) {
     assert_int_equal(count_files(&scene->folder), 2);
 }
 
-static void another_name_of_the_part_keeps_its_bytes(void **state) {
+static void hard_link_to_the_part_keeps_its_bytes(void **state) {
     scene *scene = *state;
     char other[128];
     snprintf(other, sizeof other, "%s", path_in(&scene->folder, "other"));
@@ -121,7 +121,7 @@ static void another_name_of_the_part_keeps_its_bytes(void **state) {
     assert_int_equal(unlink(other), 0);
 }
 
-static void what_is_no_file_is_not_touched(void **state) {
+static void leaves_special_files_alone(void **state) {
     scene *scene = *state;
     static const unsigned flags[] = {BOTH, AFC_SINK_KEEP_PARTIAL};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
@@ -137,7 +137,7 @@ static void what_is_no_file_is_not_touched(void **state) {
     }
 }
 
-static void a_token_works_without_the_one_beside_the_file(void **state) {
+static void resumes_by_token_without_resume_file(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
     call *first = download(scene, BOTH);
@@ -164,7 +164,7 @@ static void check_invalid(call *call, const char *text) {
     call_free(call);
 }
 
-static void wrong_wishes_are_refused(void **state) {
+static void refuses_options_that_contradict(void **state) {
     scene *scene = *state;
     call *call = prepare(scene, "/file", BOTH);
     call->request.sink.resume_token = "afcore-resume 1\nrubbish\n";
@@ -190,7 +190,7 @@ static void wrong_wishes_are_refused(void **state) {
     }
 }
 
-static void only_a_get_can_be_gone_on_with(void **state) {
+static void resumes_only_get_requests(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = 1000;
     call *call = prepare(scene, "/file", BOTH);
@@ -202,7 +202,7 @@ static void only_a_get_can_be_gone_on_with(void **state) {
     assert_int_equal(count_files(&scene->folder), 0);
 }
 
-static void two_downloads_to_one_path_never_mix(void **state) {
+static void two_downloads_to_one_path_do_not_mix(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
     scene->origin.waits = true;
@@ -221,7 +221,7 @@ static void two_downloads_to_one_path_never_mix(void **state) {
 
 /* ---- Where it goes ------------------------------------------------------------------------- */
 
-static void a_destination_that_is_there_can_be_kept(void **state) {
+static void refuses_to_replace_existing_file_if_asked(void **state) {
     scene *scene = *state;
     static const unsigned flags[] = {0, BOTH};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
@@ -234,7 +234,7 @@ static void a_destination_that_is_there_can_be_kept(void **state) {
     }
 }
 
-static void one_that_appears_meanwhile_is_kept_too(void **state) {
+static void keeps_file_that_appears_during_the_download(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
     scene->origin.waits = true;
@@ -252,7 +252,7 @@ static void one_that_appears_meanwhile_is_kept_too(void **state) {
     check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
 }
 
-static void missing_folders_are_made_on_demand(void **state) {
+static void creates_missing_folders_if_asked(void **state) {
     scene *scene = *state;
     static const unsigned flags[] = {0, BOTH};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
@@ -276,7 +276,7 @@ static void missing_folders_are_made_on_demand(void **state) {
     }
 }
 
-static void a_folder_in_the_way_is_noticed_at_once(void **state) {
+static void folder_at_the_path_fails_at_once(void **state) {
     scene *scene = *state;
     static const unsigned flags[] = {0, BOTH};
     assert_int_equal(mkdir(scene->path, 0700), 0);
@@ -287,7 +287,7 @@ static void a_folder_in_the_way_is_noticed_at_once(void **state) {
 }
 
 /** A terminal that only the test knows: what is written there stays there. */
-static void a_device_is_written_to_and_stays_one(void **state) {
+static void writes_to_device_without_replacing_it(void **state) {
     scene *scene = *state;
     static const unsigned flags[] = {0, BOTH};
     serve(scene->world, "/short", answer(200, "ETag: " TAG, "to a device"));
@@ -314,7 +314,7 @@ static void a_device_is_written_to_and_stays_one(void **state) {
     }
 }
 
-static void a_folder_that_vanishes_is_an_error(void **state) {
+static void fails_if_its_folder_vanishes(void **state) {
     scene *scene = *state;
     static const unsigned flags[] = {0, BOTH};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
@@ -353,7 +353,7 @@ static void set_file_limit(rlim_t limit, struct rlimit *before) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
 }
 
-static void a_full_disk_keeps_what_fits(void **state) {
+static void full_disk_keeps_the_bytes_that_fit(void **state) {
     scene *scene = *state;
     struct rlimit before;
     signal(SIGXFSZ, SIG_IGN);
@@ -368,7 +368,7 @@ static void a_full_disk_keeps_what_fits(void **state) {
     signal(SIGXFSZ, SIG_DFL);
 }
 
-static void what_no_disk_can_hold_is_refused_at_once(void **state) {
+static void refuses_length_that_no_disk_can_hold(void **state) {
     scene *scene = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 9000000000000000000\r\n"
@@ -385,7 +385,7 @@ static void what_no_disk_can_hold_is_refused_at_once(void **state) {
     assert_int_equal(count_files(&scene->folder), 0);
 }
 
-static void the_limit_counts_what_was_there(void **state) {
+static void body_limit_includes_resumed_bytes(void **state) {
     scene *scene = *state;
     break_off(scene);
     call *call = prepare(scene, "/file", BOTH);
@@ -401,22 +401,22 @@ static void the_limit_counts_what_was_there(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(a_foreign_part_is_never_gone_on_with),
-        SCENE_TEST(another_name_of_the_part_keeps_its_bytes),
-        SCENE_TEST(what_is_no_file_is_not_touched),
-        SCENE_TEST(a_token_works_without_the_one_beside_the_file),
-        SCENE_TEST(wrong_wishes_are_refused),
-        SCENE_TEST(only_a_get_can_be_gone_on_with),
-        SCENE_TEST(two_downloads_to_one_path_never_mix),
-        SCENE_TEST(a_destination_that_is_there_can_be_kept),
-        SCENE_TEST(one_that_appears_meanwhile_is_kept_too),
-        SCENE_TEST(missing_folders_are_made_on_demand),
-        SCENE_TEST(a_folder_in_the_way_is_noticed_at_once),
-        SCENE_TEST(a_device_is_written_to_and_stays_one),
-        SCENE_TEST(a_folder_that_vanishes_is_an_error),
-        SCENE_TEST(a_full_disk_keeps_what_fits),
-        SCENE_TEST(what_no_disk_can_hold_is_refused_at_once),
-        SCENE_TEST(the_limit_counts_what_was_there),
+        SCENE_TEST(never_resumes_a_part_of_another_url),
+        SCENE_TEST(hard_link_to_the_part_keeps_its_bytes),
+        SCENE_TEST(leaves_special_files_alone),
+        SCENE_TEST(resumes_by_token_without_resume_file),
+        SCENE_TEST(refuses_options_that_contradict),
+        SCENE_TEST(resumes_only_get_requests),
+        SCENE_TEST(two_downloads_to_one_path_do_not_mix),
+        SCENE_TEST(refuses_to_replace_existing_file_if_asked),
+        SCENE_TEST(keeps_file_that_appears_during_the_download),
+        SCENE_TEST(creates_missing_folders_if_asked),
+        SCENE_TEST(folder_at_the_path_fails_at_once),
+        SCENE_TEST(writes_to_device_without_replacing_it),
+        SCENE_TEST(fails_if_its_folder_vanishes),
+        SCENE_TEST(full_disk_keeps_the_bytes_that_fit),
+        SCENE_TEST(refuses_length_that_no_disk_can_hold),
+        SCENE_TEST(body_limit_includes_resumed_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

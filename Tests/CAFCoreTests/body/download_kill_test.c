@@ -155,12 +155,12 @@ static void run_rounds(bool changes) {
     free(new);
 }
 
-static void killed_anywhere_it_goes_on_to_the_same_bytes(void **state) {
+static void resumes_to_the_same_bytes_after_kill(void **state) {
     (void)state;
     run_rounds(false);
 }
 
-static void a_file_that_changed_meanwhile_is_never_mixed(void **state) {
+static void never_mixes_versions_after_kill(void **state) {
     (void)state;
     run_rounds(true);
 }
@@ -169,8 +169,8 @@ int main(int argc, char **argv) {
     program = argv[0];
     if (argc == 3) return download(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_anywhere_it_goes_on_to_the_same_bytes),
-        cmocka_unit_test(a_file_that_changed_meanwhile_is_never_mixed),
+        cmocka_unit_test(resumes_to_the_same_bytes_after_kill),
+        cmocka_unit_test(never_mixes_versions_after_kill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

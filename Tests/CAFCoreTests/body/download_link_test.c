@@ -31,7 +31,7 @@ static void fetch(scene *scene, unsigned flags, afc_status expected) {
     call_free(call);
 }
 
-static void replaces_the_file_that_links_lead_to(void **state) {
+static void replaces_the_target_of_links(void **state) {
     scene *scene = *state;
     static const unsigned kinds[] = {FOLLOW, FOLLOW | BOTH};
     const char *target = path_in(&scene->folder, "target");
@@ -127,7 +127,7 @@ static void new_files_have_the_permissions_of_new_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(replaces_the_file_that_links_lead_to),
+        SCENE_TEST(replaces_the_target_of_links),
         SCENE_TEST(replaces_the_link_itself_without_the_flag),
         SCENE_TEST(leaves_the_target_when_the_download_fails),
         SCENE_TEST(refuses_links_in_a_circle_and_to_folders),

@@ -112,7 +112,7 @@ static void check_done(scene *scene, call *call, afc_slice content, afc_resumpti
 
 /* ---- Breaking off and going on ------------------------------------------------------------- */
 
-static void a_broken_download_goes_on(void **state) {
+static void resumes_after_broken_connection(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
     call *call = download(scene, BOTH);
@@ -148,7 +148,7 @@ static void a_broken_download_goes_on(void **state) {
     assert_string_equal(seen_header(scene->world, 0, "Accept-Encoding"), "identity");
 }
 
-static void it_goes_on_as_often_as_it_breaks(void **state) {
+static void resumes_as_often_as_it_breaks(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = 100001;
     for (int i = 0; i < 5; i++) {
@@ -161,14 +161,14 @@ static void it_goes_on_as_often_as_it_breaks(void **state) {
     check_done(scene, call, old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
-static void an_unknown_length_can_be_gone_on_with(void **state) {
+static void resumes_body_of_unknown_length(void **state) {
     scene *scene = *state;
     scene->origin.chunks = true;
     break_off(scene);
     check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
-static void a_date_is_a_validator_too(void **state) {
+static void resumes_by_last_modified(void **state) {
     scene *scene = *state;
     scene->origin.etag = NULL;
     scene->origin.ignores_condition = true;
@@ -180,7 +180,7 @@ static void a_date_is_a_validator_too(void **state) {
     check_done(scene, call, old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
-static void without_a_strong_validator_nothing_is_kept(void **state) {
+static void keeps_no_part_without_strong_validator(void **state) {
     scene *scene = *state;
     static const struct {
         const char *etag, *fields, *reason;
@@ -205,7 +205,7 @@ static void without_a_strong_validator_nothing_is_kept(void **state) {
     }
 }
 
-static void only_who_asks_for_it_keeps_a_part(void **state) {
+static void keeps_no_part_unless_asked(void **state) {
     scene *scene = *state;
     static const unsigned flags[] = {0, AFC_SINK_RESUME, AFC_SINK_SYNC};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
@@ -223,7 +223,7 @@ static void only_who_asks_for_it_keeps_a_part(void **state) {
     check_done(scene, call, old_of(scene), AFC_RESUMPTION_NONE);
 }
 
-static void cancelling_keeps_what_came(void **state) {
+static void cancelling_keeps_the_part(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
     scene->origin.waits = true;
@@ -250,7 +250,7 @@ static void cancelling_keeps_what_came(void **state) {
                size > 0 ? AFC_RESUMPTION_RESUMED : AFC_RESUMPTION_NONE);
 }
 
-static void a_suspended_download_goes_on_where_it_was(void **state) {
+static void suspended_download_continues_where_it_was(void **state) {
     scene *scene = *state;
     break_off(scene);
     scene->origin.stops_after = 100000;
@@ -273,7 +273,7 @@ static void a_suspended_download_goes_on_where_it_was(void **state) {
 
 /* ---- Answers to a range -------------------------------------------------------------------- */
 
-static void a_changed_file_comes_anew(void **state) {
+static void changed_file_starts_over(void **state) {
     scene *scene = *state;
     break_off(scene);
     origin_change(&scene->origin, new_of(scene), NEW_TAG);
@@ -284,7 +284,7 @@ static void a_changed_file_comes_anew(void **state) {
     check_done(scene, call, new_of(scene), AFC_RESUMPTION_RESTARTED);
 }
 
-static void a_changed_part_is_refused(void **state) {
+static void refuses_part_that_changed_on_disk(void **state) {
     scene *scene = *state;
     break_off(scene);
     origin_change(&scene->origin, new_of(scene), NEW_TAG);
@@ -300,14 +300,14 @@ static void a_changed_part_is_refused(void **state) {
     check_done(scene, call, new_of(scene), AFC_RESUMPTION_RESTARTED);
 }
 
-static void a_server_without_ranges_sends_it_all(void **state) {
+static void server_without_ranges_sends_the_whole(void **state) {
     scene *scene = *state;
     break_off(scene);
     scene->origin.ignores_ranges = true;
     check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESTARTED);
 }
 
-static void a_restart_can_break_off_too(void **state) {
+static void restart_can_break_and_resume(void **state) {
     scene *scene = *state;
     break_off(scene);
     origin_change(&scene->origin, new_of(scene), NEW_TAG);
@@ -330,7 +330,7 @@ static void make_all_there(scene *scene) {
     assert_int_equal(fclose(file), 0);
 }
 
-static void what_is_complete_is_not_fetched_again(void **state) {
+static void complete_part_is_not_fetched_again(void **state) {
     scene *scene = *state;
     make_all_there(scene);
     call *call = download(scene, BOTH);
@@ -340,7 +340,7 @@ static void what_is_complete_is_not_fetched_again(void **state) {
     check_done(scene, call, old_of(scene), AFC_RESUMPTION_COMPLETE);
 }
 
-static void what_is_longer_now_comes_anew(void **state) {
+static void longer_file_starts_over(void **state) {
     scene *scene = *state;
     make_all_there(scene);
     scene->origin.ignores_condition = true;
@@ -351,7 +351,7 @@ static void what_is_longer_now_comes_anew(void **state) {
     check_done(scene, call, (afc_slice){scene->new, 1000}, AFC_RESUMPTION_RESTARTED);
 }
 
-static void a_part_of_no_use_is_asked_for_once_more_as_a_whole(void **state) {
+static void unusable_part_is_requested_again_as_a_whole(void **state) {
     scene *scene = *state;
     static const char *const fields[] = {
         "",
@@ -376,7 +376,7 @@ static void a_part_of_no_use_is_asked_for_once_more_as_a_whole(void **state) {
     }
 }
 
-static void after_a_refusal_an_error_keeps_what_is_there(void **state) {
+static void error_after_refused_range_keeps_the_part(void **state) {
     scene *scene = *state;
     break_off(scene);
     serve_once(scene->world, "/file", answer(206, NULL, "x"));
@@ -390,7 +390,7 @@ static void after_a_refusal_an_error_keeps_what_is_there(void **state) {
     check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
-static void a_server_that_only_sends_parts_breaks_the_protocol(void **state) {
+static void unrequested_partial_content_breaks_the_protocol(void **state) {
     scene *scene = *state;
     serve(scene->world, "/part", answer(206, "Content-Range: bytes 0-0/9", "x"));
     call *call = prepare(scene, "/part", BOTH);
@@ -400,7 +400,7 @@ static void a_server_that_only_sends_parts_breaks_the_protocol(void **state) {
     assert_int_equal(count_files(&scene->folder), 0);
 }
 
-static void less_than_the_rest_is_kept(void **state) {
+static void short_range_is_kept_as_part(void **state) {
     scene *scene = *state;
     break_off(scene);
     afts_script *script = afts_script_new();
@@ -414,7 +414,7 @@ static void less_than_the_rest_is_kept(void **state) {
     check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
-static void more_than_the_rest_voids_it(void **state) {
+static void overlong_range_voids_the_part(void **state) {
     scene *scene = *state;
     break_off(scene);
     afts_script *script = afts_script_new();
@@ -430,7 +430,7 @@ static void more_than_the_rest_voids_it(void **state) {
     assert_int_equal(count_files(&scene->folder), 0);
 }
 
-static void a_missing_file_leaves_nothing_other_errors_leave_it(void **state) {
+static void status_404_removes_the_part_and_other_errors_keep_it(void **state) {
     scene *scene = *state;
     static const int keeping[] = {503, 500, 403, 401, 304, 300};
     for (size_t i = 0; i < COUNT_OF(keeping); i++) {
@@ -463,7 +463,7 @@ static void a_missing_file_leaves_nothing_other_errors_leave_it(void **state) {
     assert_int_equal(count_files(&scene->folder), 0);
 }
 
-static void no_answer_leaves_it(void **state) {
+static void lost_connection_keeps_the_part(void **state) {
     scene *scene = *state;
     static const unsigned flags[] = {BOTH, AFC_SINK_RESUME};
     break_off(scene);
@@ -482,7 +482,7 @@ static void no_answer_leaves_it(void **state) {
     check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
 }
 
-static void redirects_take_the_range_along(void **state) {
+static void redirect_keeps_the_range(void **state) {
     scene *scene = *state;
     world *other = world_new(NULL, NULL);
     origin elsewhere;
@@ -507,7 +507,7 @@ static void redirects_take_the_range_along(void **state) {
     world_free(other);
 }
 
-static void encoded_content_is_not_gone_on_with(void **state) {
+static void never_resumes_encoded_content(void **state) {
     scene *scene = *state;
     break_off(scene);
     /* "hello" by gzip, sent though identity was asked for; its digest is that of the encoded bytes. */
@@ -527,29 +527,29 @@ static void encoded_content_is_not_gone_on_with(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(a_broken_download_goes_on),
-        SCENE_TEST(it_goes_on_as_often_as_it_breaks),
-        SCENE_TEST(an_unknown_length_can_be_gone_on_with),
-        SCENE_TEST(a_date_is_a_validator_too),
-        SCENE_TEST(without_a_strong_validator_nothing_is_kept),
-        SCENE_TEST(only_who_asks_for_it_keeps_a_part),
-        SCENE_TEST(cancelling_keeps_what_came),
-        SCENE_TEST(a_suspended_download_goes_on_where_it_was),
-        SCENE_TEST(a_changed_file_comes_anew),
-        SCENE_TEST(a_changed_part_is_refused),
-        SCENE_TEST(a_server_without_ranges_sends_it_all),
-        SCENE_TEST(a_restart_can_break_off_too),
-        SCENE_TEST(what_is_complete_is_not_fetched_again),
-        SCENE_TEST(what_is_longer_now_comes_anew),
-        SCENE_TEST(a_part_of_no_use_is_asked_for_once_more_as_a_whole),
-        SCENE_TEST(after_a_refusal_an_error_keeps_what_is_there),
-        SCENE_TEST(a_server_that_only_sends_parts_breaks_the_protocol),
-        SCENE_TEST(less_than_the_rest_is_kept),
-        SCENE_TEST(more_than_the_rest_voids_it),
-        SCENE_TEST(a_missing_file_leaves_nothing_other_errors_leave_it),
-        SCENE_TEST(no_answer_leaves_it),
-        SCENE_TEST(redirects_take_the_range_along),
-        SCENE_TEST(encoded_content_is_not_gone_on_with),
+        SCENE_TEST(resumes_after_broken_connection),
+        SCENE_TEST(resumes_as_often_as_it_breaks),
+        SCENE_TEST(resumes_body_of_unknown_length),
+        SCENE_TEST(resumes_by_last_modified),
+        SCENE_TEST(keeps_no_part_without_strong_validator),
+        SCENE_TEST(keeps_no_part_unless_asked),
+        SCENE_TEST(cancelling_keeps_the_part),
+        SCENE_TEST(suspended_download_continues_where_it_was),
+        SCENE_TEST(changed_file_starts_over),
+        SCENE_TEST(refuses_part_that_changed_on_disk),
+        SCENE_TEST(server_without_ranges_sends_the_whole),
+        SCENE_TEST(restart_can_break_and_resume),
+        SCENE_TEST(complete_part_is_not_fetched_again),
+        SCENE_TEST(longer_file_starts_over),
+        SCENE_TEST(unusable_part_is_requested_again_as_a_whole),
+        SCENE_TEST(error_after_refused_range_keeps_the_part),
+        SCENE_TEST(unrequested_partial_content_breaks_the_protocol),
+        SCENE_TEST(short_range_is_kept_as_part),
+        SCENE_TEST(overlong_range_voids_the_part),
+        SCENE_TEST(status_404_removes_the_part_and_other_errors_keep_it),
+        SCENE_TEST(lost_connection_keeps_the_part),
+        SCENE_TEST(redirect_keeps_the_range),
+        SCENE_TEST(never_resumes_encoded_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

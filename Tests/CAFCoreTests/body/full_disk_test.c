@@ -91,7 +91,7 @@ static void check_rows(scene *scene, int error, bool is_told) {
     }
 }
 
-static void a_full_disk_is_an_error(void **state) {
+static void full_disk_is_an_error(void **state) {
     scene *scene = *state;
     if (!mount_disk(scene->folder.path)) {
         print_message("left out: no file system can be mounted here\n");
@@ -113,7 +113,7 @@ static void a_full_disk_is_an_error(void **state) {
     assert_int_equal(umount2(scene->folder.path, MNT_DETACH), 0);
 }
 
-static void a_full_disk_is_gone_on_with_elsewhere(void **state) {
+static void resumes_on_another_disk_after_full_disk(void **state) {
     scene *scene = *state;
     if (!mount_disk(scene->folder.path)) {
         print_message("left out: no file system can be mounted here\n");
@@ -127,7 +127,7 @@ static void a_full_disk_is_gone_on_with_elsewhere(void **state) {
 }
 
 /** SIGXFSZ comes with it, and ends a process that doesn't block it. */
-static void a_file_that_may_not_grow_is_an_error(void **state) {
+static void file_size_limit_is_an_error(void **state) {
     scene *scene = *state;
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -142,9 +142,9 @@ static void a_file_that_may_not_grow_is_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(a_full_disk_is_an_error),
-        SCENE_TEST(a_full_disk_is_gone_on_with_elsewhere),
-        SCENE_TEST(a_file_that_may_not_grow_is_an_error),
+        SCENE_TEST(full_disk_is_an_error),
+        SCENE_TEST(resumes_on_another_disk_after_full_disk),
+        SCENE_TEST(file_size_limit_is_an_error),
     };
     may_mount = have_own_mounts();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static bool is_all(afc_slice bytes, char c) {
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-static void memory_collects_the_whole_body(void **state) {
+static void memory_sink_collects_the_whole_body(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_fetch(world, "/large");
@@ -46,7 +46,7 @@ static void memory_collects_the_whole_body(void **state) {
 }
 
 /** Around the size up to which a body lies in its result. */
-static void a_body_of_any_size_outlives_its_result(void **state) {
+static void taken_body_outlives_its_result(void **state) {
     world *world = *state;
     static const size_t sizes[] = {1, 2047, 2048, 2049, 5000};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -68,7 +68,7 @@ static void a_body_of_any_size_outlives_its_result(void **state) {
     }
 }
 
-static void an_empty_body_is_empty(void **state) {
+static void empty_body_is_empty(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, ""));
     call *call = call_fetch(world, "/");
@@ -89,7 +89,7 @@ static call *download(world *world, const char *path, const char *to) {
     return call;
 }
 
-static void a_file_appears_with_the_whole_body(void **state) {
+static void file_holds_the_whole_body(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -120,7 +120,7 @@ static afc_status look_for_file(call *call, afc_response *response) {
     return AFC_OK;
 }
 
-static void a_file_appears_only_when_it_is_complete(void **state) {
+static void file_appears_when_it_is_complete(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -149,7 +149,7 @@ static void a_file_appears_only_when_it_is_complete(void **state) {
     folder_remove(&folder);
 }
 
-static void an_old_file_is_replaced_or_left_as_it_was(void **state) {
+static void old_file_is_replaced_or_unchanged(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -179,7 +179,7 @@ static void an_old_file_is_replaced_or_left_as_it_was(void **state) {
     folder_remove(&folder);
 }
 
-static void nothing_stays_behind_when_a_download_fails(void **state) {
+static void failed_download_leaves_nothing(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -206,7 +206,7 @@ static void nothing_stays_behind_when_a_download_fails(void **state) {
     folder_remove(&folder);
 }
 
-static void a_file_that_cannot_be_written_is_an_error(void **state) {
+static void unwritable_file_is_an_error(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -224,7 +224,7 @@ static void a_file_that_cannot_be_written_is_an_error(void **state) {
     folder_remove(&folder);
 }
 
-static void an_error_page_is_kept_up_to_its_limit(void **state) {
+static void error_body_is_kept_up_to_its_limit(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -243,7 +243,7 @@ static void an_error_page_is_kept_up_to_its_limit(void **state) {
     folder_remove(&folder);
 }
 
-static void the_body_of_a_redirect_goes_nowhere(void **state) {
+static void redirect_body_is_discarded(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -259,7 +259,7 @@ static void the_body_of_a_redirect_goes_nowhere(void **state) {
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-static void events_bring_every_byte_in_order(void **state) {
+static void callback_gets_each_byte_in_order(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_new(world, "/large");
@@ -286,7 +286,7 @@ static afc_status say_unsupported(call *call, afc_response *response) {
     return AFC_EUNSUPPORTED;
 }
 
-static void a_callback_can_end_the_task(void **state) {
+static void callback_can_end_the_task(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_new(world, "/large");
@@ -306,7 +306,7 @@ static void a_callback_can_end_the_task(void **state) {
     call_free(call);
 }
 
-static void an_event_sink_needs_no_listener(void **state) {
+static void callback_sink_needs_no_callback(void **state) {
     world *world = *state;
     serve_large(world, "/large");
     call *call = call_new(world, "/large");
@@ -320,19 +320,19 @@ static void an_event_sink_needs_no_listener(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(memory_collects_the_whole_body),
-        WORLD_TEST(a_body_of_any_size_outlives_its_result),
-        WORLD_TEST(an_empty_body_is_empty),
-        WORLD_TEST(a_file_appears_with_the_whole_body),
-        WORLD_TEST(a_file_appears_only_when_it_is_complete),
-        WORLD_TEST(an_old_file_is_replaced_or_left_as_it_was),
-        WORLD_TEST(nothing_stays_behind_when_a_download_fails),
-        WORLD_TEST(a_file_that_cannot_be_written_is_an_error),
-        WORLD_TEST(an_error_page_is_kept_up_to_its_limit),
-        WORLD_TEST(the_body_of_a_redirect_goes_nowhere),
-        WORLD_TEST(events_bring_every_byte_in_order),
-        WORLD_TEST(a_callback_can_end_the_task),
-        WORLD_TEST(an_event_sink_needs_no_listener),
+        WORLD_TEST(memory_sink_collects_the_whole_body),
+        WORLD_TEST(taken_body_outlives_its_result),
+        WORLD_TEST(empty_body_is_empty),
+        WORLD_TEST(file_holds_the_whole_body),
+        WORLD_TEST(file_appears_when_it_is_complete),
+        WORLD_TEST(old_file_is_replaced_or_unchanged),
+        WORLD_TEST(failed_download_leaves_nothing),
+        WORLD_TEST(unwritable_file_is_an_error),
+        WORLD_TEST(error_body_is_kept_up_to_its_limit),
+        WORLD_TEST(redirect_body_is_discarded),
+        WORLD_TEST(callback_gets_each_byte_in_order),
+        WORLD_TEST(callback_can_end_the_task),
+        WORLD_TEST(callback_sink_needs_no_callback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static void count_release(void *context) {
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-static void memory_of_any_size_arrives_whole(void **state) {
+static void memory_of_any_size_is_sent_whole(void **state) {
     world *world = *state;
     static const size_t sizes[] = {0, 1, 1000, 64 * 1024, 64 * 1024 + 1, 1 << 20};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -50,7 +50,7 @@ static void memory_of_any_size_arrives_whole(void **state) {
     }
 }
 
-static void memory_is_copied_unless_it_is_lent(void **state) {
+static void memory_is_copied_unless_borrowed(void **state) {
     world *world = *state;
     char bytes[] = "first";
     call *call = call_new(world, "/");
@@ -65,7 +65,7 @@ static void memory_is_copied_unless_it_is_lent(void **state) {
     check_body_seen(world, 0, S("first"));
 }
 
-static void lent_memory_is_given_back_once(void **state) {
+static void borrowed_memory_is_released_once(void **state) {
     world *world = *state;
     static const size_t sizes[] = {5, 1 << 20};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -83,7 +83,7 @@ static void lent_memory_is_given_back_once(void **state) {
     }
 }
 
-static void a_refused_request_gives_back_what_it_borrowed(void **state) {
+static void refused_request_releases_borrowed_memory(void **state) {
     world *world = *state;
     atomic_uint released = 0, dropped = 0;
     afc_request request = AFC_REQUEST_INIT;
@@ -102,7 +102,7 @@ static void a_refused_request_gives_back_what_it_borrowed(void **state) {
     assert_int_equal(atomic_load(&dropped), 1);
 }
 
-static void a_task_that_never_starts_gives_back_what_it_borrowed(void **state) {
+static void unstarted_task_releases_borrowed_memory(void **state) {
     world *world = *state;
     atomic_uint released = 0;
     call *call = call_new(world, "/");
@@ -126,7 +126,7 @@ static void send_file(call *call, const char *path) {
     call->request.body = (afc_body){.kind = AFC_BODY_FILE, .path = path};
 }
 
-static void files_are_sent_whole(void **state) {
+static void sends_files_whole(void **state) {
     world *world = *state;
     static const size_t sizes[] = {0, 10, 1 << 20};
     folder folder;
@@ -145,7 +145,7 @@ static void files_are_sent_whole(void **state) {
     folder_remove(&folder);
 }
 
-static void a_file_that_cannot_be_read_is_an_error(void **state) {
+static void unreadable_file_is_an_error(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -187,7 +187,7 @@ static call *change_file_while_sending(world *world, const char *path, off_t siz
     return call;
 }
 
-static void a_file_that_shrinks_is_an_error(void **state) {
+static void shrinking_file_is_an_error(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -199,7 +199,7 @@ static void a_file_that_shrinks_is_an_error(void **state) {
     folder_remove(&folder);
 }
 
-static void a_file_that_grows_is_sent_as_long_as_it_was(void **state) {
+static void growing_file_is_sent_with_its_first_length(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -264,7 +264,7 @@ static call *call_reading(world *world, const char *path, reader *reader, int64_
     return call;
 }
 
-static void a_reader_of_known_length_is_not_chunked(void **state) {
+static void reader_of_known_length_is_not_chunked(void **state) {
     world *world = *state;
     static const size_t sizes[] = {0, 1, 100000};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -280,7 +280,7 @@ static void a_reader_of_known_length_is_not_chunked(void **state) {
     }
 }
 
-static void a_reader_of_unknown_length_is_chunked(void **state) {
+static void reader_of_unknown_length_is_chunked(void **state) {
     world *world = *state;
     static const size_t sizes[] = {0, 1, 100000};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -297,7 +297,7 @@ static void a_reader_of_unknown_length_is_chunked(void **state) {
     }
 }
 
-static void a_reader_that_waits_goes_on_when_woken(void **state) {
+static void waiting_reader_continues_when_woken(void **state) {
     world *world = *state;
     const int64_t lengths[] = {100000, AFC_LENGTH_UNKNOWN};
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
@@ -316,7 +316,7 @@ static void a_reader_that_waits_goes_on_when_woken(void **state) {
     }
 }
 
-static void a_reader_may_wait_before_its_first_byte(void **state) {
+static void reader_may_wait_before_its_first_byte(void **state) {
     world *world = *state;
     reader reader = {.size = 10};
     call *call = call_reading(world, "/", &reader, AFC_LENGTH_UNKNOWN);
@@ -331,7 +331,7 @@ static void a_reader_may_wait_before_its_first_byte(void **state) {
     check_body_seen(world, 0, pattern(10));
 }
 
-static void a_reader_that_fails_ends_the_task(void **state) {
+static void failing_reader_ends_the_task(void **state) {
     world *world = *state;
     static const size_t places[] = {1, 20000};
     for (size_t i = 0; i < COUNT_OF(places); i++) {
@@ -344,7 +344,7 @@ static void a_reader_that_fails_ends_the_task(void **state) {
     }
 }
 
-static void a_reader_that_ends_early_is_an_error(void **state) {
+static void short_reader_is_an_error(void **state) {
     world *world = *state;
     reader reader = {.size = 99};
     call *call = call_reading(world, "/", &reader, 100);
@@ -361,7 +361,7 @@ static ptrdiff_t overflow(void *context, void *buffer, size_t size) {
     return (ptrdiff_t)size + 1;
 }
 
-static void a_reader_that_writes_too_much_is_an_error(void **state) {
+static void overlong_read_is_an_error(void **state) {
     world *world = *state;
     const int64_t lengths[] = {100, AFC_LENGTH_UNKNOWN};
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
@@ -378,7 +378,7 @@ static void a_reader_that_writes_too_much_is_an_error(void **state) {
 
 /* ---- Once more ----------------------------------------------------------------------------- */
 
-static void a_reader_is_rewound_for_a_redirect(void **state) {
+static void redirect_rewinds_the_reader(void **state) {
     world *world = *state;
     static const int statuses[] = {307, 308};
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
@@ -396,7 +396,7 @@ static void a_reader_is_rewound_for_a_redirect(void **state) {
     }
 }
 
-static void a_body_that_cannot_be_read_again_ends_the_redirect(void **state) {
+static void redirect_fails_without_replayable_body(void **state) {
     world *world = *state;
     serve(world, "/from", answer(307, "Location: /to", ""));
     for (int refuses = 0; refuses <= 1; refuses++) {
@@ -411,7 +411,7 @@ static void a_body_that_cannot_be_read_again_ends_the_redirect(void **state) {
     assert_int_equal(afts_server_stats(world->server).requests, 2);
 }
 
-static void files_and_memory_are_sent_again(void **state) {
+static void redirect_replays_files_and_memory(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -432,7 +432,7 @@ static void files_and_memory_are_sent_again(void **state) {
     folder_remove(&folder);
 }
 
-static void a_body_that_is_not_sent_on_is_no_obstacle(void **state) {
+static void redirect_without_body_needs_no_replay(void **state) {
     world *world = *state;
     serve(world, "/from", answer(303, "Location: /to", ""));
     reader reader = {.size = 1000};
@@ -447,26 +447,26 @@ static void a_body_that_is_not_sent_on_is_no_obstacle(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(memory_of_any_size_arrives_whole),
-        WORLD_TEST(memory_is_copied_unless_it_is_lent),
-        WORLD_TEST(lent_memory_is_given_back_once),
-        WORLD_TEST(a_refused_request_gives_back_what_it_borrowed),
-        WORLD_TEST(a_task_that_never_starts_gives_back_what_it_borrowed),
-        WORLD_TEST(files_are_sent_whole),
-        WORLD_TEST(a_file_that_cannot_be_read_is_an_error),
-        WORLD_TEST(a_file_that_shrinks_is_an_error),
-        WORLD_TEST(a_file_that_grows_is_sent_as_long_as_it_was),
-        WORLD_TEST(a_reader_of_known_length_is_not_chunked),
-        WORLD_TEST(a_reader_of_unknown_length_is_chunked),
-        WORLD_TEST(a_reader_that_waits_goes_on_when_woken),
-        WORLD_TEST(a_reader_may_wait_before_its_first_byte),
-        WORLD_TEST(a_reader_that_fails_ends_the_task),
-        WORLD_TEST(a_reader_that_ends_early_is_an_error),
-        WORLD_TEST(a_reader_that_writes_too_much_is_an_error),
-        WORLD_TEST(a_reader_is_rewound_for_a_redirect),
-        WORLD_TEST(a_body_that_cannot_be_read_again_ends_the_redirect),
-        WORLD_TEST(files_and_memory_are_sent_again),
-        WORLD_TEST(a_body_that_is_not_sent_on_is_no_obstacle),
+        WORLD_TEST(memory_of_any_size_is_sent_whole),
+        WORLD_TEST(memory_is_copied_unless_borrowed),
+        WORLD_TEST(borrowed_memory_is_released_once),
+        WORLD_TEST(refused_request_releases_borrowed_memory),
+        WORLD_TEST(unstarted_task_releases_borrowed_memory),
+        WORLD_TEST(sends_files_whole),
+        WORLD_TEST(unreadable_file_is_an_error),
+        WORLD_TEST(shrinking_file_is_an_error),
+        WORLD_TEST(growing_file_is_sent_with_its_first_length),
+        WORLD_TEST(reader_of_known_length_is_not_chunked),
+        WORLD_TEST(reader_of_unknown_length_is_chunked),
+        WORLD_TEST(waiting_reader_continues_when_woken),
+        WORLD_TEST(reader_may_wait_before_its_first_byte),
+        WORLD_TEST(failing_reader_ends_the_task),
+        WORLD_TEST(short_reader_is_an_error),
+        WORLD_TEST(overlong_read_is_an_error),
+        WORLD_TEST(redirect_rewinds_the_reader),
+        WORLD_TEST(redirect_fails_without_replayable_body),
+        WORLD_TEST(redirect_replays_files_and_memory),
+        WORLD_TEST(redirect_without_body_needs_no_replay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ typedef int (*creation)(const char *path, int *descriptor, char **name);
 
 static const creation creations[] = {afc__temporary_create, afc__temporary_create_named};
 
-static void gets_its_name_in_the_end(void **state) {
+static void gets_its_final_name_when_published(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -107,7 +107,7 @@ static void long_names_are_replaced(void **state) {
 /* ---- In downloads -------------------------------------------------------------------------- */
 
 /** As an earlier process of the same number may have left them, all of whose names were numbers too. */
-static void leftovers_of_the_same_process_id_are_not_in_the_way(void **state) {
+static void ignores_leftovers_of_the_same_process_id(void **state) {
     scene *scene = *state;
     enum { MANY = 200 };
     for (unsigned i = 0; i < MANY; i++) {
@@ -142,7 +142,7 @@ static bool has_unnamed_files(const folder *folder) {
     return descriptor >= 0;
 }
 
-static void nothing_is_left_by_signals(void **state) {
+static void signals_leave_nothing(void **state) {
     scene *scene = *state;
     if (!has_unnamed_files(&scene->folder)) skip();
     static const int signals[] = {SIGTERM, SIGHUP, SIGKILL, SIGINT};
@@ -164,7 +164,7 @@ static void nothing_is_left_by_signals(void **state) {
 }
 
 /** A server that announces much and sends nothing takes no disk. */
-static void announced_length_reserves_no_disk(void **state) {
+static void declared_length_reserves_no_disk(void **state) {
     scene *scene = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script,
@@ -185,7 +185,7 @@ static void announced_length_reserves_no_disk(void **state) {
 }
 
 /** RFC 9110 15.3.7: only a request with Range is answered with a part. */
-static void unasked_part_never_becomes_the_file(void **state) {
+static void unrequested_part_never_becomes_the_file(void **state) {
     scene *scene = *state;
     const char *fields = "Content-Range: bytes 0-3/1000";
     serve(scene->world, "/part", answer(206, fields, "part"));
@@ -213,14 +213,14 @@ int main(int argc, char **argv) {
     program = argv[0];
     if (argc == 3) return download_forever(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gets_its_name_in_the_end),
+        cmocka_unit_test(gets_its_final_name_when_published),
         cmocka_unit_test(names_differ),
         cmocka_unit_test(reports_what_the_system_refuses),
         cmocka_unit_test(long_names_are_replaced),
-        SCENE_TEST(leftovers_of_the_same_process_id_are_not_in_the_way),
-        SCENE_TEST(nothing_is_left_by_signals),
-        SCENE_TEST(announced_length_reserves_no_disk),
-        SCENE_TEST(unasked_part_never_becomes_the_file),
+        SCENE_TEST(ignores_leftovers_of_the_same_process_id),
+        SCENE_TEST(signals_leave_nothing),
+        SCENE_TEST(declared_length_reserves_no_disk),
+        SCENE_TEST(unrequested_part_never_becomes_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static uint32_t hash_by(int kind, uint32_t number) {
     }
 }
 
-static void entries_are_found_however_they_collide(void **state) {
+static void finds_entries_that_collide(void **state) {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
         pool *pool = pool_new();
@@ -142,7 +142,7 @@ static void entries_are_found_however_they_collide(void **state) {
     }
 }
 
-static void the_order_outlives_growing(void **state) {
+static void growing_keeps_the_order(void **state) {
     (void)state;
     pool *pool = pool_new();
     uint32_t growths = 0;
@@ -159,7 +159,7 @@ static void the_order_outlives_growing(void **state) {
     pool_free(pool);
 }
 
-static void the_empty_key_is_a_key(void **state) {
+static void accepts_the_empty_key(void **state) {
     (void)state;
     afc__table table = {.key_offset = AFC__ENTRY_END};
     assert_int_equal(afc__table_find(&table, 3, (afc_slice){NULL, 0}), 0);
@@ -173,7 +173,7 @@ static void the_empty_key_is_a_key(void **state) {
     afc__table_clear(&table);
 }
 
-static void a_table_that_cannot_grow_is_filled(void **state) {
+static void fills_table_that_cannot_grow(void **state) {
     (void)state;
     pool *pool = pool_new();
     change(pool, 1, 1, 0);
@@ -195,10 +195,10 @@ static void a_table_that_cannot_grow_is_filled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_are_found_however_they_collide),
-        cmocka_unit_test(the_order_outlives_growing),
-        cmocka_unit_test(the_empty_key_is_a_key),
-        cmocka_unit_test(a_table_that_cannot_grow_is_filled),
+        cmocka_unit_test(finds_entries_that_collide),
+        cmocka_unit_test(growing_keeps_the_order),
+        cmocka_unit_test(accepts_the_empty_key),
+        cmocka_unit_test(fills_table_that_cannot_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void check_kept(afc_cache *cache, const char *numbers) {
 
 /* ---- One value ----------------------------------------------------------------------------- */
 
-static void a_value_is_kept_replaced_and_removed(void **state) {
+static void stores_replaces_and_removes_values(void **state) {
     (void)state;
     cached_world world = {0};
     afc_cache *cache = small_cache(&world, 100, 60, 0);
@@ -72,7 +72,7 @@ static void a_value_is_kept_replaced_and_removed(void **state) {
     finish(cache, &world);
 }
 
-static void a_value_outlives_the_cache_for_who_copied_it(void **state) {
+static void copied_value_outlives_the_cache(void **state) {
     (void)state;
     cached_world world = {0};
     afc_cache *cache = small_cache(&world, 100, 60, 0);
@@ -90,7 +90,7 @@ static void a_value_outlives_the_cache_for_who_copied_it(void **state) {
     assert_int_equal(atomic_load(&world.alive), 0);
 }
 
-static void values_that_need_no_counting_are_handed_out_as_they_are(void **state) {
+static void returns_uncounted_values_as_they_are(void **state) {
     (void)state;
     afc_cache *cache = cache_new(NULL);
     static char value;
@@ -104,7 +104,7 @@ static void values_that_need_no_counting_are_handed_out_as_they_are(void **state
     afc_cache_free(cache);
 }
 
-static void what_cannot_be_kept_is_released_and_takes_the_old_along(void **state) {
+static void refused_value_is_released_and_removes_the_old_one(void **state) {
     (void)state;
     cached_world world = {0};
     afc_cache_options options = cached_options(&world);
@@ -136,7 +136,7 @@ static void what_cannot_be_kept_is_released_and_takes_the_old_along(void **state
 
 /* ---- Leaving ------------------------------------------------------------------------------- */
 
-static void the_oldest_leave_when_the_capacity_is_passed(void **state) {
+static void evicts_oldest_beyond_the_capacity(void **state) {
     (void)state;
     for (uint32_t shards = 1; shards <= 16; shards *= 4) {
         cached_world world = {0};
@@ -156,7 +156,7 @@ static void the_oldest_leave_when_the_capacity_is_passed(void **state) {
     }
 }
 
-static void a_value_beyond_the_lower_mark_leaves_as_the_last(void **state) {
+static void value_above_the_lower_mark_is_evicted_last(void **state) {
     (void)state;
     cached_world world = {0};
     afc_cache *cache = small_cache(&world, 10, 6, 1);
@@ -169,7 +169,7 @@ static void a_value_beyond_the_lower_mark_leaves_as_the_last(void **state) {
     finish(cache, &world);
 }
 
-static void there_are_never_more_than_so_many(void **state) {
+static void keeps_the_limit_of_entries(void **state) {
     (void)state;
     cached_world world = {0};
     afc_cache_options options = cached_options(&world);
@@ -190,7 +190,7 @@ static void there_are_never_more_than_so_many(void **state) {
     finish(cache, &world);
 }
 
-static void an_entry_lives_as_long_as_was_said(void **state) {
+static void entry_expires_after_its_time_to_live(void **state) {
     (void)state;
     cached_world world = {.now_us = 5};
     afc_cache_options options = cached_options(&world);
@@ -222,7 +222,7 @@ static void an_entry_lives_as_long_as_was_said(void **state) {
     finish(cache, &world);
 }
 
-static void the_system_clock_serves_where_none_is_given(void **state) {
+static void uses_the_system_clock_by_default(void **state) {
     (void)state;
     cached_world world = {0};
     afc_cache_options options = cached_options(&world);
@@ -234,7 +234,7 @@ static void the_system_clock_serves_where_none_is_given(void **state) {
     finish(cache, &world);
 }
 
-static void everything_is_counted(void **state) {
+static void counts_each_operation(void **state) {
     (void)state;
     cached_world world = {0};
     afc_cache *cache = small_cache(&world, 10, 6, 0);
@@ -253,7 +253,7 @@ static void everything_is_counted(void **state) {
     finish(cache, &world);
 }
 
-static void a_purge_of_many_takes_what_it_has_to(void **state) {
+static void purges_many_down_to_the_mark(void **state) {
     (void)state;
     enum { COUNT = 100000 };
     for (uint32_t shards = 1; shards <= 8; shards *= 8) {
@@ -274,7 +274,7 @@ static uint64_t heap_takes(uint64_t size) {
     return chunk < 32 ? 32 : chunk;
 }
 
-static void an_entry_costs_no_more_than_was_promised(void **state) {
+static void entry_overhead_is_within_the_documented_limit(void **state) {
     (void)state;
     for (int64_t ttl_ms = 0; ttl_ms <= 1000; ttl_ms += 1000) {
         afc_cache_options options = AFC_CACHE_INIT;
@@ -299,7 +299,7 @@ static void an_entry_costs_no_more_than_was_promised(void **state) {
     }
 }
 
-static void each_allocation_may_fail(void **state) {
+static void any_allocation_may_fail(void **state) {
     (void)state;
     TORTURE(n) {
         cached_world world = {0};
@@ -369,7 +369,7 @@ static void model_put(model *model, uint64_t key, uint64_t cost) {
     if (model->cost > 200) model_trim(model, 120);
 }
 
-static void the_cache_does_what_a_plain_one_does(void **state) {
+static void agrees_with_a_simple_model(void **state) {
     (void)state;
     for (uint32_t shards = 1; shards <= 64; shards *= 4) {
         cached_world world = {0};
@@ -402,7 +402,7 @@ static void the_cache_does_what_a_plain_one_does(void **state) {
     }
 }
 
-static void options_that_make_no_sense_are_refused(void **state) {
+static void refuses_invalid_options(void **state) {
     (void)state;
     afc_cache_options rows[5];
     for (size_t i = 0; i < COUNT_OF(rows); i++) rows[i] = (afc_cache_options)AFC_CACHE_INIT;
@@ -429,21 +429,21 @@ static void options_that_make_no_sense_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_is_kept_replaced_and_removed),
-        cmocka_unit_test(a_value_outlives_the_cache_for_who_copied_it),
-        cmocka_unit_test(values_that_need_no_counting_are_handed_out_as_they_are),
-        cmocka_unit_test(what_cannot_be_kept_is_released_and_takes_the_old_along),
-        cmocka_unit_test(the_oldest_leave_when_the_capacity_is_passed),
-        cmocka_unit_test(a_value_beyond_the_lower_mark_leaves_as_the_last),
-        cmocka_unit_test(there_are_never_more_than_so_many),
-        cmocka_unit_test(an_entry_lives_as_long_as_was_said),
-        cmocka_unit_test(the_system_clock_serves_where_none_is_given),
-        cmocka_unit_test(everything_is_counted),
-        cmocka_unit_test(a_purge_of_many_takes_what_it_has_to),
-        cmocka_unit_test(an_entry_costs_no_more_than_was_promised),
-        cmocka_unit_test(each_allocation_may_fail),
-        cmocka_unit_test(the_cache_does_what_a_plain_one_does),
-        cmocka_unit_test(options_that_make_no_sense_are_refused),
+        cmocka_unit_test(stores_replaces_and_removes_values),
+        cmocka_unit_test(copied_value_outlives_the_cache),
+        cmocka_unit_test(returns_uncounted_values_as_they_are),
+        cmocka_unit_test(refused_value_is_released_and_removes_the_old_one),
+        cmocka_unit_test(evicts_oldest_beyond_the_capacity),
+        cmocka_unit_test(value_above_the_lower_mark_is_evicted_last),
+        cmocka_unit_test(keeps_the_limit_of_entries),
+        cmocka_unit_test(entry_expires_after_its_time_to_live),
+        cmocka_unit_test(uses_the_system_clock_by_default),
+        cmocka_unit_test(counts_each_operation),
+        cmocka_unit_test(purges_many_down_to_the_mark),
+        cmocka_unit_test(entry_overhead_is_within_the_documented_limit),
+        cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(agrees_with_a_simple_model),
+        cmocka_unit_test(refuses_invalid_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void *count_up(void *context) {
     return NULL;
 }
 
-static void one_at_a_time_holds_a_lock_and_sleepers_are_woken(void **state) {
+static void lock_excludes_and_wakes_sleepers(void **state) {
     (void)state;
     counted counted = {.count = 0};
     pthread_t threads[COUNTERS];
@@ -94,7 +94,7 @@ static void *work(void *context) {
     return NULL;
 }
 
-static void many_threads_lose_nothing(void **state) {
+static void many_threads_lose_no_value(void **state) {
     (void)state;
     for (uint32_t round = 0; round < 4; round++) {
         cached_world world = {0};
@@ -176,7 +176,7 @@ static void leave(gate *gate, int way) {
     }
 }
 
-static void a_value_lives_until_its_reader_has_retained_it(void **state) {
+static void value_lives_until_its_reader_has_retained_it(void **state) {
     (void)state;
     for (int way = 0; way < 4; way++) {
         gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -204,7 +204,7 @@ static void a_value_lives_until_its_reader_has_retained_it(void **state) {
     }
 }
 
-static void the_count_of_readers_never_ends(void **state) {
+static void reader_count_may_wrap(void **state) {
     (void)state;
     cached_world world = {0};
     afc_cache_options options = cached_options(&world);
@@ -306,7 +306,7 @@ static void wait_for_evicted(pressed *pressed, size_t count) {
     pthread_mutex_unlock(&pressed->lock);
 }
 
-static void pressure_purges(void **state) {
+static void memory_pressure_purges(void **state) {
     (void)state;
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
@@ -341,7 +341,7 @@ static void pressure_purges(void **state) {
     afc_cache_free(cache);
 }
 
-static void what_cannot_be_watched_has_a_reason(void **state) {
+static void unavailable_pressure_file_gives_a_reason(void **state) {
     (void)state;
     afc_cache *cache = cache_new(NULL);
     afc_pressure_options options = AFC_PRESSURE_INIT;
@@ -364,7 +364,7 @@ static void what_cannot_be_watched_has_a_reason(void **state) {
     afc_cache_free(cache);
 }
 
-static void the_kernel_is_told_what_to_watch_for(void **state) {
+static void writes_the_trigger_to_the_kernel(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -380,7 +380,7 @@ static void the_kernel_is_told_what_to_watch_for(void **state) {
     folder_remove(&folder);
 }
 
-static void watching_may_find_no_memory(void **state) {
+static void watching_survives_failed_allocations(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -401,15 +401,15 @@ static void watching_may_find_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_at_a_time_holds_a_lock_and_sleepers_are_woken),
-        cmocka_unit_test(many_threads_lose_nothing),
-        cmocka_unit_test(a_value_lives_until_its_reader_has_retained_it),
-        cmocka_unit_test(the_count_of_readers_never_ends),
+        cmocka_unit_test(lock_excludes_and_wakes_sleepers),
+        cmocka_unit_test(many_threads_lose_no_value),
+        cmocka_unit_test(value_lives_until_its_reader_has_retained_it),
+        cmocka_unit_test(reader_count_may_wrap),
         cmocka_unit_test(callbacks_may_use_the_cache),
-        cmocka_unit_test(pressure_purges),
-        cmocka_unit_test(what_cannot_be_watched_has_a_reason),
-        cmocka_unit_test(the_kernel_is_told_what_to_watch_for),
-        cmocka_unit_test(watching_may_find_no_memory),
+        cmocka_unit_test(memory_pressure_purges),
+        cmocka_unit_test(unavailable_pressure_file_gives_a_reason),
+        cmocka_unit_test(writes_the_trigger_to_the_kernel),
+        cmocka_unit_test(watching_survives_failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

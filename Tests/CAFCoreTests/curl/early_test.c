@@ -127,7 +127,7 @@ static call *send_through(world *world, const char *proxy, const bodies *bodies)
     return call;
 }
 
-static void the_answer_counts_behind_a_proxy(void **state) {
+static void returns_early_response_through_proxy(void **state) {
     (void)state;
     world *world = plain_world();
     bodies bodies;
@@ -168,7 +168,7 @@ static void answer_through_socks(afts_conn *conn, const struct afts_request *req
 }
 
 /** What libcurl can't have of the answer is lost, but its host is never looked up here. */
-static void hosts_behind_socks_are_not_looked_up(void **state) {
+static void socks_proxy_resolves_the_host(void **state) {
     (void)state;
     world *world = plain_world();
     bodies bodies;
@@ -190,21 +190,21 @@ static void hosts_behind_socks_are_not_looked_up(void **state) {
     world_free(world);
 }
 
-static void the_answer_counts_when_the_connection_is_closed(void **state) {
+static void returns_early_response_before_close(void **state) {
     (void)state;
     world *world = plain_world();
     check_early(world, false);
     world_free(world);
 }
 
-static void the_answer_counts_when_the_connection_is_reset(void **state) {
+static void returns_early_response_before_reset(void **state) {
     (void)state;
     world *world = plain_world();
     check_early(world, true);
     world_free(world);
 }
 
-static void the_answer_counts_over_tls(void **state) {
+static void returns_early_response_over_tls(void **state) {
     (void)state;
     world *world = tls_world();
     check_early(world, false);
@@ -213,7 +213,7 @@ static void the_answer_counts_over_tls(void **state) {
 }
 
 /** What libcurl has to take apart, as on any connection. */
-static void every_framing_is_read_in_the_end(void **state) {
+static void reads_early_response_in_each_framing(void **state) {
     (void)state;
     static const char *const answers[] = {
         "HTTP/1.1 413 No\r\nContent-Length: 9\r\n\r\ntoo large",
@@ -237,7 +237,7 @@ static void every_framing_is_read_in_the_end(void **state) {
     bodies_remove(&bodies);
 }
 
-static void a_large_answer_comes_whole(void **state) {
+static void reads_large_early_response_whole(void **state) {
     (void)state;
     /* No longer than any receive buffer: what a server could not yet send goes with its reset. */
     static char page[30000];
@@ -260,7 +260,7 @@ static void a_large_answer_comes_whole(void **state) {
 }
 
 /** A redirect is followed, with the body once more if it says so. */
-static void an_early_redirect_is_followed(void **state) {
+static void follows_early_redirect(void **state) {
     (void)state;
     bodies bodies;
     bodies_make(&bodies);
@@ -284,7 +284,7 @@ static void an_early_redirect_is_followed(void **state) {
  * Below 300 the rest is sent all the same (RFC 9112 9.3: the connection could be used again only
  * then); that it can't be changes nothing about an answer that is there.
  */
-static void a_success_in_the_middle_is_the_answer(void **state) {
+static void returns_early_success(void **state) {
     (void)state;
     bodies bodies;
     bodies_make(&bodies);
@@ -301,7 +301,7 @@ static void a_success_in_the_middle_is_the_answer(void **state) {
     bodies_remove(&bodies);
 }
 
-static void a_connection_lost_without_an_answer_is_lost(void **state) {
+static void connection_lost_without_response_fails(void **state) {
     (void)state;
     bodies bodies;
     bodies_make(&bodies);
@@ -325,7 +325,7 @@ static void a_connection_lost_without_an_answer_is_lost(void **state) {
 }
 
 /** What came is no answer, or half of one. */
-static void half_an_answer_is_none(void **state) {
+static void incomplete_early_response_fails(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -350,17 +350,17 @@ static void half_an_answer_is_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_answer_counts_behind_a_proxy),
-        cmocka_unit_test(hosts_behind_socks_are_not_looked_up),
-        cmocka_unit_test(the_answer_counts_when_the_connection_is_closed),
-        cmocka_unit_test(the_answer_counts_when_the_connection_is_reset),
-        cmocka_unit_test(the_answer_counts_over_tls),
-        cmocka_unit_test(every_framing_is_read_in_the_end),
-        cmocka_unit_test(a_large_answer_comes_whole),
-        cmocka_unit_test(an_early_redirect_is_followed),
-        cmocka_unit_test(a_success_in_the_middle_is_the_answer),
-        cmocka_unit_test(a_connection_lost_without_an_answer_is_lost),
-        cmocka_unit_test(half_an_answer_is_none),
+        cmocka_unit_test(returns_early_response_through_proxy),
+        cmocka_unit_test(socks_proxy_resolves_the_host),
+        cmocka_unit_test(returns_early_response_before_close),
+        cmocka_unit_test(returns_early_response_before_reset),
+        cmocka_unit_test(returns_early_response_over_tls),
+        cmocka_unit_test(reads_early_response_in_each_framing),
+        cmocka_unit_test(reads_large_early_response_whole),
+        cmocka_unit_test(follows_early_redirect),
+        cmocka_unit_test(returns_early_success),
+        cmocka_unit_test(connection_lost_without_response_fails),
+        cmocka_unit_test(incomplete_early_response_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static void serve_twice(world *world, const body *body, afc_slice rest, bool wai
     serve(world, "/", script);
 }
 
-static void bodies_are_decoded(void **state) {
+static void decodes_bodies(void **state) {
     world *world = *state;
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
         serve_twice(world, &bodies[i], (afc_slice){NULL, 0}, false);
@@ -76,7 +76,7 @@ static void check_rest(world *world, const body *body, afc_slice rest) {
     }
 }
 
-static void garbage_behind_an_encoded_body_breaks_the_protocol(void **state) {
+static void refuses_garbage_behind_encoded_body(void **state) {
     world *world = *state;
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
         check_rest(world, &bodies[i], (afc_slice){garbage, sizeof garbage - 1});
@@ -84,7 +84,7 @@ static void garbage_behind_an_encoded_body_breaks_the_protocol(void **state) {
 }
 
 /** RFC 1952 2.2 allows it, but no libcurl decodes it. */
-static void second_gzip_member_is_reported(void **state) {
+static void reports_second_gzip_member(void **state) {
     world *world = *state;
     check_rest(world, &bodies[0], bodies[0].bytes);
     serve_twice(world, &bodies[0], bodies[0].bytes, false);
@@ -96,9 +96,9 @@ static void second_gzip_member_is_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(bodies_are_decoded),
-        WORLD_TEST(garbage_behind_an_encoded_body_breaks_the_protocol),
-        WORLD_TEST(second_gzip_member_is_reported),
+        WORLD_TEST(decodes_bodies),
+        WORLD_TEST(refuses_garbage_behind_encoded_body),
+        WORLD_TEST(reports_second_gzip_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void check_faults(world *world, const fault *faults, size_t count) {
 
 /* ---- Heads --------------------------------------------------------------------------------- */
 
-static void what_is_no_http_is_no_answer(void **state) {
+static void refuses_what_is_not_http(void **state) {
     static const fault faults[] = {
         {SENT("SSH-2.0-OpenSSH_9.2\r\n"), AFC_EPROTOCOL},
         {SENT("hello, this is HTTP/0.9"), AFC_EPROTOCOL},
@@ -53,7 +53,7 @@ static void what_is_no_http_is_no_answer(void **state) {
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
-static void a_head_that_does_not_end_is_no_head(void **state) {
+static void refuses_head_without_end(void **state) {
     static const fault faults[] = {
         {SENT(""), AFC_ELOST},
         /* Before the end of its first line an answer has not begun. */
@@ -69,7 +69,7 @@ static void a_head_that_does_not_end_is_no_head(void **state) {
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
-static void broken_fields_are_refused(void **state) {
+static void refuses_broken_fields(void **state) {
     static const fault faults[] = {
         {SENT("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), AFC_EPROTOCOL},
         {SENT("HTTP/1.1 200 OK\r\n: no name\r\n\r\n"), AFC_EPROTOCOL},
@@ -89,7 +89,7 @@ static void broken_fields_are_refused(void **state) {
 
 /* ---- Framing ------------------------------------------------------------------------------- */
 
-static void lengths_that_are_none_are_refused(void **state) {
+static void refuses_invalid_lengths(void **state) {
     static const fault faults[] = {
         {SENT("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx"), AFC_EPROTOCOL},
         {SENT("HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\nx"), AFC_EPROTOCOL},
@@ -114,7 +114,7 @@ static void lengths_that_are_none_are_refused(void **state) {
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
-static void equal_lengths_are_one(void **state) {
+static void accepts_equal_repeated_lengths(void **state) {
     static const fault faults[] = {
         {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx"), AFC_OK},
         {SENT("HTTP/1.1 200 OK\r\nContent-Length: 00001\r\n\r\nx"), AFC_OK},
@@ -124,7 +124,7 @@ static void equal_lengths_are_one(void **state) {
 
 #define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-static void broken_chunks_are_refused(void **state) {
+static void refuses_broken_chunks(void **state) {
     static const fault faults[] = {
         {SENT(CHUNKED "xyz\r\n"), AFC_EPROTOCOL},
         {SENT(CHUNKED "-1\r\nx\r\n0\r\n\r\n"), AFC_EPROTOCOL},
@@ -139,7 +139,7 @@ static void broken_chunks_are_refused(void **state) {
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
-static void bodies_that_end_early_are_truncated(void **state) {
+static void reports_truncated_bodies(void **state) {
     static const fault faults[] = {
         {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"), AFC_ETRUNCATED},
         {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n1234"), AFC_ETRUNCATED},
@@ -152,7 +152,7 @@ static void bodies_that_end_early_are_truncated(void **state) {
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
-static void bytes_after_the_body_belong_to_nobody(void **state) {
+static void ignores_bytes_after_the_body(void **state) {
     world *world = *state;
     static const char *const answers[] = {
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nX-Smuggled: 1\r\n"
@@ -173,7 +173,7 @@ static void bytes_after_the_body_belong_to_nobody(void **state) {
     }
 }
 
-static void a_long_chunk_extension_is_no_body(void **state) {
+static void long_chunk_extension_is_not_part_of_the_body(void **state) {
     world *world = *state;
     static char extension[512 * 1024];
     memset(extension, 'e', sizeof extension);
@@ -188,7 +188,7 @@ static void a_long_chunk_extension_is_no_body(void **state) {
     call_free(call);
 }
 
-static void broken_encodings_are_refused(void **state) {
+static void refuses_broken_encodings(void **state) {
     static const fault faults[] = {
         {SENT("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\nnot gzip"),
          AFC_EPROTOCOL},
@@ -205,7 +205,7 @@ static void broken_encodings_are_refused(void **state) {
 
 /* ---- Connections that break ---------------------------------------------------------------- */
 
-static void a_reset_is_a_lost_connection(void **state) {
+static void reports_reset_as_lost_connection(void **state) {
     world *world = *state;
     static const char *const before[] = {"",
                                          "HTT",
@@ -242,7 +242,7 @@ static void check_port_is_held(uint16_t port) {
     close(descriptor);
 }
 
-static void a_server_that_refuses_is_not_connected(void **state) {
+static void reports_refused_connection(void **state) {
     world *world = *state;
     afts_server_stop(world->server);
     check_port_is_held(afts_server_port(world->server));
@@ -253,7 +253,7 @@ static void a_server_that_refuses_is_not_connected(void **state) {
     call_free(call);
 }
 
-static void a_name_that_does_not_exist_is_not_resolved(void **state) {
+static void reports_unknown_host_name(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
     call->request.url = "http://no-such-host.invalid/";
@@ -262,7 +262,7 @@ static void a_name_that_does_not_exist_is_not_resolved(void **state) {
     call_free(call);
 }
 
-static void a_connection_closed_at_once_is_lost(void **state) {
+static void reports_connection_closed_at_once(void **state) {
     world *world = *state;
     for (int resets = 0; resets <= 1; resets++) {
         afts_script *script = afts_script_new();
@@ -279,7 +279,7 @@ static void a_connection_closed_at_once_is_lost(void **state) {
     }
 }
 
-static void an_answer_before_the_body_was_read_counts(void **state) {
+static void returns_response_sent_before_the_body_was_read(void **state) {
     world *world = *state;
     static const char body[2 << 20];
     afts_script *script = afts_script_new();
@@ -295,7 +295,7 @@ static void an_answer_before_the_body_was_read_counts(void **state) {
     call_free(call);
 }
 
-static void a_reset_while_sending_kills_nobody(void **state) {
+static void reset_while_sending_raises_no_signal(void **state) {
     world *world = *state;
     static const char body[4 << 20];
     afts_script *script = afts_script_new();
@@ -312,7 +312,7 @@ static void a_reset_while_sending_kills_nobody(void **state) {
     }
 }
 
-static void a_tls_body_needs_its_goodbye(void **state) {
+static void tls_body_without_length_needs_close_notify(void **state) {
     (void)state;
     world *world = world_new_tls();
     for (unsigned i = 0; i < 4; i++) {
@@ -334,7 +334,7 @@ static void a_tls_body_needs_its_goodbye(void **state) {
     world_free(world);
 }
 
-static void a_tls_body_of_known_length_needs_no_goodbye(void **state) {
+static void tls_body_of_known_length_needs_no_close_notify(void **state) {
     (void)state;
     world *world = world_new_tls();
     afts_script *script = afts_script_new();
@@ -345,7 +345,7 @@ static void a_tls_body_of_known_length_needs_no_goodbye(void **state) {
     world_free(world);
 }
 
-static void garbage_in_place_of_tls_is_refused(void **state) {
+static void refuses_garbage_in_place_of_tls(void **state) {
     (void)state;
     world *world = world_new_tls();
     afts_script *script = afts_script_new();
@@ -358,25 +358,25 @@ static void garbage_in_place_of_tls_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(what_is_no_http_is_no_answer),
-        WORLD_TEST(a_head_that_does_not_end_is_no_head),
-        WORLD_TEST(broken_fields_are_refused),
-        WORLD_TEST(lengths_that_are_none_are_refused),
-        WORLD_TEST(equal_lengths_are_one),
-        WORLD_TEST(broken_chunks_are_refused),
-        WORLD_TEST(bodies_that_end_early_are_truncated),
-        WORLD_TEST(bytes_after_the_body_belong_to_nobody),
-        WORLD_TEST(a_long_chunk_extension_is_no_body),
-        WORLD_TEST(broken_encodings_are_refused),
-        WORLD_TEST(a_reset_is_a_lost_connection),
-        WORLD_TEST(a_server_that_refuses_is_not_connected),
-        WORLD_TEST(a_name_that_does_not_exist_is_not_resolved),
-        WORLD_TEST(a_connection_closed_at_once_is_lost),
-        WORLD_TEST(an_answer_before_the_body_was_read_counts),
-        WORLD_TEST(a_reset_while_sending_kills_nobody),
-        cmocka_unit_test(a_tls_body_needs_its_goodbye),
-        cmocka_unit_test(a_tls_body_of_known_length_needs_no_goodbye),
-        cmocka_unit_test(garbage_in_place_of_tls_is_refused),
+        WORLD_TEST(refuses_what_is_not_http),
+        WORLD_TEST(refuses_head_without_end),
+        WORLD_TEST(refuses_broken_fields),
+        WORLD_TEST(refuses_invalid_lengths),
+        WORLD_TEST(accepts_equal_repeated_lengths),
+        WORLD_TEST(refuses_broken_chunks),
+        WORLD_TEST(reports_truncated_bodies),
+        WORLD_TEST(ignores_bytes_after_the_body),
+        WORLD_TEST(long_chunk_extension_is_not_part_of_the_body),
+        WORLD_TEST(refuses_broken_encodings),
+        WORLD_TEST(reports_reset_as_lost_connection),
+        WORLD_TEST(reports_refused_connection),
+        WORLD_TEST(reports_unknown_host_name),
+        WORLD_TEST(reports_connection_closed_at_once),
+        WORLD_TEST(returns_response_sent_before_the_body_was_read),
+        WORLD_TEST(reset_while_sending_raises_no_signal),
+        cmocka_unit_test(tls_body_without_length_needs_close_notify),
+        cmocka_unit_test(tls_body_of_known_length_needs_no_close_notify),
+        cmocka_unit_test(refuses_garbage_in_place_of_tls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

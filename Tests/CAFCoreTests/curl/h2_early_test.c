@@ -217,7 +217,7 @@ static void check_row(const row *any, upload *upload, uint64_t position, afc_bod
     world_free(world);
 }
 
-static void what_a_server_says_in_the_middle_of_a_body_is_heard(void **state) {
+static void returns_response_sent_in_the_middle_of_the_request_body(void **state) {
     (void)state;
     upload upload = {.bytes = calloc(1, SIZE)};
     assert_non_null(upload.bytes);
@@ -329,7 +329,7 @@ static void check_stuck(bool reads_once, afc_status expected) {
     free(stuck);
 }
 
-static void a_request_is_repeated_with_all_of_its_body(void **state) {
+static void repeats_request_with_its_whole_body(void **state) {
     (void)state;
     check_stuck(false, AFC_OK);
     check_stuck(true, reads_without_window() ? AFC_EREPLAY : AFC_OK);
@@ -337,8 +337,8 @@ static void a_request_is_repeated_with_all_of_its_body(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_server_says_in_the_middle_of_a_body_is_heard),
-        cmocka_unit_test(a_request_is_repeated_with_all_of_its_body),
+        cmocka_unit_test(returns_response_sent_in_the_middle_of_the_request_body),
+        cmocka_unit_test(repeats_request_with_its_whole_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static size_t connections_of(world *world) {
 
 /* ---- Readers that wait --------------------------------------------------------------------- */
 
-static void a_slow_reader_stops_the_server(void **state) {
+static void slow_reader_stops_the_server(void **state) {
     (void)state;
     server server = {.role = ENDLESS, .count = 1};
     world *world = world_of(&server);
@@ -140,7 +140,7 @@ static void a_slow_reader_stops_the_server(void **state) {
     world_free(world);
 }
 
-static void neighbours_of_a_held_stream_go_on(void **state) {
+static void paused_stream_does_not_stop_others(void **state) {
     (void)state;
     server server = {.role = ENDLESS, .count = 1};
     world *world = world_of(&server);
@@ -165,7 +165,7 @@ static void neighbours_of_a_held_stream_go_on(void **state) {
     world_free(world);
 }
 
-static void a_connection_set_apart_is_used_again(void **state) {
+static void isolated_connection_is_reused(void **state) {
     (void)state;
     server server = {0};
     world *world = world_of(&server);
@@ -188,7 +188,7 @@ static void a_connection_set_apart_is_used_again(void **state) {
     world_free(world);
 }
 
-static void as_many_streams_as_one_likes_are_held_at_once(void **state) {
+static void many_streams_can_be_paused_at_once(void **state) {
     (void)state;
     server server = {.role = ENDLESS, .count = STREAMS};
     world *world = world_of(&server);
@@ -222,7 +222,7 @@ static afc_status suspend(call *call, afc_response *response) {
     return AFC_OK;
 }
 
-static void neighbours_of_a_suspended_task_go_on(void **state) {
+static void suspended_task_does_not_stop_others(void **state) {
     (void)state;
     server server = {.role = LARGE_FIRST, .count = 1};
     world *world = world_of(&server);
@@ -249,7 +249,7 @@ static afc_status to_file(call *call, afc_response *response) {
 }
 
 /** Nobody knew that when the connection was chosen. */
-static void what_becomes_a_download_may_share_its_connection(void **state) {
+static void response_that_becomes_a_download_shares_its_connection(void **state) {
     (void)state;
     server server = {.role = LARGE_FIRST, .count = 1};
     world *world = world_of(&server);
@@ -272,7 +272,7 @@ static void what_becomes_a_download_may_share_its_connection(void **state) {
 }
 
 /** What moves on a connection is not what moves for a task. */
-static void a_task_without_an_answer_ends_though_its_neighbours_get_theirs(void **state) {
+static void idle_task_times_out_beside_active_streams(void **state) {
     (void)state;
     server server = {.role = SILENT_FIRST, .count = 1};
     world *world = world_of(&server);
@@ -290,7 +290,7 @@ static void a_task_without_an_answer_ends_though_its_neighbours_get_theirs(void 
     world_free(world);
 }
 
-static void the_crumbs_of_a_neighbour_are_no_sign_of_life(void **state) {
+static void bytes_of_other_streams_do_not_reset_the_idle_limit(void **state) {
     (void)state;
     if (!h2_multiplexes()) skip();
     server server = {.role = DRIBBLING, .count = 1};
@@ -313,14 +313,14 @@ static void the_crumbs_of_a_neighbour_are_no_sign_of_life(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slow_reader_stops_the_server),
-        cmocka_unit_test(neighbours_of_a_held_stream_go_on),
-        cmocka_unit_test(a_connection_set_apart_is_used_again),
-        cmocka_unit_test(as_many_streams_as_one_likes_are_held_at_once),
-        cmocka_unit_test(neighbours_of_a_suspended_task_go_on),
-        cmocka_unit_test(what_becomes_a_download_may_share_its_connection),
-        cmocka_unit_test(a_task_without_an_answer_ends_though_its_neighbours_get_theirs),
-        cmocka_unit_test(the_crumbs_of_a_neighbour_are_no_sign_of_life),
+        cmocka_unit_test(slow_reader_stops_the_server),
+        cmocka_unit_test(paused_stream_does_not_stop_others),
+        cmocka_unit_test(isolated_connection_is_reused),
+        cmocka_unit_test(many_streams_can_be_paused_at_once),
+        cmocka_unit_test(suspended_task_does_not_stop_others),
+        cmocka_unit_test(response_that_becomes_a_download_shares_its_connection),
+        cmocka_unit_test(idle_task_times_out_beside_active_streams),
+        cmocka_unit_test(bytes_of_other_streams_do_not_reset_the_idle_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void refuses_folded_first_line_after_interim_response(void **state) {
 }
 
 /** libcurl 7 adds the line to the last field of the round before, which it still has. */
-static void refuses_folded_first_line_after_rounds_of_authentication(void **state) {
+static void refuses_folded_first_line_after_authentication(void **state) {
     world *world = *state;
     afc_credentials only = {"me", "secret", NULL, AFC_AUTH_NTLM, true};
     for (size_t i = 0; i < ROUNDS; i++) {
@@ -147,7 +147,7 @@ static void refuses_folded_first_line_after_interim_response_without_fields(void
 }
 
 /** The folded line is not there yet when the status line is read. */
-static void refuses_folded_first_line_that_comes_byte_by_byte(void **state) {
+static void refuses_folded_first_line_received_byte_by_byte(void **state) {
     world *world = *state;
     for (size_t i = 0; i < 3; i++) {
         serve(world, "/a", answer(200, fields[i % COUNT_OF(fields)], "first"));
@@ -245,7 +245,7 @@ static void cancelled_wait_for_connection_leaves_nothing_behind(void **state) {
     world_free(world);
 }
 
-static void system_errors_are_those_of_their_task(void **state) {
+static void system_error_belongs_to_its_task(void **state) {
     world *world = *state;
     afts_script *reset = afts_script_new();
     afts_send_text(reset, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123");
@@ -268,17 +268,17 @@ int main(void) {
         WORLD_TEST(refuses_folded_first_line_after_redirect),
         WORLD_TEST(refuses_folded_first_line_after_other_requests),
         WORLD_TEST(refuses_folded_first_line_after_interim_response),
-        WORLD_TEST(refuses_folded_first_line_after_rounds_of_authentication),
+        WORLD_TEST(refuses_folded_first_line_after_authentication),
         cmocka_unit_test(refuses_folded_first_line_after_tunnel),
         WORLD_TEST(refuses_folded_first_line_after_retry),
         WORLD_TEST(refuses_folded_first_line_of_early_response),
         WORLD_TEST(refuses_folded_first_line_after_interim_response_without_fields),
-        WORLD_TEST(refuses_folded_first_line_that_comes_byte_by_byte),
+        WORLD_TEST(refuses_folded_first_line_received_byte_by_byte),
         WORLD_TEST(refuses_folded_first_line_of_traced_task),
         WORLD_TEST(refuses_folded_first_line_of_tunnel),
         WORLD_TEST(accepts_folded_line_behind_first_field),
         cmocka_unit_test(cancelled_wait_for_connection_leaves_nothing_behind),
-        WORLD_TEST(system_errors_are_those_of_their_task),
+        WORLD_TEST(system_error_belongs_to_its_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,38 +273,38 @@ static void check_servers(bool is_tls, ending ending) {
     world_free(world);
 }
 
-static void servers_that_stay_mix_no_responses(void **state) {
+static void keeps_responses_apart_if_hostile_server_stays(void **state) {
     (void)state;
     check_servers(false, STAYS);
 }
 
-static void servers_that_close_mix_no_responses(void **state) {
+static void keeps_responses_apart_if_hostile_server_closes(void **state) {
     (void)state;
     check_servers(false, CLOSES);
 }
 
-static void servers_that_reset_mix_no_responses(void **state) {
+static void keeps_responses_apart_if_hostile_server_resets(void **state) {
     (void)state;
     check_servers(false, RESETS);
 }
 
-static void tls_servers_that_stay_mix_no_responses(void **state) {
+static void keeps_responses_apart_if_hostile_tls_server_stays(void **state) {
     (void)state;
     check_servers(true, STAYS);
 }
 
-static void tls_servers_that_close_mix_no_responses(void **state) {
+static void keeps_responses_apart_if_hostile_tls_server_closes(void **state) {
     (void)state;
     check_servers(true, CLOSES);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(servers_that_stay_mix_no_responses),
-        cmocka_unit_test(servers_that_close_mix_no_responses),
-        cmocka_unit_test(servers_that_reset_mix_no_responses),
-        cmocka_unit_test(tls_servers_that_stay_mix_no_responses),
-        cmocka_unit_test(tls_servers_that_close_mix_no_responses),
+        cmocka_unit_test(keeps_responses_apart_if_hostile_server_stays),
+        cmocka_unit_test(keeps_responses_apart_if_hostile_server_closes),
+        cmocka_unit_test(keeps_responses_apart_if_hostile_server_resets),
+        cmocka_unit_test(keeps_responses_apart_if_hostile_tls_server_stays),
+        cmocka_unit_test(keeps_responses_apart_if_hostile_tls_server_closes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

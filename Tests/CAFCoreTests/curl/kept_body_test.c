@@ -207,7 +207,7 @@ static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
 }
 
 /** With no limit that counts, a task keeps what one read decodes to, and gives it back. */
-static void paused_bodies_keep_what_one_read_decodes_to(void **state) {
+static void paused_body_keeps_at_most_one_decoded_read(void **state) {
     (void)state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = TASKS + 1;
@@ -377,7 +377,7 @@ static void end_waits_for_kept_bytes(void **state) {
     }
 }
 
-static void connection_is_used_again_after_kept_end(void **state) {
+static void connection_is_reused_after_kept_end(void **state) {
     world *world = *state;
     serve(world, "/", encoded_answer(LENGTH, 200, "", (afc_slice){"fine", 4}));
     for (int i = 0; i < 5; i++) {
@@ -457,7 +457,7 @@ static ptrdiff_t read_slowly(void *context, void *buffer, size_t size) {
 }
 
 /** The request body goes on while bytes of the response are kept. */
-static void upload_goes_on_while_body_is_kept(void **state) {
+static void upload_continues_while_body_is_kept(void **state) {
     world *world = *state;
     size_t size;
     char *encoded = encode("0123456789", 10, &size);
@@ -606,15 +606,15 @@ int main(void) {
         WORLD_TEST(paused_bomb_ends_at_body_limit_at_once),
         WORLD_TEST(paused_bomb_ends_at_decoding_ratio_at_once),
         WORLD_TEST(suspended_bomb_ends_at_body_limit_at_once),
-        cmocka_unit_test(paused_bodies_keep_what_one_read_decodes_to),
+        cmocka_unit_test(paused_body_keeps_at_most_one_decoded_read),
         WORLD_TEST(transfer_coding_counts_as_encoded),
         WORLD_TEST(paused_body_is_delivered_whole),
         WORLD_TEST(suspended_body_is_delivered_whole),
         WORLD_TEST(throttled_body_is_delivered_whole),
         WORLD_TEST(end_waits_for_kept_bytes),
-        WORLD_TEST(connection_is_used_again_after_kept_end),
+        WORLD_TEST(connection_is_reused_after_kept_end),
         WORLD_TEST(challenged_body_is_kept_until_answered),
-        WORLD_TEST(upload_goes_on_while_body_is_kept),
+        WORLD_TEST(upload_continues_while_body_is_kept),
         cmocka_unit_test(paused_body_is_delivered_whole_over_http2),
         cmocka_unit_test(paused_body_is_delivered_whole_beside_others_over_http2),
         cmocka_unit_test(paused_bomb_ends_at_body_limit_over_http2),

@@ -88,7 +88,7 @@ static void session_ends_while_lookups_hang(void **state) {
     world_close_session(world);
 }
 
-static void task_goes_on_when_lookup_returns(void **state) {
+static void task_continues_when_lookup_returns(void **state) {
     world *world = *state;
     call *call = named_call(world, "hung.returns.test");
     call_start(call);
@@ -132,7 +132,7 @@ static void process_exits_while_lookup_hangs(void **state) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void child_looks_up_names_of_its_own(void **state) {
+static void child_process_looks_up_its_own_names(void **state) {
     world *world = *state;
     if (!CAN_FORK) return;
     call *hung = named_call(world, "hung.fork.test");
@@ -194,7 +194,7 @@ static void thousand_names_share_a_few_threads(void **state) {
     assert_true(names_count(NULL) <= COUNT / 2 + AFC__RESOLVER_MOST_THREADS);
 }
 
-static void one_lookup_serves_all_that_ask_for_the_name(void **state) {
+static void equal_names_share_one_lookup(void **state) {
     enum { COUNT = 50 };
     world *world = *state;
     call *calls[COUNT];
@@ -224,7 +224,7 @@ static void one_lookup_serves_all_that_ask_for_the_name(void **state) {
 }
 
 /** More than libcurl's cache keeps of a session, and then the first ones again. */
-static void names_leave_libcurl_and_come_back(void **state) {
+static void removed_names_are_resolved_again(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, "Connection: close", "here"));
     for (unsigned round = 0; round < 2; round++) {
@@ -269,7 +269,7 @@ static void old_addresses_are_looked_up_again(void **state) {
 
 /* ---- What a lookup says -------------------------------------------------------------------- */
 
-static void failed_lookup_is_explained(void **state) {
+static void failed_lookup_names_its_reason(void **state) {
     world *world = *state;
     call *call = named_call(world, "gone.test");
     call_perform(call);
@@ -287,7 +287,7 @@ static void failed_lookup_is_explained(void **state) {
     assert_int_equal(names_count("gone.test"), 2);
 }
 
-static void family_of_the_session_is_asked_for(void **state) {
+static void looks_up_the_address_family_of_the_session(void **state) {
     world *world = *state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network.ip_version = AFC_IP_V4;
@@ -304,7 +304,7 @@ static void family_of_the_session_is_asked_for(void **state) {
     assert_int_equal(names_family(), AF_INET6);
 }
 
-static void public_addresses_are_judged_after_the_lookup(void **state) {
+static void checks_for_public_addresses_after_the_lookup(void **state) {
     world *world = *state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network.require_public_addresses = true;
@@ -313,7 +313,7 @@ static void public_addresses_are_judged_after_the_lookup(void **state) {
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
 
-static void override_is_not_looked_up(void **state) {
+static void address_override_needs_no_lookup(void **state) {
     world *world = *state;
     uint16_t port = (uint16_t)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
     const afc_host_override overrides[] = {{"one.test", port, "127.0.0.1"},
@@ -343,7 +343,7 @@ static bool can_convert_names(void) {
 }
 
 /** The test program runs in the locale "C", in which libcurl alone can't convert a name. */
-static void host_in_another_script_is_looked_up_and_sent_as_a_labels(void **state) {
+static void unicode_host_is_looked_up_and_sent_as_a_labels(void **state) {
     world *world = *state;
     if (!can_convert_names()) return;
     serve(world, "/old",
@@ -364,7 +364,7 @@ static void host_in_another_script_is_looked_up_and_sent_as_a_labels(void **stat
  * RFC 5890: a U-label and its A-label are one host, so a redirect between them doesn't cross origins (RFC 9110 4.3.1), and
  * the credentials of the request stay.
  */
-static void redirect_to_the_same_host_in_another_script_keeps_credentials(void **state) {
+static void redirect_to_unicode_form_of_the_host_keeps_credentials(void **state) {
     world *world = *state;
     if (!can_convert_names()) return;
     const char *const spellings[] = {"xn--bcher-kva.test", "b\u00fccher.test", "B\u00dcCHER.test",
@@ -400,7 +400,7 @@ static afc_redirect_answer lead_to_u_label(call *call, afc_redirect *redirect) {
 }
 
 /** The callback's URL is compared as the server's is: what it passes on stays with the host, however it is written. */
-static void callback_may_write_the_host_in_another_script(void **state) {
+static void callback_may_use_unicode_host(void **state) {
     world *world = *state;
     if (!can_convert_names()) return;
     serve(world, "/new", answer(200, NULL, "here"));
@@ -421,7 +421,7 @@ static void callback_may_write_the_host_in_another_script(void **state) {
 }
 
 /** Without IDN libcurl would send the octets as they are (RFC 9110 4.2 has no such hosts). */
-static void refuses_host_in_another_script_without_idn(void **state) {
+static void refuses_unicode_host_without_idn(void **state) {
     world *world = *state;
     if (can_convert_names()) return;
     expect(world, "b\u00fccher.test", AFC_EUNSUPPORTED);
@@ -429,7 +429,7 @@ static void refuses_host_in_another_script_without_idn(void **state) {
 }
 
 /** What a mapping brings forth is checked like any host. */
-static void host_that_maps_to_separators_is_refused(void **state) {
+static void refuses_host_that_maps_to_separators(void **state) {
     world *world = *state;
     if (!can_convert_names()) return;
     const char *const hosts[] = {
@@ -448,7 +448,7 @@ static void host_that_maps_to_separators_is_refused(void **state) {
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
 
-static void host_that_maps_to_an_address_is_one(void **state) {
+static void host_that_maps_to_an_address_is_an_address(void **state) {
     world *world = *state;
     if (!can_convert_names()) return;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
@@ -476,7 +476,7 @@ static const char *proxy_named(world *world, relay *relay, const char *scheme, c
 }
 
 /** Proxies see the host twice, in the request line and in Host (RFC 9112 3.2.2): both have to be what servers know. */
-static void forwards_host_in_another_script_as_a_labels(void **state) {
+static void forwards_unicode_host_as_a_labels(void **state) {
     world *world = *state;
     if (!can_convert_names()) return;
     relay *relay = relay_new(world);
@@ -534,7 +534,7 @@ static void cancel_ends_task_while_two_names_hang(void **state) {
     call_free(call);
 }
 
-static void server_for_names_over_https_is_looked_up_like_any_host(void **state) {
+static void doh_server_is_looked_up_like_any_host(void **state) {
     world *world = *state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network.doh_url = "https://hung.doh.test/dns-query";
@@ -588,27 +588,27 @@ int main(void) {
         NAMES_TEST(cancel_ends_task_while_lookup_hangs),
         NAMES_TEST(time_limits_end_task_while_lookup_hangs),
         NAMES_TEST(session_ends_while_lookups_hang),
-        NAMES_TEST(task_goes_on_when_lookup_returns),
-        NAMES_TEST(child_looks_up_names_of_its_own),
+        NAMES_TEST(task_continues_when_lookup_returns),
+        NAMES_TEST(child_process_looks_up_its_own_names),
         NAMES_TEST(thousand_names_share_a_few_threads),
-        NAMES_TEST(one_lookup_serves_all_that_ask_for_the_name),
-        NAMES_TEST(names_leave_libcurl_and_come_back),
+        NAMES_TEST(equal_names_share_one_lookup),
+        NAMES_TEST(removed_names_are_resolved_again),
         NAMES_TEST(open_connection_needs_no_lookup),
         NAMES_TEST(old_addresses_are_looked_up_again),
-        NAMES_TEST(failed_lookup_is_explained),
-        NAMES_TEST(family_of_the_session_is_asked_for),
-        NAMES_TEST(public_addresses_are_judged_after_the_lookup),
-        NAMES_TEST(override_is_not_looked_up),
-        NAMES_TEST(host_in_another_script_is_looked_up_and_sent_as_a_labels),
-        NAMES_TEST(redirect_to_the_same_host_in_another_script_keeps_credentials),
-        NAMES_TEST(callback_may_write_the_host_in_another_script),
-        NAMES_TEST(refuses_host_in_another_script_without_idn),
-        NAMES_TEST(host_that_maps_to_separators_is_refused),
-        NAMES_TEST(host_that_maps_to_an_address_is_one),
-        NAMES_TEST(forwards_host_in_another_script_as_a_labels),
+        NAMES_TEST(failed_lookup_names_its_reason),
+        NAMES_TEST(looks_up_the_address_family_of_the_session),
+        NAMES_TEST(checks_for_public_addresses_after_the_lookup),
+        NAMES_TEST(address_override_needs_no_lookup),
+        NAMES_TEST(unicode_host_is_looked_up_and_sent_as_a_labels),
+        NAMES_TEST(redirect_to_unicode_form_of_the_host_keeps_credentials),
+        NAMES_TEST(callback_may_use_unicode_host),
+        NAMES_TEST(refuses_unicode_host_without_idn),
+        NAMES_TEST(refuses_host_that_maps_to_separators),
+        NAMES_TEST(host_that_maps_to_an_address_is_an_address),
+        NAMES_TEST(forwards_unicode_host_as_a_labels),
         NAMES_TEST(proxy_is_looked_up_and_its_target_only_for_socks5),
         NAMES_TEST(cancel_ends_task_while_two_names_hang),
-        NAMES_TEST(server_for_names_over_https_is_looked_up_like_any_host),
+        NAMES_TEST(doh_server_is_looked_up_like_any_host),
         NAMES_TEST(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void expect(world *world, const char *url, const char *socket, afc_status
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-static void an_override_stands_for_a_name_on_its_port_alone(void **state) {
+static void override_applies_to_its_name_and_port_only(void **state) {
     world *world = *state;
     uint16_t port = port_of(world);
     serve(world, "/", answer(200, NULL, "here"));
@@ -64,7 +64,7 @@ static void an_override_stands_for_a_name_on_its_port_alone(void **state) {
     expect(world, text_of(world, "http://example.test:%u/", port), NULL, AFC_EDNS);
 }
 
-static void every_host_may_have_one_override(void **state) {
+static void wildcard_override_applies_to_each_host(void **state) {
     world *world = *state;
     uint16_t port = port_of(world);
     serve(world, "/", answer(200, NULL, "here"));
@@ -74,7 +74,7 @@ static void every_host_may_have_one_override(void **state) {
     expect(world, text_of(world, "http://b.invalid:%u/", port), NULL, AFC_OK);
 }
 
-static void an_override_leads_to_the_proxy_too(void **state) {
+static void override_applies_to_the_proxy(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
     relay *relay = relay_new(world);
@@ -93,7 +93,7 @@ static void an_override_leads_to_the_proxy_too(void **state) {
     relay_free(relay);
 }
 
-static void options_that_make_no_sense_make_no_session(void **state) {
+static void refuses_invalid_network_options(void **state) {
     (void)state;
     const afc_host_override bad = {"a", 80, "b"};
     const afc_network_options rows[] = {
@@ -109,7 +109,7 @@ static void options_that_make_no_sense_make_no_session(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) try_session(&rows[i], AFC_EINVAL);
 }
 
-static void what_this_libcurl_cannot_do_is_unsupported(void **state) {
+static void reports_options_that_libcurl_lacks_as_unsupported(void **state) {
     (void)state;
     const afc_network_options servers = {.dns_servers = "192.0.2.1"};
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
@@ -129,7 +129,7 @@ static void what_this_libcurl_cannot_do_is_unsupported(void **state) {
 
 /* ---- Addresses and links ------------------------------------------------------------------- */
 
-static void one_family_of_addresses_may_be_asked_for(void **state) {
+static void connects_with_one_address_family(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
     const afc_host_override override = {"both.test", port_of(world), "::1,127.0.0.1"};
@@ -148,7 +148,7 @@ static void one_family_of_addresses_may_be_asked_for(void **state) {
     call_free(call);
 }
 
-static void connections_leave_by_the_address_that_is_named(void **state) {
+static void connects_from_the_local_address(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
     use(world, (afc_network_options){.interface = "host!127.0.0.5"});
@@ -162,7 +162,7 @@ static void connections_leave_by_the_address_that_is_named(void **state) {
 }
 
 /** S50: a name that leads to this network, on the first hop or a later one, leads nowhere. */
-static void hosts_can_be_held_to_public_addresses(void **state) {
+static void refuses_private_addresses_if_asked(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
     const afc_host_override overrides[] = {{"rebound.test", port_of(world), "127.0.0.1"},
@@ -202,7 +202,7 @@ static path path_of(const char *mark, const char *name) {
     return path;
 }
 
-static void a_session_may_live_at_a_socket(void **state) {
+static void session_connects_through_unix_socket(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
     const path paths[] = {path_of("/tmp/", "session"), path_of("@", "session")};
@@ -224,7 +224,7 @@ static void a_session_may_live_at_a_socket(void **state) {
 }
 
 /** S21: neither another socket's requests nor those over TCP, whatever their order. */
-static void connections_of_a_socket_serve_no_other(void **state) {
+static void unix_socket_connections_are_not_shared(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
     char url[64];
@@ -251,7 +251,7 @@ static void connections_of_a_socket_serve_no_other(void **state) {
     for (size_t i = 0; i < COUNT_OF(relays); i++) relay_free(relays[i]);
 }
 
-static void no_proxy_is_asked_for_a_socket(void **state) {
+static void unix_socket_bypasses_the_proxy(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
     const path path = path_of("/tmp/", "direct");
@@ -276,7 +276,7 @@ static void no_proxy_is_asked_for_a_socket(void **state) {
     relay_free(relay);
 }
 
-static void a_socket_that_is_not_there_is_a_connection_that_fails(void **state) {
+static void missing_unix_socket_fails_to_connect(void **state) {
     world *world = *state;
     expect(world, "http://any.invalid/", "/tmp/afcore-no-such-socket", AFC_ECONNECT);
 }
@@ -327,7 +327,7 @@ static void use_doh(world *world, dns *dns, const afc_network_options *network, 
     afc_trust_policy_release(options.trust);
 }
 
-static void names_are_asked_for_over_https(void **state) {
+static void resolves_names_over_https(void **state) {
     world *world = *state;
     dns dns = {0};
     afc_network_options network = ask(&dns);
@@ -346,7 +346,7 @@ static void names_are_asked_for_over_https(void **state) {
 }
 
 /** S50: neither for a name that isn't known there nor for a server that isn't trusted. */
-static void names_over_https_have_no_other_way(void **state) {
+static void failed_lookup_over_https_has_no_fallback(void **state) {
     world *world = *state;
     dns dns = {0};
     afc_network_options network = ask(&dns);
@@ -370,7 +370,7 @@ static void names_over_https_have_no_other_way(void **state) {
 }
 
 /** libcurl's own handles are at work for it when it goes. */
-static void who_waits_for_a_name_over_https_can_be_cancelled(void **state) {
+static void lookup_over_https_can_be_cancelled(void **state) {
     world *world = *state;
     dns dns = {0};
     afc_network_options network = ask(&dns);
@@ -401,21 +401,21 @@ static void who_waits_for_a_name_over_https_can_be_cancelled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(an_override_stands_for_a_name_on_its_port_alone),
-        WORLD_TEST(every_host_may_have_one_override),
-        WORLD_TEST(an_override_leads_to_the_proxy_too),
-        cmocka_unit_test(options_that_make_no_sense_make_no_session),
-        cmocka_unit_test(what_this_libcurl_cannot_do_is_unsupported),
-        WORLD_TEST(one_family_of_addresses_may_be_asked_for),
-        WORLD_TEST(connections_leave_by_the_address_that_is_named),
-        WORLD_TEST(hosts_can_be_held_to_public_addresses),
-        WORLD_TEST(a_session_may_live_at_a_socket),
-        WORLD_TEST(connections_of_a_socket_serve_no_other),
-        WORLD_TEST(no_proxy_is_asked_for_a_socket),
-        WORLD_TEST(a_socket_that_is_not_there_is_a_connection_that_fails),
-        WORLD_TEST(names_are_asked_for_over_https),
-        WORLD_TEST(names_over_https_have_no_other_way),
-        WORLD_TEST(who_waits_for_a_name_over_https_can_be_cancelled),
+        WORLD_TEST(override_applies_to_its_name_and_port_only),
+        WORLD_TEST(wildcard_override_applies_to_each_host),
+        WORLD_TEST(override_applies_to_the_proxy),
+        cmocka_unit_test(refuses_invalid_network_options),
+        cmocka_unit_test(reports_options_that_libcurl_lacks_as_unsupported),
+        WORLD_TEST(connects_with_one_address_family),
+        WORLD_TEST(connects_from_the_local_address),
+        WORLD_TEST(refuses_private_addresses_if_asked),
+        WORLD_TEST(session_connects_through_unix_socket),
+        WORLD_TEST(unix_socket_connections_are_not_shared),
+        WORLD_TEST(unix_socket_bypasses_the_proxy),
+        WORLD_TEST(missing_unix_socket_fails_to_connect),
+        WORLD_TEST(resolves_names_over_https),
+        WORLD_TEST(failed_lookup_over_https_has_no_fallback),
+        WORLD_TEST(lookup_over_https_can_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

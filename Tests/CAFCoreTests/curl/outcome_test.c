@@ -21,7 +21,7 @@ static size_t take_descriptors(int *taken) {
     return count;
 }
 
-static void too_many_open_files_are_not_a_refused_connection(void **state) {
+static void reports_too_many_open_files(void **state) {
     world *world = *state;
     struct rlimit before;
     int taken[FEW_FILES];
@@ -41,7 +41,7 @@ static void too_many_open_files_are_not_a_refused_connection(void **state) {
 }
 
 /** The response has no body, whatever its Content-Length says. */
-static void head_with_request_body_ends_with_the_head(void **state) {
+static void head_request_with_body_ends_with_the_head(void **state) {
     (void)state;
     static const size_t sizes[] = {4, 100000};
     static char body[100000];
@@ -76,7 +76,7 @@ static void check_long_field(world *world, const afc_header *field, afc_status e
     call_free(call);
 }
 
-static void request_heads_have_a_limit(void **state) {
+static void limits_request_heads(void **state) {
     world *world = *state;
     enum { TOO_LONG = 1500 * 1024 };
     char *value = malloc(TOO_LONG);
@@ -124,7 +124,7 @@ static void flood(afts_conn *conn, const struct afts_request *request, void *pay
     free(peer);
 }
 
-static void http_2_floods_break_the_protocol(void **state) {
+static void refuses_http_2_floods(void **state) {
     (void)state;
     world *world = h2_world(NULL);
     h2_serve(world, flood, NULL, H2_CLOSE);
@@ -140,10 +140,10 @@ static void http_2_floods_break_the_protocol(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(too_many_open_files_are_not_a_refused_connection),
-        cmocka_unit_test(head_with_request_body_ends_with_the_head),
-        WORLD_TEST(request_heads_have_a_limit),
-        cmocka_unit_test(http_2_floods_break_the_protocol),
+        WORLD_TEST(reports_too_many_open_files),
+        cmocka_unit_test(head_request_with_body_ends_with_the_head),
+        WORLD_TEST(limits_request_heads),
+        cmocka_unit_test(refuses_http_2_floods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static const char *proxy_url(world *world, const char *userinfo) {
     return text_of(world, "http://%s%s", userinfo, url_of(world, "") + 7);
 }
 
-static void plain_requests_are_repeated_for_the_proxy(void **state) {
+static void answers_proxy_challenge_of_plain_request(void **state) {
     world *world = *state;
     static const char *const challenges[] = {"Basic realm=x", DIGEST, "NTLM"};
     for (size_t i = 0; i < COUNT_OF(challenges); i++) {
@@ -41,7 +41,7 @@ static void plain_requests_are_repeated_for_the_proxy(void **state) {
     }
 }
 
-static void a_servers_credentials_are_not_a_proxys(void **state) {
+static void never_sends_server_credentials_to_proxy(void **state) {
     world *world = *state;
     guard guard = {
         .challenges = {"Basic realm=x"}, .user = "me", .password = "secret", .is_proxy = true};
@@ -101,7 +101,7 @@ static void end_tunnel(tunnel *tunnel) {
     world_free(tunnel->world);
 }
 
-static void tunnels_are_asked_for_again(void **state) {
+static void answers_proxy_challenge_of_tunnel(void **state) {
     (void)state;
     static const struct {
         const char *challenge, *admitted;
@@ -128,7 +128,7 @@ static void tunnels_are_asked_for_again(void **state) {
 }
 
 /** The first proxy asks and is answered; a redirect leads to another one, who asks as well. */
-static void another_proxy_hears_nothing(void **state) {
+static void never_sends_credentials_to_another_proxy(void **state) {
     world *first = *state;
     tunnel second = make_tunnel();
     relay_challenge(second.relay, "Basic realm=x", "Basic bWU6c2VjcmV0\r\n");
@@ -150,7 +150,7 @@ static void another_proxy_hears_nothing(void **state) {
     end_tunnel(&second);
 }
 
-static void digest_names_what_the_tunnel_is_for(void **state) {
+static void digest_covers_the_tunnel_target(void **state) {
     world *world = *state;
     guard guard = {.challenges = {DIGEST},
                    .user = "me",
@@ -168,7 +168,7 @@ static void digest_names_what_the_tunnel_is_for(void **state) {
     call_free(call);
 }
 
-static void the_caller_is_asked_about_tunnels_too(void **state) {
+static void callback_answers_tunnel_challenge(void **state) {
     (void)state;
     for (int is_later = 0; is_later < 2; is_later++) {
         tunnel tunnel = make_tunnel();
@@ -193,7 +193,7 @@ static void the_caller_is_asked_about_tunnels_too(void **state) {
     }
 }
 
-static void an_endless_head_before_a_tunnel_is_cut(void **state) {
+static void limits_heads_of_tunnels(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 407 No\r\n");
@@ -208,13 +208,13 @@ static void an_endless_head_before_a_tunnel_is_cut(void **state) {
 int main(void) {
     setenv("KRB5_CONFIG", "/dev/null", 1);
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(plain_requests_are_repeated_for_the_proxy),
-        WORLD_TEST(a_servers_credentials_are_not_a_proxys),
-        cmocka_unit_test(tunnels_are_asked_for_again),
-        WORLD_TEST(another_proxy_hears_nothing),
-        WORLD_TEST(digest_names_what_the_tunnel_is_for),
-        cmocka_unit_test(the_caller_is_asked_about_tunnels_too),
-        WORLD_TEST(an_endless_head_before_a_tunnel_is_cut),
+        WORLD_TEST(answers_proxy_challenge_of_plain_request),
+        WORLD_TEST(never_sends_server_credentials_to_proxy),
+        cmocka_unit_test(answers_proxy_challenge_of_tunnel),
+        WORLD_TEST(never_sends_credentials_to_another_proxy),
+        WORLD_TEST(digest_covers_the_tunnel_target),
+        cmocka_unit_test(callback_answers_tunnel_challenge),
+        WORLD_TEST(limits_heads_of_tunnels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

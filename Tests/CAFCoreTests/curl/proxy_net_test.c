@@ -43,7 +43,7 @@ static void check_lacks(const char *text, const char *part) {
     assert_null(strstr(text, part));
 }
 
-static void plain_requests_are_forwarded(void **state) {
+static void forwards_plain_requests(void **state) {
     route route = make_route(*state);
     serve(route.world, "/a/b?c=d", answer(200, NULL, "query"));
     use_all(&route, "http", "me:secret");
@@ -56,7 +56,7 @@ static void plain_requests_are_forwarded(void **state) {
     end_route(&route);
 }
 
-static void tunnels_keep_what_is_the_servers_from_the_proxy(void **state) {
+static void tunnel_hides_request_fields_from_proxy(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -74,7 +74,7 @@ static void tunnels_keep_what_is_the_servers_from_the_proxy(void **state) {
     world_free(world);
 }
 
-static void refused_tunnels_have_their_reason(void **state) {
+static void refused_tunnel_names_the_reason(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -94,7 +94,7 @@ static void refused_tunnels_have_their_reason(void **state) {
     world_free(world);
 }
 
-static void a_proxy_that_wants_credentials_answers_plain_requests_itself(void **state) {
+static void returns_407_for_plain_requests(void **state) {
     route route = make_route(*state);
     serve(route.world, "/denied", answer(407, "Proxy-Authenticate: Basic", "who?"));
     use_all(&route, "http", NULL);
@@ -104,7 +104,7 @@ static void a_proxy_that_wants_credentials_answers_plain_requests_itself(void **
     end_route(&route);
 }
 
-static void socks_looks_names_up_here_or_there(void **state) {
+static void socks_resolves_locally_or_remotely(void **state) {
     route route = make_route(*state);
     char longest[300] = "http://";
     memset(longest + 7, 'a', 255);
@@ -125,7 +125,7 @@ static void socks_looks_names_up_here_or_there(void **state) {
     end_route(&route);
 }
 
-static void longer_names_than_socks_has_room_for_are_refused(void **state) {
+static void refuses_names_too_long_for_socks(void **state) {
     route route = make_route(*state);
     use_all(&route, "socks5h", NULL);
     char url[400] = "http://";
@@ -138,7 +138,7 @@ static void longer_names_than_socks_has_room_for_are_refused(void **state) {
     end_route(&route);
 }
 
-static void socks_has_credentials_too(void **state) {
+static void socks_sends_credentials(void **state) {
     route route = make_route(*state);
     relay_ask_for(route.relay, "me", "secret");
     use_all(&route, "socks5h", "me:secret");
@@ -151,7 +151,7 @@ static void socks_has_credentials_too(void **state) {
     end_route(&route);
 }
 
-static void every_hop_has_the_proxy_of_its_url(void **state) {
+static void each_hop_uses_the_proxy_of_its_url(void **state) {
     route route = make_route(*state);
     const char *direct = url_of(route.world, "/direct");
     serve(route.world, "/first", answer(302, text_of(route.world, "Location: %s", direct), ""));
@@ -181,7 +181,7 @@ static void fetch_through(route *route, const char *url, const char *proxy) {
     call_free(call);
 }
 
-static void a_request_has_its_own_proxy_or_none(void **state) {
+static void request_can_choose_a_proxy_or_none(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -204,7 +204,7 @@ static void a_request_has_its_own_proxy_or_none(void **state) {
     world_free(world);
 }
 
-static void the_environment_is_read_once_and_only_by_us(void **state) {
+static void environment_is_read_once_and_not_by_libcurl(void **state) {
     route route = make_route(*state);
     setenv("http_proxy", relay_url(route.relay, "http", NULL), 1);
     use(&route, (afc_proxies)AFC_PROXIES_INIT);
@@ -226,7 +226,7 @@ static void the_environment_is_read_once_and_only_by_us(void **state) {
     end_route(&route);
 }
 
-static void a_proxy_that_cannot_be_used_is_no_reason_to_go_without(void **state) {
+static void unusable_proxy_never_falls_back_to_direct(void **state) {
     route route = make_route(*state);
     setenv("all_proxy", "ftp://proxy.invalid", 1);
     use(&route, (afc_proxies)AFC_PROXIES_INIT);
@@ -247,7 +247,7 @@ static void a_proxy_that_cannot_be_used_is_no_reason_to_go_without(void **state)
     end_route(&route);
 }
 
-static void a_proxy_that_is_not_there_is_a_connection_that_fails(void **state) {
+static void missing_proxy_fails_to_connect(void **state) {
     route route = make_route(*state);
     /* A server that has stopped holds its port, so nobody else is found there. */
     world *gone = world_new(NULL, NULL);
@@ -263,18 +263,18 @@ static void a_proxy_that_is_not_there_is_a_connection_that_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(plain_requests_are_forwarded),
-        cmocka_unit_test(tunnels_keep_what_is_the_servers_from_the_proxy),
-        cmocka_unit_test(refused_tunnels_have_their_reason),
-        WORLD_TEST(a_proxy_that_wants_credentials_answers_plain_requests_itself),
-        WORLD_TEST(socks_looks_names_up_here_or_there),
-        WORLD_TEST(longer_names_than_socks_has_room_for_are_refused),
-        WORLD_TEST(socks_has_credentials_too),
-        WORLD_TEST(every_hop_has_the_proxy_of_its_url),
-        cmocka_unit_test(a_request_has_its_own_proxy_or_none),
-        WORLD_TEST(the_environment_is_read_once_and_only_by_us),
-        WORLD_TEST(a_proxy_that_cannot_be_used_is_no_reason_to_go_without),
-        WORLD_TEST(a_proxy_that_is_not_there_is_a_connection_that_fails),
+        WORLD_TEST(forwards_plain_requests),
+        cmocka_unit_test(tunnel_hides_request_fields_from_proxy),
+        cmocka_unit_test(refused_tunnel_names_the_reason),
+        WORLD_TEST(returns_407_for_plain_requests),
+        WORLD_TEST(socks_resolves_locally_or_remotely),
+        WORLD_TEST(refuses_names_too_long_for_socks),
+        WORLD_TEST(socks_sends_credentials),
+        WORLD_TEST(each_hop_uses_the_proxy_of_its_url),
+        cmocka_unit_test(request_can_choose_a_proxy_or_none),
+        WORLD_TEST(environment_is_read_once_and_not_by_libcurl),
+        WORLD_TEST(unusable_proxy_never_falls_back_to_direct),
+        WORLD_TEST(missing_proxy_fails_to_connect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static void use(route *route, afc_trust_policy *trust, afc_trust_policy *proxy_t
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-static void tunnels_lead_through_tls(void **state) {
+static void tunnels_through_https_proxy(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -74,7 +74,7 @@ static void tunnels_lead_through_tls(void **state) {
     world_free(world);
 }
 
-static void plain_requests_are_forwarded_over_tls(void **state) {
+static void forwards_plain_requests_over_tls(void **state) {
     route route = make_route(*state);
     use(&route, NULL, policy_of(route.authority, false));
     for (int i = 0; i < 3; i++) check_fetch_url(route.world, "http://example.test/", AFC_OK);
@@ -90,7 +90,7 @@ static void plain_requests_are_forwarded_over_tls(void **state) {
     end_route(&route);
 }
 
-static void large_bodies_go_both_ways(void **state) {
+static void sends_and_receives_large_bodies(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -129,7 +129,7 @@ static void check_refused(route *route, const char *url, afc_trust_reason reason
     assert_int_equal(afts_server_stats(route->world->server).accepted, 0);
 }
 
-static void a_proxy_is_judged_before_it_hears_of_anything(void **state) {
+static void verifies_proxy_before_sending_anything(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -149,7 +149,7 @@ static void a_proxy_is_judged_before_it_hears_of_anything(void **state) {
     world_free(world);
 }
 
-static void a_proxy_has_the_name_that_it_is_asked_by(void **state) {
+static void checks_the_name_of_the_proxy(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -172,7 +172,7 @@ static void a_proxy_has_the_name_that_it_is_asked_by(void **state) {
 }
 
 /** S28: in a tunnel through http and https as without one. */
-static void pins_hold_in_tunnels(void **state) {
+static void checks_pins_in_tunnels(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -206,7 +206,7 @@ static void pins_hold_in_tunnels(void **state) {
 }
 
 /** S21: a tunnel, or a TLS session, that a lax policy made serves no strict one. */
-static void what_a_lax_policy_made_serves_no_strict_one(void **state) {
+static void strict_policy_never_reuses_connection_of_lax_policy(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -272,7 +272,7 @@ static afc_status count_question(void *context, afc_certificate_request *request
     return AFC_OK;
 }
 
-static void who_we_are_is_not_for_proxies(void **state) {
+static void never_sends_client_certificate_to_proxy(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -302,7 +302,7 @@ static void who_we_are_is_not_for_proxies(void **state) {
     world_free(world);
 }
 
-static void refused_tunnels_have_their_reason(void **state) {
+static void refused_tunnel_names_the_reason(void **state) {
     (void)state;
     world *world = world_new_tls();
     route route = make_route(world);
@@ -319,16 +319,16 @@ static void refused_tunnels_have_their_reason(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tunnels_lead_through_tls),
-        WORLD_TEST(plain_requests_are_forwarded_over_tls),
-        cmocka_unit_test(large_bodies_go_both_ways),
-        cmocka_unit_test(a_proxy_is_judged_before_it_hears_of_anything),
-        cmocka_unit_test(a_proxy_has_the_name_that_it_is_asked_by),
-        cmocka_unit_test(pins_hold_in_tunnels),
-        cmocka_unit_test(what_a_lax_policy_made_serves_no_strict_one),
+        cmocka_unit_test(tunnels_through_https_proxy),
+        WORLD_TEST(forwards_plain_requests_over_tls),
+        cmocka_unit_test(sends_and_receives_large_bodies),
+        cmocka_unit_test(verifies_proxy_before_sending_anything),
+        cmocka_unit_test(checks_the_name_of_the_proxy),
+        cmocka_unit_test(checks_pins_in_tunnels),
+        cmocka_unit_test(strict_policy_never_reuses_connection_of_lax_policy),
         cmocka_unit_test(proxies_and_servers_share_no_tls_sessions),
-        cmocka_unit_test(who_we_are_is_not_for_proxies),
-        cmocka_unit_test(refused_tunnels_have_their_reason),
+        cmocka_unit_test(never_sends_client_certificate_to_proxy),
+        cmocka_unit_test(refused_tunnel_names_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

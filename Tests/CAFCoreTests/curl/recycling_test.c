@@ -193,7 +193,7 @@ static afc_bytes take_seen(world *world, size_t *next) {
     return all;
 }
 
-static void every_request_is_as_if_it_were_the_first(void **state) {
+static void recycled_handle_behaves_like_a_new_one(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -238,7 +238,7 @@ static void every_request_is_as_if_it_were_the_first(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(every_request_is_as_if_it_were_the_first),
+        WORLD_TEST(recycled_handle_behaves_like_a_new_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,7 +169,7 @@ static afc_session_options one_connection(void) {
     return options;
 }
 
-static void gives_up_pooled_connection_with_input(void **state) {
+static void discards_pooled_connection_with_input(void **state) {
     (void)state;
     afc_session_options options = one_connection();
     for (size_t i = 0; i < 10; i++) {
@@ -180,7 +180,7 @@ static void gives_up_pooled_connection_with_input(void **state) {
 }
 
 /** OpenSSL has what is left of a record; nothing is left to see on the socket. */
-static void gives_up_pooled_tls_connection_with_input(void **state) {
+static void discards_pooled_tls_connection_with_input(void **state) {
     (void)state;
     afc_session_options options = one_connection();
     for (size_t i = 0; i < 10; i++) {
@@ -190,7 +190,7 @@ static void gives_up_pooled_tls_connection_with_input(void **state) {
     }
 }
 
-static void gives_up_pooled_connection_to_unix_socket_with_input(void **state) {
+static void discards_pooled_unix_socket_connection_with_input(void **state) {
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         world *world = world_new(NULL, NULL);
@@ -275,7 +275,7 @@ static void lose_second(world *world, bool resets) {
     check_fetch(world, "/", AFC_OK);
 }
 
-static void repeats_only_what_is_idempotent(void **state) {
+static void repeats_only_idempotent_requests(void **state) {
     (void)state;
     static const struct {
         const char *method;
@@ -387,12 +387,12 @@ static void check_ending(int how, bool is_clear) {
     world_free(world);
 }
 
-static void repeats_over_http_2_what_was_refused(void **state) {
+static void repeats_refused_http_2_streams(void **state) {
     (void)state;
     for (int how = CLOSES; how <= GOES_AWAY; how++) check_ending(how, false);
 }
 
-static void repeats_in_the_clear_over_http_2_what_was_refused(void **state) {
+static void repeats_refused_cleartext_http_2_streams(void **state) {
     (void)state;
     for (int how = CLOSES; how <= GOES_AWAY; how++) check_ending(how, true);
 }
@@ -402,14 +402,14 @@ int main(void) {
         cmocka_unit_test(ends_idle_connection_with_input),
         cmocka_unit_test(ends_idle_tls_connection_with_input),
         cmocka_unit_test(ends_idle_connection_to_proxy_with_input),
-        cmocka_unit_test(gives_up_pooled_connection_with_input),
-        cmocka_unit_test(gives_up_pooled_tls_connection_with_input),
-        cmocka_unit_test(gives_up_pooled_connection_to_unix_socket_with_input),
+        cmocka_unit_test(discards_pooled_connection_with_input),
+        cmocka_unit_test(discards_pooled_tls_connection_with_input),
+        cmocka_unit_test(discards_pooled_unix_socket_connection_with_input),
         cmocka_unit_test(ends_connection_with_bytes_behind_response),
         WORLD_TEST(keeps_connection_without_input),
-        cmocka_unit_test(repeats_only_what_is_idempotent),
-        cmocka_unit_test(repeats_over_http_2_what_was_refused),
-        cmocka_unit_test(repeats_in_the_clear_over_http_2_what_was_refused),
+        cmocka_unit_test(repeats_only_idempotent_requests),
+        cmocka_unit_test(repeats_refused_http_2_streams),
+        cmocka_unit_test(repeats_refused_cleartext_http_2_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,7 @@ static void reports_each_hop_by_its_index(void **state) {
     call_free(call);
 }
 
-static void hides_secrets_and_nothing_else(void **state) {
+static void redacts_secrets_and_nothing_else(void **state) {
     world *world = *state;
     static const afc_header own[] = {{{"Authorization", 13}, {"Bearer s3cret", 13}, 0},
                                      {{"Cookie", 6}, {"a=s3cret", 8}, 0},
@@ -354,7 +354,7 @@ static void describes_tls_of_the_proxy_and_of_the_server(void **state) {
 /* ---- What is not asked for ----------------------------------------------------------------- */
 
 /** A traced task shares its session, and its handle, with others, whose heads are nobody's business. */
-static void reports_nothing_of_other_tasks_and_prints_nothing(void **state) {
+static void reports_only_its_own_task(void **state) {
     world *world = *state;
     tape tape;
     char printed[64];
@@ -385,7 +385,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(reports_the_bytes_that_the_server_saw),
         WORLD_TEST(reports_each_hop_by_its_index),
-        WORLD_TEST(hides_secrets_and_nothing_else),
+        WORLD_TEST(redacts_secrets_and_nothing_else),
         WORLD_TEST(reports_interim_responses_and_trailers),
         WORLD_TEST(reports_both_rounds_of_authentication),
         cmocka_unit_test(reports_a_large_head_once_and_whole),
@@ -394,7 +394,7 @@ int main(void) {
         cmocka_unit_test(reports_connect_and_the_connections_before_and_behind_it),
         WORLD_TEST(reports_a_refused_connect),
         cmocka_unit_test(describes_tls_of_the_proxy_and_of_the_server),
-        WORLD_TEST(reports_nothing_of_other_tasks_and_prints_nothing),
+        WORLD_TEST(reports_only_its_own_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

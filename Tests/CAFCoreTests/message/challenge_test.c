@@ -43,7 +43,7 @@ static void write_all(const afc_head *head, char *out, size_t size) {
     }
 }
 
-static void challenges_are_told_apart(void **state) {
+static void splits_lists_of_challenges(void **state) {
     (void)state;
     static const struct {
         const char *values[4];
@@ -88,7 +88,7 @@ static void challenges_are_told_apart(void **state) {
     }
 }
 
-static void parameters_are_found_and_unescaped(void **state) {
+static void finds_and_unescapes_parameters(void **state) {
     (void)state;
     fields fields;
     static const char *const values[] = {"Digest REALM=\"a \\\"b\\\\\", nonce=n, x = \"\"", NULL};
@@ -133,7 +133,7 @@ static void add(char *text, const char *format, int number) {
     snprintf(text + size, 400000 - size, format, number);
 }
 
-static void there_are_limits(void **state) {
+static void limits_challenges_and_parameters(void **state) {
     (void)state;
     char *text = calloc(1, 400000);
     assert_non_null(text);
@@ -167,7 +167,7 @@ static void there_are_limits(void **state) {
 #define ALL (~0u)
 #define NO_CONNECTION (ALL & ~(unsigned)(AFC_AUTH_NTLM | AFC_AUTH_NEGOTIATE))
 
-static void the_strongest_that_fits_is_chosen(void **state) {
+static void chooses_the_strongest_usable_scheme(void **state) {
     (void)state;
     static const afc_credentials user = {"u", "p", NULL, 0, false};
     static const afc_credentials ambient = {"", "", NULL, 0, false};
@@ -221,7 +221,7 @@ static void the_strongest_that_fits_is_chosen(void **state) {
     }
 }
 
-static void a_proxys_challenges_are_not_a_servers(void **state) {
+static void ignores_challenges_of_the_other_side(void **state) {
     (void)state;
     afc_header headers[] = {{S_INIT("WWW-Authenticate"), S_INIT("Basic realm=s"), 0},
                             {S_INIT("Proxy-Authenticate"), S_INIT("Digest nonce=n"), 0}};
@@ -255,7 +255,7 @@ static char *answer_to(const char *value, afc__access_request request) {
 }
 
 /** The examples of RFC 7616 3.9 and RFC 2617 3.5, and what follows from the formulas. */
-static void digest_answers_are_those_of_the_rfc(void **state) {
+static void digest_matches_the_examples_of_the_rfc(void **state) {
     (void)state;
     static const char terms[] = "realm=\"http-auth@example.org\", qop=\"auth, auth-int\", "
                                 "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", "
@@ -313,7 +313,7 @@ static void refuses_digest_values_with_control_characters(void **state) {
     assert_int_equal(count, 3);
 }
 
-static void names_are_quoted_and_hashed(void **state) {
+static void quotes_and_hashes_user_names(void **state) {
     (void)state;
     afc__access_request request = {"a\"b\\c", "p", "GET", "/", afc_slice_of(""), "c"};
     char *answer = answer_to("Digest realm=\"r\\\"s\", nonce=\"n\\\\m\", qop=auth", request);
@@ -332,7 +332,7 @@ static void names_are_quoted_and_hashed(void **state) {
     afc_free(answer);
 }
 
-static void every_answer_counts_and_differs(void **state) {
+static void each_digest_response_has_a_new_count_and_nonce(void **state) {
     (void)state;
     afc__access_terms terms = {.hash = AFC__ACCESS_SHA_256, .qop = AFC__QOP_AUTH, .nonce = S("n")};
     afc__access access;
@@ -351,7 +351,7 @@ static void every_answer_counts_and_differs(void **state) {
 
 /* ---- Whatever comes ------------------------------------------------------------------------ */
 
-static void anything_may_come(void **state) {
+static void random_input_is_harmless(void **state) {
     (void)state;
     static const char seed[] = "Digest realm=\"a\\\"b\", nonce=n, qop=\"auth, auth-int\", "
                                "Negotiate YII=, , Basic realm=x,stale=true";
@@ -380,7 +380,7 @@ static void anything_may_come(void **state) {
     }
 }
 
-static void memory_may_be_short(void **state) {
+static void any_allocation_may_fail(void **state) {
     (void)state;
     afc__access_terms terms = {.hash = AFC__ACCESS_MD5,
                                .qop = AFC__QOP_AUTH,
@@ -414,7 +414,7 @@ static void memory_may_be_short(void **state) {
     }
 }
 
-static void what_is_no_credential_is_refused(void **state) {
+static void refuses_invalid_credentials(void **state) {
     (void)state;
     static const afc_credentials rows[] = {
         {"a\rb", NULL, NULL, 0, false},   {"a", "b\nc", NULL, 0, false},
@@ -434,18 +434,18 @@ static void what_is_no_credential_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(challenges_are_told_apart),
-        cmocka_unit_test(parameters_are_found_and_unescaped),
-        cmocka_unit_test(there_are_limits),
-        cmocka_unit_test(the_strongest_that_fits_is_chosen),
-        cmocka_unit_test(a_proxys_challenges_are_not_a_servers),
-        cmocka_unit_test(digest_answers_are_those_of_the_rfc),
+        cmocka_unit_test(splits_lists_of_challenges),
+        cmocka_unit_test(finds_and_unescapes_parameters),
+        cmocka_unit_test(limits_challenges_and_parameters),
+        cmocka_unit_test(chooses_the_strongest_usable_scheme),
+        cmocka_unit_test(ignores_challenges_of_the_other_side),
+        cmocka_unit_test(digest_matches_the_examples_of_the_rfc),
         cmocka_unit_test(refuses_digest_values_with_control_characters),
-        cmocka_unit_test(names_are_quoted_and_hashed),
-        cmocka_unit_test(every_answer_counts_and_differs),
-        cmocka_unit_test(anything_may_come),
-        cmocka_unit_test(memory_may_be_short),
-        cmocka_unit_test(what_is_no_credential_is_refused),
+        cmocka_unit_test(quotes_and_hashes_user_names),
+        cmocka_unit_test(each_digest_response_has_a_new_count_and_nonce),
+        cmocka_unit_test(random_input_is_harmless),
+        cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(refuses_invalid_credentials),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

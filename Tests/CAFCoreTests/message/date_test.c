@@ -9,7 +9,7 @@
 /** 22 November 2026, 12:00:00. */
 #define NOW INT64_C(1795348800)
 
-static void reads_all_three_forms(void **state) {
+static void reads_all_three_formats(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -38,7 +38,7 @@ static void reads_all_three_forms(void **state) {
     }
 }
 
-static void refuses_what_is_no_date(void **state) {
+static void refuses_invalid_dates(void **state) {
     (void)state;
     static const char *const rows[] = {
         "",
@@ -84,7 +84,7 @@ static int64_t read_date(const char *text, int64_t now) {
     return seconds;
 }
 
-static void two_digits_are_at_most_fifty_years_ahead(void **state) {
+static void two_digit_years_are_at_most_fifty_years_ahead(void **state) {
     (void)state;
     /* Fifty years ahead to the second, and a second more, which was a hundred years before. */
     assert_int_equal(read_date("Sunday, 22-Nov-76 12:00:00 GMT", NOW), INT64_C(3373272000));
@@ -161,9 +161,9 @@ static void agrees_with_the_shared_table(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_all_three_forms),
-        cmocka_unit_test(refuses_what_is_no_date),
-        cmocka_unit_test(two_digits_are_at_most_fifty_years_ahead),
+        cmocka_unit_test(reads_all_three_formats),
+        cmocka_unit_test(refuses_invalid_dates),
+        cmocka_unit_test(two_digit_years_are_at_most_fifty_years_ahead),
         cmocka_unit_test(writes_what_it_reads),
         cmocka_unit_test(agrees_with_the_shared_table),
     };

@@ -11,7 +11,7 @@
 #define SHA_512_OF_NOTHING                                                                         \
     "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
 
-static void the_strongest_promise_counts(void **state) {
+static void uses_the_strongest_digest(void **state) {
     (void)state;
     static const struct {
         const char *fields;
@@ -61,14 +61,14 @@ static void the_strongest_promise_counts(void **state) {
     }
 }
 
-static void a_part_has_no_content_md5_of_the_whole(void **state) {
+static void ignores_content_md5_of_partial_responses(void **state) {
     (void)state;
     written written;
     write_head(&written, 206, "Content-MD5: " MD5_OF_NOTHING);
     assert_int_equal(afc__digest_promised(&written.head, false).kind, AFC__DIGEST_NONE);
 }
 
-static void digests_survive_as_text(void **state) {
+static void digests_round_trip_as_text(void **state) {
     (void)state;
     static const char *const texts[] = {"md5=" MD5_OF_NOTHING, "sha-256=" SHA_256_OF_NOTHING,
                                         "sha-512=" SHA_512_OF_NOTHING};
@@ -97,9 +97,9 @@ static void digests_survive_as_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_strongest_promise_counts),
-        cmocka_unit_test(a_part_has_no_content_md5_of_the_whole),
-        cmocka_unit_test(digests_survive_as_text),
+        cmocka_unit_test(uses_the_strongest_digest),
+        cmocka_unit_test(ignores_content_md5_of_partial_responses),
+        cmocka_unit_test(digests_round_trip_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

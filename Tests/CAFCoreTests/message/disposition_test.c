@@ -25,7 +25,7 @@ static void check_rows(const row *rows, size_t count) {
     }
 }
 
-static void parameters_are_read_as_servers_write_them(void **state) {
+static void reads_parameters_as_servers_write_them(void **state) {
     (void)state;
     static const row rows[] = {
         {ROW_S("attachment; filename=\"report.pdf\""), "report.pdf"},
@@ -67,7 +67,7 @@ static void parameters_are_read_as_servers_write_them(void **state) {
     check_rows(rows, COUNT_OF(rows));
 }
 
-static void extended_values_go_first(void **state) {
+static void prefers_extended_values(void **state) {
     (void)state;
     static const row rows[] = {
         {ROW_S("attachment; filename*=UTF-8''na%C3%AFve%20file.txt"), "na\xC3\xAFve file.txt"},
@@ -99,7 +99,7 @@ static void extended_values_go_first(void **state) {
     check_rows(rows, COUNT_OF(rows));
 }
 
-static void raw_octets_are_read_as_browsers_do(void **state) {
+static void reads_raw_bytes_as_browsers_do(void **state) {
     (void)state;
     static const row rows[] = {
         {ROW_S("attachment; filename=\"\xC3\xA9t\xC3\xA9.txt\""), "\xC3\xA9t\xC3\xA9.txt"},
@@ -113,7 +113,7 @@ static void raw_octets_are_read_as_browsers_do(void **state) {
     check_rows(rows, COUNT_OF(rows));
 }
 
-static void hostile_names_become_harmless(void **state) {
+static void makes_hostile_names_harmless(void **state) {
     (void)state;
     static const row rows[] = {
         {ROW_S("a; filename=\"../../etc/passwd\""), "passwd"},
@@ -171,7 +171,7 @@ static void suggest_long(char *name, const char *before, const char *unit, size_
     afc__buffer_clear(&value);
 }
 
-static void long_names_are_cut_before_the_extension(void **state) {
+static void cuts_long_names_before_the_extension(void **state) {
     (void)state;
     char name[AFC_FILE_NAME_MAX + 1];
     suggest_long(name, "", "x", AFC_FILE_NAME_MAX - 5, ".txt");
@@ -200,7 +200,7 @@ static void long_names_are_cut_before_the_extension(void **state) {
     assert_string_equal(name, "");
 }
 
-static void without_a_disposition_the_url_names_the_file(void **state) {
+static void uses_the_url_without_a_disposition(void **state) {
     (void)state;
     static const struct {
         const char *disposition, *type, *url, *name;
@@ -246,7 +246,7 @@ static void without_a_disposition_the_url_names_the_file(void **state) {
 }
 
 /** A name that was typed as part of a URL must be the name of the file, or nothing is written. */
-static void url_names_a_file_or_says_why_not(void **state) {
+static void url_names_a_file_or_gives_a_reason(void **state) {
     (void)state;
     static const struct {
         const char *url, *name, *reason;
@@ -296,7 +296,7 @@ static void url_names_a_file_or_says_why_not(void **state) {
     check_contains(failure.text, "too long");
 }
 
-static void of_two_fields_the_first_that_names_a_file_counts(void **state) {
+static void uses_the_first_field_that_names_a_file(void **state) {
     (void)state;
     const afc_header headers[] = {{S("Content-Disposition"), S("attachment"), 0},
                                   {S("Content-Disposition"), S("attachment; filename=b"), 0},
@@ -307,7 +307,7 @@ static void of_two_fields_the_first_that_names_a_file_counts(void **state) {
     assert_string_equal(name, "b");
 }
 
-static void types_have_a_usual_extension(void **state) {
+static void adds_the_extension_of_the_media_type(void **state) {
     (void)state;
     assert_string_equal(afc__extension_of_media_type(S("text/plain")), "txt");
     assert_string_equal(afc__extension_of_media_type(S(" IMAGE/JPEG;q=1")), "jpeg");
@@ -319,15 +319,15 @@ static void types_have_a_usual_extension(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_are_read_as_servers_write_them),
-        cmocka_unit_test(extended_values_go_first),
-        cmocka_unit_test(raw_octets_are_read_as_browsers_do),
-        cmocka_unit_test(hostile_names_become_harmless),
-        cmocka_unit_test(long_names_are_cut_before_the_extension),
-        cmocka_unit_test(without_a_disposition_the_url_names_the_file),
-        cmocka_unit_test(url_names_a_file_or_says_why_not),
-        cmocka_unit_test(of_two_fields_the_first_that_names_a_file_counts),
-        cmocka_unit_test(types_have_a_usual_extension),
+        cmocka_unit_test(reads_parameters_as_servers_write_them),
+        cmocka_unit_test(prefers_extended_values),
+        cmocka_unit_test(reads_raw_bytes_as_browsers_do),
+        cmocka_unit_test(makes_hostile_names_harmless),
+        cmocka_unit_test(cuts_long_names_before_the_extension),
+        cmocka_unit_test(uses_the_url_without_a_disposition),
+        cmocka_unit_test(url_names_a_file_or_gives_a_reason),
+        cmocka_unit_test(uses_the_first_field_that_names_a_file),
+        cmocka_unit_test(adds_the_extension_of_the_media_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

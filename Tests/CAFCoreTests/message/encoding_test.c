@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void base64_has_the_vectors_of_its_rfc(void **state) {
+static void base64_matches_the_vectors_of_the_rfc(void **state) {
     (void)state;
     static const struct {
         const char *octets, *text;
@@ -33,7 +33,7 @@ static void base64_has_the_vectors_of_its_rfc(void **state) {
     }
 }
 
-static void what_is_not_so_many_octets_is_refused(void **state) {
+static void refuses_base64_of_another_length(void **state) {
     (void)state;
     static const struct {
         size_t size;
@@ -52,7 +52,7 @@ static void what_is_not_so_many_octets_is_refused(void **state) {
     }
 }
 
-static void what_is_no_escape_stays(void **state) {
+static void keeps_what_is_not_an_escape(void **state) {
     (void)state;
     static const struct {
         const char *text, *octets;
@@ -86,7 +86,7 @@ static void what_is_no_escape_stays(void **state) {
     assert_int_equal(afc__percent_octet((afc_slice){"%41", 3}), 'A');
 }
 
-static void every_octet_has_its_value_and_case(void **state) {
+static void escapes_each_byte_in_either_case(void **state) {
     (void)state;
     static const char digits[] = "0123456789abcdef0123456789ABCDEF";
     for (int octet = 0; octet < 256; octet++) {
@@ -100,10 +100,10 @@ static void every_octet_has_its_value_and_case(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(base64_has_the_vectors_of_its_rfc),
-        cmocka_unit_test(what_is_not_so_many_octets_is_refused),
-        cmocka_unit_test(what_is_no_escape_stays),
-        cmocka_unit_test(every_octet_has_its_value_and_case),
+        cmocka_unit_test(base64_matches_the_vectors_of_the_rfc),
+        cmocka_unit_test(refuses_base64_of_another_length),
+        cmocka_unit_test(keeps_what_is_not_an_escape),
+        cmocka_unit_test(escapes_each_byte_in_either_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

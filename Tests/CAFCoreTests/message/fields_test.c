@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static void tokens_are_told_from_other_text(void **state) {
+static void recognises_tokens(void **state) {
     (void)state;
     assert_true(afc__is_token(S("GET")));
     assert_true(afc__is_token(S("!#$%&'*+-.^_`|~09azAZ")));
@@ -26,7 +26,7 @@ static void tokens_are_told_from_other_text(void **state) {
     }
 }
 
-static void names_are_compared_without_case(void **state) {
+static void compares_names_without_case(void **state) {
     (void)state;
     assert_true(afc__same_name(S("Content-LENGTH"), "content-length"));
     assert_true(afc__same_name(S(""), ""));
@@ -36,7 +36,7 @@ static void names_are_compared_without_case(void **state) {
     assert_false(afc__same_name(S("\xC4"), "\xE4"));
 }
 
-static void lists_fall_into_members(void **state) {
+static void splits_lists_into_members(void **state) {
     (void)state;
     afc_slice list = S(" a ,\tb c,, d"), member;
     static const char *const expected[] = {"a", "b c", "", "d"};
@@ -51,7 +51,7 @@ static void lists_fall_into_members(void **state) {
     assert_false(afc__next_member(&list, &member));
 }
 
-static void request_fields_are_checked(void **state) {
+static void checks_request_fields(void **state) {
     (void)state;
     static const struct {
         afc_header header;
@@ -87,7 +87,7 @@ static void request_fields_are_checked(void **state) {
     check_status(afc__check_request_headers(NULL, 0, NULL), AFC_OK);
 }
 
-static void fields_survive_a_failed_allocation(void **state) {
+static void failed_allocation_keeps_the_fields(void **state) {
     (void)state;
     TORTURE(n) {
         afc__fields fields;
@@ -112,7 +112,7 @@ static void fields_survive_a_failed_allocation(void **state) {
     }
 }
 
-static void fields_move_out_of_a_room_that_gets_too_small(void **state) {
+static void fields_outgrow_their_inline_storage(void **state) {
     (void)state;
     char text[64];
     afc_header headers[2];
@@ -136,7 +136,7 @@ static void fields_move_out_of_a_room_that_gets_too_small(void **state) {
     afc__fields_clear(&fields);
 }
 
-static void the_text_of_fields_has_a_limit(void **state) {
+static void limits_the_size_of_fields(void **state) {
     (void)state;
     afc__fields fields;
     afc__fields_init(&fields, 10);
@@ -155,7 +155,7 @@ static void the_text_of_fields_has_a_limit(void **state) {
     afc__fields_clear(&fields);
 }
 
-static void basic_credentials_come_from_userinfo(void **state) {
+static void makes_basic_credentials_of_userinfo(void **state) {
     (void)state;
     static const struct {
         const char *userinfo, *credentials;
@@ -179,14 +179,14 @@ static void basic_credentials_come_from_userinfo(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_are_told_from_other_text),
-        cmocka_unit_test(names_are_compared_without_case),
-        cmocka_unit_test(lists_fall_into_members),
-        cmocka_unit_test(request_fields_are_checked),
-        cmocka_unit_test(fields_survive_a_failed_allocation),
-        cmocka_unit_test(fields_move_out_of_a_room_that_gets_too_small),
-        cmocka_unit_test(the_text_of_fields_has_a_limit),
-        cmocka_unit_test(basic_credentials_come_from_userinfo),
+        cmocka_unit_test(recognises_tokens),
+        cmocka_unit_test(compares_names_without_case),
+        cmocka_unit_test(splits_lists_into_members),
+        cmocka_unit_test(checks_request_fields),
+        cmocka_unit_test(failed_allocation_keeps_the_fields),
+        cmocka_unit_test(fields_outgrow_their_inline_storage),
+        cmocka_unit_test(limits_the_size_of_fields),
+        cmocka_unit_test(makes_basic_credentials_of_userinfo),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void check_field(const afc_header *field, const char *name, const char *v
 
 /* ---- Heads --------------------------------------------------------------------------------- */
 
-static void a_head_is_kept_as_it_came(void **state) {
+static void keeps_the_head_as_received(void **state) {
     (void)state;
     afc__head_reader reader;
     read_head(&reader, "HTTP/1.1 404 Not quite  here \r\n"
@@ -71,7 +71,7 @@ static void a_head_is_kept_as_it_came(void **state) {
     afc__head_reader_clear(&reader);
 }
 
-static void a_head_without_fields_is_one(void **state) {
+static void accepts_head_without_fields(void **state) {
     (void)state;
     afc__head_reader reader;
     read_head(&reader, "HTTP/2 204 \n\n");
@@ -82,7 +82,7 @@ static void a_head_without_fields_is_one(void **state) {
     afc__head_reader_clear(&reader);
 }
 
-static void status_lines_are_read_strictly(void **state) {
+static void reads_status_lines_strictly(void **state) {
     (void)state;
     static const struct {
         afc_slice line;
@@ -135,7 +135,7 @@ static void status_lines_are_read_strictly(void **state) {
     }
 }
 
-static void bad_lines_are_refused(void **state) {
+static void refuses_invalid_lines(void **state) {
     (void)state;
     static const struct {
         afc_slice line;
@@ -169,7 +169,7 @@ static void bad_lines_are_refused(void **state) {
     }
 }
 
-static void folds_join_with_one_space(void **state) {
+static void joins_folded_lines_with_one_space(void **state) {
     (void)state;
     static const char *const values[] = {"\r\n \t one\r\n  two \r\n\tthree",
                                          " one\r\n \r\n\t\t\r\n two\r\n three",
@@ -187,7 +187,7 @@ static void folds_join_with_one_space(void **state) {
 }
 
 /** However the blanks of a value are turned into folds, the value is the same. */
-static void folds_may_stand_anywhere(void **state) {
+static void accepts_folds_anywhere(void **state) {
     (void)state;
     static const char value[] = "the quick brown fox jumps over the lazy dog";
     uint64_t random = 7;
@@ -230,7 +230,7 @@ static void many_fields_need_few_allocations(void **state) {
 
 /* ---- 1xx, trailers, what must not follow ----------------------------------------------------- */
 
-static void an_informational_head_is_not_the_answer(void **state) {
+static void informational_head_is_not_final(void **state) {
     (void)state;
     afc__head_reader reader;
     afc__head_reader_init(&reader, roomy);
@@ -251,7 +251,7 @@ static void an_informational_head_is_not_the_answer(void **state) {
     afc__head_reader_clear(&reader);
 }
 
-static void trailers_come_after_the_head_and_leave_it_alone(void **state) {
+static void trailers_do_not_change_the_head(void **state) {
     (void)state;
     afc__head_reader reader;
     read_head(&reader, "HTTP/1.1 200 OK\r\nA: b\r\n\r\n");
@@ -271,7 +271,7 @@ static void trailers_come_after_the_head_and_leave_it_alone(void **state) {
     afc__head_reader_clear(&reader);
 }
 
-static void after_the_head_bad_lines_are_refused_too(void **state) {
+static void refuses_invalid_trailers(void **state) {
     (void)state;
     static const char *const lines[] = {"HTTP/1.1 200 OK\r\n", "HTTP/1.1 nonsense\r\n",
                                         "no colon\r\n", " folded\r\n", "A : b\r\n"};
@@ -288,7 +288,7 @@ static void after_the_head_bad_lines_are_refused_too(void **state) {
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
-static void limits_hold_to_the_unit(void **state) {
+static void limits_are_exact(void **state) {
     (void)state;
     static const char text[] =
         "HTTP/1.1 100 A\r\nX: y\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n\r\nT: u\r\n";
@@ -316,7 +316,7 @@ static void limits_hold_to_the_unit(void **state) {
     }
 }
 
-static void an_endless_peer_meets_a_limit(void **state) {
+static void limits_endless_heads(void **state) {
     (void)state;
     static const char *const repeats[] = {"HTTP/1.1 103 A\r\n\r\n", "A: b\r\n", " fold\r\n"};
     for (size_t i = 0; i < COUNT_OF(repeats); i++) {
@@ -334,7 +334,7 @@ static void an_endless_peer_meets_a_limit(void **state) {
     }
 }
 
-static void out_of_memory_is_told_and_leaves_nothing(void **state) {
+static void out_of_memory_is_reported(void **state) {
     (void)state;
     TORTURE(n) {
         afc__head_reader reader;
@@ -395,7 +395,7 @@ static void check_framing(const framing_case *cases, size_t count) {
 #define CHUNKED "Transfer-Encoding: chunked\r\n"
 #define FIVE "Content-Length: 5\r\n"
 
-static void a_body_ends_where_the_head_says(void **state) {
+static void finds_the_framing_of_the_body(void **state) {
     (void)state;
     static const framing_case cases[] = {
         {V1, "", false, AFC__FRAMING_CLOSE, -1, NULL},
@@ -424,7 +424,7 @@ static void a_body_ends_where_the_head_says(void **state) {
     check_framing(cases, COUNT_OF(cases));
 }
 
-static void a_body_with_two_ends_is_refused(void **state) {
+static void refuses_conflicting_framing(void **state) {
     (void)state;
     static const framing_case cases[] = {
         {V1, FIVE CHUNKED, false, 0, 0, "both"},
@@ -447,7 +447,7 @@ static void a_body_with_two_ends_is_refused(void **state) {
     check_framing(cases, COUNT_OF(cases));
 }
 
-static void identity_is_no_encoding(void **state) {
+static void identity_is_not_an_encoding(void **state) {
     (void)state;
     static const struct {
         const char *field;
@@ -472,22 +472,22 @@ static void identity_is_no_encoding(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_head_is_kept_as_it_came),
-        cmocka_unit_test(a_head_without_fields_is_one),
-        cmocka_unit_test(status_lines_are_read_strictly),
-        cmocka_unit_test(bad_lines_are_refused),
-        cmocka_unit_test(folds_join_with_one_space),
-        cmocka_unit_test(folds_may_stand_anywhere),
+        cmocka_unit_test(keeps_the_head_as_received),
+        cmocka_unit_test(accepts_head_without_fields),
+        cmocka_unit_test(reads_status_lines_strictly),
+        cmocka_unit_test(refuses_invalid_lines),
+        cmocka_unit_test(joins_folded_lines_with_one_space),
+        cmocka_unit_test(accepts_folds_anywhere),
         cmocka_unit_test(many_fields_need_few_allocations),
-        cmocka_unit_test(an_informational_head_is_not_the_answer),
-        cmocka_unit_test(trailers_come_after_the_head_and_leave_it_alone),
-        cmocka_unit_test(after_the_head_bad_lines_are_refused_too),
-        cmocka_unit_test(limits_hold_to_the_unit),
-        cmocka_unit_test(an_endless_peer_meets_a_limit),
-        cmocka_unit_test(out_of_memory_is_told_and_leaves_nothing),
-        cmocka_unit_test(a_body_ends_where_the_head_says),
-        cmocka_unit_test(a_body_with_two_ends_is_refused),
-        cmocka_unit_test(identity_is_no_encoding),
+        cmocka_unit_test(informational_head_is_not_final),
+        cmocka_unit_test(trailers_do_not_change_the_head),
+        cmocka_unit_test(refuses_invalid_trailers),
+        cmocka_unit_test(limits_are_exact),
+        cmocka_unit_test(limits_endless_heads),
+        cmocka_unit_test(out_of_memory_is_reported),
+        cmocka_unit_test(finds_the_framing_of_the_body),
+        cmocka_unit_test(refuses_conflicting_framing),
+        cmocka_unit_test(identity_is_not_an_encoding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

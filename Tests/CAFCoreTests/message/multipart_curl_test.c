@@ -81,7 +81,7 @@ static void post_with_af(world *world, const char *path, const char *boundary) {
     call_free(call);
 }
 
-static void the_same_form_is_the_same_bytes(void **state) {
+static void writes_the_same_bytes_as_libcurl(void **state) {
     world *world = *state;
     char path[] = "/tmp/af-form-XXXXXX";
     int descriptor = mkstemp(path);
@@ -108,6 +108,6 @@ static void the_same_form_is_the_same_bytes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {WORLD_TEST(the_same_form_is_the_same_bytes)};
+    const struct CMUnitTest tests[] = {WORLD_TEST(writes_the_same_bytes_as_libcurl)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static void check_body_seen(world *world, size_t index, afc_slice expected) {
 #define READER_R "\r\n--B\r\nContent-Disposition: form-data; name=\"r\"\r\n\r\n0123456789"
 #define CLOSING "\r\n--B--\r\n"
 
-static void a_form_is_sent_with_its_length_and_type(void **state) {
+static void sends_form_with_length_and_type(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789"), .piece = 3};
     afc_multipart *form = form_new();
@@ -47,7 +47,7 @@ static void a_form_is_sent_with_its_length_and_type(void **state) {
     assert_string_equal(seen_header(world, 0, "Transfer-Encoding"), "");
 }
 
-static void a_form_without_a_length_is_chunked(void **state) {
+static void form_of_unknown_length_is_chunked(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789"), .piece = 3};
     afc_multipart *form = form_new();
@@ -62,7 +62,7 @@ static void a_form_without_a_length_is_chunked(void **state) {
     assert_string_equal(seen_header(world, 0, "Content-Length"), "");
 }
 
-static void the_type_is_the_callers_if_there_is_one(void **state) {
+static void caller_can_set_the_content_type(void **state) {
     world *world = *state;
     static const afc_header headers[] = {
         {ROW_S("content-type"), ROW_S("multipart/mixed; boundary=B"), 0},
@@ -79,7 +79,7 @@ static void the_type_is_the_callers_if_there_is_one(void **state) {
     }
 }
 
-static void the_type_and_the_urls_password_go_together(void **state) {
+static void content_type_and_credentials_of_the_url_are_both_sent(void **state) {
     world *world = *state;
     afc_multipart *form = form_new();
     call *call = call_posting(world, "/", form);
@@ -94,7 +94,7 @@ static void the_type_and_the_urls_password_go_together(void **state) {
 
 /* ---- Once more ------------------------------------------------------------------------------- */
 
-static void a_form_is_sent_again_after_a_redirect(void **state) {
+static void redirect_replays_the_form(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -126,7 +126,7 @@ static void a_form_is_sent_again_after_a_redirect(void **state) {
     folder_remove(&folder);
 }
 
-static void a_reader_that_reads_once_ends_the_redirect(void **state) {
+static void redirect_fails_if_a_reader_cannot_rewind(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789"), .reads_once = true};
     afc_multipart *form = form_new();
@@ -140,7 +140,7 @@ static void a_reader_that_reads_once_ends_the_redirect(void **state) {
     assert_int_equal(script.releases, 1);
 }
 
-static void a_form_that_is_not_sent_on_leaves_its_type_behind(void **state) {
+static void redirect_without_body_drops_the_content_type(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789"), .reads_once = true};
     afc_multipart *form = form_new();
@@ -156,7 +156,7 @@ static void a_form_that_is_not_sent_on_leaves_its_type_behind(void **state) {
 
 /* ---- Failures -------------------------------------------------------------------------------- */
 
-static void a_file_that_changed_ends_the_task(void **state) {
+static void changed_file_ends_the_task(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -184,7 +184,7 @@ static void a_file_that_changed_ends_the_task(void **state) {
     folder_remove(&folder);
 }
 
-static void a_reader_that_fails_ends_the_task(void **state) {
+static void failing_reader_ends_the_task(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789"), .piece = 5, .fails_at = 5};
     afc_multipart *form = form_new();
@@ -197,7 +197,7 @@ static void a_reader_that_fails_ends_the_task(void **state) {
     assert_int_equal(script.releases, 1);
 }
 
-static void a_refused_request_frees_its_form(void **state) {
+static void refused_request_frees_its_form(void **state) {
     world *world = *state;
     for (int i = 0; i < 2; i++) {
         script_reader script = {0};
@@ -218,7 +218,7 @@ static void a_refused_request_frees_its_form(void **state) {
     check_status(afc_task_new(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
 }
 
-static void a_task_without_memory_frees_its_form(void **state) {
+static void failed_allocation_frees_the_form(void **state) {
     world *world = *state;
     const char *url = text_of(world, "http://u:p@127.0.0.1:%u/",
                               (unsigned)afts_server_port(world->server));
@@ -243,7 +243,7 @@ static void a_task_without_memory_frees_its_form(void **state) {
 
 /* ---- Not too fast ---------------------------------------------------------------------------- */
 
-static void a_throttled_form_waits_by_itself(void **state) {
+static void throttled_form_waits_and_continues(void **state) {
     world *world = *state;
     afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("1"));
@@ -257,7 +257,7 @@ static void a_throttled_form_waits_by_itself(void **state) {
     check_body_seen(world, 1, S(FIELD_A CLOSING));
 }
 
-static void a_throttled_form_can_be_cancelled_while_it_waits(void **state) {
+static void throttled_form_can_be_cancelled(void **state) {
     world *world = *state;
     afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("1"));
@@ -302,7 +302,7 @@ static char *normalised_body(world *world, size_t index, size_t *size) {
     return body;
 }
 
-static void curl_sends_the_same_form(void **state) {
+static void libcurl_sends_the_same_form(void **state) {
     world *world = *state;
     if (system("curl --version >/dev/null 2>&1") != 0) skip();
     folder folder;
@@ -336,20 +336,20 @@ static void curl_sends_the_same_form(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_form_is_sent_with_its_length_and_type),
-        WORLD_TEST(a_form_without_a_length_is_chunked),
-        WORLD_TEST(the_type_is_the_callers_if_there_is_one),
-        WORLD_TEST(the_type_and_the_urls_password_go_together),
-        WORLD_TEST(a_form_is_sent_again_after_a_redirect),
-        WORLD_TEST(a_reader_that_reads_once_ends_the_redirect),
-        WORLD_TEST(a_form_that_is_not_sent_on_leaves_its_type_behind),
-        WORLD_TEST(a_file_that_changed_ends_the_task),
-        WORLD_TEST(a_reader_that_fails_ends_the_task),
-        WORLD_TEST(a_refused_request_frees_its_form),
-        WORLD_TEST(a_task_without_memory_frees_its_form),
-        WORLD_TEST(a_throttled_form_waits_by_itself),
-        WORLD_TEST(a_throttled_form_can_be_cancelled_while_it_waits),
-        WORLD_TEST(curl_sends_the_same_form),
+        WORLD_TEST(sends_form_with_length_and_type),
+        WORLD_TEST(form_of_unknown_length_is_chunked),
+        WORLD_TEST(caller_can_set_the_content_type),
+        WORLD_TEST(content_type_and_credentials_of_the_url_are_both_sent),
+        WORLD_TEST(redirect_replays_the_form),
+        WORLD_TEST(redirect_fails_if_a_reader_cannot_rewind),
+        WORLD_TEST(redirect_without_body_drops_the_content_type),
+        WORLD_TEST(changed_file_ends_the_task),
+        WORLD_TEST(failing_reader_ends_the_task),
+        WORLD_TEST(refused_request_frees_its_form),
+        WORLD_TEST(failed_allocation_frees_the_form),
+        WORLD_TEST(throttled_form_waits_and_continues),
+        WORLD_TEST(throttled_form_can_be_cancelled),
+        WORLD_TEST(libcurl_sends_the_same_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

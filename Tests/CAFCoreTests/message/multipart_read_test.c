@@ -27,7 +27,7 @@ static void check_read_fails(afc_multipart *form, afc_status status, const char 
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-static void name_and_type_come_from_the_path(void **state) {
+static void path_gives_file_name_and_type(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -56,7 +56,7 @@ static void name_and_type_come_from_the_path(void **state) {
     folder_remove(&folder);
 }
 
-static void what_is_said_about_a_file_counts(void **state) {
+static void explicit_file_name_and_type_are_used(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -76,7 +76,7 @@ static void what_is_said_about_a_file_counts(void **state) {
     folder_remove(&folder);
 }
 
-static void ranges_of_files(void **state) {
+static void reads_ranges_of_files(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -115,7 +115,7 @@ static void ranges_of_files(void **state) {
     folder_remove(&folder);
 }
 
-static void files_that_cannot_be_read_are_refused(void **state) {
+static void refuses_unreadable_files(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -139,7 +139,7 @@ static void files_that_cannot_be_read_are_refused(void **state) {
     folder_remove(&folder);
 }
 
-static void a_file_that_has_changed_is_an_error(void **state) {
+static void changed_file_is_an_error(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -179,7 +179,7 @@ static void a_file_that_has_changed_is_an_error(void **state) {
     folder_remove(&folder);
 }
 
-static void an_empty_file_that_has_changed_is_an_error(void **state) {
+static void changed_empty_file_is_an_error(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -198,7 +198,7 @@ static void an_empty_file_that_has_changed_is_an_error(void **state) {
     folder_remove(&folder);
 }
 
-static void a_range_of_a_growing_file_is_read(void **state) {
+static void reads_range_of_growing_file(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -217,7 +217,7 @@ static void a_range_of_a_growing_file_is_read(void **state) {
     folder_remove(&folder);
 }
 
-static void only_the_file_at_hand_is_open(void **state) {
+static void opens_one_file_at_a_time(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -240,7 +240,7 @@ static void only_the_file_at_hand_is_open(void **state) {
 
 /* ---- Readers ------------------------------------------------------------------------------- */
 
-static void a_reader_may_have_nothing_for_now(void **state) {
+static void reader_may_return_again(void **state) {
     (void)state;
     script_reader script = {.bytes = S("0123456789"), .piece = 3, .again_each = 2};
     afc_multipart *form = form_new();
@@ -252,7 +252,7 @@ static void a_reader_may_have_nothing_for_now(void **state) {
     afc_multipart_free(form);
 }
 
-static void a_reader_that_waits_gives_way_to_what_is_there(void **state) {
+static void returns_ready_bytes_before_a_waiting_reader(void **state) {
     (void)state;
     script_reader script = {.bytes = S("x"), .again_each = 1};
     afc_multipart *form = form_new();
@@ -266,7 +266,7 @@ static void a_reader_that_waits_gives_way_to_what_is_there(void **state) {
     afc_multipart_free(form);
 }
 
-static void a_reader_that_fails_fails_the_form(void **state) {
+static void failing_reader_fails_the_form(void **state) {
     (void)state;
     static const struct {
         size_t size, fails_at;
@@ -294,7 +294,7 @@ static ptrdiff_t overflow(void *context, void *buffer, size_t size) {
     return (ptrdiff_t)size + 1;
 }
 
-static void a_reader_that_writes_too_much_fails_the_form(void **state) {
+static void overlong_read_fails_the_form(void **state) {
     (void)state;
     afc_multipart *form = form_new();
     afc_part part = AFC_PART_INIT;
@@ -304,7 +304,7 @@ static void a_reader_that_writes_too_much_fails_the_form(void **state) {
     afc_multipart_free(form);
 }
 
-static void a_reader_is_not_asked_for_more_than_its_length(void **state) {
+static void reader_is_never_asked_beyond_its_length(void **state) {
     (void)state;
     script_reader script = {.bytes = S("0123456789")};
     afc_multipart *form = form_new();
@@ -316,7 +316,7 @@ static void a_reader_is_not_asked_for_more_than_its_length(void **state) {
 
 /* ---- Once more ----------------------------------------------------------------------------- */
 
-static void a_form_is_rewound_wherever_it_stands(void **state) {
+static void form_rewinds_from_any_position(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -344,7 +344,7 @@ static void a_form_is_rewound_wherever_it_stands(void **state) {
     folder_remove(&folder);
 }
 
-static void a_reader_is_rewound_only_if_it_was_asked(void **state) {
+static void rewinds_only_readers_that_were_read(void **state) {
     (void)state;
     script_reader script = {.bytes = S("x"), .reads_once = true};
     afc_multipart *form = form_new();
@@ -362,7 +362,7 @@ static void a_reader_is_rewound_only_if_it_was_asked(void **state) {
     afc_multipart_free(form);
 }
 
-static void a_reader_may_refuse_to_be_rewound(void **state) {
+static void reader_may_refuse_to_rewind(void **state) {
     (void)state;
     script_reader script = {.bytes = S("x"), .refuses_rewind = true};
     afc_multipart *form = form_new();
@@ -377,7 +377,7 @@ static void a_reader_may_refuse_to_be_rewound(void **state) {
 
 /* ---- Not too fast -------------------------------------------------------------------------- */
 
-static void a_throttle_cuts_and_delays(void **state) {
+static void throttling_splits_and_delays(void **state) {
     (void)state;
     enum { DELAY_MS = 3600 * 1000 };
     afc_multipart *form = form_new();
@@ -404,7 +404,7 @@ static void a_throttle_cuts_and_delays(void **state) {
     afc_multipart_free(form);
 }
 
-static void a_throttled_form_arrives_whole(void **state) {
+static void throttled_form_is_complete(void **state) {
     (void)state;
     afc_multipart *form = form_new();
     form_add(form, "a", NULL, NULL, S("0123456789"));
@@ -416,7 +416,7 @@ static void a_throttled_form_arrives_whole(void **state) {
 
 /* ---- Into a file --------------------------------------------------------------------------- */
 
-static void a_form_is_written_to_a_file(void **state) {
+static void writes_form_to_a_file(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -447,7 +447,7 @@ static void a_form_is_written_to_a_file(void **state) {
     folder_remove(&folder);
 }
 
-static void a_full_disk_is_an_error(void **state) {
+static void full_disk_is_an_error(void **state) {
     (void)state;
     int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     if (full < 0) skip();
@@ -462,7 +462,7 @@ static void a_full_disk_is_an_error(void **state) {
 }
 
 /** Python's, which takes a form for a MIME message, and therefore CRLF for a line's end. */
-static void another_parser_reads_the_same(void **state) {
+static void another_parser_reads_the_same_form(void **state) {
     (void)state;
     if (system("python3 -c 'import email' 2>/dev/null") != 0) skip();
     folder folder;
@@ -501,27 +501,27 @@ static void another_parser_reads_the_same(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(name_and_type_come_from_the_path),
-        cmocka_unit_test(what_is_said_about_a_file_counts),
-        cmocka_unit_test(ranges_of_files),
-        cmocka_unit_test(files_that_cannot_be_read_are_refused),
-        cmocka_unit_test(a_file_that_has_changed_is_an_error),
-        cmocka_unit_test(an_empty_file_that_has_changed_is_an_error),
-        cmocka_unit_test(a_range_of_a_growing_file_is_read),
-        cmocka_unit_test(only_the_file_at_hand_is_open),
-        cmocka_unit_test(a_reader_may_have_nothing_for_now),
-        cmocka_unit_test(a_reader_that_waits_gives_way_to_what_is_there),
-        cmocka_unit_test(a_reader_that_fails_fails_the_form),
-        cmocka_unit_test(a_reader_that_writes_too_much_fails_the_form),
-        cmocka_unit_test(a_reader_is_not_asked_for_more_than_its_length),
-        cmocka_unit_test(a_form_is_rewound_wherever_it_stands),
-        cmocka_unit_test(a_reader_is_rewound_only_if_it_was_asked),
-        cmocka_unit_test(a_reader_may_refuse_to_be_rewound),
-        cmocka_unit_test(a_throttle_cuts_and_delays),
-        cmocka_unit_test(a_throttled_form_arrives_whole),
-        cmocka_unit_test(a_form_is_written_to_a_file),
-        cmocka_unit_test(a_full_disk_is_an_error),
-        cmocka_unit_test(another_parser_reads_the_same),
+        cmocka_unit_test(path_gives_file_name_and_type),
+        cmocka_unit_test(explicit_file_name_and_type_are_used),
+        cmocka_unit_test(reads_ranges_of_files),
+        cmocka_unit_test(refuses_unreadable_files),
+        cmocka_unit_test(changed_file_is_an_error),
+        cmocka_unit_test(changed_empty_file_is_an_error),
+        cmocka_unit_test(reads_range_of_growing_file),
+        cmocka_unit_test(opens_one_file_at_a_time),
+        cmocka_unit_test(reader_may_return_again),
+        cmocka_unit_test(returns_ready_bytes_before_a_waiting_reader),
+        cmocka_unit_test(failing_reader_fails_the_form),
+        cmocka_unit_test(overlong_read_fails_the_form),
+        cmocka_unit_test(reader_is_never_asked_beyond_its_length),
+        cmocka_unit_test(form_rewinds_from_any_position),
+        cmocka_unit_test(rewinds_only_readers_that_were_read),
+        cmocka_unit_test(reader_may_refuse_to_rewind),
+        cmocka_unit_test(throttling_splits_and_delays),
+        cmocka_unit_test(throttled_form_is_complete),
+        cmocka_unit_test(writes_form_to_a_file),
+        cmocka_unit_test(full_disk_is_an_error),
+        cmocka_unit_test(another_parser_reads_the_same_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

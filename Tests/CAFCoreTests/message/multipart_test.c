@@ -14,7 +14,7 @@ typedef struct row {
     const char *headers; /**< As they must come. */
 } row;
 
-static void one_part_of_bytes(void **state) {
+static void writes_one_part_of_bytes(void **state) {
     (void)state;
     static const row rows[] = {
         {"a", NULL, NULL, ROW_S("1"), "Content-Disposition: form-data; name=\"a\"\r\n"},
@@ -53,7 +53,7 @@ static void one_part_of_bytes(void **state) {
     }
 }
 
-static void parts_of_every_kind(void **state) {
+static void writes_parts_of_every_kind(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -93,14 +93,14 @@ static void parts_of_every_kind(void **state) {
     folder_remove(&folder);
 }
 
-static void a_form_without_parts_is_its_end(void **state) {
+static void form_without_parts_is_its_closing_boundary(void **state) {
     (void)state;
     afc_multipart *form = form_new();
     check_form(form, S("--B--\r\n"));
     afc_multipart_free(form);
 }
 
-static void further_headers_come_after_the_fixed_ones(void **state) {
+static void own_headers_follow_the_fixed_ones(void **state) {
     (void)state;
     static const afc_header headers[] = {{ROW_S("X-Second"), ROW_S("2"), 0},
                                          {ROW_S("A-First"), ROW_S("1"), 0}};
@@ -116,7 +116,7 @@ static void further_headers_come_after_the_fixed_ones(void **state) {
     afc_multipart_free(form);
 }
 
-static void bytes_are_copied_unless_they_are_lent(void **state) {
+static void copies_bytes_unless_borrowed(void **state) {
     (void)state;
     char bytes[] = "first";
     script_reader lender = {0};
@@ -138,7 +138,7 @@ static void bytes_are_copied_unless_they_are_lent(void **state) {
 
 /* ---- The boundary -------------------------------------------------------------------------- */
 
-static void a_boundary_is_random(void **state) {
+static void boundary_is_random(void **state) {
     (void)state;
     char former[AFC_MULTIPART_BOUNDARY_MAX + 1] = "";
     for (int i = 0; i < 100; i++) {
@@ -153,7 +153,7 @@ static void a_boundary_is_random(void **state) {
     }
 }
 
-static void a_given_boundary_is_checked(void **state) {
+static void checks_the_given_boundary(void **state) {
     (void)state;
     char longest[72];
     memset(longest, 'x', sizeof longest);
@@ -181,7 +181,7 @@ static void a_given_boundary_is_checked(void **state) {
     }
 }
 
-static void a_given_boundary_may_not_occur_in_a_part(void **state) {
+static void refuses_boundary_that_occurs_in_a_part(void **state) {
     (void)state;
     afc_multipart *form = form_new();
     afc_part part = AFC_PART_INIT;
@@ -205,7 +205,7 @@ static void a_given_boundary_may_not_occur_in_a_part(void **state) {
 
 /* ---- What is refused ----------------------------------------------------------------------- */
 
-static void control_characters_are_refused(void **state) {
+static void refuses_control_characters(void **state) {
     (void)state;
     static const afc_slice bad[] = {ROW_S("a\rb"),     ROW_S("\n"),   ROW_S("a\0b"),
                                     ROW_S("\r\nX: y"), ROW_S("\x01"), ROW_S("a\x7f")};
@@ -243,7 +243,7 @@ static void control_characters_are_refused(void **state) {
     afc_multipart_free(form);
 }
 
-static void headers_that_the_form_writes_are_refused(void **state) {
+static void refuses_headers_that_the_form_writes(void **state) {
     (void)state;
     static const afc_header bad[] = {{ROW_S("content-disposition"), ROW_S("x"), 0},
                                      {ROW_S("Content-Type"), ROW_S("x/y"), 0},
@@ -262,7 +262,7 @@ static void headers_that_the_form_writes_are_refused(void **state) {
     afc_multipart_free(form);
 }
 
-static void impossible_bodies_are_refused(void **state) {
+static void refuses_invalid_bodies(void **state) {
     (void)state;
     afc_multipart *form = form_new();
     afc_part part = AFC_PART_INIT;
@@ -288,7 +288,7 @@ static void impossible_bodies_are_refused(void **state) {
     assert_int_equal(script.releases, 1);
 }
 
-static void a_form_that_was_read_takes_no_more_parts(void **state) {
+static void refuses_parts_after_reading_began(void **state) {
     (void)state;
     afc_multipart *form = form_new();
     char byte;
@@ -300,7 +300,7 @@ static void a_form_that_was_read_takes_no_more_parts(void **state) {
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
-static void parts_and_headers_are_counted(void **state) {
+static void limits_parts_and_headers(void **state) {
     (void)state;
     afc_part part = AFC_PART_INIT;
     afc_multipart *form = form_new();
@@ -327,7 +327,7 @@ static void parts_and_headers_are_counted(void **state) {
     afc_multipart_free(form);
 }
 
-static void a_length_that_cannot_be_counted_is_refused(void **state) {
+static void refuses_length_that_overflows(void **state) {
     (void)state;
     afc_multipart *form = form_new();
     afc_part part = AFC_PART_INIT;
@@ -342,7 +342,7 @@ static void a_length_that_cannot_be_counted_is_refused(void **state) {
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-static void running_out_of_memory_leaves_nothing_behind(void **state) {
+static void out_of_memory_leaves_nothing(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -379,21 +379,21 @@ static void running_out_of_memory_leaves_nothing_behind(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_part_of_bytes),
-        cmocka_unit_test(parts_of_every_kind),
-        cmocka_unit_test(a_form_without_parts_is_its_end),
-        cmocka_unit_test(further_headers_come_after_the_fixed_ones),
-        cmocka_unit_test(bytes_are_copied_unless_they_are_lent),
-        cmocka_unit_test(a_boundary_is_random),
-        cmocka_unit_test(a_given_boundary_is_checked),
-        cmocka_unit_test(a_given_boundary_may_not_occur_in_a_part),
-        cmocka_unit_test(control_characters_are_refused),
-        cmocka_unit_test(headers_that_the_form_writes_are_refused),
-        cmocka_unit_test(impossible_bodies_are_refused),
-        cmocka_unit_test(a_form_that_was_read_takes_no_more_parts),
-        cmocka_unit_test(parts_and_headers_are_counted),
-        cmocka_unit_test(a_length_that_cannot_be_counted_is_refused),
-        cmocka_unit_test(running_out_of_memory_leaves_nothing_behind),
+        cmocka_unit_test(writes_one_part_of_bytes),
+        cmocka_unit_test(writes_parts_of_every_kind),
+        cmocka_unit_test(form_without_parts_is_its_closing_boundary),
+        cmocka_unit_test(own_headers_follow_the_fixed_ones),
+        cmocka_unit_test(copies_bytes_unless_borrowed),
+        cmocka_unit_test(boundary_is_random),
+        cmocka_unit_test(checks_the_given_boundary),
+        cmocka_unit_test(refuses_boundary_that_occurs_in_a_part),
+        cmocka_unit_test(refuses_control_characters),
+        cmocka_unit_test(refuses_headers_that_the_form_writes),
+        cmocka_unit_test(refuses_invalid_bodies),
+        cmocka_unit_test(refuses_parts_after_reading_began),
+        cmocka_unit_test(limits_parts_and_headers),
+        cmocka_unit_test(refuses_length_that_overflows),
+        cmocka_unit_test(out_of_memory_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

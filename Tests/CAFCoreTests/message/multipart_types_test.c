@@ -6,7 +6,7 @@
 
 #include <afcore/multipart.h>
 
-static void the_table_is_sorted_and_found_whole(void **state) {
+static void table_is_sorted_and_complete(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(media_types); i++) {
         const afc__media_type *entry = &media_types[i];
@@ -17,7 +17,7 @@ static void the_table_is_sorted_and_found_whole(void **state) {
     assert_true(COUNT_OF(media_types) > 600);
 }
 
-static void common_extensions_are_known(void **state) {
+static void knows_common_extensions(void **state) {
     (void)state;
     static const struct {
         const char *extension, *type;
@@ -37,7 +37,7 @@ static void common_extensions_are_known(void **state) {
     }
 }
 
-static void unknown_extensions_have_none(void **state) {
+static void unknown_extension_has_no_type(void **state) {
     (void)state;
     static const afc_slice rows[] = {ROW_S(""),
                                      ROW_S("nosuchthing"),
@@ -50,7 +50,7 @@ static void unknown_extensions_have_none(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) assert_null(afc_media_type_of_extension(rows[i]));
 }
 
-static void paths_are_taken_apart(void **state) {
+static void finds_the_extension_of_paths(void **state) {
     (void)state;
     static const struct {
         const char *path, *name, *type;
@@ -69,10 +69,10 @@ static void paths_are_taken_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_is_sorted_and_found_whole),
-        cmocka_unit_test(common_extensions_are_known),
-        cmocka_unit_test(unknown_extensions_have_none),
-        cmocka_unit_test(paths_are_taken_apart),
+        cmocka_unit_test(table_is_sorted_and_complete),
+        cmocka_unit_test(knows_common_extensions),
+        cmocka_unit_test(unknown_extension_has_no_type),
+        cmocka_unit_test(finds_the_extension_of_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "support/check.h"
 #include "support/torture.h"
 
-static void addresses_are_read(void **state) {
+static void parses_addresses(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -54,7 +54,7 @@ static void addresses_are_read(void **state) {
     }
 }
 
-static void proxies_are_read(void **state) {
+static void parses_proxies(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -114,7 +114,7 @@ static void proxies_are_read(void **state) {
     }
 }
 
-static void hosts_are_found_in_lists(void **state) {
+static void matches_hosts_in_no_proxy_lists(void **state) {
     (void)state;
     static const struct {
         const char *list, *host;
@@ -219,7 +219,7 @@ static void check_choice(const afc__proxies *proxies, const char *address, const
     afc__url_clear(&url);
 }
 
-static void the_environment_chooses(void **state) {
+static void environment_chooses_the_proxy(void **state) {
     (void)state;
     static const struct {
         const char *variables[6];
@@ -273,7 +273,7 @@ static void the_environment_chooses(void **state) {
     }
 }
 
-static void a_list_of_ones_own_takes_the_place_of_no_proxy(void **state) {
+static void explicit_list_replaces_no_proxy(void **state) {
     (void)state;
     static const char *const variables[] = {"all_proxy=p", "no_proxy=a", NULL};
     afc__proxies proxies;
@@ -291,7 +291,7 @@ static const char *forbidden_lookup(void *context, const char *name) {
     return NULL;
 }
 
-static void what_is_given_counts_alone(void **state) {
+static void explicit_proxies_ignore_the_environment(void **state) {
     (void)state;
     afc__proxies proxies;
     afc_proxies given = {AFC_PROXIES_GIVEN, "p", "q:1", NULL, "b"};
@@ -313,7 +313,7 @@ static void what_is_given_counts_alone(void **state) {
     check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AFC_EINVAL);
 }
 
-static void a_failure_names_the_setting(void **state) {
+static void failure_names_the_setting(void **state) {
     (void)state;
     static const struct {
         const char *variables[4];
@@ -348,7 +348,7 @@ static void a_failure_names_the_setting(void **state) {
     assert_ptr_equal(strstr(failure.text, "the proxy for https: "), failure.text);
 }
 
-static void any_lack_of_memory_is_told(void **state) {
+static void any_allocation_may_fail(void **state) {
     (void)state;
     static const char *const variables[] = {"http_proxy=u:p@h", "https_proxy=ftp://x", "no_proxy=a",
                                             NULL};
@@ -364,14 +364,14 @@ static void any_lack_of_memory_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_are_read),
-        cmocka_unit_test(proxies_are_read),
-        cmocka_unit_test(hosts_are_found_in_lists),
-        cmocka_unit_test(the_environment_chooses),
-        cmocka_unit_test(a_list_of_ones_own_takes_the_place_of_no_proxy),
-        cmocka_unit_test(what_is_given_counts_alone),
-        cmocka_unit_test(a_failure_names_the_setting),
-        cmocka_unit_test(any_lack_of_memory_is_told),
+        cmocka_unit_test(parses_addresses),
+        cmocka_unit_test(parses_proxies),
+        cmocka_unit_test(matches_hosts_in_no_proxy_lists),
+        cmocka_unit_test(environment_chooses_the_proxy),
+        cmocka_unit_test(explicit_list_replaces_no_proxy),
+        cmocka_unit_test(explicit_proxies_ignore_the_environment),
+        cmocka_unit_test(failure_names_the_setting),
+        cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

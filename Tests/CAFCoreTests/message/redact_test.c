@@ -38,7 +38,7 @@ static void hides_values_of_credentials(void **state) {
     }
 }
 
-static void hides_folded_lines_of_a_credential_alone(void **state) {
+static void hides_folded_lines_of_credentials_only(void **state) {
     (void)state;
     afc__redaction redaction = AFC__REDACT_NOTHING;
     check_redacted(&redaction, "Set-Cookie: a=b;\r\n", "Set-Cookie: <hidden>\r\n");
@@ -48,7 +48,7 @@ static void hides_folded_lines_of_a_credential_alone(void **state) {
     check_redacted(&redaction, " cookie: b\r\n", " cookie: b\r\n");
 }
 
-static void leaves_out_userinfo_of_urls(void **state) {
+static void removes_userinfo_of_urls(void **state) {
     (void)state;
     static const char *const cases[][2] = {
         {"Location: http://u:p@h/a@b\r\n", "Location: http://h/a@b\r\n"},
@@ -69,8 +69,8 @@ static void leaves_out_userinfo_of_urls(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hides_values_of_credentials),
-        cmocka_unit_test(hides_folded_lines_of_a_credential_alone),
-        cmocka_unit_test(leaves_out_userinfo_of_urls),
+        cmocka_unit_test(hides_folded_lines_of_credentials_only),
+        cmocka_unit_test(removes_userinfo_of_urls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static afc_status decide(const char *base, const char *location, int status, con
 
 /* ---- Which answers are followed -------------------------------------------------------------- */
 
-static void only_redirects_with_a_location_are_followed(void **state) {
+static void follows_only_redirects_with_a_location(void **state) {
     (void)state;
     for (int status = 100; status < 1000; status++) {
         bool follows = status == 301 || status == 302 || status == 303 || status == 307 ||
@@ -35,7 +35,7 @@ static void only_redirects_with_a_location_are_followed(void **state) {
     }
 }
 
-static void methods_change_as_rfc_9110_says(void **state) {
+static void changes_methods_as_in_rfc_9110(void **state) {
     (void)state;
     static const struct {
         int status;
@@ -68,7 +68,7 @@ static void methods_change_as_rfc_9110_says(void **state) {
 
 /* ---- Where they lead ------------------------------------------------------------------------- */
 
-static void locations_are_resolved_against_what_answered(void **state) {
+static void resolves_locations_against_the_responding_url(void **state) {
     (void)state;
     static const struct {
         const char *base, *location, *target;
@@ -146,7 +146,7 @@ static void u_label_and_a_label_are_one_origin(void **state) {
     }
 }
 
-static void a_label_that_is_no_host_is_refused(void **state) {
+static void refuses_invalid_a_label(void **state) {
     (void)state;
     afc__url url;
     afc__redirect_plan plan;
@@ -162,7 +162,7 @@ static void a_label_that_is_no_host_is_refused(void **state) {
     afc__url_clear(&url);
 }
 
-static void unsafe_locations_are_refused(void **state) {
+static void refuses_unsafe_locations(void **state) {
     (void)state;
     static const struct {
         const char *base, *location, *reason;
@@ -192,7 +192,7 @@ static void unsafe_locations_are_refused(void **state) {
     }
 }
 
-static void a_downgrade_can_be_allowed(void **state) {
+static void allows_downgrade_if_asked(void **state) {
     (void)state;
     afc__url url;
     check_status(afc__url_parse(&url, S("https://h/"), NULL), AFC_OK);
@@ -207,7 +207,7 @@ static void a_downgrade_can_be_allowed(void **state) {
     afc__url_clear(&url);
 }
 
-static void several_locations_must_agree(void **state) {
+static void refuses_locations_that_differ(void **state) {
     (void)state;
     afc__url url;
     check_status(afc__url_parse(&url, S("http://h/"), NULL), AFC_OK);
@@ -228,7 +228,7 @@ static void several_locations_must_agree(void **state) {
     afc__url_clear(&url);
 }
 
-static void the_limit_counts_what_was_followed(void **state) {
+static void limit_counts_followed_redirects(void **state) {
     (void)state;
     static const struct {
         int followed, limit;
@@ -261,7 +261,7 @@ static void the_limit_counts_what_was_followed(void **state) {
 
 /* ---- What goes along ------------------------------------------------------------------------- */
 
-static void fields_go_along_where_they_belong(void **state) {
+static void keeps_or_drops_fields_by_origin(void **state) {
     (void)state;
     static const struct {
         afc_header header;
@@ -299,7 +299,7 @@ static void fields_go_along_where_they_belong(void **state) {
     }
 }
 
-static void out_of_memory_is_not_a_bad_redirect(void **state) {
+static void out_of_memory_is_reported(void **state) {
     (void)state;
     afc__url url;
     check_status(afc__url_parse(&url, S("http://h/"), NULL), AFC_OK);
@@ -320,17 +320,17 @@ static void out_of_memory_is_not_a_bad_redirect(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_redirects_with_a_location_are_followed),
-        cmocka_unit_test(methods_change_as_rfc_9110_says),
-        cmocka_unit_test(locations_are_resolved_against_what_answered),
+        cmocka_unit_test(follows_only_redirects_with_a_location),
+        cmocka_unit_test(changes_methods_as_in_rfc_9110),
+        cmocka_unit_test(resolves_locations_against_the_responding_url),
         cmocka_unit_test(u_label_and_a_label_are_one_origin),
-        cmocka_unit_test(a_label_that_is_no_host_is_refused),
-        cmocka_unit_test(unsafe_locations_are_refused),
-        cmocka_unit_test(a_downgrade_can_be_allowed),
-        cmocka_unit_test(several_locations_must_agree),
-        cmocka_unit_test(the_limit_counts_what_was_followed),
-        cmocka_unit_test(fields_go_along_where_they_belong),
-        cmocka_unit_test(out_of_memory_is_not_a_bad_redirect),
+        cmocka_unit_test(refuses_invalid_a_label),
+        cmocka_unit_test(refuses_unsafe_locations),
+        cmocka_unit_test(allows_downgrade_if_asked),
+        cmocka_unit_test(refuses_locations_that_differ),
+        cmocka_unit_test(limit_counts_followed_redirects),
+        cmocka_unit_test(keeps_or_drops_fields_by_origin),
+        cmocka_unit_test(out_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@
 
 #define LONG_AGO "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"
 
-static void what_can_be_resumed_is_told_from_what_cannot(void **state) {
+static void finds_whether_a_response_can_be_resumed(void **state) {
     (void)state;
     static const struct {
         int status;
@@ -69,7 +69,7 @@ static void what_can_be_resumed_is_told_from_what_cannot(void **state) {
     }
 }
 
-static void a_validator_has_a_limit(void **state) {
+static void limits_the_length_of_validators(void **state) {
     (void)state;
     char tag[AFC__RESUME_VALIDATOR_LONGEST + 1];
     memset(tag, 'x', sizeof tag);
@@ -109,7 +109,7 @@ static void check_round(afc_slice text) {
     afc__resume_clear(&token);
 }
 
-static void tokens_survive_as_text(void **state) {
+static void tokens_round_trip_as_text(void **state) {
     (void)state;
     static const char *const texts[] = {
         HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES,
@@ -127,7 +127,7 @@ static void tokens_survive_as_text(void **state) {
     for (size_t i = 0; i < COUNT_OF(texts); i++) check_round(afc_slice_of(texts[i]));
 }
 
-static void a_token_says_what_it_is_about(void **state) {
+static void token_tells_url_size_and_validator(void **state) {
     (void)state;
     afc_resume_info info;
     afc_failure failure;
@@ -147,7 +147,7 @@ static void a_token_says_what_it_is_about(void **state) {
     assert_int_equal(info.url.size, 0);
 }
 
-static void a_damaged_token_is_refused(void **state) {
+static void refuses_damaged_tokens(void **state) {
     (void)state;
     static const struct {
         afc_slice text;
@@ -203,7 +203,7 @@ static void a_damaged_token_is_refused(void **state) {
     }
 }
 
-static void a_text_has_a_limit(void **state) {
+static void limits_the_length_of_tokens(void **state) {
     (void)state;
     size_t size = AFC__RESUME_LONGEST + 1;
     char *text = malloc(size);
@@ -219,7 +219,7 @@ static void a_text_has_a_limit(void **state) {
     free(text);
 }
 
-static void tokens_survive_any_lack_of_memory(void **state) {
+static void any_allocation_may_fail(void **state) {
     (void)state;
     TORTURE(n) {
         written written;
@@ -249,7 +249,7 @@ static afc__resume_token read_token(const char *text) {
     return token;
 }
 
-static void the_rest_is_asked_for_by_version(void **state) {
+static void requests_the_rest_with_if_range(void **state) {
     (void)state;
     afc__resume_token token = read_token(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES);
     char range[AFC__RESUME_RANGE_ROOM];
@@ -299,7 +299,7 @@ static void check_judgement(const judged *row) {
 #define CHECK_JUDGEMENTS(rows)                                                                     \
     for (size_t i = 0; i < COUNT_OF(rows); i++) check_judgement(&(rows)[i])
 
-static void a_part_is_appended_only_if_all_is_right(void **state) {
+static void appends_only_matching_partial_responses(void **state) {
     (void)state;
     static const judged rows[] = {
         {BY_TAG, 4, 206, "Content-Range: bytes 4-9/10\nETag: \"x\"", AFC__RESUME_APPEND, NULL, 10,
@@ -378,7 +378,7 @@ static void a_part_is_appended_only_if_all_is_right(void **state) {
     CHECK_JUDGEMENTS(rows);
 }
 
-static void beyond_the_end_is_complete_only_at_the_end(void **state) {
+static void status_416_is_complete_only_at_the_end(void **state) {
     (void)state;
     static const judged rows[] = {
         {BY_TAG, 10, 416, "Content-Range: bytes */10", AFC__RESUME_COMPLETE, NULL, 10, 10},
@@ -406,7 +406,7 @@ static void beyond_the_end_is_complete_only_at_the_end(void **state) {
     CHECK_JUDGEMENTS(rows);
 }
 
-static void other_answers_void_or_keep_what_is_there(void **state) {
+static void other_statuses_void_or_keep_the_part(void **state) {
     (void)state;
     static const judged rows[] = {
         {BY_TAG, 4, 200, "ETag: \"x\"", AFC__RESUME_RESTART, "whole", 0, 0},
@@ -428,17 +428,17 @@ static void other_answers_void_or_keep_what_is_there(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_can_be_resumed_is_told_from_what_cannot),
-        cmocka_unit_test(a_validator_has_a_limit),
-        cmocka_unit_test(tokens_survive_as_text),
-        cmocka_unit_test(a_token_says_what_it_is_about),
-        cmocka_unit_test(a_damaged_token_is_refused),
-        cmocka_unit_test(a_text_has_a_limit),
-        cmocka_unit_test(tokens_survive_any_lack_of_memory),
-        cmocka_unit_test(the_rest_is_asked_for_by_version),
-        cmocka_unit_test(a_part_is_appended_only_if_all_is_right),
-        cmocka_unit_test(beyond_the_end_is_complete_only_at_the_end),
-        cmocka_unit_test(other_answers_void_or_keep_what_is_there),
+        cmocka_unit_test(finds_whether_a_response_can_be_resumed),
+        cmocka_unit_test(limits_the_length_of_validators),
+        cmocka_unit_test(tokens_round_trip_as_text),
+        cmocka_unit_test(token_tells_url_size_and_validator),
+        cmocka_unit_test(refuses_damaged_tokens),
+        cmocka_unit_test(limits_the_length_of_tokens),
+        cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(requests_the_rest_with_if_range),
+        cmocka_unit_test(appends_only_matching_partial_responses),
+        cmocka_unit_test(status_416_is_complete_only_at_the_end),
+        cmocka_unit_test(other_statuses_void_or_keep_the_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

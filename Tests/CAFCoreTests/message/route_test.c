@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static void overrides_are_written_for_libcurl(void **state) {
+static void writes_overrides_for_libcurl(void **state) {
     (void)state;
     static const struct {
         afc_host_override given;
@@ -60,7 +60,7 @@ static void overrides_are_written_for_libcurl(void **state) {
     }
 }
 
-static void absolute_names_are_overridden_too(void **state) {
+static void overrides_absolute_names(void **state) {
     (void)state;
     const afc_host_override rows[] = {
         {"a.test", 80, "::1"}, {"a.test.", 80, "::1"}, {"*", 80, "::1"}};
@@ -73,7 +73,7 @@ static void absolute_names_are_overridden_too(void **state) {
     }
 }
 
-static void interfaces_are_never_looked_up_as_hosts(void **state) {
+static void never_looks_up_interfaces_as_hosts(void **state) {
     (void)state;
     static const char *const rows[][2] = {
         {"eth0", "if!eth0"},
@@ -103,7 +103,7 @@ static void interfaces_are_never_looked_up_as_hosts(void **state) {
     }
 }
 
-static void servers_of_names_are_addresses(void **state) {
+static void dns_servers_are_addresses(void **state) {
     (void)state;
     static const struct {
         const char *list;
@@ -135,7 +135,7 @@ static void servers_of_names_are_addresses(void **state) {
     }
 }
 
-static void sockets_have_room_for_their_path(void **state) {
+static void limits_the_path_of_unix_sockets(void **state) {
     (void)state;
     char path[AFC__SOCKET_PATH_LONGEST + 2];
     memset(path, 'a', sizeof path);
@@ -149,7 +149,7 @@ static void sockets_have_room_for_their_path(void **state) {
     check_status(afc__route_check_socket("", NULL), AFC_OK);
 }
 
-static void public_addresses_are_told_from_others(void **state) {
+static void recognises_public_addresses(void **state) {
     (void)state;
     static const char *const public[] = {
         "8.8.8.8",     "1.1.1.1",         "172.32.0.1",       "172.15.255.255",  "100.63.255.255",
@@ -204,7 +204,7 @@ static void public_addresses_are_told_from_others(void **state) {
     }
 }
 
-static void memory_may_run_out(void **state) {
+static void any_allocation_may_fail(void **state) {
     (void)state;
     const afc_host_override given = {"example.test", 80, "192.0.2.1,::1"};
     TORTURE(round) {
@@ -223,13 +223,13 @@ static void memory_may_run_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(overrides_are_written_for_libcurl),
-        cmocka_unit_test(absolute_names_are_overridden_too),
-        cmocka_unit_test(interfaces_are_never_looked_up_as_hosts),
-        cmocka_unit_test(servers_of_names_are_addresses),
-        cmocka_unit_test(sockets_have_room_for_their_path),
-        cmocka_unit_test(public_addresses_are_told_from_others),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(writes_overrides_for_libcurl),
+        cmocka_unit_test(overrides_absolute_names),
+        cmocka_unit_test(never_looks_up_interfaces_as_hosts),
+        cmocka_unit_test(dns_servers_are_addresses),
+        cmocka_unit_test(limits_the_path_of_unix_sockets),
+        cmocka_unit_test(recognises_public_addresses),
+        cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void check_parsed(const parsed *cases, size_t count) {
     }
 }
 
-static void urls_are_made_fit_for_the_wire(void **state) {
+static void normalises_urls(void **state) {
     (void)state;
     static const parsed cases[] = {
         {"http://example.org", "http://example.org/"},
@@ -47,7 +47,7 @@ static void urls_are_made_fit_for_the_wire(void **state) {
     check_parsed(cases, COUNT_OF(cases));
 }
 
-static void ports_are_written_when_they_say_something(void **state) {
+static void omits_default_ports(void **state) {
     (void)state;
     static const parsed cases[] = {
         {"http://h:/", "http://h/"},           {"http://h:80/", "http://h/"},
@@ -60,7 +60,7 @@ static void ports_are_written_when_they_say_something(void **state) {
 }
 
 /** S70: as the URL Standard writes them. libcurl and inet_aton() would connect to the same addresses. */
-static void writes_addresses_in_their_usual_form(void **state) {
+static void writes_addresses_in_canonical_form(void **state) {
     (void)state;
     static const parsed cases[] = {
         {"http://127.0.0.1/", "http://127.0.0.1/"},
@@ -109,7 +109,7 @@ static void writes_addresses_in_their_usual_form(void **state) {
     }
 }
 
-static void what_a_url_cannot_hold_is_escaped(void **state) {
+static void escapes_characters_that_urls_exclude(void **state) {
     (void)state;
     static const parsed cases[] = {
         {"http://h/a b", "http://h/a%20b"},
@@ -126,7 +126,7 @@ static void what_a_url_cannot_hold_is_escaped(void **state) {
     check_parsed(cases, COUNT_OF(cases));
 }
 
-static void dot_segments_are_removed(void **state) {
+static void removes_dot_segments(void **state) {
     (void)state;
     static const parsed cases[] = {
         {"http://h/.", "http://h/"},
@@ -149,7 +149,7 @@ static void dot_segments_are_removed(void **state) {
     check_parsed(cases, COUNT_OF(cases));
 }
 
-static void the_parts_point_into_the_text(void **state) {
+static void parts_point_into_the_text(void **state) {
     (void)state;
     afc__url url;
     check_status(afc__url_parse(&url, S("https://a%20:b@[FE80::1]:8443/x/y?q=1#f"), NULL), AFC_OK);
@@ -166,7 +166,7 @@ static void the_parts_point_into_the_text(void **state) {
     afc__url_clear(&url);
 }
 
-static void an_absent_query_is_not_an_empty_one(void **state) {
+static void absent_query_differs_from_empty_query(void **state) {
     (void)state;
     afc__url url;
     check_status(afc__url_parse(&url, S("http://h/"), NULL), AFC_OK);
@@ -257,7 +257,7 @@ static const struct {
     {S_INIT("http://h/#\x01"), "control"},
 };
 
-static void what_is_no_url_is_refused_with_its_reason(void **state) {
+static void refuses_invalid_urls_with_a_reason(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         afc__url url = {.port = 7};
@@ -288,7 +288,7 @@ static void reasons_never_show_userinfo(void **state) {
     }
 }
 
-static void the_host_is_what_follows_the_last_at(void **state) {
+static void host_follows_the_last_at_sign(void **state) {
     (void)state;
     afc__url url;
     check_status(afc__url_parse(&url, S("http://good.example@x@evil.example/@z"), NULL), AFC_OK);
@@ -301,7 +301,7 @@ static void the_host_is_what_follows_the_last_at(void **state) {
     afc__url_clear(&url);
 }
 
-static void lengths_are_limited(void **state) {
+static void limits_the_length_of_urls(void **state) {
     (void)state;
     static const char start[] = "http://h/";
     char *text = malloc(AFC__URL_LONGEST + 2);
@@ -321,7 +321,7 @@ static void lengths_are_limited(void **state) {
     free(text);
 }
 
-static void host_lengths_are_limited(void **state) {
+static void limits_the_length_of_hosts(void **state) {
     (void)state;
     char text[7 + AFC__HOST_LONGEST + 1];
     memset(text, 'a', sizeof text);
@@ -332,7 +332,7 @@ static void host_lengths_are_limited(void **state) {
     check_status(afc__url_parse(&url, (afc_slice){text, sizeof text}, NULL), AFC_EINVAL);
 }
 
-static void ipv6_addresses_are_told_from_others(void **state) {
+static void recognises_ipv6_addresses(void **state) {
     (void)state;
     static const char *const valid[] = {
         "::",
@@ -407,7 +407,7 @@ static void check_resolved(const char *base_text, const resolved *cases, size_t 
     afc__url_clear(&base);
 }
 
-static void the_normal_examples_of_rfc_3986(void **state) {
+static void resolves_the_normal_examples_of_rfc_3986(void **state) {
     (void)state;
     static const resolved cases[] = {
         {"g:h", NULL}, /* Another scheme. */
@@ -437,7 +437,7 @@ static void the_normal_examples_of_rfc_3986(void **state) {
     check_resolved("http://a/b/c/d;p?q", cases, COUNT_OF(cases));
 }
 
-static void the_abnormal_examples_of_rfc_3986(void **state) {
+static void resolves_the_abnormal_examples_of_rfc_3986(void **state) {
     (void)state;
     static const resolved cases[] = {
         {"../../../g", "http://a/g"},
@@ -463,7 +463,7 @@ static void the_abnormal_examples_of_rfc_3986(void **state) {
     check_resolved("http://a/b/c/d;p?q", cases, COUNT_OF(cases));
 }
 
-static void references_as_servers_send_them(void **state) {
+static void resolves_references_as_servers_send_them(void **state) {
     (void)state;
     static const resolved cases[] = {
         {"https://other.example:444/x", "https://other.example:444/x"},
@@ -488,7 +488,7 @@ static void references_as_servers_send_them(void **state) {
     check_resolved("http://a", bare, COUNT_OF(bare));
 }
 
-static void userinfo_stays_on_the_server_that_it_was_for(void **state) {
+static void userinfo_is_dropped_for_another_server(void **state) {
     (void)state;
     afc__url base, url;
     check_status(afc__url_parse(&base, S("http://u:p@a/b"), NULL), AFC_OK);
@@ -506,7 +506,7 @@ static void userinfo_stays_on_the_server_that_it_was_for(void **state) {
 
 /* ---- Another host -------------------------------------------------------------------------- */
 
-static void another_host_brings_no_other_part(void **state) {
+static void reference_with_host_keeps_no_part_of_the_base(void **state) {
     (void)state;
     static const char *const hosts[] = {"a@b", "@b", "a:b@c", "a/b", "a?b", "a#b", "a:1", ""};
     afc__url url;
@@ -524,7 +524,7 @@ static void another_host_brings_no_other_part(void **state) {
 
 /* ---- Comparing and running out of memory ----------------------------------------------------- */
 
-static void an_origin_is_scheme_host_and_port(void **state) {
+static void origin_is_scheme_host_and_port(void **state) {
     (void)state;
     static const struct {
         const char *a, *b;
@@ -548,7 +548,7 @@ static void an_origin_is_scheme_host_and_port(void **state) {
     }
 }
 
-static void parsing_again_changes_nothing(void **state) {
+static void parsing_is_idempotent(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         afc__url base, url, again;
@@ -563,7 +563,7 @@ static void parsing_again_changes_nothing(void **state) {
     }
 }
 
-static void out_of_memory_leaves_nothing_behind(void **state) {
+static void out_of_memory_leaves_nothing(void **state) {
     (void)state;
     TORTURE(n) {
         afc__url base, url = {0};
@@ -584,27 +584,27 @@ static void out_of_memory_leaves_nothing_behind(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(urls_are_made_fit_for_the_wire),
-        cmocka_unit_test(ports_are_written_when_they_say_something),
-        cmocka_unit_test(writes_addresses_in_their_usual_form),
-        cmocka_unit_test(what_a_url_cannot_hold_is_escaped),
-        cmocka_unit_test(dot_segments_are_removed),
-        cmocka_unit_test(the_parts_point_into_the_text),
-        cmocka_unit_test(an_absent_query_is_not_an_empty_one),
-        cmocka_unit_test(what_is_no_url_is_refused_with_its_reason),
+        cmocka_unit_test(normalises_urls),
+        cmocka_unit_test(omits_default_ports),
+        cmocka_unit_test(writes_addresses_in_canonical_form),
+        cmocka_unit_test(escapes_characters_that_urls_exclude),
+        cmocka_unit_test(removes_dot_segments),
+        cmocka_unit_test(parts_point_into_the_text),
+        cmocka_unit_test(absent_query_differs_from_empty_query),
+        cmocka_unit_test(refuses_invalid_urls_with_a_reason),
         cmocka_unit_test(reasons_never_show_userinfo),
-        cmocka_unit_test(the_host_is_what_follows_the_last_at),
-        cmocka_unit_test(lengths_are_limited),
-        cmocka_unit_test(host_lengths_are_limited),
-        cmocka_unit_test(ipv6_addresses_are_told_from_others),
-        cmocka_unit_test(the_normal_examples_of_rfc_3986),
-        cmocka_unit_test(the_abnormal_examples_of_rfc_3986),
-        cmocka_unit_test(references_as_servers_send_them),
-        cmocka_unit_test(userinfo_stays_on_the_server_that_it_was_for),
-        cmocka_unit_test(another_host_brings_no_other_part),
-        cmocka_unit_test(an_origin_is_scheme_host_and_port),
-        cmocka_unit_test(parsing_again_changes_nothing),
-        cmocka_unit_test(out_of_memory_leaves_nothing_behind),
+        cmocka_unit_test(host_follows_the_last_at_sign),
+        cmocka_unit_test(limits_the_length_of_urls),
+        cmocka_unit_test(limits_the_length_of_hosts),
+        cmocka_unit_test(recognises_ipv6_addresses),
+        cmocka_unit_test(resolves_the_normal_examples_of_rfc_3986),
+        cmocka_unit_test(resolves_the_abnormal_examples_of_rfc_3986),
+        cmocka_unit_test(resolves_references_as_servers_send_them),
+        cmocka_unit_test(userinfo_is_dropped_for_another_server),
+        cmocka_unit_test(reference_with_host_keeps_no_part_of_the_base),
+        cmocka_unit_test(origin_is_scheme_host_and_port),
+        cmocka_unit_test(parsing_is_idempotent),
+        cmocka_unit_test(out_of_memory_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

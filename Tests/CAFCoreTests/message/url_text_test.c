@@ -66,7 +66,7 @@ static void splits_any_text(void **state) {
 }
 
 /** RFC 3986 3.2.3, RFC 9110 4.2. */
-static void port_is_the_one_named_or_that_of_the_scheme(void **state) {
+static void port_is_explicit_or_the_default_of_the_scheme(void **state) {
     (void)state;
     static const struct {
         const char *url;
@@ -128,7 +128,7 @@ static void agrees_with_the_shared_table(void **state) {
 }
 
 /** 64 KiB, as given and as sent; what dot segments take away doesn't count. */
-static void check_counts_what_is_sent(void **state) {
+static void check_counts_the_normalised_length(void **state) {
     (void)state;
     char *text = malloc(AFC__URL_LONGEST + 1);
     assert_non_null(text);
@@ -191,7 +191,7 @@ static void longest_origin_fits(void **state) {
 }
 
 /** RFC 5890: a U-label and its A-label are one host. */
-static void hosts_in_another_script_have_the_origin_of_their_a_labels(void **state) {
+static void unicode_hosts_have_the_origin_of_their_a_labels(void **state) {
     (void)state;
     char origin[AFC_URL_ORIGIN_ROOM];
     afc_failure failure;
@@ -221,7 +221,7 @@ static void check_joined(const char *out, size_t size, const char *expected, con
 }
 
 /** RFC 3986 5.2, on texts; 5.4 is in url_test.c and in the Swift tests. */
-static void resolves_texts_and_keeps_the_rest(void **state) {
+static void resolves_text_and_keeps_the_rest(void **state) {
     (void)state;
     static const struct {
         const char *base, *reference, *result;
@@ -289,13 +289,13 @@ static void appends_queries_before_the_fragment(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splits_any_text),
-        cmocka_unit_test(port_is_the_one_named_or_that_of_the_scheme),
+        cmocka_unit_test(port_is_explicit_or_the_default_of_the_scheme),
         cmocka_unit_test(agrees_with_the_shared_table),
-        cmocka_unit_test(check_counts_what_is_sent),
+        cmocka_unit_test(check_counts_the_normalised_length),
         cmocka_unit_test(origins_are_the_same_as_those_of_redirects),
         cmocka_unit_test(longest_origin_fits),
-        cmocka_unit_test(hosts_in_another_script_have_the_origin_of_their_a_labels),
-        cmocka_unit_test(resolves_texts_and_keeps_the_rest),
+        cmocka_unit_test(unicode_hosts_have_the_origin_of_their_a_labels),
+        cmocka_unit_test(resolves_text_and_keeps_the_rest),
         cmocka_unit_test(appends_queries_before_the_fragment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

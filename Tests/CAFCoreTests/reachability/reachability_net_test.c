@@ -43,7 +43,7 @@ static void need_network(void) {
     skip();
 }
 
-static void the_internet_is_reached_over_the_default_route(void **state) {
+static void default_route_reaches_the_internet(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start(NULL);
@@ -59,7 +59,7 @@ static void the_internet_is_reached_over_the_default_route(void **state) {
     watcher_free(watcher);
 }
 
-static void an_address_needs_its_own_route_only(void **state) {
+static void address_needs_only_its_own_route(void **state) {
     (void)state;
     need_network();
     network_ip("route del default");
@@ -78,7 +78,7 @@ static void an_address_needs_its_own_route_only(void **state) {
     watcher_free(own);
 }
 
-static void a_lost_carrier_is_told(void **state) {
+static void reports_lost_carrier(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start(NULL);
@@ -91,7 +91,7 @@ static void a_lost_carrier_is_told(void **state) {
     watcher_free(watcher);
 }
 
-static void another_link_takes_over(void **state) {
+static void reports_another_link_that_takes_over(void **state) {
     (void)state;
     need_network();
     network_ip("link add w0 type veth peer name w1");
@@ -113,7 +113,7 @@ static void another_link_takes_over(void **state) {
     network_ip("link del w0");
 }
 
-static void a_link_that_is_renamed_keeps_its_routes(void **state) {
+static void renamed_link_keeps_its_routes(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start("192.0.2.9");
@@ -127,7 +127,7 @@ static void a_link_that_is_renamed_keeps_its_routes(void **state) {
     watcher_free(watcher);
 }
 
-static void a_port_that_leaves_its_bridge_is_still_a_link(void **state) {
+static void port_that_leaves_its_bridge_stays_a_link(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start("192.0.2.9");
@@ -142,7 +142,7 @@ static void a_port_that_leaves_its_bridge_is_still_a_link(void **state) {
     watcher_free(watcher);
 }
 
-static void version_6_alone_is_enough(void **state) {
+static void ipv6_alone_is_reachable(void **state) {
     (void)state;
     need_network();
     network_ip("addr del 192.0.2.1/24 dev v0");
@@ -159,7 +159,7 @@ static void version_6_alone_is_enough(void **state) {
     watcher_free(host);
 }
 
-static void a_name_is_looked_up_again_when_the_network_changes(void **state) {
+static void network_change_repeats_the_lookup(void **state) {
     (void)state;
     need_network();
     watcher *local = watcher_start("localhost");
@@ -175,7 +175,7 @@ static void a_name_is_looked_up_again_when_the_network_changes(void **state) {
     watcher_free(none);
 }
 
-static void a_link_that_goes_down_is_seen_soon(void **state) {
+static void reports_link_that_goes_down(void **state) {
     (void)state;
     need_network();
     enum { ROUNDS = 100 };
@@ -223,7 +223,7 @@ static bool read_call(const char *name, char *out, size_t size) {
     return found;
 }
 
-static void an_idle_thread_sleeps_without_a_timer(void **state) {
+static void idle_thread_has_no_timer(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start(NULL);
@@ -245,7 +245,7 @@ static void an_idle_thread_sleeps_without_a_timer(void **state) {
 }
 
 /* A socket with room for next to nothing, and many changes that nobody reads. */
-static void lost_messages_are_noticed(void **state) {
+static void lost_messages_cause_a_reread(void **state) {
     (void)state;
     need_network();
     int descriptor = afc__reach_open();
@@ -267,7 +267,7 @@ static void lost_messages_are_noticed(void **state) {
     close(descriptor);
 }
 
-static void many_changes_end_in_the_truth(void **state) {
+static void many_changes_end_in_the_right_state(void **state) {
     (void)state;
     need_network();
     watcher *watcher = watcher_start("192.0.2.9");
@@ -284,18 +284,18 @@ static void many_changes_end_in_the_truth(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        NET_TEST(the_internet_is_reached_over_the_default_route),
-        NET_TEST(an_address_needs_its_own_route_only),
-        NET_TEST(a_lost_carrier_is_told),
-        NET_TEST(another_link_takes_over),
-        NET_TEST(a_link_that_is_renamed_keeps_its_routes),
-        NET_TEST(a_port_that_leaves_its_bridge_is_still_a_link),
-        NET_TEST(version_6_alone_is_enough),
-        NET_TEST(a_name_is_looked_up_again_when_the_network_changes),
-        NET_TEST(a_link_that_goes_down_is_seen_soon),
-        NET_TEST(an_idle_thread_sleeps_without_a_timer),
-        NET_TEST(lost_messages_are_noticed),
-        NET_TEST(many_changes_end_in_the_truth),
+        NET_TEST(default_route_reaches_the_internet),
+        NET_TEST(address_needs_only_its_own_route),
+        NET_TEST(reports_lost_carrier),
+        NET_TEST(reports_another_link_that_takes_over),
+        NET_TEST(renamed_link_keeps_its_routes),
+        NET_TEST(port_that_leaves_its_bridge_stays_a_link),
+        NET_TEST(ipv6_alone_is_reachable),
+        NET_TEST(network_change_repeats_the_lookup),
+        NET_TEST(reports_link_that_goes_down),
+        NET_TEST(idle_thread_has_no_timer),
+        NET_TEST(lost_messages_cause_a_reread),
+        NET_TEST(many_changes_end_in_the_right_state),
     };
     has_network = network_enter();
     return cmocka_run_group_tests(tests, NULL, NULL);

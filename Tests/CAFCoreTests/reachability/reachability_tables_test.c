@@ -90,7 +90,7 @@ static afc__reach_route route_from(const char *source, int scope, const char *de
                               address_of(destination, 0)};
 }
 
-static void a_route_means_what_its_link_is(void **state) {
+static void route_has_the_kind_of_its_link(void **state) {
     (void)state;
     static const struct {
         const char *source;
@@ -136,7 +136,7 @@ static void a_route_means_what_its_link_is(void **state) {
     afc__link_table_clear(&table);
 }
 
-static void the_first_route_that_leads_somewhere_counts(void **state) {
+static void first_usable_route_decides(void **state) {
     (void)state;
     afc__link_table table;
     make_world(&table);
@@ -164,7 +164,7 @@ static const char *link_from(afc__link_table *table, const char *source) {
     return name;
 }
 
-static void changes_are_followed(void **state) {
+static void applies_changes(void **state) {
     (void)state;
     afc__link_table table;
     make_world(&table);
@@ -190,7 +190,7 @@ static void changes_are_followed(void **state) {
     afc__link_table_clear(&table);
 }
 
-static void a_bridge_that_drops_a_port_deletes_no_link(void **state) {
+static void bridge_message_deletes_no_link(void **state) {
     (void)state;
     afc__link_table table;
     make_world(&table);
@@ -202,7 +202,7 @@ static void a_bridge_that_drops_a_port_deletes_no_link(void **state) {
     afc__link_table_clear(&table);
 }
 
-static void the_kind_of_a_link_is_read_once(void **state) {
+static void reads_the_kind_of_a_link_once(void **state) {
     (void)state;
     afc__link_table table;
     make_world(&table);
@@ -219,7 +219,7 @@ static void the_kind_of_a_link_is_read_once(void **state) {
     afc__link_table_clear(&table);
 }
 
-static void what_was_lost_is_read_again(void **state) {
+static void lost_messages_cause_a_reread(void **state) {
     (void)state;
     afc__link_table table;
     make_world(&table);
@@ -238,7 +238,7 @@ static void what_was_lost_is_read_again(void **state) {
 }
 
 /** On another socket there is no answer to wait for, and what one of the old would say counts no more. */
-static void a_new_start_waits_for_no_answer(void **state) {
+static void restart_ignores_old_replies(void **state) {
     (void)state;
     afc__link_table table;
     afc__link_table_init(&table, kind_by_name, NULL);
@@ -258,7 +258,7 @@ static void a_new_start_waits_for_no_answer(void **state) {
 }
 
 /** Whatever is lost in the middle of reading: it is read once more, when the kernel has ended. */
-static void what_is_lost_while_reading_is_read_again(void **state) {
+static void loss_during_reread_causes_another(void **state) {
     (void)state;
     for (int way = 0; way < 3; way++) {
         afc__link_table table;
@@ -280,7 +280,7 @@ static void what_is_lost_while_reading_is_read_again(void **state) {
     }
 }
 
-static void an_end_that_belongs_to_no_question_ends_nothing(void **state) {
+static void ignores_end_of_unknown_request(void **state) {
     (void)state;
     afc__link_table table;
     afc__link_table_init(&table, kind_by_name, NULL);
@@ -294,7 +294,7 @@ static void an_end_that_belongs_to_no_question_ends_nothing(void **state) {
     afc__link_table_clear(&table);
 }
 
-static void a_kernel_that_refuses_is_not_asked_forever(void **state) {
+static void refused_requests_are_not_repeated_forever(void **state) {
     (void)state;
     afc__link_table table;
     afc__link_table_init(&table, kind_by_name, NULL);
@@ -318,7 +318,7 @@ static void a_kernel_that_refuses_is_not_asked_forever(void **state) {
     afc__link_table_clear(&table);
 }
 
-static void messages_cut_anywhere_are_harmless(void **state) {
+static void truncated_messages_are_harmless(void **state) {
     (void)state;
     datagram whole = {.size = 0};
     put_link(&whole, false, 2, "eth0", ARPHRD_ETHER, UP);
@@ -338,7 +338,7 @@ static void messages_cut_anywhere_are_harmless(void **state) {
     }
 }
 
-static void without_memory_everything_is_read_again(void **state) {
+static void out_of_memory_causes_a_reread(void **state) {
     (void)state;
     datagram links = {.size = 0}, own = {.size = 0};
     put_link(&links, false, 2, "eth0", ARPHRD_ETHER, UP);
@@ -363,7 +363,7 @@ static void without_memory_everything_is_read_again(void **state) {
     }
 }
 
-static void the_number_of_entries_is_limited(void **state) {
+static void limits_the_number_of_entries(void **state) {
     (void)state;
     afc__link_table table;
     afc__link_table_init(&table, kind_by_name, NULL);
@@ -376,7 +376,7 @@ static void the_number_of_entries_is_limited(void **state) {
     afc__link_table_clear(&table);
 }
 
-static void a_print_changes_with_the_addresses_that_matter(void **state) {
+static void fingerprint_changes_with_relevant_addresses(void **state) {
     (void)state;
     afc__link_table table;
     make_world(&table);
@@ -431,7 +431,7 @@ static void remove_link(folder *folder, const sys_link *link) {
     assert_int_equal(rmdir(path_in(folder, link->name)), 0);
 }
 
-static void the_medium_is_what_the_kernel_says(void **state) {
+static void medium_is_as_reported_by_the_kernel(void **state) {
     (void)state;
     static const sys_link rows[] = {
         {"eth0", "2\n", "INTERFACE=eth0\nIFINDEX=2\n", NULL, AFC_LINK_UNKNOWN},
@@ -460,21 +460,21 @@ static void the_medium_is_what_the_kernel_says(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_route_means_what_its_link_is),
-        cmocka_unit_test(the_first_route_that_leads_somewhere_counts),
-        cmocka_unit_test(changes_are_followed),
-        cmocka_unit_test(a_bridge_that_drops_a_port_deletes_no_link),
-        cmocka_unit_test(the_kind_of_a_link_is_read_once),
-        cmocka_unit_test(what_was_lost_is_read_again),
-        cmocka_unit_test(a_new_start_waits_for_no_answer),
-        cmocka_unit_test(what_is_lost_while_reading_is_read_again),
-        cmocka_unit_test(an_end_that_belongs_to_no_question_ends_nothing),
-        cmocka_unit_test(a_kernel_that_refuses_is_not_asked_forever),
-        cmocka_unit_test(messages_cut_anywhere_are_harmless),
-        cmocka_unit_test(without_memory_everything_is_read_again),
-        cmocka_unit_test(the_number_of_entries_is_limited),
-        cmocka_unit_test(a_print_changes_with_the_addresses_that_matter),
-        cmocka_unit_test(the_medium_is_what_the_kernel_says),
+        cmocka_unit_test(route_has_the_kind_of_its_link),
+        cmocka_unit_test(first_usable_route_decides),
+        cmocka_unit_test(applies_changes),
+        cmocka_unit_test(bridge_message_deletes_no_link),
+        cmocka_unit_test(reads_the_kind_of_a_link_once),
+        cmocka_unit_test(lost_messages_cause_a_reread),
+        cmocka_unit_test(restart_ignores_old_replies),
+        cmocka_unit_test(loss_during_reread_causes_another),
+        cmocka_unit_test(ignores_end_of_unknown_request),
+        cmocka_unit_test(refused_requests_are_not_repeated_forever),
+        cmocka_unit_test(truncated_messages_are_harmless),
+        cmocka_unit_test(out_of_memory_causes_a_reread),
+        cmocka_unit_test(limits_the_number_of_entries),
+        cmocka_unit_test(fingerprint_changes_with_relevant_addresses),
+        cmocka_unit_test(medium_is_as_reported_by_the_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 static const char home[] = "127.0.0.1";
 
-static void a_monitor_knows_nothing_before_its_start(void **state) {
+static void monitor_is_unknown_before_its_start(void **state) {
     (void)state;
     static const char *const hosts[] = {NULL, "127.0.0.1", "::1", "fe80::1%lo", "localhost"};
     for (size_t i = 0; i < COUNT_OF(hosts); i++) {
@@ -26,7 +26,7 @@ static void a_monitor_knows_nothing_before_its_start(void **state) {
     }
 }
 
-static void hosts_that_are_none_are_refused(void **state) {
+static void refuses_invalid_hosts(void **state) {
     (void)state;
     char host[300];
     memset(host, 'a', sizeof host);
@@ -52,7 +52,7 @@ static void hosts_that_are_none_are_refused(void **state) {
     afc_reach_monitor_free(NULL);
 }
 
-static void a_start_tells_the_state_once(void **state) {
+static void start_reports_the_state_once(void **state) {
     (void)state;
     watcher *watcher = watcher_start(home);
     afc_reachability now = watcher_expect(watcher, AFC_REACH_VIA_WIFI, "lo");
@@ -69,7 +69,7 @@ static void a_start_tells_the_state_once(void **state) {
     afc_join_closed_sessions();
 }
 
-static void a_name_is_looked_up(void **state) {
+static void looks_up_names(void **state) {
     (void)state;
     watcher *watcher = watcher_start("localhost");
     watcher_expect(watcher, AFC_REACH_VIA_WIFI, "lo");
@@ -77,7 +77,7 @@ static void a_name_is_looked_up(void **state) {
     afc_join_closed_sessions();
 }
 
-static void monitors_share_a_thread_that_ends_with_the_last(void **state) {
+static void monitors_share_a_thread_until_the_last_ends(void **state) {
     (void)state;
     watcher *first = watcher_start(home);
     watcher *second = watcher_start("127.0.0.2");
@@ -96,7 +96,7 @@ static void monitors_share_a_thread_that_ends_with_the_last(void **state) {
     assert_int_equal(count_threads("af-reach"), 0);
 }
 
-static void descriptors_go_with_the_thread(void **state) {
+static void thread_closes_its_descriptors(void **state) {
     (void)state;
     size_t before = count_descriptors();
     for (int i = 0; i < 20; i++) {
@@ -224,7 +224,7 @@ static void *use_monitors(void *context) {
     return NULL;
 }
 
-static void threads_may_do_what_they_like(void **state) {
+static void any_thread_may_use_monitors(void **state) {
     (void)state;
     pthread_t threads[4];
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
@@ -268,7 +268,7 @@ static void tell_pipe(void *context, const afc_reachability *state) {
 }
 
 /** A child's monitors tell through a pipe, because no assertion may run there. */
-static void a_forked_child_has_monitors_of_its_own(void **state) {
+static void child_process_has_its_own_monitors(void **state) {
     (void)state;
     if (!CAN_FORK) skip();
     int ends[2];
@@ -315,7 +315,7 @@ static void post_semaphore(void *context, const afc_reachability *state) {
     sem_post(context);
 }
 
-static void a_monitor_survives_any_lack_of_memory(void **state) {
+static void any_allocation_may_fail(void **state) {
     (void)state;
     static const char *const hosts[] = {"127.0.0.1", "localhost"};
     for (size_t i = 0; i < COUNT_OF(hosts); i++) {
@@ -338,7 +338,7 @@ static void a_monitor_survives_any_lack_of_memory(void **state) {
     }
 }
 
-static void a_status_has_the_words_of_afnetworking(void **state) {
+static void statuses_have_the_texts_of_afnetworking(void **state) {
     (void)state;
     assert_string_equal(afc_reach_status_text(AFC_REACH_UNKNOWN), "Unknown");
     assert_string_equal(afc_reach_status_text(AFC_REACH_NONE), "Not Reachable");
@@ -349,20 +349,20 @@ static void a_status_has_the_words_of_afnetworking(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_monitor_knows_nothing_before_its_start),
-        cmocka_unit_test(hosts_that_are_none_are_refused),
-        cmocka_unit_test(a_start_tells_the_state_once),
-        cmocka_unit_test(a_name_is_looked_up),
-        cmocka_unit_test(monitors_share_a_thread_that_ends_with_the_last),
-        cmocka_unit_test(descriptors_go_with_the_thread),
+        cmocka_unit_test(monitor_is_unknown_before_its_start),
+        cmocka_unit_test(refuses_invalid_hosts),
+        cmocka_unit_test(start_reports_the_state_once),
+        cmocka_unit_test(looks_up_names),
+        cmocka_unit_test(monitors_share_a_thread_until_the_last_ends),
+        cmocka_unit_test(thread_closes_its_descriptors),
         cmocka_unit_test(a_callback_may_stop_start_and_free),
         cmocka_unit_test(a_callback_may_free_another_monitor),
         cmocka_unit_test(a_monitor_may_be_freed_while_its_callback_runs),
-        cmocka_unit_test(threads_may_do_what_they_like),
+        cmocka_unit_test(any_thread_may_use_monitors),
         cmocka_unit_test(joined_threads_are_not_counted),
-        cmocka_unit_test(a_forked_child_has_monitors_of_its_own),
-        cmocka_unit_test(a_monitor_survives_any_lack_of_memory),
-        cmocka_unit_test(a_status_has_the_words_of_afnetworking),
+        cmocka_unit_test(child_process_has_its_own_monitors),
+        cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(statuses_have_the_texts_of_afnetworking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,7 +127,7 @@ static void *post_all(void *context) {
     return NULL;
 }
 
-static void every_post_arrives_in_the_order_of_its_thread(void **state) {
+static void posts_arrive_in_the_order_of_their_thread(void **state) {
     (void)state;
     owner owner;
     poster posters[POSTERS] = {0};
@@ -150,7 +150,7 @@ static void every_post_arrives_in_the_order_of_its_thread(void **state) {
     }
 }
 
-static void a_burst_wakes_the_loop_once(void **state) {
+static void burst_wakes_the_loop_once(void **state) {
     (void)state;
     owner owner;
     parcel parcels[100];
@@ -197,7 +197,7 @@ static void arm(owner *owner, bell *bell, int number, int64_t delay_us) {
     afc__loop_arm(&owner->loop, &bell->alarm, bell->deadline_us);
 }
 
-static void alarms_ring_in_order_and_never_early(void **state) {
+static void timers_fire_in_order_and_never_early(void **state) {
     (void)state;
     owner owner;
     bell bells[5];
@@ -226,7 +226,7 @@ static void rearm(afc__alarm *alarm) {
     count(owner, &owner->rings);
 }
 
-static void an_alarm_that_is_always_due_starves_nobody(void **state) {
+static void timer_that_is_always_due_starves_nothing(void **state) {
     (void)state;
     owner owner;
     bell bell;
@@ -252,7 +252,7 @@ static void read_byte(afc__watch *watch, unsigned readiness) {
     count(end->owner, &end->owner->rings);
 }
 
-static void readable_descriptors_are_reported(void **state) {
+static void reports_readable_descriptors(void **state) {
     (void)state;
     owner owner;
     int ends[2];
@@ -275,7 +275,7 @@ static void readable_descriptors_are_reported(void **state) {
     close(ends[1]);
 }
 
-static void a_closed_descriptor_cannot_be_watched(void **state) {
+static void refuses_closed_descriptor(void **state) {
     (void)state;
     owner owner;
     make(&owner);
@@ -287,12 +287,12 @@ static void a_closed_descriptor_cannot_be_watched(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_post_arrives_in_the_order_of_its_thread),
-        cmocka_unit_test(a_burst_wakes_the_loop_once),
-        cmocka_unit_test(alarms_ring_in_order_and_never_early),
-        cmocka_unit_test(an_alarm_that_is_always_due_starves_nobody),
-        cmocka_unit_test(readable_descriptors_are_reported),
-        cmocka_unit_test(a_closed_descriptor_cannot_be_watched),
+        cmocka_unit_test(posts_arrive_in_the_order_of_their_thread),
+        cmocka_unit_test(burst_wakes_the_loop_once),
+        cmocka_unit_test(timers_fire_in_order_and_never_early),
+        cmocka_unit_test(timer_that_is_always_due_starves_nothing),
+        cmocka_unit_test(reports_readable_descriptors),
+        cmocka_unit_test(refuses_closed_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

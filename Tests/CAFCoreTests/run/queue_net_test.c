@@ -86,7 +86,7 @@ static void sends_by_priority_then_in_order(void **state) {
     world_free(world);
 }
 
-static void a_redirect_on_its_host_goes_first(void **state) {
+static void redirect_to_its_host_runs_first(void **state) {
     (void)state;
     world *world = world_with(1, 0);
     afts_script *script = afts_script_new();
@@ -104,7 +104,7 @@ static void a_redirect_on_its_host_goes_first(void **state) {
     world_free(world);
 }
 
-static void a_redirect_to_another_host_goes_before_its_new_tasks(void **state) {
+static void redirect_runs_before_new_tasks_of_another_host(void **state) {
     (void)state;
     world *to = world_with(1, 0), *from = world_new(NULL, NULL);
     call *blocker = block(to);
@@ -140,7 +140,7 @@ static void note_second_host(call *call) {
     record->order[record->count++] = 'b';
 }
 
-static void hosts_take_turns_at_the_total_limit(void **state) {
+static void hosts_alternate_at_the_total_limit(void **state) {
     (void)state;
     enum { EACH = 8 };
     world *first = world_with(6, 1), *second = world_new(NULL, NULL);
@@ -177,7 +177,7 @@ static void note_peaks(call *call) {
     if (driver->handle_count > peaks->handles) peaks->handles = driver->handle_count;
 }
 
-static void handles_exist_only_for_what_runs(void **state) {
+static void only_running_tasks_have_handles(void **state) {
     (void)state;
     enum { TASKS = 300, LIMIT = 3 };
     world *world = world_with(LIMIT, 0);
@@ -196,7 +196,7 @@ static void handles_exist_only_for_what_runs(void **state) {
     world_free(world);
 }
 
-static void spare_handles_are_limited(void **state) {
+static void limits_spare_handles(void **state) {
     (void)state;
     enum { TASKS = 200 };
     world *world = world_with(0, 0);
@@ -266,7 +266,7 @@ static void streams_are_not_limited_by_connections(void **state) {
 
 /* ---- Ends ---------------------------------------------------------------------------------- */
 
-static void cancelling_waiting_tasks_sends_nothing(void **state) {
+static void cancelled_waiting_task_sends_nothing(void **state) {
     (void)state;
     enum { TASKS = 100 };
     world *world = world_with(1, 0);
@@ -285,7 +285,7 @@ static void cancelling_waiting_tasks_sends_nothing(void **state) {
     world_free(world);
 }
 
-static void cancelling_all_ends_waiting_tasks(void **state) {
+static void cancel_all_ends_waiting_tasks(void **state) {
     (void)state;
     enum { TASKS = 1000 };
     world *world = world_with(1, 0);
@@ -307,7 +307,7 @@ static void cancelling_all_ends_waiting_tasks(void **state) {
     world_free(world);
 }
 
-static void the_total_limit_runs_while_a_task_waits(void **state) {
+static void total_time_limit_runs_while_a_task_waits(void **state) {
     (void)state;
     world *world = world_with(1, 0);
     call *blocker = block(world), *call = call_new(world, "/");
@@ -322,7 +322,7 @@ static void the_total_limit_runs_while_a_task_waits(void **state) {
     world_free(world);
 }
 
-static void other_limits_rest_while_a_task_waits(void **state) {
+static void other_time_limits_stop_while_a_task_waits(void **state) {
     (void)state;
     world *world = world_with(1, 0);
     call *blocker = block(world), *waiting = call_new(world, "/"), *clock = call_new(world, "/");
@@ -339,7 +339,7 @@ static void other_limits_rest_while_a_task_waits(void **state) {
     world_free(world);
 }
 
-static void a_suspended_task_takes_no_place(void **state) {
+static void suspended_task_uses_no_connection(void **state) {
     (void)state;
     world *world = world_with(1, 0);
     call *blocker = block(world);
@@ -380,7 +380,7 @@ static size_t bytes_in_use(void) {
 #endif
 }
 
-static void a_waiting_task_takes_little_memory(void **state) {
+static void waiting_task_uses_little_memory(void **state) {
     (void)state;
     enum { TASKS = 2000, MOST_BYTES = 2032 };
     world *world = world_with(1, 0);
@@ -406,7 +406,7 @@ static void a_waiting_task_takes_little_memory(void **state) {
 
 /* ---- Failures ------------------------------------------------------------------------------ */
 
-static void a_lost_connection_gives_its_place_back(void **state) {
+static void lost_connection_frees_its_slot(void **state) {
     (void)state;
     enum { TASKS = 10 };
     world *world = world_with(1, 0);
@@ -420,20 +420,20 @@ static void a_lost_connection_gives_its_place_back(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sends_by_priority_then_in_order),
-        cmocka_unit_test(a_redirect_on_its_host_goes_first),
-        cmocka_unit_test(a_redirect_to_another_host_goes_before_its_new_tasks),
-        cmocka_unit_test(hosts_take_turns_at_the_total_limit),
-        cmocka_unit_test(handles_exist_only_for_what_runs),
-        cmocka_unit_test(spare_handles_are_limited),
+        cmocka_unit_test(redirect_to_its_host_runs_first),
+        cmocka_unit_test(redirect_runs_before_new_tasks_of_another_host),
+        cmocka_unit_test(hosts_alternate_at_the_total_limit),
+        cmocka_unit_test(only_running_tasks_have_handles),
+        cmocka_unit_test(limits_spare_handles),
         cmocka_unit_test(streams_are_not_limited_by_connections),
-        cmocka_unit_test(cancelling_waiting_tasks_sends_nothing),
-        cmocka_unit_test(cancelling_all_ends_waiting_tasks),
-        cmocka_unit_test(the_total_limit_runs_while_a_task_waits),
-        cmocka_unit_test(other_limits_rest_while_a_task_waits),
-        cmocka_unit_test(a_suspended_task_takes_no_place),
+        cmocka_unit_test(cancelled_waiting_task_sends_nothing),
+        cmocka_unit_test(cancel_all_ends_waiting_tasks),
+        cmocka_unit_test(total_time_limit_runs_while_a_task_waits),
+        cmocka_unit_test(other_time_limits_stop_while_a_task_waits),
+        cmocka_unit_test(suspended_task_uses_no_connection),
         cmocka_unit_test(waiting_tasks_complete_after_the_session_is_released),
-        cmocka_unit_test(a_waiting_task_takes_little_memory),
-        cmocka_unit_test(a_lost_connection_gives_its_place_back),
+        cmocka_unit_test(waiting_task_uses_little_memory),
+        cmocka_unit_test(lost_connection_frees_its_slot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,7 @@ static void runs_all_without_limits(void **state) {
     clear(&queue, entries, MANY);
 }
 
-static void tells_hosts_apart_by_name_port_and_socket(void **state) {
+static void distinguishes_hosts_by_name_port_and_socket(void **state) {
     (void)state;
     const afc__queue_key keys[] = {{S("a"), 80, NULL},     {S("a"), 81, NULL},
                                    {S("b"), 80, NULL},     {S("a"), 80, "/run/x"},
@@ -160,7 +160,7 @@ static void tells_hosts_apart_by_name_port_and_socket(void **state) {
     clear(&queue, entries, COUNT_OF(entries));
 }
 
-static void lets_hosts_take_turns_at_the_total_limit(void **state) {
+static void alternates_hosts_at_the_total_limit(void **state) {
     (void)state;
     static const char *const hosts[] = {"a", "b", "c"};
     enum { EACH = 50, COUNT = 3 * EACH };
@@ -186,7 +186,7 @@ static void lets_hosts_take_turns_at_the_total_limit(void **state) {
 
 /* ---- HTTP/2 -------------------------------------------------------------------------------- */
 
-static void begins_few_before_it_knows_whether_a_host_multiplexes(void **state) {
+static void starts_few_until_multiplexing_is_known(void **state) {
     (void)state;
     for (unsigned streams = 0; streams < 2; streams++) {
         afc__queue queue;
@@ -242,7 +242,7 @@ static void multiplies_connections_by_streams(void **state) {
     }
 }
 
-static void lets_streams_pass_those_that_need_a_connection(void **state) {
+static void streams_pass_entries_that_need_a_connection(void **state) {
     (void)state;
     afc__queue queue;
     afc__entry shared[4] = {0}, alone[4] = {0};
@@ -260,7 +260,7 @@ static void lets_streams_pass_those_that_need_a_connection(void **state) {
     clear(&queue, shared, 4);
 }
 
-static void streams_make_way_for_who_needs_their_connection(void **state) {
+static void streams_yield_to_entries_that_need_their_connection(void **state) {
     (void)state;
     afc__queue queue;
     afc__entry shared[4] = {0}, alone = {0};
@@ -283,7 +283,7 @@ static void streams_make_way_for_who_needs_their_connection(void **state) {
     clear(&queue, shared, 4);
 }
 
-static void a_host_that_streams_lets_others_connect_after_a_while(void **state) {
+static void streaming_host_yields_to_others_after_a_while(void **state) {
     (void)state;
     afc__queue queue;
     static afc__entry streams[MANY];
@@ -311,7 +311,7 @@ static void a_host_that_streams_lets_others_connect_after_a_while(void **state) 
     clear(&queue, streams, MANY);
 }
 
-static void remembers_what_hosts_speak(void **state) {
+static void remembers_the_protocol_of_hosts(void **state) {
     (void)state;
     afc__queue queue;
     afc__entry entries[100] = {0};
@@ -435,14 +435,14 @@ int main(void) {
         cmocka_unit_test(keeps_the_order_when_waiting_entries_are_removed),
         cmocka_unit_test(runs_as_many_as_a_host_may_have_connections),
         cmocka_unit_test(runs_all_without_limits),
-        cmocka_unit_test(tells_hosts_apart_by_name_port_and_socket),
-        cmocka_unit_test(lets_hosts_take_turns_at_the_total_limit),
-        cmocka_unit_test(begins_few_before_it_knows_whether_a_host_multiplexes),
+        cmocka_unit_test(distinguishes_hosts_by_name_port_and_socket),
+        cmocka_unit_test(alternates_hosts_at_the_total_limit),
+        cmocka_unit_test(starts_few_until_multiplexing_is_known),
         cmocka_unit_test(multiplies_connections_by_streams),
-        cmocka_unit_test(lets_streams_pass_those_that_need_a_connection),
-        cmocka_unit_test(streams_make_way_for_who_needs_their_connection),
-        cmocka_unit_test(a_host_that_streams_lets_others_connect_after_a_while),
-        cmocka_unit_test(remembers_what_hosts_speak),
+        cmocka_unit_test(streams_pass_entries_that_need_a_connection),
+        cmocka_unit_test(streams_yield_to_entries_that_need_their_connection),
+        cmocka_unit_test(streaming_host_yields_to_others_after_a_while),
+        cmocka_unit_test(remembers_the_protocol_of_hosts),
         cmocka_unit_test(keeps_few_hosts_without_entries),
         cmocka_unit_test(refuses_entries_without_memory),
         cmocka_unit_test(limits_hold_for_any_sequence),

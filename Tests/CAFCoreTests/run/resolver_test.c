@@ -119,7 +119,7 @@ static void release(afc__lookup *lookup) {
 
 /* -------------------------------------------------------------------------------------------- */
 
-static void found_addresses_are_cached_until_they_expire(void **state) {
+static void addresses_are_cached_until_they_expire(void **state) {
     (void)state;
     taker taker;
     afc__lookup lookup;
@@ -189,7 +189,7 @@ static void cache_is_bounded(void **state) {
     close_taker(&taker);
 }
 
-static void cancelled_lookup_is_never_taken(void **state) {
+static void cancelled_lookup_is_never_delivered(void **state) {
     (void)state;
     enum { COUNT = 2 * AFC__RESOLVER_MOST_THREADS };
     taker taker;
@@ -216,7 +216,7 @@ static void cancelled_lookup_is_never_taken(void **state) {
 }
 
 /** On a loop that takes nothing, so that what has ended stays where it is. */
-static void lookup_that_ended_can_be_cancelled_before_it_is_taken(void **state) {
+static void finished_lookup_can_be_cancelled_before_delivery(void **state) {
     (void)state;
     afc__loop loop;
     afc__resolver_client client;
@@ -309,11 +309,11 @@ static void any_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RESOLVER_TEST(found_addresses_are_cached_until_they_expire),
+        RESOLVER_TEST(addresses_are_cached_until_they_expire),
         RESOLVER_TEST(failures_are_not_cached),
         RESOLVER_TEST(cache_is_bounded),
-        RESOLVER_TEST(cancelled_lookup_is_never_taken),
-        RESOLVER_TEST(lookup_that_ended_can_be_cancelled_before_it_is_taken),
+        RESOLVER_TEST(cancelled_lookup_is_never_delivered),
+        RESOLVER_TEST(finished_lookup_can_be_cancelled_before_delivery),
         RESOLVER_TEST(idle_threads_end_after_a_while),
         RESOLVER_TEST(idle_threads_end_with_the_last_client),
         RESOLVER_TEST(hanging_thread_is_not_waited_for_and_ends_later),

@@ -44,7 +44,7 @@ static bool run_gate(afc__job *job) {
     return false;
 }
 
-static void jobs_take_turns(void **state) {
+static void jobs_of_sessions_alternate(void **state) {
     (void)state;
     char log[16] = "";
     atomic_uint done = 0, is_open = 0;
@@ -148,7 +148,7 @@ static void check_neighbours(world *world) {
     }
 }
 
-static void a_write_that_waits_stops_nobody_else(void **state) {
+static void waiting_write_stops_no_other_task(void **state) {
     world *world = *state;
     terminal terminal;
     terminal_open(&terminal);
@@ -167,7 +167,7 @@ static void a_write_that_waits_stops_nobody_else(void **state) {
     terminal_close(&terminal);
 }
 
-static void cancelled_in_a_write_it_ends_when_that_is_over(void **state) {
+static void task_cancelled_during_a_write_ends_after_it(void **state) {
     world *world = *state;
     terminal terminal;
     terminal_open(&terminal);
@@ -183,7 +183,7 @@ static void cancelled_in_a_write_it_ends_when_that_is_over(void **state) {
     terminal_close(&terminal);
 }
 
-static void a_session_ends_after_its_last_write(void **state) {
+static void session_ends_after_its_last_write(void **state) {
     world *world = *state;
     terminal terminal;
     terminal_open(&terminal);
@@ -199,7 +199,7 @@ static void a_session_ends_after_its_last_write(void **state) {
     afc_join_closed_sessions();
 }
 
-static void every_task_of_a_session_can_be_cancelled_in_a_write(void **state) {
+static void each_task_can_be_cancelled_during_a_write(void **state) {
     world *world = *state;
     terminal terminal;
     terminal_open(&terminal);
@@ -265,7 +265,7 @@ static void finish_ending(ending *ending) {
     call_wait(ending->call);
 }
 
-static void cancelled_while_its_digest_is_computed_it_is_kept(void **state) {
+static void part_is_kept_if_cancelled_while_hashing(void **state) {
     scene *scene = *state;
     for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
         ending ending;
@@ -282,7 +282,7 @@ static void cancelled_while_its_digest_is_computed_it_is_kept(void **state) {
     }
 }
 
-static void late_while_its_digest_is_computed_it_says_so(void **state) {
+static void timeout_while_hashing_is_reported(void **state) {
     scene *scene = *state;
     enum { TOTAL_MS = 5000 };
     for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
@@ -302,7 +302,7 @@ static void late_while_its_digest_is_computed_it_says_so(void **state) {
     }
 }
 
-static void not_cancelled_its_digest_is_computed_at_last(void **state) {
+static void digest_is_checked_after_a_long_hash(void **state) {
     scene *scene = *state;
     for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
         ending ending;
@@ -313,7 +313,7 @@ static void not_cancelled_its_digest_is_computed_at_last(void **state) {
     }
 }
 
-static void flushed_to_the_disk_it_is_there(void **state) {
+static void synced_file_is_complete(void **state) {
     scene *scene = *state;
     for (unsigned flags = AFC_SINK_SYNC; flags <= (AFC_SINK_SYNC | BOTH); flags += BOTH) {
         call *call = download(scene, flags);
@@ -328,15 +328,15 @@ static void flushed_to_the_disk_it_is_there(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_take_turns),
-        WORLD_TEST(a_write_that_waits_stops_nobody_else),
-        WORLD_TEST(cancelled_in_a_write_it_ends_when_that_is_over),
-        WORLD_TEST(a_session_ends_after_its_last_write),
-        WORLD_TEST(every_task_of_a_session_can_be_cancelled_in_a_write),
-        SCENE_TEST(cancelled_while_its_digest_is_computed_it_is_kept),
-        SCENE_TEST(not_cancelled_its_digest_is_computed_at_last),
-        SCENE_TEST(late_while_its_digest_is_computed_it_says_so),
-        SCENE_TEST(flushed_to_the_disk_it_is_there),
+        cmocka_unit_test(jobs_of_sessions_alternate),
+        WORLD_TEST(waiting_write_stops_no_other_task),
+        WORLD_TEST(task_cancelled_during_a_write_ends_after_it),
+        WORLD_TEST(session_ends_after_its_last_write),
+        WORLD_TEST(each_task_can_be_cancelled_during_a_write),
+        SCENE_TEST(part_is_kept_if_cancelled_while_hashing),
+        SCENE_TEST(digest_is_checked_after_a_long_hash),
+        SCENE_TEST(timeout_while_hashing_is_reported),
+        SCENE_TEST(synced_file_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static int run_child(const char *argument, const char *anchors) {
     return status;
 }
 
-static void a_process_may_end_in_the_middle_of_transfers(void **state) {
+static void process_may_exit_during_transfers(void **state) {
     (void)state;
     world *world = world_new_tls();
     afts_script *script = afts_script_new();
@@ -88,7 +88,7 @@ static void a_process_may_end_in_the_middle_of_transfers(void **state) {
     world_free(world);
 }
 
-static void openssl_outlives_the_process_whoever_used_it_first(void **state) {
+static void exit_is_safe_whoever_used_openssl_first(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -107,8 +107,8 @@ int main(int argc, char **argv) {
     if (argc == 2 && anchors == NULL) return read_certificates_and_leave(argv[1]);
     if (argc == 2) return leave_in_the_middle(argv[1], anchors);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(openssl_outlives_the_process_whoever_used_it_first),
-        cmocka_unit_test(a_process_may_end_in_the_middle_of_transfers),
+        cmocka_unit_test(exit_is_safe_whoever_used_openssl_first),
+        cmocka_unit_test(process_may_exit_during_transfers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void check_child(pid_t child) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void a_session_starts_nothing_in_a_child(void **state) {
+static void session_refuses_tasks_in_a_child(void **state) {
     world *world = *state;
     check_fetch(world, "/", AFC_OK);
     call *call = call_new(world, "/");
@@ -53,7 +53,7 @@ static void a_session_starts_nothing_in_a_child(void **state) {
     assert_int_equal(afts_server_stats(world->server).accepted, 1);
 }
 
-static void a_task_made_before_the_fork_completes_in_the_child(void **state) {
+static void task_made_before_the_fork_completes_in_the_child(void **state) {
     world *world = *state;
     check_fetch(world, "/", AFC_OK);
     call *call = call_new(world, "/");
@@ -76,7 +76,7 @@ static void a_task_made_before_the_fork_completes_in_the_child(void **state) {
     call_free(call);
 }
 
-static void a_fork_does_not_disturb_tasks_in_flight(void **state) {
+static void fork_does_not_disturb_tasks_in_flight(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_stall(script, "late");
@@ -101,7 +101,7 @@ static void a_fork_does_not_disturb_tasks_in_flight(void **state) {
     call_free(call);
 }
 
-static void a_child_can_have_sessions_of_its_own(void **state) {
+static void child_can_make_its_own_sessions(void **state) {
     world *world = *state;
     check_fetch(world, "/", AFC_OK);
     pid_t child = fork();
@@ -122,10 +122,10 @@ static void a_child_can_have_sessions_of_its_own(void **state) {
 int main(void) {
     if (!CAN_FORK) return 0;
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_session_starts_nothing_in_a_child),
-        WORLD_TEST(a_task_made_before_the_fork_completes_in_the_child),
-        WORLD_TEST(a_fork_does_not_disturb_tasks_in_flight),
-        WORLD_TEST(a_child_can_have_sessions_of_its_own),
+        WORLD_TEST(session_refuses_tasks_in_a_child),
+        WORLD_TEST(task_made_before_the_fork_completes_in_the_child),
+        WORLD_TEST(fork_does_not_disturb_tasks_in_flight),
+        WORLD_TEST(child_can_make_its_own_sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,7 @@ static int fork_again_and_again(void) {
 
 /* ---- In the process of the test ------------------------------------------------------------ */
 
-static void children_of_a_process_in_handshakes_have_sessions_of_their_own(void **state) {
+static void child_forked_during_handshakes_can_make_sessions(void **state) {
     (void)state;
     world *world = world_new_tls();
     serve(world, "/", answer(200, "Connection: close", "here"));
@@ -208,7 +208,7 @@ static void callback_may_fork(void *context, afc_result *result) {
     sem_post(&is_inside);
 }
 
-static void child_of_a_callback_has_sessions(void **state) {
+static void child_forked_in_a_callback_can_make_sessions(void **state) {
     (void)state;
     world *world = world_new(NULL, NULL);
     sem_init(&is_inside, 0, 0);
@@ -236,9 +236,9 @@ int main(int argc, char **argv) {
         return fork_again_and_again();
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(children_of_a_process_in_handshakes_have_sessions_of_their_own),
+        cmocka_unit_test(child_forked_during_handshakes_can_make_sessions),
         cmocka_unit_test(child_of_a_blocked_loop_is_refused_a_session),
-        cmocka_unit_test(child_of_a_callback_has_sessions),
+        cmocka_unit_test(child_forked_in_a_callback_can_make_sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

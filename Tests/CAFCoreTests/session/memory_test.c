@@ -148,30 +148,30 @@ static void torture(world *world, const char *path, setting set) {
     folder_remove(&folder);
 }
 
-static void a_get_survives_any_lack_of_memory(void **state) {
+static void get_survives_failed_allocations(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, "X-One: 1\r\nX-Two: 2", "content of some length"));
     torture(world, "/", set_nothing);
 }
 
-static void a_post_survives_any_lack_of_memory(void **state) {
+static void post_survives_failed_allocations(void **state) {
     torture(*state, "/", set_post);
 }
 
-static void survives_any_lack_of_memory_while_it_is_traced(void **state) {
+static void traced_task_survives_failed_allocations(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, "Set-Cookie: a=b", "content of some length"));
     torture(world, "/", set_trace);
 }
 
-static void a_redirect_survives_any_lack_of_memory(void **state) {
+static void redirect_survives_failed_allocations(void **state) {
     world *world = *state;
     serve(world, "/from", answer(307, "Location: /over", "moved"));
     serve(world, "/over", answer(302, "Location: /to", "moved"));
     torture(world, "/from", set_post);
 }
 
-static void trailers_survive_any_lack_of_memory(void **state) {
+static void trailers_survive_failed_allocations(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_interim(script, 103, "Link: <a>");
@@ -182,20 +182,20 @@ static void trailers_survive_any_lack_of_memory(void **state) {
     torture(world, "/", set_nothing);
 }
 
-static void files_survive_any_lack_of_memory(void **state) {
+static void files_survive_failed_allocations(void **state) {
     torture(*state, "/", set_download);
     torture(*state, "/", set_late_download);
     torture(*state, "/", set_upload);
 }
 
-static void challenges_survive_any_lack_of_memory(void **state) {
+static void challenges_survive_failed_allocations(void **state) {
     world *world = *state;
     serve(world, "/", answer(401, "WWW-Authenticate: Digest realm=r, nonce=n, qop=auth", "who?"));
     torture(world, "/", set_credentials);
     torture(world, "/", set_later);
 }
 
-static void proxies_survive_any_lack_of_memory(void **state) {
+static void proxies_survive_failed_allocations(void **state) {
     world *world = *state;
     static const char asks[] = "Proxy-Authenticate: Digest realm=r, nonce=n, qop=auth";
     serve(world, "/", answer(407, asks, "who?"));
@@ -218,7 +218,7 @@ static void proxies_survive_any_lack_of_memory(void **state) {
     }
 }
 
-static void tls_survives_any_lack_of_memory(void **state) {
+static void tls_survives_failed_allocations(void **state) {
     (void)state;
     world *world = world_new_tls();
     for (size_t n = 1;; n++) {
@@ -240,7 +240,7 @@ static void tls_survives_any_lack_of_memory(void **state) {
 }
 
 /** The resolver's thread brings a descriptor of libcurl's own into the loop. */
-static void names_survive_any_lack_of_memory(void **state) {
+static void lookups_survive_failed_allocations(void **state) {
     world *world = *state;
     for (size_t n = 1;; n++) {
         afc_session *session;
@@ -265,7 +265,7 @@ static void names_survive_any_lack_of_memory(void **state) {
     }
 }
 
-static void a_session_is_made_or_refused(void **state) {
+static void session_is_made_or_refused(void **state) {
     (void)state;
     TORTURE(n) {
         afc_session *session;
@@ -281,17 +281,17 @@ static void a_session_is_made_or_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_get_survives_any_lack_of_memory),
-        WORLD_TEST(a_post_survives_any_lack_of_memory),
-        WORLD_TEST(survives_any_lack_of_memory_while_it_is_traced),
-        WORLD_TEST(a_redirect_survives_any_lack_of_memory),
-        WORLD_TEST(trailers_survive_any_lack_of_memory),
-        WORLD_TEST(challenges_survive_any_lack_of_memory),
-        WORLD_TEST(proxies_survive_any_lack_of_memory),
-        WORLD_TEST(files_survive_any_lack_of_memory),
-        cmocka_unit_test(tls_survives_any_lack_of_memory),
-        WORLD_TEST(names_survive_any_lack_of_memory),
-        cmocka_unit_test(a_session_is_made_or_refused),
+        WORLD_TEST(get_survives_failed_allocations),
+        WORLD_TEST(post_survives_failed_allocations),
+        WORLD_TEST(traced_task_survives_failed_allocations),
+        WORLD_TEST(redirect_survives_failed_allocations),
+        WORLD_TEST(trailers_survive_failed_allocations),
+        WORLD_TEST(challenges_survive_failed_allocations),
+        WORLD_TEST(proxies_survive_failed_allocations),
+        WORLD_TEST(files_survive_failed_allocations),
+        cmocka_unit_test(tls_survives_failed_allocations),
+        WORLD_TEST(lookups_survive_failed_allocations),
+        cmocka_unit_test(session_is_made_or_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static afts_script *stalled_answer(const char *gate) {
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
-static void a_session_that_did_nothing_ends(void **state) {
+static void unused_session_ends(void **state) {
     (void)state;
     atomic_uint closed = 0;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
@@ -45,7 +45,7 @@ static void a_session_that_did_nothing_ends(void **state) {
     afc_session_release(NULL);
 }
 
-static void tasks_in_flight_complete_after_the_release(void **state) {
+static void tasks_in_flight_complete_after_release(void **state) {
     (void)state;
     enum { TASKS = 20 };
     atomic_uint closed = 0;
@@ -81,7 +81,7 @@ static void release_in_callback(call *call) {
     afc_session_release(call->payload);
 }
 
-static void a_session_can_be_released_by_its_own_callback(void **state) {
+static void callback_can_release_its_session(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
     call->payload = world->session;
@@ -94,7 +94,7 @@ static void a_session_can_be_released_by_its_own_callback(void **state) {
     call_free(call);
 }
 
-static void a_task_outlives_its_session(void **state) {
+static void task_outlives_its_session(void **state) {
     world *world = *state;
     call *call = call_fetch(world, "/");
     world_close_session(world);
@@ -106,7 +106,7 @@ static void a_task_outlives_its_session(void **state) {
     call_free(call);
 }
 
-static void a_task_that_never_starts_keeps_its_session(void **state) {
+static void unstarted_task_keeps_its_session(void **state) {
     (void)state;
     atomic_uint closed = 0;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
@@ -131,7 +131,7 @@ static void a_task_that_never_starts_keeps_its_session(void **state) {
     world_free(world);
 }
 
-static void cancelling_all_ends_every_task(void **state) {
+static void cancel_all_ends_each_task(void **state) {
     (void)state;
     enum { TASKS = 30 };
     world *world = world_with(2, 2);
@@ -220,7 +220,7 @@ static void sessions_do_not_disturb_each_other(void **state) {
 
 /* ---- Connections --------------------------------------------------------------------------- */
 
-static void connections_are_used_again(void **state) {
+static void reuses_connections(void **state) {
     world *world = *state;
     for (int i = 0; i < 100; i++) check_fetch(world, "/", AFC_OK);
     afts_stats stats = afts_server_stats(world->server);
@@ -232,7 +232,7 @@ static void connections_are_used_again(void **state) {
     assert_int_equal(own.tasks, 100);
 }
 
-static void connections_to_one_host_are_limited(void **state) {
+static void limits_connections_per_host(void **state) {
     (void)state;
     enum { TASKS = 24, LIMIT = 3 };
     world *world = world_with(LIMIT, 64);
@@ -255,7 +255,7 @@ static void connections_to_one_host_are_limited(void **state) {
     world_free(world);
 }
 
-static void without_idle_connections_none_is_kept(void **state) {
+static void keeps_no_idle_connection_if_asked(void **state) {
     (void)state;
     world *world = world_with(6, 0);
     for (size_t i = 1; i <= 3; i++) {
@@ -279,7 +279,7 @@ static void close_when_told(world *world, bool resets) {
     afts_on_connection(world->server, 0, script);
 }
 
-static void a_pooled_connection_that_went_stale_is_replaced(void **state) {
+static void replaces_stale_pooled_connection(void **state) {
     (void)state;
     for (int resets = 0; resets <= 1; resets++) {
         world *world = world_new(NULL, NULL);
@@ -312,7 +312,7 @@ static void fail_second_request(world *world, const char *part, bool resets) {
     check_fetch(world, "/", AFC_OK);
 }
 
-static void a_request_lost_on_a_pooled_connection_is_sent_again(void **state) {
+static void repeats_request_lost_on_pooled_connection(void **state) {
     (void)state;
     for (int resets = 0; resets <= 1; resets++) {
         world *world = world_new(NULL, NULL);
@@ -332,7 +332,7 @@ static void a_request_lost_on_a_pooled_connection_is_sent_again(void **state) {
     }
 }
 
-static void a_request_that_was_answered_in_part_is_not_sent_again(void **state) {
+static void never_repeats_request_with_partial_response(void **state) {
     (void)state;
     static const char *const parts[] = {"HTTP/1.1 200 OK\r\n", "HTTP/1.1 103 Hints\r\n\r\n",
                                         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123"};
@@ -355,7 +355,7 @@ static ptrdiff_t read_once(void *context, void *buffer, size_t size) {
     return 1;
 }
 
-static void a_body_that_cannot_be_read_again_is_not_sent_again(void **state) {
+static void never_repeats_body_that_cannot_be_replayed(void **state) {
     (void)state;
     world *world = world_new(NULL, NULL);
     fail_second_request(world, "", false);
@@ -372,7 +372,7 @@ static void a_body_that_cannot_be_read_again_is_not_sent_again(void **state) {
     world_free(world);
 }
 
-static void a_fresh_connection_that_is_lost_is_not_tried_again(void **state) {
+static void never_repeats_request_lost_on_new_connection(void **state) {
     world *world = *state;
     serve_text(world, "/", "");
     check_fetch(world, "/", AFC_ELOST);
@@ -381,7 +381,7 @@ static void a_fresh_connection_that_is_lost_is_not_tried_again(void **state) {
 
 /* ---- Descriptors --------------------------------------------------------------------------- */
 
-static void no_descriptor_is_left_open(void **state) {
+static void leaves_no_descriptor_open(void **state) {
     (void)state;
     world_free(world_new(NULL, NULL)); /* What is made once for good has been made. */
     size_t before = count_descriptors();
@@ -400,7 +400,7 @@ static void no_descriptor_is_left_open(void **state) {
     assert_int_equal(count_descriptors(), before);
 }
 
-static void a_finished_task_keeps_no_descriptor(void **state) {
+static void finished_task_keeps_no_descriptor(void **state) {
     (void)state;
     world_free(world_new(NULL, NULL));
     world *world = world_new(NULL, NULL);
@@ -433,7 +433,7 @@ static bool is_of_session(int descriptor) {
     return strncmp(target, "anon_inode:", strlen("anon_inode:")) == 0;
 }
 
-static void programs_that_are_started_inherit_nothing(void **state) {
+static void started_programs_inherit_no_descriptor(void **state) {
     world *world = *state;
     serve(world, "/late", stalled_answer("late"));
     check_fetch(world, "/", AFC_OK);
@@ -451,7 +451,7 @@ static void programs_that_are_started_inherit_nothing(void **state) {
 
 /* ---- Options and counters ------------------------------------------------------------------ */
 
-static void options_are_checked(void **state) {
+static void checks_options(void **state) {
     (void)state;
     afc_session *session;
     afc_failure failure;
@@ -470,7 +470,7 @@ static void options_are_checked(void **state) {
     }
 }
 
-static void the_user_agent_is_the_sessions(void **state) {
+static void sends_the_user_agent_of_the_session(void **state) {
     (void)state;
     static const char *const agents[] = {"mine/2.0 (x)", NULL};
     for (size_t i = 0; i < COUNT_OF(agents); i++) {
@@ -483,7 +483,7 @@ static void the_user_agent_is_the_sessions(void **state) {
     }
 }
 
-static void a_burst_of_operations_wakes_the_loop_once(void **state) {
+static void burst_of_operations_wakes_the_loop_once(void **state) {
     world *world = *state;
     enum { TASKS = 50 };
     call *calls[TASKS], *blocker = call_new(world, "/");
@@ -512,7 +512,7 @@ static void wake_many(call *call) {
     for (int i = 0; i < 100; i++) afc_task_wake(call->payload);
 }
 
-static void operations_on_the_loop_wake_nobody(void **state) {
+static void operations_on_the_loop_need_no_wake_up(void **state) {
     world *world = *state;
     serve(world, "/late", stalled_answer("late"));
     call *other = call_new(world, "/late"), *call = call_new(world, "/");
@@ -535,30 +535,30 @@ static void operations_on_the_loop_wake_nobody(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_session_that_did_nothing_ends),
-        cmocka_unit_test(tasks_in_flight_complete_after_the_release),
-        WORLD_TEST(a_session_can_be_released_by_its_own_callback),
-        WORLD_TEST(a_task_outlives_its_session),
-        cmocka_unit_test(a_task_that_never_starts_keeps_its_session),
-        cmocka_unit_test(cancelling_all_ends_every_task),
+        cmocka_unit_test(unused_session_ends),
+        cmocka_unit_test(tasks_in_flight_complete_after_release),
+        WORLD_TEST(callback_can_release_its_session),
+        WORLD_TEST(task_outlives_its_session),
+        cmocka_unit_test(unstarted_task_keeps_its_session),
+        cmocka_unit_test(cancel_all_ends_each_task),
         cmocka_unit_test(cancels_tasks_started_while_an_earlier_cancel_all_is_pending),
         cmocka_unit_test(keeps_tasks_started_after_cancel_all),
         WORLD_TEST(sessions_do_not_disturb_each_other),
-        WORLD_TEST(connections_are_used_again),
-        cmocka_unit_test(connections_to_one_host_are_limited),
-        cmocka_unit_test(without_idle_connections_none_is_kept),
-        cmocka_unit_test(a_pooled_connection_that_went_stale_is_replaced),
-        cmocka_unit_test(a_request_lost_on_a_pooled_connection_is_sent_again),
-        cmocka_unit_test(a_request_that_was_answered_in_part_is_not_sent_again),
-        cmocka_unit_test(a_body_that_cannot_be_read_again_is_not_sent_again),
-        WORLD_TEST(a_fresh_connection_that_is_lost_is_not_tried_again),
-        cmocka_unit_test(no_descriptor_is_left_open),
-        cmocka_unit_test(a_finished_task_keeps_no_descriptor),
-        WORLD_TEST(programs_that_are_started_inherit_nothing),
-        cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(the_user_agent_is_the_sessions),
-        WORLD_TEST(a_burst_of_operations_wakes_the_loop_once),
-        WORLD_TEST(operations_on_the_loop_wake_nobody),
+        WORLD_TEST(reuses_connections),
+        cmocka_unit_test(limits_connections_per_host),
+        cmocka_unit_test(keeps_no_idle_connection_if_asked),
+        cmocka_unit_test(replaces_stale_pooled_connection),
+        cmocka_unit_test(repeats_request_lost_on_pooled_connection),
+        cmocka_unit_test(never_repeats_request_with_partial_response),
+        cmocka_unit_test(never_repeats_body_that_cannot_be_replayed),
+        WORLD_TEST(never_repeats_request_lost_on_new_connection),
+        cmocka_unit_test(leaves_no_descriptor_open),
+        cmocka_unit_test(finished_task_keeps_no_descriptor),
+        WORLD_TEST(started_programs_inherit_no_descriptor),
+        cmocka_unit_test(checks_options),
+        cmocka_unit_test(sends_the_user_agent_of_the_session),
+        WORLD_TEST(burst_of_operations_wakes_the_loop_once),
+        WORLD_TEST(operations_on_the_loop_need_no_wake_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

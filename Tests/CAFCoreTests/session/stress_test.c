@@ -180,12 +180,12 @@ static void check_each_completes_once(size_t tasks, bool gathers_results) {
     world_free(world);
 }
 
-static void every_task_completes_exactly_once(void **state) {
+static void each_task_completes_exactly_once(void **state) {
     (void)state;
     check_each_completes_once(number_of_tasks(), false);
 }
 
-static void every_task_completes_exactly_once_when_results_are_gathered(void **state) {
+static void each_task_completes_exactly_once_with_gathered_results(void **state) {
     (void)state;
     check_each_completes_once(number_of_tasks() / 4, true);
 }
@@ -213,7 +213,7 @@ static void *make_and_end_sessions(void *context) {
     return NULL;
 }
 
-static void sessions_come_and_go_in_many_threads(void **state) {
+static void many_threads_make_and_release_sessions(void **state) {
     world *world = *state;
     serve(world, "/fast", answer(200, NULL, "ok"));
     pthread_t threads[THREADS];
@@ -229,7 +229,7 @@ static void sessions_come_and_go_in_many_threads(void **state) {
 
 /* ---- Descriptors --------------------------------------------------------------------------- */
 
-static void more_than_1024_connections_are_possible(void **state) {
+static void more_than_1024_connections_work(void **state) {
     (void)state;
     enum { TASKS = 1100 };
     struct rlimit limit;
@@ -264,10 +264,10 @@ static void more_than_1024_connections_are_possible(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_task_completes_exactly_once),
-        cmocka_unit_test(every_task_completes_exactly_once_when_results_are_gathered),
-        WORLD_TEST(sessions_come_and_go_in_many_threads),
-        cmocka_unit_test(more_than_1024_connections_are_possible),
+        cmocka_unit_test(each_task_completes_exactly_once),
+        cmocka_unit_test(each_task_completes_exactly_once_with_gathered_results),
+        WORLD_TEST(many_threads_make_and_release_sessions),
+        cmocka_unit_test(more_than_1024_connections_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

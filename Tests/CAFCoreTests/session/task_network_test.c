@@ -59,7 +59,7 @@ static void expect_no_monitor(void) {
     while (count_threads("af-reach") != 0) sched_yield();
 }
 
-static void without_the_wish_the_lack_of_a_route_is_an_error(void **state) {
+static void missing_route_is_an_error_by_default(void **state) {
     need_network();
     call *call = call_fetch(*state, "/");
     check_ended(call, AFC_ECONNECT);
@@ -68,7 +68,7 @@ static void without_the_wish_the_lack_of_a_route_is_an_error(void **state) {
     set_route(true);
 }
 
-static void a_task_waits_for_a_route(void **state) {
+static void task_waits_for_a_route(void **state) {
     need_network();
     call *call = waiting_call(*state);
     call_start(call);
@@ -85,7 +85,7 @@ static void a_task_waits_for_a_route(void **state) {
     expect_no_monitor();
 }
 
-static void a_body_is_sent_when_the_network_comes(void **state) {
+static void body_is_sent_when_the_network_appears(void **state) {
     need_network();
     call *call = waiting_call(*state);
     call_send(call, "POST", S("body"));
@@ -100,7 +100,7 @@ static void a_body_is_sent_when_the_network_comes(void **state) {
     call_free(call);
 }
 
-static void a_name_is_waited_for_as_well(void **state) {
+static void task_waits_until_its_name_resolves(void **state) {
     need_network();
     world *world = *state;
     call *call = waiting_call(world);
@@ -114,7 +114,7 @@ static void a_name_is_waited_for_as_well(void **state) {
     call_free(call);
 }
 
-static void the_total_limit_ends_the_wait(void **state) {
+static void total_time_limit_ends_the_wait(void **state) {
     need_network();
     call *call = waiting_call(*state);
     call->request.timeouts.total_ms = 50;
@@ -126,7 +126,7 @@ static void the_total_limit_ends_the_wait(void **state) {
     set_route(true);
 }
 
-static void cancelling_ends_the_wait(void **state) {
+static void cancel_ends_the_wait(void **state) {
     need_network();
     for (int way = 0; way < 3; way++) {
         call *call = waiting_call(*state);
@@ -146,7 +146,7 @@ static void cancelling_ends_the_wait(void **state) {
     set_route(true);
 }
 
-static void a_suspended_task_goes_on_only_when_it_is_resumed(void **state) {
+static void suspended_task_continues_only_when_resumed(void **state) {
     need_network();
     world *world = *state;
     call *call = waiting_call(world);
@@ -162,7 +162,7 @@ static void a_suspended_task_goes_on_only_when_it_is_resumed(void **state) {
     call_free(call);
 }
 
-static void a_refused_connection_is_not_waited_for(void **state) {
+static void refused_connection_fails_at_once(void **state) {
     need_network();
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
@@ -179,7 +179,7 @@ static void a_refused_connection_is_not_waited_for(void **state) {
 }
 
 /** Without the internet a name may be right; with it, it is tried a few times more. */
-static void a_wrong_name_is_an_error_once_the_internet_is_there(void **state) {
+static void unknown_name_fails_once_the_internet_is_reachable(void **state) {
     need_network();
     call *call = waiting_call(*state);
     call->request.url = "http://no-such-host.invalid/";
@@ -199,7 +199,7 @@ static void a_wrong_name_is_an_error_once_the_internet_is_there(void **state) {
     call_free(call);
 }
 
-static void many_tasks_wait_and_all_go_on(void **state) {
+static void many_tasks_wait_and_all_complete(void **state) {
     need_network();
     call *calls[100];
     for (int round = 0; round < 3; round++) {
@@ -219,7 +219,7 @@ static void many_tasks_wait_and_all_go_on(void **state) {
     }
 }
 
-static void a_released_session_waits_with_its_tasks(void **state) {
+static void released_session_waits_for_its_tasks(void **state) {
     need_network();
     world *world = *state;
     call *call = waiting_call(world);
@@ -240,17 +240,17 @@ static void a_released_session_waits_with_its_tasks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        NET_TEST(without_the_wish_the_lack_of_a_route_is_an_error),
-        NET_TEST(a_task_waits_for_a_route),
-        NET_TEST(a_body_is_sent_when_the_network_comes),
-        NET_TEST(a_name_is_waited_for_as_well),
-        NET_TEST(the_total_limit_ends_the_wait),
-        NET_TEST(cancelling_ends_the_wait),
-        NET_TEST(a_suspended_task_goes_on_only_when_it_is_resumed),
-        WITH_ROUTE_TEST(a_refused_connection_is_not_waited_for),
-        WITH_ROUTE_TEST(a_wrong_name_is_an_error_once_the_internet_is_there),
-        NET_TEST(many_tasks_wait_and_all_go_on),
-        NET_TEST(a_released_session_waits_with_its_tasks),
+        NET_TEST(missing_route_is_an_error_by_default),
+        NET_TEST(task_waits_for_a_route),
+        NET_TEST(body_is_sent_when_the_network_appears),
+        NET_TEST(task_waits_until_its_name_resolves),
+        NET_TEST(total_time_limit_ends_the_wait),
+        NET_TEST(cancel_ends_the_wait),
+        NET_TEST(suspended_task_continues_only_when_resumed),
+        WITH_ROUTE_TEST(refused_connection_fails_at_once),
+        WITH_ROUTE_TEST(unknown_name_fails_once_the_internet_is_reachable),
+        NET_TEST(many_tasks_wait_and_all_complete),
+        NET_TEST(released_session_waits_for_its_tasks),
     };
     has_network = network_enter();
     if (has_network) {

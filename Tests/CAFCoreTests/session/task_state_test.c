@@ -46,14 +46,14 @@ static unsigned reachable(afc__task_state from) {
     return found;
 }
 
-static void every_state_leads_to_its_completion(void **state) {
+static void each_state_leads_to_completion(void **state) {
     (void)state;
     for (int from = 0; from < AFC__TASK_STATES; from++) {
         assert_true((reachable((afc__task_state)from) & 1u << AFC__STATE_DETACHED) != 0);
     }
 }
 
-static void no_completed_task_becomes_active_again(void **state) {
+static void completed_task_never_becomes_active(void **state) {
     (void)state;
     unsigned last = 1u << AFC__STATE_COMPLETED | 1u << AFC__STATE_LEAVING |
                     1u << AFC__STATE_DETACHED;
@@ -64,8 +64,8 @@ static void no_completed_task_becomes_active_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allows_the_listed_pairs_and_no_other),
-        cmocka_unit_test(every_state_leads_to_its_completion),
-        cmocka_unit_test(no_completed_task_becomes_active_again),
+        cmocka_unit_test(each_state_leads_to_completion),
+        cmocka_unit_test(completed_task_never_becomes_active),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void serve_stalled(world *world, const char *path) {
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
-static void requests_are_checked(void **state) {
+static void checks_requests(void **state) {
     world *world = *state;
     static const afc_header bad[] = {{{"Content-Length", 14}, {"1", 1}, 0},
                                      {{"transfer-encoding", 17}, {"chunked", 7}, 0},
@@ -106,7 +106,7 @@ static void refuses_structures_made_without_their_macro(void **state) {
     assert_int_equal(drops, 257);
 }
 
-static void a_task_needs_no_events(void **state) {
+static void task_needs_no_callbacks(void **state) {
     world *world = *state;
     afc_request request = AFC_REQUEST_INIT;
     request.url = url_of(world, "/");
@@ -114,7 +114,7 @@ static void a_task_needs_no_events(void **state) {
     assert_true(afts_wait_requests(world->server, 1, PATIENCE_MS));
 }
 
-static void starting_twice_is_starting_once(void **state) {
+static void second_start_has_no_effect(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
     make(call);
@@ -129,7 +129,7 @@ static void starting_twice_is_starting_once(void **state) {
 
 /* ---- Cancelling ---------------------------------------------------------------------------- */
 
-static void a_task_cancelled_before_its_start_never_connects(void **state) {
+static void task_cancelled_before_its_start_never_connects(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
     make(call);
@@ -144,7 +144,7 @@ static void a_task_cancelled_before_its_start_never_connects(void **state) {
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
 
-static void a_task_cancelled_in_flight_ends_at_once(void **state) {
+static void task_cancelled_in_flight_ends_at_once(void **state) {
     world *world = *state;
     serve_stalled(world, "/stall");
     call *call = call_new(world, "/stall");
@@ -159,7 +159,7 @@ static void a_task_cancelled_in_flight_ends_at_once(void **state) {
     call_free(call);
 }
 
-static void cancelling_a_finished_task_changes_nothing(void **state) {
+static void cancelling_finished_task_changes_nothing(void **state) {
     world *world = *state;
     call *call = call_fetch(world, "/");
     afc_task_cancel(call->task);
@@ -186,7 +186,7 @@ static void cancel_at_done(call *call) {
     call->task = NULL;
 }
 
-static void a_task_can_be_cancelled_by_its_own_callbacks(void **state) {
+static void callbacks_can_cancel_their_task(void **state) {
     world *world = *state;
     serve_stalled(world, "/stall");
     for (int i = 0; i < 3; i++) {
@@ -206,7 +206,7 @@ static void a_task_can_be_cancelled_by_its_own_callbacks(void **state) {
 
 /* ---- Suspending ---------------------------------------------------------------------------- */
 
-static void a_task_suspended_before_its_start_waits(void **state) {
+static void task_suspended_before_its_start_waits(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
     make(call);
@@ -222,7 +222,7 @@ static void a_task_suspended_before_its_start_waits(void **state) {
     call_free(call);
 }
 
-static void a_suspended_task_can_be_cancelled(void **state) {
+static void suspended_task_can_be_cancelled(void **state) {
     world *world = *state;
     serve_stalled(world, "/stall");
     for (int is_started = 0; is_started <= 1; is_started++) {
@@ -241,7 +241,7 @@ static void a_suspended_task_can_be_cancelled(void **state) {
     }
 }
 
-static void suspending_in_the_middle_loses_no_byte(void **state) {
+static void suspending_loses_no_byte(void **state) {
     world *world = *state;
     enum { LINES = 40000, SIZE = 16 };
     char *lines = malloc(LINES * SIZE + 1);
@@ -272,7 +272,7 @@ static void suspending_in_the_middle_loses_no_byte(void **state) {
     free(lines);
 }
 
-static void an_upload_can_be_suspended(void **state) {
+static void upload_can_be_suspended(void **state) {
     world *world = *state;
     static char body[4 << 20];
     for (size_t i = 0; i < sizeof body; i++) body[i] = (char)(i * 31 + i / 997);
@@ -296,7 +296,7 @@ static void start_next(call *call) {
     call_start(call->payload);
 }
 
-static void a_callback_can_start_the_next_task(void **state) {
+static void callback_can_start_the_next_task(void **state) {
     world *world = *state;
     call *first = call_new(world, "/first"), *second = call_new(world, "/second");
     first->payload = second;
@@ -312,7 +312,7 @@ static void a_callback_can_start_the_next_task(void **state) {
 
 /* ---- Progress ------------------------------------------------------------------------------ */
 
-static void progress_is_merged_and_the_last_is_told(void **state) {
+static void progress_is_merged_and_the_last_is_reported(void **state) {
     world *world = *state;
     static const char block[65536];
     afts_script *script = afts_script_new();
@@ -335,7 +335,7 @@ static void progress_is_merged_and_the_last_is_told(void **state) {
     call_free(call);
 }
 
-static void totals_are_unknown_where_nobody_said(void **state) {
+static void total_is_unknown_without_a_length(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_respond_chunked(script, 200, NULL);
@@ -351,21 +351,21 @@ static void totals_are_unknown_where_nobody_said(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(requests_are_checked),
+        WORLD_TEST(checks_requests),
         WORLD_TEST(refuses_structures_made_without_their_macro),
-        WORLD_TEST(a_task_needs_no_events),
-        WORLD_TEST(starting_twice_is_starting_once),
-        WORLD_TEST(a_task_cancelled_before_its_start_never_connects),
-        WORLD_TEST(a_task_cancelled_in_flight_ends_at_once),
-        WORLD_TEST(cancelling_a_finished_task_changes_nothing),
-        WORLD_TEST(a_task_can_be_cancelled_by_its_own_callbacks),
-        WORLD_TEST(a_task_suspended_before_its_start_waits),
-        WORLD_TEST(a_suspended_task_can_be_cancelled),
-        WORLD_TEST(suspending_in_the_middle_loses_no_byte),
-        WORLD_TEST(an_upload_can_be_suspended),
-        WORLD_TEST(a_callback_can_start_the_next_task),
-        WORLD_TEST(progress_is_merged_and_the_last_is_told),
-        WORLD_TEST(totals_are_unknown_where_nobody_said),
+        WORLD_TEST(task_needs_no_callbacks),
+        WORLD_TEST(second_start_has_no_effect),
+        WORLD_TEST(task_cancelled_before_its_start_never_connects),
+        WORLD_TEST(task_cancelled_in_flight_ends_at_once),
+        WORLD_TEST(cancelling_finished_task_changes_nothing),
+        WORLD_TEST(callbacks_can_cancel_their_task),
+        WORLD_TEST(task_suspended_before_its_start_waits),
+        WORLD_TEST(suspended_task_can_be_cancelled),
+        WORLD_TEST(suspending_loses_no_byte),
+        WORLD_TEST(upload_can_be_suspended),
+        WORLD_TEST(callback_can_start_the_next_task),
+        WORLD_TEST(progress_is_merged_and_the_last_is_reported),
+        WORLD_TEST(total_is_unknown_without_a_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

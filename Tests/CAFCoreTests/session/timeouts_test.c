@@ -44,7 +44,7 @@ static void serve_stalled(world *world, const char *path, const char *text) {
 
 /* ---- Connecting ---------------------------------------------------------------------------- */
 
-static void a_connection_that_cannot_be_made_times_out(void **state) {
+static void connecting_times_out(void **state) {
     (void)state;
     world *world = world_new(&(afts_options){.unreachable = true}, NULL);
     check_times_out(call_with_limits(world, "/", SHORT_MS, LONG_MS, LONG_MS), AFC_TIMEOUT_CONNECT);
@@ -53,7 +53,7 @@ static void a_connection_that_cannot_be_made_times_out(void **state) {
     world_free(world);
 }
 
-static void a_handshake_that_stalls_is_no_connection(void **state) {
+static void stalled_handshake_hits_the_connect_limit(void **state) {
     (void)state;
     world *world = world_new_tls();
     afts_script *script = afts_script_new();
@@ -63,7 +63,7 @@ static void a_handshake_that_stalls_is_no_connection(void **state) {
     world_free(world);
 }
 
-static void the_connect_limit_ends_with_the_connection(void **state) {
+static void connect_limit_ends_with_the_connection(void **state) {
     world *world = *state;
     serve_stalled(world, "/", "");
     call *call = call_with_limits(world, "/", PASSING_MS, PASSING_MS + 100, LONG_MS);
@@ -72,7 +72,7 @@ static void the_connect_limit_ends_with_the_connection(void **state) {
 
 /* ---- Idleness ------------------------------------------------------------------------------ */
 
-static void silence_is_idle_wherever_it_begins(void **state) {
+static void silence_in_any_phase_hits_the_idle_limit(void **state) {
     world *world = *state;
     static const char stalled_redirect[] =
         "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 9\r\n\r\n1234";
@@ -88,7 +88,7 @@ static void silence_is_idle_wherever_it_begins(void **state) {
     }
 }
 
-static void a_server_that_stops_reading_is_idle(void **state) {
+static void server_that_stops_reading_hits_the_idle_limit(void **state) {
     (void)state;
     static const char body[16 << 20];
     world *world = world_new(&(afts_options){.receive_buffer = 4096}, NULL);
@@ -102,7 +102,7 @@ static void a_server_that_stops_reading_is_idle(void **state) {
     world_free(world);
 }
 
-static void crumbs_are_not_idle_but_end_at_the_total(void **state) {
+static void slow_bytes_are_not_idle_and_hit_the_total_limit(void **state) {
     world *world = *state;
     static char field[4096] = "HTTP/1.1 200 OK\r\nX: ";
     static char chunks[4096] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -135,7 +135,7 @@ static void serve_halves(world *world) {
     serve(world, "/halves", script);
 }
 
-static void a_suspended_task_is_not_idle(void **state) {
+static void suspended_task_is_not_idle(void **state) {
     world *world = *state;
     serve_halves(world);
     call *call = call_with_limits(world, "/halves", LONG_MS, PASSING_MS, LONG_MS);
@@ -158,7 +158,7 @@ static afc_status hold_until_released(call *call, afc_slice chunk) {
     return atomic_load((atomic_bool *)call->payload) ? AFC_OK : AFC_EAGAIN;
 }
 
-static void a_held_task_is_not_idle(void **state) {
+static void paused_task_is_not_idle(void **state) {
     world *world = *state;
     serve_halves(world);
     atomic_bool is_open = false;
@@ -188,7 +188,7 @@ static ptrdiff_t read_when_open(void *context, void *buffer, size_t size) {
     return 1;
 }
 
-static void a_task_whose_reader_waits_is_not_idle(void **state) {
+static void task_with_waiting_reader_is_not_idle(void **state) {
     world *world = *state;
     atomic_bool is_open = false;
     call *call = call_with_limits(world, "/", LONG_MS, PASSING_MS, LONG_MS);
@@ -208,7 +208,7 @@ static void a_task_whose_reader_waits_is_not_idle(void **state) {
 
 /* ---- The whole task ------------------------------------------------------------------------ */
 
-static void the_total_runs_across_redirects(void **state) {
+static void total_limit_runs_across_redirects(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_pause(script, 60);
@@ -224,7 +224,7 @@ static void the_total_runs_across_redirects(void **state) {
     assert_true(hops > 1);
 }
 
-static void the_total_runs_while_suspended(void **state) {
+static void total_limit_runs_while_suspended(void **state) {
     world *world = *state;
     call *call = call_with_limits(world, "/", LONG_MS, LONG_MS, SHORT_MS);
     check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
@@ -241,7 +241,7 @@ static void the_total_runs_while_suspended(void **state) {
 
 /* ---- Waiting for a connection -------------------------------------------------------------- */
 
-static void waiting_for_a_connection_hits_only_the_total(void **state) {
+static void waiting_for_a_connection_hits_only_the_total_limit(void **state) {
     (void)state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 1;
@@ -274,18 +274,18 @@ static void waiting_for_a_connection_hits_only_the_total(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_connection_that_cannot_be_made_times_out),
-        cmocka_unit_test(a_handshake_that_stalls_is_no_connection),
-        WORLD_TEST(the_connect_limit_ends_with_the_connection),
-        WORLD_TEST(silence_is_idle_wherever_it_begins),
-        cmocka_unit_test(a_server_that_stops_reading_is_idle),
-        WORLD_TEST(crumbs_are_not_idle_but_end_at_the_total),
-        WORLD_TEST(a_suspended_task_is_not_idle),
-        WORLD_TEST(a_held_task_is_not_idle),
-        WORLD_TEST(a_task_whose_reader_waits_is_not_idle),
-        WORLD_TEST(the_total_runs_across_redirects),
-        WORLD_TEST(the_total_runs_while_suspended),
-        cmocka_unit_test(waiting_for_a_connection_hits_only_the_total),
+        cmocka_unit_test(connecting_times_out),
+        cmocka_unit_test(stalled_handshake_hits_the_connect_limit),
+        WORLD_TEST(connect_limit_ends_with_the_connection),
+        WORLD_TEST(silence_in_any_phase_hits_the_idle_limit),
+        cmocka_unit_test(server_that_stops_reading_hits_the_idle_limit),
+        WORLD_TEST(slow_bytes_are_not_idle_and_hit_the_total_limit),
+        WORLD_TEST(suspended_task_is_not_idle),
+        WORLD_TEST(paused_task_is_not_idle),
+        WORLD_TEST(task_with_waiting_reader_is_not_idle),
+        WORLD_TEST(total_limit_runs_across_redirects),
+        WORLD_TEST(total_limit_runs_while_suspended),
+        cmocka_unit_test(waiting_for_a_connection_hits_only_the_total_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

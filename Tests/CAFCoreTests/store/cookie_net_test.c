@@ -80,7 +80,7 @@ static size_t count_in(afc_cookie_jar *jar) {
     return count;
 }
 
-static void answers_set_what_requests_send(void **state) {
+static void requests_send_cookies_that_responses_set(void **state) {
     site site = make_site(*state);
     serve(site.world, "/set",
           answer(200, "Set-Cookie: a=1\r\nSet-Cookie: b=2; Path=/deep\r\nSet-Cookie: c=\1", ""));
@@ -97,7 +97,7 @@ static void answers_set_what_requests_send(void **state) {
     end_site(&site);
 }
 
-static void every_hop_has_the_cookies_of_its_url(void **state) {
+static void each_hop_sends_the_cookies_of_its_url(void **state) {
     site site = make_site(*state);
     char location[128];
     snprintf(location, sizeof location,
@@ -117,7 +117,7 @@ static void every_hop_has_the_cookies_of_its_url(void **state) {
 }
 
 /** S1, S20. */
-static void what_the_caller_says_of_cookies_and_hosts_stays_his(void **state) {
+static void own_cookie_and_host_fields_take_precedence(void **state) {
     site site = make_site(*state);
     serve(site.world, "/set", answer(200, "Set-Cookie: jar=1", ""));
     fetch(&site, at(&site, "example.test", "/set"), NULL, AFC_OK);
@@ -143,7 +143,7 @@ static void what_the_caller_says_of_cookies_and_hosts_stays_his(void **state) {
     end_site(&site);
 }
 
-static void a_request_can_do_without(void **state) {
+static void request_can_disable_cookies(void **state) {
     site site = make_site(*state);
     serve(site.world, "/set", answer(200, "Set-Cookie: a=1", ""));
     fetch(&site, at(&site, "example.test", "/set"), NULL, AFC_OK);
@@ -169,7 +169,7 @@ static void fetch_for(site *site, const char *host, const char *document, const 
     call_free(call);
 }
 
-static void policies_say_which_are_kept(void **state) {
+static void policy_decides_which_cookies_are_kept(void **state) {
     site site = make_site(*state);
     use(&site, AFC_COOKIES_NEVER);
     fetch_for(&site, "example.test", NULL, "a=1");
@@ -198,7 +198,7 @@ static void policies_say_which_are_kept(void **state) {
 }
 
 /** S14: the name that the server hears is the one that cookies are for. */
-static void names_in_other_scripts_are_the_same_names(void **state) {
+static void unicode_hosts_share_cookies_with_their_a_labels(void **state) {
     site site = make_site(*state);
     serve(site.world, "/set", answer(200, "Set-Cookie: a=1", ""));
     call *call = call_new(site.world, "/");
@@ -214,7 +214,7 @@ static void names_in_other_scripts_are_the_same_names(void **state) {
     end_site(&site);
 }
 
-static void answers_with_too_many_are_heeded_in_part(void **state) {
+static void limits_cookies_of_one_response(void **state) {
     site site = make_site(*state);
     char fields[4096] = "X: 1";
     size_t size = strlen(fields);
@@ -228,7 +228,7 @@ static void answers_with_too_many_are_heeded_in_part(void **state) {
 }
 
 /** With all that a session can remember, and ways to its hosts of its own. */
-static void sessions_survive_any_lack_of_memory(void **state) {
+static void any_allocation_may_fail(void **state) {
     site site = make_site(*state);
     world_close_session(site.world);
     serve(site.world, "/set", answer(302, "Set-Cookie: a=1\r\nLocation: /", ""));
@@ -268,14 +268,14 @@ static void sessions_survive_any_lack_of_memory(void **state) {
 int main(void) {
     setlocale(LC_ALL, "C.UTF-8");
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(answers_set_what_requests_send),
-        WORLD_TEST(every_hop_has_the_cookies_of_its_url),
-        WORLD_TEST(what_the_caller_says_of_cookies_and_hosts_stays_his),
-        WORLD_TEST(a_request_can_do_without),
-        WORLD_TEST(policies_say_which_are_kept),
-        WORLD_TEST(names_in_other_scripts_are_the_same_names),
-        WORLD_TEST(answers_with_too_many_are_heeded_in_part),
-        WORLD_TEST(sessions_survive_any_lack_of_memory),
+        WORLD_TEST(requests_send_cookies_that_responses_set),
+        WORLD_TEST(each_hop_sends_the_cookies_of_its_url),
+        WORLD_TEST(own_cookie_and_host_fields_take_precedence),
+        WORLD_TEST(request_can_disable_cookies),
+        WORLD_TEST(policy_decides_which_cookies_are_kept),
+        WORLD_TEST(unicode_hosts_share_cookies_with_their_a_labels),
+        WORLD_TEST(limits_cookies_of_one_response),
+        WORLD_TEST(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static size_t count(afc_cookie_jar *jar, const char *url) {
     return found;
 }
 
-static void what_is_no_cookie_cannot_be_set(void **state) {
+static void refuses_invalid_cookies(void **state) {
     (void)state;
     afc_cookie_jar *jar = make_jar();
     static const struct {
@@ -53,7 +53,7 @@ static void what_is_no_cookie_cannot_be_set(void **state) {
     afc_cookie_jar_release(jar);
 }
 
-static void stores_addresses_in_their_usual_form(void **state) {
+static void stores_addresses_in_canonical_form(void **state) {
     (void)state;
     static const char *const rows[][2] = {
         {"10.1", "http://10.0.0.1/"}, {"0xa.0.0.1", "http://10.0.1/"}, {"0:0::1", "http://[::1]/"}};
@@ -91,7 +91,7 @@ static void refuses_default_paths_beyond_the_limit_of_paths(void **state) {
 }
 
 /** A few redirects lead through as many names of one site as somebody likes. */
-static void keeps_cookies_of_others_when_one_site_sets_thousands(void **state) {
+static void one_site_cannot_evict_cookies_of_others(void **state) {
     (void)state;
     afc_cookie_jar *jar = make_jar();
     check_status(afc_cookie_jar_receive(jar, "http://a.example.org/", S("mine=1"), NULL), AFC_OK);
@@ -111,10 +111,10 @@ static void keeps_cookies_of_others_when_one_site_sets_thousands(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_cookie_cannot_be_set),
-        cmocka_unit_test(stores_addresses_in_their_usual_form),
+        cmocka_unit_test(refuses_invalid_cookies),
+        cmocka_unit_test(stores_addresses_in_canonical_form),
         cmocka_unit_test(refuses_default_paths_beyond_the_limit_of_paths),
-        cmocka_unit_test(keeps_cookies_of_others_when_one_site_sets_thousands),
+        cmocka_unit_test(one_site_cannot_evict_cookies_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static void check_way(const char *from, const char *line, const char *to, const 
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static void dates_are_read_however_they_are_written(void **state) {
+static void reads_cookie_dates_in_any_format(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -97,7 +97,7 @@ static void dates_are_read_however_they_are_written(void **state) {
     }
 }
 
-static void lines_are_taken_apart(void **state) {
+static void parses_set_cookie_lines(void **state) {
     (void)state;
     static const struct {
         const char *line, *name, *value, *domain, *path;
@@ -147,7 +147,7 @@ static void lines_are_taken_apart(void **state) {
 }
 
 /** S17: control bytes and sizes. */
-static void lines_that_are_no_cookies_are_refused(void **state) {
+static void refuses_invalid_set_cookie_lines(void **state) {
     (void)state;
     afc__cookie_line read;
     const char *why;
@@ -175,7 +175,7 @@ static void lines_that_are_no_cookies_are_refused(void **state) {
 /* ---- Which go where ------------------------------------------------------------------------ */
 
 /** S16, S18: names that only end alike, and paths that only begin alike. */
-static void cookies_go_where_they_belong(void **state) {
+static void sends_cookies_by_domain_path_and_scheme(void **state) {
     (void)state;
     static const char *const rows[][4] = {
         {"http://example.test/", "a=b", "http://example.test/", "a=b"},
@@ -224,7 +224,7 @@ static void cookies_go_where_they_belong(void **state) {
 }
 
 /** S14. */
-static void nobody_sets_cookies_for_a_public_suffix(void **state) {
+static void refuses_cookies_for_public_suffixes(void **state) {
     (void)state;
     static const char *const rows[][4] = {
         {"http://a.co.uk/", "a=b; Domain=co.uk", "http://b.co.uk/", ""},
@@ -252,7 +252,7 @@ static void nobody_sets_cookies_for_a_public_suffix(void **state) {
 }
 
 /** S15. */
-static void http_neither_replaces_nor_hides_what_https_has_set(void **state) {
+static void http_cannot_replace_or_shadow_secure_cookies(void **state) {
     (void)state;
     afc_cookie_jar *jar = make_jar();
     check_status(
@@ -271,7 +271,7 @@ static void http_neither_replaces_nor_hides_what_https_has_set(void **state) {
     afc_cookie_jar_release(jar);
 }
 
-static void prefixes_of_names_are_promises(void **state) {
+static void checks_name_prefixes(void **state) {
     (void)state;
     static const char *const rows[][3] = {
         {"https://x.test/", "__Secure-a=b; Secure", "__Secure-a=b"},
@@ -291,7 +291,7 @@ static void prefixes_of_names_are_promises(void **state) {
     }
 }
 
-static void the_order_is_by_path_then_by_age(void **state) {
+static void sends_longest_path_then_oldest_first(void **state) {
     (void)state;
     afc_cookie_jar *jar = make_jar();
     keep(jar, "http://x/a/b", "one=1; Path=/");
@@ -302,7 +302,7 @@ static void the_order_is_by_path_then_by_age(void **state) {
     afc_cookie_jar_release(jar);
 }
 
-static void cookies_end(void **state) {
+static void cookies_expire(void **state) {
     (void)state;
     afc_cookie_jar *jar = make_jar();
     keep(jar, "http://x/", "a=1; Max-Age=10");
@@ -318,7 +318,7 @@ static void cookies_end(void **state) {
 }
 
 /** S17. */
-static void jars_have_limits(void **state) {
+static void limits_the_size_of_jars(void **state) {
     (void)state;
     afc_cookie_jar *jar;
     afc_cookie_jar_options options = AFC_COOKIE_JAR_OPTIONS_INIT;
@@ -368,7 +368,7 @@ static size_t count_all(afc_cookie_jar *jar) {
     return count;
 }
 
-static void programs_list_set_and_delete(void **state) {
+static void programs_can_list_set_and_delete(void **state) {
     (void)state;
     afc_cookie_jar *jar = make_jar();
     afc_cookie cookie = AFC_COOKIE_INIT;
@@ -420,7 +420,7 @@ static afc_cookie_jar *jar_at(const char *path, afc_status expected) {
 }
 
 /** S19. */
-static void jars_outlive_their_process_in_a_file_of_their_owner(void **state) {
+static void jar_file_is_private_and_outlives_the_process(void **state) {
     folder folder;
     (void)state;
     folder_make(&folder);
@@ -463,7 +463,7 @@ static void jars_outlive_their_process_in_a_file_of_their_owner(void **state) {
     folder_remove(&folder);
 }
 
-static void files_that_cannot_be_used_are_errors(void **state) {
+static void unusable_files_are_errors(void **state) {
     folder folder;
     afc_failure failure;
     (void)state;
@@ -526,7 +526,7 @@ static void hostile_files_are_read_line_by_line(void **state) {
     folder_remove(&folder);
 }
 
-static void memory_may_run_out(void **state) {
+static void any_allocation_may_fail(void **state) {
     folder folder;
     (void)state;
     folder_make(&folder);
@@ -558,21 +558,21 @@ static void memory_may_run_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dates_are_read_however_they_are_written),
-        cmocka_unit_test(lines_are_taken_apart),
-        cmocka_unit_test(lines_that_are_no_cookies_are_refused),
-        cmocka_unit_test(cookies_go_where_they_belong),
-        cmocka_unit_test(nobody_sets_cookies_for_a_public_suffix),
-        cmocka_unit_test(http_neither_replaces_nor_hides_what_https_has_set),
-        cmocka_unit_test(prefixes_of_names_are_promises),
-        cmocka_unit_test(the_order_is_by_path_then_by_age),
-        cmocka_unit_test(cookies_end),
-        cmocka_unit_test(jars_have_limits),
-        cmocka_unit_test(programs_list_set_and_delete),
-        cmocka_unit_test(jars_outlive_their_process_in_a_file_of_their_owner),
-        cmocka_unit_test(files_that_cannot_be_used_are_errors),
+        cmocka_unit_test(reads_cookie_dates_in_any_format),
+        cmocka_unit_test(parses_set_cookie_lines),
+        cmocka_unit_test(refuses_invalid_set_cookie_lines),
+        cmocka_unit_test(sends_cookies_by_domain_path_and_scheme),
+        cmocka_unit_test(refuses_cookies_for_public_suffixes),
+        cmocka_unit_test(http_cannot_replace_or_shadow_secure_cookies),
+        cmocka_unit_test(checks_name_prefixes),
+        cmocka_unit_test(sends_longest_path_then_oldest_first),
+        cmocka_unit_test(cookies_expire),
+        cmocka_unit_test(limits_the_size_of_jars),
+        cmocka_unit_test(programs_can_list_set_and_delete),
+        cmocka_unit_test(jar_file_is_private_and_outlives_the_process),
+        cmocka_unit_test(unusable_files_are_errors),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

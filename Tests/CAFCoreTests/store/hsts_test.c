@@ -26,7 +26,7 @@ static void keep(afc_hsts *hsts, const char *host, int64_t age, bool includes_su
 
 /* ---- The field and the store --------------------------------------------------------------- */
 
-static void fields_are_read_as_they_are_meant(void **state) {
+static void parses_strict_transport_security(void **state) {
     (void)state;
     static const int64_t longest = INT64_C(100) * 366 * 86400;
     const struct {
@@ -65,7 +65,7 @@ static void fields_are_read_as_they_are_meant(void **state) {
 }
 
 /** S34: parents and children say only what they say of themselves. */
-static void parents_and_children_are_remembered_apart(void **state) {
+static void parent_and_child_hosts_have_separate_entries(void **state) {
     (void)state;
     afc_hsts *hsts = make_store();
     keep(hsts, "parent.test", 100, true);
@@ -91,7 +91,7 @@ static void parents_and_children_are_remembered_apart(void **state) {
     afc_hsts_release(hsts);
 }
 
-static void addresses_and_other_scripts_are_no_names(void **state) {
+static void ignores_addresses_and_invalid_names(void **state) {
     (void)state;
     afc_hsts *hsts = make_store();
     keep(hsts, "10.0.0.1", 100, true);
@@ -114,7 +114,7 @@ static void addresses_and_other_scripts_are_no_names(void **state) {
     afc_hsts_release(hsts);
 }
 
-static void stores_have_a_limit(void **state) {
+static void limits_the_size_of_stores(void **state) {
     (void)state;
     afc_hsts *hsts;
     afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
@@ -131,7 +131,7 @@ static void stores_have_a_limit(void **state) {
 }
 
 /** Redirects lead through as many names of one site as somebody likes, each to be remembered for ever. */
-static void keeps_hosts_of_others_when_one_site_adds_thousands(void **state) {
+static void one_site_cannot_evict_hosts_of_others(void **state) {
     (void)state;
     afc_hsts *hsts = make_store();
     keep(hsts, "a.example.org", 10, false);
@@ -157,7 +157,7 @@ static afc_hsts *store_at(const char *path) {
     return hsts;
 }
 
-static void stores_outlive_their_process(void **state) {
+static void store_file_outlives_the_process(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -210,7 +210,7 @@ static void hostile_files_are_read_line_by_line(void **state) {
     folder_remove(&folder);
 }
 
-static void memory_may_run_out(void **state) {
+static void any_allocation_may_fail(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -297,7 +297,7 @@ static void check_all_spoke_tls(world *world) {
 }
 
 /** S34: in the clear a TLS server would have seen something. */
-static void http_becomes_https_before_a_byte_is_sent(void **state) {
+static void upgrades_http_before_a_byte_is_sent(void **state) {
     (void)state;
     site site = make_site();
     fetch(&site, "https", "localhost", "/hsts", AFC_OK);
@@ -310,7 +310,7 @@ static void http_becomes_https_before_a_byte_is_sent(void **state) {
     end_site(&site);
 }
 
-static void redirects_go_to_https_at_once(void **state) {
+static void upgrades_redirects(void **state) {
     (void)state;
     site site = make_site();
     check_status(afc_hsts_add(site.hsts, "localhost", AFC_HSTS_FOREVER, false, NULL), AFC_OK);
@@ -323,7 +323,7 @@ static void redirects_go_to_https_at_once(void **state) {
     end_site(&site);
 }
 
-static void only_servers_without_fault_are_believed(void **state) {
+static void ignores_field_of_unverified_server(void **state) {
     (void)state;
     site site = make_site();
     /* Under a name that the certificate isn't for, let through. */
@@ -350,7 +350,7 @@ static void only_servers_without_fault_are_believed(void **state) {
     afc_hsts_release(hsts);
 }
 
-static void a_chain_that_was_let_through_is_not_believed(void **state) {
+static void ignores_field_if_an_invalid_chain_was_accepted(void **state) {
     (void)state;
     site site = make_site();
     afts_cert *stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
@@ -368,7 +368,7 @@ static void a_chain_that_was_let_through_is_not_believed(void **state) {
 }
 
 /** S34: a name written in another script, or with another kind of dot, is the same name. */
-static void names_in_other_scripts_are_the_same_names(void **state) {
+static void unicode_hosts_are_upgraded_like_their_a_labels(void **state) {
     (void)state;
     site site = make_site();
     check_status(afc_hsts_add(site.hsts, "xn--bcher-kva.test", AFC_HSTS_FOREVER, false, NULL),
@@ -396,19 +396,19 @@ static void names_in_other_scripts_are_the_same_names(void **state) {
 int main(void) {
     setlocale(LC_ALL, "C.UTF-8");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_are_read_as_they_are_meant),
-        cmocka_unit_test(parents_and_children_are_remembered_apart),
-        cmocka_unit_test(addresses_and_other_scripts_are_no_names),
-        cmocka_unit_test(stores_have_a_limit),
-        cmocka_unit_test(keeps_hosts_of_others_when_one_site_adds_thousands),
-        cmocka_unit_test(stores_outlive_their_process),
+        cmocka_unit_test(parses_strict_transport_security),
+        cmocka_unit_test(parent_and_child_hosts_have_separate_entries),
+        cmocka_unit_test(ignores_addresses_and_invalid_names),
+        cmocka_unit_test(limits_the_size_of_stores),
+        cmocka_unit_test(one_site_cannot_evict_hosts_of_others),
+        cmocka_unit_test(store_file_outlives_the_process),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
-        cmocka_unit_test(memory_may_run_out),
-        cmocka_unit_test(http_becomes_https_before_a_byte_is_sent),
-        cmocka_unit_test(redirects_go_to_https_at_once),
-        cmocka_unit_test(only_servers_without_fault_are_believed),
-        cmocka_unit_test(a_chain_that_was_let_through_is_not_believed),
-        cmocka_unit_test(names_in_other_scripts_are_the_same_names),
+        cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(upgrades_http_before_a_byte_is_sent),
+        cmocka_unit_test(upgrades_redirects),
+        cmocka_unit_test(ignores_field_of_unverified_server),
+        cmocka_unit_test(ignores_field_if_an_invalid_chain_was_accepted),
+        cmocka_unit_test(unicode_hosts_are_upgraded_like_their_a_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void check_last_hosts_stayed(afc_hsts *hsts, const char *what) {
 }
 
 /** In whichever order they are written: each later than all before, earlier, and mixed. */
-static void hosts_that_end_last_stay(void **state) {
+static void full_store_keeps_the_hosts_that_expire_last(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -79,7 +79,7 @@ static void hosts_that_end_last_stay(void **state) {
     folder_remove(&folder);
 }
 
-static void a_host_of_two_lines_has_the_end_of_the_last(void **state) {
+static void repeated_host_has_the_expiry_of_its_last_line(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -105,7 +105,7 @@ static afc_cookie_jar *jar_from(const char *path, uint32_t most) {
     return jar;
 }
 
-static void cookies_further_down_stay(void **state) {
+static void last_lines_of_an_oversized_file_are_kept(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -131,7 +131,7 @@ static void cookies_further_down_stay(void **state) {
     folder_remove(&folder);
 }
 
-static void cookies_of_one_domain_have_no_more_than_its_room(void **state) {
+static void limits_cookies_per_domain(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -170,7 +170,7 @@ static bool has_cookie(afc_cookie_jar *jar, const char *host, int64_t now) {
 }
 
 /** Expired ones first, however the one that ended first left; then by use, not by age. */
-static void a_full_jar_gives_up_what_expired_then_what_was_not_used(void **state) {
+static void full_jar_evicts_expired_then_unused(void **state) {
     (void)state;
     afc_cookie_jar *jar = jar_from(NULL, 4);
     keep(jar, "a.t", "a=1", 10);
@@ -195,11 +195,11 @@ static void a_full_jar_gives_up_what_expired_then_what_was_not_used(void **state
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_that_end_last_stay),
-        cmocka_unit_test(a_host_of_two_lines_has_the_end_of_the_last),
-        cmocka_unit_test(cookies_further_down_stay),
-        cmocka_unit_test(cookies_of_one_domain_have_no_more_than_its_room),
-        cmocka_unit_test(a_full_jar_gives_up_what_expired_then_what_was_not_used),
+        cmocka_unit_test(full_store_keeps_the_hosts_that_expire_last),
+        cmocka_unit_test(repeated_host_has_the_expiry_of_its_last_line),
+        cmocka_unit_test(last_lines_of_an_oversized_file_are_kept),
+        cmocka_unit_test(limits_cookies_per_domain),
+        cmocka_unit_test(full_jar_evicts_expired_then_unused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

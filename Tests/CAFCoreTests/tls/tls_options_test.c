@@ -50,7 +50,7 @@ static void check_connection(world *world, size_t index, const char *version, co
 
 /* ---- Versions and ciphers (S31) ------------------------------------------------------------ */
 
-static void s31_versions_outside_the_limits_are_not_spoken(void **state) {
+static void s31_refuses_versions_outside_the_range(void **state) {
     (void)state;
     static const struct {
         afc_tls_protocol min, max;
@@ -77,7 +77,7 @@ static void s31_versions_outside_the_limits_are_not_spoken(void **state) {
     }
 }
 
-static void ciphers_are_the_sessions(void **state) {
+static void uses_the_ciphers_of_the_session(void **state) {
     (void)state;
     afc_tls_options client = {.max_version = AFC_TLS_1_2,
                               .ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305"};
@@ -102,7 +102,7 @@ static void check_refused(const afc_tls_options *tls, afc_status expected, const
     check_contains(failure.text, part);
 }
 
-static void options_that_openssl_refuses_make_no_session(void **state) {
+static void refuses_options_that_openssl_refuses(void **state) {
     (void)state;
     check_refused(&(afc_tls_options){.ciphers = "no cipher"}, AFC_EINVAL, "ciphers");
     check_refused(&(afc_tls_options){.cipher_suites = "no suite"}, AFC_EINVAL, "ciphers");
@@ -113,7 +113,7 @@ static void options_that_openssl_refuses_make_no_session(void **state) {
 }
 
 /** S33: the environment alone gets no keys. */
-static void s33_keys_are_logged_only_if_asked_for(void **state) {
+static void s33_logs_keys_only_if_asked(void **state) {
     (void)state;
     const char *path = getenv("SSLKEYLOGFILE");
     assert_non_null(path);
@@ -164,7 +164,7 @@ static void check_staple(bool promises, int answer, afc_ocsp_mode mode, afts_tls
     afts_cert_free(shown);
 }
 
-static void stapled_answers_count_when_asked_for(void **state) {
+static void checks_stapled_ocsp_if_asked(void **state) {
     (void)state;
     static const struct {
         int answer;
@@ -200,7 +200,7 @@ static void stapled_answers_count_when_asked_for(void **state) {
 }
 
 /** S32: a session is resumed only after a handshake in which the answer was good. */
-static void s32_a_handshake_without_the_answer_leaves_nothing_to_resume(void **state) {
+static void s32_handshake_without_ocsp_response_is_never_resumed(void **state) {
     (void)state;
     static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
     for (size_t v = 0; v < COUNT_OF(versions); v++) {
@@ -237,7 +237,7 @@ static void check_shown(const afc_tls_options *client, const char *host, const c
     }
 }
 
-static void a_client_certificate_comes_in_every_form(void **state) {
+static void accepts_client_certificate_in_each_format(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
@@ -278,7 +278,7 @@ static void a_client_certificate_comes_in_every_form(void **state) {
     folder_remove(&folder);
 }
 
-static void a_host_has_its_own_client_certificate(void **state) {
+static void host_can_have_its_own_client_certificate(void **state) {
     (void)state;
     static const char *const hosts[] = {NULL, "localhost", "127.0.0.1", "elsewhere.test"};
     static const char *const names[] = {"Any", "Name", "Address", "Elsewhere"};
@@ -305,7 +305,7 @@ static void a_host_has_its_own_client_certificate(void **state) {
     for (size_t i = 0; i < COUNT_OF(certs); i++) afts_cert_free(certs[i]);
 }
 
-static void s33_what_is_no_certificate_or_key_is_told_at_once(void **state) {
+static void s33_refuses_invalid_certificate_or_key_at_once(void **state) {
     (void)state;
     afts_cert *cert = afts_cert_new(&of_client, authority);
     afts_cert *weak = afts_cert_new(
@@ -354,7 +354,7 @@ static void s33_what_is_no_certificate_or_key_is_told_at_once(void **state) {
 }
 
 /** A server that refuses the client says so in an alert, in TLS 1.3 only after the request. */
-static void a_refused_client_fails_with_tls(void **state) {
+static void refused_client_certificate_fails_with_tls(void **state) {
     (void)state;
     afts_cert *stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
     afts_cert *theirs = afts_cert_new(&of_client, stranger);
@@ -438,7 +438,7 @@ static afc_status choose(void *context, afc_certificate_request *request) {
     return chooser->status;
 }
 
-static void the_caller_may_choose_when_a_server_asks(void **state) {
+static void callback_chooses_the_client_certificate(void **state) {
     (void)state;
     afts_cert_options named = of_client;
     named.common_name = "Fixed";
@@ -471,7 +471,7 @@ static void the_caller_may_choose_when_a_server_asks(void **state) {
     afts_cert_free(fixed);
 }
 
-static void a_choice_that_fails_ends_the_handshake(void **state) {
+static void failing_callback_ends_the_handshake(void **state) {
     (void)state;
     afts_cert *weak = afts_cert_new(
         &(afts_cert_options){.client = true, .rsa = true, .rsa_bits = 512, .hosts = ""}, authority);
@@ -499,7 +499,7 @@ static void a_choice_that_fails_ends_the_handshake(void **state) {
     afts_cert_free(weak);
 }
 
-static void options_survive_any_lack_of_memory(void **state) {
+static void any_allocation_may_fail(void **state) {
     (void)state;
     afts_cert *cert = afts_cert_new(&of_client, authority);
     folder folder;
@@ -530,19 +530,19 @@ int main(void) {
     /* Before libcurl is initialised, which is when it looks. */
     if (file < 0 || setenv("SSLKEYLOGFILE", log, 1) != 0) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(s33_keys_are_logged_only_if_asked_for),
-        cmocka_unit_test(s31_versions_outside_the_limits_are_not_spoken),
-        cmocka_unit_test(ciphers_are_the_sessions),
-        cmocka_unit_test(options_that_openssl_refuses_make_no_session),
-        cmocka_unit_test(stapled_answers_count_when_asked_for),
-        cmocka_unit_test(s32_a_handshake_without_the_answer_leaves_nothing_to_resume),
-        cmocka_unit_test(a_client_certificate_comes_in_every_form),
-        cmocka_unit_test(a_host_has_its_own_client_certificate),
-        cmocka_unit_test(s33_what_is_no_certificate_or_key_is_told_at_once),
-        cmocka_unit_test(a_refused_client_fails_with_tls),
-        cmocka_unit_test(the_caller_may_choose_when_a_server_asks),
-        cmocka_unit_test(a_choice_that_fails_ends_the_handshake),
-        cmocka_unit_test(options_survive_any_lack_of_memory),
+        cmocka_unit_test(s33_logs_keys_only_if_asked),
+        cmocka_unit_test(s31_refuses_versions_outside_the_range),
+        cmocka_unit_test(uses_the_ciphers_of_the_session),
+        cmocka_unit_test(refuses_options_that_openssl_refuses),
+        cmocka_unit_test(checks_stapled_ocsp_if_asked),
+        cmocka_unit_test(s32_handshake_without_ocsp_response_is_never_resumed),
+        cmocka_unit_test(accepts_client_certificate_in_each_format),
+        cmocka_unit_test(host_can_have_its_own_client_certificate),
+        cmocka_unit_test(s33_refuses_invalid_certificate_or_key_at_once),
+        cmocka_unit_test(refused_client_certificate_fails_with_tls),
+        cmocka_unit_test(callback_chooses_the_client_certificate),
+        cmocka_unit_test(failing_callback_ends_the_handshake),
+        cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, make_certificates, free_certificates);
 }

@@ -54,7 +54,7 @@ static SSL_SESSION *written_and_read(SSL_SESSION *session) {
     return copy;
 }
 
-static void finds_evidence_of_serialised_session(void **state) {
+static void finds_verification_of_serialised_session(void **state) {
     (void)state;
     static afc__tls_sessions sessions;
     handshake first = handshake_new(NULL);
@@ -115,7 +115,7 @@ static void forgets_oldest_session_first(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_evidence_of_serialised_session),
+        cmocka_unit_test(finds_verification_of_serialised_session),
         cmocka_unit_test(refuses_session_of_another_policy),
         cmocka_unit_test(forgets_oldest_session_first),
     };

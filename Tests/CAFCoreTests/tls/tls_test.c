@@ -72,7 +72,7 @@ static void check_leaf(const afts_cert_options *options, const afts_cert *author
 
 /* ---- Chains -------------------------------------------------------------------------------- */
 
-static void an_anchor_is_trusted(void **state) {
+static void trusts_chain_to_anchor(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
     afc_trust_options policy = trusting(authority);
@@ -83,7 +83,7 @@ static void an_anchor_is_trusted(void **state) {
     afts_cert_free(authority);
 }
 
-static void an_intermediate_leads_to_the_anchor_and_may_be_one(void **state) {
+static void accepts_intermediate_as_link_or_anchor(void **state) {
     (void)state;
     afts_cert *root = new_authority();
     afts_cert *middle = afts_cert_new(
@@ -97,7 +97,7 @@ static void an_intermediate_leads_to_the_anchor_and_may_be_one(void **state) {
     afts_cert_free(root);
 }
 
-static void a_stranger_is_not_trusted(void **state) {
+static void refuses_unknown_root(void **state) {
     (void)state;
     afts_cert *ours = new_authority(), *theirs = new_authority();
     afc_trust_options policy = trusting(ours), system = AFC_TRUST_OPTIONS_INIT;
@@ -108,7 +108,7 @@ static void a_stranger_is_not_trusted(void **state) {
     afts_cert_free(theirs);
 }
 
-static void a_leaf_can_be_an_anchor(void **state) {
+static void accepts_leaf_as_anchor(void **state) {
     (void)state;
     afts_cert *leaf = afts_cert_new(NULL, NULL);
     assert_non_null(leaf);
@@ -119,7 +119,7 @@ static void a_leaf_can_be_an_anchor(void **state) {
     afts_cert_free(leaf);
 }
 
-static void certificates_have_their_time(void **state) {
+static void refuses_certificate_outside_its_validity(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
     afc_trust_options policy = trusting(authority);
@@ -130,7 +130,7 @@ static void certificates_have_their_time(void **state) {
     afts_cert_free(authority);
 }
 
-static void a_clients_certificate_makes_no_server(void **state) {
+static void refuses_client_certificate_as_server(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
     afc_trust_options policy = trusting(authority);
@@ -141,7 +141,7 @@ static void a_clients_certificate_makes_no_server(void **state) {
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-static void the_certificate_must_name_the_host(void **state) {
+static void certificate_must_name_the_host(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
     afc_trust_options policy = trusting(authority);
@@ -174,7 +174,7 @@ static void the_certificate_must_name_the_host(void **state) {
     afts_cert_free(authority);
 }
 
-static void the_common_name_is_no_name(void **state) {
+static void ignores_the_common_name(void **state) {
     (void)state;
     afts_cert *authority = new_authority();
     afc_trust_options policy = trusting(authority);
@@ -218,7 +218,7 @@ static void skipping_the_name_still_checks_the_chain(void **state) {
 
 /* ---- Versions and sessions ----------------------------------------------------------------- */
 
-static void old_versions_are_not_spoken(void **state) {
+static void refuses_old_versions(void **state) {
     (void)state;
     afts_cert *authority = new_authority(), *leaf = afts_cert_new(NULL, authority);
     afc_trust_options policy = trusting(authority);
@@ -242,7 +242,7 @@ static void old_versions_are_not_spoken(void **state) {
     afts_cert_free(authority);
 }
 
-static void a_tls_session_is_resumed_within_its_session_only(void **state) {
+static void resumes_tls_sessions_only_within_a_session(void **state) {
     (void)state;
     afts_cert *authority = new_authority(), *stranger = new_authority();
     afts_cert *leaf = afts_cert_new(NULL, authority);
@@ -276,7 +276,7 @@ static void a_tls_session_is_resumed_within_its_session_only(void **state) {
     afts_cert_free(authority);
 }
 
-static void connections_are_reused_over_tls(void **state) {
+static void reuses_connections_over_tls(void **state) {
     (void)state;
     world *world = world_new_tls();
     for (int i = 0; i < 5; i++) {
@@ -290,7 +290,7 @@ static void connections_are_reused_over_tls(void **state) {
     world_free(world);
 }
 
-static void a_refused_server_disturbs_no_other_task(void **state) {
+static void refused_server_disturbs_no_other_task(void **state) {
     (void)state;
     world *good = world_new_tls();
     afts_cert *leaf = afts_cert_new(NULL, NULL);
@@ -311,20 +311,20 @@ static void a_refused_server_disturbs_no_other_task(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_anchor_is_trusted),
-        cmocka_unit_test(an_intermediate_leads_to_the_anchor_and_may_be_one),
-        cmocka_unit_test(a_stranger_is_not_trusted),
-        cmocka_unit_test(a_leaf_can_be_an_anchor),
-        cmocka_unit_test(certificates_have_their_time),
-        cmocka_unit_test(a_clients_certificate_makes_no_server),
-        cmocka_unit_test(the_certificate_must_name_the_host),
-        cmocka_unit_test(the_common_name_is_no_name),
+        cmocka_unit_test(trusts_chain_to_anchor),
+        cmocka_unit_test(accepts_intermediate_as_link_or_anchor),
+        cmocka_unit_test(refuses_unknown_root),
+        cmocka_unit_test(accepts_leaf_as_anchor),
+        cmocka_unit_test(refuses_certificate_outside_its_validity),
+        cmocka_unit_test(refuses_client_certificate_as_server),
+        cmocka_unit_test(certificate_must_name_the_host),
+        cmocka_unit_test(ignores_the_common_name),
         cmocka_unit_test(accepting_invalid_chains_still_checks_the_name),
         cmocka_unit_test(skipping_the_name_still_checks_the_chain),
-        cmocka_unit_test(old_versions_are_not_spoken),
-        cmocka_unit_test(a_tls_session_is_resumed_within_its_session_only),
-        cmocka_unit_test(connections_are_reused_over_tls),
-        cmocka_unit_test(a_refused_server_disturbs_no_other_task),
+        cmocka_unit_test(refuses_old_versions),
+        cmocka_unit_test(resumes_tls_sessions_only_within_a_session),
+        cmocka_unit_test(reuses_connections_over_tls),
+        cmocka_unit_test(refused_server_disturbs_no_other_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

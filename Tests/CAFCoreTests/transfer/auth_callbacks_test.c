@@ -79,7 +79,7 @@ static void check_told(call *call, const char *lines) {
     call_free(call);
 }
 
-static void challenges_that_nobody_was_asked_about_are_told(void **state) {
+static void reports_challenges_answered_without_callback(void **state) {
     world *world = *state;
     static const struct {
         const char *challenges[3], *password, *lines;
@@ -102,7 +102,7 @@ static void challenges_that_nobody_was_asked_about_are_told(void **state) {
     }
 }
 
-static void every_round_is_told_in_its_place(void **state) {
+static void reports_each_round_in_order(void **state) {
     world *world = *state;
     guard guard = {.challenges = {DIGEST}, .user = "me", .password = "secret", .nonce_serves = 1};
     guard_path(world, "/", &guard);
@@ -116,7 +116,7 @@ static void every_round_is_told_in_its_place(void **state) {
                "1 server 401 4 'a place' me\n2 server 401 4 'a place' me\nhead 200\n");
 }
 
-static void answers_of_the_caller_are_told_too(void **state) {
+static void reports_responses_of_the_callback(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     struct guard strict = {.challenges = {"Basic realm=x"}, .user = "me", .password = "other"};
@@ -135,7 +135,7 @@ static void answers_of_the_caller_are_told_too(void **state) {
     check_told(call, "asked, with a proposal\n1 server 401 1 'x' me\nhead 200\n");
 }
 
-static void proxies_are_told_apart(void **state) {
+static void distinguishes_proxy_challenges(void **state) {
     world *world = *state;
     guard guard = {
         .challenges = {"Basic realm=p"}, .user = "me", .password = "secret", .is_proxy = true};
@@ -164,10 +164,10 @@ static void proxies_are_told_apart(void **state) {
 int main(void) {
     setenv("KRB5_CONFIG", "/dev/null", 1);
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(challenges_that_nobody_was_asked_about_are_told),
-        WORLD_TEST(every_round_is_told_in_its_place),
-        WORLD_TEST(answers_of_the_caller_are_told_too),
-        WORLD_TEST(proxies_are_told_apart),
+        WORLD_TEST(reports_challenges_answered_without_callback),
+        WORLD_TEST(reports_each_round_in_order),
+        WORLD_TEST(reports_responses_of_the_callback),
+        WORLD_TEST(distinguishes_proxy_challenges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static call *call_asking(world *world, asked *asked) {
     return call;
 }
 
-static void a_task_that_thinks_stops_nobody_else(void **state) {
+static void task_that_awaits_credentials_stops_no_other(void **state) {
     (void)state;
     static const struct {
         afc_challenge_answer answer;
@@ -124,7 +124,7 @@ static void a_task_that_thinks_stops_nobody_else(void **state) {
 }
 
 /** The rest of the body will never be wanted, so nobody waits for room to send it. */
-static void an_upload_that_was_stopped_is_sent_again(void **state) {
+static void challenged_upload_is_replayed(void **state) {
     (void)state;
     static char bytes[SIZE];
     for (int is_later = 0; is_later < 2; is_later++) {
@@ -157,8 +157,8 @@ static void an_upload_that_was_stopped_is_sent_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_task_that_thinks_stops_nobody_else),
-        cmocka_unit_test(an_upload_that_was_stopped_is_sent_again),
+        cmocka_unit_test(task_that_awaits_credentials_stops_no_other),
+        cmocka_unit_test(challenged_upload_is_replayed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static call *call_as(world *world, const char *path, const afc_credentials *cred
 
 /* ---- Schemes ------------------------------------------------------------------------------- */
 
-static void each_scheme_is_answered(void **state) {
+static void answers_each_scheme(void **state) {
     (void)state;
     static const struct {
         const char *challenges[3];
@@ -47,7 +47,7 @@ static void each_scheme_is_answered(void **state) {
     }
 }
 
-static void a_token_is_for_bearer_alone(void **state) {
+static void token_answers_only_bearer(void **state) {
     world *world = *state;
     static const afc_credentials token = {NULL, NULL, "a.b-c", 0, false};
     guard guard = {.challenges = {"Basic realm=x, Bearer realm=y"}, .token = "a.b-c"};
@@ -57,7 +57,7 @@ static void a_token_is_for_bearer_alone(void **state) {
     check_answer(call_as(world, "/", &(afc_credentials){NULL, NULL, "a.b-c", 0, true}), 200, 1);
 }
 
-static void without_credentials_a_401_is_an_answer(void **state) {
+static void returns_401_without_credentials(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Basic realm=x"}};
     guard_path(world, "/", &guard);
@@ -68,7 +68,7 @@ static void without_credentials_a_401_is_an_answer(void **state) {
                  401, 1);
 }
 
-static void wrong_credentials_are_tried_once(void **state) {
+static void tries_wrong_credentials_once(void **state) {
     world *world = *state;
     static const char *const challenges[] = {"Basic realm=x", DIGEST};
     for (size_t i = 0; i < COUNT_OF(challenges); i++) {
@@ -96,7 +96,7 @@ static void preemptive_basic_needs_no_challenge(void **state) {
     check_answer(call_as(world, "/other", &at_once), 401, 1);
 }
 
-static void user_and_password_may_stand_in_the_url(void **state) {
+static void uses_userinfo_of_the_url(void **state) {
     world *world = *state;
     afc_credentials any = AFC_CREDENTIALS_INIT;
     guard guard = {.challenges = {DIGEST}, .user = "a@b", .password = "c:d"};
@@ -107,7 +107,7 @@ static void user_and_password_may_stand_in_the_url(void **state) {
     assert_string_equal(seen_header(world, 0, "Authorization"), "");
 }
 
-static void a_field_of_the_requests_own_comes_first(void **state) {
+static void own_authorization_field_takes_precedence(void **state) {
     world *world = *state;
     static const afc_header own[] = {{ROW_S("authorization"), ROW_S("Own thing"), 0}};
     static const afc_credentials at_once = {"me", "secret", NULL, 0, true};
@@ -121,7 +121,7 @@ static void a_field_of_the_requests_own_comes_first(void **state) {
     assert_string_equal(seen_header(world, 1, "Authorization"), "Basic bWU6c2VjcmV0");
 }
 
-static void a_stale_nonce_is_replaced(void **state) {
+static void replaces_stale_nonce(void **state) {
     world *world = *state;
     guard guard = {.challenges = {DIGEST}, .user = "me", .password = "secret", .nonce_serves = 1};
     serve(world, "/turn", answer(302, "Location: /", ""));
@@ -142,7 +142,7 @@ static void ask_again(afts_conn *conn, const afts_request *request, void *payloa
     afts_conn_respond(conn, 401, headers, "who?", 4);
 }
 
-static void an_endless_quarrel_ends(void **state) {
+static void limits_rounds_of_challenges(void **state) {
     world *world = *state;
     atomic_uint asked = 0;
     afts_script *script = afts_script_new();
@@ -153,7 +153,7 @@ static void an_endless_quarrel_ends(void **state) {
 
 /* ---- Bodies -------------------------------------------------------------------------------- */
 
-static void bodies_are_sent_again(void **state) {
+static void replays_bodies(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Digest nonce=n%u, qop=\"auth-int,auth\""},
                    .user = "me",
@@ -178,7 +178,7 @@ static void bodies_are_sent_again(void **state) {
     }
 }
 
-static void a_body_that_can_be_read_once_is_never_cut(void **state) {
+static void never_cuts_body_that_cannot_be_replayed(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
@@ -221,7 +221,7 @@ static void credentials_stay_with_their_origin(void **state) {
     world_free(second);
 }
 
-static void digest_says_what_each_hop_asks_for(void **state) {
+static void digest_covers_method_and_target_of_each_hop(void **state) {
     world *world = *state;
     guard guard = {.challenges = {DIGEST}, .user = "me", .password = "secret"};
     guard_path(world, "/in", &guard);
@@ -286,7 +286,7 @@ static call *call_asking(world *world, const char *path, asked *asked) {
     return call;
 }
 
-static void the_caller_may_answer(void **state) {
+static void callback_answers_challenge(void **state) {
     world *world = *state;
     guard guard = {
         .challenges = {"Basic realm=\"the \\\"place\\\"\""}, .user = "me", .password = "secret"};
@@ -307,7 +307,7 @@ static void the_caller_may_answer(void **state) {
     assert_true(default_.had_proposal);
 }
 
-static void the_caller_may_try_again(void **state) {
+static void callback_may_answer_again(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
@@ -323,7 +323,7 @@ static void the_caller_may_try_again(void **state) {
     assert_int_equal(stubborn.count, 10);
 }
 
-static void the_caller_may_end_it(void **state) {
+static void callback_may_cancel_or_fail(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Basic realm=x"}};
     guard_path(world, "/", &guard);
@@ -348,7 +348,7 @@ static void the_caller_may_end_it(void **state) {
 }
 
 /** With a body, and without one, so that the exchange is over while somebody thinks. */
-static void an_answer_may_come_later(void **state) {
+static void callback_may_answer_later(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     guard_path(world, "/in", &guard);
@@ -374,7 +374,7 @@ static void an_answer_may_come_later(void **state) {
     }
 }
 
-static void later_nothing_may_come_of_it(void **state) {
+static void ignores_late_response_of_ended_task(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Basic realm=x"}};
     guard_path(world, "/body", &guard);
@@ -413,7 +413,7 @@ static void later_nothing_may_come_of_it(void **state) {
     }
 }
 
-static void waiting_ends_by_cancel_and_by_time(void **state) {
+static void cancel_and_time_limit_end_the_wait(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Basic realm=x"}};
     guard_path(world, "/body", &guard);
@@ -439,7 +439,7 @@ static void waiting_ends_by_cancel_and_by_time(void **state) {
 
 /* ---- Connections --------------------------------------------------------------------------- */
 
-static void ntlm_authenticates_a_connection_that_nobody_else_uses(void **state) {
+static void ntlm_connection_is_not_shared(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"NTLM"}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
@@ -466,7 +466,7 @@ static void ntlm_authenticates_a_connection_that_nobody_else_uses(void **state) 
     assert_int_equal(afts_server_stats(world->server).accepted, 2);
 }
 
-static void ntlm_that_is_refused_ends(void **state) {
+static void refused_ntlm_returns_401(void **state) {
     world *world = *state;
     /* Asks by the second message again and again, whatever comes. */
     serve(world, "/", answer(401, "WWW-Authenticate: " NTLM_CHALLENGE, "who?"));
@@ -494,7 +494,7 @@ static void ntlm_that_is_refused_ends(void **state) {
     call_free(call);
 }
 
-static void negotiate_needs_a_ticket(void **state) {
+static void negotiate_without_ticket_returns_401(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Negotiate", "Basic realm=x"}, .user = "", .password = ""};
     guard_path(world, "/", &guard);
@@ -510,28 +510,28 @@ int main(void) {
     setenv("KRB5CCNAME", "FILE:/nonexistent/tickets", 1);
     setenv("KRB5_CONFIG", "/dev/null", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_scheme_is_answered),
-        WORLD_TEST(a_token_is_for_bearer_alone),
-        WORLD_TEST(without_credentials_a_401_is_an_answer),
-        WORLD_TEST(wrong_credentials_are_tried_once),
+        cmocka_unit_test(answers_each_scheme),
+        WORLD_TEST(token_answers_only_bearer),
+        WORLD_TEST(returns_401_without_credentials),
+        WORLD_TEST(tries_wrong_credentials_once),
         WORLD_TEST(preemptive_basic_needs_no_challenge),
-        WORLD_TEST(user_and_password_may_stand_in_the_url),
-        WORLD_TEST(a_field_of_the_requests_own_comes_first),
-        WORLD_TEST(a_stale_nonce_is_replaced),
-        WORLD_TEST(an_endless_quarrel_ends),
-        WORLD_TEST(bodies_are_sent_again),
-        WORLD_TEST(a_body_that_can_be_read_once_is_never_cut),
+        WORLD_TEST(uses_userinfo_of_the_url),
+        WORLD_TEST(own_authorization_field_takes_precedence),
+        WORLD_TEST(replaces_stale_nonce),
+        WORLD_TEST(limits_rounds_of_challenges),
+        WORLD_TEST(replays_bodies),
+        WORLD_TEST(never_cuts_body_that_cannot_be_replayed),
         WORLD_TEST(credentials_stay_with_their_origin),
-        WORLD_TEST(digest_says_what_each_hop_asks_for),
-        WORLD_TEST(the_caller_may_answer),
-        WORLD_TEST(the_caller_may_try_again),
-        WORLD_TEST(the_caller_may_end_it),
-        WORLD_TEST(an_answer_may_come_later),
-        WORLD_TEST(later_nothing_may_come_of_it),
-        WORLD_TEST(waiting_ends_by_cancel_and_by_time),
-        WORLD_TEST(ntlm_authenticates_a_connection_that_nobody_else_uses),
-        WORLD_TEST(ntlm_that_is_refused_ends),
-        WORLD_TEST(negotiate_needs_a_ticket),
+        WORLD_TEST(digest_covers_method_and_target_of_each_hop),
+        WORLD_TEST(callback_answers_challenge),
+        WORLD_TEST(callback_may_answer_again),
+        WORLD_TEST(callback_may_cancel_or_fail),
+        WORLD_TEST(callback_may_answer_later),
+        WORLD_TEST(ignores_late_response_of_ended_task),
+        WORLD_TEST(cancel_and_time_limit_end_the_wait),
+        WORLD_TEST(ntlm_connection_is_not_shared),
+        WORLD_TEST(refused_ntlm_returns_401),
+        WORLD_TEST(negotiate_without_ticket_returns_401),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void check_bounded(world *world, const call *held) {
     assert_true(sent <= atomic_load(&held->taken) + buffered_at_most());
 }
 
-static void a_held_body_stops_the_server(void **state) {
+static void paused_body_stops_the_server(void **state) {
     world *world = *state;
     serve_endless(world, "/endless", NULL);
     call *call = start_events(world, "/endless", call_hold);
@@ -51,7 +51,7 @@ static void a_held_body_stops_the_server(void **state) {
 }
 
 /** The server sends all of it and closes while nobody reads: the end is no reason to lose what is held. */
-static void held_body_arrives_whole_after_its_connection_ended(void **state) {
+static void paused_body_is_complete_after_its_connection_ended(void **state) {
     world *world = *state;
     static char bytes[100 * 1000];
     static const size_t sizes[] = {1, 552, 20000, sizeof bytes};
@@ -83,7 +83,7 @@ static void held_body_arrives_whole_after_its_connection_ended(void **state) {
     }
 }
 
-static void a_slow_consumer_gets_every_byte_at_its_own_pace(void **state) {
+static void slow_consumer_gets_each_byte(void **state) {
     world *world = *state;
     serve_endless(world, "/endless", NULL);
     atomic_uint permits = 0;
@@ -110,7 +110,7 @@ static void a_slow_consumer_gets_every_byte_at_its_own_pace(void **state) {
     call_free(call);
 }
 
-static void a_suspended_task_stops_the_server(void **state) {
+static void suspended_task_stops_the_server(void **state) {
     world *world = *state;
     serve_endless(world, "/endless", NULL);
     call *call = start_events(world, "/endless", NULL);
@@ -136,7 +136,7 @@ static afc_redirect_answer suspend_at(call *call, afc_redirect *redirect) {
     return AFC_REDIRECT_FOLLOW;
 }
 
-static void a_suspended_task_takes_no_further_hop(void **state) {
+static void suspended_task_starts_no_further_hop(void **state) {
     world *world = *state;
     serve(world, "/here", answer(302, "Location: /there", ""));
     serve(world, "/there", answer(200, NULL, "there"));
@@ -155,7 +155,7 @@ static void a_suspended_task_takes_no_further_hop(void **state) {
     call_free(call);
 }
 
-static void resuming_does_not_ask_a_holder_again(void **state) {
+static void resuming_task_keeps_its_body_paused(void **state) {
     world *world = *state;
     serve_endless(world, "/endless", NULL);
     call *call = start_events(world, "/endless", call_hold);
@@ -191,7 +191,7 @@ static void note_wake(void *context) {
     atomic_fetch_add(&waking->count, 1);
 }
 
-static void a_wake_is_told_before_the_body_comes_again(void **state) {
+static void wake_is_reported_before_the_body_continues(void **state) {
     world *world = *state;
     serve_endless(world, "/endless", NULL);
     waking waking = {0};
@@ -221,7 +221,7 @@ static afc_status wake_myself(call *call, afc_slice chunk) {
     return AFC_OK;
 }
 
-static void a_wake_from_inside_comes_without_more_of_the_body(void **state) {
+static void wake_inside_the_callback_needs_no_more_body(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_respond_chunked(script, 200, NULL);
@@ -264,7 +264,7 @@ static afc_status wake_at_end(call *call, afc_slice chunk) {
     return AFC_OK;
 }
 
-static void an_answer_arrives_while_the_request_body_waits(void **state) {
+static void response_arrives_while_the_request_body_waits(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
@@ -309,7 +309,7 @@ static ptrdiff_t read_endless(void *context, void *buffer, size_t size) {
     return (ptrdiff_t)size;
 }
 
-static void a_server_that_does_not_read_stops_the_reader(void **state) {
+static void server_that_does_not_read_stops_the_reader(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
@@ -332,16 +332,16 @@ static void a_server_that_does_not_read_stops_the_reader(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_held_body_stops_the_server),
-        WORLD_TEST(held_body_arrives_whole_after_its_connection_ended),
-        WORLD_TEST(a_slow_consumer_gets_every_byte_at_its_own_pace),
-        WORLD_TEST(a_suspended_task_stops_the_server),
-        WORLD_TEST(a_suspended_task_takes_no_further_hop),
-        WORLD_TEST(resuming_does_not_ask_a_holder_again),
-        WORLD_TEST(a_wake_is_told_before_the_body_comes_again),
-        WORLD_TEST(a_wake_from_inside_comes_without_more_of_the_body),
-        WORLD_TEST(an_answer_arrives_while_the_request_body_waits),
-        WORLD_TEST(a_server_that_does_not_read_stops_the_reader),
+        WORLD_TEST(paused_body_stops_the_server),
+        WORLD_TEST(paused_body_is_complete_after_its_connection_ended),
+        WORLD_TEST(slow_consumer_gets_each_byte),
+        WORLD_TEST(suspended_task_stops_the_server),
+        WORLD_TEST(suspended_task_starts_no_further_hop),
+        WORLD_TEST(resuming_task_keeps_its_body_paused),
+        WORLD_TEST(wake_is_reported_before_the_body_continues),
+        WORLD_TEST(wake_inside_the_callback_needs_no_more_body),
+        WORLD_TEST(response_arrives_while_the_request_body_waits),
+        WORLD_TEST(server_that_does_not_read_stops_the_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

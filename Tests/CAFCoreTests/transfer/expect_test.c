@@ -26,7 +26,7 @@ static void check_seen(world *world, size_t index, const char *expectation, uint
     afts_request_free(request);
 }
 
-static void large_bodies_ask_first_by_default(void **state) {
+static void large_body_sends_expect_by_default(void **state) {
     world *world = *state;
     static const struct {
         size_t size;
@@ -50,7 +50,7 @@ static void large_bodies_ask_first_by_default(void **state) {
     }
 }
 
-static void a_body_of_unknown_length_asks_first(void **state) {
+static void body_of_unknown_length_sends_expect(void **state) {
     world *world = *state;
     script_reader script = {.bytes = S("0123456789")};
     call *call = call_new(world, "/");
@@ -63,7 +63,7 @@ static void a_body_of_unknown_length_asks_first(void **state) {
     check_seen(world, 0, "100-continue", 10);
 }
 
-static void a_field_of_the_callers_decides(void **state) {
+static void own_expect_field_decides(void **state) {
     world *world = *state;
     static const afc_header none[] = {{ROW_S("Expect"), {NULL, 0}, AFC_HEADER_REMOVE}};
     static const afc_header other[] = {{ROW_S("Expect"), ROW_S("miracles"), 0}};
@@ -90,7 +90,7 @@ static void a_field_of_the_callers_decides(void **state) {
     }
 }
 
-static void a_server_that_says_nothing_gets_the_body(void **state) {
+static void silent_server_gets_the_body(void **state) {
     (void)state;
     world *world = world_new(&(afts_options){.no_auto_continue = true}, NULL);
     call *call = call_putting(world, LARGE, AFC_EXPECT_AUTOMATIC);
@@ -110,7 +110,7 @@ static afts_script *refusal(int status, const char *headers) {
     return script;
 }
 
-static void a_final_answer_keeps_the_body_here(void **state) {
+static void final_response_prevents_the_body(void **state) {
     world *world = *state;
     static const int statuses[] = {200, 204, 302, 401, 403, 413, 500};
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
@@ -141,7 +141,7 @@ static void a_final_answer_keeps_the_body_here(void **state) {
     }
 }
 
-static void after_a_417_the_body_goes_without_asking(void **state) {
+static void status_417_repeats_without_expect(void **state) {
     world *world = *state;
     for (int own_field = 0; own_field < 2; own_field++) {
         size_t first = afts_server_stats(world->server).requests;
@@ -168,7 +168,7 @@ static void after_a_417_the_body_goes_without_asking(void **state) {
     check_seen(world, first, "100-continue", 10);
 }
 
-static void a_second_417_is_the_answer(void **state) {
+static void second_417_is_returned(void **state) {
     world *world = *state;
     serve(world, "/", refusal(417, NULL));
     call *call = call_putting(world, 10, AFC_EXPECT_ALWAYS);
@@ -186,7 +186,7 @@ static void a_second_417_is_the_answer(void **state) {
 }
 
 /** 417 after the wait, in the middle of a body that can't be had again. */
-static void a_late_417_needs_a_body_that_can_be_repeated(void **state) {
+static void late_417_needs_replayable_body(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
@@ -205,7 +205,7 @@ static void a_late_417_needs_a_body_that_can_be_repeated(void **state) {
     call_free(call);
 }
 
-static void an_unknown_wish_is_refused(void **state) {
+static void refuses_invalid_expect(void **state) {
     world *world = *state;
     call *call = call_putting(world, 1, (afc_expect)3);
     afc_failure failure;
@@ -219,15 +219,15 @@ static void an_unknown_wish_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(large_bodies_ask_first_by_default),
-        WORLD_TEST(a_body_of_unknown_length_asks_first),
-        WORLD_TEST(a_field_of_the_callers_decides),
-        cmocka_unit_test(a_server_that_says_nothing_gets_the_body),
-        WORLD_TEST(a_final_answer_keeps_the_body_here),
-        WORLD_TEST(after_a_417_the_body_goes_without_asking),
-        WORLD_TEST(a_second_417_is_the_answer),
-        WORLD_TEST(a_late_417_needs_a_body_that_can_be_repeated),
-        WORLD_TEST(an_unknown_wish_is_refused),
+        WORLD_TEST(large_body_sends_expect_by_default),
+        WORLD_TEST(body_of_unknown_length_sends_expect),
+        WORLD_TEST(own_expect_field_decides),
+        cmocka_unit_test(silent_server_gets_the_body),
+        WORLD_TEST(final_response_prevents_the_body),
+        WORLD_TEST(status_417_repeats_without_expect),
+        WORLD_TEST(second_417_is_returned),
+        WORLD_TEST(late_417_needs_replayable_body),
+        WORLD_TEST(refuses_invalid_expect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

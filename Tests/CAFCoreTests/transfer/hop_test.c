@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void cleared_hop_is_as_new(void **state) {
+static void cleared_hop_equals_new_hop(void **state) {
     (void)state;
     static const afc__hop new;
     static const afc__proxy proxy;
@@ -40,7 +40,7 @@ typedef struct row {
     bool is_whole;
 } row;
 
-static void knows_when_all_of_a_body_has_come(void **state) {
+static void knows_when_the_body_is_complete(void **state) {
     (void)state;
     static const row rows[] = {
         {AFC__PHASE_BODY, {AFC__FRAMING_NONE, 9, false, false}, 0, 0, 0, true},
@@ -67,7 +67,7 @@ static void knows_when_all_of_a_body_has_come(void **state) {
     }
 }
 
-static void body_is_decoded_unless_its_encoding_is_kept(void **state) {
+static void decodes_body_unless_its_encoding_is_kept(void **state) {
     (void)state;
     static const afc__coding codings[] = {AFC__CODING_DECODED, AFC__CODING_AVOIDED,
                                           AFC__CODING_KEPT};
@@ -88,9 +88,9 @@ static void body_is_decoded_unless_its_encoding_is_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cleared_hop_is_as_new),
-        cmocka_unit_test(knows_when_all_of_a_body_has_come),
-        cmocka_unit_test(body_is_decoded_unless_its_encoding_is_kept),
+        cmocka_unit_test(cleared_hop_equals_new_hop),
+        cmocka_unit_test(knows_when_the_body_is_complete),
+        cmocka_unit_test(decodes_body_unless_its_encoding_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void check_body_seen(world *world, size_t index, const char *expected) {
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-static void any_method_is_sent_as_given(void **state) {
+static void sends_any_method_as_given(void **state) {
     world *world = *state;
     static const char *const methods[] = {"GET",     "POST",  "PUT",      "PATCH", "DELETE",
                                           "OPTIONS", "TRACE", "PROPFIND", "get",   "M-SEARCH",
@@ -70,7 +70,7 @@ static void any_method_may_have_a_body(void **state) {
     }
 }
 
-static void methods_that_expect_content_say_that_there_is_none(void **state) {
+static void sends_zero_length_for_methods_that_expect_content(void **state) {
     world *world = *state;
     static const char *const expected[][2] = {{"POST", "0"},  {"PUT", "0"}, {"PATCH", "0"},
                                               {"DELETE", ""}, {"GET", ""},  {"HEAD", ""}};
@@ -84,7 +84,7 @@ static void methods_that_expect_content_say_that_there_is_none(void **state) {
     }
 }
 
-static void the_head_holds_the_defaults_and_no_more(void **state) {
+static void request_head_holds_only_the_defaults(void **state) {
     world *world = *state;
     call_free(call_fetch(world, "/a/b%20c?d=e"));
     assert_string_equal(seen_head(world, 0), "GET /a/b%20c?d=e HTTP/1.1\r\n"
@@ -104,7 +104,7 @@ static void the_head_holds_the_defaults_and_no_more(void **state) {
                                              "Content-Length: 1\r\n\r\n");
 }
 
-static void the_target_is_sent_byte_for_byte(void **state) {
+static void sends_the_target_byte_for_byte(void **state) {
     world *world = *state;
     static const char *const targets[] = {"/a%2Fb%c3%A9?q=%5B%5d&r=1%2B1", "/?", "/x?a=b?c=/d",
                                           "/plain", "/a;b=1,2'(c)*!$&+=:@~-._"};
@@ -116,7 +116,7 @@ static void the_target_is_sent_byte_for_byte(void **state) {
     }
 }
 
-static void every_default_can_be_removed(void **state) {
+static void each_default_can_be_removed(void **state) {
     world *world = *state;
     static const afc_header none[] = {{{"User-Agent", 10}, {NULL, 0}, AFC_HEADER_REMOVE},
                                       {{"accept", 6}, {NULL, 0}, AFC_HEADER_REMOVE},
@@ -130,7 +130,7 @@ static void every_default_can_be_removed(void **state) {
     assert_string_equal(seen_head(world, 0), "GET /bare HTTP/1.1\r\nHost: 127.0.0.1:P\r\n\r\n");
 }
 
-static void every_default_can_be_replaced(void **state) {
+static void each_default_can_be_replaced(void **state) {
     world *world = *state;
     static const afc_header own[] = {{{"host", 4}, {"example.test", 12}, 0},
                                      {{"User-Agent", 10}, {"me/1", 4}, 0},
@@ -151,7 +151,7 @@ static void every_default_can_be_replaced(void **state) {
     afts_request_free(seen);
 }
 
-static void fields_keep_case_order_and_repeats(void **state) {
+static void fields_keep_case_order_and_duplicates(void **state) {
     world *world = *state;
     static const afc_header fields[] = {{{"X-b", 3}, {"1", 1}, 0},
                                         {{"x-A", 3}, {"two words", 9}, 0},
@@ -170,7 +170,7 @@ static void fields_keep_case_order_and_repeats(void **state) {
                                         "X-b: 1\r\nX-Latin: caf\xE9\r\nContent-Type: a/b\r\n\r\n");
 }
 
-static void identity_is_asked_for_when_nothing_may_be_decoded(void **state) {
+static void requests_identity_if_nothing_is_decoded(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, "Content-Encoding: gzip", "not gzip at all"));
     call *call = call_new(world, "/");
@@ -182,7 +182,7 @@ static void identity_is_asked_for_when_nothing_may_be_decoded(void **state) {
     assert_string_equal(seen_header(world, 0, "Accept-Encoding"), "identity");
 }
 
-static void userinfo_becomes_a_credential_and_is_not_shown(void **state) {
+static void userinfo_becomes_a_credential_and_stays_hidden(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
     call->request.url = text_of(world, "http://us%%65r:p%%20w@127.0.0.1:%u/x#part",
@@ -198,7 +198,7 @@ static void userinfo_becomes_a_credential_and_is_not_shown(void **state) {
 
 /* ---- Heads of answers ---------------------------------------------------------------------- */
 
-static void the_head_is_a_value(void **state) {
+static void result_head_outlives_the_task(void **state) {
     world *world = *state;
     serve_text(world, "/",
                "HTTP/1.1 299 Fine by me\r\n"
@@ -224,7 +224,7 @@ static void the_head_is_a_value(void **state) {
     call_free(call);
 }
 
-static void folded_lines_are_joined(void **state) {
+static void joins_folded_lines(void **state) {
     world *world = *state;
     serve_text(world, "/",
                "HTTP/1.1 200 OK\r\nX-Long: one\r\n  two\r\n\tthree\r\n"
@@ -236,7 +236,7 @@ static void folded_lines_are_joined(void **state) {
     call_free(call);
 }
 
-static void a_status_line_needs_no_reason(void **state) {
+static void accepts_status_line_without_reason(void **state) {
     world *world = *state;
     serve_text(world, "/", "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n");
     call *call = call_fetch(world, "/");
@@ -246,7 +246,7 @@ static void a_status_line_needs_no_reason(void **state) {
     call_free(call);
 }
 
-static void informational_answers_are_not_the_answer(void **state) {
+static void skips_informational_responses(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_interim(script, 100, NULL);
@@ -267,7 +267,7 @@ static void informational_answers_are_not_the_answer(void **state) {
     call_free(call);
 }
 
-static void a_switch_of_protocols_is_refused(void **state) {
+static void refuses_switching_protocols(void **state) {
     world *world = *state;
     serve_text(world, "/", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello");
     check_fetch(world, "/", AFC_EPROTOCOL);
@@ -275,7 +275,7 @@ static void a_switch_of_protocols_is_refused(void **state) {
 
 /* ---- Bodies of answers --------------------------------------------------------------------- */
 
-static void trailers_are_kept_apart(void **state) {
+static void keeps_trailers_apart(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_respond_chunked(script, 200, "Trailer: X-Sum");
@@ -296,7 +296,7 @@ static void trailers_are_kept_apart(void **state) {
     call_free(call);
 }
 
-static void a_trailer_cannot_pass_for_a_head(void **state) {
+static void trailer_is_never_a_head(void **state) {
     world *world = *state;
     static const char *const reasons[] = {"Found", "Found: here"};
     for (size_t i = 0; i < COUNT_OF(reasons); i++) {
@@ -314,7 +314,7 @@ static void a_trailer_cannot_pass_for_a_head(void **state) {
     }
 }
 
-static void an_answer_in_crumbs_is_the_same_answer(void **state) {
+static void response_in_single_bytes_is_the_same(void **state) {
     world *world = *state;
     static const char bytes[] = "HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n"
                                 "HTTP/1.1 200 OK\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -334,7 +334,7 @@ static void an_answer_in_crumbs_is_the_same_answer(void **state) {
     assert_int_equal(afts_server_stats(world->server).accepted, 1);
 }
 
-static void head_answers_have_no_body_whatever_they_say(void **state) {
+static void responses_to_head_have_no_body(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, "Content-Length: 1000000\r\nX: y", ""));
     for (int i = 0; i < 2; i++) {
@@ -351,7 +351,7 @@ static void head_answers_have_no_body_whatever_they_say(void **state) {
     assert_int_equal(afts_server_stats(world->server).accepted, 1);
 }
 
-static void statuses_without_body_have_none(void **state) {
+static void statuses_without_content_have_no_body(void **state) {
     world *world = *state;
     serve_text(world, "/204", "HTTP/1.1 204 No Content\r\n\r\n");
     serve_text(world, "/304", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n");
@@ -374,7 +374,7 @@ static void statuses_without_body_have_none(void **state) {
     call_free(next);
 }
 
-static void http_1_0_bodies_end_with_the_connection(void **state) {
+static void http_1_0_body_ends_with_the_connection(void **state) {
     world *world = *state;
     serve_text(world, "/", "HTTP/1.0 200 OK\r\n\r\nall of it");
     call *call = call_fetch(world, "/");
@@ -388,7 +388,7 @@ static void http_1_0_bodies_end_with_the_connection(void **state) {
 
 /* ---- Hops ---------------------------------------------------------------------------------- */
 
-static void a_hop_tells_where_time_and_bytes_went(void **state) {
+static void hop_reports_times_and_bytes(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "0123456789"));
     for (int i = 0; i < 2; i++) {
@@ -421,7 +421,7 @@ static void a_hop_tells_where_time_and_bytes_went(void **state) {
     }
 }
 
-static void http_3_is_refused_where_there_is_none(void **state) {
+static void refuses_http_3_without_support(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
     call->request.version = AFC_HTTP_PREFER_3;
@@ -434,29 +434,29 @@ static void http_3_is_refused_where_there_is_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(any_method_is_sent_as_given),
+        WORLD_TEST(sends_any_method_as_given),
         WORLD_TEST(any_method_may_have_a_body),
-        WORLD_TEST(methods_that_expect_content_say_that_there_is_none),
-        WORLD_TEST(the_head_holds_the_defaults_and_no_more),
-        WORLD_TEST(the_target_is_sent_byte_for_byte),
-        WORLD_TEST(every_default_can_be_removed),
-        WORLD_TEST(every_default_can_be_replaced),
-        WORLD_TEST(fields_keep_case_order_and_repeats),
-        WORLD_TEST(identity_is_asked_for_when_nothing_may_be_decoded),
-        WORLD_TEST(userinfo_becomes_a_credential_and_is_not_shown),
-        WORLD_TEST(the_head_is_a_value),
-        WORLD_TEST(folded_lines_are_joined),
-        WORLD_TEST(a_status_line_needs_no_reason),
-        WORLD_TEST(informational_answers_are_not_the_answer),
-        WORLD_TEST(a_switch_of_protocols_is_refused),
-        WORLD_TEST(trailers_are_kept_apart),
-        WORLD_TEST(a_trailer_cannot_pass_for_a_head),
-        WORLD_TEST(an_answer_in_crumbs_is_the_same_answer),
-        WORLD_TEST(head_answers_have_no_body_whatever_they_say),
-        WORLD_TEST(statuses_without_body_have_none),
-        WORLD_TEST(http_1_0_bodies_end_with_the_connection),
-        WORLD_TEST(a_hop_tells_where_time_and_bytes_went),
-        WORLD_TEST(http_3_is_refused_where_there_is_none),
+        WORLD_TEST(sends_zero_length_for_methods_that_expect_content),
+        WORLD_TEST(request_head_holds_only_the_defaults),
+        WORLD_TEST(sends_the_target_byte_for_byte),
+        WORLD_TEST(each_default_can_be_removed),
+        WORLD_TEST(each_default_can_be_replaced),
+        WORLD_TEST(fields_keep_case_order_and_duplicates),
+        WORLD_TEST(requests_identity_if_nothing_is_decoded),
+        WORLD_TEST(userinfo_becomes_a_credential_and_stays_hidden),
+        WORLD_TEST(result_head_outlives_the_task),
+        WORLD_TEST(joins_folded_lines),
+        WORLD_TEST(accepts_status_line_without_reason),
+        WORLD_TEST(skips_informational_responses),
+        WORLD_TEST(refuses_switching_protocols),
+        WORLD_TEST(keeps_trailers_apart),
+        WORLD_TEST(trailer_is_never_a_head),
+        WORLD_TEST(response_in_single_bytes_is_the_same),
+        WORLD_TEST(responses_to_head_have_no_body),
+        WORLD_TEST(statuses_without_content_have_no_body),
+        WORLD_TEST(http_1_0_body_ends_with_the_connection),
+        WORLD_TEST(hop_reports_times_and_bytes),
+        WORLD_TEST(refuses_http_3_without_support),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static void check_limit(world *world, const char *path, afc_sink sink, uint64_t 
     call_free(call);
 }
 
-static void a_body_may_be_as_long_as_its_limit(void **state) {
+static void accepts_body_of_exactly_its_limit(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
@@ -49,7 +49,7 @@ static void a_body_may_be_as_long_as_its_limit(void **state) {
     folder_remove(&folder);
 }
 
-static void an_endless_body_ends_at_the_limit(void **state) {
+static void endless_body_ends_at_the_limit(void **state) {
     world *world = *state;
     static const char block[4096];
     afts_script *script = afts_script_new();
@@ -63,7 +63,7 @@ static void an_endless_body_ends_at_the_limit(void **state) {
     assert_true(afts_server_stats(world->server).sent < 32 << 20);
 }
 
-static void a_declared_length_beyond_the_limit_is_refused_at_once(void **state) {
+static void refuses_declared_length_beyond_the_limit(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n");
@@ -72,7 +72,7 @@ static void a_declared_length_beyond_the_limit_is_refused_at_once(void **state) 
     check_fetch(world, "/", AFC_ETOOBIG);
 }
 
-static void a_declared_length_reserves_no_memory_by_itself(void **state) {
+static void declared_length_reserves_no_memory(void **state) {
     world *world = *state;
     serve_text(world, "/", "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nshort");
     call *call = call_new(world, "/");
@@ -82,7 +82,7 @@ static void a_declared_length_reserves_no_memory_by_itself(void **state) {
     call_free(call);
 }
 
-static void the_default_limit_is_64_mib_in_memory(void **state) {
+static void default_limit_in_memory_is_64_mib(void **state) {
     world *world = *state;
     serve_text(world, "/more", "HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\nx");
     serve_text(world, "/just", "HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\nx");
@@ -100,7 +100,7 @@ static void serve_fields(world *world, const char *path, unsigned count) {
     serve(world, path, script);
 }
 
-static void fields_are_counted(void **state) {
+static void limits_the_number_of_fields(void **state) {
     world *world = *state;
     serve_fields(world, "/512", 512);
     serve_fields(world, "/513", 513);
@@ -116,7 +116,7 @@ static void fields_are_counted(void **state) {
     }
 }
 
-static void trailers_and_informational_answers_count_too(void **state) {
+static void limits_include_trailers_and_informational_heads(void **state) {
     world *world = *state;
     serve_text(world, "/",
                "HTTP/1.1 103 Hints\r\nA: 1\r\nB: 2\r\n\r\n"
@@ -131,7 +131,7 @@ static void trailers_and_informational_answers_count_too(void **state) {
     }
 }
 
-static void bytes_of_heads_are_counted(void **state) {
+static void limits_bytes_of_heads(void **state) {
     world *world = *state;
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     serve_text(world, "/", head);
@@ -144,7 +144,7 @@ static void bytes_of_heads_are_counted(void **state) {
     }
 }
 
-static void endless_heads_end_at_the_limit(void **state) {
+static void limits_endless_heads(void **state) {
     world *world = *state;
     static char line[1024];
     memset(line, 'v', sizeof line);
@@ -176,7 +176,7 @@ static void endless_heads_end_at_the_limit(void **state) {
     assert_true(afts_server_stats(world->server).sent < 64 << 20);
 }
 
-static void informational_answers_are_counted(void **state) {
+static void limits_informational_responses(void **state) {
     world *world = *state;
     for (unsigned count = 16; count <= 17; count++) {
         afts_script *script = afts_script_new();
@@ -225,7 +225,7 @@ static void check_decoding(world *world, uint32_t ratio, uint64_t limit, afc_sin
     call_free(call);
 }
 
-static void a_body_that_decodes_to_too_much_is_refused(void **state) {
+static void refuses_body_that_decodes_to_too_much(void **state) {
     world *world = *state;
     serve_bomb(world, "/bomb", AFTS_FOREVER);
     check_decoding(world, 0, 0, AFC_SINK_MEMORY, AFC_ETOOBIG);
@@ -236,7 +236,7 @@ static void a_body_that_decodes_to_too_much_is_refused(void **state) {
     assert_true(afts_server_stats(world->server).sent < 64 << 20);
 }
 
-static void a_small_body_may_decode_to_much(void **state) {
+static void small_body_may_decode_to_much(void **state) {
     world *world = *state;
     serve_bomb(world, "/bomb", 1); /* 1 MiB and no end: only the end is missing. */
     call *call = call_new(world, "/bomb");
@@ -247,7 +247,7 @@ static void a_small_body_may_decode_to_much(void **state) {
     call_free(call);
 }
 
-static void a_redirect_may_not_carry_a_bomb(void **state) {
+static void refuses_bomb_in_redirect_body(void **state) {
     world *world = *state;
     static const char zeros[1024];
     afts_script *script = afts_script_new();
@@ -260,7 +260,7 @@ static void a_redirect_may_not_carry_a_bomb(void **state) {
     assert_true(afts_server_stats(world->server).sent < 16 << 20);
 }
 
-static void encodings_may_not_pile_up(void **state) {
+static void limits_the_number_of_encodings(void **state) {
     world *world = *state;
     const char *names = "Content-Encoding: gzip";
     for (int i = 0; i < 30; i++) names = text_of(world, "%s, gzip", names);
@@ -270,20 +270,20 @@ static void encodings_may_not_pile_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_body_may_be_as_long_as_its_limit),
-        WORLD_TEST(an_endless_body_ends_at_the_limit),
-        WORLD_TEST(a_declared_length_beyond_the_limit_is_refused_at_once),
-        WORLD_TEST(a_declared_length_reserves_no_memory_by_itself),
-        WORLD_TEST(the_default_limit_is_64_mib_in_memory),
-        WORLD_TEST(fields_are_counted),
-        WORLD_TEST(trailers_and_informational_answers_count_too),
-        WORLD_TEST(bytes_of_heads_are_counted),
-        WORLD_TEST(endless_heads_end_at_the_limit),
-        WORLD_TEST(informational_answers_are_counted),
-        WORLD_TEST(a_body_that_decodes_to_too_much_is_refused),
-        WORLD_TEST(a_small_body_may_decode_to_much),
-        WORLD_TEST(a_redirect_may_not_carry_a_bomb),
-        WORLD_TEST(encodings_may_not_pile_up),
+        WORLD_TEST(accepts_body_of_exactly_its_limit),
+        WORLD_TEST(endless_body_ends_at_the_limit),
+        WORLD_TEST(refuses_declared_length_beyond_the_limit),
+        WORLD_TEST(declared_length_reserves_no_memory),
+        WORLD_TEST(default_limit_in_memory_is_64_mib),
+        WORLD_TEST(limits_the_number_of_fields),
+        WORLD_TEST(limits_include_trailers_and_informational_heads),
+        WORLD_TEST(limits_bytes_of_heads),
+        WORLD_TEST(limits_endless_heads),
+        WORLD_TEST(limits_informational_responses),
+        WORLD_TEST(refuses_body_that_decodes_to_too_much),
+        WORLD_TEST(small_body_may_decode_to_much),
+        WORLD_TEST(refuses_bomb_in_redirect_body),
+        WORLD_TEST(limits_the_number_of_encodings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

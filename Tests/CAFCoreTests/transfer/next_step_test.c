@@ -80,7 +80,7 @@ static void each_combination_gives_the_expected_step(void **state) {
     }
 }
 
-static void what_may_have_been_processed_is_not_sent_again(void **state) {
+static void requests_that_may_be_processed_are_not_repeated(void **state) {
     (void)state;
     for (unsigned facts = 0; facts < 1u << AFC__FACTS; facts++) {
         if (has(facts, AFC__FACT_REPLAYABLE | AFC__FACT_UNANSWERED)) continue;
@@ -105,7 +105,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row_needs_its_phase_and_all_of_its_facts),
         cmocka_unit_test(each_combination_gives_the_expected_step),
-        cmocka_unit_test(what_may_have_been_processed_is_not_sent_again),
+        cmocka_unit_test(requests_that_may_be_processed_are_not_repeated),
         cmocka_unit_test(only_steps_that_send_the_same_repeat_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void check_seen(world *world, size_t index, const char *method, const cha
 
 /* ---- Methods and bodies -------------------------------------------------------------------- */
 
-static void methods_and_bodies_follow_the_status(void **state) {
+static void status_decides_method_and_body(void **state) {
     world *world = *state;
     static const struct {
         int status;
@@ -85,7 +85,7 @@ static void methods_and_bodies_follow_the_status(void **state) {
     }
 }
 
-static void head_stays_head(void **state) {
+static void redirected_head_stays_head(void **state) {
     world *world = *state;
     static const int statuses[] = {301, 302, 303, 307, 308};
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
@@ -100,7 +100,7 @@ static void head_stays_head(void **state) {
     }
 }
 
-static void other_statuses_and_redirects_without_target_are_answers(void **state) {
+static void returns_other_statuses_and_redirects_without_location(void **state) {
     world *world = *state;
     redirect(world, "/300", 300, "/to");
     redirect(world, "/304", 304, "/to");
@@ -121,7 +121,7 @@ static void other_statuses_and_redirects_without_target_are_answers(void **state
 
 /* ---- Targets ------------------------------------------------------------------------------- */
 
-static void targets_are_resolved_against_the_url_that_answered(void **state) {
+static void resolves_targets_against_the_responding_url(void **state) {
     world *world = *state;
     static const char *const cases[][2] = {
         {"/x", "/x"},  {"x", "/a/x"},      {"../x", "/x"},           {"?x=1", "/a/b?x=1"},
@@ -136,7 +136,7 @@ static void targets_are_resolved_against_the_url_that_answered(void **state) {
     }
 }
 
-static void only_http_and_https_are_followed(void **state) {
+static void follows_only_http_and_https(void **state) {
     world *world = *state;
     static const char *const targets[] = {
         "ftp://127.0.0.1/",    "file:///etc/passwd", "gopher://127.0.0.1:70/",
@@ -149,7 +149,7 @@ static void only_http_and_https_are_followed(void **state) {
     assert_int_equal(afts_server_stats(world->server).requests, COUNT_OF(targets));
 }
 
-static void garbage_is_no_target(void **state) {
+static void refuses_invalid_targets(void **state) {
     world *world = *state;
     static const char *const targets[] = {
         "http://",      "http://[::1", "http://127.0.0.1:99999/", "http://127.0.0.1:port/",
@@ -164,7 +164,7 @@ static void garbage_is_no_target(void **state) {
     }
 }
 
-static void two_different_targets_are_none(void **state) {
+static void refuses_two_different_targets(void **state) {
     world *world = *state;
     serve(world, "/", answer(302, "Location: /a\r\nLocation: /b", ""));
     check_fetch(world, "/", AFC_EREDIRECT);
@@ -174,7 +174,7 @@ static void two_different_targets_are_none(void **state) {
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
-static void a_circle_ends_at_the_limit(void **state) {
+static void redirect_loop_ends_at_the_limit(void **state) {
     world *world = *state;
     redirect(world, "/a", 302, "/b");
     redirect(world, "/b", 302, "/a");
@@ -186,7 +186,7 @@ static void a_circle_ends_at_the_limit(void **state) {
     assert_int_equal(afts_server_stats(world->server).requests, 21);
 }
 
-static void the_limit_is_exact(void **state) {
+static void redirect_limit_is_exact(void **state) {
     world *world = *state;
     redirect(world, "/2", 302, "/1");
     redirect(world, "/1", 302, "/0");
@@ -207,7 +207,7 @@ static void the_limit_is_exact(void **state) {
     call_free(none);
 }
 
-static void a_long_body_of_a_redirect_is_not_waited_for(void **state) {
+static void does_not_wait_for_long_redirect_body(void **state) {
     world *world = *state;
     static const char block[1024];
     afts_script *script = afts_script_new();
@@ -228,7 +228,7 @@ static void a_long_body_of_a_redirect_is_not_waited_for(void **state) {
     call_free(call);
 }
 
-static void a_broken_body_of_a_redirect_does_not_matter(void **state) {
+static void ignores_broken_redirect_body(void **state) {
     world *world = *state;
     serve_text(world, "/", "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 9\r\n\r\nhalf");
     check_fetch(world, "/", AFC_OK);
@@ -275,7 +275,7 @@ static void secrets_stay_within_their_origin(void **state) {
     check_secrets(pair->second, 0, false);
 }
 
-static void secrets_do_not_come_back_with_the_origin(void **state) {
+static void dropped_secrets_stay_dropped(void **state) {
     pair *pair = *state;
     redirect(pair->first, "/out", 302, url_of(pair->second, "/back"));
     redirect(pair->second, "/back", 302, url_of(pair->first, "/home"));
@@ -283,7 +283,7 @@ static void secrets_do_not_come_back_with_the_origin(void **state) {
     check_secrets(pair->first, 1, false);
 }
 
-static void another_name_of_the_same_server_is_another_origin(void **state) {
+static void another_name_of_the_server_is_another_origin(void **state) {
     world *world = *state;
     redirect(world, "/from", 307,
              text_of(world, "http://localhost:%u/to", (unsigned)afts_server_port(world->server)));
@@ -291,7 +291,7 @@ static void another_name_of_the_same_server_is_another_origin(void **state) {
     check_secrets(world, 1, false);
 }
 
-static void userinfo_of_a_url_is_a_secret_too(void **state) {
+static void userinfo_of_a_url_is_dropped_as_a_secret(void **state) {
     pair *pair = *state;
     redirect(pair->first, "/same", 302, "/here");
     redirect(pair->first, "/here", 302, url_of(pair->second, "/there"));
@@ -305,7 +305,7 @@ static void userinfo_of_a_url_is_a_secret_too(void **state) {
     assert_string_equal(seen_header(pair->second, 0, "Authorization"), "");
 }
 
-static void a_server_cannot_choose_our_credentials(void **state) {
+static void ignores_userinfo_in_location(void **state) {
     pair *pair = *state;
     redirect(pair->first, "/", 302,
              text_of(pair->first, "http://evil:word@127.0.0.1:%u/",
@@ -314,7 +314,7 @@ static void a_server_cannot_choose_our_credentials(void **state) {
     assert_string_equal(seen_header(pair->second, 0, "Authorization"), "");
 }
 
-static void https_does_not_lead_to_http_unless_allowed(void **state) {
+static void refuses_redirect_from_https_to_http_by_default(void **state) {
     (void)state;
     world *secure = world_new_tls(), *plain = world_new(NULL, NULL);
     redirect(secure, "/", 302, url_of(plain, "/"));
@@ -369,7 +369,7 @@ static afc_redirect_answer edit(call *call, afc_redirect *redirect) {
     return AFC_REDIRECT_FOLLOW;
 }
 
-static void the_hook_can_stop_and_refuse(void **state) {
+static void callback_can_stop_and_refuse(void **state) {
     world *world = *state;
     redirect(world, "/", 302, "/to");
     call *call = call_new(world, "/");
@@ -402,7 +402,7 @@ static call *fetch_edited(world *world, edition *edition) {
     return call;
 }
 
-static void the_hook_can_edit_the_next_request(void **state) {
+static void callback_can_edit_the_next_request(void **state) {
     world *world = *state;
     edition edition = {url_of(world, "/edited"), "PUT", false};
     call *call = fetch_edited(world, &edition);
@@ -414,7 +414,7 @@ static void the_hook_can_edit_the_next_request(void **state) {
     assert_string_equal(seen_header(world, 1, "Authorization"), "");
 }
 
-static void what_the_hook_edits_is_checked_as_any_input(void **state) {
+static void checks_edits_of_the_callback(void **state) {
     world *world = *state;
     edition editions[] = {{"ftp://127.0.0.1/", "GET", false},
                           {"not a url", "GET", false},
@@ -440,7 +440,7 @@ static afc_redirect_answer lead_away(call *call, afc_redirect *redirect) {
     return AFC_REDIRECT_FOLLOW;
 }
 
-static void secrets_do_not_follow_a_hook_to_another_origin(void **state) {
+static void callback_to_another_origin_drops_secrets(void **state) {
     pair *pair = *state;
     redirect(pair->first, "/", 302, "/near");
     call *call = call_new(pair->first, "/");
@@ -465,7 +465,7 @@ static afc_redirect_answer cancel(call *call, afc_redirect *redirect) {
     return AFC_REDIRECT_FOLLOW;
 }
 
-static void a_task_can_be_cancelled_by_its_hook(void **state) {
+static void callback_can_cancel_its_task(void **state) {
     world *world = *state;
     redirect(world, "/", 302, "/to");
     call *call = call_new(world, "/");
@@ -484,28 +484,28 @@ static void a_task_can_be_cancelled_by_its_hook(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(methods_and_bodies_follow_the_status),
-        WORLD_TEST(head_stays_head),
-        WORLD_TEST(other_statuses_and_redirects_without_target_are_answers),
-        WORLD_TEST(targets_are_resolved_against_the_url_that_answered),
-        WORLD_TEST(only_http_and_https_are_followed),
-        WORLD_TEST(garbage_is_no_target),
-        WORLD_TEST(two_different_targets_are_none),
-        WORLD_TEST(a_circle_ends_at_the_limit),
-        WORLD_TEST(the_limit_is_exact),
-        WORLD_TEST(a_long_body_of_a_redirect_is_not_waited_for),
-        WORLD_TEST(a_broken_body_of_a_redirect_does_not_matter),
+        WORLD_TEST(status_decides_method_and_body),
+        WORLD_TEST(redirected_head_stays_head),
+        WORLD_TEST(returns_other_statuses_and_redirects_without_location),
+        WORLD_TEST(resolves_targets_against_the_responding_url),
+        WORLD_TEST(follows_only_http_and_https),
+        WORLD_TEST(refuses_invalid_targets),
+        WORLD_TEST(refuses_two_different_targets),
+        WORLD_TEST(redirect_loop_ends_at_the_limit),
+        WORLD_TEST(redirect_limit_is_exact),
+        WORLD_TEST(does_not_wait_for_long_redirect_body),
+        WORLD_TEST(ignores_broken_redirect_body),
         PAIR_TEST(secrets_stay_within_their_origin),
-        PAIR_TEST(secrets_do_not_come_back_with_the_origin),
-        PAIR_TEST(secrets_do_not_follow_a_hook_to_another_origin),
-        WORLD_TEST(another_name_of_the_same_server_is_another_origin),
-        PAIR_TEST(userinfo_of_a_url_is_a_secret_too),
-        PAIR_TEST(a_server_cannot_choose_our_credentials),
-        cmocka_unit_test(https_does_not_lead_to_http_unless_allowed),
-        WORLD_TEST(the_hook_can_stop_and_refuse),
-        WORLD_TEST(the_hook_can_edit_the_next_request),
-        WORLD_TEST(what_the_hook_edits_is_checked_as_any_input),
-        WORLD_TEST(a_task_can_be_cancelled_by_its_hook),
+        PAIR_TEST(dropped_secrets_stay_dropped),
+        PAIR_TEST(callback_to_another_origin_drops_secrets),
+        WORLD_TEST(another_name_of_the_server_is_another_origin),
+        PAIR_TEST(userinfo_of_a_url_is_dropped_as_a_secret),
+        PAIR_TEST(ignores_userinfo_in_location),
+        cmocka_unit_test(refuses_redirect_from_https_to_http_by_default),
+        WORLD_TEST(callback_can_stop_and_refuse),
+        WORLD_TEST(callback_can_edit_the_next_request),
+        WORLD_TEST(checks_edits_of_the_callback),
+        WORLD_TEST(callback_can_cancel_its_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static decision to_file(const char *path, unsigned flags) {
 
 /* ---- Allowing ------------------------------------------------------------------------------ */
 
-static void what_is_allowed_comes(void **state) {
+static void accepted_response_is_delivered(void **state) {
     scene *scene = *state;
     decision decision = {.status = AFC_OK};
     call *call = prepare_decision(scene, "/file", &decision);
@@ -58,7 +58,7 @@ static void what_is_allowed_comes(void **state) {
     call_free(call);
 }
 
-static void only_the_final_head_is_asked_about(void **state) {
+static void asks_only_about_the_final_head(void **state) {
     scene *scene = *state;
     afts_script *script = afts_script_new();
     afts_interim(script, 103, "Link: <a>");
@@ -94,7 +94,7 @@ static void serve_endless(scene *scene, const char *path, const char *framing) {
     serve(scene->world, path, script);
 }
 
-static void what_is_declined_ends_with_its_head_and_stops_the_server(void **state) {
+static void declined_response_ends_with_its_head(void **state) {
     scene *scene = *state;
     static const afc_sink_kind kinds[] = {AFC_SINK_MEMORY, AFC_SINK_CALLBACK, AFC_SINK_FILE};
     serve_endless(scene, "/close", NULL);
@@ -117,7 +117,7 @@ static void what_is_declined_ends_with_its_head_and_stops_the_server(void **stat
     assert_int_equal(count_files(&scene->folder), 0);
 }
 
-static void what_is_declined_does_not_cost_others_their_connection(void **state) {
+static void declined_response_keeps_connections_of_others(void **state) {
     scene *scene = *state;
     serve_endless(scene, "/endless", NULL);
     check_fetch(scene->world, "/file", AFC_OK);
@@ -131,7 +131,7 @@ static void what_is_declined_does_not_cost_others_their_connection(void **state)
 
 /* ---- Becoming a download ------------------------------------------------------------------- */
 
-static void an_answer_can_become_a_download(void **state) {
+static void response_can_become_a_download(void **state) {
     scene *scene = *state;
     static const afc_sink_kind kinds[] = {AFC_SINK_FILE, AFC_SINK_MEMORY, AFC_SINK_CALLBACK};
     static const unsigned flags[] = {0, BOTH, AFC_SINK_SYNC};
@@ -151,7 +151,7 @@ static void an_answer_can_become_a_download(void **state) {
     }
 }
 
-static void a_download_is_whole_however_it_comes(void **state) {
+static void download_is_complete_in_any_framing(void **state) {
     scene *scene = *state;
     char text[2048];
     char body[1024];
@@ -183,7 +183,7 @@ static void a_download_is_whole_however_it_comes(void **state) {
     }
 }
 
-static void a_download_takes_the_flags_of_the_request_or_its_own(void **state) {
+static void download_uses_flags_of_the_request_or_its_own(void **state) {
     scene *scene = *state;
     write_file(scene->path, S("there before"));
     decision decision = {.path = scene->path};
@@ -209,7 +209,7 @@ static void a_download_takes_the_flags_of_the_request_or_its_own(void **state) {
     assert_int_equal(count_files(&scene->folder), 0);
 }
 
-static void a_broken_one_can_be_gone_on_with(void **state) {
+static void broken_download_can_be_resumed(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
     decision decision = to_file(scene->path, AFC_SINK_KEEP_PARTIAL);
@@ -224,7 +224,7 @@ static void a_broken_one_can_be_gone_on_with(void **state) {
 }
 
 /** A part that the request itself asked for is not the beginning of a file. */
-static void a_range_of_the_requests_own_is_not_gone_on_with(void **state) {
+static void own_range_is_not_resumed(void **state) {
     scene *scene = *state;
     afc_header range = {S("Range"), S("bytes=10-"), 0};
     decision decision = to_file(scene->path, BOTH);
@@ -238,7 +238,7 @@ static void a_range_of_the_requests_own_is_not_gone_on_with(void **state) {
     check_file(scene->path, (afc_slice){scene->content + 10, LARGE - 10});
 }
 
-static void another_status_than_2xx_stays_what_it_was(void **state) {
+static void other_status_than_2xx_is_not_saved(void **state) {
     scene *scene = *state;
     serve(scene->world, "/missing", answer(404, NULL, "no such thing"));
     for (int is_file = 0; is_file <= 1; is_file++) {
@@ -262,7 +262,7 @@ static void another_status_than_2xx_stays_what_it_was(void **state) {
     assert_int_equal(count_files(&scene->folder), 0);
 }
 
-static void paths_of_no_use_are_errors(void **state) {
+static void refuses_unusable_paths(void **state) {
     scene *scene = *state;
     char inside[160];
     snprintf(inside, sizeof inside, "%s/inside", scene->path);
@@ -290,7 +290,7 @@ static void paths_of_no_use_are_errors(void **state) {
     assert_int_equal(count_files(&scene->folder), 1);
 }
 
-static void what_goes_on_stays_at_its_path(void **state) {
+static void resumed_download_stays_at_its_path(void **state) {
     scene *scene = *state;
     break_off(scene);
     decision decision = to_file("/nowhere/else", 0);
@@ -306,7 +306,7 @@ static afc_status cancel_and_name(call *call, afc_response *response) {
     return decide(call, response);
 }
 
-static void a_task_cancelled_meanwhile_ends_once(void **state) {
+static void task_cancelled_meanwhile_ends_once(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
     scene->origin.waits = true;
@@ -330,19 +330,19 @@ static void a_task_cancelled_meanwhile_ends_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(what_is_allowed_comes),
-        SCENE_TEST(only_the_final_head_is_asked_about),
-        SCENE_TEST(what_is_declined_ends_with_its_head_and_stops_the_server),
-        SCENE_TEST(what_is_declined_does_not_cost_others_their_connection),
-        SCENE_TEST(an_answer_can_become_a_download),
-        SCENE_TEST(a_download_is_whole_however_it_comes),
-        SCENE_TEST(a_download_takes_the_flags_of_the_request_or_its_own),
-        SCENE_TEST(a_broken_one_can_be_gone_on_with),
-        SCENE_TEST(a_range_of_the_requests_own_is_not_gone_on_with),
-        SCENE_TEST(another_status_than_2xx_stays_what_it_was),
-        SCENE_TEST(paths_of_no_use_are_errors),
-        SCENE_TEST(what_goes_on_stays_at_its_path),
-        SCENE_TEST(a_task_cancelled_meanwhile_ends_once),
+        SCENE_TEST(accepted_response_is_delivered),
+        SCENE_TEST(asks_only_about_the_final_head),
+        SCENE_TEST(declined_response_ends_with_its_head),
+        SCENE_TEST(declined_response_keeps_connections_of_others),
+        SCENE_TEST(response_can_become_a_download),
+        SCENE_TEST(download_is_complete_in_any_framing),
+        SCENE_TEST(download_uses_flags_of_the_request_or_its_own),
+        SCENE_TEST(broken_download_can_be_resumed),
+        SCENE_TEST(own_range_is_not_resumed),
+        SCENE_TEST(other_status_than_2xx_is_not_saved),
+        SCENE_TEST(refuses_unusable_paths),
+        SCENE_TEST(resumed_download_stays_at_its_path),
+        SCENE_TEST(task_cancelled_meanwhile_ends_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static bool is_accepted(const char *text) {
     return status == AFC_OK;
 }
 
-static void chains_are_judged_as_rfc_5280_says(void **state) {
+static void evaluates_chains_as_in_rfc_5280(void **state) {
     (void)state;
     char *suite = read_suite();
     if (suite == NULL) skip();
@@ -121,7 +121,7 @@ static void chains_are_judged_as_rfc_5280_says(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_are_judged_as_rfc_5280_says),
+        cmocka_unit_test(evaluates_chains_as_in_rfc_5280),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

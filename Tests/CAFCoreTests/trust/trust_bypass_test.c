@@ -100,7 +100,7 @@ static void check_post(afts_server *server, afc_session *session, const char *ho
     assert_int_equal(after.accepted, before.accepted + 1);
 }
 
-static void a_strict_session_gets_nothing_of_a_lax_one(void **state) {
+static void strict_session_reuses_nothing_of_a_lax_one(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         afc_trust_options lax = lax_trust(), strict = strict_trust();
@@ -122,7 +122,7 @@ static void a_strict_session_gets_nothing_of_a_lax_one(void **state) {
 }
 
 /** One session, one server, two names for it, each with a rule of its own; handles are recycled. */
-static void a_strict_rule_gets_nothing_of_a_lax_one(void **state) {
+static void strict_rule_reuses_nothing_of_a_lax_one(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         afc_trust_options trust = strict_trust();
@@ -143,7 +143,7 @@ static void a_strict_rule_gets_nothing_of_a_lax_one(void **state) {
 }
 
 /** S28: a pinned name stays pinned, whichever of its connections and sessions were made first. */
-static void s28_pins_hold_on_every_connection(void **state) {
+static void s28_checks_pins_on_each_connection(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
@@ -166,7 +166,7 @@ static void s28_pins_hold_on_every_connection(void **state) {
 }
 
 /** S27: a handshake that ended in a refusal leaves nothing that could be resumed. */
-static void s27_who_was_refused_stays_refused(void **state) {
+static void s27_refused_server_stays_refused(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         afc_trust_options strict = strict_trust();
@@ -181,7 +181,7 @@ static void s27_who_was_refused_stays_refused(void **state) {
     }
 }
 
-static void a_redirect_leads_to_no_server_that_is_not_trusted(void **state) {
+static void redirect_never_reaches_untrusted_server(void **state) {
     (void)state;
     static const int statuses[] = {302, 303, 307, 308};
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
@@ -214,7 +214,7 @@ static void a_redirect_leads_to_no_server_that_is_not_trusted(void **state) {
 }
 
 /** Both a connection that is used again and a session that is resumed know what was shown first. */
-static void every_result_shows_the_chain(void **state) {
+static void each_result_has_the_chain(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
@@ -277,7 +277,7 @@ static shown look(world *world, const char *url) {
 }
 
 /** Whoever decides about a body can look at the chain first, and it is that of the server that answers. */
-static void heads_come_with_the_chain(void **state) {
+static void on_head_has_the_chain(void **state) {
     (void)state;
     world *plain = world_new(NULL, NULL);
     serve(plain, "/plain", answer(200, NULL, "here"));
@@ -322,7 +322,7 @@ static afc_trust_answer testify(void *context, const afc_trust_report *report) {
     return witness->answer;
 }
 
-static void the_hook_is_asked_before_anything_is_sent(void **state) {
+static void callback_runs_before_anything_is_sent(void **state) {
     (void)state;
     static const struct {
         afc_trust_answer answer;
@@ -352,14 +352,14 @@ static void the_hook_is_asked_before_anything_is_sent(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_strict_session_gets_nothing_of_a_lax_one),
-        cmocka_unit_test(a_strict_rule_gets_nothing_of_a_lax_one),
-        cmocka_unit_test(s28_pins_hold_on_every_connection),
-        cmocka_unit_test(s27_who_was_refused_stays_refused),
-        cmocka_unit_test(a_redirect_leads_to_no_server_that_is_not_trusted),
-        cmocka_unit_test(every_result_shows_the_chain),
-        cmocka_unit_test(heads_come_with_the_chain),
-        cmocka_unit_test(the_hook_is_asked_before_anything_is_sent),
+        cmocka_unit_test(strict_session_reuses_nothing_of_a_lax_one),
+        cmocka_unit_test(strict_rule_reuses_nothing_of_a_lax_one),
+        cmocka_unit_test(s28_checks_pins_on_each_connection),
+        cmocka_unit_test(s27_refused_server_stays_refused),
+        cmocka_unit_test(redirect_never_reaches_untrusted_server),
+        cmocka_unit_test(each_result_has_the_chain),
+        cmocka_unit_test(on_head_has_the_chain),
+        cmocka_unit_test(callback_runs_before_anything_is_sent),
     };
     return cmocka_run_group_tests(tests, make_certificates, free_certificates);
 }

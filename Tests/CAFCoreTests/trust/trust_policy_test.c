@@ -10,7 +10,7 @@
 
 /* ---- Making policies ----------------------------------------------------------------------- */
 
-static void what_a_policy_cannot_read_or_would_ignore_is_refused(void **state) {
+static void refuses_options_it_cannot_read_or_would_ignore(void **state) {
     (void)state;
     static const char *const bad_pins[] = {"",
                                            "sha256//",
@@ -62,7 +62,7 @@ static void what_a_policy_cannot_read_or_would_ignore_is_refused(void **state) {
 }
 
 /** One whole certificate and a broken one: the second must not be dropped in silence. */
-static void a_broken_certificate_among_good_ones_is_no_policy(void **state) {
+static void refuses_broken_certificate_among_good_ones(void **state) {
     (void)state;
     char text[8192];
     afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
@@ -71,7 +71,7 @@ static void a_broken_certificate_among_good_ones_is_no_policy(void **state) {
     check_refused(&options, "number 2");
 }
 
-static void certificates_may_be_der_and_many(void **state) {
+static void accepts_der_and_several_certificates(void **state) {
     (void)state;
     char both[8192];
     size_t first_size, second_size;
@@ -88,7 +88,7 @@ static void certificates_may_be_der_and_many(void **state) {
 
 /* ---- Rules --------------------------------------------------------------------------------- */
 
-static void the_most_specific_rule_goes(void **state) {
+static void uses_the_most_specific_rule(void **state) {
     (void)state;
     /* Each rule but the right one pins a stranger. */
     static const char *const patterns[] = {"a.b.example.test", "*.b.example.test", "b.example.test",
@@ -151,7 +151,7 @@ static void leave(void *context) {
     ((witness *)context)->released++;
 }
 
-static void the_hook_has_the_last_word(void **state) {
+static void callback_decides_last(void **state) {
     (void)state;
     static const struct {
         afc_trust_answer answer;
@@ -200,7 +200,7 @@ static void check_not_read(const char *path, afc_status expected, const char *pa
     check_contains(failure.text, part);
 }
 
-static void certificates_come_from_files_and_folders(void **state) {
+static void reads_certificates_from_files_and_folders(void **state) {
     (void)state;
     folder folder;
     char both[8192];
@@ -234,7 +234,7 @@ static void certificates_come_from_files_and_folders(void **state) {
 
 /* ---- Without memory ------------------------------------------------------------------------ */
 
-static void policies_and_verdicts_survive_any_lack_of_memory(void **state) {
+static void any_allocation_may_fail(void **state) {
     (void)state;
     const char *pin = pin_of(made->middle);
     afc_trust_rule rules[] = {
@@ -267,13 +267,13 @@ static void policies_and_verdicts_survive_any_lack_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_policy_cannot_read_or_would_ignore_is_refused),
-        cmocka_unit_test(a_broken_certificate_among_good_ones_is_no_policy),
-        cmocka_unit_test(certificates_may_be_der_and_many),
-        cmocka_unit_test(the_most_specific_rule_goes),
-        cmocka_unit_test(the_hook_has_the_last_word),
-        cmocka_unit_test(certificates_come_from_files_and_folders),
-        cmocka_unit_test(policies_and_verdicts_survive_any_lack_of_memory),
+        cmocka_unit_test(refuses_options_it_cannot_read_or_would_ignore),
+        cmocka_unit_test(refuses_broken_certificate_among_good_ones),
+        cmocka_unit_test(accepts_der_and_several_certificates),
+        cmocka_unit_test(uses_the_most_specific_rule),
+        cmocka_unit_test(callback_decides_last),
+        cmocka_unit_test(reads_certificates_from_files_and_folders),
+        cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, make_chains, free_chains);
 }

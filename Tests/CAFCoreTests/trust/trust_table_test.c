@@ -177,7 +177,7 @@ static const char *judge_directly(table *table, const chain *chain, const char *
     return reason;
 }
 
-static void the_page_tells_the_truth(void **state) {
+static void documented_table_matches(void **state) {
     (void)state;
     check_page(judge_directly, NULL);
 }
@@ -230,7 +230,7 @@ static const char *judge_by_handshake(table *table, const chain *chain, const ch
     return reason;
 }
 
-static void handshakes_say_the_same(void **state) {
+static void handshakes_agree_with_the_table(void **state) {
     (void)state;
     servers servers = {.count = 0};
     check_page(judge_by_handshake, &servers);
@@ -250,8 +250,8 @@ static void handshakes_say_the_same(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_tells_the_truth),
-        cmocka_unit_test(handshakes_say_the_same),
+        cmocka_unit_test(documented_table_matches),
+        cmocka_unit_test(handshakes_agree_with_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 /* ---- Pins ---------------------------------------------------------------------------------- */
 
 /** S28: no other spelling of a host is a way around its pins. */
-static void s28_no_spelling_of_a_host_escapes_its_pins(void **state) {
+static void s28_each_spelling_of_a_host_is_pinned(void **state) {
     (void)state;
     static const struct {
         const char *rule, *host;
@@ -52,7 +52,7 @@ static void s28_no_spelling_of_a_host_escapes_its_pins(void **state) {
 }
 
 /** S28: what the peer appends to its own certificate is not part of a verified path. */
-static void s28_an_appended_pinned_certificate_gains_nothing(void **state) {
+static void s28_ignores_appended_pinned_certificate(void **state) {
     (void)state;
     static const char *const attacks[] = {"attack", "attackRoot"};
     const afts_cert *pinned[] = {made->leaf, made->middle, made->root};
@@ -70,7 +70,7 @@ static void s28_an_appended_pinned_certificate_gains_nothing(void **state) {
     }
 }
 
-static void a_backup_pin_is_as_good_and_pins_mix_with_certificates(void **state) {
+static void accepts_backup_pins_and_certificates(void **state) {
     (void)state;
     const char *pins[] = {pin_of(made->stranger), pin_of(made->middle)};
     for (int mode = AFC_PINNING_PUBLIC_KEY; mode <= AFC_PINNING_CERTIFICATE; mode++) {
@@ -98,7 +98,7 @@ static void check_pin_outcome(const afc_trust_options *options, const char *chai
     afc_trust_policy_release(policy);
 }
 
-static void pins_expire_and_may_only_report_but_not_for_a_chain_that_fails(void **state) {
+static void expired_and_report_only_pins_never_accept_invalid_chain(void **state) {
     (void)state;
     const char *pin = pin_of(made->stranger);
     afc_trust_options options = trusting_root();
@@ -139,7 +139,7 @@ static void check_names(const char *names, const char *host, afc_trust_reason ex
     afts_cert_free(leaf);
 }
 
-static void s29_names_are_compared_as_rfc_9525_says(void **state) {
+static void s29_compares_names_as_in_rfc_9525(void **state) {
     (void)state;
     static const struct {
         const char *names, *host;
@@ -183,7 +183,7 @@ static void s29_names_are_compared_as_rfc_9525_says(void **state) {
     }
 }
 
-static void without_a_host_no_name_is_compared(void **state) {
+static void compares_no_name_without_a_host(void **state) {
     (void)state;
     afc_trust_options options = trusting_root();
     check_verdict(&options, "good", NULL, AFC_TRUST_ACCEPTED);
@@ -192,7 +192,7 @@ static void without_a_host_no_name_is_compared(void **state) {
 
 /* ---- Anchors, intermediates, strength, time ------------------------------------------------ */
 
-static void anchors_are_the_systems_the_given_or_both(void **state) {
+static void anchors_are_of_the_system_own_or_both(void **state) {
     (void)state;
     afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
     check_verdict(&options, "good", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
@@ -207,7 +207,7 @@ static void anchors_are_the_systems_the_given_or_both(void **state) {
     check_verdict(&options, "sibling", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
 }
 
-static void intermediates_of_the_policy_fill_gaps_and_are_not_trusted(void **state) {
+static void own_intermediates_fill_gaps_and_are_not_anchors(void **state) {
     (void)state;
     afc_trust_options options = trusting_root();
     check_verdict(&options, "gap", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
@@ -218,7 +218,7 @@ static void intermediates_of_the_policy_fill_gaps_and_are_not_trusted(void **sta
 }
 
 /** S30: each fault of a chain has a reason of its own. */
-static void s30_faults_are_told_apart(void **state) {
+static void s30_distinguishes_reasons(void **state) {
     (void)state;
     static const struct {
         const char *chain;
@@ -244,7 +244,7 @@ static void s30_faults_are_told_apart(void **state) {
     check_verdict(&options, "good", "elsewhere.test", AFC_TRUST_WRONG_HOST);
 }
 
-static void the_security_level_is_the_policys(void **state) {
+static void uses_the_security_level_of_the_policy(void **state) {
     (void)state;
     afc_trust_options options = trusting_root();
     options.security_level = 1;
@@ -253,7 +253,7 @@ static void the_security_level_is_the_policys(void **state) {
     check_verdict(&options, "good", "localhost", AFC_TRUST_WEAK);
 }
 
-static void a_policy_may_judge_at_another_time(void **state) {
+static void policy_can_set_the_time(void **state) {
     (void)state;
     afc_trust_options options = trusting_root();
     int64_t now = (int64_t)time(NULL);
@@ -265,7 +265,7 @@ static void a_policy_may_judge_at_another_time(void **state) {
 
 /* ---- Revocation ---------------------------------------------------------------------------- */
 
-static void revocation_lists_are_obeyed(void **state) {
+static void enforces_revocation_lists(void **state) {
     (void)state;
     char *empty = afts_cert_crl(made->middle, NULL, false);
     char *revoked = afts_cert_crl(made->middle, made->leaf, false);
@@ -339,7 +339,7 @@ static char *numbered_list(const afts_cert *revoked, const char *number, const c
     return text;
 }
 
-static void changes_of_lists_are_heeded_but_are_no_lists(void **state) {
+static void applies_delta_lists_only_with_their_base(void **state) {
     (void)state;
     char *whole = numbered_list(NULL, "1", NULL), *nothing = numbered_list(NULL, "2", "1");
     char *change = numbered_list(made->leaf, "2", "1"), *later = numbered_list(NULL, "8", "7");
@@ -370,7 +370,7 @@ static void changes_of_lists_are_heeded_but_are_no_lists(void **state) {
 
 /* ---- Reports ------------------------------------------------------------------------------- */
 
-static void a_report_shows_the_chain(void **state) {
+static void report_holds_the_chain(void **state) {
     (void)state;
     afc_trust_options options = trusting_root();
     afc_trust_policy *policy = policy_new(&options);
@@ -403,7 +403,7 @@ static void a_report_shows_the_chain(void **state) {
     afc_trust_policy_release(policy);
 }
 
-static void names_in_a_report_hide_nothing(void **state) {
+static void report_escapes_names(void **state) {
     (void)state;
     afc_trust_options options = trusting_root();
     afc_trust_policy *policy = policy_new(&options);
@@ -423,7 +423,7 @@ static void names_in_a_report_hide_nothing(void **state) {
     afts_cert_free(leaf);
 }
 
-static void what_is_no_chain_is_an_error(void **state) {
+static void refuses_invalid_chains(void **state) {
     (void)state;
     afc_slice sent[CHAIN_LONGEST], longer;
     char bytes[4096];
@@ -449,22 +449,22 @@ static void what_is_no_chain_is_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(s28_no_spelling_of_a_host_escapes_its_pins),
-        cmocka_unit_test(s28_an_appended_pinned_certificate_gains_nothing),
-        cmocka_unit_test(a_backup_pin_is_as_good_and_pins_mix_with_certificates),
-        cmocka_unit_test(pins_expire_and_may_only_report_but_not_for_a_chain_that_fails),
-        cmocka_unit_test(s29_names_are_compared_as_rfc_9525_says),
-        cmocka_unit_test(without_a_host_no_name_is_compared),
-        cmocka_unit_test(anchors_are_the_systems_the_given_or_both),
-        cmocka_unit_test(intermediates_of_the_policy_fill_gaps_and_are_not_trusted),
-        cmocka_unit_test(s30_faults_are_told_apart),
-        cmocka_unit_test(the_security_level_is_the_policys),
-        cmocka_unit_test(a_policy_may_judge_at_another_time),
-        cmocka_unit_test(revocation_lists_are_obeyed),
-        cmocka_unit_test(changes_of_lists_are_heeded_but_are_no_lists),
-        cmocka_unit_test(a_report_shows_the_chain),
-        cmocka_unit_test(names_in_a_report_hide_nothing),
-        cmocka_unit_test(what_is_no_chain_is_an_error),
+        cmocka_unit_test(s28_each_spelling_of_a_host_is_pinned),
+        cmocka_unit_test(s28_ignores_appended_pinned_certificate),
+        cmocka_unit_test(accepts_backup_pins_and_certificates),
+        cmocka_unit_test(expired_and_report_only_pins_never_accept_invalid_chain),
+        cmocka_unit_test(s29_compares_names_as_in_rfc_9525),
+        cmocka_unit_test(compares_no_name_without_a_host),
+        cmocka_unit_test(anchors_are_of_the_system_own_or_both),
+        cmocka_unit_test(own_intermediates_fill_gaps_and_are_not_anchors),
+        cmocka_unit_test(s30_distinguishes_reasons),
+        cmocka_unit_test(uses_the_security_level_of_the_policy),
+        cmocka_unit_test(policy_can_set_the_time),
+        cmocka_unit_test(enforces_revocation_lists),
+        cmocka_unit_test(applies_delta_lists_only_with_their_base),
+        cmocka_unit_test(report_holds_the_chain),
+        cmocka_unit_test(report_escapes_names),
+        cmocka_unit_test(refuses_invalid_chains),
     };
     return cmocka_run_group_tests(tests, make_chains, free_chains);
 }
