@@ -9,7 +9,7 @@ public import SwiftAF
 /// ```
 ///
 /// Use it only for servers that are known to decode gzip: a client can't ask a server. Requires the trait
-/// `Compression`, which links zlib; without it, encoding fails with ``SwiftAF/SessionError/Code/unsupported``.
+/// `Compression`, which links zlib; without it, encoding fails with ``/SwiftAF/SessionError/Code/unsupported``.
 public struct GzipEncoder: RequestBodyEncoder, Hashable, Codable {
     /// The compression level: 0 (none), 1 (fastest) to 9 (smallest). Other values are clamped to this range.
     public var level: Int
@@ -23,8 +23,8 @@ public struct GzipEncoder: RequestBodyEncoder, Hashable, Codable {
 
     /// Returns the body in gzip format. The same body gives the same bytes with the same version of zlib.
     ///
-    /// - Throws: ``SwiftAF/SessionError`` with code ``SwiftAF/SessionError/Code/unsupported`` if the package was built
-    ///   without zlib, ``SwiftAF/SessionError/Code/outOfMemory`` if zlib can't allocate memory.
+    /// - Throws: ``/SwiftAF/SessionError`` with code ``/SwiftAF/SessionError/Code/unsupported`` if the package was built
+    ///   without zlib, ``/SwiftAF/SessionError/Code/outOfMemory`` if zlib can't allocate memory.
     public func encode(_ body: Data) throws -> Data {
         #if Compression
             return try Deflater.gzip(body, level: Int32(min(max(level, 0), 9)))

@@ -111,7 +111,7 @@ extension Image {
 
     /// Encodes the image as a file.
     ///
-    /// - Throws: ``SwiftAF/SessionError`` with code ``SwiftAF/SessionError/Code/unsupported`` if the package was built
+    /// - Throws: ``/SwiftAF/SessionError`` with code ``/SwiftAF/SessionError/Code/unsupported`` if the package was built
     ///   without the trait `Images`.
     public func data(as format: FileFormat) throws -> Data {
         #if Images

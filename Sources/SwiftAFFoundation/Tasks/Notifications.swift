@@ -29,13 +29,13 @@ extension Notification.Name {
     public static let afReachabilityDidChange = Self("com.alamofire.networking.reachability.change")
 }
 
-/// The key in the user info of ``Foundation/Notification/Name/afReachabilityDidChange``.
+/// The key in the user info of `Notification.Name.afReachabilityDidChange`.
 public enum AFReachabilityDidChangeKey {
     /// An `NSNumber`, the raw value of a `NetworkReachabilityStatus`.
     public static let status = "AFNetworkingReachabilityNotificationStatusItem"
 }
 
-/// The keys in the user info of ``Foundation/Notification/Name/afTaskDidComplete``. Two of the values lack the `task`
+/// The keys in the user info of `Notification.Name.afTaskDidComplete`. Two of the values lack the `task`
 /// that the others contain, as in AFNetworking.
 public enum AFTaskDidCompleteKey {
     /// The body, a `Data` that may be empty. Present for tasks that don't write a file, including failed ones.

@@ -22,7 +22,7 @@ public final class AutoPurgingImageCache: ImageRequestCache {
     }
 
     /// Purges all images when the kernel reports memory pressure. See
-    /// ``SwiftAF/LRUCache/watchMemoryPressure(keeping:)``.
+    /// ``/SwiftAF/LRUCache/watchMemoryPressure(keeping:)``.
     public func watchMemoryPressure() throws(SessionError) {
         try images.watchMemoryPressure()
     }

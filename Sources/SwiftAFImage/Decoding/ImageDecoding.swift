@@ -5,8 +5,8 @@ internal import SwiftAF
 public protocol ImageDecoding: Sendable {
     /// Decodes the image, or the first frame of an animation. Called on any thread, concurrently.
     ///
-    /// - Throws: ``SwiftAF/SessionError``: ``SwiftAF/SessionError/Code/serialization`` if the file isn't an image or is
-    ///   damaged, ``SwiftAF/SessionError/Code/tooLarge`` if it exceeds a limit, before memory is allocated.
+    /// - Throws: ``/SwiftAF/SessionError``: ``/SwiftAF/SessionError/Code/serialization`` if the file isn't an image or is
+    ///   damaged, ``/SwiftAF/SessionError/Code/tooLarge`` if it exceeds a limit, before memory is allocated.
     func decode(_ data: Data, options: ImageDecodingOptions) throws -> Image
 
     /// Decodes all frames of an animation, or the only image. The default returns the image of ``decode(_:options:)``.

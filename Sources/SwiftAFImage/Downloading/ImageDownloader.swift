@@ -176,7 +176,7 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// Cancels the request of a receipt: its completion is called with ``SwiftAF/SessionError/Code/cancelled``.
+    /// Cancels the request of a receipt: its completion is called with ``/SwiftAF/SessionError/Code/cancelled``.
     /// Other requests for the same image are unaffected; without any, the download is cancelled.
     public func cancel(_ receipt: ImageDownloadReceipt) {
         let (cancelled, task) = state.withLock { state -> (ImageReceiver?, Task<Void, Never>?) in

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import SwiftAF
 
-/// Performs the requests for images. ``SwiftAF/HTTPSessionManager`` conforms.
+/// Performs the requests for images. ``/SwiftAF/HTTPSessionManager`` conforms.
 public protocol ImageFetching: Sendable {
     /// Performs a request. Must end soon after its Swift task is cancelled.
     func fetch(_ request: HTTPRequest) async throws(SessionError) -> DataResponse

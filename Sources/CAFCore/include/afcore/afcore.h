@@ -1,4 +1,6 @@
-/** Includes every public header of libafcore. */
+/**
+ * Includes every public header of libafcore.
+ */
 #ifndef AFCORE_H
 #define AFCORE_H
 

@@ -14,9 +14,13 @@
 
 AFC_BEGIN_DECLS
 
+/** A session: its connections, its settings and its loop thread; see session.h. */
 typedef struct afc_session afc_session;
+/** A request under way. */
 typedef struct afc_task afc_task;
+/** What a task ended with: an error, or the response. */
 typedef struct afc_result afc_result;
+/** A form; see multipart.h. */
 typedef struct afc_multipart afc_multipart;
 
 /* ---- The request body ---------------------------------------------------------------------- */

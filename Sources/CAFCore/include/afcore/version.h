@@ -8,11 +8,16 @@
 
 #include <afcore/base.h>
 
+/** Changes when programs must change. */
 #define AFCORE_VERSION_MAJOR 0
+/** Changes with new functions. */
 #define AFCORE_VERSION_MINOR 1
+/** Changes with corrections. */
 #define AFCORE_VERSION_PATCH 0
 
+/** The value as it is written. */
 #define AFCORE_STRINGIFY_(value) #value
+/** The value of a macro as a string. */
 #define AFCORE_STRINGIFY(value) AFCORE_STRINGIFY_(value)
 
 /** Version of these headers, "major.minor.patch". */
